@@ -1,0 +1,51 @@
+"""tf.distribute.Strategy's semantics as a specification that runs.
+
+The façade: what programs use. Backend authors look into `simstrategy.device`.
+"""
+
+from simstrategy import data, device, errors, schedules, sim, trace
+
+from simstrategy.device import available as backends
+from simstrategy.device import open_backend as backend
+from simstrategy.strategy import (
+    ReduceOp,
+    ReplicaContext,
+    Semantics,
+    Strategy,
+    StrategyExtended,
+    Variable,
+    VariableAggregation,
+    VariableSynchronization,
+    get_replica_context,
+    get_strategy,
+    has_strategy,
+    in_cross_replica_context,
+)
+from simstrategy.values import Mirrored, PerReplica
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Mirrored",
+    "PerReplica",
+    "ReduceOp",
+    "ReplicaContext",
+    "Semantics",
+    "Strategy",
+    "StrategyExtended",
+    "Variable",
+    "VariableAggregation",
+    "VariableSynchronization",
+    "backend",
+    "backends",
+    "data",
+    "device",
+    "errors",
+    "get_replica_context",
+    "get_strategy",
+    "has_strategy",
+    "in_cross_replica_context",
+    "schedules",
+    "sim",
+    "trace",
+]

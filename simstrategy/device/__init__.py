@@ -1,0 +1,42 @@
+"""The device layer, for backend authors: the contract, the registry, and what wraps a backend."""
+
+from simstrategy.device.namespace import NAMES, ArrayNamespace, canonical_dtype, default_dtype
+from simstrategy.device.nudged import Nudged
+from simstrategy.device.protocol import (
+    PROTOCOL_VERSION,
+    Array,
+    ArraySpec,
+    Autodiff,
+    Backend,
+    Capabilities,
+    Cell,
+    Device,
+    GroupFunction,
+    Op,
+)
+from simstrategy.device.registry import available, open_backend
+from simstrategy.device.strict import Strict
+from simstrategy.device.traced import CallRecord, Traced
+
+__all__ = [
+    "NAMES",
+    "PROTOCOL_VERSION",
+    "Array",
+    "ArrayNamespace",
+    "ArraySpec",
+    "Autodiff",
+    "Backend",
+    "CallRecord",
+    "Capabilities",
+    "Cell",
+    "Device",
+    "GroupFunction",
+    "Nudged",
+    "Op",
+    "Strict",
+    "Traced",
+    "available",
+    "canonical_dtype",
+    "default_dtype",
+    "open_backend",
+]

@@ -1,0 +1,79 @@
+"""Finds backends by name and opens them.
+
+A backend is an entry point of the group `simstrategy.backends` (ours too, without privileges) or
+`module:factory`. It is imported only when it is asked for by name. A factory has the signature
+``open(*, replicas: int | None = None, **options) -> Backend``.
+"""
+
+import importlib
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from simstrategy.device.protocol import PROTOCOL_VERSION, Backend
+from simstrategy.errors import BackendNotFound, BackendUnavailable, InvalidArgument
+
+__all__ = ["GROUP", "INSTALL_HINTS", "available", "open_backend"]
+
+GROUP = "simstrategy.backends"
+
+INSTALL_HINTS = {
+    "sim": "pip install simstrategy",
+    "tensorflow": "pip install simstrategy-tensorflow",
+    "torch": "pip install simstrategy-torch",
+    "gloo": "pip install simstrategy-torch",
+    "nccl": "pip install simstrategy-torch",
+    "xla": "pip install simstrategy-xla",
+    "tpu": "pip install simstrategy-xla",
+}
+"""The line that brings each backend that we know of."""
+
+
+def available() -> dict[str, EntryPoint]:
+    """Returns the installed backends by name, in alphabetical order; imports none of them."""
+    found = {point.name: point for point in entry_points(group=GROUP)}
+    return {name: found[name] for name in sorted(found)}
+
+
+def open_backend(name: str, /, **options: Any) -> Backend:
+    """Opens the backend called `name`, or the factory at `module:factory`.
+
+    Raises `BackendNotFound` for an unknown name, `BackendUnavailable` where it is installed and cannot
+    be imported, and what the factory itself raises.
+    """
+    factory = _import_factory(name, name) if ":" in name else _load(name)
+    backend: Backend = factory(**options)
+    if backend.protocol_version != PROTOCOL_VERSION:
+        raise BackendUnavailable(
+            f"Backend {name!r} implements version {backend.protocol_version} of the device protocol, and this "
+            f"simstrategy speaks version {PROTOCOL_VERSION}. Install versions that belong together."
+        )
+    return backend
+
+
+def _load(name: str) -> Any:
+    points = tuple(entry_points(group=GROUP, name=name))
+    if not points:
+        raise BackendNotFound(_unknown(name))
+    return _import_factory(points[0].value, name)
+
+
+def _import_factory(location: str, name: str) -> Any:
+    module_name, _, factory_name = location.partition(":")
+    if not module_name or not factory_name:
+        raise InvalidArgument(f"{location!r} is no backend: write a backend's name, or 'module:factory'.")
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        hint = INSTALL_HINTS.get(name, f"install what provides {error.name or module_name}")
+        raise BackendUnavailable(f"Backend {name!r} cannot be imported: {error}. It comes with: {hint}") from error
+    factory = vars(module).get(factory_name)
+    if factory is None:
+        raise BackendUnavailable(f"Backend {name!r}: module {module_name} has no {factory_name!r}. Check its spelling.")
+    return factory
+
+
+def _unknown(name: str) -> str:
+    installed = ", ".join(available()) or "none"
+    hint = INSTALL_HINTS.get(name)
+    advice = f"It comes with: {hint}" if hint else "Check the spelling, or write 'module:factory' for one of your own."
+    return f"No backend named {name!r}. Installed: {installed}. {advice}"

@@ -1,0 +1,166 @@
+"""Checks a backend's contract at every group-call: what goes in, and what comes out.
+
+On by default. A failure is a `ContractViolation` that names call, rank, what was found and what the
+contract wants. It checks forms and places, never values: values are the conformance kit's business.
+"""
+
+from typing import NoReturn, final
+
+import numpy as np
+
+from simstrategy.device.protocol import Array, ArraySpec, Backend, Cell, Device, Op
+from simstrategy.device.wrapper import Wrapper
+from simstrategy.errors import ContractViolation
+
+__all__ = ["Strict"]
+
+_OPS = frozenset(("SUM", "MIN", "MAX"))
+
+
+@final
+class Strict(Wrapper):
+    """A backend that examines the backend inside it."""
+
+    __slots__ = ("_placements", "_spec")
+
+    def __init__(self, inner: Backend) -> None:
+        Wrapper.__init__(self, inner)
+        self._spec = inner.spec
+        self._placements = tuple(device.placement for device in self.local_devices)
+        self._check_devices()
+
+    def _check_devices(self) -> None:
+        ranks = [device.rank for device in self.devices]
+        if ranks != list(range(len(ranks))) or not ranks:
+            self._fail("devices", f"ranks are {ranks}", "0, 1, 2, … in order, at least one")
+        if not set(self.local_devices) <= set(self.devices) or not self.local_devices:
+            self._fail("local_devices", str(self.local_devices), "at least one, all among devices")
+        if len({device.process for device in self.local_devices}) != 1:
+            self._fail("local_devices", str(self.local_devices), "devices of one process")
+
+    # Group-calls.
+
+    def all_reduce(self, arrays: tuple[Array, ...], op: Op) -> tuple[Array, ...]:
+        shape, dtype = self._check_equal_arrays("all_reduce", arrays, op)
+        results = self._inner.all_reduce(arrays, op)
+        self._check_results("all_reduce", results, shape, dtype)
+        return results
+
+    def reduce(self, arrays: tuple[Array, ...], op: Op, *, root: int) -> Array | None:
+        shape, dtype = self._check_equal_arrays("reduce", arrays, op)
+        result = self._inner.reduce(arrays, op, root=root)
+        self._check_root("reduce", result, ArraySpec(shape, dtype, self._check_rank("reduce", root)), root)
+        return result
+
+    def broadcast(self, array: Array | None, *, spec: ArraySpec, root: int) -> tuple[Array, ...]:
+        placement = self._check_rank("broadcast", root)
+        self._check_root("broadcast", array, ArraySpec(spec.shape, spec.dtype, placement), root)
+        results = self._inner.broadcast(array, spec=spec, root=root)
+        self._check_results("broadcast", results, spec.shape, spec.dtype)
+        return results
+
+    def all_gather(self, arrays: tuple[Array, ...], *, axis: int, sizes: tuple[int, ...]) -> tuple[Array, ...]:
+        if len(sizes) != len(self.devices):
+            self._fail("all_gather", f"{len(sizes)} sizes", f"one for each of {len(self.devices)} ranks")
+        if len(arrays) != len(self.local_devices):
+            self._fail("all_gather", f"{len(arrays)} arrays", f"{len(self.local_devices)}, one for each local rank")
+        first = self._spec(arrays[0])
+        if not 0 <= axis < len(first.shape):
+            self._fail("all_gather", f"axis {axis}", f"an axis of shape {first.shape}, not negative")
+        for array, device in zip(arrays, self.local_devices, strict=True):
+            shape = (*first.shape[:axis], sizes[device.rank], *first.shape[axis + 1 :])
+            self._check_spec("all_gather", "arrays", device, array, shape, first.dtype)
+        results = self._inner.all_gather(arrays, axis=axis, sizes=sizes)
+        whole = (*first.shape[:axis], sum(sizes), *first.shape[axis + 1 :])
+        self._check_results("all_gather", results, whole, first.dtype)
+        return results
+
+    def exchange(self, note: bytes, *, timeout_s: float | None) -> tuple[bytes, ...]:
+        notes = self._inner.exchange(note, timeout_s=timeout_s)
+        processes = len({device.process for device in self.devices})
+        here = self.local_devices[0].process
+        if len(notes) != processes or notes[here] != note:
+            self._fail("exchange", f"{len(notes)} notes", f"{processes}, number {here} being the one sent")
+        return notes
+
+    # Arrays and cells.
+
+    def put(self, value: np.ndarray | Array, device: Device) -> Array:
+        array = self._inner.put(value, device)
+        spec = self._spec(array)
+        if spec.placement != device.placement or spec.shape != tuple(value.shape):
+            self._fail("put", str(spec), f"shape {tuple(value.shape)} on {device.placement}")
+        return array
+
+    def get(self, array: Array) -> np.ndarray:
+        value = self._inner.get(array)
+        spec = self._spec(array)
+        if type(value) is not np.ndarray or value.shape != spec.shape or value.dtype.name != spec.dtype:
+            self._fail("get", f"a {type(value).__name__} {value.dtype}{list(value.shape)}", f"an ndarray of {spec}")
+        return value
+
+    def cell(self, initial: Array) -> Cell:
+        cell = self._inner.cell(initial)
+        if self._spec(cell.read()) != self._spec(initial):
+            self._fail("cell", f"reads {self._spec(cell.read())}", f"its initial value's {self._spec(initial)}")
+        return cell
+
+    # The checks.
+
+    def _check_equal_arrays(self, call: str, arrays: tuple[Array, ...], op: str) -> tuple[tuple[int, ...], str]:
+        if op not in _OPS:
+            self._fail(call, f"op {op!r}", "SUM, MIN or MAX")
+        if len(arrays) != len(self._placements):
+            self._fail(call, f"{len(arrays)} arrays", f"{len(self._placements)}, one for each local rank")
+        spec_of = self._spec
+        shape, dtype, _ = spec_of(arrays[0])
+        if dtype == "bool" or dtype not in self.capabilities.dtypes:
+            self._fail(call, f"dtype {dtype}", f"one of {sorted(self.capabilities.dtypes - {'bool'})}")
+        for array, placement in zip(arrays, self._placements, strict=True):
+            # Plain tuples: this loop runs once a replica in every collective.
+            if spec_of(array) != (shape, dtype, placement):
+                self._find_wrong(call, "arrays", arrays, shape, dtype)
+        return shape, dtype
+
+    def _check_results(self, call: str, results: tuple[Array, ...], shape: tuple[int, ...], dtype: str) -> None:
+        if len(results) != len(self._placements):
+            self._fail(call, f"{len(results)} results", f"{len(self._placements)}, one for each local rank")
+        spec_of = self._spec
+        for array, placement in zip(results, self._placements, strict=True):
+            if spec_of(array) != (shape, dtype, placement):
+                self._find_wrong(call, "results", results, shape, dtype)
+        if len(set(map(id, results))) != len(results):
+            self._fail(call, "one object for several ranks", "an array object of its own for each rank")
+
+    def _find_wrong(self, call: str, what: str, arrays: tuple[Array, ...], shape: tuple[int, ...], dtype: str) -> None:
+        for array, device in zip(arrays, self.local_devices, strict=True):
+            self._check_spec(call, what, device, array, shape, dtype)
+
+    def _check_spec(
+        self, call: str, what: str, device: Device, array: Array, shape: tuple[int, ...], dtype: str
+    ) -> None:
+        found, wanted = self._spec(array), ArraySpec(shape, dtype, device.placement)
+        if found != wanted:
+            self._fail(call, f"{what} of rank {device.rank}: {_text(found)}", _text(wanted))
+
+    def _check_rank(self, call: str, root: int) -> str:
+        if not 0 <= root < len(self.devices):
+            self._fail(call, f"root {root}", f"a rank below {len(self.devices)}")
+        return self.devices[root].placement
+
+    def _check_root(self, call: str, array: Array | None, spec: ArraySpec, root: int) -> None:
+        local = any(device.rank == root for device in self.local_devices)
+        if (array is not None) != local:
+            self._fail(call, "an array" if array is not None else "no array", f"one exactly where rank {root} is local")
+        if array is not None and self._spec(array) != spec:
+            self._fail(call, f"root {root}: {_text(self._spec(array))}", _text(spec))
+
+    def _fail(self, call: str, found: str, wanted: str) -> NoReturn:
+        raise ContractViolation(
+            f"Backend {self.name!r}, {call}: found {found}; the contract of simstrategy.device wants {wanted}. "
+            f"Report it to the backend's author."
+        )
+
+
+def _text(spec: ArraySpec) -> str:
+    return f"{spec.dtype}{list(spec.shape)} on {spec.placement}"

@@ -1,0 +1,78 @@
+"""Records every call that the core makes to a backend: for backend authors, and for tests of the core.
+
+The program's own trace (`simstrategy.trace`) is taken above, where call sites are known; this one shows
+what the core made of it.
+"""
+
+from typing import NamedTuple, final
+
+import numpy as np
+
+from simstrategy.device.protocol import Array, ArraySpec, Backend, Cell, Device, Op
+from simstrategy.device.wrapper import Wrapper
+
+__all__ = ["CallRecord", "Traced"]
+
+
+class CallRecord(NamedTuple):
+    """One call: its name, its settings, and the shape and dtype of each array that went in."""
+
+    call: str
+    settings: tuple[tuple[str, object], ...]
+    arrays: tuple[tuple[tuple[int, ...], str], ...]
+
+
+@final
+class Traced(Wrapper):
+    """A backend that writes `calls` about the backend inside it."""
+
+    __slots__ = ("calls",)
+
+    def __init__(self, inner: Backend) -> None:
+        Wrapper.__init__(self, inner)
+        self.calls: list[CallRecord] = []
+
+    def all_reduce(self, arrays: tuple[Array, ...], op: Op) -> tuple[Array, ...]:
+        self._record("all_reduce", arrays, op=op)
+        return self._inner.all_reduce(arrays, op)
+
+    def reduce(self, arrays: tuple[Array, ...], op: Op, *, root: int) -> Array | None:
+        self._record("reduce", arrays, op=op, root=root)
+        return self._inner.reduce(arrays, op, root=root)
+
+    def broadcast(self, array: Array | None, *, spec: ArraySpec, root: int) -> tuple[Array, ...]:
+        self._record("broadcast", () if array is None else (array,), root=root)
+        return self._inner.broadcast(array, spec=spec, root=root)
+
+    def all_gather(self, arrays: tuple[Array, ...], *, axis: int, sizes: tuple[int, ...]) -> tuple[Array, ...]:
+        self._record("all_gather", arrays, axis=axis, sizes=sizes)
+        return self._inner.all_gather(arrays, axis=axis, sizes=sizes)
+
+    def exchange(self, note: bytes, *, timeout_s: float | None) -> tuple[bytes, ...]:
+        self._record("exchange", (), bytes=len(note))
+        return self._inner.exchange(note, timeout_s=timeout_s)
+
+    def put(self, value: np.ndarray | Array, device: Device) -> Array:
+        array = self._inner.put(value, device)
+        self._record("put", (array,), rank=device.rank)
+        return array
+
+    def get(self, array: Array) -> np.ndarray:
+        self._record("get", (array,))
+        return self._inner.get(array)
+
+    def cell(self, initial: Array) -> Cell:
+        self._record("cell", (initial,))
+        return self._inner.cell(initial)
+
+    def synchronize(self) -> None:
+        self._record("synchronize", ())
+        self._inner.synchronize()
+
+    def close(self) -> None:
+        self._record("close", ())
+        self._inner.close()
+
+    def _record(self, call: str, arrays: tuple[Array, ...], **settings: object) -> None:
+        specs = tuple(self._inner.spec(array)[:2] for array in arrays)
+        self.calls.append(CallRecord(call, tuple(sorted(settings.items())), specs))

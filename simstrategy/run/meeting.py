@@ -1,0 +1,174 @@
+"""Meetings: replicas come with a request each, and either all get an answer or all hear who differs.
+
+Two levels: the local lanes first, then, where the group spans processes, one note a process. This is
+the whole coordination of a run; lanes only carry arrivals here, and what an answer is made of is the
+business of the `resolve` that an arrival brings.
+"""
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, NoReturn, final
+
+from simstrategy.device.protocol import Backend
+from simstrategy.errors import CallSitesDiffer, ReplicasDisagree
+from simstrategy.run.functions import function_key
+from simstrategy.run.lanes import FINISHED
+from simstrategy.run.notes import Note, Sizes, compare_notes, disagreement, fingerprint, raised_where
+from simstrategy.trace import Request, Site, Trace, describe_request, describe_site
+
+__all__ = ["Arrival", "Meeting", "MeetingRoom", "Resolve"]
+
+Resolve = Callable[[Request, list[Any], Sizes], Sequence[Any]]
+"""Makes the answers, in lane order, from the request, the lanes' payloads and every rank's size."""
+
+
+class Arrival(NamedTuple):
+    """What a replica brings to a meeting.  Hot paths pass plain tuples of the same form."""
+
+    request: Request
+    payload: Any
+    site: Site
+    resolve: Resolve
+    size: int
+    """A size that replicas choose freely, such as that along a gathered axis; 0 where there is none."""
+
+
+@final
+class MeetingRoom:
+    """What all meetings of one strategy share: the group, the trace, and what was warned of.
+
+    checks: False compares requests and not their call sites; "strict" makes `CallSitesDiffer` an error.
+    """
+
+    def __init__(self, backend: Backend, *, trace: Trace | None, checks: bool | str) -> None:
+        self.backend = backend
+        self.trace = trace
+        self.checks = checks
+        self.ranks = tuple(device.rank for device in backend.local_devices)
+        self.worker = backend.local_devices[0].process
+        self.processes = len({device.process for device in backend.devices})
+        self._warned: set[tuple[Site, Site]] = set()
+        self._shared: BaseException | None = None
+
+    def announce(self, request: Request, site: Site, sizes: Sequence[int] = ()) -> Sizes:
+        """Meets as a whole worker, outside replica functions; returns the sizes of all workers' ranks."""
+        if self.trace is not None:
+            self.trace.record(self.worker, request, (None,), (site,))
+        if self.processes == 1:
+            return tuple(sizes)
+        line = f"worker {self.worker}: {describe_request(request)} at {describe_site(site)}"
+        return self.exchange(Note("request", fingerprint(request), (line,), tuple(sizes)))
+
+    def end_run(self, function: Callable[..., Any], error: BaseException | None) -> None:
+        """Tells the other processes that a run is over here; raises if theirs is not, or raised.
+
+        Says nothing of an error that all processes have.
+        """
+        if self.processes == 1 or (error is not None and error is self._shared):
+            return
+        if error is None:
+            key = function_key(function)
+            lines = tuple(f"replica {rank}: returned from {key}" for rank in self.ranks)
+            self.exchange(Note("returned", key.fingerprint(), lines, ()))
+        else:
+            self.leave(error)
+
+    def leave(self, error: BaseException | None = None) -> None:
+        """Tells the other processes that this one goes no further, and why; never raises what they tell."""
+        if self.processes == 1 or (error is not None and error is self._shared):
+            return
+        self._shared = error
+        what = "the program ended" if error is None else raised_where(error)
+        lines = tuple(f"replica {rank}: {what}" for rank in self.ranks)
+        self._send(Note("left" if error is None else "failed", "", lines, ()))
+
+    def exchange(self, note: Note) -> Sizes:
+        """Sends this process's note; returns all ranks' sizes, or raises what the notes tell."""
+        notes = self._send(note)
+        try:
+            return compare_notes(notes, self.worker)
+        except Exception as error:
+            self._shared = error
+            raise
+
+    def _send(self, note: Note) -> tuple[Note, ...]:
+        return tuple(Note.decode(data) for data in self.backend.exchange(note.encode(), timeout_s=None))
+
+    def compare_sites(self, arrivals: Sequence[Arrival]) -> None:
+        """Warns once per pair of lines, or raises where checks are strict."""
+        first = arrivals[0][2]
+        for rank, arrival in zip(self.ranks, arrivals, strict=True):
+            pair = (first, arrival[2])
+            if arrival[2] == first or pair in self._warned:
+                continue
+            text = (
+                f"replicas {self.ranks[0]} and {rank} make the same request, {describe_request(arrival[0])}, from "
+                f"different lines, {describe_site(first)} and {describe_site(arrival[2])}; their values are combined."
+            )
+            if self.checks == "strict":
+                raise ReplicasDisagree(text + " Call it from one line, or do without strict checks.")
+            self._warned.add(pair)
+            warnings.warn(CallSitesDiffer(text + ' Call it from one line; checks="strict" refuses it.'), stacklevel=2)
+
+
+@final
+class Meeting:
+    """The meetings of one `run`: the lanes' `meet` and `failed`."""
+
+    __slots__ = ("_function", "_room")
+
+    def __init__(self, room: MeetingRoom, function: Callable[..., Any]) -> None:
+        self._room = room
+        self._function = function
+
+    def meet(self, arrivals: list[Any], order: list[int]) -> Sequence[Any]:
+        """Returns the answers in lane order, or raises ReplicasDisagree with one line per replica."""
+        room = self._room
+        first = arrivals[0]
+        if first is FINISHED:
+            self._disagree(arrivals)
+        request, _, site, resolve, _ = first
+        sites_differ = False
+        for arrival in arrivals:
+            if arrival is FINISHED or arrival[0] != request:
+                self._disagree(arrivals)
+            if arrival[2] != site:
+                sites_differ = True
+        if sites_differ and room.checks:
+            room.compare_sites(arrivals)
+        if room.trace is not None:
+            ranks = room.ranks
+            room.trace.record(room.worker, request, [ranks[i] for i in order], [arrivals[i][2] for i in order])
+        sizes = tuple([arrival[4] for arrival in arrivals])
+        if room.processes > 1:
+            sizes = room.exchange(Note("request", fingerprint(request), self._lines(arrivals), sizes))
+        answers: Sequence[Any] = resolve(request, [arrival[1] for arrival in arrivals], sizes)
+        return answers
+
+    def failed(self, index: int, error: BaseException, arrivals: list[Any], order: list[int]) -> None:
+        """Adds a note to a replica's exception that says which, where, and who was waiting."""
+        ranks = self._room.ranks
+        lines = [
+            f"  replica {ranks[i]} was waiting in {describe_request(arrivals[i][0])} at {describe_site(arrivals[i][2])}"
+            for i in sorted(order)
+            if arrivals[i] is not FINISHED
+        ]
+        absent = [str(rank) for i, rank in enumerate(ranks) if i != index and i not in order]
+        if absent:
+            lines.append(f"  replica{'s' if len(absent) > 1 else ''} {', '.join(absent)} had not come so far")
+        error.add_note("\n".join([f"In replica {ranks[index]}: {raised_where(error)}", *lines]))
+
+    def _disagree(self, arrivals: list[Any]) -> NoReturn:
+        lines = self._lines(arrivals)
+        if self._room.processes > 1:
+            self._room.exchange(Note("disagree", "", lines, ()))
+        raise ReplicasDisagree(disagreement(lines))
+
+    def _lines(self, arrivals: list[Any]) -> tuple[str, ...]:
+        texts = [
+            f"returned from {function_key(self._function)}"
+            if arrival is FINISHED
+            else f"{describe_request(arrival[0])} at {describe_site(arrival[2])}"
+            for arrival in arrivals
+        ]
+        return tuple(f"replica {rank}: {text}" for rank, text in zip(self._room.ranks, texts, strict=True))

@@ -1,0 +1,93 @@
+"""The notes that processes exchange before every group-call, and what follows from them.
+
+A note is canonical JSON, so equal notes are equal bytes, and nothing that comes from another process
+is ever executed.
+"""
+
+import json
+import traceback
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Literal, NamedTuple
+
+from simstrategy.errors import PeerFailed, ReplicasDisagree
+from simstrategy.run.functions import FunctionKey
+from simstrategy.trace import Request, describe_request, describe_site
+
+__all__ = ["Note", "Sizes", "compare_notes", "disagreement", "fingerprint", "raised_where"]
+
+Sizes = tuple[int, ...]
+"""One size per rank, where replicas may choose it freely."""
+
+
+class Note(NamedTuple):
+    """What one process says of itself.  `lines` are for people: one per local replica."""
+
+    status: Literal["request", "returned", "disagree", "failed", "left"]
+    request: str
+    lines: tuple[str, ...]
+    sizes: Sizes
+
+    def encode(self) -> bytes:
+        return json.dumps(self, separators=(",", ":")).encode()
+
+    @staticmethod
+    def decode(data: bytes) -> "Note":
+        status, request, lines, sizes = json.loads(data)
+        return Note(status, request, tuple(lines), tuple(sizes))
+
+
+def fingerprint(request: Request) -> str:
+    """Returns a text that is equal in two processes exactly if the requests are."""
+    subject = request.subject.fingerprint() if isinstance(request.subject, FunctionKey) else ""
+    return f"{describe_request(request)} {request.structure is None} {subject}"
+
+
+def compare_notes(notes: Sequence[Note], worker: int) -> Sizes:
+    """Returns the sizes of all ranks if all processes say the same.
+
+    Raises `PeerFailed` where another process failed, and `ReplicasDisagree`, the same in every process,
+    where they want different things.
+    """
+    first = notes[0]
+    lines = [line for note in notes for line in note.lines]
+    failed = [note for index, note in enumerate(notes) if note.status == "failed" and index != worker]
+    if failed:
+        told = [line for note in failed for line in note.lines]
+        waiting = notes[worker].lines
+        raise PeerFailed(
+            "\n  ".join(["Another process of the cluster failed, so this one cannot go on:", *told])
+            + "\n  ".join(["\nThis one was at:", *waiting])
+            + "\nMend that failure; its own output has the traceback."
+        )
+    if any(note.status == "disagree" for note in notes):
+        raise ReplicasDisagree(disagreement(lines))
+    if any((note.status, note.request) != (first.status, first.request) for note in notes):
+        raise ReplicasDisagree(disagreement(lines))
+    return tuple(size for note in notes for size in note.sizes)
+
+
+def disagreement(lines: Sequence[str]) -> str:
+    """Writes the message of ReplicasDisagree: one line per replica."""
+    return "\n  ".join(
+        ["Replicas came to one meeting with different requests. All must make the same calls in the same order:", *lines]
+    )
+
+
+def raised_where(error: BaseException) -> str:
+    """Writes an exception's type, its text and the user's line that raised it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    users = [frame for frame in frames if not _is_library(frame.filename)]
+    text = f"{type(error).__name__}({str(error).splitlines()[0] if str(error) else ''!s})"
+    if not frames:
+        return text
+    frame = (users or frames)[-1]
+    return f"{text} raised at {describe_site((frame.filename, frame.lineno or 0))}"
+
+
+def _is_library(file: str) -> bool:
+    parts = PurePath(file).parts
+    return "site-packages" in parts or file.startswith("<") or _HERE in PurePath(file).parents
+
+
+_HERE = PurePath(__file__).parent.parent

@@ -1,0 +1,89 @@
+"""NumPy arrays that know their device.
+
+Each device has a class of its own, made once: NumPy then carries the device through every operation at
+no cost. What several replicas share is read-only; writing to it says what to do instead.
+"""
+
+from contextvars import ContextVar, Token
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from simstrategy.device import Device
+from simstrategy.errors import InvalidArgument
+
+__all__ = ["Placement", "SimArray", "array_class", "current_class", "freeze"]
+
+
+class SimArray(np.ndarray[Any, Any]):
+    """An array on a simulated device.  Only the classes made by `array_class` have instances."""
+
+    __slots__ = ()
+    rank: ClassVar[int]
+    placement: ClassVar[str]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not self.flags.writeable:
+            raise _read_only(self)
+        np.ndarray.__setitem__(self, key, value)
+
+
+def _in_place(name: str) -> Any:
+    operation = getattr(np.ndarray, name)
+
+    def operator(self: SimArray, other: Any) -> Any:
+        if not self.flags.writeable:
+            raise _read_only(self)
+        return operation(self, other)
+
+    operator.__name__ = name
+    return operator
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"):
+    setattr(SimArray, f"__i{_name}__", _in_place(f"__i{_name}__"))
+
+
+def _read_only(array: SimArray) -> InvalidArgument:
+    return InvalidArgument(
+        f"This {array.dtype}{list(array.shape)} on {array.placement} is read-only: other replicas may share its memory. "
+        f"Copy first: x = x.copy(), or compute a new array, as in x = x + 1."
+    )
+
+
+def array_class(device: Device) -> type[SimArray]:
+    """Makes the class of the arrays of one device."""
+    return type("SimArray", (SimArray,), {"__slots__": (), "rank": device.rank, "placement": device.placement})
+
+
+def freeze(array: np.ndarray[Any, Any], kind: type[SimArray]) -> SimArray:
+    """Returns a read-only view of an array that nobody else can write to, on a device."""
+    view = array.view(kind)
+    view.flags.writeable = False
+    return view
+
+
+_CLASS: ContextVar[type[SimArray] | None] = ContextVar("simstrategy.sim.device", default=None)
+
+
+def current_class() -> type[SimArray] | None:
+    """Returns the class of the device that `Placement` chose, or None outside."""
+    return _CLASS.get()
+
+
+@final
+class Placement:
+    """A context manager: what is created inside is on this device."""
+
+    __slots__ = ("_kind", "_token")
+
+    def __init__(self, kind: type[SimArray]) -> None:
+        self._kind = kind
+        self._token: Token[type[SimArray] | None] | None = None
+
+    def __enter__(self) -> None:
+        self._token = _CLASS.set(self._kind)
+
+    def __exit__(self, *_: object) -> None:
+        assert self._token is not None
+        _CLASS.reset(self._token)

@@ -1,0 +1,178 @@
+"""The simulator: any number of devices in one process, as one `Backend` like any other.
+
+Deterministic: no clock, no threads, and every sum in a stated order. With a `link` it is one worker's
+part of a simulated cluster.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from types import FrameType
+from typing import Any, Final, final
+
+import numpy as np
+
+from simstrategy.device import PROTOCOL_VERSION, ArraySpec, Capabilities, Device, Op
+from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.sim.arrays import Placement, SimArray, array_class, freeze
+from simstrategy.sim.collectives import combine, order_named
+from simstrategy.sim.namespace import DTYPES, SimNamespace, dtype_named, dtype_names
+
+__all__ = ["Link", "SimBackend", "SimCell", "open_sim", "simulated_devices"]
+
+Link = Callable[[str, Any, Callable[[list[Any]], Any]], Any]
+"""Meets the other workers: takes a call's name, this worker's part, and what makes one result of all parts."""
+
+_CAPABILITIES: Final = Capabilities(
+    dtypes=frozenset((*DTYPES, "bfloat16")),
+    carrier="greenlet",
+    reproducible_bits=True,
+    mutable_arrays=True,
+    unified_memory=True,
+)
+
+
+def simulated_devices(workers: int, replicas_per_worker: int) -> tuple[Device, ...]:
+    """Returns the devices of a simulated cluster, in rank order."""
+    return tuple(
+        Device(rank=rank, process=rank // replicas_per_worker, placement=f"sim:{rank}")
+        for rank in range(workers * replicas_per_worker)
+    )
+
+
+def open_sim(*, replicas: int | None = None, order: str = "linear") -> "SimBackend":
+    """Opens a simulator of `replicas` devices (default 1) in one process.
+
+    order: of additions: `linear`, `ring` or `tree`, see `simstrategy.sim.collectives`.
+    """
+    count = 1 if replicas is None else replicas
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise InvalidArgument(f"The simulator takes a number of replicas of at least 1, got {replicas!r}.")
+    return SimBackend(simulated_devices(1, count), worker=0, order=order)
+
+
+@final
+class SimBackend:
+    """One process of simulated devices."""
+
+    __slots__ = ("_classes", "_fold", "_link", "_local", "devices", "local_devices", "xp")
+
+    name = "sim"
+    protocol_version = PROTOCOL_VERSION
+    capabilities = _CAPABILITIES
+    array_types = (SimArray,)
+    autodiff = None
+
+    def __init__(
+        self, devices: tuple[Device, ...], *, worker: int, order: str = "linear", link: Link | None = None
+    ) -> None:
+        self.devices = devices
+        self.local_devices = tuple(device for device in devices if device.process == worker)
+        self._classes = {device.rank: array_class(device) for device in self.local_devices}
+        self._local = tuple(self._classes.values())
+        self._fold = order_named(order)
+        self._link = link
+        self.xp = SimNamespace(self._local[0])
+
+    def on(self, device: Device) -> AbstractContextManager[None]:
+        return Placement(self._classes[device.rank])
+
+    def synchronize(self) -> None:
+        """Does nothing: NumPy never runs ahead."""
+
+    def close(self) -> None:
+        """Does nothing: there is nothing to leave behind."""
+
+    def put(self, value: Any, device: Device) -> SimArray:
+        kind = self._classes[device.rank]
+        if isinstance(value, SimArray) and not value.flags.writeable:
+            return value if type(value) is kind else freeze(value, kind)
+        if not isinstance(value, np.ndarray):
+            raise InvalidType(f"put takes a NumPy array or an array of the simulator, got a {type(value).__name__}.")
+        if value.dtype not in dtype_names:
+            dtype_named(value.dtype.name)
+        return freeze(np.array(value, dtype=value.dtype.newbyteorder("="), order="C", copy=True), kind)
+
+    def get(self, array: SimArray) -> np.ndarray[Any, Any]:
+        return np.array(array, copy=True, subok=False)
+
+    def spec(self, array: SimArray) -> ArraySpec:
+        # The quickest way to make a named tuple: this runs several times a replica in every collective.
+        return _new_tuple(ArraySpec, (array.shape, dtype_names[array.dtype], array.placement))
+
+    def cell(self, initial: SimArray) -> "SimCell":
+        return SimCell(initial)
+
+    def all_reduce(self, arrays: tuple[SimArray, ...], op: Op) -> tuple[SimArray, ...]:
+        total = self._total(arrays, op)
+        total.flags.writeable = False
+        return tuple([total.view(kind) for kind in self._local])
+
+    def reduce(self, arrays: tuple[SimArray, ...], op: Op, *, root: int) -> SimArray | None:
+        total = self._total(arrays, op)
+        return freeze(total, self._classes[root]) if root in self._classes else None
+
+    def broadcast(self, array: SimArray | None, *, spec: ArraySpec, root: int) -> tuple[SimArray, ...]:
+        sent = array if self._link is None else self._link("broadcast", array, _the_one)
+        assert sent is not None
+        whole = np.array(sent, copy=True, subok=False) if sent.flags.writeable else sent
+        return tuple([freeze(whole, kind) for kind in self._local])
+
+    def all_gather(self, arrays: tuple[SimArray, ...], *, axis: int, sizes: tuple[int, ...]) -> tuple[SimArray, ...]:
+        def gather(parts: list[tuple[SimArray, ...]]) -> np.ndarray[Any, Any]:
+            return np.concatenate([array.view(np.ndarray) for part in parts for array in part], axis=axis)
+
+        whole = gather([arrays]) if self._link is None else self._link("all_gather", arrays, gather)
+        return tuple([freeze(whole, kind) for kind in self._local])
+
+    def exchange(self, note: bytes, *, timeout_s: float | None) -> tuple[bytes, ...]:
+        """Returns every worker's note; there is nothing to wait for, so `timeout_s` plays no part."""
+        if self._link is None:
+            return (note,)
+        notes: tuple[bytes, ...] = self._link("exchange", note, tuple)
+        return notes
+
+    def prepare(self, function: Any) -> Any:
+        return function
+
+    def source(self, frame: FrameType) -> tuple[str, int]:
+        return frame.f_code.co_filename, frame.f_lineno
+
+    def _total(self, arrays: tuple[SimArray, ...], op: Op) -> np.ndarray[Any, Any]:
+        if self._link is None:
+            return combine(arrays, op, self._fold)
+
+        def total(parts: list[tuple[SimArray, ...]]) -> np.ndarray[Any, Any]:
+            return combine([array for part in parts for array in part], op, self._fold)
+
+        result: np.ndarray[Any, Any] = self._link("all_reduce", arrays, total)
+        return result
+
+
+_new_tuple: Final[Callable[..., ArraySpec]] = tuple.__new__
+
+
+def _the_one(parts: Sequence[SimArray | None]) -> SimArray:
+    return next(part for part in parts if part is not None)
+
+
+@final
+class SimCell:
+    """A variable's storage: a reference to a read-only array, replaced by every write."""
+
+    __slots__ = ("_kind", "_value")
+
+    def __init__(self, initial: SimArray) -> None:
+        self._kind = type(initial)
+        self._value = initial
+        self.write(initial)
+
+    @property
+    def native(self) -> "SimCell":
+        return self
+
+    def read(self) -> SimArray:
+        return self._value
+
+    def write(self, value: SimArray) -> None:
+        # What can still be written to by its maker is copied; what is read-only may be shared.
+        self._value = freeze(np.array(value, copy=True, subok=False), self._kind) if value.flags.writeable else value

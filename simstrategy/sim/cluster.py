@@ -1,0 +1,101 @@
+"""Whole clusters in one process: several workers, each with its own program, strategy and replicas.
+
+The one place where the simulator meets strategies: a worker's program is given one, as on a real cluster.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple, final
+
+from simstrategy.errors import InvalidArgument, PeerFailed
+from simstrategy.run import Lanes, Park
+from simstrategy.schedules import InOrder, Schedule
+from simstrategy.sim.backend import SimBackend, simulated_devices
+from simstrategy.sim.fabric import Fabric
+from simstrategy.strategy import Semantics, Strategy
+from simstrategy.trace import Trace
+
+__all__ = ["Cluster", "Outcome"]
+
+
+class Outcome(NamedTuple):
+    """How one worker's program ended: with a result, or with an error."""
+
+    result: Any
+    error: Exception | None
+
+
+@final
+class Cluster:
+    """`workers` simulated processes of `replicas_per_worker` replicas each; replica ids are global.
+
+    order: of additions, as `ss.backend("sim", order=…)`. Other arguments are those of every worker's strategy.
+    """
+
+    def __init__(
+        self,
+        workers: int,
+        replicas_per_worker: int,
+        *,
+        semantics: Semantics | None = None,
+        schedule: Schedule | None = None,
+        checks: bool | Literal["strict"] = True,
+        trace: Trace | None = None,
+        order: str = "linear",
+    ) -> None:
+        for name, count in (("workers", workers), ("replicas_per_worker", replicas_per_worker)):
+            if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+                raise InvalidArgument(f"A cluster takes {name} of at least 1, got {count!r}.")
+        self.workers = workers
+        self.replicas_per_worker = replicas_per_worker
+        self._semantics = semantics
+        self._schedule = InOrder() if schedule is None else schedule
+        self._checks: bool | Literal["strict"] = checks
+        self._trace = trace
+        self._order = order
+
+    def run(self, main: Callable[[Strategy], Any]) -> tuple[Any, ...]:
+        """Runs `main(strategy)` as every worker; returns their results in worker order.
+
+        If workers fail, raises the first one's error that was not caused by another worker's failure.
+        """
+        outcomes = self.outcomes(main)
+        errors = [outcome.error for outcome in outcomes if outcome.error is not None]
+        causes = [error for error in errors if not isinstance(error, PeerFailed)]
+        if errors:
+            raise (causes or errors)[0]
+        return tuple(outcome.result for outcome in outcomes)
+
+    def outcomes(self, main: Callable[[Strategy], Any]) -> tuple[Outcome, ...]:
+        """Runs `main(strategy)` as every worker; returns how each ended."""
+        fabric = Fabric(self.workers)
+        lanes = Lanes("greenlet", self._schedule)
+        bodies = [self._worker(main, fabric, worker) for worker in range(self.workers)]
+        return tuple(lanes.run(bodies, fabric.meet, _never_fails))
+
+    def _worker(self, main: Callable[[Strategy], Any], fabric: Fabric, worker: int) -> Callable[[Park], Outcome]:
+        devices = simulated_devices(self.workers, self.replicas_per_worker)
+
+        def body(park: Park) -> Outcome:
+            link = fabric.link(park) if self.workers > 1 else None
+            backend = SimBackend(devices, worker=worker, order=self._order, link=link)
+            strategy = Strategy.multi_worker(
+                backend,
+                semantics=self._semantics,
+                schedule=self._schedule,
+                checks=self._checks,
+                trace=self._trace,
+            )
+            room = strategy.extended.room
+            try:
+                result = main(strategy)
+            except Exception as error:  # kept, as a process keeps its own: the other workers go on and hear of it
+                room.leave(error)
+                return Outcome(None, error)
+            room.leave()
+            return Outcome(result, None)
+
+        return body
+
+
+def _never_fails(index: int, error: BaseException, arrivals: Sequence[Any], order: Sequence[int]) -> None:
+    """A worker's lane raises only what ends the whole simulation, such as KeyboardInterrupt."""

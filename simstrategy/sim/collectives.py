@@ -1,0 +1,85 @@
+"""The simulator's additions, in a stated order.
+
+`linear`: rank 0, then 1, then 2 …, one rounding to the dtype at each addition (TensorFlow on one CPU).
+`ring`: the flattened array is cut into N blocks of ceil(size / N); block k is folded from rank k + 1
+onward, round the ring, and ends at rank k. `tree`: neighbours first, then neighbouring pairs, and so on.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from simstrategy.device import Op
+from simstrategy.errors import InvalidArgument
+
+__all__ = ["ORDERS", "combine", "order_named"]
+
+Host = np.ndarray[Any, Any]
+Fold = Callable[[Sequence[Host], np.ufunc], Host]
+
+_UFUNCS: Final[dict[str, np.ufunc]] = {"SUM": np.add, "MIN": np.minimum, "MAX": np.maximum}
+_BLOCK: Final = 16_384
+"""Elements that are folded over all ranks before the next: so the running total stays in cache."""
+
+
+def _linear(arrays: Sequence[Host], ufunc: np.ufunc) -> Host:
+    first = arrays[0]
+    if len(arrays) == 1:
+        return np.array(first)
+    if first.size <= _BLOCK or len(arrays) == 2:
+        total = ufunc(first, arrays[1])
+        if first.ndim == 0:
+            total = np.asarray(total)
+        for array in arrays[2:]:
+            ufunc(total, array, total)
+        return np.asarray(total)
+    total = np.empty(first.shape, first.dtype)
+    flat = total.reshape(-1)
+    sources = [array.reshape(-1) for array in arrays]
+    for start in range(0, flat.size, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        out = flat[part]
+        ufunc(sources[0][part], sources[1][part], out)
+        for source in sources[2:]:
+            ufunc(out, source[part], out)
+    return total
+
+
+def _ring(arrays: Sequence[Host], ufunc: np.ufunc) -> Host:
+    count, first = len(arrays), arrays[0]
+    total = np.empty(first.shape, first.dtype)
+    flat = total.reshape(-1)
+    sources = [array.reshape(-1) for array in arrays]
+    block = -(-flat.size // count)
+    for k in range(count):
+        part = slice(k * block, (k + 1) * block)
+        flat[part] = _linear([sources[(k + 1 + step) % count][part] for step in range(count)], ufunc)
+    return total
+
+
+def _tree(arrays: Sequence[Host], ufunc: np.ufunc) -> Host:
+    level = [np.array(array) for array in arrays]
+    while len(level) > 1:
+        pairs = [np.asarray(ufunc(level[i], level[i + 1])) for i in range(0, len(level) - 1, 2)]
+        level = pairs + level[len(pairs) * 2 :]
+    return level[0]
+
+
+ORDERS: Final[dict[str, Fold]] = {"linear": _linear, "ring": _ring, "tree": _tree}
+
+
+def order_named(name: str) -> Fold:
+    """Returns the fold of a name, or raises InvalidArgument with the names there are."""
+    if name not in ORDERS:
+        raise InvalidArgument(f"The simulator has no order of additions named {name!r}; choose from {sorted(ORDERS)}.")
+    return ORDERS[name]
+
+
+def combine(arrays: Sequence[Host], op: Op, fold: Fold) -> Host:
+    """Combines equal-shaped arrays of all ranks into a new array of their dtype.
+
+    arrays: one per rank, in rank order. Integers wrap; NaN wins MIN and MAX.
+    """
+    ufunc = _UFUNCS[op]
+    return fold([array.view(np.ndarray) for array in arrays], ufunc)

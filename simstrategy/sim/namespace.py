@@ -1,0 +1,218 @@
+"""The simulator's array functions: NumPy's, with the rules of `simstrategy.device.namespace`."""
+
+from collections.abc import Callable
+from typing import Any, Final, final
+
+import numpy as np
+
+from simstrategy.device import canonical_dtype, default_dtype
+from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.sim.arrays import SimArray, current_class
+
+__all__ = ["DTYPES", "SimNamespace", "dtype_named", "dtype_names"]
+
+Dtype = np.dtype[Any]
+
+_NAMES = (
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+)
+
+
+def _bfloat16() -> Dtype | None:
+    """bfloat16 comes with the extra `bfloat16`: NumPy alone has none."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        return None
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+DTYPES: Final[dict[str, Dtype]] = {name: np.dtype(name) for name in _NAMES}
+dtype_names: Final[dict[Dtype, str]] = {dtype: name for name, dtype in DTYPES.items()}
+
+
+def dtype_named(dtype: Any) -> Dtype:
+    """Returns NumPy's dtype for a name; bfloat16 is looked for when it is first asked for."""
+    name = canonical_dtype(dtype)
+    if name == "bfloat16" and name not in DTYPES:
+        found = _bfloat16()
+        if found is None:
+            raise InvalidArgument("bfloat16 needs the package ml_dtypes: pip install 'simstrategy[bfloat16]'.")
+        DTYPES[name], dtype_names[found] = found, name
+    if name not in DTYPES:
+        raise InvalidArgument(f"There is no dtype {name!r}; choose from {', '.join(DTYPES)}, bfloat16.")
+    return DTYPES[name]
+
+
+def _result(function: Callable[..., Any]) -> Any:
+    """Makes a NumPy function whose result is on a device whatever its arguments were."""
+
+    def call(_self: "SimNamespace", *arguments: Any, **keywords: Any) -> Any:
+        result = function(*arguments, **keywords)
+        return result if isinstance(result, SimArray) else _self.place(result)
+
+    return call
+
+
+def _binary(function: Callable[..., Any]) -> Any:
+    def call(_self: "SimNamespace", x1: Any, x2: Any, /) -> Any:
+        if not isinstance(x1, (np.ndarray, np.generic)) and not isinstance(x2, (np.ndarray, np.generic)):
+            x1 = _self.asarray(x1)
+        result = function(x1, x2)
+        return result if isinstance(result, SimArray) else _self.place(result)
+
+    return call
+
+
+def _unary(function: Callable[..., Any]) -> Any:
+    def call(_self: "SimNamespace", x: Any, /) -> Any:
+        result = function(x if isinstance(x, np.ndarray) else _self.asarray(x))
+        return result if isinstance(result, SimArray) else _self.place(result)
+
+    return call
+
+
+def _reduction(function: Callable[..., Any], *, keep_dtype: bool = False) -> Any:
+    def call(_self: "SimNamespace", x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        array = x if isinstance(x, np.ndarray) else _self.asarray(x)
+        extra = {"dtype": array.dtype} if keep_dtype else {}
+        return _self.place(function(array, axis=axis, keepdims=keepdims, **extra))
+
+    return call
+
+
+@final
+class SimNamespace:
+    """See `simstrategy.device.namespace`; `default` is the device outside replica functions."""
+
+    __slots__ = ("_default",)
+
+    def __init__(self, default: type[SimArray]) -> None:
+        self._default = default
+
+    def place(self, value: Any) -> SimArray:
+        """Returns a NumPy result as an array of the running replica's device."""
+        if isinstance(value, SimArray):
+            return value
+        return np.asarray(value).view(current_class() or self._default)
+
+    def asarray(self, value: Any, *, dtype: Any = None) -> SimArray:
+        if dtype is None and isinstance(value, SimArray):
+            return value
+        wanted = None if dtype is None else dtype_named(dtype)
+        if not isinstance(value, (np.ndarray, np.generic)):
+            try:
+                plain = np.asarray(value)
+            except ValueError as error:
+                raise InvalidType(f"xp.asarray cannot make an array of {value!r}: {error}. Give equal rows.") from error
+            usual = default_dtype(plain.dtype.kind)
+            wanted = wanted or (dtype_named(usual) if usual else None)
+            value = plain
+        array = np.array(value, dtype=wanted, copy=True)
+        if array.dtype not in dtype_names and dtype_names.get(array.dtype.newbyteorder("=")) is None:
+            dtype_named(array.dtype.name)
+        return self.place(array)
+
+    def zeros(self, shape: Any, *, dtype: Any = None) -> SimArray:
+        return self.place(np.zeros(shape, dtype_named(dtype or "float32")))
+
+    def ones(self, shape: Any, *, dtype: Any = None) -> SimArray:
+        return self.place(np.ones(shape, dtype_named(dtype or "float32")))
+
+    def full(self, shape: Any, fill_value: Any, *, dtype: Any = None) -> SimArray:
+        wanted = dtype_named(dtype) if dtype is not None else self.asarray(fill_value).dtype
+        return self.place(np.full(shape, fill_value, wanted))
+
+    def zeros_like(self, x: Any, /, *, dtype: Any = None) -> SimArray:
+        return self.full_like(x, 0, dtype=dtype)
+
+    def ones_like(self, x: Any, /, *, dtype: Any = None) -> SimArray:
+        return self.full_like(x, 1, dtype=dtype)
+
+    def full_like(self, x: Any, /, fill_value: Any, *, dtype: Any = None) -> SimArray:
+        array = x if isinstance(x, np.ndarray) else self.asarray(x)
+        return self.place(np.full(array.shape, fill_value, dtype_named(dtype) if dtype is not None else array.dtype))
+
+    def arange(self, start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> SimArray:
+        plain = np.arange(start, step=step) if stop is None else np.arange(start, stop, step)
+        return self.place(plain.astype(dtype_named(dtype or default_dtype(plain.dtype.kind))))
+
+    def eye(self, n_rows: int, n_cols: int | None = None, /, *, dtype: Any = None) -> SimArray:
+        return self.place(np.eye(n_rows, n_cols, dtype=dtype_named(dtype or "float32")))
+
+    def astype(self, x: Any, dtype: Any, /) -> SimArray:
+        array = x if isinstance(x, np.ndarray) else self.asarray(x)
+        return self.place(array.astype(dtype_named(dtype)))
+
+    add = _binary(np.add)
+    subtract = _binary(np.subtract)
+    multiply = _binary(np.multiply)
+    divide = _binary(np.true_divide)
+    pow = _binary(np.power)
+    maximum = _binary(np.maximum)
+    minimum = _binary(np.minimum)
+    equal = _binary(np.equal)
+    not_equal = _binary(np.not_equal)
+    less = _binary(np.less)
+    less_equal = _binary(np.less_equal)
+    greater = _binary(np.greater)
+    greater_equal = _binary(np.greater_equal)
+    logical_and = _binary(np.logical_and)
+    logical_or = _binary(np.logical_or)
+    logical_not = _unary(np.logical_not)
+    negative = _unary(np.negative)
+    abs = _unary(np.abs)
+    sign = _unary(np.sign)
+    square = _unary(np.square)
+    sqrt = _unary(np.sqrt)
+    exp = _unary(np.exp)
+    log = _unary(np.log)
+    log1p = _unary(np.log1p)
+    tanh = _unary(np.tanh)
+    floor = _unary(np.floor)
+    ceil = _unary(np.ceil)
+    isfinite = _unary(np.isfinite)
+    isnan = _unary(np.isnan)
+
+    def where(self, condition: Any, x1: Any, x2: Any, /) -> SimArray:
+        if not isinstance(x1, (np.ndarray, np.generic)) and not isinstance(x2, (np.ndarray, np.generic)):
+            x1, x2 = self.asarray(x1), self.asarray(x2)
+        return self.place(np.where(condition, x1, x2))
+
+    def matmul(self, x1: Any, x2: Any, /) -> SimArray:
+        return self.place(np.matmul(x1, x2))
+
+    permute_dims = _result(np.transpose)
+    reshape = _result(np.reshape)
+    expand_dims = _result(np.expand_dims)
+    squeeze = _result(np.squeeze)
+
+    def broadcast_to(self, x: Any, /, shape: tuple[int, ...]) -> SimArray:
+        return self.place(np.array(np.broadcast_to(x, shape)))
+
+    concat = _result(np.concatenate)
+    stack = _result(np.stack)
+    take = _result(np.take)
+    sum = _reduction(np.sum, keep_dtype=True)
+    prod = _reduction(np.prod, keep_dtype=True)
+    mean = _reduction(np.mean)
+    max = _reduction(np.max)
+    min = _reduction(np.min)
+    all = _reduction(np.all)
+    any = _reduction(np.any)
+
+    def argmax(self, x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> SimArray:
+        return self.place(np.asarray(np.argmax(x, axis=axis, keepdims=keepdims), np.int32))

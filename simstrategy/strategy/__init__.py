@@ -1,0 +1,29 @@
+"""The semantics of strategies, written once above the device layer."""
+
+from simstrategy.strategy.context import (
+    ReplicaContext,
+    get_replica_context,
+    get_strategy,
+    has_strategy,
+    in_cross_replica_context,
+)
+from simstrategy.strategy.enums import ReduceOp, VariableAggregation, VariableSynchronization
+from simstrategy.strategy.extended import StrategyExtended
+from simstrategy.strategy.semantics import Semantics
+from simstrategy.strategy.strategy import Strategy
+from simstrategy.strategy.variables import Variable
+
+__all__ = [
+    "ReduceOp",
+    "ReplicaContext",
+    "Semantics",
+    "Strategy",
+    "StrategyExtended",
+    "Variable",
+    "VariableAggregation",
+    "VariableSynchronization",
+    "get_replica_context",
+    "get_strategy",
+    "has_strategy",
+    "in_cross_replica_context",
+]

@@ -1,0 +1,273 @@
+"""Which strategy and which replica is current: one contextvar, and the replica's view of its run.
+
+A mode is (strategy, replica context); a strategy without a replica context is the cross-replica context
+of `scope`, of a merge function and of an update.
+"""
+
+import sys
+from contextvars import ContextVar, Token
+from typing import TYPE_CHECKING, Any, NamedTuple, final
+
+from simstrategy import tree
+from simstrategy.device import Array, ArrayNamespace
+from simstrategy.errors import ContextError
+from simstrategy.run import Park, function_key
+from simstrategy.strategy.enums import ReduceOp
+from simstrategy.trace import Request, Site
+
+if TYPE_CHECKING:
+    from simstrategy.strategy.extended import StrategyExtended
+    from simstrategy.strategy.strategy import Strategy
+
+__all__ = [
+    "Mode",
+    "ReplicaContext",
+    "Scope",
+    "current_mode",
+    "enter_mode",
+    "get_replica_context",
+    "get_strategy",
+    "has_strategy",
+    "in_cross_replica_context",
+    "leave_mode",
+]
+
+
+class Mode(NamedTuple):
+    strategy: "Strategy"
+    replica: "ReplicaContext | None"
+
+
+_MODE: ContextVar[Mode | None] = ContextVar("simstrategy.mode", default=None)
+
+
+def current_mode() -> Mode | None:
+    """Returns the current mode, or None where no strategy is current."""
+    return _MODE.get()
+
+
+def enter_mode(mode: Mode) -> Token[Mode | None]:
+    """Makes a mode current until `leave_mode` gets the token back."""
+    return _MODE.set(mode)
+
+
+def leave_mode(token: Token[Mode | None]) -> None:
+    _MODE.reset(token)
+
+
+def has_strategy() -> bool:
+    """Tells whether a strategy is current."""
+    return _MODE.get() is not None
+
+
+def get_strategy() -> "Strategy":
+    """Returns the current strategy.  Raises ContextError where there is none."""
+    mode = _MODE.get()
+    if mode is None:
+        raise ContextError('No strategy is current here: call it inside "with strategy.scope():" or a replica function.')
+    return mode.strategy
+
+
+def get_replica_context() -> "ReplicaContext | None":
+    """Returns the running replica's context; None in a cross-replica context.
+
+    Raises ContextError where no strategy is current.
+    """
+    mode = _MODE.get()
+    if mode is None:
+        raise ContextError("No replica runs here: call it in a function that strategy.run runs on each replica.")
+    return mode.replica
+
+
+def in_cross_replica_context() -> bool:
+    """Tells whether a strategy is current and no replica of it runs."""
+    mode = _MODE.get()
+    return mode is not None and mode.replica is None
+
+
+@final
+class Scope:
+    """What `strategy.scope()` returns: inside, the strategy is current, in its cross-replica context."""
+
+    __slots__ = ("_strategy", "_tokens")
+
+    def __init__(self, strategy: "Strategy") -> None:
+        self._strategy = strategy
+        self._tokens: list[Token[Mode | None]] = []
+
+    def __enter__(self) -> "Strategy":
+        require_cross_replica(self._strategy, "scope")
+        self._tokens.append(_MODE.set(Mode(self._strategy, None)))
+        return self._strategy
+
+    def __exit__(self, *_: object) -> None:
+        _MODE.reset(self._tokens.pop())
+
+
+def require_cross_replica(strategy: "Strategy", method: str) -> None:
+    """Raises ContextError inside a replica function, and under another strategy."""
+    mode = _MODE.get()
+    if mode is None:
+        return
+    if mode.strategy is not strategy:
+        raise ContextError(
+            f"Mixing different strategies: {method} of {strategy!r} was called while {mode.strategy!r} is current. "
+            f"Leave the other strategy's scope first."
+        )
+    if mode.replica is not None:
+        raise ContextError(
+            f"Method requires being in cross-replica context: {method} was called inside replica "
+            f"{mode.replica.replica_id_in_sync_group}. Use get_replica_context().merge_call()."
+        )
+
+
+_AXIS_FREE = None
+"""Stands in a gathered shape for the size that replicas choose freely."""
+
+
+@final
+class ReplicaContext:
+    """One replica's view of its run: who it is, and how it meets the others.
+
+    Made by `Strategy.run` for each replica, and usable only in that replica, while it runs.
+    """
+
+    __slots__ = ("_extended", "_park", "_placement", "index", "num_replicas_in_sync", "replica_id_in_sync_group")
+
+    def __init__(self, extended: "StrategyExtended", index: int, park: Park) -> None:
+        device = extended.local_devices[index]
+        self._extended = extended
+        self._park = park
+        self._placement = device.placement
+        self.index = index
+        """The replica's place among this process's."""
+        self.replica_id_in_sync_group: int = device.rank
+        self.num_replicas_in_sync: int = extended.num_replicas
+
+    @property
+    def strategy(self) -> "Strategy":
+        return self._extended.strategy
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The placement of this replica, as a tuple of one."""
+        return (self._placement,)
+
+    @property
+    def xp(self) -> ArrayNamespace:
+        """The array namespace of this replica's device."""
+        return self._extended.xp
+
+    def all_reduce(self, reduce_op: ReduceOp | str, value: Any) -> Any:
+        """Combines a nest of arrays over all replicas; every replica gets the result.
+
+        value: arrays or host data, equal structure, shapes and dtypes on all replicas. MEAN of integers is
+        float64 (8- and 16-bit ones: float32). The gradient of the result is all-reduced with the same op.
+        Raises ReplicasDisagree, and InvalidArgument for bool.
+        """
+        extended = self._extended
+        mode = _MODE.get()
+        if mode is None or mode.replica is not self:
+            raise self._stale("all_reduce")
+        op = reduce_op if type(reduce_op) is ReduceOp else ReduceOp.of(reduce_op)
+        site = extended.source(sys._getframe(1))
+        if isinstance(value, extended.array_types) and extended.autodiff is None:
+            shape, dtype, placement = extended.spec(value)
+            if placement == self._placement and dtype != "bool":
+                # The fast path of one array that is where it should be: a plain tuple for an Arrival.
+                request = Request("all_reduce", op.value, None, None, None, ((shape, dtype),))
+                return self._park((request, value, site, extended.reductions.one, 0))
+        leaves, structure = tree.flatten(value)
+        arrays = tuple(extended.adopt(leaf, self.index) for leaf in leaves)
+        return tree.unflatten(structure, list(self._all_reduce(op, arrays, structure, site)))
+
+    def _all_reduce(
+        self, op: ReduceOp, arrays: tuple[Array, ...], structure: tree.Structure | None, site: Site
+    ) -> tuple[Array, ...]:
+        extended = self._extended
+
+        def meet(values: tuple[Array, ...]) -> tuple[Array, ...]:
+            specs = tuple([extended.spec(value)[:2] for value in values])
+            extended.reductions.require_numbers(specs, "all_reduce", site)
+            request = Request("all_reduce", op.value, None, None, structure, specs)
+            answer: tuple[Array, ...] = self._park((request, values, site, extended.reductions.many, 0))
+            return answer
+
+        return meet(arrays) if extended.autodiff is None else extended.autodiff.differentiable(meet, meet, arrays)
+
+    def all_gather(self, value: Any, axis: int) -> Any:
+        """Concatenates each array of a nest over all replicas along `axis`; every replica gets the result.
+
+        value: arrays whose sizes may differ along the axis alone. Raises InvalidArgument for a scalar or an
+        axis out of range, and ReplicasDisagree.
+        """
+        mode = _MODE.get()
+        if mode is None or mode.replica is not self:
+            raise self._stale("all_gather")
+        extended = self._extended
+        site = extended.source(sys._getframe(1))
+        leaves, structure = tree.flatten(value)
+        arrays = tuple(extended.adopt(leaf, self.index) for leaf in leaves)
+        gathered = [self._gather_leaf(array, axis, site) for array in arrays]
+        return tree.unflatten(structure, gathered)
+
+    def _gather_leaf(self, array: Array, axis: int, site: Site) -> Array:
+        extended = self._extended
+        gather = extended.reductions
+
+        def forward(values: tuple[Array, ...]) -> tuple[Array, ...]:
+            shape, dtype, _ = extended.spec(values[0])
+            free = gather.axis_in(axis, shape, "all_gather")
+            form = (*shape[:free], _AXIS_FREE, *shape[free + 1 :])
+            request = Request("all_gather", None, free, None, None, ((form, dtype),))
+            return (self._park((request, values[0], site, gather.gather, shape[free])),)
+
+        def backward(gradients: tuple[Array, ...]) -> tuple[Array, ...]:
+            # Each replica takes its own part of the summed gradients.
+            (total,) = self._all_reduce(ReduceOp.SUM, gradients, None, site)
+            shape, _, _ = extended.spec(array)
+            free = gather.axis_in(axis, shape, "all_gather")
+            request = Request("sizes", None, free, None, None, ())
+            sizes = self._park((request, None, site, gather.sizes, shape[free]))
+            start = sum(sizes[: self.replica_id_in_sync_group])
+            indices = self.xp.arange(start, start + shape[free])
+            return (self.xp.take(total, indices, axis=free),)
+
+        if extended.autodiff is None:
+            return forward((array,))[0]
+        return extended.autodiff.differentiable(forward, backward, (array,))[0]
+
+    def merge_call(self, merge_fn: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Calls `merge_fn(strategy, *args, **kwargs)` once, when all replicas have come, and hands out its result.
+
+        args, kwargs: nests whose leaves reach `merge_fn` as PerReplica values. The result's distributed
+        values are handed to each replica as its component, everything else as it is. Raises
+        ReplicasDisagree if the functions or the structures of the arguments differ.
+        """
+        mode = _MODE.get()
+        if mode is None or mode.replica is not self:
+            raise self._stale("merge_call")
+        extended = self._extended
+        site = extended.source(sys._getframe(1))
+        named = {} if kwargs is None else dict(kwargs)
+        structure = tree.flatten((tuple(args), named))[1]
+        request = Request("merge_call", None, None, function_key(merge_fn), structure, ())
+        return self._park((request, (merge_fn, tuple(args), named), site, extended.resolve_merge, 0))
+
+    def _stale(self, method: str) -> ContextError:
+        mode = _MODE.get()
+        if mode is None or mode.replica is None:
+            return ContextError(
+                f"Need to be inside the replica function: {method} was called on the context of replica "
+                f"{self.replica_id_in_sync_group}, and no replica runs here. Ask get_replica_context() inside run."
+            )
+        if mode.strategy is not self.strategy:
+            return ContextError(
+                f"Mismatching strategies: {method} was called on a context of {self.strategy!r} inside "
+                f"{mode.strategy!r}. Ask get_replica_context() anew."
+            )
+        return ContextError(
+            f"Mismatching ReplicaContext: {method} was called on the context of replica "
+            f"{self.replica_id_in_sync_group} inside replica {mode.replica.replica_id_in_sync_group}. "
+            f"Ask get_replica_context() anew in each replica."
+        )

@@ -1,0 +1,185 @@
+"""`Strategy`: the whole public surface of a strategy, one final class.  The work is done in `extended`."""
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, final
+
+from simstrategy.data import DistributedDataset
+from simstrategy.device import ArrayNamespace, Backend, open_backend
+from simstrategy.errors import ContextError, InvalidArgument
+from simstrategy.schedules import Schedule
+from simstrategy.strategy.context import Scope, current_mode, require_cross_replica
+from simstrategy.strategy.enums import ReduceOp
+from simstrategy.strategy.extended import StrategyExtended
+from simstrategy.strategy.semantics import Semantics
+from simstrategy.strategy.variables import Variable
+from simstrategy.trace import Trace
+from simstrategy.values import DistributedValues
+
+__all__ = ["Strategy"]
+
+Lanes = Literal["auto", "greenlet", "thread"]
+Checks = bool | Literal["strict"]
+
+
+@final
+class Strategy:
+    """How a program's replicas run and meet.  Made by `Strategy.mirrored` and its siblings."""
+
+    def __init__(self, extended: StrategyExtended) -> None:
+        self._extended = extended
+        extended.attach(self)
+
+    @classmethod
+    def mirrored(
+        cls,
+        backend: str | Backend,
+        *,
+        replicas: int | None = None,
+        semantics: Semantics | None = None,
+        schedule: Schedule | None = None,
+        checks: Checks = True,
+        trace: Trace | None = None,
+        lanes: Lanes = "auto",
+    ) -> "Strategy":
+        """Makes a strategy whose replicas all run in this process.
+
+        backend: a name or an opened backend. replicas: default all of an opened backend's, else 1.
+        Raises InvalidArgument for a backend that spans processes.
+        """
+        opened = _opened(backend, replicas)
+        if len(opened.local_devices) != len(opened.devices):
+            raise InvalidArgument(
+                f"Backend {opened.name!r} spans {len({device.process for device in opened.devices})} processes. "
+                f"Use Strategy.multi_worker in each of them."
+            )
+        return cls(
+            StrategyExtended(opened, semantics=semantics, schedule=schedule, checks=checks, trace=trace, lanes=lanes)
+        )
+
+    @classmethod
+    def multi_worker(
+        cls,
+        backend: str | Backend,
+        *,
+        replicas: int | None = None,
+        semantics: Semantics | None = None,
+        schedule: Schedule | None = None,
+        checks: Checks = True,
+        trace: Trace | None = None,
+        lanes: Lanes = "auto",
+    ) -> "Strategy":
+        """Makes the strategy of this process, which is one worker of a cluster.
+
+        backend: a name or an opened backend; where the other workers are, it finds in the environment.
+        replicas: of this process.
+        """
+        opened = _opened(backend, replicas, local=True)
+        return cls(
+            StrategyExtended(opened, semantics=semantics, schedule=schedule, checks=checks, trace=trace, lanes=lanes)
+        )
+
+    @property
+    def extended(self) -> StrategyExtended:
+        """The engine, with calls for library code."""
+        return self._extended
+
+    @property
+    def num_replicas_in_sync(self) -> int:
+        """The number of replicas over which values are reduced, over all workers."""
+        return self._extended.num_replicas
+
+    @property
+    def xp(self) -> ArrayNamespace:
+        """The array namespace of the backend; creates on the first local device outside replica functions."""
+        return self._extended.xp
+
+    def __repr__(self) -> str:
+        backend = self._extended.backend
+        return f"<Strategy on {backend.name!r}: {self.num_replicas_in_sync} replicas, {len(backend.local_devices)} here>"
+
+    def scope(self) -> Scope:
+        """Returns a context manager: inside, this strategy is current, and variables are its own."""
+        return Scope(self)
+
+    def run(self, fn: Callable[..., Any], args: Any = (), kwargs: Mapping[str, Any] | None = None) -> Any:
+        """Runs `fn` on each replica; returns what they return, regrouped.
+
+        args, kwargs: nests; PerReplica values reach each replica as its component. Leaves that every
+        replica returned as the very same object come back as that object, others as PerReplica. An
+        exception comes out unchanged, with a note on who raised it and who was waiting.
+        """
+        return self._extended.run(fn, args, kwargs, self._extended.source(sys._getframe(1)))
+
+    def experimental_run_v2(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
+        """The older name of `run`."""
+        return self._extended.run(fn, args, kwargs, self._extended.source(sys._getframe(1)))
+
+    def reduce(self, reduce_op: ReduceOp | str, value: Any, axis: int | tuple[int, ...] | None = None) -> Any:
+        """Reduces a nest of per-replica values to one value each.
+
+        axis: None adds or averages elementwise over the replicas, which need equal shapes. An axis, or a
+        tuple of them, is reduced as well; replicas may differ in size along it, and MEAN divides by the
+        number of all their elements. Both empty: SUM 0, MEAN NaN. MEAN of integers is float64 (8- and
+        16-bit ones: float32). Raises InvalidArgument with the form of each replica's value.
+        """
+        require_cross_replica(self, "reduce")
+        op = ReduceOp.of(reduce_op)
+        _check_axis(axis)
+        return self._extended.reduce(op.value, value, axis, self._extended.source(sys._getframe(1)))
+
+    def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
+        """Returns this process's components of a value, as a tuple; (value,) of what has none."""
+        if isinstance(value, DistributedValues):
+            return value.values
+        if isinstance(value, Variable):
+            return value.components
+        return (value,)
+
+    def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> DistributedDataset:
+        """Splits a dataset of global batches over the replicas.
+
+        dataset: a `simstrategy.data.Dataset`, or any iterable of nests whose arrays have the batch first.
+        Each batch of b elements is cut into ceil(b / N) elements for each of N replicas; the last ones may
+        get fewer or none. A single replica's part comes unwrapped.
+        """
+        require_cross_replica(self, "experimental_distribute_dataset")
+        engine = self._extended
+        return DistributedDataset(
+            dataset,
+            workers=engine.room.processes,
+            worker=engine.room.worker,
+            replicas=len(engine.local_devices),
+            distribute=engine.distribute,
+            forbid=self._forbid_in_replica,
+        )
+
+    def close(self) -> None:
+        """Ends the threads that carried replicas.  A strategy that is dropped does so too."""
+        self._extended.close()
+
+    def _forbid_in_replica(self) -> None:
+        mode = current_mode()
+        if mode is not None and mode.replica is not None:
+            raise ContextError(
+                "next(iterator) should be called from outside of the replica function: "
+                "strategy.run(replica_fn, args=(next(iterator),))."
+            )
+
+
+def _check_axis(axis: Any) -> None:
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    if axis is not None and not all(isinstance(one, int) and not isinstance(one, bool) for one in axes):
+        raise InvalidArgument(f"reduce takes an int, a tuple of ints or None as axis, got {axis!r}.")
+
+
+def _opened(backend: str | Backend, replicas: int | None, *, local: bool = False) -> Backend:
+    if isinstance(backend, str):
+        return open_backend(backend, replicas=replicas)
+    count = len(backend.local_devices if local else backend.devices)
+    if replicas not in (None, count):
+        raise InvalidArgument(
+            f"Backend {backend.name!r} was opened with {count} replicas, and {replicas} are asked for. Open it with "
+            f"ss.backend({backend.name!r}, replicas={replicas})."
+        )
+    return backend

@@ -1,0 +1,315 @@
+"""Variables: one component per replica, read and written by the rules of `policies.py`."""
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, final
+
+import numpy as np
+
+from simstrategy.device import Array, Cell, canonical_dtype
+from simstrategy.errors import ContextError, InvalidArgument
+from simstrategy.run import Sizes
+from simstrategy.strategy.context import ReplicaContext, current_mode
+from simstrategy.strategy.enums import VariableAggregation, VariableSynchronization
+from simstrategy.strategy.policies import POLICIES
+from simstrategy.trace import Request, Site, describe_site
+from simstrategy.values import DistributedValues, Mirrored
+
+if TYPE_CHECKING:
+    from simstrategy.strategy.extended import StrategyExtended
+
+__all__ = ["Variable"]
+
+_AGGREGATIONS: Final = ", ".join(f"VariableAggregation.{one.name}" for one in VariableAggregation)
+
+
+@final
+class Variable:
+    """A value that every replica holds a component of.  Made inside `strategy.scope()`.
+
+    initial_value: host data or an array; every component starts with worker 0's. dtype: by name, default
+    the value's. Components change by `assign`, `assign_add` and `assign_sub` alone.
+
+    Raises ContextError outside a scope or inside a replica function, and InvalidArgument for an
+    impossible synchronization, aggregation or dtype.
+    """
+
+    def __init__(
+        self,
+        initial_value: Any,
+        *,
+        trainable: bool | None = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
+        dtype: Any = None,
+        name: str | None = None,
+    ) -> None:
+        mode = current_mode()
+        if mode is None or mode.replica is not None:
+            where = "inside a replica function" if mode else "outside any strategy"
+            raise ContextError(f'A Variable was made {where}. Make it in "with strategy.scope():", before run.')
+        extended = mode.strategy.extended
+        site = extended.source(sys._getframe(1))
+        self._extended = extended
+        self.name = f"Variable_{len(extended.created)}" if name is None else str(name)
+        self.synchronization = _synchronization(synchronization, self.name)
+        self.aggregation = _aggregation(aggregation, self.name)
+        self._policy = POLICIES[self.synchronization, self.aggregation]
+        on_read = self.synchronization is VariableSynchronization.ON_READ
+        self.trainable = (not on_read) if trainable is None else bool(trainable)
+        initial = _host(initial_value, dtype, extended)
+        self.dtype = canonical_dtype(initial.dtype)
+        self.shape: tuple[int, ...] = initial.shape
+        extended.semantics_check(self)
+        self._cells: tuple[Cell, ...] = extended.make_cells(initial, self.name, site)
+        self._coherent = True
+        """All components are equal because the same was done to all: an update may be computed once."""
+        extended.created.append(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Variable {self.name!r} {self.dtype}{list(self.shape)} {self.synchronization.name}, aggregation "
+            f"{self.aggregation.name}, on {', '.join(device.placement for device in self._extended.local_devices[:4])}"
+            f"{', …' if len(self._extended.local_devices) > 4 else ''}>"
+        )
+
+    # Reading.
+
+    def value(self) -> Array:
+        """Returns this replica's component; outside replicas, what the policy says (component 0, or all aggregated)."""
+        replica = self._replica()
+        if replica is not None:
+            return self._cells[replica.index].read()
+        return self._read_across(self._extended.source(sys._getframe(1)))
+
+    def read_value(self) -> Array:
+        """The same as `value`."""
+        replica = self._replica()
+        if replica is not None:
+            return self._cells[replica.index].read()
+        return self._read_across(self._extended.source(sys._getframe(1)))
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """Returns `value()` as a host copy."""
+        replica = self._replica()
+        site = self._extended.source(sys._getframe(1))
+        array = self._read_across(site) if replica is None else self._cells[replica.index].read()
+        return self._extended.backend.get(array)
+
+    @property
+    def native(self) -> Any:
+        """This replica's variable of the framework; outside replicas, the first one's."""
+        replica = self._replica()
+        return self._cells[0 if replica is None else replica.index].native
+
+    @property
+    def components(self) -> tuple[Array, ...]:
+        """The components of this process's replicas, in rank order."""
+        return tuple(cell.read() for cell in self._cells)
+
+    def _read_across(self, site: Site) -> Array:
+        how = self._policy.cross_read
+        if how == "refuse":
+            raise InvalidArgument(
+                f"Could not convert from VariableAggregation.NONE to ReduceOp: variable {self.name!r} is ON_READ without "
+                f"an aggregation, so it has no value outside replica functions ({describe_site(site)}). Give it an "
+                f"aggregation, or read it inside run."
+            )
+        if how == "first":
+            return self._cells[0].read()
+        return self._extended.reduce_leaf(self.aggregation.value, Mirrored(self.components), None, site)
+
+    # Writing.
+
+    def assign(self, value: Any) -> "Variable | Mirrored":
+        """Replaces the value; in a replica function by the aggregation of all replicas' values."""
+        return self._write("assign", value, self._extended.source(sys._getframe(1)))
+
+    def assign_add(self, delta: Any) -> "Variable | Mirrored":
+        """Adds to the value; in a replica function the aggregation of all replicas' deltas."""
+        return self._write("assign_add", delta, self._extended.source(sys._getframe(1)))
+
+    def assign_sub(self, delta: Any) -> "Variable | Mirrored":
+        """Subtracts from the value; in a replica function the aggregation of all replicas' deltas."""
+        return self._write("assign_sub", delta, self._extended.source(sys._getframe(1)))
+
+    def _replica(self) -> ReplicaContext | None:
+        mode = current_mode()
+        return mode.replica if mode is not None and mode.strategy is self._extended.strategy else None
+
+    def _write(self, kind: str, value: Any, site: Site) -> "Variable | Mirrored":
+        mode = current_mode()
+        if mode is not None and mode.strategy is not self._extended.strategy:
+            raise ContextError(
+                f"Mixing different strategies: {kind} on variable {self.name!r} of {self._extended.strategy!r} inside "
+                f"{mode.strategy!r} ({describe_site(site)}). Leave the other strategy's scope first."
+            )
+        if mode is not None and mode.replica is not None:
+            return self._write_in_replica(kind, value, mode.replica, site)
+        return self._write_across(kind, value, site)
+
+    def _write_in_replica(self, kind: str, value: Any, replica: ReplicaContext, site: Site) -> "Variable":
+        how = self._policy.replica_write
+        if how == "profile":
+            if self._extended.semantics.unaggregated_replica_write == "refuse":
+                raise InvalidArgument(
+                    f"You must specify an aggregation method to update variable {self.name!r} in a replica function: "
+                    f"{kind} at {describe_site(site)} in replica {replica.replica_id_in_sync_group}. Make the variable "
+                    f"with one of {_AGGREGATIONS}; SUM adds the replicas' values, MEAN averages them."
+                )
+            how = "own"
+        extended = self._extended
+        if how == "own":
+            array = self._adopt(value, replica.index, kind, site)
+            with extended.backend.on(extended.local_devices[replica.index]):
+                self._cells[replica.index].write(self._applied(kind, replica.index, array))
+            self._coherent = False
+            return self
+        array = self._adopt(value, replica.index, kind, site)
+        op = self.aggregation.value
+        request = Request(kind, op, None, self.name, None, ((self.shape, self.dtype),))
+        resolve = self._resolve_first if how == "first" else self._resolve_reduced
+        replica._park((request, (value, array, site), site, resolve, 0))
+        return self
+
+    def _resolve_reduced(self, request: Request, payloads: list[Any], sizes: Sizes) -> Sequence[None]:
+        """Reduces the replicas' values and applies the result to every component."""
+        first, _, site = payloads[0]
+        deltas = tuple([array for _, array, _ in payloads])
+        if len(self._extended.devices) > 1 and len(payloads) > 1 and all(value is first for value, _, _ in payloads):
+            if request.op == "SUM":
+                raise InvalidArgument(
+                    f"A non-DistributedValues value {first!r} cannot be reduced with ReduceOp.SUM: all replicas gave the "
+                    f"very same object to {request.kind} of variable {self.name!r} ({describe_site(site)}), so whether it "
+                    f"counts once or once per replica is not known. Compute it in each replica, or divide by "
+                    f"num_replicas_in_sync there."
+                )
+            self._apply(request.kind, deltas, coherent=True)
+        else:
+            self._apply(request.kind, self._extended.reductions.all_reduce(request.op, deltas), coherent=True)
+        return [None] * len(payloads)
+
+    def _resolve_first(self, request: Request, payloads: list[Any], sizes: Sizes) -> Sequence[None]:
+        """Applies replica 0's value to every component."""
+        extended = self._extended
+        array = payloads[0][1] if extended.local_devices[0].rank == 0 else None
+        self._apply(request.kind, extended.from_rank_0(array, self.shape, self.dtype), coherent=True)
+        return [None] * len(payloads)
+
+    def _write_across(self, kind: str, value: Any, site: Site) -> Mirrored:
+        if self._policy.cross_write == "share":
+            if kind != "assign":
+                raise InvalidArgument(
+                    f"An ON_READ variable does not support `{kind}` in a cross-replica context when its aggregation is "
+                    f"SUM: variable {self.name!r} at {describe_site(site)}. Whether each replica or the total should "
+                    f"change is not known; use assign, or {kind} in a replica function."
+                )
+            value = self._shared_out(value, site)
+        extended = self._extended
+        given = value.values if isinstance(value, DistributedValues) else (value,) * len(self._cells)
+        if len(given) != len(self._cells):
+            raise InvalidArgument(
+                f"{kind} of variable {self.name!r} at {describe_site(site)} got {len(given)} components for "
+                f"{len(self._cells)} replicas. Pass a value made by this strategy."
+            )
+        arrays = tuple([self._adopt(one, index, kind, site) for index, one in enumerate(given)])
+        request = Request(kind, None, None, self.name, None, ((self.shape, self.dtype),))
+        extended.room.announce(request, site)
+        self._apply(kind, arrays, coherent=not isinstance(value, DistributedValues) or isinstance(value, Mirrored))
+        return Mirrored(self.components)
+
+    def _shared_out(self, value: Any, site: Site) -> Any:
+        """Returns a total as each replica's share."""
+        extended = self._extended
+        if isinstance(value, DistributedValues):
+            raise InvalidArgument(
+                f"assign of the ON_READ variable {self.name!r} at {describe_site(site)} takes the total, not one value "
+                f"per replica. Reduce it first, or assign inside a replica function."
+            )
+        array = self._adopt(value, 0, "assign", site)
+        xp, count = extended.xp, len(extended.devices)
+        integer = np.dtype(self.dtype).kind in "iu" if self.dtype != "bfloat16" else False
+        if extended.semantics.on_read_sum_assign == "multiply":
+            if integer:
+                raise InvalidArgument(
+                    f"assign of the ON_READ variable {self.name!r} at {describe_site(site)}: {self.dtype} cannot be "
+                    f"shared out by multiplication. Use a floating dtype, or Semantics.TF2."
+                )
+            return xp.multiply(array, 1.0 / count)
+        if integer:
+            host = extended.backend.get(array)
+            return np.asarray(np.trunc(host.astype(np.float64) / count), host.dtype)
+        return xp.divide(array, float(count))
+
+    def _apply(self, kind: str, arrays: tuple[Array, ...], *, coherent: bool) -> None:
+        """Writes every component: the array itself, or component plus or minus it."""
+        extended = self._extended
+        backend = extended.backend
+        once = coherent and self._coherent and backend.capabilities.unified_memory
+        if once:
+            with backend.on(extended.local_devices[0]):
+                self._cells[0].write(self._applied(kind, 0, arrays[0]))
+            written = self._cells[0].read()
+            for cell, device in zip(self._cells[1:], extended.local_devices[1:], strict=True):
+                cell.write(backend.put(written, device))
+        else:
+            for index, (cell, device) in enumerate(zip(self._cells, extended.local_devices, strict=True)):
+                with backend.on(device):
+                    cell.write(self._applied(kind, index, arrays[index]))
+        self._coherent = coherent and (self._coherent or kind == "assign")
+
+    def _applied(self, kind: str, index: int, array: Array) -> Array:
+        if kind == "assign":
+            return array
+        function: Callable[[Array, Array], Array] = (
+            self._extended.xp.add if kind == "assign_add" else self._extended.xp.subtract
+        )
+        return function(self._cells[index].read(), array)
+
+    def _adopt(self, value: Any, index: int, kind: str, site: Site) -> Array:
+        """Returns the value on a replica's device.  Raises InvalidArgument for another shape or dtype."""
+        extended = self._extended
+        if isinstance(value, Variable):
+            value = value._cells[index].read()
+        array = extended.adopt(value, index, dtype=self.dtype)
+        shape, dtype, _ = extended.spec(array)
+        if shape != self.shape or dtype != self.dtype:
+            rank = extended.local_devices[index].rank
+            raise InvalidArgument(
+                f"{kind} of variable {self.name!r} got {dtype}{list(shape)} in replica {rank} at {describe_site(site)}, "
+                f"and the variable is {self.dtype}{list(self.shape)}. Reshape or cast the value: a variable never "
+                f"changes its form."
+            )
+        return array
+
+
+def _synchronization(value: Any, name: str) -> VariableSynchronization:
+    if value in (None, VariableSynchronization.AUTO):
+        return VariableSynchronization.ON_WRITE
+    if value is VariableSynchronization.NONE:
+        raise InvalidArgument(
+            f"`NONE` variable synchronization mode is not supported with a strategy. Change the `synchronization` of "
+            f"variable {name!r} to ON_WRITE or ON_READ."
+        )
+    if not isinstance(value, VariableSynchronization):
+        raise InvalidArgument(f"Invalid variable synchronization mode: {value!r} for variable {name!r}.")
+    return value
+
+
+def _aggregation(value: Any, name: str) -> VariableAggregation:
+    if value is None:
+        return VariableAggregation.NONE
+    if not isinstance(value, VariableAggregation):
+        raise InvalidArgument(f"Invalid variable aggregation mode: {value!r} for variable {name!r}; use {_AGGREGATIONS}.")
+    return value
+
+
+def _host(value: Any, dtype: Any, extended: "StrategyExtended") -> Any:
+    """Returns the initial value as an array of the first device or of the host, in the wanted dtype."""
+    if isinstance(value, Variable):
+        value = value.value()
+    with extended.backend.on(extended.local_devices[0]):
+        array = extended.adopt(value, 0, dtype=None if dtype is None else canonical_dtype(dtype))
+        if dtype is not None and extended.spec(array).dtype != canonical_dtype(dtype):
+            array = extended.xp.astype(array, canonical_dtype(dtype))
+    return extended.backend.get(array)

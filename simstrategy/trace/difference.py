@@ -1,0 +1,32 @@
+"""Finds the first place in which two traces differ, and says it in words."""
+
+from collections.abc import Iterable
+from itertools import zip_longest
+from typing import NamedTuple
+
+from simstrategy.trace.events import Event
+
+__all__ = ["TraceDifference", "first_difference"]
+
+
+class TraceDifference(NamedTuple):
+    """The first unequal pair of events; None stands for a trace that ended."""
+
+    index: int
+    left: Event | None
+    right: Event | None
+
+    def __str__(self) -> str:
+        return f"event {self.index}: {_text(self.left)} against {_text(self.right)}"
+
+
+def _text(event: Event | None) -> str:
+    return "the end" if event is None else event.line()
+
+
+def first_difference(left: Iterable[Event], right: Iterable[Event]) -> TraceDifference | None:
+    """Returns the first difference of two traces, or None where they are equal."""
+    for index, (one, other) in enumerate(zip_longest(left, right)):
+        if one != other:
+            return TraceDifference(index, one, other)
+    return None

@@ -1,0 +1,103 @@
+"""Nests of lists, tuples, named tuples and mappings: flattened, compared, rebuilt.
+
+Everything else is a leaf, `PerReplica` and arrays included. The rules are TensorFlow's (mappings are
+flattened in sorted key order), which is why no tree library stands here. It knows nothing of replicas.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+__all__ = ["Structure", "describe", "flatten", "is_leaf", "map_leaves", "unflatten"]
+
+
+class Structure(NamedTuple):
+    """The shape of a nest without its leaves; `None` in place of a Structure means one leaf."""
+
+    container: type
+    keys: tuple[Any, ...] | None
+    """The keys of a mapping, in sorted order; None for sequences."""
+    children: tuple["Structure | None", ...]
+
+
+def is_leaf(value: object) -> bool:
+    """Tells whether `value` is no container of a nest."""
+    return not isinstance(value, (list, tuple, Mapping))
+
+
+def sorted_keys(mapping: Mapping[Any, Any]) -> tuple[Any, ...]:
+    """Returns the keys in sorted order; keys that do not compare are sorted by type and text."""
+    try:
+        return tuple(sorted(mapping))
+    except TypeError:
+        return tuple(sorted(mapping, key=lambda key: (type(key).__name__, repr(key))))
+
+
+def flatten(value: object) -> tuple[list[Any], Structure | None]:
+    """Returns the leaves in order and the structure that `unflatten` needs."""
+    leaves: list[Any] = []
+    return leaves, _flatten_into(leaves, value)
+
+
+def _flatten_into(leaves: list[Any], value: object) -> Structure | None:
+    if isinstance(value, Mapping):
+        keys = sorted_keys(value)
+        return Structure(type(value), keys, tuple(_flatten_into(leaves, value[key]) for key in keys))
+    if isinstance(value, (list, tuple)):
+        return Structure(type(value), None, tuple(_flatten_into(leaves, item) for item in value))
+    leaves.append(value)
+    return None
+
+
+def unflatten(structure: Structure | None, leaves: list[Any]) -> Any:
+    """Rebuilds a nest from a structure and as many leaves as it has."""
+    return _unflatten_from(structure, iter(leaves))
+
+
+def _unflatten_from(structure: Structure | None, leaves: Iterator[Any]) -> Any:
+    if structure is None:
+        return next(leaves)
+    items = [_unflatten_from(child, leaves) for child in structure.children]
+    if structure.keys is not None:
+        return rebuild_mapping(structure.container, structure.keys, items)
+    return rebuild_sequence(structure.container, items)
+
+
+def rebuild_sequence(container: type, items: list[Any]) -> Any:
+    """Makes a list, tuple or named tuple of the given type from its items."""
+    make = getattr(container, "_make", None)
+    return make(items) if make is not None else container(items)
+
+
+def rebuild_mapping(container: type, keys: tuple[Any, ...], items: list[Any]) -> Any:
+    """Makes a mapping of the given type; a type that takes no pairs becomes a plain dict."""
+    pairs = list(zip(keys, items, strict=True))
+    try:
+        return container(pairs)
+    except TypeError:
+        return dict(pairs)
+
+
+def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
+    """Applies `function` to every leaf and keeps containers, their types and their key order."""
+    if isinstance(value, Mapping):
+        return rebuild_mapping(type(value), tuple(value), [map_leaves(function, item) for item in value.values()])
+    if isinstance(value, (list, tuple)):
+        return rebuild_sequence(type(value), [map_leaves(function, item) for item in value])
+    return function(value)
+
+
+def describe(structure: Structure | None, leaves: list[str]) -> str:
+    """Writes the nest with a text for each leaf, e.g. ``{'a': float32[2], 'b': [int32[]]}``."""
+    return _describe_from(structure, iter(leaves))
+
+
+def _describe_from(structure: Structure | None, leaves: Iterator[str]) -> str:
+    if structure is None:
+        return next(leaves, "*")
+    items = [_describe_from(child, leaves) for child in structure.children]
+    if structure.keys is not None:
+        return "{" + ", ".join(f"{key!r}: {item}" for key, item in zip(structure.keys, items, strict=True)) + "}"
+    if issubclass(structure.container, list):
+        return "[" + ", ".join(items) + "]"
+    name = "" if structure.container is tuple else structure.container.__name__
+    return name + "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")"
