@@ -5,6 +5,7 @@ The façade: what programs use. Backend authors look into `simstrategy.device`.
 
 from simstrategy import data, device, errors, schedules, sim, trace
 
+from simstrategy.check import Report, check
 from simstrategy.device import available as backends
 from simstrategy.device import open_backend as backend
 from simstrategy.strategy import (
@@ -32,12 +33,14 @@ __all__ = [
     "ReplicaContext",
     "Semantics",
     "Strategy",
+    "Report",
     "StrategyExtended",
     "Variable",
     "VariableAggregation",
     "VariableSynchronization",
     "backend",
     "backends",
+    "check",
     "data",
     "device",
     "errors",

@@ -72,8 +72,8 @@ class Capabilities:
     """A program can write into an array, so no two results may share memory."""
     unified_memory: bool = False
     """One memory for all local devices: `put` of a read-only array of another device copies nothing."""
-    int64_float64: bool = True
-    """64-bit numbers exist; the mean of integers needs float64."""
+    spans_processes: bool = False
+    """A group may have several processes: each opens the backend for itself and finds the others."""
 
 
 class Cell(Protocol):

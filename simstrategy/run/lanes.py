@@ -1,7 +1,7 @@
 """Lanes: N replica functions, one running at a time, switching only where they meet.
 
 The only module that knows greenlets or threads. Lanes know nothing of strategies, devices or requests:
-a body is a function of `park`, and calling `park(arrival)` waits until all lanes of the group have
+a body is a function of its index and `park`, and calling `park(arrival)` waits until all lanes of the group have
 parked and gives the meeting's answer back. Lanes nest: whatever a meeting runs may run lanes again.
 """
 
@@ -9,7 +9,7 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from contextvars import Context, copy_context
-from typing import Any, Final, Literal, Protocol, final
+from typing import Any, Final, Literal, NoReturn, Protocol, final
 
 from greenlet import getcurrent, greenlet
 
@@ -18,11 +18,15 @@ from simstrategy.schedules import Schedule
 __all__ = ["FINISHED", "LaneStopped", "Lanes", "Park"]
 
 Park = Callable[[Any], Any]
-Body = Callable[[Park], Any]
+Body = Callable[[int, Park], Any]
+"""Runs as the lane of this index; parks by calling its second argument."""
 Meet = Callable[[list[Any], list[int]], Sequence[Any]]
 """Takes all lanes' arrivals and the order in which they came; returns the answers in lane order."""
 Failed = Callable[[int, BaseException, list[Any], list[int]], None]
 """Is told of the lane that raised, its exception, all lanes' latest arrivals, and who came in this round."""
+
+_Job = tuple[Body, int, list[Any], Park]
+"""What a lane is told first: its body, its index, where its result goes, and how it parks."""
 
 _STOP_TRIES: Final = 100
 
@@ -44,75 +48,66 @@ FINISHED: Final = _Finished()
 
 
 class _Lane(Protocol):
-    resume: Callable[[Any], Any]
-    """Runs the lane until it parks or returns; gives its arrival or FINISHED, or raises what it raised."""
+    """What a greenlet offers, and a pooled thread imitates."""
 
-    def stop(self) -> Any:
-        """Raises LaneStopped where the lane waits; gives what `resume` gives."""
+    def switch(self, answer: Any, /) -> Any:
+        """Runs the lane until it parks or returns; gives its arrival or FINISHED, or raises what it raised."""
+        ...
+
+    def throw(self, error: BaseException, /) -> Any:
+        """Raises `error` where the lane waits; gives what `switch` gives."""
         ...
 
 
 @final
 class Lanes:
-    """Runs groups of bodies under one schedule.
+    """Runs groups of lanes under one schedule.
 
     carrier: `greenlet` where nothing is kept per thread, else `thread`; a group of one runs inline.
     """
 
-    __slots__ = ("__weakref__", "_idle", "carrier", "schedule")
+    __slots__ = ("__weakref__", "_greenlets", "_threads", "carrier", "schedule")
 
     def __init__(self, carrier: Literal["greenlet", "thread"], schedule: Schedule) -> None:
         self.carrier = carrier
         self.schedule = schedule
-        self._idle: list[_Thread] = []
-        weakref.finalize(self, _dismiss, self._idle)
+        self._greenlets = _GreenletPool()
+        self._threads: list[_Thread] = []
+        weakref.finalize(self, _dismiss, self._threads)
 
-    def run(self, bodies: Sequence[Body], meet: Meet, failed: Failed) -> list[Any]:
-        """Runs the bodies to their ends and returns their results in order.
+    def run(self, count: int, body: Body, meet: Meet, failed: Failed) -> list[Any]:
+        """Runs `body(index, park)` in `count` lanes to their ends and returns their results in order.
 
         Each runs in its own copy of the caller's context. The first exception ends the run: lanes that
         have not started never start, waiting ones are stopped in order, and it comes out unchanged.
         """
-        results: list[Any] = [None] * len(bodies)
-        if len(bodies) == 1:
-            results[0] = self._run_inline(bodies[0], meet, failed)
+        results: list[Any] = [None] * count
+        if count == 1:
+            results[0] = _run_inline(body, meet, failed)
         elif self.carrier == "greenlet":
-            hub = getcurrent()
-            self._run_group([_greenlet_lane(hub, body, results, i) for i, body in enumerate(bodies)], meet, failed)
+            lanes = self._greenlets.take(count)
+            park = getcurrent().switch
+            self._run_group(lanes, [(body, index, results, park) for index in range(count)], meet, failed)
+            self._greenlets.give_back(lanes)
         else:
-            threads = [self._idle.pop() if self._idle else _Thread() for _ in bodies]
-            for index, (thread, body) in enumerate(zip(threads, bodies, strict=True)):
-                thread.begin(body, results, index)
+            threads = [self._threads.pop() if self._threads else _Thread() for _ in range(count)]
+            jobs = [(body, index, results, thread.park) for index, thread in enumerate(threads)]
+            for thread in threads:
+                thread.begin(copy_context())
             try:
-                self._run_group(threads, meet, failed)
+                self._run_group(threads, jobs, meet, failed)
             finally:
-                self._idle.extend(thread for thread in threads if thread.is_idle())
+                self._threads.extend(thread for thread in threads if thread.is_idle())
         return results
 
     def close(self) -> None:
         """Ends the pooled threads."""
-        _dismiss(self._idle)
+        _dismiss(self._threads)
 
-    def _run_inline(self, body: Body, meet: Meet, failed: Failed) -> Any:
-        raised: list[BaseException] = []
-
-        def park(arrival: Any) -> Any:
-            try:
-                return meet([arrival], [0])[0]
-            except BaseException as error:
-                raised.append(error)
-                raise
-
-        try:
-            return copy_context().run(body, park)
-        except BaseException as error:
-            if not any(error is one for one in raised):  # else it came from the meeting, not from the lane
-                failed(0, error, [None], [])
-            raise
-
-    def _run_group(self, lanes: Sequence[_Lane], meet: Meet, failed: Failed) -> None:
+    def _run_group(self, lanes: Sequence[_Lane], jobs: list[_Job], meet: Meet, failed: Failed) -> None:
         count = len(lanes)
-        answers: Sequence[Any] = [None] * count
+        # The first thing a lane is told is its job.
+        answers: Sequence[Any] = jobs
         arrivals: list[Any] = [None] * count
         choose = self.schedule.choose
         while True:
@@ -123,7 +118,7 @@ class Lanes:
                 while ready:
                     left = len(ready)
                     index = ready.pop(left - 1 - choose("lane", left)) if left > 1 else ready.pop()
-                    arrivals[index] = lanes[index].resume(answers[index])
+                    arrivals[index] = lanes[index].switch(answers[index])
                     order.append(index)
                 if all(arrival is FINISHED for arrival in arrivals):
                     return
@@ -139,46 +134,96 @@ class Lanes:
                 raise
 
 
+def _run_inline(body: Body, meet: Meet, failed: Failed) -> Any:
+    raised: list[BaseException] = []
+
+    def park(arrival: Any) -> Any:
+        try:
+            return meet([arrival], [0])[0]
+        except BaseException as error:
+            raised.append(error)
+            raise
+
+    try:
+        return copy_context().run(body, 0, park)
+    except BaseException as error:
+        if not any(error is one for one in raised):  # else it came from the meeting, not from the lane
+            failed(0, error, [None], [])
+        raise
+
+
+@final
+class _GreenletPool:
+    """Greenlets that wait for a job, of each thread its own, since they cannot leave the thread they began in.
+
+    Kept from run to run: a new one costs more than all that a lane does in a step, and the fewer objects
+    10,000 lanes make, the less there is for the garbage collector to walk through.
+    """
+
+    __slots__ = ("_local",)
+
+    def __init__(self) -> None:
+        self._local = threading.local()
+
+    def take(self, count: int) -> list[greenlet]:
+        """Returns greenlets that belong to the caller's greenlet, each with a copy of its context."""
+        idle: list[greenlet] = self._local.__dict__.setdefault("idle", [])
+        first = max(len(idle) - count, 0)
+        lanes = idle[first:]
+        del idle[first:]
+        lanes.extend([greenlet(_work) for _ in range(count - len(lanes))])
+        hub = getcurrent()
+        for lane in lanes:
+            if lane.parent is not hub:
+                lane.parent = hub
+            lane.gr_context = copy_context()
+        return lanes
+
+    def give_back(self, lanes: list[greenlet]) -> None:
+        """Keeps greenlets whose jobs have ended well."""
+        for lane in lanes:
+            lane.gr_context = None
+        self._local.idle.extend(lanes)
+
+
+def _work(job: _Job) -> NoReturn:
+    """The life of a pooled greenlet: one job after the other, until one raises."""
+    while True:
+        body, index, results, park = job
+        results[index] = body(index, park)
+        del job, body, results
+        job = park(FINISHED)
+
+
 def _stop(lanes: Sequence[_Lane], arrivals: list[Any]) -> None:
     for lane, latest in zip(lanes, arrivals, strict=True):
         arrival, tries = latest, 0
         while arrival is not None and arrival is not FINISHED and tries < _STOP_TRIES:
             tries += 1
             try:
-                arrival = lane.stop()
+                arrival = lane.throw(LaneStopped())
             except BaseException:  # the run already has its exception; this lane only had to end
                 arrival = FINISHED
 
 
 @final
-class _GreenletLane:
-    __slots__ = ("_greenlet", "resume")
+class _Throw:
+    """An answer that is raised where the lane waits."""
 
-    def __init__(self, body: Callable[[Any], Any], context: Context) -> None:
-        self._greenlet = greenlet(body)
-        self._greenlet.gr_context = context
-        self.resume: Callable[[Any], Any] = self._greenlet.switch
+    __slots__ = ("error",)
 
-    def stop(self) -> Any:
-        return self._greenlet.throw(LaneStopped())
-
-
-def _greenlet_lane(hub: greenlet, body: Body, results: list[Any], index: int) -> _GreenletLane:
-    def run(_answer: Any) -> Any:
-        results[index] = body(hub.switch)
-        return FINISHED
-
-    return _GreenletLane(run, copy_context())
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
 
 
 @final
 class _Thread:
-    """One pooled thread; a baton lets it run only between `resume` and its next `park`."""
+    """One pooled thread; a baton lets it run only between `switch` and its next `park`."""
 
     def __init__(self) -> None:
         self._go = threading.Semaphore(0)
         self._back = threading.Semaphore(0)
-        self._job: tuple[Context, Body, list[Any], int] | None = None
+        self._context: Context | None = None
         self._answer: Any = None
         self._arrival: Any = None
         self._error: BaseException | None = None
@@ -188,15 +233,16 @@ class _Thread:
         self._thread = threading.Thread(target=self._loop, name="simstrategy lane", daemon=True)
         self._thread.start()
 
-    def begin(self, body: Body, results: list[Any], index: int) -> None:
-        self._job = (copy_context(), body, results, index)
+    def begin(self, context: Context) -> None:
+        """Gets ready for a job in this context."""
+        self._context = context
         self._started = False
 
     def is_idle(self) -> bool:
         """Tells whether the thread waits for a new body."""
         return not self._broken and (self._arrival is FINISHED or not self._started)
 
-    def resume(self, answer: Any) -> Any:
+    def switch(self, answer: Any, /) -> Any:
         self._started = True
         self._answer, self._arrival, self._error = answer, None, None
         self._go.release()
@@ -205,7 +251,7 @@ class _Thread:
         except BaseException:
             # Interrupted while the lane runs: nobody can say where it is, so it is never used again.
             self._broken = True
-            self._answer = LaneStopped()
+            self._answer = _Throw(LaneStopped())
             self._go.release()
             raise
         if self._error is not None:
@@ -213,37 +259,35 @@ class _Thread:
             raise error
         return self._arrival
 
-    def stop(self) -> Any:
-        return self.resume(LaneStopped())
+    def throw(self, error: BaseException, /) -> Any:
+        return self.switch(_Throw(error))
 
     def dismiss(self) -> None:
-        self._job = None
+        self._context = None
         self._go.release()
         self._thread.join()
 
-    def _park(self, arrival: Any) -> Any:
+    def park(self, arrival: Any) -> Any:
         self._arrival = arrival
         self._back.release()
         self._go.acquire()
-        if isinstance(self._answer, LaneStopped):
-            raise self._answer
+        if isinstance(self._answer, _Throw):
+            raise self._answer.error
         return self._answer
 
     def _loop(self) -> None:
-        while True:
+        while not self._broken:
             self._go.acquire()
-            if self._job is None:
+            if self._context is None:
                 return
-            (context, body, results, index), self._job = self._job, None
+            body, index, results, park = self._answer
             try:
-                results[index] = context.run(body, self._park)
+                results[index] = self._context.run(body, index, park)
             except BaseException as error:  # carried to the thread that called run, and raised there
                 self._error = error
-            self._arrival = FINISHED
-            del context, body, results
+            self._arrival, self._answer = FINISHED, None
+            del body, results, park
             self._back.release()
-            if self._broken:
-                return
 
 
 def _dismiss(idle: list[_Thread]) -> None:

@@ -6,6 +6,7 @@ The one place where the simulator meets strategies: a worker's program is given 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, final
 
+from simstrategy.device import Backend
 from simstrategy.errors import InvalidArgument, PeerFailed
 from simstrategy.run import Lanes, Park
 from simstrategy.schedules import InOrder, Schedule
@@ -28,7 +29,8 @@ class Outcome(NamedTuple):
 class Cluster:
     """`workers` simulated processes of `replicas_per_worker` replicas each; replica ids are global.
 
-    order: of additions, as `ss.backend("sim", order=…)`. Other arguments are those of every worker's strategy.
+    order: of additions, as `ss.backend("sim", order=…)`. wrap: puts something around each worker's backend.
+    Other arguments are those of every worker's strategy.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class Cluster:
         checks: bool | Literal["strict"] = True,
         trace: Trace | None = None,
         order: str = "linear",
+        wrap: Callable[[Backend], Backend] = lambda backend: backend,
     ) -> None:
         for name, count in (("workers", workers), ("replicas_per_worker", replicas_per_worker)):
             if not isinstance(count, int) or isinstance(count, bool) or count < 1:
@@ -52,6 +55,7 @@ class Cluster:
         self._checks: bool | Literal["strict"] = checks
         self._trace = trace
         self._order = order
+        self._wrap = wrap
 
     def run(self, main: Callable[[Strategy], Any]) -> tuple[Any, ...]:
         """Runs `main(strategy)` as every worker; returns their results in worker order.
@@ -69,17 +73,13 @@ class Cluster:
         """Runs `main(strategy)` as every worker; returns how each ended."""
         fabric = Fabric(self.workers)
         lanes = Lanes("greenlet", self._schedule)
-        bodies = [self._worker(main, fabric, worker) for worker in range(self.workers)]
-        return tuple(lanes.run(bodies, fabric.meet, _never_fails))
-
-    def _worker(self, main: Callable[[Strategy], Any], fabric: Fabric, worker: int) -> Callable[[Park], Outcome]:
         devices = simulated_devices(self.workers, self.replicas_per_worker)
 
-        def body(park: Park) -> Outcome:
+        def body(worker: int, park: Park) -> Outcome:
             link = fabric.link(park) if self.workers > 1 else None
             backend = SimBackend(devices, worker=worker, order=self._order, link=link)
             strategy = Strategy.multi_worker(
-                backend,
+                self._wrap(backend),
                 semantics=self._semantics,
                 schedule=self._schedule,
                 checks=self._checks,
@@ -94,7 +94,7 @@ class Cluster:
             room.leave()
             return Outcome(result, None)
 
-        return body
+        return tuple(lanes.run(self.workers, body, fabric.meet, _never_fails))
 
 
 def _never_fails(index: int, error: BaseException, arrivals: Sequence[Any], order: Sequence[int]) -> None:

@@ -6,7 +6,7 @@ of `scope`, of a merge function and of an update.
 
 import sys
 from contextvars import ContextVar, Token
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from simstrategy import tree
 from simstrategy.device import Array, ArrayNamespace
@@ -121,7 +121,7 @@ def require_cross_replica(strategy: "Strategy", method: str) -> None:
         )
 
 
-_AXIS_FREE = None
+_AXIS_FREE: Final = None
 """Stands in a gathered shape for the size that replicas choose freely."""
 
 
@@ -175,10 +175,12 @@ class ReplicaContext:
             shape, dtype, placement = extended.spec(value)
             if placement == self._placement and dtype != "bool":
                 # The fast path of one array that is where it should be: a plain tuple for an Arrival.
-                request = Request("all_reduce", op.value, None, None, None, ((shape, dtype),))
-                return self._park((request, value, site, extended.reductions.one, 0))
+                return self._park((extended.request_one(op.value, shape, dtype), value, site, extended.resolve_one, 0))
+        return self._all_reduce_nest(op, value, site)
+
+    def _all_reduce_nest(self, op: ReduceOp, value: Any, site: Site) -> Any:
         leaves, structure = tree.flatten(value)
-        arrays = tuple(extended.adopt(leaf, self.index) for leaf in leaves)
+        arrays = tuple([self._extended.adopt(leaf, self.index) for leaf in leaves])
         return tree.unflatten(structure, list(self._all_reduce(op, arrays, structure, site)))
 
     def _all_reduce(
@@ -207,8 +209,7 @@ class ReplicaContext:
         extended = self._extended
         site = extended.source(sys._getframe(1))
         leaves, structure = tree.flatten(value)
-        arrays = tuple(extended.adopt(leaf, self.index) for leaf in leaves)
-        gathered = [self._gather_leaf(array, axis, site) for array in arrays]
+        gathered = [self._gather_leaf(extended.adopt(leaf, self.index), axis, site) for leaf in leaves]
         return tree.unflatten(structure, gathered)
 
     def _gather_leaf(self, array: Array, axis: int, site: Site) -> Array:

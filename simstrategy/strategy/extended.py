@@ -9,7 +9,7 @@ import numpy as np
 from simstrategy import tree
 from simstrategy.device import Array, ArraySpec, Backend, Cell, Strict, default_dtype
 from simstrategy.errors import InvalidArgument, InvalidType
-from simstrategy.run import Lanes, Meeting, MeetingRoom, Park, Sizes, function_key
+from simstrategy.run import Lanes, Meeting, MeetingRoom, Park, Resolve, Sizes, function_key
 from simstrategy.schedules import InOrder, Schedule
 from simstrategy.strategy.context import Mode, ReplicaContext, enter_mode, leave_mode, require_cross_replica
 from simstrategy.strategy.reducing import reduce_leaf
@@ -65,6 +65,8 @@ class StrategyExtended:
         self.source = backend.source
         self.array_types = self.backend.array_types
         self.autodiff = self.backend.autodiff
+        self.resolve_one: Resolve = self.reductions.one
+        self._request_one = Request("all_reduce", None, None, None, None, ())
         self._strategy: Strategy | None = None
 
     @property
@@ -90,6 +92,15 @@ class StrategyExtended:
 
     # Running replicas.
 
+    def request_one(self, op: str, shape: tuple[int, ...], dtype: str) -> Request:
+        """Returns the request to all-reduce one array: the very last one, where it was for the same."""
+        last = self._request_one
+        form = ((shape, dtype),)
+        if last.op == op and last.leaves == form:
+            return last
+        self._request_one = Request("all_reduce", op, None, None, None, form)
+        return self._request_one
+
     def call_for_each_replica(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
         """Runs `fn` once per local replica and regroups what they return.
 
@@ -105,33 +116,28 @@ class StrategyExtended:
             raise InvalidArgument(f"positional args must be a list or tuple, got {type(args).__name__}: {args!r}.")
         if not callable(fn):
             raise InvalidType(f"run takes a function to call on each replica, got {fn!r}.")
-        named = {} if kwargs is None else kwargs
+        named = {} if kwargs is None else dict(kwargs)
         room = self.room
         if room.trace is not None:
             request = Request("run", None, None, function_key(fn), None, ())
             room.trace.record(room.worker, request, (None,), (site,))
         function = self.backend.prepare(fn)
-        bodies = [self._body(function, args, named, index) for index in range(len(self.local_devices))]
+        # Made here, in the caller's thread, and entered in the lanes': see Backend.on.
+        placements = [self.backend.on(device) for device in self.local_devices]
+
+        def body(index: int, park: Park) -> Any:
+            with placements[index]:
+                enter_mode(Mode(strategy, ReplicaContext(self, index, park)))
+                return function(*select(index, args), **select(index, named))
+
         meeting = Meeting(room, fn)
         try:
-            results = self._lanes.run(bodies, meeting.meet, meeting.failed)
+            results = self._lanes.run(len(placements), body, meeting.meet, meeting.failed)
         except BaseException as error:
             room.end_run(fn, error)
             raise
         room.end_run(fn, None)
         return regroup(results)
-
-    def _body(self, function: Callable[..., Any], args: Any, named: Any, index: int) -> Callable[[Park], Any]:
-        # Made here, in the caller's thread, and entered in the lane's: see Backend.on.
-        placement = self.backend.on(self.local_devices[index])
-
-        def body(park: Park) -> Any:
-            with placement:
-                enter_mode(Mode(self.strategy, ReplicaContext(self, index, park)))
-                own = [select(index, argument) for argument in args]
-                return function(*own, **{name: select(index, value) for name, value in named.items()})
-
-        return body
 
     def resolve_merge(self, request: Request, payloads: list[Any], sizes: Sizes) -> Sequence[Any]:
         """Calls the first replica's merge function once, with all replicas' arguments regrouped."""

@@ -1,0 +1,6 @@
+"""Runs one program on several backends and says whether they agree: the main job."""
+
+from simstrategy.check.check import check
+from simstrategy.check.report import Report, Row
+
+__all__ = ["Report", "Row", "check"]

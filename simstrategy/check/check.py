@@ -1,0 +1,186 @@
+"""`check`: the same program on several backends, replica counts, workers and schedules."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import PurePath
+from typing import Any, Final, NamedTuple
+
+from simstrategy.check.compare import Comparison, Sensitivity, compare, sensitivity
+from simstrategy.check.outcome import Outcome, Program, program_folder, run_program
+from simstrategy.check.processes import run_in_processes
+from simstrategy.check.report import Report, Row
+from simstrategy.device import Backend, Nudged, open_backend
+from simstrategy.device.nudged import Nudge
+from simstrategy.errors import InvalidArgument
+from simstrategy.schedules import InOrder, Schedule
+from simstrategy.sim import Cluster
+from simstrategy.strategy import Semantics, Strategy
+from simstrategy.trace import Trace, first_difference
+
+__all__ = ["check"]
+
+_NUDGES: Final[tuple[Nudge, ...]] = ("up", "down", "alternate")
+
+OnRow = Callable[[Row], None]
+ScheduleMaker = Callable[[], Schedule]
+"""Makes a schedule afresh for every run, since a schedule is used up by one."""
+
+
+class _Settings(NamedTuple):
+    semantics: Semantics
+    timeout_s: float
+
+
+def check(
+    program: Program,
+    *,
+    backends: Sequence[str] = ("sim",),
+    replicas: Sequence[int] = (1, 2),
+    workers: Sequence[int] = (),
+    schedules: Sequence[ScheduleMaker] = (InOrder,),
+    semantics: Semantics = Semantics.TF1_15,
+    timeout_s: float = 600.0,
+    on_row: OnRow = lambda row: None,
+) -> Report:
+    """Runs `program(strategy)` everywhere and compares results, variables, errors and traces.
+
+    program: returns a nest of arrays. backends: by name; the first is the reference, and one that spans
+    processes is run with each number of `workers`, one replica each, and compared with the simulated
+    cluster. schedules: functions that make a schedule, e.g. ``lambda: Seeded(1)``; traces are compared
+    under InOrder. timeout_s: for each run in processes of its own. on_row: is told each row as it comes.
+
+    Two runs agree if they are equal, or differ by at most 10 times what moving every input by one unit
+    in the last place does on the reference.
+    """
+    if not callable(program):
+        raise InvalidArgument(f"check takes a function program(strategy), got {program!r}.")
+    spans = {name: _spans_processes(name) for name in backends}
+    together = [name for name in backends if not spans[name]]
+    apart = [name for name in backends if spans[name]]
+    if apart and not workers:
+        raise InvalidArgument(f"{', '.join(apart)} runs one process per replica: say how many, as in workers=(1, 2).")
+    settings = _Settings(semantics, timeout_s)
+    rows: list[Row] = []
+    for count in replicas if together else ():
+        _collect(rows, on_row, _check_together(program, together, count, schedules, settings))
+    for count in workers:
+        _collect(rows, on_row, _check_apart(program, apart, count, schedules, settings))
+    name = getattr(program, "__code__", None)
+    return Report(PurePath(name.co_filename).name if name is not None else repr(program), rows)
+
+
+def _collect(rows: list[Row], on_row: OnRow, new: Iterator[Row]) -> None:
+    for row in new:
+        rows.append(row)
+        on_row(row)
+
+
+def _spans_processes(name: str) -> bool:
+    with closing(open_backend(name)) as backend:
+        return backend.capabilities.spans_processes
+
+
+def _check_together(
+    program: Program, names: Sequence[str], replicas: int, schedules: Sequence[ScheduleMaker], settings: _Settings
+) -> Iterator[Row]:
+    run = partial(_run_here, program, replicas=replicas, settings=settings)
+    reference = run(names[0], InOrder)
+    one_ulp = sensitivity(reference, [run(names[0], InOrder, nudge=nudge) for nudge in _NUDGES])
+    yield _reference_row(names[0], str(replicas), reference, one_ulp)
+    for name in names:
+        for schedule in schedules:
+            if name == names[0] and schedule is InOrder:
+                continue
+            yield _row(name, str(replicas), schedule(), (reference,), (run(name, schedule),), one_ulp)
+
+
+def _run_here(
+    program: Program,
+    name: str,
+    schedule: ScheduleMaker,
+    *,
+    replicas: int,
+    settings: _Settings,
+    nudge: Nudge | None = None,
+) -> Outcome:
+    with closing(open_backend(name, replicas=replicas)) as backend:
+        trace = Trace(root=program_folder(program))
+        wrapped: Backend = backend if nudge is None else Nudged(backend, nudge)
+        strategy = Strategy.mirrored(wrapped, semantics=settings.semantics, schedule=schedule(), trace=trace)
+        with closing(strategy):
+            return run_program(program, strategy, trace)
+
+
+def _check_apart(
+    program: Program, names: Sequence[str], workers: int, schedules: Sequence[ScheduleMaker], settings: _Settings
+) -> Iterator[Row]:
+    run = partial(_run_cluster, program, workers=workers, settings=settings)
+    label = f"{workers} × 1"
+    reference = run(InOrder)
+    nudged = [run(InOrder, nudge=nudge) for nudge in _NUDGES]
+    one_ulp: Sensitivity = {}
+    for moved in nudged:
+        for one, other in zip(reference, moved, strict=True):
+            for dtype, distance in sensitivity(one, [other]).items():
+                one_ulp[dtype] = max(one_ulp.get(dtype, 0.0), distance)
+    yield _reference_row("sim", label, reference[0], one_ulp)
+    for schedule in schedules:
+        if schedule is not InOrder:
+            yield _row("sim", label, schedule(), reference, run(schedule), one_ulp)
+    for name in names:
+        outcomes = run_in_processes(program, name, workers, settings.semantics, settings.timeout_s)
+        yield _row(name, label, InOrder(), reference, outcomes, one_ulp)
+
+
+def _run_cluster(
+    program: Program, schedule: ScheduleMaker, *, workers: int, settings: _Settings, nudge: Nudge | None = None
+) -> tuple[Outcome, ...]:
+    trace = Trace(root=program_folder(program))
+    cluster = Cluster(
+        workers,
+        1,
+        semantics=settings.semantics,
+        schedule=schedule(),
+        trace=trace,
+        wrap=lambda backend: backend if nudge is None else Nudged(backend, nudge),
+    )
+    return cluster.run(lambda strategy: run_program(program, strategy, trace))
+
+
+def _reference_row(name: str, replicas: str, reference: Outcome, one_ulp: Sensitivity) -> Row:
+    largest = max(one_ulp.values(), default=0.0)
+    events = len(reference.events)
+    return Row(name, replicas, InOrder.name, True, True, 0.0, largest, events, False, None)
+
+
+def _row(
+    name: str,
+    replicas: str,
+    schedule: Schedule,
+    reference: Sequence[Outcome],
+    outcomes: Sequence[Outcome],
+    one_ulp: Sensitivity,
+) -> Row:
+    """Compares worker by worker; a run in one process is one worker."""
+    in_order = isinstance(schedule, InOrder)
+    worst = Comparison(True, 0.0, 0.0, None)
+    problem: str | None = None
+    for worker, (one, other) in enumerate(zip(reference, outcomes, strict=True)):
+        found = compare(one, other, one_ulp)
+        text = found.problem
+        difference = first_difference(one.events, other.events) if in_order else None
+        if text is None and difference is not None:
+            text = f"traces differ at {difference}"
+        if problem is None and text is not None:
+            problem = f"worker {worker}: {text}" if len(reference) > 1 else text
+        worst = _worse(worst, found)
+    events = sum(len(outcome.events) for outcome in outcomes)
+    return Row(
+        name, replicas, schedule.name, False, worst.equal_bits, worst.distance, worst.one_ulp, events, in_order, problem
+    )
+
+
+def _worse(one: Comparison, other: Comparison) -> Comparison:
+    larger: Any = max(one, other, key=lambda c: (c.problem is not None, c.distance / c.one_ulp if c.one_ulp else 0.0))
+    return Comparison(one.equal_bits and other.equal_bits, larger.distance, larger.one_ulp, larger.problem)

@@ -1,0 +1,70 @@
+"""What one run of a program came to: values, variables, error and trace, on the host."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simstrategy import tree
+from simstrategy.strategy import Strategy, Variable
+from simstrategy.trace import Event, Trace
+from simstrategy.values import DistributedValues
+
+__all__ = ["Outcome", "Program", "program_folder", "run_program"]
+
+Program = Callable[[Strategy], Any]
+
+
+class Outcome(NamedTuple):
+    """leaves: path and value of every array returned and of every variable's components, in order.
+
+    Values that are no numbers are kept as their text. error: class name and message.
+    """
+
+    leaves: tuple[tuple[str, np.ndarray[Any, Any]], ...]
+    error: tuple[str, str] | None
+    events: tuple[Event, ...]
+
+
+def program_folder(program: Program) -> str:
+    """Returns the folder of a program's file, to which call sites are written relative."""
+    code = getattr(program, "__code__", None)
+    return str(Path(code.co_filename).parent) if code is not None else ""
+
+
+def run_program(program: Program, strategy: Strategy, trace: Trace) -> Outcome:
+    """Runs `program(strategy)`; an exception is an outcome too.  KeyboardInterrupt is not."""
+    engine = strategy.extended
+    try:
+        result = program(strategy)
+    except Exception as error:  # compared like a value: that both raise the same is agreement
+        return Outcome((), (type(error).__name__, str(error)), tuple(trace.events(worker=engine.room.worker)))
+    leaves = [*_walk(result, "result", engine.backend.get, engine.array_types)]
+    for number, variable in enumerate(engine.created):
+        for rank, component in zip(engine.room.ranks, variable.components, strict=True):
+            leaves.append((f"variable {number} {variable.name!r}, replica {rank}", engine.backend.get(component)))
+    return Outcome(tuple(leaves), None, tuple(trace.events(worker=engine.room.worker)))
+
+
+def _walk(
+    value: Any, path: str, get: Callable[[Any], np.ndarray[Any, Any]], array_types: tuple[type, ...]
+) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
+    if isinstance(value, Variable):
+        return  # compared with the other variables, component by component
+    if isinstance(value, DistributedValues):
+        for index, component in enumerate(value.values):
+            yield from _walk(component, f"{path} of local replica {index}", get, array_types)
+    elif tree.is_leaf(value):
+        yield path, get(value) if isinstance(value, array_types) else _host(value)
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from _walk(item, f"{path}[{index}]", get, array_types)
+    else:
+        for key in tree.sorted_keys(value):
+            yield from _walk(value[key], f"{path}[{key!r}]", get, array_types)
+
+
+def _host(value: Any) -> np.ndarray[Any, Any]:
+    array = np.asarray(value)
+    return array if array.dtype.kind in "biufc" or array.dtype.name == "bfloat16" else np.asarray(repr(value))

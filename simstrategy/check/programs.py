@@ -1,0 +1,34 @@
+"""Loads a program from a Python file."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+from simstrategy.check.outcome import Program
+from simstrategy.errors import InvalidArgument
+
+__all__ = ["load_program"]
+
+
+def load_program(file: str | Path, function: str = "program") -> Program:
+    """Returns a function of a Python file, run with its own folder importable.
+
+    Raises InvalidArgument for a missing file or function; what the file itself raises comes out as it is.
+    """
+    path = Path(file).resolve()
+    if not path.is_file():
+        raise InvalidArgument(f"There is no file {file}. Give a Python file that defines {function}(strategy).")
+    spec = importlib.util.spec_from_file_location(f"simstrategy_program_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise InvalidArgument(f"{file} is no Python file. Give one that defines {function}(strategy).")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))
+    spec.loader.exec_module(module)
+    found: Any = vars(module).get(function)
+    if not callable(found):
+        raise InvalidArgument(f"{file} defines no function {function}(strategy). Define it at the top level.")
+    program: Program = found
+    return program

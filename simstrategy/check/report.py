@@ -1,0 +1,75 @@
+"""What a check found: one row per run, as data, as a table, and as an exception."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, final
+
+from simstrategy.check.compare import MARGIN
+from simstrategy.errors import Difference
+
+__all__ = ["COLUMNS", "Report", "Row"]
+
+COLUMNS = ("backend", "replicas", "schedule", "values", "trace")
+
+
+class Row(NamedTuple):
+    """One run beside its reference.
+
+    equal_bits, distance, one_ulp: of the values and variables (see `check.compare`); problem: the first
+    difference, in words, or None. events: the length of the trace.
+    """
+
+    backend: str
+    replicas: str
+    schedule: str
+    reference: bool
+    equal_bits: bool
+    distance: float
+    one_ulp: float
+    events: int
+    trace_compared: bool
+    problem: str | None
+
+    def cells(self) -> tuple[str, ...]:
+        """Returns the row's texts, in the order of COLUMNS."""
+        if self.problem is not None:
+            values = "DIFFERS"
+        elif self.reference:
+            values = f"reference; one ulp of the inputs makes {self.one_ulp:.1e}"
+        elif self.equal_bits:
+            values = "equal to the bit"
+        else:
+            values = f"agree: {self.distance:.1e} apart, bound {MARGIN:g} × {self.one_ulp:.1e}"
+        trace = f"{self.events} events" + (", equal" if self.trace_compared and self.problem is None else "")
+        return (self.backend, self.replicas, self.schedule, values, trace)
+
+
+@final
+class Report:
+    """The rows of a check; prints as a table."""
+
+    def __init__(self, program: str, rows: Sequence[Row]) -> None:
+        self.program = program
+        self.rows = tuple(rows)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether no row differs."""
+        return all(row.problem is None for row in self.rows)
+
+    def problems(self) -> Iterator[str]:
+        """Yields each row's first difference, with where it was seen."""
+        for row in self.rows:
+            if row.problem is not None:
+                yield f"{row.backend}, {row.replicas} replicas, {row.schedule}: {row.problem}"
+
+    def raise_for_difference(self) -> None:
+        """Raises `Difference`, an AssertionError, with the table and every row's first difference."""
+        if not self.agrees:
+            raise Difference(str(self))
+
+    def __str__(self) -> str:
+        lines = [COLUMNS, *(row.cells() for row in self.rows)]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(COLUMNS))]
+        table = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+        verdict = "All runs agree." if self.agrees else "\n".join(["First differences:", *self.problems()])
+        return "\n".join([f"check of {self.program}", *table, verdict])

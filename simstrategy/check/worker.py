@@ -1,0 +1,29 @@
+"""One process of `run_in_processes`: opens the backend, runs the program, writes its outcome."""
+
+import sys
+from contextlib import closing
+from pathlib import Path
+
+from simstrategy.check.outcome import program_folder, run_program
+from simstrategy.check.processes import save_outcome
+from simstrategy.check.programs import load_program
+from simstrategy.device import open_backend
+from simstrategy.strategy import Semantics, Strategy
+from simstrategy.trace import Trace
+
+
+def main(file: str, function: str, backend_name: str, semantics: str, target: str) -> None:
+    profiles = {profile.name: profile for profile in (Semantics.TF1_13, Semantics.TF1_15, Semantics.TF2)}
+    program = load_program(file, function)
+    with closing(open_backend(backend_name)) as backend:
+        trace = Trace(root=program_folder(program))
+        strategy = Strategy.multi_worker(backend, semantics=profiles[semantics], trace=trace)
+        with closing(strategy):
+            room = strategy.extended.room
+            outcome = run_program(program, strategy, trace)
+            room.leave(None if outcome.error is None else RuntimeError(f"{outcome.error[0]}: {outcome.error[1]}"))
+        save_outcome(outcome, Path(target))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
