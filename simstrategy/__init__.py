@@ -4,7 +4,6 @@ The façade: what programs use. Backend authors look into `simstrategy.device`.
 """
 
 from simstrategy import data, device, errors, schedules, sim, trace
-
 from simstrategy.check import Report, check
 from simstrategy.device import available as backends
 from simstrategy.device import open_backend as backend
@@ -31,9 +30,9 @@ __all__ = [
     "PerReplica",
     "ReduceOp",
     "ReplicaContext",
+    "Report",
     "Semantics",
     "Strategy",
-    "Report",
     "StrategyExtended",
     "Variable",
     "VariableAggregation",

@@ -1,8 +1,9 @@
 """How far two outcomes are apart, and what distance rounding explains.
 
-The distance of two float arrays is max |a - b| / max |a|. Moving every input by one unit in the last
-place moves a program's results by some distance; two honest runs differ by no more than `MARGIN` times
-that. Everything else (integers, texts, shapes, dtypes, NaNs, errors) is equal or is not.
+Two float arrays a and b have two distances: max |a - b| / max |a|, and the same with root mean squares.
+Moving every input by one unit in the last place (ulp) moves each leaf of a result by some distance; two
+honest runs differ by no more than `MARGIN` times that, in both. Everything else (integers, texts, shapes,
+dtypes, NaNs, errors) is equal or is not.
 """
 
 from collections.abc import Sequence
@@ -14,10 +15,13 @@ from simstrategy.check.outcome import Outcome
 
 __all__ = ["MARGIN", "Comparison", "Sensitivity", "compare", "sensitivity"]
 
-MARGIN: Final = 10.0
+MARGIN: Final = 5.0
 
-Sensitivity = dict[str, float]
-"""By dtype: the distance that moving the inputs by one unit in the last place makes, at least one unit."""
+Distance = tuple[float, float]
+"""By the largest element, and by root mean square; both relative."""
+
+Sensitivity = tuple[Distance, ...]
+"""Of each leaf: the distance that one ulp of the inputs makes, and at least one ulp of its own."""
 
 
 class Comparison(NamedTuple):
@@ -33,14 +37,15 @@ class Comparison(NamedTuple):
 
 
 def sensitivity(reference: Outcome, nudged: Sequence[Outcome]) -> Sensitivity:
-    """Returns the largest distance of each dtype's leaves between a run and its nudged runs."""
-    found: Sensitivity = {}
+    """Returns the largest distances of each leaf between a run and its nudged runs."""
+    found = [(_unit(leaf), _unit(leaf)) for _, leaf in reference.leaves]
     for other in nudged:
-        for (_, one), (_, moved) in zip(reference.leaves, other.leaves, strict=False):
-            if _is_float(one) and one.shape == moved.shape and one.size:
-                unit = float(_finfo(one.dtype))
-                found[one.dtype.name] = max(found.get(one.dtype.name, 0.0), _distance(one, moved), unit)
-    return found
+        for number, ((_, one), (_, moved)) in enumerate(zip(reference.leaves, other.leaves, strict=False)):
+            if one.shape == moved.shape and one.dtype == moved.dtype:
+                by_max, by_square = _distances(one, moved)
+                if np.isfinite(by_max):
+                    found[number] = (max(found[number][0], by_max), max(found[number][1], by_square))
+    return tuple(found)
 
 
 def compare(reference: Outcome, other: Outcome, one_ulp: Sensitivity) -> Comparison:
@@ -50,19 +55,18 @@ def compare(reference: Outcome, other: Outcome, one_ulp: Sensitivity) -> Compari
     if [path for path, _ in reference.leaves] != [path for path, _ in other.leaves]:
         return Comparison(False, np.inf, 0.0, _different_leaves(reference, other))
     equal, worst, unit = True, 0.0, 0.0
-    for (path, one), (_, two) in zip(reference.leaves, other.leaves, strict=True):
+    for (path, one), (_, two), units in zip(reference.leaves, other.leaves, one_ulp, strict=True):
         if (one.shape, one.dtype) != (two.shape, two.dtype):
             forms = f"{one.dtype}{list(one.shape)} against {two.dtype}{list(two.shape)}"
             return Comparison(False, np.inf, 0.0, f"{path}: {forms}")
         if one.tobytes() == two.tobytes():
             continue
         equal = False
-        distance = _distance(one, two)
-        bound = one_ulp.get(one.dtype.name, float(_finfo(one.dtype)) if _is_float(one) else 0.0)
-        if distance > MARGIN * bound:
-            return Comparison(False, distance, bound, f"{path}: {_first_unequal(one, two, distance, bound)}")
-        if bound and distance * unit >= worst * bound:
-            worst, unit = distance, bound
+        for distance, bound in zip(_distances(one, two), units, strict=True):
+            if distance > MARGIN * bound:
+                return Comparison(False, distance, bound, f"{path}: {_first_unequal(one, two, distance, bound)}")
+            if distance * unit >= worst * bound:
+                worst, unit = distance, bound
     return Comparison(equal, worst, unit, None)
 
 
@@ -70,30 +74,37 @@ def _is_float(array: np.ndarray[Any, Any]) -> bool:
     return array.dtype.kind in "fc" or array.dtype.name == "bfloat16"
 
 
-def _finfo(dtype: np.dtype[Any]) -> float:
-    return 2.0**-7 if dtype.name == "bfloat16" else float(np.finfo(dtype).eps)
+def _unit(array: np.ndarray[Any, Any]) -> float:
+    """Returns one ulp of 1 in the array's dtype, 0 for what is no float."""
+    if not _is_float(array):
+        return 0.0
+    return 2.0**-7 if array.dtype.name == "bfloat16" else float(np.finfo(array.dtype).eps)
 
 
-def _distance(one: np.ndarray[Any, Any], two: np.ndarray[Any, Any]) -> float:
+def _distances(one: np.ndarray[Any, Any], two: np.ndarray[Any, Any]) -> Distance:
     """Returns 0 for equal values, infinity where NaNs, infinities or anything but floats differ."""
     if not _is_float(one):
-        return 0.0 if np.array_equal(one, two) else np.inf
+        return (0.0, 0.0) if np.array_equal(one, two) else (np.inf, np.inf)
     wide = np.complex128 if one.dtype.kind == "c" else np.float64
     first, second = one.astype(wide), two.astype(wide)
     finite = np.isfinite(first)
     if not np.array_equal(first[~finite], second[~finite], equal_nan=True) or not np.isfinite(second[finite]).all():
-        return np.inf
-    if not finite.any():
-        return 0.0
-    largest = float(np.abs(first[finite]).max())
-    apart = float(np.abs(first[finite] - second[finite]).max())
-    return apart / largest if largest else (0.0 if apart == 0.0 else np.inf)
+        return (np.inf, np.inf)
+    sizes, gaps = np.abs(first[finite]), np.abs(first[finite] - second[finite])
+    if not gaps.any():
+        return (0.0, 0.0)
+    if not sizes.any():
+        return (np.inf, np.inf)
+    # Scaled by the largest first, so that squares neither overflow nor vanish.
+    largest = float(sizes.max())
+    by_square = np.sqrt(np.mean((gaps / largest) ** 2) / np.mean((sizes / largest) ** 2))
+    return (float(gaps.max()) / largest, float(by_square))
 
 
 def _first_unequal(one: np.ndarray[Any, Any], two: np.ndarray[Any, Any], distance: float, bound: float) -> str:
     index = tuple(int(i) for i in np.argwhere(np.asarray((one != two) & ~((one != one) & (two != two))))[0])
     where = f"element {list(index)} is " if index else ""
-    size = f"; distance {distance:.2g}, one ulp of the inputs makes {bound:.2g}" if np.isfinite(distance) else ""
+    size = f"; {distance:.2g} apart, and one ulp of the inputs makes {bound:.2g}" if np.isfinite(distance) else ""
     return f"{where}{one[index]!s} against {two[index]!s}{size}"
 
 

@@ -38,7 +38,7 @@ def run_program(program: Program, strategy: Strategy, trace: Trace) -> Outcome:
     engine = strategy.extended
     try:
         result = program(strategy)
-    except Exception as error:  # compared like a value: that both raise the same is agreement
+    except Exception as error:  # noqa: BLE001 - compared like a value: that both raise the same is agreement
         return Outcome((), (type(error).__name__, str(error)), tuple(trace.events(worker=engine.room.worker)))
     leaves = [*_walk(result, "result", engine.backend.get, engine.array_types)]
     for number, variable in enumerate(engine.created):

@@ -151,6 +151,6 @@ def _storable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _restored(array: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any]:
     if dtype != "bfloat16":
         return array
-    import ml_dtypes  # the extra `bfloat16`: only a backend that has such arrays gets here
+    import ml_dtypes  # noqa: PLC0415 - the extra `bfloat16`: only a backend that has such arrays gets here
 
     return array.view(ml_dtypes.bfloat16)

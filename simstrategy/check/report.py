@@ -70,6 +70,8 @@ class Report:
     def __str__(self) -> str:
         lines = [COLUMNS, *(row.cells() for row in self.rows)]
         widths = [max(len(line[i]) for line in lines) for i in range(len(COLUMNS))]
-        table = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+        table = [
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+        ]
         verdict = "All runs agree." if self.agrees else "\n".join(["First differences:", *self.problems()])
         return "\n".join([f"check of {self.program}", *table, verdict])

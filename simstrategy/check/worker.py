@@ -13,15 +13,15 @@ from simstrategy.trace import Trace
 
 
 def main(file: str, function: str, backend_name: str, semantics: str, target: str) -> None:
+    """Runs one worker; arguments come as texts from `processes.py`."""
     profiles = {profile.name: profile for profile in (Semantics.TF1_13, Semantics.TF1_15, Semantics.TF2)}
     program = load_program(file, function)
     with closing(open_backend(backend_name)) as backend:
         trace = Trace(root=program_folder(program))
         strategy = Strategy.multi_worker(backend, semantics=profiles[semantics], trace=trace)
         with closing(strategy):
-            room = strategy.extended.room
             outcome = run_program(program, strategy, trace)
-            room.leave(None if outcome.error is None else RuntimeError(f"{outcome.error[0]}: {outcome.error[1]}"))
+            strategy.extended.room.leave()
         save_outcome(outcome, Path(target))
 
 

@@ -38,7 +38,9 @@ class Dataset:
         leaves, structure = tree.flatten(_stack_lists(tensors))
         arrays = [np.asarray(leaf) for leaf in leaves]
         if not arrays or any(array.ndim == 0 for array in arrays):
-            raise InvalidArgument("from_tensor_slices takes arrays with at least one dimension, the one to slice along.")
+            raise InvalidArgument(
+                "from_tensor_slices takes arrays with at least one dimension, the one to slice along."
+            )
         sizes = [len(array) for array in arrays]
         if len(set(sizes)) != 1:
             raise InvalidArgument(f"from_tensor_slices got arrays of {sizes} rows; all need the same number.")

@@ -14,11 +14,12 @@ from simstrategy.device.protocol import (
     GroupFunction,
     Op,
 )
-from simstrategy.device.registry import available, open_backend
+from simstrategy.device.registry import INSTALL_HINTS, available, open_backend
 from simstrategy.device.strict import Strict
 from simstrategy.device.traced import CallRecord, Traced
 
 __all__ = [
+    "INSTALL_HINTS",
     "NAMES",
     "PROTOCOL_VERSION",
     "Array",

@@ -1,34 +1,34 @@
 """A backend whose inputs are moved by one unit in the last place: how sensitive is a program?
 
-Every float that enters through `put` moves to its neighbour, up, down, or by turns. What that does to a
-result is the smallest difference that means anything between two backends; `simstrategy.check` uses it.
+Every float that enters through `put` moves to its neighbour, up or down as a pattern says. What that
+does to a result is the smallest difference that means anything between two backends;
+`simstrategy.check` uses it.
 """
 
-from typing import Literal, final
+from typing import final
 
 import numpy as np
 
 from simstrategy.device.protocol import Array, Backend, Device
 from simstrategy.device.wrapper import Wrapper
 
-__all__ = ["Nudge", "Nudged", "nudge"]
-
-Nudge = Literal["up", "down", "alternate"]
+__all__ = ["Nudged", "nudge"]
 
 
-def nudge(value: np.ndarray, direction: Nudge) -> np.ndarray:
+def nudge(value: np.ndarray, pattern: int) -> np.ndarray:
     """Returns a float array with each finite, non-zero element moved to its neighbour; others as they are.
 
-    Zeros stay, because their neighbours are subnormal: no rounding error ever looks like them.
+    pattern: chooses, together with an element's index, between up and down; every pattern is as good as
+    a throw of coins, and always the same. Zeros stay, because their neighbours are subnormal: no rounding
+    error ever looks like them.
     """
     if value.dtype.kind != "f":
         return value
-    targets = {"up": np.inf, "down": -np.inf}
-    if direction == "alternate":
-        target = np.where(np.arange(value.size).reshape(value.shape) % 2 == 0, np.inf, -np.inf).astype(value.dtype)
-    else:
-        target = np.asarray(targets[direction], value.dtype)
-    moved = np.nextafter(value, target)
+    # Multiplicative hashing of the index: the high bits of a product with 2**64 / golden ratio.
+    mixed = (np.arange(value.size, dtype=np.uint64) + np.uint64(pattern * 7919)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    upward = ((mixed >> np.uint64(40)) & np.uint64(1)).astype(bool).reshape(value.shape)
+    moved = np.nextafter(value, np.where(upward, np.inf, -np.inf).astype(value.dtype))
     return np.asarray(np.where((value != 0) & np.isfinite(value), moved, value), value.dtype)
 
 
@@ -36,12 +36,12 @@ def nudge(value: np.ndarray, direction: Nudge) -> np.ndarray:
 class Nudged(Wrapper):
     """A backend that moves host data on its way to the backend inside it."""
 
-    __slots__ = ("_direction",)
+    __slots__ = ("_pattern",)
 
-    def __init__(self, inner: Backend, direction: Nudge) -> None:
+    def __init__(self, inner: Backend, pattern: int) -> None:
         Wrapper.__init__(self, inner)
-        self._direction: Nudge = direction
+        self._pattern = pattern
 
     def put(self, value: np.ndarray | Array, device: Device) -> Array:
         host = isinstance(value, np.ndarray) and not isinstance(value, self.array_types)
-        return self._inner.put(nudge(value, self._direction) if host else value, device)
+        return self._inner.put(nudge(value, self._pattern) if host else value, device)

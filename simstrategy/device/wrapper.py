@@ -16,7 +16,7 @@ from simstrategy.device.protocol import Array, ArraySpec, Autodiff, Backend, Cap
 __all__ = ["Wrapper"]
 
 
-class Wrapper(ABC):
+class Wrapper(ABC):  # noqa: B024 - abstract by agreement: only final classes are made
     """A backend that forwards everything to the backend inside it."""
 
     __slots__ = (

@@ -58,7 +58,9 @@ def function_key(function: Any) -> FunctionKey:
     values += [(name, _text(item)) for name, item in named if _is_compared(item)]
     keywords = sorted((function.__kwdefaults__ or {}).items())
     values += [(name, _text(item)) for name, item in keywords if _is_compared(item)]
-    return FunctionKey(code.co_qualname.rpartition(".")[2], (code.co_filename, code.co_firstlineno), code, tuple(values))
+    return FunctionKey(
+        code.co_qualname.rpartition(".")[2], (code.co_filename, code.co_firstlineno), code, tuple(values)
+    )
 
 
 def _contents(cell: Any) -> Any:
@@ -83,6 +85,6 @@ def _text(value: object) -> str:
 @functools.cache
 def _digest(code: CodeType) -> str:
     parts: list[bytes] = [code.co_code, repr((code.co_names, code.co_varnames, code.co_firstlineno)).encode()]
-    for constant in code.co_consts:
-        parts.append((_digest(constant) if isinstance(constant, CodeType) else repr(constant)).encode())
+    constants = code.co_consts
+    parts += [(_digest(one) if isinstance(one, CodeType) else repr(one)).encode() for one in constants]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]

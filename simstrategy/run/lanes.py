@@ -104,7 +104,7 @@ class Lanes:
         """Ends the pooled threads."""
         _dismiss(self._threads)
 
-    def _run_group(self, lanes: Sequence[_Lane], jobs: list[_Job], meet: Meet, failed: Failed) -> None:
+    def _run_group(self, lanes: Sequence[_Lane], jobs: Sequence[_Job], meet: Meet, failed: Failed) -> None:
         count = len(lanes)
         # The first thing a lane is told is its job.
         answers: Sequence[Any] = jobs
@@ -202,7 +202,7 @@ def _stop(lanes: Sequence[_Lane], arrivals: list[Any]) -> None:
             tries += 1
             try:
                 arrival = lane.throw(LaneStopped())
-            except BaseException:  # the run already has its exception; this lane only had to end
+            except BaseException:  # noqa: BLE001 - the run already has its exception; this lane only had to end
                 arrival = FINISHED
 
 
@@ -225,10 +225,9 @@ class _Thread:
         self._back = threading.Semaphore(0)
         self._context: Context | None = None
         self._answer: Any = None
-        self._arrival: Any = None
-        self._error: BaseException | None = None
-        self._started = False
-        self._broken = False
+        self._outcome: tuple[Any, BaseException | None] = (FINISHED, None)
+        """The latest arrival, and what the lane raised instead."""
+        self._dismissed = False
         # A daemon: a parked thread must never keep a failing interpreter alive.
         self._thread = threading.Thread(target=self._loop, name="simstrategy lane", daemon=True)
         self._thread.start()
@@ -236,39 +235,40 @@ class _Thread:
     def begin(self, context: Context) -> None:
         """Gets ready for a job in this context."""
         self._context = context
-        self._started = False
 
     def is_idle(self) -> bool:
-        """Tells whether the thread waits for a new body."""
-        return not self._broken and (self._arrival is FINISHED or not self._started)
+        """Tells whether the thread waits for a new job: also if its last one never started."""
+        return self._outcome[0] is FINISHED and not self._dismissed
 
     def switch(self, answer: Any, /) -> Any:
-        self._started = True
-        self._answer, self._arrival, self._error = answer, None, None
+        self._answer = answer
         self._go.release()
         try:
             self._back.acquire()
         except BaseException:
-            # Interrupted while the lane runs: nobody can say where it is, so it is never used again.
-            self._broken = True
+            # Interrupted while the lane runs: it is told to stop when it parks, and is never used again.
+            self._dismissed = True
             self._answer = _Throw(LaneStopped())
             self._go.release()
             raise
-        if self._error is not None:
-            error, self._error = self._error, None
+        arrival, error = self._outcome
+        if error is not None:
+            self._outcome = (FINISHED, None)
             raise error
-        return self._arrival
+        return arrival
 
     def throw(self, error: BaseException, /) -> Any:
         return self.switch(_Throw(error))
 
     def dismiss(self) -> None:
-        self._context = None
+        """Ends the thread, which waits for a job."""
+        self._dismissed = True
         self._go.release()
-        self._thread.join()
+        if self._thread is not threading.current_thread():
+            self._thread.join()
 
     def park(self, arrival: Any) -> Any:
-        self._arrival = arrival
+        self._outcome = (arrival, None)
         self._back.release()
         self._go.acquire()
         if isinstance(self._answer, _Throw):
@@ -276,22 +276,22 @@ class _Thread:
         return self._answer
 
     def _loop(self) -> None:
-        while not self._broken:
+        while not self._dismissed:
             self._go.acquire()
-            if self._context is None:
+            if self._dismissed or self._context is None:
                 return
             body, index, results, park = self._answer
+            error: BaseException | None = None
             try:
                 results[index] = self._context.run(body, index, park)
-            except BaseException as error:  # carried to the thread that called run, and raised there
-                self._error = error
-            self._arrival, self._answer = FINISHED, None
-            del body, results, park
+            except BaseException as raised:  # noqa: BLE001 - carried to the thread that called run, and raised there
+                error = raised
+            # Nothing of the run is kept: it holds the strategy, whose end ends this thread.
+            self._outcome, self._answer, self._context = (FINISHED, error), None, None
+            del body, results, park, error
             self._back.release()
 
 
 def _dismiss(idle: list[_Thread]) -> None:
     while idle:
         idle.pop().dismiss()
-
-

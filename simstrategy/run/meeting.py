@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn, final
 
 from simstrategy.device.protocol import Backend
-from simstrategy.errors import CallSitesDiffer, ReplicasDisagree
+from simstrategy.errors import CallSitesDiffer, PeerFailed, ReplicasDisagree
 from simstrategy.run.functions import function_key
 from simstrategy.run.lanes import FINISHED
 from simstrategy.run.notes import Note, Sizes, compare_notes, disagreement, fingerprint, raised_where
@@ -74,22 +74,27 @@ class MeetingRoom:
             self.leave(error)
 
     def leave(self, error: BaseException | None = None) -> None:
-        """Tells the other processes that this one goes no further, and why; never raises what they tell."""
-        if self.processes == 1 or (error is not None and error is self._shared):
+        """Tells the other processes that this one goes no further, and why; never raises what they tell.
+
+        Says nothing after an error that all processes have, until they have agreed on something again.
+        """
+        if self.processes == 1 or (self._shared is not None and error in (None, self._shared)):
             return
-        self._shared = error
         what = "the program ended" if error is None else raised_where(error)
         lines = tuple(f"replica {rank}: {what}" for rank in self.ranks)
+        self._shared = PeerFailed(what) if error is None else error
         self._send(Note("left" if error is None else "failed", "", lines, ()))
 
     def exchange(self, note: Note) -> Sizes:
         """Sends this process's note; returns all ranks' sizes, or raises what the notes tell."""
         notes = self._send(note)
         try:
-            return compare_notes(notes, self.worker)
+            sizes = compare_notes(notes, self.worker)
         except Exception as error:
             self._shared = error
             raise
+        self._shared = None
+        return sizes
 
     def _send(self, note: Note) -> tuple[Note, ...]:
         return tuple(Note.decode(data) for data in self.backend.exchange(note.encode(), timeout_s=None))

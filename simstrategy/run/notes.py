@@ -70,7 +70,10 @@ def compare_notes(notes: Sequence[Note], worker: int) -> Sizes:
 def disagreement(lines: Sequence[str]) -> str:
     """Writes the message of ReplicasDisagree: one line per replica."""
     return "\n  ".join(
-        ["Replicas came to one meeting with different requests. All must make the same calls in the same order:", *lines]
+        [
+            "Replicas came to one meeting with different requests. All must make the same calls in the same order:",
+            *lines,
+        ]
     )
 
 

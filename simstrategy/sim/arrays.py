@@ -46,7 +46,7 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"
 
 def _read_only(array: SimArray) -> InvalidArgument:
     return InvalidArgument(
-        f"This {array.dtype}{list(array.shape)} on {array.placement} is read-only: other replicas may share its memory. "
+        f"This {array.dtype}{list(array.shape)} on {array.placement} is read-only: replicas may share its memory. "
         f"Copy first: x = x.copy(), or compute a new array, as in x = x + 1."
     )
 

@@ -88,7 +88,7 @@ class Cluster:
             room = strategy.extended.room
             try:
                 result = main(strategy)
-            except Exception as error:  # kept, as a process keeps its own: the other workers go on and hear of it
+            except Exception as error:  # noqa: BLE001 - kept, as a process keeps its own: the other workers go on and hear of it
                 room.leave(error)
                 return Outcome(None, error)
             room.leave()

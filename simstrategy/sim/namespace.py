@@ -34,10 +34,11 @@ _NAMES = (
 def _bfloat16() -> Dtype | None:
     """bfloat16 comes with the extra `bfloat16`: NumPy alone has none."""
     try:
-        import ml_dtypes
+        import ml_dtypes  # noqa: PLC0415 - an extra
     except ImportError:
         return None
-    return np.dtype(ml_dtypes.bfloat16)
+    found: Dtype = np.dtype(ml_dtypes.bfloat16)
+    return found
 
 
 DTYPES: Final[dict[str, Dtype]] = {name: np.dtype(name) for name in _NAMES}

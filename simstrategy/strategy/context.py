@@ -34,6 +34,8 @@ __all__ = [
 
 
 class Mode(NamedTuple):
+    """What is current: a strategy, and the replica that runs, if one does."""
+
     strategy: "Strategy"
     replica: "ReplicaContext | None"
 
@@ -52,6 +54,7 @@ def enter_mode(mode: Mode) -> Token[Mode | None]:
 
 
 def leave_mode(token: Token[Mode | None]) -> None:
+    """Goes back to the mode before `enter_mode`."""
     _MODE.reset(token)
 
 
@@ -64,7 +67,9 @@ def get_strategy() -> "Strategy":
     """Returns the current strategy.  Raises ContextError where there is none."""
     mode = _MODE.get()
     if mode is None:
-        raise ContextError('No strategy is current here: call it inside "with strategy.scope():" or a replica function.')
+        raise ContextError(
+            'No strategy is current here: call it inside "with strategy.scope():" or a replica function.'
+        )
     return mode.strategy
 
 
@@ -132,12 +137,13 @@ class ReplicaContext:
     Made by `Strategy.run` for each replica, and usable only in that replica, while it runs.
     """
 
-    __slots__ = ("_extended", "_park", "_placement", "index", "num_replicas_in_sync", "replica_id_in_sync_group")
+    __slots__ = ("_extended", "_placement", "index", "num_replicas_in_sync", "park", "replica_id_in_sync_group")
 
     def __init__(self, extended: "StrategyExtended", index: int, park: Park) -> None:
         device = extended.local_devices[index]
         self._extended = extended
-        self._park = park
+        self.park = park
+        """How the rest of this room meets the other replicas: see `simstrategy.run`."""
         self._placement = device.placement
         self.index = index
         """The replica's place among this process's."""
@@ -175,7 +181,7 @@ class ReplicaContext:
             shape, dtype, placement = extended.spec(value)
             if placement == self._placement and dtype != "bool":
                 # The fast path of one array that is where it should be: a plain tuple for an Arrival.
-                return self._park((extended.request_one(op.value, shape, dtype), value, site, extended.resolve_one, 0))
+                return self.park((extended.request_one(op.value, shape, dtype), value, site, extended.resolve_one, 0))
         return self._all_reduce_nest(op, value, site)
 
     def _all_reduce_nest(self, op: ReduceOp, value: Any, site: Site) -> Any:
@@ -192,7 +198,7 @@ class ReplicaContext:
             specs = tuple([extended.spec(value)[:2] for value in values])
             extended.reductions.require_numbers(specs, "all_reduce", site)
             request = Request("all_reduce", op.value, None, None, structure, specs)
-            answer: tuple[Array, ...] = self._park((request, values, site, extended.reductions.many, 0))
+            answer: tuple[Array, ...] = self.park((request, values, site, extended.reductions.many, 0))
             return answer
 
         return meet(arrays) if extended.autodiff is None else extended.autodiff.differentiable(meet, meet, arrays)
@@ -221,7 +227,7 @@ class ReplicaContext:
             free = gather.axis_in(axis, shape, "all_gather")
             form = (*shape[:free], _AXIS_FREE, *shape[free + 1 :])
             request = Request("all_gather", None, free, None, None, ((form, dtype),))
-            return (self._park((request, values[0], site, gather.gather, shape[free])),)
+            return (self.park((request, values[0], site, gather.gather, shape[free])),)
 
         def backward(gradients: tuple[Array, ...]) -> tuple[Array, ...]:
             # Each replica takes its own part of the summed gradients.
@@ -229,7 +235,7 @@ class ReplicaContext:
             shape, _, _ = extended.spec(array)
             free = gather.axis_in(axis, shape, "all_gather")
             request = Request("sizes", None, free, None, None, ())
-            sizes = self._park((request, None, site, gather.sizes, shape[free]))
+            sizes = self.park((request, None, site, gather.sizes, shape[free]))
             start = sum(sizes[: self.replica_id_in_sync_group])
             indices = self.xp.arange(start, start + shape[free])
             return (self.xp.take(total, indices, axis=free),)
@@ -253,7 +259,7 @@ class ReplicaContext:
         named = {} if kwargs is None else dict(kwargs)
         structure = tree.flatten((tuple(args), named))[1]
         request = Request("merge_call", None, None, function_key(merge_fn), structure, ())
-        return self._park((request, (merge_fn, tuple(args), named), site, extended.resolve_merge, 0))
+        return self.park((request, (merge_fn, tuple(args), named), site, extended.resolve_merge, 0))
 
     def _stale(self, method: str) -> ContextError:
         mode = _MODE.get()

@@ -195,9 +195,7 @@ class StrategyExtended:
 
     def distribute(self, values: Sequence[Any], *, structure: tree.Structure | None) -> Any:
         """Makes one nest of the local replicas' lists of host leaves, each on its device."""
-        columns = [
-            [self.adopt(leaf, index) for leaf in leaves] for index, leaves in enumerate(values)
-        ]
+        columns = [[self.adopt(leaf, index) for leaf in leaves] for index, leaves in enumerate(values)]
         if len(columns) == 1:
             return tree.unflatten(structure, columns[0])
         return tree.unflatten(structure, [PerReplica(leaf) for leaf in zip(*columns, strict=True)])
@@ -208,8 +206,8 @@ class StrategyExtended:
         refuses = self.semantics.integer_mean_variable == "refuse"
         if variable.aggregation.name == "MEAN" and integer and refuses:
             raise InvalidArgument(
-                f"Variable {variable.name!r}: aggregation MEAN needs a floating dtype, and it is {variable.dtype}. Make it "
-                f"float32, or choose another aggregation."
+                f"Variable {variable.name!r}: aggregation MEAN needs a floating dtype, and it is {variable.dtype}. "
+                f"Make it float32, or choose another aggregation."
             )
 
 

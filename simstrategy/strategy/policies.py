@@ -13,9 +13,11 @@ __all__ = ["POLICIES", "Policy"]
 
 
 class Policy(NamedTuple):
-    """`own`: this replica's component; `reduce`: all replicas meet; `first`: replica 0's component or value;
-    `refuse`: an error; `profile`: what the semantics profile says; `each`: every component; `share`: a
-    total shared out; `set`: every component for assign, refused for assign_add and assign_sub.
+    """What one kind of variable does.
+
+    own: this replica's component. reduce: all replicas meet. first: replica 0's component or value.
+    refuse: an error. profile: what the semantics profile says. each: every component. share: assign takes
+    a total and shares it out, other writes are refused.
     """
 
     replica_write: Literal["own", "reduce", "first", "profile"]

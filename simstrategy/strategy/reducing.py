@@ -40,16 +40,14 @@ def reduce_leaf(extended: "StrategyExtended", op: str, leaf: Any, axis: Axis, si
         return extended.reductions.divide(total, extended.num_replicas if axis is None else sum(all_counts))
 
 
-def _components(
-    extended: "StrategyExtended", op: str, leaf: Any, axis: Axis, site: Site
-) -> tuple[Any, ...] | None:
+def _components(extended: "StrategyExtended", op: str, leaf: Any, axis: Axis, site: Site) -> tuple[Any, ...] | None:
     """Returns one value per local replica; None where the value is its own mean."""
     local = len(extended.local_devices)
     if isinstance(leaf, DistributedValues):
         if len(leaf.values) != local:
             raise InvalidArgument(
-                f"reduce at {describe_site(site)} got a {type(leaf).__name__} of {len(leaf.values)} components, and there "
-                f"are {local} replicas here. Pass a value that this strategy made."
+                f"reduce at {describe_site(site)} got a {type(leaf).__name__} of {len(leaf.values)} components, and "
+                f"there are {local} replicas here. Pass a value that this strategy made."
             )
         return leaf.values
     if local == 1:
@@ -59,8 +57,8 @@ def _components(
     if op == "MEAN":
         return None
     raise InvalidArgument(
-        f"A non-DistributedValues value {leaf!r} cannot be reduced with ReduceOp.SUM ({describe_site(site)}): it is one "
-        f"value, not one per replica. Pass what run returned, or multiply by num_replicas_in_sync yourself."
+        f"A non-DistributedValues value {leaf!r} cannot be reduced with ReduceOp.SUM ({describe_site(site)}): it is "
+        f"one value, not one per replica. Pass what run returned, or multiply by num_replicas_in_sync yourself."
     )
 
 
@@ -91,7 +89,9 @@ def _common_form(
             f"  replica {device.rank}: {dtype}{list(shape)}"
             for device, (shape, dtype) in zip(extended.local_devices, forms, strict=True)
         ]
-        advice = "Name the batch's axis, as in reduce(op, value, axis=0)" if axis is None else "Bring them to one form first"
+        advice = (
+            "Name the batch's axis, as in reduce(op, value, axis=0)" if axis is None else "Bring them to one form first"
+        )
         raise InvalidArgument(
             "\n".join([f"reduce at {describe_site(site)} got arrays that cannot be added:", *lines, f"{advice}."])
         )

@@ -116,8 +116,8 @@ class Reductions:
                 f"Invalid reduction dimension {axis} for input with {len(shape)} dimensions: {call} got shape "
                 f"{list(shape)}. Use an axis from {-len(shape)} to {len(shape) - 1}."
                 if shape
-                else f"Invalid reduction dimension {axis} for input with 0 dimensions: {call} got a scalar, which has no "
-                f"axis. Use axis=None, or give it a dimension."
+                else f"Invalid reduction dimension {axis} for input with 0 dimensions: {call} got a scalar, which has "
+                f"no axis. Use axis=None, or give it a dimension."
             )
         return axis % len(shape)
 
@@ -127,5 +127,3 @@ class Reductions:
         if len(set(axes)) != len(axes):
             raise InvalidArgument(f"{call} got the axes {axis} of shape {list(shape)}: each may be named once.")
         return axes
-
-

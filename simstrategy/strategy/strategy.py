@@ -96,7 +96,9 @@ class Strategy:
 
     def __repr__(self) -> str:
         backend = self._extended.backend
-        return f"<Strategy on {backend.name!r}: {self.num_replicas_in_sync} replicas, {len(backend.local_devices)} here>"
+        return (
+            f"<Strategy on {backend.name!r}: {self.num_replicas_in_sync} replicas, {len(backend.local_devices)} here>"
+        )
 
     def scope(self) -> Scope:
         """Returns a context manager: inside, this strategy is current, and variables are its own."""

@@ -111,8 +111,8 @@ class Variable:
         how = self._policy.cross_read
         if how == "refuse":
             raise InvalidArgument(
-                f"Could not convert from VariableAggregation.NONE to ReduceOp: variable {self.name!r} is ON_READ without "
-                f"an aggregation, so it has no value outside replica functions ({describe_site(site)}). Give it an "
+                f"Could not convert from VariableAggregation.NONE to ReduceOp: variable {self.name!r} is ON_READ "
+                f"without an aggregation, so it has no value outside replica functions ({describe_site(site)}). Give it an "
                 f"aggregation, or read it inside run."
             )
         if how == "first":
@@ -169,7 +169,7 @@ class Variable:
         op = self.aggregation.value
         request = Request(kind, op, None, self.name, None, ((self.shape, self.dtype),))
         resolve = self._resolve_first if how == "first" else self._resolve_reduced
-        replica._park((request, (value, array, site), site, resolve, 0))
+        replica.park((request, (value, array, site), site, resolve, 0))
         return self
 
     def _resolve_reduced(self, request: Request, payloads: list[Any], sizes: Sizes) -> Sequence[None]:
@@ -179,9 +179,9 @@ class Variable:
         if len(self._extended.devices) > 1 and len(payloads) > 1 and all(value is first for value, _, _ in payloads):
             if request.op == "SUM":
                 raise InvalidArgument(
-                    f"A non-DistributedValues value {first!r} cannot be reduced with ReduceOp.SUM: all replicas gave the "
-                    f"very same object to {request.kind} of variable {self.name!r} ({describe_site(site)}), so whether it "
-                    f"counts once or once per replica is not known. Compute it in each replica, or divide by "
+                    f"A non-DistributedValues value {first!r} cannot be reduced with ReduceOp.SUM: all replicas gave "
+                    f"the very same object to {request.kind} of variable {self.name!r} ({describe_site(site)}), so whether "
+                    f"it counts once or once per replica is not known. Compute it in each replica, or divide by "
                     f"num_replicas_in_sync there."
                 )
             self._apply(request.kind, deltas, coherent=True)
@@ -270,7 +270,7 @@ class Variable:
         """Returns the value on a replica's device.  Raises InvalidArgument for another shape or dtype."""
         extended = self._extended
         if isinstance(value, Variable):
-            value = value._cells[index].read()
+            value = value.components[index]
         array = extended.adopt(value, index, dtype=self.dtype)
         shape, dtype, _ = extended.spec(array)
         if shape != self.shape or dtype != self.dtype:
@@ -300,7 +300,9 @@ def _aggregation(value: Any, name: str) -> VariableAggregation:
     if value is None:
         return VariableAggregation.NONE
     if not isinstance(value, VariableAggregation):
-        raise InvalidArgument(f"Invalid variable aggregation mode: {value!r} for variable {name!r}; use {_AGGREGATIONS}.")
+        raise InvalidArgument(
+            f"Invalid variable aggregation mode: {value!r} for variable {name!r}; use {_AGGREGATIONS}."
+        )
     return value
 
 

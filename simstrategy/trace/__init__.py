@@ -5,8 +5,8 @@ replica, kind, op, axis, subject, shapes, dtypes and call site; no values, devic
 addresses or times.
 """
 
-from simstrategy.trace.events import Event, Request, Site, Trace, describe_request, describe_site
 from simstrategy.trace.difference import TraceDifference, first_difference
+from simstrategy.trace.events import Event, Request, Site, Trace, describe_request, describe_site, write_events
 
 __all__ = [
     "Event",
@@ -17,4 +17,5 @@ __all__ = [
     "describe_request",
     "describe_site",
     "first_difference",
+    "write_events",
 ]

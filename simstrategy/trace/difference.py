@@ -12,12 +12,12 @@ __all__ = ["TraceDifference", "first_difference"]
 class TraceDifference(NamedTuple):
     """The first unequal pair of events; None stands for a trace that ended."""
 
-    index: int
+    position: int
     left: Event | None
     right: Event | None
 
     def __str__(self) -> str:
-        return f"event {self.index}: {_text(self.left)} against {_text(self.right)}"
+        return f"event {self.position}: {_text(self.left)} against {_text(self.right)}"
 
 
 def _text(event: Event | None) -> str:

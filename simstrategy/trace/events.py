@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, final
 from simstrategy import tree
 from simstrategy.errors import InvalidArgument
 
-__all__ = ["VERSION", "Event", "Request", "Site", "Trace", "describe_request", "describe_site"]
+__all__ = ["VERSION", "Event", "Request", "Site", "Trace", "describe_request", "describe_site", "write_events"]
 
 VERSION = 1
 _HEADER = {"format": "simstrategy-trace", "version": VERSION}
@@ -66,7 +66,9 @@ def describe_request(request: Request) -> str:
     if axis is not None:
         words.append(f"axis={axis}")
     if leaves:
-        texts = [f"{dtype}[{','.join('?' if size is None else str(size) for size in shape)}]" for shape, dtype in leaves]
+        texts = [
+            f"{dtype}[{','.join('?' if size is None else str(size) for size in shape)}]" for shape, dtype in leaves
+        ]
         words.append(tree.describe(structure, texts))
     elif structure is not None:
         words.append(tree.describe(structure, []))
@@ -124,8 +126,7 @@ class Trace:
 
     def write(self, file: str | Path) -> None:
         """Writes the header and one JSON line per event."""
-        lines = [json.dumps(_HEADER, sort_keys=True), *(event.line() for event in self.events())]
-        Path(file).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write_events(file, self.events())
 
     @staticmethod
     def read(file: str | Path) -> list[Event]:
@@ -136,6 +137,12 @@ class Trace:
                 f"{file} does not begin with the header of a trace of version {VERSION}. Write it with Trace.write."
             )
         return read_events(lines[1:], name=str(file), first_line=2)
+
+
+def write_events(file: str | Path, events: Iterable[Event]) -> None:
+    """Writes a trace file."""
+    lines = [json.dumps(_HEADER, sort_keys=True), *(event.line() for event in events)]
+    Path(file).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def read_events(lines: Iterable[str], *, name: str, first_line: int) -> list[Event]:

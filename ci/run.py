@@ -1,0 +1,172 @@
+"""Every step of building and checking this repository, the same for people and for CI.
+
+    python3 ci/run.py demo          installs what is needed and runs the main job
+    python3 ci/run.py test          installs what is needed and runs every check and test at quick counts
+
+Needs Python 3.11 or newer, nothing else: the first call makes `.venv` beside this folder.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+STAMP = VENV / "simstrategy-installed.json"
+DISTRIBUTIONS = (".", "backends/tensorflow", "backends/torch", "backends/xla")
+SHIPPED = (
+    "simstrategy",
+    "backends/tensorflow/simstrategy_tensorflow",
+    "backends/torch/simstrategy_torch",
+    "backends/xla/simstrategy_xla",
+)
+TEST_FOLDERS = ("tests", "backends/tensorflow/tests", "backends/torch/tests", "backends/xla/tests")
+
+
+def main(arguments: list[str]) -> int:
+    if sys.version_info < (3, 11):
+        print(f"simstrategy needs Python 3.11 or newer; this is {sys.version.split()[0]}.", file=sys.stderr)
+        return 2
+    if not arguments or arguments[0] not in STEPS:
+        print("usage: python3 ci/run.py STEP [options]\n\nsteps:")
+        for name, step in STEPS.items():
+            print(f"  {name:8} {(step.__doc__ or '').splitlines()[0]}")
+        return 0 if arguments[:1] in ([], ["--help"], ["-h"]) else 2
+    install()
+    return STEPS[arguments[0]](arguments[1:])
+
+
+def install() -> None:
+    """Makes .venv and installs the pinned packages and this repository, unless that was done already."""
+    wanted = _fingerprint()
+    if STAMP.exists() and STAMP.read_text() == wanted:
+        return
+    print("Installing into .venv (about two minutes the first time, 3 GB) …", flush=True)
+    if not PYTHON.exists():
+        venv.create(VENV, with_pip=True, clear=True)
+    pip = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    # PyTorch alone and first: a later package that wants "torch" then finds the CPU build and takes it.
+    pinned = (ROOT / "ci" / "requirements.txt").read_text().splitlines()
+    _must([*pip, *(line for line in pinned if line.startswith("torch=="))])
+    _must([*pip, "-r", "ci/requirements.txt"])
+    for distribution in DISTRIBUTIONS:
+        _must([*pip, "--no-deps", "--no-build-isolation", "--editable", distribution])
+    STAMP.write_text(wanted)
+
+
+def _fingerprint() -> str:
+    files = ["ci/requirements.txt", *(f"{folder}/pyproject.toml" for folder in DISTRIBUTIONS)]
+    digests = {file: hashlib.sha256((ROOT / file).read_bytes()).hexdigest() for file in files}
+    return json.dumps({"python": sys.version, "root": str(ROOT), "files": digests}, sort_keys=True)
+
+
+def _run(command: list[str], **environment: str) -> int:
+    settings = {**os.environ, "PATH": f"{VENV / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}", **environment}
+    return subprocess.run(command, cwd=ROOT, env=settings, check=False).returncode
+
+
+def _must(command: list[str]) -> None:
+    code = _run(command)
+    if code:
+        print(f"This failed with exit code {code}: {' '.join(command)}", file=sys.stderr)
+        raise SystemExit(code)
+
+
+def _all(*steps: str) -> int:
+    """Runs steps one after the other to the end, and names those that failed."""
+    failed = []
+    for step in steps:
+        print(f"--- {step}", flush=True)
+        if STEPS[step]([]):
+            failed.append(step)
+    if failed:
+        print(f"FAILED: {', '.join(failed)}", file=sys.stderr)
+    return len(failed)
+
+
+def demo(options: list[str]) -> int:
+    """Trains on real data on every backend and shows that they agree: the main job."""
+    command = ["simstrategy", "check", "examples/train_digits.py"]
+    backends = ["--backends", "sim,tensorflow,torch,xla,gloo", "--replicas", "1,2,4", "--workers", "1,2"]
+    return _run([str(VENV / "bin" / command[0]), *command[1:], *(options or backends)])
+
+
+def test(options: list[str]) -> int:
+    """Runs lint, types, layers and tidy, then every test at quick counts."""
+    return _all("lint", "types", "layers", "tidy") + pytest(options)
+
+
+def pytest(options: list[str]) -> int:
+    """Runs every test at quick counts; options go to pytest."""
+    return _run([str(PYTHON), "-m", "pytest", "-n", "auto", *(options or TEST_FOLDERS)])
+
+
+def deep(options: list[str]) -> int:
+    """Runs the full counts that acceptance lists name, and writes what they printed to docs/evidence/."""
+    return _run([str(PYTHON), "ci/deep.py", *options])
+
+
+def lint(options: list[str]) -> int:
+    """Runs ruff: rules and format."""
+    return _run([str(PYTHON), "-m", "ruff", "check", "."]) or _run(
+        [str(PYTHON), "-m", "ruff", "format", "--check", "."]
+    )
+
+
+def types(options: list[str]) -> int:
+    """Runs mypy, strict, on everything that is shipped."""
+    return _run([str(PYTHON), "-m", "mypy", *SHIPPED])
+
+
+def layers(options: list[str]) -> int:
+    """Runs import-linter: arrows point down only."""
+    return _run([str(VENV / "bin" / "lint-imports"), "--config", "ci/layers.ini"])
+
+
+def tidy(options: list[str]) -> int:
+    """Runs the repository's own rules."""
+    return _run([str(PYTHON), "ci/tidy.py"])
+
+
+def torture(options: list[str]) -> int:
+    """Runs seeded programs twice and replayed, in two processes with different hash seeds: equal digests."""
+    return _run([str(PYTHON), "ci/torture.py", *options])
+
+
+def bench(options: list[str]) -> int:
+    """Measures the budgets, side by side in one run, as ratios."""
+    return _run([str(PYTHON), "ci/bench/budgets.py", *options])
+
+
+def gpu(options: list[str]) -> int:
+    """Says which GPUs there are, and runs what needs one; without one it says so and succeeds."""
+    return _run([str(PYTHON), "ci/gpu.py", *options])
+
+
+def everything(options: list[str]) -> int:
+    """Runs demo, test, torture, bench and gpu."""
+    return _all("demo", "test", "torture", "bench", "gpu")
+
+
+STEPS = {
+    "demo": demo,
+    "test": test,
+    "pytest": pytest,
+    "deep": deep,
+    "lint": lint,
+    "types": types,
+    "layers": layers,
+    "tidy": tidy,
+    "torture": torture,
+    "bench": bench,
+    "gpu": gpu,
+    "all": everything,
+}
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,60 @@
+"""`simstrategy check PROGRAM`: the main job."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from simstrategy.check import Row
+from simstrategy.check import check as run_check
+from simstrategy.check.programs import load_program
+from simstrategy.check.report import COLUMNS
+from simstrategy.cli.options import clear_errors, numbers, schedule_maker, semantics_named, words
+
+__all__ = ["check"]
+
+
+def check(
+    program: Annotated[Path, typer.Argument(help="A Python file that defines program(strategy).")],
+    backends: Annotated[str, typer.Option(help="Names, separated by commas; the first is the reference.")] = "sim",
+    replicas: Annotated[str, typer.Option(help="Numbers of replicas in one process.")] = "1,2,4",
+    workers: Annotated[str, typer.Option(help="Numbers of processes, for backends that span processes.")] = "",
+    schedules: Annotated[str, typer.Option(help="in-order, seeded:N, separated by commas.")] = "in-order",
+    semantics: Annotated[str, typer.Option(help="TF1_13, TF1_15 or TF2.")] = "TF1_15",
+    function: Annotated[str, typer.Option(help="The function of the file to run.")] = "program",
+    timeout: Annotated[float, typer.Option(help="Seconds for each run in processes of its own.")] = 600.0,
+) -> None:
+    """Run a program on several backends and compare values, variables, errors and traces.
+
+    Exit code 0: all agree. 1: some differ. 2: the check could not be done.
+    """
+    console = Console()
+    with clear_errors():
+        loaded = load_program(program, function)
+        with console.status(f"{program.name} …") as status:
+
+            def seen(row: Row) -> None:
+                status.update(f"{program.name}: {row.backend}, {row.replicas} replicas done …")
+
+            report = run_check(
+                loaded,
+                backends=words(backends),
+                replicas=numbers(replicas),
+                workers=numbers(workers),
+                schedules=[schedule_maker(word) for word in words(schedules)],
+                semantics=semantics_named(semantics),
+                timeout_s=timeout,
+                on_row=seen,
+            )
+    table = Table(*COLUMNS, title=f"check of {report.program}", box=None, header_style="bold", title_justify="left")
+    for row in report.rows:
+        style = "red" if row.problem is not None else "dim" if row.reference else None
+        table.add_row(*row.cells(), style=style)
+    console.print(table)
+    for problem in report.problems():
+        console.print(problem, style="red", markup=False)
+    console.print("All runs agree." if report.agrees else "Not all runs agree.", style="bold")
+    if not report.agrees:
+        raise typer.Exit(1)

@@ -1,0 +1,59 @@
+"""What several commands understand alike: lists, schedules, profiles, and how errors of ours end a command."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import typer
+
+from simstrategy.errors import SimStrategyError
+from simstrategy.schedules import InOrder, Schedule, Seeded
+from simstrategy.strategy import Semantics
+
+__all__ = ["clear_errors", "numbers", "schedule_maker", "semantics_named", "words"]
+
+
+def words(text: str) -> list[str]:
+    """Splits a comma-separated list."""
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def numbers(text: str) -> list[int]:
+    """Splits a comma-separated list of positive numbers."""
+    try:
+        found = [int(word) for word in words(text)]
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} is no list of numbers such as 1,2,4") from error
+    if any(number < 1 for number in found):
+        raise typer.BadParameter(f"{text!r}: every number has to be at least 1")
+    return found
+
+
+def schedule_maker(text: str) -> Callable[[], Schedule]:
+    """Understands `in-order` and `seeded:N`."""
+    kind, _, seed = text.partition(":")
+    if kind == "in-order" and not seed:
+        return InOrder
+    if kind == "seeded" and seed.lstrip("-").isdigit():
+        return lambda: Seeded(int(seed))
+    raise typer.BadParameter(f"{text!r} is no schedule: write in-order, or seeded:1 with a number of your own")
+
+
+def semantics_named(text: str) -> Semantics:
+    """Understands TF1_13, TF1_15 and TF2, in any case."""
+    profiles = {profile.name: profile for profile in (Semantics.TF1_13, Semantics.TF1_15, Semantics.TF2)}
+    name = text.upper()
+    if name not in profiles:
+        raise typer.BadParameter(f"{text!r} is no profile: choose from {', '.join(profiles)}")
+    return profiles[name]
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """Ends the command with exit code 2 and the message alone, where the error is one of ours."""
+    try:
+        yield
+    except SimStrategyError as error:
+        typer.echo(f"{type(error).__name__}: {error}", err=True)
+        for note in getattr(error, "__notes__", ()):
+            typer.echo(note, err=True)
+        raise typer.Exit(2) from error

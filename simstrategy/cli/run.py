@@ -1,0 +1,90 @@
+"""`simstrategy run PROGRAM`: one program on one backend."""
+
+import itertools
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from simstrategy.check.outcome import Outcome, program_folder, run_program
+from simstrategy.check.processes import run_in_processes
+from simstrategy.check.programs import load_program
+from simstrategy.cli.options import clear_errors, schedule_maker, semantics_named
+from simstrategy.device import open_backend
+from simstrategy.errors import InvalidArgument
+from simstrategy.schedules import Schedule
+from simstrategy.sim import Cluster
+from simstrategy.strategy import Semantics, Strategy
+from simstrategy.trace import Trace, write_events
+
+__all__ = ["run"]
+
+
+def run(
+    program: Annotated[Path, typer.Argument(help="A Python file that defines program(strategy).")],
+    backend: Annotated[str, typer.Option(help="A backend's name, or module:factory.")] = "sim",
+    replicas: Annotated[int, typer.Option(help="Replicas of each worker.", min=1)] = 1,
+    workers: Annotated[int, typer.Option(help="Workers: simulated, or processes on this machine.", min=1)] = 1,
+    schedule: Annotated[str, typer.Option(help="in-order or seeded:N.")] = "in-order",
+    semantics: Annotated[str, typer.Option(help="TF1_13, TF1_15 or TF2.")] = "TF1_15",
+    trace: Annotated[Path | None, typer.Option(help="Where to write the trace.")] = None,
+    function: Annotated[str, typer.Option(help="The function of the file to run.")] = "program",
+    timeout: Annotated[float, typer.Option(help="Seconds, for processes of its own.")] = 600.0,
+) -> None:
+    """Run a program and print what it returned.  Exit code 1 if it raised."""
+    console = Console()
+    with clear_errors():
+        loaded = load_program(program, function)
+        profile = semantics_named(semantics)
+        made = schedule_maker(schedule)()
+        with _progress(console, f"{program.name} on {backend}"):
+            if backend == "sim" and workers > 1:
+                events = Trace(root=program_folder(loaded))
+                cluster = Cluster(workers, replicas, semantics=profile, schedule=made, trace=events)
+                outcomes = cluster.run(lambda strategy: run_program(loaded, strategy, events))
+            else:
+                outcomes = _run_real(loaded, backend, replicas, workers, made, profile, timeout)
+    if trace is not None:
+        write_events(trace, itertools.chain.from_iterable(outcome.events for outcome in outcomes))
+    for worker, outcome in enumerate(outcomes):
+        _show(console, f"worker {worker}: " if len(outcomes) > 1 else "", outcome)
+    if any(outcome.error is not None for outcome in outcomes):
+        raise typer.Exit(1)
+
+
+def _run_real(
+    loaded: object, backend: str, replicas: int, workers: int, schedule: Schedule, profile: Semantics, timeout: float
+) -> tuple[Outcome, ...]:
+    assert callable(loaded)
+    if workers > 1:
+        if replicas > 1:
+            raise InvalidArgument(f"{backend!r} runs one replica in each of its processes: leave --replicas at 1.")
+        return run_in_processes(loaded, backend, workers, profile, timeout)
+    with closing(open_backend(backend, replicas=replicas)) as opened:
+        events = Trace(root=program_folder(loaded))
+        make = Strategy.multi_worker if opened.capabilities.spans_processes else Strategy.mirrored
+        strategy = make(opened, semantics=profile, schedule=schedule, trace=events)
+        with closing(strategy):
+            return (run_program(loaded, strategy, events),)
+
+
+@contextmanager
+def _progress(console: Console, text: str) -> Iterator[None]:
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        bar.add_task(text, total=None)
+        yield
+
+
+def _show(console: Console, who: str, outcome: Outcome) -> None:
+    if outcome.error is not None:
+        console.print(f"{who}{outcome.error[0]}: {outcome.error[1]}", style="red", markup=False, highlight=False)
+    for path, value in outcome.leaves:
+        form = f"{value.dtype}{list(value.shape)}"
+        shown = f" = {value}" if value.ndim == 0 else f", last {value.reshape(-1)[-1]}" if value.size else ""
+        console.print(f"{who}{path}: {form}{shown}", markup=False, highlight=False)
+    console.print(f"{who}{len(outcome.events)} events in the trace", style="dim")
