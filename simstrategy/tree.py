@@ -4,10 +4,11 @@ Everything else is a leaf, `PerReplica` and arrays included. The rules are Tenso
 flattened in sorted key order), which is why no tree library stands here. It knows nothing of replicas.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
-__all__ = ["Structure", "describe", "flatten", "is_leaf", "map_leaves", "unflatten"]
+__all__ = ["Structure", "describe", "flatten", "is_leaf", "kind_of", "map_leaves", "unflatten"]
 
 
 class Structure(NamedTuple):
@@ -19,9 +20,23 @@ class Structure(NamedTuple):
     children: tuple["Structure | None", ...]
 
 
+_new_structure: Final[Callable[..., Structure]] = tuple.__new__
+"""The quickest way to make a named tuple: nests are walked in every collective."""
+
+
+def _kind(container: type) -> str:
+    if issubclass(container, (list, tuple)):
+        return "sequence"
+    return "mapping" if issubclass(container, Mapping) else "leaf"
+
+
+kind_of: Final[Callable[[type], str]] = lru_cache(maxsize=1024)(_kind)
+"""Returns what values of a type are in a nest: "leaf", "sequence" or "mapping"."""
+
+
 def is_leaf(value: object) -> bool:
     """Tells whether `value` is no container of a nest."""
-    return not isinstance(value, (list, tuple, Mapping))
+    return kind_of(type(value)) == "leaf"
 
 
 def sorted_keys(mapping: Mapping[Any, Any]) -> tuple[Any, ...]:
@@ -39,51 +54,58 @@ def flatten(value: object) -> tuple[list[Any], Structure | None]:
 
 
 def _flatten_into(leaves: list[Any], value: object) -> Structure | None:
-    if isinstance(value, Mapping):
-        keys = sorted_keys(value)
-        return Structure(type(value), keys, tuple(_flatten_into(leaves, value[key]) for key in keys))
-    if isinstance(value, (list, tuple)):
-        return Structure(type(value), None, tuple(_flatten_into(leaves, item) for item in value))
-    leaves.append(value)
-    return None
+    container: Any = type(value)
+    kind = kind_of(container)
+    if kind == "leaf":
+        leaves.append(value)
+        return None
+    nest: Any = value
+    if kind == "sequence":
+        return _new_structure(Structure, (container, None, tuple([_flatten_into(leaves, item) for item in nest])))
+    keys = sorted_keys(nest)
+    return _new_structure(Structure, (container, keys, tuple([_flatten_into(leaves, nest[key]) for key in keys])))
 
 
-def unflatten(structure: Structure | None, leaves: list[Any]) -> Any:
+def unflatten(structure: Structure | None, leaves: Sequence[Any]) -> Any:
     """Rebuilds a nest from a structure and as many leaves as it has."""
-    return _unflatten_from(structure, iter(leaves))
+    return leaves[0] if structure is None else _unflatten_from(structure, iter(leaves))
 
 
-def _unflatten_from(structure: Structure | None, leaves: Iterator[Any]) -> Any:
-    if structure is None:
-        return next(leaves)
-    items = [_unflatten_from(child, leaves) for child in structure.children]
-    if structure.keys is not None:
-        return rebuild_mapping(structure.container, structure.keys, items)
-    return rebuild_sequence(structure.container, items)
+def _unflatten_from(structure: Structure, leaves: Iterator[Any]) -> Any:
+    container, keys, children = structure
+    items = [next(leaves) if child is None else _unflatten_from(child, leaves) for child in children]
+    if keys is not None:
+        return rebuild_mapping(container, keys, items)
+    return rebuild_sequence(container, items)
 
 
 def rebuild_sequence(container: type, items: list[Any]) -> Any:
     """Makes a list, tuple or named tuple of the given type from its items."""
+    if container is list:
+        return items
     make = getattr(container, "_make", None)
     return make(items) if make is not None else container(items)
 
 
 def rebuild_mapping(container: type, keys: tuple[Any, ...], items: list[Any]) -> Any:
     """Makes a mapping of the given type; a type that takes no pairs becomes a plain dict."""
-    pairs = list(zip(keys, items, strict=True))
-    try:
-        return container(pairs)
-    except TypeError:
+    pairs = zip(keys, items, strict=True)
+    if container is dict:
         return dict(pairs)
+    try:
+        return container(list(pairs))
+    except TypeError:
+        return dict(zip(keys, items, strict=True))
 
 
 def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
     """Applies `function` to every leaf and keeps containers, their types and their key order."""
-    if isinstance(value, Mapping):
-        return rebuild_mapping(type(value), tuple(value), [map_leaves(function, item) for item in value.values()])
-    if isinstance(value, (list, tuple)):
+    kind = kind_of(type(value))
+    if kind == "leaf":
+        return function(value)
+    if kind == "sequence":
         return rebuild_sequence(type(value), [map_leaves(function, item) for item in value])
-    return function(value)
+    return rebuild_mapping(type(value), tuple(value), [map_leaves(function, item) for item in value.values()])
 
 
 def describe(structure: Structure | None, leaves: list[str]) -> str:

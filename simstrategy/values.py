@@ -61,11 +61,12 @@ def select(index: int, nest: Any) -> Any:
                 f"none in it. Pass values that were made for this number of replicas."
             )
         return nest.values[index]
-    if isinstance(nest, Mapping):
-        return tree.rebuild_mapping(type(nest), tuple(nest), [select(index, item) for item in nest.values()])
-    if isinstance(nest, (list, tuple)):
+    kind = tree.kind_of(type(nest))
+    if kind == "leaf":
+        return nest
+    if kind == "sequence":
         return tree.rebuild_sequence(type(nest), [select(index, item) for item in nest])
-    return nest
+    return tree.rebuild_mapping(type(nest), tuple(nest), [select(index, item) for item in nest.values()])
 
 
 def regroup(nests: Sequence[Any], *, always_wrap: bool = False) -> Any:
@@ -81,11 +82,12 @@ def regroup(nests: Sequence[Any], *, always_wrap: bool = False) -> Any:
 
 def _regroup(values: list[Any], always_wrap: bool, where: str) -> Any:
     first = values[0]
-    if isinstance(first, Mapping):
+    kind = tree.kind_of(type(first))
+    if kind == "mapping":
         _require_mappings(values, where)
         items = [_regroup([v[key] for v in values], always_wrap, f"{where}[{key!r}]") for key in first]
         return tree.rebuild_mapping(type(first), tuple(first), items)
-    if isinstance(first, (list, tuple)):
+    if kind == "sequence":
         _require_sequences(values, where)
         items = [_regroup([v[i] for v in values], always_wrap, f"{where}[{i}]") for i in range(len(first))]
         return tree.rebuild_sequence(type(first), items)

@@ -13,6 +13,7 @@ from simstrategy.device.protocol import (
     Device,
     GroupFunction,
     Op,
+    Spec,
 )
 from simstrategy.device.registry import INSTALL_HINTS, available, open_backend
 from simstrategy.device.strict import Strict
@@ -34,6 +35,7 @@ __all__ = [
     "GroupFunction",
     "Nudged",
     "Op",
+    "Spec",
     "Strict",
     "Traced",
     "available",

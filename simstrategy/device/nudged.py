@@ -20,7 +20,7 @@ def nudge(value: np.ndarray, pattern: int) -> np.ndarray:
 
     pattern: chooses, together with an element's index, between up and down; every pattern is as good as
     a throw of coins, and always the same. Zeros stay, because their neighbours are subnormal: no rounding
-    error ever looks like them.
+    error ever looks like them. So does the largest number where its neighbour is infinity.
     """
     if value.dtype.kind != "f":
         return value
@@ -28,8 +28,10 @@ def nudge(value: np.ndarray, pattern: int) -> np.ndarray:
     mixed = (np.arange(value.size, dtype=np.uint64) + np.uint64(pattern * 7919)) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     upward = ((mixed >> np.uint64(40)) & np.uint64(1)).astype(bool).reshape(value.shape)
-    moved = np.nextafter(value, np.where(upward, np.inf, -np.inf).astype(value.dtype))
-    return np.asarray(np.where((value != 0) & np.isfinite(value), moved, value), value.dtype)
+    with np.errstate(all="ignore"):  # of the ends of the range, where neighbours are infinite or subnormal
+        moved = np.nextafter(value, np.where(upward, np.inf, -np.inf).astype(value.dtype))
+    movable = (value != 0) & np.isfinite(value) & np.isfinite(moved)
+    return np.asarray(np.where(movable, moved, value), value.dtype)
 
 
 @final

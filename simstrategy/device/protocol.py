@@ -28,6 +28,7 @@ __all__ = [
     "Cell",
     "Device",
     "Op",
+    "Spec",
 ]
 
 PROTOCOL_VERSION = 1
@@ -36,6 +37,9 @@ Array = Any
 """An array of the backend's own type, on one device."""
 
 Op = Literal["SUM", "MIN", "MAX"]
+
+Spec = tuple[tuple[int, ...], str, str]
+"""An `ArraySpec`, or a plain tuple of its form, which is quicker to make: the core asks very often."""
 
 
 class Device(NamedTuple):
@@ -172,7 +176,9 @@ class Backend(Protocol):
         """Returns a fresh host copy, with the same shape and dtype."""
         ...
 
-    def spec(self, array: Array) -> ArraySpec: ...
+    def spec(self, array: Array) -> Spec:
+        """Returns (shape, dtype, placement), see `ArraySpec`."""
+        ...
 
     def cell(self, initial: Array) -> Cell:
         """Returns storage on the device of `initial`, which is not aliased."""

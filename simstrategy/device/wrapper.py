@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from simstrategy.device.namespace import ArrayNamespace
-from simstrategy.device.protocol import Array, ArraySpec, Autodiff, Backend, Capabilities, Cell, Device, Op
+from simstrategy.device.protocol import Array, ArraySpec, Autodiff, Backend, Capabilities, Cell, Device, Op, Spec
 
 __all__ = ["Wrapper"]
 
@@ -66,7 +66,7 @@ class Wrapper(ABC):  # noqa: B024 - abstract by agreement: only final classes ar
     def cell(self, initial: Array) -> Cell:
         return self._inner.cell(initial)
 
-    def spec(self, array: Array) -> ArraySpec:
+    def spec(self, array: Array) -> Spec:
         return self._inner.spec(array)
 
     def on(self, device: Device) -> AbstractContextManager[None]:

@@ -29,8 +29,8 @@ class Arrival(NamedTuple):
     payload: Any
     site: Site
     resolve: Resolve
-    size: int
-    """A size that replicas choose freely, such as that along a gathered axis; 0 where there is none."""
+    size: int | None
+    """A size that replicas choose freely, such as that along a gathered axis; None where there is none."""
 
 
 @final
@@ -132,10 +132,11 @@ class Meeting:
         first = arrivals[0]
         if first is FINISHED:
             self._disagree(arrivals)
-        request, _, site, resolve, _ = first
+        request, _, site, resolve, size = first
         sites_differ = False
         for arrival in arrivals:
-            if arrival is FINISHED or arrival[0] != request:
+            # Asked by identity first: a repeated request is often the very same object.
+            if arrival[0] is not request and arrival[0] != request:
                 self._disagree(arrivals)
             if arrival[2] != site:
                 sites_differ = True
@@ -144,7 +145,7 @@ class Meeting:
         if room.trace is not None:
             ranks = room.ranks
             room.trace.record(room.worker, request, [ranks[i] for i in order], [arrivals[i][2] for i in order])
-        sizes = tuple([arrival[4] for arrival in arrivals])
+        sizes: Sizes = () if size is None else tuple([arrival[4] for arrival in arrivals])
         if room.processes > 1:
             sizes = room.exchange(Note("request", fingerprint(request), self._lines(arrivals), sizes))
         answers: Sequence[Any] = resolve(request, [arrival[1] for arrival in arrivals], sizes)

@@ -4,7 +4,7 @@ Each device has a class of its own, made once: NumPy then carries the device thr
 no cost. What several replicas share is read-only; writing to it says what to do instead.
 """
 
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -63,27 +63,29 @@ def freeze(array: np.ndarray[Any, Any], kind: type[SimArray]) -> SimArray:
     return view
 
 
-_CLASS: ContextVar[type[SimArray] | None] = ContextVar("simstrategy.sim.device", default=None)
+_PLACED: ContextVar[tuple[type[SimArray] | None, Any]] = ContextVar("simstrategy.sim.device", default=(None, None))
+"""The class of the chosen device, and what this variable held before."""
 
 
 def current_class() -> type[SimArray] | None:
     """Returns the class of the device that `Placement` chose, or None outside."""
-    return _CLASS.get()
+    return _PLACED.get()[0]
 
 
 @final
 class Placement:
-    """A context manager: what is created inside is on this device."""
+    """A context manager: what is created inside is on this device.
 
-    __slots__ = ("_kind", "_token")
+    There is one for each device, entered by many lanes at once: what was before is kept in the variable.
+    """
+
+    __slots__ = ("_kind",)
 
     def __init__(self, kind: type[SimArray]) -> None:
         self._kind = kind
-        self._token: Token[type[SimArray] | None] | None = None
 
     def __enter__(self) -> None:
-        self._token = _CLASS.set(self._kind)
+        _PLACED.set((self._kind, _PLACED.get()))
 
     def __exit__(self, *_: object) -> None:
-        assert self._token is not None
-        _CLASS.reset(self._token)
+        _PLACED.set(_PLACED.get()[1])

@@ -11,7 +11,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from simstrategy.device import PROTOCOL_VERSION, ArraySpec, Capabilities, Device, Op
+from simstrategy.device import PROTOCOL_VERSION, ArraySpec, Capabilities, Device, Op, Spec
 from simstrategy.errors import InvalidArgument, InvalidType
 from simstrategy.sim.arrays import Placement, SimArray, array_class, freeze
 from simstrategy.sim.collectives import combine, order_named
@@ -54,7 +54,7 @@ def open_sim(*, replicas: int | None = None, order: str = "linear") -> "SimBacke
 class SimBackend:
     """One process of simulated devices."""
 
-    __slots__ = ("_classes", "_fold", "_link", "_local", "devices", "local_devices", "xp")
+    __slots__ = ("_classes", "_fold", "_link", "_local", "_placements", "devices", "local_devices", "xp")
 
     name = "sim"
     protocol_version = PROTOCOL_VERSION
@@ -69,12 +69,13 @@ class SimBackend:
         self.local_devices = tuple(device for device in devices if device.process == worker)
         self._classes = {device.rank: array_class(device) for device in self.local_devices}
         self._local = tuple(self._classes.values())
+        self._placements = {rank: Placement(kind) for rank, kind in self._classes.items()}
         self._fold = order_named(order)
         self._link = link
         self.xp = SimNamespace(self._local[0])
 
     def on(self, device: Device) -> AbstractContextManager[None]:
-        return Placement(self._classes[device.rank])
+        return self._placements[device.rank]
 
     def synchronize(self) -> None:
         """Does nothing: NumPy never runs ahead."""
@@ -95,9 +96,8 @@ class SimBackend:
     def get(self, array: SimArray) -> np.ndarray[Any, Any]:
         return np.array(array, copy=True, subok=False)
 
-    def spec(self, array: SimArray) -> ArraySpec:
-        # The quickest way to make a named tuple: this runs several times a replica in every collective.
-        return _new_tuple(ArraySpec, (array.shape, dtype_names[array.dtype], array.placement))
+    def spec(self, array: SimArray) -> Spec:
+        return (array.shape, dtype_names[array.dtype], array.placement)
 
     def cell(self, initial: SimArray) -> "SimCell":
         return SimCell(initial)
@@ -146,9 +146,6 @@ class SimBackend:
 
         result: np.ndarray[Any, Any] = self._link("all_reduce", arrays, total)
         return result
-
-
-_new_tuple: Final[Callable[..., ArraySpec]] = tuple.__new__
 
 
 def _the_one(parts: Sequence[SimArray | None]) -> SimArray:

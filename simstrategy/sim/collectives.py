@@ -32,7 +32,7 @@ def _linear(arrays: Sequence[Host], ufunc: np.ufunc) -> Host:
         if first.ndim == 0:
             total = np.asarray(total)
         for array in arrays[2:]:
-            ufunc(total, array, total)
+            ufunc(total, array, out=total)
         return np.asarray(total)
     total = np.empty(first.shape, first.dtype)
     flat = total.reshape(-1)
@@ -40,9 +40,9 @@ def _linear(arrays: Sequence[Host], ufunc: np.ufunc) -> Host:
     for start in range(0, flat.size, _BLOCK):
         part = slice(start, start + _BLOCK)
         out = flat[part]
-        ufunc(sources[0][part], sources[1][part], out)
+        ufunc(sources[0][part], sources[1][part], out=out)
         for source in sources[2:]:
-            ufunc(out, source[part], out)
+            ufunc(out, source[part], out=out)
     return total
 
 
@@ -81,5 +81,4 @@ def combine(arrays: Sequence[Host], op: Op, fold: Fold) -> Host:
 
     arrays: one per rank, in rank order. Integers wrap; NaN wins MIN and MAX.
     """
-    ufunc = _UFUNCS[op]
-    return fold([array.view(np.ndarray) for array in arrays], ufunc)
+    return fold([array.view(np.ndarray) for array in arrays], _UFUNCS[op])

@@ -6,7 +6,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from simstrategy.device import canonical_dtype, default_dtype
-from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.errors import InvalidArgument
 from simstrategy.sim.arrays import SimArray, current_class
 
 __all__ = ["DTYPES", "SimNamespace", "dtype_named", "dtype_names"]
@@ -59,20 +59,35 @@ def dtype_named(dtype: Any) -> Dtype:
 
 
 def _result(function: Callable[..., Any]) -> Any:
-    """Makes a NumPy function whose result is on a device whatever its arguments were."""
+    """Makes a NumPy function of one array; a view of host data would let replicas write to it."""
 
-    def call(_self: "SimNamespace", *arguments: Any, **keywords: Any) -> Any:
-        result = function(*arguments, **keywords)
+    def call(_self: "SimNamespace", x: Any, /, *arguments: Any, **keywords: Any) -> Any:
+        result = function(x if isinstance(x, SimArray) else _self.asarray(x), *arguments, **keywords)
         return result if isinstance(result, SimArray) else _self.place(result)
 
     return call
+
+
+def _joining(function: Callable[..., Any]) -> Any:
+    """Makes a NumPy function of several arrays."""
+
+    def call(_self: "SimNamespace", arrays: Any, /, *, axis: int = 0) -> Any:
+        adopted = [array if isinstance(array, SimArray) else _self.asarray(array) for array in arrays]
+        return _self.place(function(adopted, axis=axis))
+
+    return call
+
+
+def _operand(namespace: "SimNamespace", x: Any) -> Any:
+    """Makes an array of a list, in the default dtype; a number beside an array takes the array's."""
+    return namespace.asarray(x) if isinstance(x, (list, tuple)) else x
 
 
 def _binary(function: Callable[..., Any]) -> Any:
     def call(_self: "SimNamespace", x1: Any, x2: Any, /) -> Any:
         if not isinstance(x1, (np.ndarray, np.generic)) and not isinstance(x2, (np.ndarray, np.generic)):
             x1 = _self.asarray(x1)
-        result = function(x1, x2)
+        result = function(_operand(_self, x1), _operand(_self, x2))
         return result if isinstance(result, SimArray) else _self.place(result)
 
     return call
@@ -118,7 +133,7 @@ class SimNamespace:
             try:
                 plain = np.asarray(value)
             except ValueError as error:
-                raise InvalidType(f"xp.asarray cannot make an array of {value!r}: {error}. Give equal rows.") from error
+                raise InvalidArgument(f"xp.asarray cannot make an array of {value!r}: {error}. Give equal rows.") from error
             usual = default_dtype(plain.dtype.kind)
             wanted = wanted or (dtype_named(usual) if usual else None)
             value = plain
@@ -134,8 +149,10 @@ class SimNamespace:
         return self.place(np.ones(shape, dtype_named(dtype or "float32")))
 
     def full(self, shape: Any, fill_value: Any, *, dtype: Any = None) -> SimArray:
-        wanted = dtype_named(dtype) if dtype is not None else self.asarray(fill_value).dtype
-        return self.place(np.full(shape, fill_value, wanted))
+        wanted = DTYPES.get(dtype) or (self.asarray(fill_value).dtype if dtype is None else dtype_named(dtype))
+        array = np.empty(shape, wanted)
+        array.fill(fill_value)
+        return array.view(current_class() or self._default)
 
     def zeros_like(self, x: Any, /, *, dtype: Any = None) -> SimArray:
         return self.full_like(x, 0, dtype=dtype)
@@ -191,10 +208,10 @@ class SimNamespace:
     def where(self, condition: Any, x1: Any, x2: Any, /) -> SimArray:
         if not isinstance(x1, (np.ndarray, np.generic)) and not isinstance(x2, (np.ndarray, np.generic)):
             x1, x2 = self.asarray(x1), self.asarray(x2)
-        return self.place(np.where(condition, x1, x2))
+        return self.place(np.where(condition, _operand(self, x1), _operand(self, x2)))
 
     def matmul(self, x1: Any, x2: Any, /) -> SimArray:
-        return self.place(np.matmul(x1, x2))
+        return self.place(np.matmul(_operand(self, x1), _operand(self, x2)))
 
     permute_dims = _result(np.transpose)
     reshape = _result(np.reshape)
@@ -204,8 +221,8 @@ class SimNamespace:
     def broadcast_to(self, x: Any, /, shape: tuple[int, ...]) -> SimArray:
         return self.place(np.array(np.broadcast_to(x, shape)))
 
-    concat = _result(np.concatenate)
-    stack = _result(np.stack)
+    concat = _joining(np.concatenate)
+    stack = _joining(np.stack)
     take = _result(np.take)
     sum = _reduction(np.sum, keep_dtype=True)
     prod = _reduction(np.prod, keep_dtype=True)

@@ -1,12 +1,11 @@
 """Which strategy and which replica is current: one contextvar, and the replica's view of its run.
 
-A mode is (strategy, replica context); a strategy without a replica context is the cross-replica context
-of `scope`, of a merge function and of an update.
+A mode has a strategy and, where a replica runs, its context. While a replica runs, the mode is its context.
 """
 
 import sys
 from contextvars import ContextVar, Token
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from simstrategy import tree
 from simstrategy.device import Array, ArrayNamespace
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from simstrategy.strategy.strategy import Strategy
 
 __all__ = [
+    "CrossReplica",
     "Mode",
     "ReplicaContext",
     "Scope",
@@ -33,27 +33,31 @@ __all__ = [
 ]
 
 
-class Mode(NamedTuple):
-    """What is current: a strategy, and the replica that runs, if one does."""
+@final
+class CrossReplica:
+    """The mode of a strategy's scope, of merge functions and of updates: no replica runs."""
 
-    strategy: "Strategy"
-    replica: "ReplicaContext | None"
+    __slots__ = ("strategy",)
+    replica = None
+
+    def __init__(self, strategy: "Strategy") -> None:
+        self.strategy = strategy
 
 
-_MODE: ContextVar[Mode | None] = ContextVar("simstrategy.mode", default=None)
+_MODE: ContextVar["Mode | None"] = ContextVar("simstrategy.mode", default=None)
 
 
-def current_mode() -> Mode | None:
+def current_mode() -> "Mode | None":
     """Returns the current mode, or None where no strategy is current."""
     return _MODE.get()
 
 
-def enter_mode(mode: Mode) -> Token[Mode | None]:
+def enter_mode(mode: "Mode") -> "Token[Mode | None]":
     """Makes a mode current until `leave_mode` gets the token back."""
     return _MODE.set(mode)
 
 
-def leave_mode(token: Token[Mode | None]) -> None:
+def leave_mode(token: "Token[Mode | None]") -> None:
     """Goes back to the mode before `enter_mode`."""
     _MODE.reset(token)
 
@@ -102,7 +106,7 @@ class Scope:
 
     def __enter__(self) -> "Strategy":
         require_cross_replica(self._strategy, "scope")
-        self._tokens.append(_MODE.set(Mode(self._strategy, None)))
+        self._tokens.append(_MODE.set(CrossReplica(self._strategy)))
         return self._strategy
 
     def __exit__(self, *_: object) -> None:
@@ -125,6 +129,8 @@ def require_cross_replica(strategy: "Strategy", method: str) -> None:
             f"{mode.replica.replica_id_in_sync_group}. Use get_replica_context().merge_call()."
         )
 
+
+_frame: Final = sys._getframe
 
 _AXIS_FREE: Final = None
 """Stands in a gathered shape for the size that replicas choose freely."""
@@ -155,6 +161,11 @@ class ReplicaContext:
         return self._extended.strategy
 
     @property
+    def replica(self) -> "ReplicaContext":
+        """Itself: as a mode, this is what a replica is in."""
+        return self
+
+    @property
     def devices(self) -> tuple[str, ...]:
         """The placement of this replica, as a tuple of one."""
         return (self._placement,)
@@ -171,23 +182,34 @@ class ReplicaContext:
         float64 (8- and 16-bit ones: float32). The gradient of the result is all-reduced with the same op.
         Raises ReplicasDisagree, and InvalidArgument for bool.
         """
-        extended = self._extended
-        mode = _MODE.get()
-        if mode is None or mode.replica is not self:
+        if _MODE.get() is not self:
             raise self._stale("all_reduce")
+        extended = self._extended
         op = reduce_op if type(reduce_op) is ReduceOp else ReduceOp.of(reduce_op)
-        site = extended.source(sys._getframe(1))
-        if isinstance(value, extended.array_types) and extended.autodiff is None:
+        site = extended.source(_frame(1))
+        if isinstance(value, extended.plain_types):
             shape, dtype, placement = extended.spec(value)
-            if placement == self._placement and dtype != "bool":
+            if placement == self._placement:
                 # The fast path of one array that is where it should be: a plain tuple for an Arrival.
-                return self.park((extended.request_one(op.value, shape, dtype), value, site, extended.resolve_one, 0))
+                return self.park((extended.request_one(op._value_, shape, dtype), value, site, extended.resolve_one, None))
         return self._all_reduce_nest(op, value, site)
 
     def _all_reduce_nest(self, op: ReduceOp, value: Any, site: Site) -> Any:
+        extended, placement = self._extended, self._placement
         leaves, structure = tree.flatten(value)
-        arrays = tuple([self._extended.adopt(leaf, self.index) for leaf in leaves])
-        return tree.unflatten(structure, list(self._all_reduce(op, arrays, structure, site)))
+        arrays, specs = [], []
+        for leaf in leaves:
+            array = leaf if isinstance(leaf, extended.array_types) else extended.adopt(leaf, self.index)
+            shape, dtype, place = extended.spec(array)
+            arrays.append(array if place == placement else extended.adopt(array, self.index))
+            specs.append((shape, dtype))
+        if extended.autodiff is None:
+            request = extended.request_many(op.value, structure, tuple(specs))
+            if structure is None:
+                # Another replica may have come by the fast path: one request, one form of payload.
+                return self.park((request, arrays[0], site, extended.resolve_one, None))
+            return tree.unflatten(structure, self.park((request, arrays, site, extended.reductions.many, None)))
+        return tree.unflatten(structure, list(self._all_reduce(op, tuple(arrays), structure, site)))
 
     def _all_reduce(
         self, op: ReduceOp, arrays: tuple[Array, ...], structure: tree.Structure | None, site: Site
@@ -196,9 +218,8 @@ class ReplicaContext:
 
         def meet(values: tuple[Array, ...]) -> tuple[Array, ...]:
             specs = tuple([extended.spec(value)[:2] for value in values])
-            extended.reductions.require_numbers(specs, "all_reduce", site)
-            request = Request("all_reduce", op.value, None, None, structure, specs)
-            answer: tuple[Array, ...] = self.park((request, values, site, extended.reductions.many, 0))
+            request = extended.request_many(op.value, structure, specs)
+            answer: tuple[Array, ...] = self.park((request, values, site, extended.reductions.many, None))
             return answer
 
         return meet(arrays) if extended.autodiff is None else extended.autodiff.differentiable(meet, meet, arrays)
@@ -209,8 +230,7 @@ class ReplicaContext:
         value: arrays whose sizes may differ along the axis alone. Raises InvalidArgument for a scalar or an
         axis out of range, and ReplicasDisagree.
         """
-        mode = _MODE.get()
-        if mode is None or mode.replica is not self:
+        if _MODE.get() is not self:
             raise self._stale("all_gather")
         extended = self._extended
         site = extended.source(sys._getframe(1))
@@ -251,15 +271,14 @@ class ReplicaContext:
         values are handed to each replica as its component, everything else as it is. Raises
         ReplicasDisagree if the functions or the structures of the arguments differ.
         """
-        mode = _MODE.get()
-        if mode is None or mode.replica is not self:
+        if _MODE.get() is not self:
             raise self._stale("merge_call")
         extended = self._extended
         site = extended.source(sys._getframe(1))
         named = {} if kwargs is None else dict(kwargs)
         structure = tree.flatten((tuple(args), named))[1]
         request = Request("merge_call", None, None, function_key(merge_fn), structure, ())
-        return self.park((request, (merge_fn, tuple(args), named), site, extended.resolve_merge, 0))
+        return self.park((request, (merge_fn, tuple(args), named), site, extended.resolve_merge, None))
 
     def _stale(self, method: str) -> ContextError:
         mode = _MODE.get()
@@ -278,3 +297,6 @@ class ReplicaContext:
             f"{self.replica_id_in_sync_group} inside replica {mode.replica.replica_id_in_sync_group}. "
             f"Ask get_replica_context() anew in each replica."
         )
+
+
+Mode = CrossReplica | ReplicaContext

@@ -11,7 +11,7 @@ from simstrategy.device import Array, ArraySpec, Backend, Cell, Strict, default_
 from simstrategy.errors import InvalidArgument, InvalidType
 from simstrategy.run import Lanes, Meeting, MeetingRoom, Park, Resolve, Sizes, function_key
 from simstrategy.schedules import InOrder, Schedule
-from simstrategy.strategy.context import Mode, ReplicaContext, enter_mode, leave_mode, require_cross_replica
+from simstrategy.strategy.context import CrossReplica, ReplicaContext, enter_mode, leave_mode, require_cross_replica
 from simstrategy.strategy.reducing import reduce_leaf
 from simstrategy.strategy.reduction import Reductions
 from simstrategy.strategy.semantics import Semantics
@@ -61,12 +61,15 @@ class StrategyExtended:
         self.local_devices = self.backend.local_devices
         self.num_replicas = len(self.devices)
         self.xp = self.backend.xp
-        self.spec = self.backend.spec
+        self.spec = backend.spec
         self.source = backend.source
         self.array_types = self.backend.array_types
         self.autodiff = self.backend.autodiff
+        self.plain_types = self.array_types if self.autodiff is None else ()
+        """The types of arrays that no gradient has to flow through."""
         self.resolve_one: Resolve = self.reductions.one
-        self._request_one = Request("all_reduce", None, None, None, None, ())
+        self._request = Request("all_reduce", None, None, None, None, ())
+        """The last request to all-reduce: replicas mostly ask for the same, and so share one object."""
         self._strategy: Strategy | None = None
 
     @property
@@ -94,12 +97,21 @@ class StrategyExtended:
 
     def request_one(self, op: str, shape: tuple[int, ...], dtype: str) -> Request:
         """Returns the request to all-reduce one array: the very last one, where it was for the same."""
-        last = self._request_one
-        form = ((shape, dtype),)
-        if last.op == op and last.leaves == form:
+        last = self._request
+        if last[1] == op and last[5] == ((shape, dtype),) and last[4] is None:
             return last
-        self._request_one = Request("all_reduce", op, None, None, None, form)
-        return self._request_one
+        return self.request_many(op, None, ((shape, dtype),))
+
+    def request_many(
+        self, op: str, structure: tree.Structure | None, specs: tuple[tuple[tuple[int, ...], str], ...]
+    ) -> Request:
+        """Returns the request to all-reduce a nest.  Raises InvalidArgument for bool."""
+        last = self._request
+        if last[5] == specs and last[4] == structure and last[1] == op:
+            return last
+        self.reductions.require_numbers(specs, "all_reduce")
+        self._request = Request("all_reduce", op, None, None, structure, specs)
+        return self._request
 
     def call_for_each_replica(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
         """Runs `fn` once per local replica and regroups what they return.
@@ -127,7 +139,7 @@ class StrategyExtended:
 
         def body(index: int, park: Park) -> Any:
             with placements[index]:
-                enter_mode(Mode(strategy, ReplicaContext(self, index, park)))
+                enter_mode(ReplicaContext(self, index, park))
                 return function(*select(index, args), **select(index, named))
 
         meeting = Meeting(room, fn)
@@ -144,7 +156,7 @@ class StrategyExtended:
         merge_fn = payloads[0][0]
         args = [regroup([payload[1][i] for payload in payloads]) for i in range(len(payloads[0][1]))]
         named = {name: regroup([payload[2][name] for payload in payloads]) for name in payloads[0][2]}
-        token = enter_mode(Mode(self.strategy, None))
+        token = enter_mode(CrossReplica(self.strategy))
         try:
             result = merge_fn(self.strategy, *args, **named)
         finally:
@@ -173,7 +185,7 @@ class StrategyExtended:
         """
         device = self.local_devices[index]
         if isinstance(value, self.array_types):
-            return value if self.spec(value).placement == device.placement else self.backend.put(value, device)
+            return value if self.spec(value)[2] == device.placement else self.backend.put(value, device)
         if not isinstance(value, (np.ndarray, np.generic)):
             value = _plain(value, dtype)
         return self.backend.put(np.asarray(value), device)

@@ -67,15 +67,15 @@ def _sum_own(
 ) -> tuple[list[Array], list[int]]:
     """Sums each replica's array along the axis, on its device; returns the sums and the numbers of elements."""
     specs = [extended.spec(array) for array in arrays]
-    extended.reductions.require_numbers([spec[:2] for spec in specs], "reduce", site)
+    extended.reductions.require_numbers([spec[:2] for spec in specs], "reduce")
     if axis is None:
         return arrays, []
     parts, counts = [], []
     for array, spec, device in zip(arrays, specs, extended.local_devices, strict=True):
-        axes = extended.reductions.axes_in(axis, spec.shape, "reduce")
+        axes = extended.reductions.axes_in(axis, spec[0], "reduce")
         with extended.backend.on(device):
             parts.append(extended.xp.sum(array, axis=axes) if axes else array)
-        counts.append(math.prod(spec.shape[one] for one in axes))
+        counts.append(math.prod(spec[0][one] for one in axes))
     return parts, counts
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final, final
 from simstrategy.device import Array, Backend
 from simstrategy.errors import InvalidArgument, Unsupported
 from simstrategy.run import Sizes
-from simstrategy.trace import Request, Site, describe_site
+from simstrategy.trace import Request
 
 __all__ = ["MEAN_DTYPES", "Reductions"]
 
@@ -43,7 +43,7 @@ class Reductions:
         """All-reduces one array."""
         return self.all_reduce(request.op, tuple(arrays))
 
-    def many(self, request: Request, leaves: list[tuple[Array, ...]], sizes: Sizes) -> Sequence[tuple[Array, ...]]:
+    def many(self, request: Request, leaves: list[Sequence[Array]], sizes: Sizes) -> Sequence[tuple[Array, ...]]:
         """All-reduces a nest, leaf by leaf."""
         reduced = [self.all_reduce(request.op, arrays) for arrays in zip(*leaves, strict=True)]
         return list(zip(*reduced, strict=True)) if reduced else [()] * len(leaves)
@@ -73,7 +73,7 @@ class Reductions:
     def divide(self, total: Array, count: int) -> Array:
         """Divides by a count, in the dtype that a mean has."""
         xp = self._backend.xp
-        dtype = self._backend.spec(total).dtype
+        _, dtype, _ = self._backend.spec(total)
         if dtype in MEAN_DTYPES:
             wanted = MEAN_DTYPES[dtype]
             if wanted not in self._backend.capabilities.dtypes:
@@ -100,11 +100,11 @@ class Reductions:
 
     # Checks at the door.
 
-    def require_numbers(self, specs: Sequence[tuple[tuple[int, ...], str]], call: str, site: Site) -> None:
+    def require_numbers(self, specs: Sequence[tuple[tuple[int, ...], str]], call: str) -> None:
         for _, dtype in specs:
             if dtype == "bool":
                 raise InvalidArgument(
-                    f"{call} at {describe_site(site)} got bool, which has no sum. Cast it first: xp.astype(x, 'int32')."
+                    f"{call} got bool, which has no sum. Cast it first: xp.astype(x, 'int32')."
                 )
 
     def axis_in(self, axis: int, shape: tuple[int, ...], call: str) -> int:

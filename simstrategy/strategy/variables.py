@@ -169,7 +169,7 @@ class Variable:
         op = self.aggregation.value
         request = Request(kind, op, None, self.name, None, ((self.shape, self.dtype),))
         resolve = self._resolve_first if how == "first" else self._resolve_reduced
-        replica.park((request, (value, array, site), site, resolve, 0))
+        replica.park((request, (value, array, site), site, resolve, None))
         return self
 
     def _resolve_reduced(self, request: Request, payloads: list[Any], sizes: Sizes) -> Sequence[None]:
@@ -312,6 +312,6 @@ def _host(value: Any, dtype: Any, extended: "StrategyExtended") -> Any:
         value = value.value()
     with extended.backend.on(extended.local_devices[0]):
         array = extended.adopt(value, 0, dtype=None if dtype is None else canonical_dtype(dtype))
-        if dtype is not None and extended.spec(array).dtype != canonical_dtype(dtype):
+        if dtype is not None and extended.spec(array)[1] != canonical_dtype(dtype):
             array = extended.xp.astype(array, canonical_dtype(dtype))
     return extended.backend.get(array)

@@ -1,0 +1,41 @@
+"""Makes the functions of the core differentiable, to any order.
+
+Linear functions only, as collectives are: the gradient of `backward` is `forward`.
+"""
+
+from typing import Any, final
+
+import tensorflow as tf
+
+from simstrategy.device import Array, GroupFunction
+
+__all__ = ["TensorFlowAutodiff"]
+
+
+@final
+class TensorFlowAutodiff:
+    """See `simstrategy.device.Autodiff`.  Integers carry no gradient; zeros are sent `backward` for them."""
+
+    def differentiable(
+        self, forward: GroupFunction, backward: GroupFunction, arrays: tuple[Array, ...]
+    ) -> tuple[Array, ...]:
+        chosen = [i for i, array in enumerate(arrays) if array.dtype.is_floating or array.dtype.is_complex]
+        results: list[Array] = []
+        if not chosen:
+            return forward(arrays)
+
+        def apply(*inputs: Array) -> Any:
+            given = dict(zip(chosen, inputs, strict=True))
+            results.extend(forward(tuple([given.get(i, array) for i, array in enumerate(arrays)])))
+
+            def gradient(*upstream: Any) -> list[Array]:
+                # The gradient of tf.gather comes as IndexedSlices, which no collective takes.
+                arrived = dict(zip(chosen, map(tf.convert_to_tensor, upstream), strict=True))
+                sent = [arrived[i] if i in arrived else tf.zeros_like(result) for i, result in enumerate(results)]
+                found = self.differentiable(backward, forward, tuple(sent))
+                return [found[i] for i in chosen]
+
+            return [results[i] for i in chosen], gradient
+
+        carried = dict(zip(chosen, tf.custom_gradient(apply)(*[arrays[i] for i in chosen]), strict=True))
+        return tuple([carried.get(i, result) for i, result in enumerate(results)])

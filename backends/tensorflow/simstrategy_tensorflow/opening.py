@@ -1,0 +1,52 @@
+"""Finds TensorFlow's devices and opens a backend on them; makes logical CPUs while that is still possible."""
+
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from simstrategy.device import Device
+from simstrategy.errors import BackendUnavailable, InvalidArgument
+from simstrategy_tensorflow.backend import TensorFlowBackend
+
+__all__ = ["open_tensorflow"]
+
+_CPUS_MIN = 8
+"""Made at the first opening, because TensorFlow can make no more later."""
+
+
+def open_tensorflow(*, replicas: int | None = None, devices: Sequence[str] | None = None) -> TensorFlowBackend:
+    """Opens a backend of one process: `replicas` logical CPUs (default 1), or the `devices` named.
+
+    devices: such as "CPU:1" or "GPU:0"; one may come twice. Raises InvalidArgument for impossible numbers,
+    and BackendUnavailable where TensorFlow has started with fewer devices.
+    """
+    if replicas is not None and (not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 1):
+        raise InvalidArgument(f"The backend 'tensorflow' takes a number of replicas of at least 1, got {replicas!r}.")
+    names = [f"CPU:{i}" for i in range(replicas or 1)] if devices is None else list(devices)
+    if not names or replicas not in (None, len(names)):
+        raise InvalidArgument(
+            f"The backend 'tensorflow' got {len(names)} devices for {replicas} replicas: name one each."
+        )
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    if len(tf.config.get_logical_device_configuration(cpu) or ()) < len(names):
+        try:
+            wanted = [tf.config.LogicalDeviceConfiguration()] * max(_CPUS_MIN, len(names))
+            tf.config.set_logical_device_configuration(cpu, wanted)
+        except RuntimeError:  # TensorFlow has started: what there is must do
+            pass
+    found = [device.name for device in tf.config.list_logical_devices()]
+    missing = [name for name in names if f"/device:{name}" not in found]
+    if missing:
+        raise BackendUnavailable(
+            f"The backend 'tensorflow' was asked for {', '.join(names)}, and TensorFlow has started with {len(found)} "
+            f"devices: {', '.join(found)}. Logical CPUs are made before TensorFlow's first call only: call "
+            f'ss.backend("tensorflow", replicas={len(names)}) before any other, or make them yourself with '
+            f"tf.config.set_logical_device_configuration."
+        )
+    return TensorFlowBackend(tuple([Device(rank, 0, _placement(name)) for rank, name in enumerate(names)]))
+
+
+def _placement(name: str) -> str:
+    """Returns the name as tensors on the device tell it."""
+    with tf.init_scope(), tf.device(name):
+        return str(tf.zeros(()).device)

@@ -1,0 +1,207 @@
+"""What budgets.py measures: one subject a process, times in seconds as one line of JSON."""
+
+import json
+import resource
+import subprocess
+import sys
+import time
+
+IN, HIDDEN, OUT, BATCH, RATE = 784, 128, 10, 32, 0.1
+
+
+def best(action, rounds=7):
+    """Returns the shortest of several times of `action`."""
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def mlp_data(replicas):
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    images = [rng.random((BATCH, IN), dtype=np.float32) for _ in range(replicas)]
+    labels = [np.eye(OUT, dtype=np.float32)[rng.integers(0, OUT, BATCH)] for _ in range(replicas)]
+    weights = [
+        (rng.standard_normal((IN, HIDDEN)) / 28).astype(np.float32),
+        np.zeros(HIDDEN, np.float32),
+        (rng.standard_normal((HIDDEN, OUT)) / 11).astype(np.float32),
+        np.zeros(OUT, np.float32),
+    ]
+    return images, labels, weights
+
+
+def gradients(xp, weights, images, labels, scale):
+    """Returns the scaled gradients of an MLP 784-128-10; the same operations for NumPy and for us."""
+    w1, b1, w2, b2 = weights
+    hidden = xp.maximum(xp.matmul(images, w1) + b1, 0.0)
+    logits = xp.matmul(hidden, w2) + b2
+    shifted = xp.exp(logits - xp.max(logits, axis=1, keepdims=True))
+    errors = (shifted / xp.sum(shifted, axis=1, keepdims=True) - labels) * scale
+    back = xp.matmul(errors, xp.permute_dims(w2, (1, 0))) * (hidden > 0)
+    return [
+        xp.matmul(xp.permute_dims(images, (1, 0)), back),
+        xp.sum(back, axis=0),
+        xp.matmul(xp.permute_dims(hidden, (1, 0)), errors),
+        xp.sum(errors, axis=0),
+    ]
+
+
+def numpy_mlp():
+    import numpy as np
+
+    figures = {}
+    for replicas in (8, 64):
+        images, labels, weights = mlp_data(replicas)
+        scale = np.float32(RATE / (BATCH * replicas))
+
+        def keep(images=images, labels=labels, weights=weights, scale=scale):
+            kept = [gradients(np, weights, x, y, scale) for x, y in zip(images, labels, strict=True)]
+            for i, weight in enumerate(weights):
+                total = kept[0][i]
+                for one in kept[1:]:
+                    total = total + one[i]
+                weights[i] = weight - total
+
+        def plain(images=images, labels=labels, weights=weights, scale=scale):
+            totals = None
+            for x, y in zip(images, labels, strict=True):
+                one = gradients(np, weights, x, y, scale)
+                totals = one if totals is None else [a + b for a, b in zip(totals, one, strict=True)]
+            for i, weight in enumerate(weights):
+                weights[i] = weight - totals[i]
+
+        rounds = 40 if replicas == 8 else 12
+        figures |= {f"numpy_keep_{replicas}": best(keep, rounds), f"numpy_plain_{replicas}": best(plain, rounds)}
+    return figures
+
+
+def sim():
+    import simstrategy as ss
+
+    figures = {}
+    for replicas in (8, 64):
+        images, labels, weights = mlp_data(replicas)
+        scale = RATE / (BATCH * replicas)
+        strategy = ss.Strategy.mirrored("sim", replicas=replicas)
+        with strategy.scope():
+            variables = [ss.Variable(weight, aggregation=ss.VariableAggregation.SUM) for weight in weights]
+        x, y = (ss.PerReplica(strategy.run(identity, (ss.PerReplica(one),)).values) for one in (images, labels))
+
+        def step(x, y, variables=variables, scale=scale):
+            xp = ss.get_replica_context().xp
+            found = gradients(xp, [variable.value() for variable in variables], x, y, scale)
+            for variable, gradient in zip(variables, found, strict=True):
+                variable.assign_sub(gradient)
+
+        rounds = 40 if replicas == 8 else 12
+        figures[f"sim_mlp_{replicas}"] = best(lambda s=strategy, a=(x, y), f=step: s.run(f, a), rounds)
+    figures["sim_all_reduce"] = all_reduce(None, nest=False)
+    figures["sim_traced"] = all_reduce(ss.trace.Trace, nest=False)
+    figures["sim_nest"] = all_reduce(None, nest=True)
+    return figures
+
+
+def identity(value):
+    import simstrategy as ss
+
+    return ss.get_replica_context().xp.asarray(value)
+
+
+def all_reduce(make_trace, *, nest):
+    """Returns the time of one collective among 8 replicas of a fresh array of 256 floats, or of four."""
+    import simstrategy as ss
+
+    count = 300
+
+    def replica():
+        ctx = ss.get_replica_context()
+        xp, number = ctx.xp, float(ctx.replica_id_in_sync_group)
+        for _ in range(count):
+            x = xp.full((256,), number, dtype="float32")
+            ctx.all_reduce(ss.ReduceOp.SUM, {"a": x, "b": x, "c": [x, x]} if nest else x)
+
+    def run():
+        trace = make_trace() if make_trace else None
+        ss.Strategy.mirrored("sim", replicas=8, trace=trace).run(replica)
+
+    return best(run, 15) / count
+
+
+def tensorflow():
+    import tensorflow as tf
+
+    cpus = tf.config.list_physical_devices("CPU")[0]
+    tf.config.set_logical_device_configuration(cpus, [tf.config.LogicalDeviceConfiguration() for _ in range(8)])
+    strategy = tf.distribute.MirroredStrategy([f"CPU:{i}" for i in range(8)])
+
+    def replica():
+        ctx = tf.distribute.get_replica_context()
+        x = tf.fill((256,), tf.cast(ctx.replica_id_in_sync_group, tf.float32))
+        return ctx.all_reduce(tf.distribute.ReduceOp.SUM, x)
+
+    once = tf.function(lambda: strategy.run(replica))
+    # Unrolled as well, so that the cost of calling into the graph is shared: the better of the two counts.
+    many = tf.function(lambda: [strategy.run(replica) for _ in range(20)])
+    once(), many()
+
+    def loop(function, count):
+        for _ in range(count):
+            function()
+
+    return {"tensorflow_all_reduce": min(best(lambda: loop(once, 50)) / 50, best(lambda: loop(many, 5)) / 100)}
+
+
+def jax():
+    import jax
+    import jax.numpy as jnp
+
+    numbers = jnp.arange(8.0)
+    step = jax.jit(jax.vmap(lambda n: jax.lax.psum(jnp.full((256,), n), "replicas"), axis_name="replicas"))
+    step(numbers).block_until_ready()
+
+    def loop():
+        for _ in range(200):
+            step(numbers).block_until_ready()
+
+    return {"jax_all_reduce": best(loop, 15) / 200}
+
+
+def many():
+    import simstrategy as ss
+
+    count = 10_000
+    strategy = ss.Strategy.mirrored("sim", replicas=count)
+
+    def replica():
+        ctx = ss.get_replica_context()
+        return ctx.all_reduce(ss.ReduceOp.SUM, ctx.xp.ones(()))
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    strategy.run(replica)
+    kib = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / count
+    return {"many_s": best(lambda: strategy.run(replica)) / count, "many_kib": kib}
+
+
+def start(code):
+    return best(lambda: subprocess.run([sys.executable, "-c", code], check=True), 5)
+
+
+def start_numpy():
+    return {"start_numpy": start("import numpy")}
+
+
+def start_sim():
+    code = (
+        "import simstrategy as ss\n"
+        "strategy = ss.Strategy.mirrored('sim', replicas=2)\n"
+        "strategy.run(lambda: ss.get_replica_context().all_reduce('SUM', 1.0))"
+    )
+    return {"start_sim": start(code)}
+
+
+if __name__ == "__main__":
+    print(json.dumps(globals()[sys.argv[1]]()))
