@@ -70,28 +70,40 @@ def program_of(seed, fault=None):
 
 
 def take_step(ctx, kind, x, variable, order, number):
-    rank = ctx.replica_id_in_sync_group
-    if kind == "all_reduce":
+    """Takes one step of a program in one replica and returns what came of it."""
+
+    def all_reduce():
         return ctx.all_reduce("SUM", x)
-    if kind == "mean":
+
+    def mean():
         return ctx.all_reduce("MEAN", x)
-    if kind == "nest":
+
+    def nest():
         value = ctx.all_reduce("SUM", {name: x[: i % 3] for i, name in enumerate(order)})
         return [value[name] for name in order]
-    if kind == "gather":
-        return ctx.all_gather(ctx.xp.full((rank % 3, 2), number, dtype="float32"), axis=0)
-    if kind == "merge":
-        return ctx.merge_call(lambda strategy, v: strategy.reduce("MEAN", v, axis=None), (x,))
-    if kind == "nested":
 
+    def gather():
+        return ctx.all_gather(ctx.xp.full((ctx.replica_id_in_sync_group % 3, 2), number, dtype="float32"), axis=0)
+
+    def merge():
+        return ctx.merge_call(lambda strategy, v: strategy.reduce("MEAN", v, axis=None), (x,))
+
+    def nested():
         def inner(y):
             return ss.get_replica_context().all_reduce("SUM", y * 2.0)
 
         return ctx.merge_call(lambda strategy, v: strategy.run(inner, (v,)), (x,))
-    if kind == "assign":
-        variable.assign_add(ctx.xp.full((3,), number * rank, dtype="float32"))
+
+    def assign():
+        variable.assign_add(ctx.xp.full((3,), number * ctx.replica_id_in_sync_group, dtype="float32"))
         return variable.value()
-    return x * 3.0
+
+    def local():
+        return x * 3.0
+
+    return {function.__name__: function for function in (all_reduce, mean, nest, gather, merge, nested, assign, local)}[
+        kind
+    ]()
 
 
 class Swap:
@@ -124,10 +136,10 @@ def digest_of(seed, schedule, fault=None):
     return whole.hexdigest(), trace.digest()
 
 
-def run_seeds(first, last, fault=None):
+def run_seeds(seeds, fault=None):
     """Returns for each seed its digest, whether run again and replayed it is the same, and whether the order shows."""
     lines = []
-    for seed in range(first, last):
+    for seed in range(seeds):
         recorded = Recorded(Seeded(seed))
         one, trace = digest_of(seed, Swap(recorded) if fault == "swap" else recorded, fault)
         two, _ = digest_of(seed, Seeded(seed), fault)
@@ -179,7 +191,7 @@ def main():
     parser.add_argument("--fault", choices=FAULTS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        json.dump(run_seeds(0, options.seeds, options.fault), sys.stdout)
+        json.dump(run_seeds(options.seeds, options.fault), sys.stdout)
         return 0
     lines, well = torture(options.seeds, min(options.seeds, 50))
     lines.append("torture: all digests equal, every planted fault seen" if well else "torture: FAILED")

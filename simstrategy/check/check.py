@@ -17,7 +17,7 @@ from simstrategy.sim import Cluster
 from simstrategy.strategy import Semantics, Strategy
 from simstrategy.trace import Trace, first_difference
 
-__all__ = ["check"]
+__all__ = ["check", "run_here"]
 
 _NUDGES: Final = (1, 2, 3)
 """Patterns of `Nudged`: how each input moves, up or down."""
@@ -27,7 +27,9 @@ ScheduleMaker = Callable[[], Schedule]
 """Makes a schedule afresh for every run, since a schedule is used up by one."""
 
 
-class _Settings(NamedTuple):
+class Settings(NamedTuple):
+    """What is the same for all runs of a check."""
+
     semantics: Semantics
     timeout_s: float
 
@@ -60,7 +62,7 @@ def check(
     apart = [name for name in backends if spans[name]]
     if apart and not workers:
         raise InvalidArgument(f"{', '.join(apart)} runs one process per replica: say how many, as in workers=(1, 2).")
-    settings = _Settings(semantics, timeout_s)
+    settings = Settings(semantics, timeout_s)
     rows: list[Row] = []
     for count in replicas if together else ():
         _collect(rows, on_row, _check_together(program, together, count, schedules, settings))
@@ -82,9 +84,9 @@ def _spans_processes(name: str) -> bool:
 
 
 def _check_together(
-    program: Program, names: Sequence[str], replicas: int, schedules: Sequence[ScheduleMaker], settings: _Settings
+    program: Program, names: Sequence[str], replicas: int, schedules: Sequence[ScheduleMaker], settings: Settings
 ) -> Iterator[Row]:
-    run = partial(_run_here, program, replicas=replicas, settings=settings)
+    run = partial(run_here, program, replicas=replicas, settings=settings)
     reference = (run(names[0], InOrder),)
     one_ulp = [sensitivity(reference[0], [run(names[0], InOrder, nudge=nudge) for nudge in _NUDGES])]
     yield _reference_row(names[0], str(replicas), reference, one_ulp)
@@ -95,25 +97,27 @@ def _check_together(
             yield _row(name, str(replicas), schedule(), reference, (run(name, schedule),), one_ulp)
 
 
-def _run_here(
+def run_here(
     program: Program,
     name: str,
     schedule: ScheduleMaker,
     *,
     replicas: int,
-    settings: _Settings,
+    settings: Settings | None = None,
     nudge: int | None = None,
 ) -> Outcome:
+    """Runs a program once, in this process; `nudge` is a pattern of `device.Nudged`."""
+    semantics = None if settings is None else settings.semantics
     with closing(open_backend(name, replicas=replicas)) as backend:
         trace = Trace(root=program_folder(program))
         wrapped: Backend = backend if nudge is None else Nudged(backend, nudge)
-        strategy = Strategy.mirrored(wrapped, semantics=settings.semantics, schedule=schedule(), trace=trace)
+        strategy = Strategy.mirrored(wrapped, semantics=semantics, schedule=schedule(), trace=trace)
         with closing(strategy):
             return run_program(program, strategy, trace)
 
 
 def _check_apart(
-    program: Program, names: Sequence[str], workers: int, schedules: Sequence[ScheduleMaker], settings: _Settings
+    program: Program, names: Sequence[str], workers: int, schedules: Sequence[ScheduleMaker], settings: Settings
 ) -> Iterator[Row]:
     run = partial(_run_cluster, program, workers=workers, settings=settings)
     label = f"{workers} × 1"
@@ -130,7 +134,7 @@ def _check_apart(
 
 
 def _run_cluster(
-    program: Program, schedule: ScheduleMaker, *, workers: int, settings: _Settings, nudge: int | None = None
+    program: Program, schedule: ScheduleMaker, *, workers: int, settings: Settings, nudge: int | None = None
 ) -> tuple[Outcome, ...]:
     trace = Trace(root=program_folder(program))
     cluster = Cluster(

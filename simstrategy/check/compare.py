@@ -13,7 +13,7 @@ import numpy as np
 
 from simstrategy.check.outcome import Outcome
 
-__all__ = ["MARGIN", "Comparison", "Sensitivity", "compare", "sensitivity"]
+__all__ = ["MARGIN", "Comparison", "Sensitivity", "compare", "distances", "sensitivity"]
 
 MARGIN: Final = 5.0
 
@@ -42,7 +42,7 @@ def sensitivity(reference: Outcome, nudged: Sequence[Outcome]) -> Sensitivity:
     for other in nudged:
         for number, ((_, one), (_, moved)) in enumerate(zip(reference.leaves, other.leaves, strict=False)):
             if one.shape == moved.shape and one.dtype == moved.dtype:
-                by_max, by_square = _distances(one, moved)
+                by_max, by_square = distances(one, moved)
                 if np.isfinite(by_max):
                     found[number] = (max(found[number][0], by_max), max(found[number][1], by_square))
     return tuple(found)
@@ -62,7 +62,7 @@ def compare(reference: Outcome, other: Outcome, one_ulp: Sensitivity) -> Compari
         if one.tobytes() == two.tobytes():
             continue
         equal = False
-        for distance, bound in zip(_distances(one, two), units, strict=True):
+        for distance, bound in zip(distances(one, two), units, strict=True):
             if distance > MARGIN * bound:
                 return Comparison(False, distance, bound, f"{path}: {_first_unequal(one, two, distance, bound)}")
             if distance * unit >= worst * bound:
@@ -81,7 +81,7 @@ def _unit(array: np.ndarray[Any, Any]) -> float:
     return 2.0**-7 if array.dtype.name == "bfloat16" else float(np.finfo(array.dtype).eps)
 
 
-def _distances(one: np.ndarray[Any, Any], two: np.ndarray[Any, Any]) -> Distance:
+def distances(one: np.ndarray[Any, Any], two: np.ndarray[Any, Any]) -> Distance:
     """Returns 0 for equal values, infinity where NaNs, infinities or anything but floats differ."""
     if not _is_float(one):
         return (0.0, 0.0) if np.array_equal(one, two) else (np.inf, np.inf)

@@ -2,9 +2,9 @@
 
 from contextlib import closing
 
-from rich.console import Console
 from rich.table import Table
 
+from simstrategy.cli.options import wide_console
 from simstrategy.device import INSTALL_HINTS, available, open_backend
 from simstrategy.errors import SimStrategyError
 
@@ -29,4 +29,4 @@ def backends() -> None:
                 table.add_row(name, devices, found.carrier, note)
         except SimStrategyError as error:
             table.add_row(name, "-", "-", str(error), style="red")
-    Console().print(table)
+    wide_console().print(table)

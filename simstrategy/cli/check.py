@@ -4,14 +4,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from simstrategy.check import Row
 from simstrategy.check import check as run_check
 from simstrategy.check.programs import load_program
 from simstrategy.check.report import COLUMNS
-from simstrategy.cli.options import clear_errors, numbers, schedule_maker, semantics_named, words
+from simstrategy.cli.options import clear_errors, numbers, schedule_maker, semantics_named, wide_console, words
 
 __all__ = ["check"]
 
@@ -30,7 +29,7 @@ def check(
 
     Exit code 0: all agree. 1: some differ. 2: the check could not be done.
     """
-    console = Console()
+    console = wide_console()
     with clear_errors():
         loaded = load_program(program, function)
         with console.status(f"{program.name} …") as status:

@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import typer
+from rich.console import Console
 
 from simstrategy.errors import SimStrategyError
 from simstrategy.schedules import InOrder, Schedule, Seeded
 from simstrategy.strategy import Semantics
 
-__all__ = ["clear_errors", "numbers", "schedule_maker", "semantics_named", "words"]
+__all__ = ["clear_errors", "numbers", "schedule_maker", "semantics_named", "wide_console", "words"]
 
 
 def words(text: str) -> list[str]:
@@ -45,6 +46,12 @@ def semantics_named(text: str) -> Semantics:
     if name not in profiles:
         raise typer.BadParameter(f"{text!r} is no profile: choose from {', '.join(profiles)}")
     return profiles[name]
+
+
+def wide_console() -> Console:
+    """Returns a console that does not fold lines where nobody looks at a terminal, as in a log of CI."""
+    console = Console()
+    return console if console.is_terminal else Console(width=140)
 
 
 @contextmanager

@@ -4,8 +4,9 @@ import itertools
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -13,7 +14,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from simstrategy.check.outcome import Outcome, program_folder, run_program
 from simstrategy.check.processes import run_in_processes
 from simstrategy.check.programs import load_program
-from simstrategy.cli.options import clear_errors, schedule_maker, semantics_named
+from simstrategy.cli.options import clear_errors, schedule_maker, semantics_named, wide_console
 from simstrategy.device import open_backend
 from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import Schedule
@@ -36,7 +37,7 @@ def run(
     timeout: Annotated[float, typer.Option(help="Seconds, for processes of its own.")] = 600.0,
 ) -> None:
     """Run a program and print what it returned.  Exit code 1 if it raised."""
-    console = Console()
+    console = wide_console()
     with clear_errors():
         loaded = load_program(program, function)
         profile = semantics_named(semantics)
@@ -83,8 +84,19 @@ def _progress(console: Console, text: str) -> Iterator[None]:
 def _show(console: Console, who: str, outcome: Outcome) -> None:
     if outcome.error is not None:
         console.print(f"{who}{outcome.error[0]}: {outcome.error[1]}", style="red", markup=False, highlight=False)
-    for path, value in outcome.leaves:
-        form = f"{value.dtype}{list(value.shape)}"
-        shown = f" = {value}" if value.ndim == 0 else f", last {value.reshape(-1)[-1]}" if value.size else ""
-        console.print(f"{who}{path}: {form}{shown}", markup=False, highlight=False)
+    for path, values in _by_variable(outcome).items():
+        first = values[0]
+        shown = f" = {first}" if first.ndim == 0 else f", last {first.reshape(-1)[-1]}" if first.size else ""
+        same = all(np.array_equal(first, value, equal_nan=first.dtype.kind in "fc") for value in values)
+        count = "" if len(values) == 1 else f", {'equal' if same else 'NOT equal'} on {len(values)} replicas"
+        text = f"{who}{path}: {first.dtype}{list(first.shape)}{shown}{count}"
+        console.print(text, markup=False, highlight=False, style=None if same else "yellow")
     console.print(f"{who}{len(outcome.events)} events in the trace", style="dim")
+
+
+def _by_variable(outcome: Outcome) -> dict[str, list[np.ndarray[Any, Any]]]:
+    """Returns the leaves in order, a variable's components together."""
+    found: dict[str, list[np.ndarray[Any, Any]]] = {}
+    for path, value in outcome.leaves:
+        found.setdefault(path.partition(", replica ")[0], []).append(value)
+    return found

@@ -85,6 +85,16 @@ def _text(value: object) -> str:
 @functools.cache
 def _digest(code: CodeType) -> str:
     parts: list[bytes] = [code.co_code, repr((code.co_names, code.co_varnames, code.co_firstlineno)).encode()]
-    constants = code.co_consts
-    parts += [(_digest(one) if isinstance(one, CodeType) else repr(one)).encode() for one in constants]
+    parts += [_constant(one).encode() for one in code.co_consts]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+
+
+def _constant(value: object) -> str:
+    """Writes a constant alike in every process: the order in which a set is printed is each process's own."""
+    if isinstance(value, CodeType):
+        return _digest(value)
+    if isinstance(value, frozenset):
+        return f"{{{', '.join(sorted(map(_constant, value)))}}}"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_constant, value))})"
+    return repr(value)

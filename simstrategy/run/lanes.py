@@ -101,9 +101,9 @@ class Lanes:
         # The first thing a lane is told is its job.
         answers: Sequence[Any] = jobs
         arrivals: list[Any] = [None] * count
-        index = 0
         while True:
             order: list[int] = []
+            index = -1
             try:
                 for index in self._picks(count):
                     arrivals[index] = lanes[index].switch(answers[index])
@@ -111,8 +111,10 @@ class Lanes:
                 if all(arrival is FINISHED for arrival in arrivals):
                     return
             except BaseException as error:
-                arrivals[index] = FINISHED
-                failed(index, error, arrivals, order)
+                # The last lane has come already where it was the schedule that raised.
+                if index >= 0 and index not in order:
+                    arrivals[index] = FINISHED
+                    failed(index, error, arrivals, order)
                 _stop(lanes, arrivals)
                 raise
             try:
@@ -134,10 +136,12 @@ class Lanes:
 
 def _run_inline(body: Body, meet: Meet, failed: Failed) -> Any:
     raised: list[BaseException] = []
+    outside = copy_context()
 
     def park(arrival: Any) -> Any:
         try:
-            return meet([arrival], [0])[0]
+            # Not in the lane's own context, of which a meeting of several lanes knows nothing either.
+            return outside.run(meet, [arrival], [0])[0]
         except BaseException as error:
             raised.append(error)
             raise
@@ -169,7 +173,7 @@ class _GreenletPool:
         first = max(len(idle) - count, 0)
         lanes = idle[first:]
         del idle[first:]
-        lanes.extend([greenlet(_work) for _ in range(count - len(lanes))])
+        lanes.extend([_started() for _ in range(count - len(lanes))])
         hub = getcurrent()
         for lane in lanes:
             if lane.parent is not hub:
@@ -184,8 +188,16 @@ class _GreenletPool:
         self._local.idle.extend(lanes)
 
 
-def _work(job: _Job) -> NoReturn:
+def _started() -> greenlet:
+    """Makes a greenlet that waits for its first job: arguments of its first switch would be kept all its life."""
+    lane = greenlet(_work)
+    lane.switch(getcurrent().switch)
+    return lane
+
+
+def _work(park: Park) -> NoReturn:
     """The life of a pooled greenlet: one job after the other, until one raises."""
+    job: _Job = park(FINISHED)
     while True:
         body, index, results, park = job
         results[index] = body(index, park)

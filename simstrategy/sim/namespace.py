@@ -133,7 +133,9 @@ class SimNamespace:
             try:
                 plain = np.asarray(value)
             except ValueError as error:
-                raise InvalidArgument(f"xp.asarray cannot make an array of {value!r}: {error}. Give equal rows.") from error
+                raise InvalidArgument(
+                    f"xp.asarray cannot make an array of {value!r}: {error}. Give equal rows."
+                ) from error
             usual = default_dtype(plain.dtype.kind)
             wanted = wanted or (dtype_named(usual) if usual else None)
             value = plain
@@ -162,7 +164,8 @@ class SimNamespace:
 
     def full_like(self, x: Any, /, fill_value: Any, *, dtype: Any = None) -> SimArray:
         array = x if isinstance(x, np.ndarray) else self.asarray(x)
-        return self.place(np.full(array.shape, fill_value, dtype_named(dtype) if dtype is not None else array.dtype))
+        wanted = dtype_named(dtype) if dtype is not None else array.dtype
+        return self.place(np.full(array.shape, fill_value, wanted))
 
     def arange(self, start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> SimArray:
         plain = np.arange(start, step=step) if stop is None else np.arange(start, stop, step)

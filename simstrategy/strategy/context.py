@@ -191,7 +191,8 @@ class ReplicaContext:
             shape, dtype, placement = extended.spec(value)
             if placement == self._placement:
                 # The fast path of one array that is where it should be: a plain tuple for an Arrival.
-                return self.park((extended.request_one(op._value_, shape, dtype), value, site, extended.resolve_one, None))
+                request = extended.request_one(op._value_, shape, dtype)
+                return self.park((request, value, site, extended.resolve_one, None))
         return self._all_reduce_nest(op, value, site)
 
     def _all_reduce_nest(self, op: ReduceOp, value: Any, site: Site) -> Any:

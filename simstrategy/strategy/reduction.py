@@ -103,9 +103,7 @@ class Reductions:
     def require_numbers(self, specs: Sequence[tuple[tuple[int, ...], str]], call: str) -> None:
         for _, dtype in specs:
             if dtype == "bool":
-                raise InvalidArgument(
-                    f"{call} got bool, which has no sum. Cast it first: xp.astype(x, 'int32')."
-                )
+                raise InvalidArgument(f"{call} got bool, which has no sum. Cast it first: xp.astype(x, 'int32').")
 
     def axis_in(self, axis: int, shape: tuple[int, ...], call: str) -> int:
         """Returns the axis counted from the front.  Raises InvalidArgument where the shape has none such."""

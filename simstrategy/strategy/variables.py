@@ -112,8 +112,8 @@ class Variable:
         if how == "refuse":
             raise InvalidArgument(
                 f"Could not convert from VariableAggregation.NONE to ReduceOp: variable {self.name!r} is ON_READ "
-                f"without an aggregation, so it has no value outside replica functions ({describe_site(site)}). Give it an "
-                f"aggregation, or read it inside run."
+                f"without an aggregation, so it has no value outside replicas ({describe_site(site)}). Give it "
+                f"an aggregation, or read it inside run."
             )
         if how == "first":
             return self._cells[0].read()
@@ -180,9 +180,9 @@ class Variable:
             if request.op == "SUM":
                 raise InvalidArgument(
                     f"A non-DistributedValues value {first!r} cannot be reduced with ReduceOp.SUM: all replicas gave "
-                    f"the very same object to {request.kind} of variable {self.name!r} ({describe_site(site)}), so whether "
-                    f"it counts once or once per replica is not known. Compute it in each replica, or divide by "
-                    f"num_replicas_in_sync there."
+                    f"the very same object to {request.kind} of variable {self.name!r} ({describe_site(site)}), so "
+                    f"whether it counts once or once per replica is not known. Compute it in each replica, or divide "
+                    f"by num_replicas_in_sync there."
                 )
             self._apply(request.kind, deltas, coherent=True)
         else:
@@ -276,8 +276,8 @@ class Variable:
         if shape != self.shape or dtype != self.dtype:
             rank = extended.local_devices[index].rank
             raise InvalidArgument(
-                f"{kind} of variable {self.name!r} got {dtype}{list(shape)} in replica {rank} at {describe_site(site)}, "
-                f"and the variable is {self.dtype}{list(self.shape)}. Reshape or cast the value: a variable never "
+                f"{kind} of variable {self.name!r} at {describe_site(site)} in replica {rank} got {dtype}{list(shape)}; "
+                f"the variable is {self.dtype}{list(self.shape)}. Reshape or cast the value: a variable never "
                 f"changes its form."
             )
         return array

@@ -1,0 +1,54 @@
+"""The full counts that acceptance lists name; what they print is kept in docs/evidence/.
+
+    python3 ci/run.py deep [torture] [red] [bench] [demo]
+
+Without names it runs all of them. Each evidence file begins with the versions it was made with.
+"""
+
+import platform
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+EVIDENCE = ROOT / "docs" / "evidence"
+VERSIONS = ("simstrategy", "numpy", "greenlet", "tensorflow", "torch", "jax")
+
+RUNS = {
+    "torture": [sys.executable, "ci/torture.py", "--seeds", "2000"],
+    "red": [sys.executable, "ci/seen_red.py"],
+    "bench": [sys.executable, "ci/bench/budgets.py", "--rounds", "5"],
+    "demo": [sys.executable, "ci/run.py", "demo"],
+}
+
+
+def header(command):
+    """Returns the lines that say what was run with what."""
+    versions = ", ".join(f"{name} {version(name)}" for name in VERSIONS)
+    shown = " ".join("python3" if word == sys.executable else word for word in command)
+    return f"$ {shown}\nPython {platform.python_version()}, {versions}\n\n"
+
+
+def main(names):
+    unknown = [name for name in names if name not in RUNS]
+    if unknown:
+        print(f"no such run: {', '.join(unknown)}; there are {', '.join(RUNS)}", file=sys.stderr)
+        return 2
+    EVIDENCE.mkdir(parents=True, exist_ok=True)
+    failed = []
+    for name in names or RUNS:
+        print(f"--- {name}", flush=True)
+        done = subprocess.run(RUNS[name], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+        print(done.stdout, end="", flush=True)
+        lines = [line.rstrip() for line in done.stdout.splitlines()]
+        text = header(RUNS[name]) + "\n".join(lines) + f"\n\nexit code {done.returncode}\n"
+        (EVIDENCE / f"{name}.txt").write_text(text, encoding="utf-8")
+        failed += [name] if done.returncode else []
+    if failed:
+        print(f"FAILED: {', '.join(failed)}", file=sys.stderr)
+    return len(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,90 @@
+"""Each rule of ci/tidy.py sees what it forbids, and nothing else."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def tidy():
+    spec = importlib.util.spec_from_file_location("simstrategy_ci_tidy", ROOT / "ci" / "tidy.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def rules(tidy, text, file="simstrategy/room.py"):
+    return [violation.rule for violation in tidy.check_python(file, '"""Says what it is."""\n' + text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("import random\n", "import of random"),
+        ("from time import sleep\n", "import of time"),
+        ("import threading\n", "import of threading"),
+        ("from greenlet import greenlet\n", "import of greenlet"),
+        ("x = [y for y in {1, 2}]\n", "iteration over a set"),
+        ("for y in set(x):\n    pass\n", "iteration over a set"),
+        ("x = list({1, 2})\n", "iteration over a set"),
+        ("x = [*{1, 2}]\n", "iteration over a set"),
+        ("x = hash('a')\n", "call of hash()"),
+        ("x = sorted(y, key=id)\n", "use of id"),
+        ("import os\nx = os.environ['A']\n", "use of os.environ"),
+        ("x = eval('1')\n", "call of eval()"),
+        ("def long():\n" + "    x = 1\n" * 51, "50 at most"),
+        ("x = 1\n" * 320, "320 at most"),
+    ],
+)
+def test_a_forbidden_thing_in_the_core_is_seen(tidy, text, says):
+    found = rules(tidy, text)
+    assert len(found) == 1
+    assert says in found[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x = sorted({1, 2})\n", "for y in sorted(set(x)):\n    pass\n", "x = 1 in {1, 2}\n", "import hashlib\n"],
+)
+def test_what_is_allowed_is_not_reported(tidy, text):
+    assert rules(tidy, text) == []
+
+
+def test_the_one_room_that_may_use_threads_is_not_reported(tidy):
+    assert rules(tidy, "import threading\n", "simstrategy/run/lanes.py") == []
+
+
+def test_a_clock_outside_the_core_is_not_reported(tidy):
+    assert rules(tidy, "import time\n", "ci/bench/subjects.py") == []
+
+
+def test_a_file_without_a_docstring_is_seen(tidy):
+    assert "no docstring" in next(iter(tidy.check_python("ci/x.py", "x = 1\n"))).rule
+
+
+def test_a_sleep_in_a_test_is_seen(tidy):
+    assert "sleep in a test" in rules(tidy, "time.sleep(1)\n", "tests/test_x.py")[0]
+
+
+def test_a_clause_without_a_test_is_seen_and_one_with_a_test_is_not(tidy):
+    found = list(tidy.check_clauses("# Law\n**A-1** One.\n**A-2** Two.\n", "# Clauses: A-2\n"))
+    assert [(violation.line, violation.rule[:10]) for violation in found] == [(2, "clause A-1")]
+
+
+def test_a_decision_record_without_its_parts_is_seen(tidy):
+    assert len(list(tidy.check_record("docs/decisions/1.md", "## Context\n"))) == 2
+
+
+def test_dead_words_are_seen_in_code_and_addresses_everywhere(tidy):
+    assert [v.line for v in tidy.check_text("ci/x.py", "x\n# TO" + "DO later\n")] == [2]
+    assert list(tidy.check_text("STYLE.md", "No TO" + "DO on main\n")) == []
+    assert len(list(tidy.check_text("README.md", "see py" + "pi.org\n"))) == 1
+
+
+def test_the_repository_itself_is_tidy(tidy):
+    assert [str(violation) for violation in tidy.check_repository(ROOT)] == []

@@ -1,0 +1,125 @@
+"""Finding backends: by name, by module and factory, imported only when asked for."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import simstrategy as ss
+from simstrategy.device import INSTALL_HINTS, PROTOCOL_VERSION, available, open_backend
+from simstrategy.errors import BackendNotFound, BackendUnavailable, InvalidArgument
+
+MODULE = """
+from simstrategy.sim import open_sim
+opened = []
+
+def open_acme(*, replicas=None, colour="red"):
+    opened.append((replicas, colour))
+    return open_sim(replicas=replicas)
+
+class Old:
+    protocol_version = {version}
+
+def open_old():
+    return Old()
+"""
+
+
+@pytest.fixture
+def acme(tmp_path, monkeypatch):
+    """Installs a module with backends, and gives its folder, where a distribution may be put beside it."""
+    (tmp_path / "acme_backends.py").write_text(MODULE.format(version=PROTOCOL_VERSION + 1))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield tmp_path
+    sys.modules.pop("acme_backends", None)
+
+
+def install(folder, **points):
+    """Makes a distribution with entry points, as an installer would."""
+    info = folder / "acme-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+    lines = ["[simstrategy.backends]", *(f"{name} = {value}" for name, value in points.items())]
+    (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
+
+
+def test_the_simulator_is_found_by_its_name_like_any_other():
+    assert "sim" in available()
+    assert list(available()) == sorted(available())
+    assert ss.backends() == available()
+    assert open_backend("sim", replicas=3).name == "sim"
+    assert len(open_backend("sim", replicas=3).devices) == 3
+
+
+def test_an_installed_backend_is_found_and_gets_its_options(acme):
+    install(acme, acme="acme_backends:open_acme")
+    assert "acme" in available()
+    assert "acme_backends" not in sys.modules
+    open_backend("acme", replicas=2, colour="blue")
+    assert sys.modules["acme_backends"].opened == [(2, "blue")]
+
+
+def test_a_module_and_factory_need_no_installation(acme):
+    assert open_backend("acme_backends:open_acme", replicas=2).name == "sim"
+    assert ss.Strategy.mirrored("acme_backends:open_acme", replicas=2).num_replicas_in_sync == 2
+
+
+def test_an_unknown_name_is_told_with_what_is_installed_and_where_it_comes_from(monkeypatch):
+    monkeypatch.setitem(INSTALL_HINTS, "acme", "pip install simstrategy-acme")
+    with pytest.raises(BackendNotFound) as raised:
+        open_backend("acme")
+    assert str(raised.value).startswith("No backend named 'acme'. Installed: ")
+    assert "sim" in str(raised.value).split("Installed: ")[1].split(". ")[0].split(", ")
+    assert str(raised.value).endswith("It comes with: pip install simstrategy-acme")
+
+
+def test_an_unknown_name_without_a_hint_tells_of_spelling():
+    with pytest.raises(BackendNotFound, match="No backend named 'simm'.*Check the spelling, or write 'module:factory'"):
+        open_backend("simm")
+
+
+def test_an_installed_backend_whose_framework_is_missing_says_what_brings_it(acme, monkeypatch):
+    install(acme, acme="acme_missing_framework:open_it")
+    with pytest.raises(BackendUnavailable, match="'acme' cannot be imported.*install what provides acme_missing"):
+        open_backend("acme")
+    monkeypatch.setitem(INSTALL_HINTS, "acme", "pip install simstrategy-acme")
+    with pytest.raises(BackendUnavailable, match="It comes with: pip install simstrategy-acme"):
+        open_backend("acme")
+
+
+def test_a_missing_factory_is_told_by_module_and_name(acme):
+    with pytest.raises(BackendUnavailable, match="module acme_backends has no 'open_acmee'. Check its spelling"):
+        open_backend("acme_backends:open_acmee")
+
+
+def test_another_protocol_version_is_refused_with_both_numbers(acme):
+    with pytest.raises(BackendUnavailable, match=f"version {PROTOCOL_VERSION + 1} of .* version {PROTOCOL_VERSION}"):
+        open_backend("acme_backends:open_old")
+
+
+@pytest.mark.parametrize("name", [":open_it", "module:", ":"])
+def test_half_a_location_is_refused(name):
+    with pytest.raises(InvalidArgument, match="is no backend: write a backend's name, or 'module:factory'"):
+        open_backend(name)
+
+
+def test_what_the_factory_raises_comes_out_unchanged():
+    with pytest.raises(InvalidArgument, match="at least 1, got 0"):
+        open_backend("sim", replicas=0)
+
+
+@pytest.mark.slow
+def test_importing_simstrategy_and_listing_backends_imports_no_framework_and_no_command_line():
+    code = (
+        "import json, sys, simstrategy\n"
+        "simstrategy.backends()\n"
+        "simstrategy.Strategy.mirrored('sim', replicas=2).run(lambda: 1)\n"
+        "print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout
+    loaded = set(json.loads(printed))
+    assert {"simstrategy", "numpy", "greenlet"} <= loaded
+    forbidden = {"tensorflow", "torch", "jax", "jaxlib", "sklearn", "typer", "rich", "ml_dtypes", "click", "hypothesis"}
+    assert not loaded & forbidden
+    assert not {name for name in loaded if name.startswith("simstrategy_")}

@@ -1,0 +1,131 @@
+"""The notes that processes exchange: on the wire, in every combination of statuses, and what is made of exceptions."""
+
+import itertools
+import json
+
+import pytest
+
+from simstrategy import tree
+from simstrategy.errors import PeerFailed, ReplicasDisagree
+from simstrategy.run import Note, function_key
+from simstrategy.run.notes import compare_notes, disagreement, fingerprint, raised_where
+from simstrategy.trace import Request
+
+STATUSES = ("request", "returned", "disagree", "failed", "left")
+REQUEST = Request("all_reduce", "SUM", None, None, None, (((2,), "float32"),))
+
+
+def note(status, worker, request="same", sizes=()):
+    return Note(status, request, (f"replica {worker}: {status} {request}",), sizes)
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_a_note_is_json_and_comes_back_equal(status):
+    sent = Note(status, "all_reduce SUM float32[2] é", ("replica 0: ü", "replica 1: x"), (3, 0))
+    assert Note.decode(sent.encode()) == sent
+    assert json.loads(sent.encode()) == [status, sent.request, list(sent.lines), [3, 0]]
+    assert Note.decode(Note("left", "", (), ()).encode()) == Note("left", "", (), ())
+
+
+def test_equal_notes_are_equal_bytes():
+    assert note("request", 0, sizes=(1,)).encode() == note("request", 0, sizes=(1,)).encode()
+
+
+@pytest.mark.parametrize("worker", [0, 1])
+@pytest.mark.parametrize("statuses", list(itertools.product(STATUSES, STATUSES)), ids="-".join)
+def test_every_pair_of_statuses_means_one_thing(statuses, worker):
+    notes = [note(status, i, sizes=(i + 1,)) for i, status in enumerate(statuses)]
+    mine, other = statuses[worker], statuses[1 - worker]
+    if other == "failed":
+        with pytest.raises(PeerFailed) as raised:
+            compare_notes(notes, worker)
+        text = str(raised.value)
+        assert f"replica {1 - worker}: failed" in text
+        assert text.index("This one was at:") < text.index(f"replica {worker}: {mine}")
+        assert text.endswith("Mend that failure; its own output has the traceback.")
+    elif mine == other != "disagree":
+        assert compare_notes(notes, worker) == (1, 2)
+    else:
+        with pytest.raises(ReplicasDisagree) as raised:
+            compare_notes(notes, worker)
+        assert str(raised.value).splitlines()[1:] == [f"  replica {i}: {s} same" for i, s in enumerate(statuses)]
+
+
+def test_different_requests_are_told_alike_in_every_process():
+    notes = [note("request", 0), note("request", 1, "other"), note("request", 2)]
+    messages = set()
+    for worker in range(3):
+        with pytest.raises(ReplicasDisagree) as raised:
+            compare_notes(notes, worker)
+        messages.add(str(raised.value))
+    assert messages == {
+        "Replicas came to one meeting with different requests. All must make the same calls in the same order:\n"
+        "  replica 0: request same\n  replica 1: request other\n  replica 2: request same"
+    }
+
+
+def test_a_failure_is_told_before_a_disagreement_and_every_failure_is_named():
+    notes = [note("request", 0), note("failed", 1), note("disagree", 2), note("failed", 3)]
+    with pytest.raises(PeerFailed) as raised:
+        compare_notes(notes, 0)
+    assert "replica 1: failed" in str(raised.value)
+    assert "replica 3: failed" in str(raised.value)
+    assert "replica 2" not in str(raised.value)
+
+
+def test_sizes_of_all_ranks_come_in_rank_order():
+    assert compare_notes([note("request", 0, sizes=(1, 2)), note("request", 1, sizes=(3, 0))], 0) == (1, 2, 3, 0)
+    assert compare_notes([note("request", 0)], 0) == ()
+
+
+def test_a_fingerprint_tells_everything_of_a_request_apart():
+    nest, flat = tree.flatten({"a": 0})[1], tree.flatten([0])[1]
+    requests = [
+        REQUEST,
+        REQUEST._replace(kind="reduce"),
+        REQUEST._replace(op="MEAN"),
+        REQUEST._replace(axis=0),
+        REQUEST._replace(structure=nest),
+        REQUEST._replace(structure=flat),
+        REQUEST._replace(leaves=(((3,), "float32"),)),
+        REQUEST._replace(leaves=(((2,), "float64"),)),
+        REQUEST._replace(leaves=(((None,), "float32"),)),
+        REQUEST._replace(subject=function_key(len)),
+        REQUEST._replace(subject=function_key(lambda: 1)),
+        REQUEST._replace(subject="a variable"),
+    ]
+    assert len({fingerprint(request) for request in requests}) == len(requests)
+    assert fingerprint(REQUEST) == fingerprint(Request(*REQUEST))
+
+
+def test_empty_containers_of_different_kinds_have_different_fingerprints():
+    forms = [tree.flatten(nest)[1] for nest in ([], (), {}, [[]], [()])]
+    assert len({fingerprint(Request("merge_call", None, None, None, form, ())) for form in forms}) == len(forms)
+
+
+def test_a_disagreement_has_one_line_per_replica():
+    assert disagreement(["replica 0: x", "replica 1: y"]).splitlines()[1:] == ["  replica 0: x", "  replica 1: y"]
+
+
+def test_an_exception_is_told_with_type_first_line_and_the_users_line():
+    def users_line():
+        raise ValueError("first\nsecond")
+
+    with pytest.raises(ValueError, match="first") as raised:
+        users_line()
+    line = users_line.__code__.co_firstlineno + 1
+    assert raised_where(raised.value) == f"ValueError(first) raised at test_notes.py:{line}"
+    assert raised_where(KeyError()) == "KeyError()"
+
+
+def test_an_exception_from_inside_the_library_is_told_at_the_users_line():
+    from simstrategy.schedules import Seeded
+
+    with pytest.raises(ValueError, match="Seeded") as raised:
+        Seeded("x")
+    assert "raised at test_notes.py:" in raised_where(raised.value)
+
+
+def test_an_exception_with_an_empty_first_line_can_be_told():
+    assert raised_where(ValueError("\nsecond")) == "ValueError()"
+    assert raised_where(ValueError("")) == "ValueError()"

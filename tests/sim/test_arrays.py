@@ -1,0 +1,239 @@
+"""Arrays of the simulator: each knows its device, what is shared is read-only, and nobody's writes show elsewhere."""
+
+import operator
+
+import numpy as np
+import pytest
+
+import simstrategy as ss
+from simstrategy.device import ArraySpec
+from simstrategy.errors import InvalidArgument, InvalidType
+
+IN_PLACE = {
+    "+=": operator.iadd,
+    "-=": operator.isub,
+    "*=": operator.imul,
+    "/=": operator.itruediv,
+    "//=": operator.ifloordiv,
+    "%=": operator.imod,
+    "**=": operator.ipow,
+    "@=": operator.imatmul,
+    "&=": operator.iand,
+    "|=": operator.ior,
+    "^=": operator.ixor,
+}
+BITWISE = ("&=", "|=", "^=")
+
+
+def ctx():
+    return ss.get_replica_context()
+
+
+def form(array):
+    return array.placement
+
+
+@pytest.fixture
+def shared(mirrored):
+    """The results of an all_reduce on two replicas: one memory, two array objects."""
+
+    def make(values):
+        strategy = mirrored(2)
+        return strategy.run(lambda: ctx().all_reduce("SUM", values)).values
+
+    return make
+
+
+def test_every_device_has_a_class_of_its_own_and_numpy_carries_it_along(sim):
+    backend = sim(2)
+    one, other = (backend.put(np.ones((2, 2), np.float32), device) for device in backend.devices)
+    assert type(one) is not type(other)
+    for array, place in ((one, "sim:0"), (other, "sim:1")):
+        derived = [array + 1, 2 * array, array[0], array[:, None], np.exp(array), array.T, array.copy(), array.sum(axis=0)]
+        derived += [array.reshape(-1), np.matmul(array, array), array.astype(np.float64), -array, array > 0]
+        assert {form(one) for one in derived} == {place}
+    assert backend.spec(other) == ArraySpec((2, 2), "float32", "sim:1")
+
+
+def test_put_copies_host_data(sim):
+    backend = sim(1)
+    host = np.ones(3, np.float32)
+    array = backend.put(host, backend.devices[0])
+    host[0] = 7
+    assert array.tolist() == [1, 1, 1]
+    assert not np.shares_memory(array, host)
+
+
+def test_get_gives_a_fresh_plain_copy_that_may_be_written_to(sim):
+    backend = sim(1)
+    array = backend.put(np.ones(3, np.float32), backend.devices[0])
+    value = backend.get(array)
+    assert type(value) is np.ndarray
+    value[0] = 7
+    assert array.tolist() == [1, 1, 1]
+
+
+def test_put_of_a_writeable_array_of_another_device_copies_and_of_a_read_only_one_shares(sim):
+    backend = sim(2)
+    array = backend.xp.ones(3)
+    moved = backend.put(array, backend.devices[1])
+    array[0] = 7
+    assert moved.tolist() == [1, 1, 1]
+    again = backend.put(moved, backend.devices[0])
+    assert np.shares_memory(again, moved)
+    assert form(again) == "sim:0"
+    assert backend.put(moved, backend.devices[1]) is moved
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_every_in_place_operator_on_shared_memory_says_copy_first(shared, name):
+    array, other = shared(np.eye(2, dtype=np.int32 if name in BITWISE else np.float32))
+    before = np.array(array)
+    with pytest.raises(InvalidArgument, match=r"on sim:0 is read-only: .*Copy first: x = x.copy\(\)"):
+        IN_PLACE[name](array, np.array(array))
+    assert (np.asarray(array) == before).all()
+    assert (np.asarray(other) == before).all()
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_every_in_place_operator_works_on_an_array_of_ones_own(shared, name):
+    array, other = shared(np.eye(2, dtype=np.int32 if name in BITWISE else np.float32))
+    before, mine = np.array(other), array.copy()
+    expected = IN_PLACE[name](np.array(array), np.array(array))
+    result = IN_PLACE[name](mine, np.array(array))
+    assert result is mine
+    assert (np.asarray(mine) == expected).all()
+    assert form(mine) == "sim:0"
+    assert (np.asarray(other) == before).all()
+
+
+def test_item_assignment_on_shared_memory_says_what_to_do_and_where(shared):
+    array, _ = shared(np.ones((2, 3), np.float32))
+    for key in (0, (0, 1), slice(None), ..., np.array([True, False])):
+        with pytest.raises(InvalidArgument, match=r"This float32\[2, 3\] on sim:0 is read-only"):
+            array[key] = 5
+    mine = array.copy()
+    mine[0, 1] = 5
+    assert mine[0, 1] == 5
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda a: a.fill(3),
+        lambda a: a.sort(),
+        lambda a: a.put(0, 5),
+        lambda a: np.add(a, 1, out=a),
+        lambda a: np.copyto(a, 0),
+        lambda a: a.view(np.ndarray).__setitem__(0, 1),
+        lambda a: a[:1].__iadd__(1),
+        lambda a: setattr(a.flags, "writeable", True),
+    ],
+    ids=["fill", "sort", "put", "out", "copyto", "plain view", "slice", "flag"],
+)
+def test_other_ways_of_writing_to_shared_memory_are_refused_too(shared, write):
+    array, other = shared(np.float32([3, 1, 2]))
+    with pytest.raises(ValueError, match=r"read-only|WRITEABLE"):
+        write(array)
+    assert other.tolist() == [6, 2, 4]
+
+
+PROGRAMS = {
+    "all_reduce": lambda x: ctx().all_reduce("SUM", x),
+    "mean": lambda x: ctx().all_reduce("MEAN", x),
+    "nest": lambda x: ctx().all_reduce("SUM", {"a": x})["a"],
+    "all_gather": lambda x: ctx().all_gather(x, 0),
+    "broadcast": lambda x: ctx().merge_call(lambda strategy, v: strategy.extended.broadcast_to(v.values[0]), args=(x,)),
+}
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("call", PROGRAMS.values(), ids=PROGRAMS)
+def test_what_a_replica_does_to_its_input_afterwards_shows_in_no_result(mirrored, call, count):
+    def replica():
+        mine = ctx().xp.asarray(np.float32([1, 2]))
+        result = call(mine)
+        before = np.array(result)
+        mine[:] = 100
+        return (np.asarray(result) == before).all() and not np.shares_memory(result, mine)
+
+    assert all(mirrored(count).run(lambda: [bool(replica())])) or count > 1
+    results = mirrored(count).run(lambda: np.array(replica()))
+    assert all(bool(one) for one in (results.values if count > 1 else [results]))
+
+
+@pytest.mark.parametrize("call", PROGRAMS.values(), ids=PROGRAMS)
+def test_results_of_one_collective_are_objects_of_their_own_on_their_own_devices(mirrored, call):
+    results = mirrored(3).run(lambda: call(np.float32([1, 2]) + ctx().replica_id_in_sync_group)).values
+    assert len(set(map(id, results))) == 3
+    assert [form(one) for one in results] == ["sim:0", "sim:1", "sim:2"]
+
+
+def test_host_data_given_to_a_collective_is_never_written_to_and_never_aliased(mirrored):
+    host = np.float32([1, 2])
+
+    def replica():
+        result = ctx().all_reduce("SUM", host)
+        gathered = ctx().all_gather(host, 0)
+        return np.shares_memory(result, host) or np.shares_memory(gathered, host)
+
+    for count in (1, 2):
+        assert mirrored(count).run(replica) is False
+    assert host.tolist() == [1, 2]
+
+
+def test_a_cell_keeps_what_it_was_given_whatever_its_maker_does_next(sim):
+    backend = sim(1)
+    initial = backend.xp.asarray([1.0, 2.0])
+    cell = backend.cell(initial)
+    initial[0] = 9
+    assert cell.read().tolist() == [1, 2]
+    first = cell.read()
+    value = backend.xp.asarray([3.0, 4.0])
+    cell.write(value)
+    value[0] = 9
+    assert cell.read().tolist() == [3, 4]
+    assert first.tolist() == [1, 2]
+    assert cell.native is cell
+    with pytest.raises(InvalidArgument, match="read-only"):
+        cell.read()[0] = 5
+
+
+@pytest.mark.parametrize("value", [[1, 2], 3.0, "text", None], ids=repr)
+def test_put_takes_arrays_only(sim, value):
+    backend = sim(1)
+    with pytest.raises(InvalidType, match="put takes a NumPy array or an array of the simulator"):
+        backend.put(value, backend.devices[0])
+
+
+@pytest.mark.parametrize("value", [np.array(["a"]), np.array([None]), np.array(["2020-01-01"], "M8[D]")], ids=repr)
+def test_put_refuses_dtypes_that_the_simulator_does_not_have(sim, value):
+    backend = sim(1)
+    with pytest.raises(InvalidArgument, match="There is no dtype"):
+        backend.put(value, backend.devices[0])
+
+
+@pytest.mark.parametrize("value", [np.array([1, 256], ">i4"), np.array([1.5, 2.5], ">f8")], ids=["int32", "float64"])
+def test_put_turns_foreign_byte_order_into_the_machines(sim, value):
+    backend = sim(1)
+    array = backend.put(value, backend.devices[0])
+    assert array.dtype.isnative
+    assert array.tolist() == value.tolist()
+    assert backend.spec(array)[1] == value.dtype.name
+    assert backend.spec(backend.xp.asarray(value))[1] == value.dtype.name
+
+
+@pytest.mark.parametrize("replicas", [0, -1, 1.5, "2", True])
+def test_a_simulator_has_at_least_one_replica(sim, replicas):
+    with pytest.raises(InvalidArgument, match="number of replicas of at least 1"):
+        sim(replicas)
+
+
+def test_placement_nests_and_is_restored_after_an_exception(sim):
+    backend = sim(3)
+    with backend.on(backend.devices[1]):
+        with pytest.raises(KeyError), backend.on(backend.devices[2]):
+            assert form(backend.xp.zeros(1)) == "sim:2"
+            raise KeyError
+        assert form(backend.xp.zeros(1)) == "sim:1"
+    assert form(backend.xp.zeros(1)) == "sim:0"
