@@ -36,7 +36,7 @@ class Fault(NamedTuple):
 FAULTS = (
     Fault("ruff", "simstrategy/tree.py", "\nimport os\n", "E402"),
     Fault("ruff", "simstrategy/values.py", "\n\ndef undocumented():\n    print('x')\n", "T201"),
-    Fault("format", "simstrategy/tree.py", "\nx   = 1\n", "Would reformat"),
+    Fault("format", "simstrategy/tree.py", "\nx   = 1\n", "would be reformatted"),
     Fault("mypy", "simstrategy/tree.py", "\nwrong: int = 'text'\n", "Incompatible types"),
     Fault("mypy", "simstrategy/run/notes.py", "\n\ndef untyped(x):\n    return x\n", "no-untyped-def"),
     Fault("layers", "simstrategy/tree.py", "\nfrom simstrategy.run import Lanes  # noqa\n", "rooms"),

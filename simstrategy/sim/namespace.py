@@ -140,8 +140,8 @@ class SimNamespace:
             wanted = wanted or (dtype_named(usual) if usual else None)
             value = plain
         array = np.array(value, dtype=wanted, copy=True)
-        if array.dtype not in dtype_names and dtype_names.get(array.dtype.newbyteorder("=")) is None:
-            dtype_named(array.dtype.name)
+        if array.dtype not in dtype_names:
+            array = array.astype(dtype_named(array.dtype.name))  # the machine's byte order, or no dtype of ours
         return self.place(array)
 
     def zeros(self, shape: Any, *, dtype: Any = None) -> SimArray:

@@ -204,8 +204,9 @@ class ReplicaContext:
             shape, dtype, place = extended.spec(array)
             arrays.append(array if place == placement else extended.adopt(array, self.index))
             specs.append((shape, dtype))
+        # Checked at the door, so that an error of the program is never raised through a framework.
+        request = extended.request_many(op.value, structure, tuple(specs))
         if extended.autodiff is None:
-            request = extended.request_many(op.value, structure, tuple(specs))
             if structure is None:
                 # Another replica may have come by the fast path: one request, one form of payload.
                 return self.park((request, arrays[0], site, extended.resolve_one, None))
@@ -236,25 +237,29 @@ class ReplicaContext:
         extended = self._extended
         site = extended.source(sys._getframe(1))
         leaves, structure = tree.flatten(value)
-        gathered = [self._gather_leaf(extended.adopt(leaf, self.index), axis, site) for leaf in leaves]
+        # Leaves are gathered one by one: each request says which leaf of what nest it is about.
+        nest = None if structure is None else tree.describe(structure, [])
+        gathered = [
+            self._gather_leaf(extended.adopt(leaf, self.index), axis, nest and f"leaf {number} of {nest}", site)
+            for number, leaf in enumerate(leaves)
+        ]
         return tree.unflatten(structure, gathered)
 
-    def _gather_leaf(self, array: Array, axis: int, site: Site) -> Array:
+    def _gather_leaf(self, array: Array, axis: int, subject: str | None, site: Site) -> Array:
         extended = self._extended
         gather = extended.reductions
+        free = gather.axis_in(axis, extended.spec(array)[0], "all_gather")
 
         def forward(values: tuple[Array, ...]) -> tuple[Array, ...]:
             shape, dtype, _ = extended.spec(values[0])
-            free = gather.axis_in(axis, shape, "all_gather")
             form = (*shape[:free], _AXIS_FREE, *shape[free + 1 :])
-            request = Request("all_gather", None, free, None, None, ((form, dtype),))
+            request = Request("all_gather", None, free, subject, None, ((form, dtype),))
             return (self.park((request, values[0], site, gather.gather, shape[free])),)
 
         def backward(gradients: tuple[Array, ...]) -> tuple[Array, ...]:
             # Each replica takes its own part of the summed gradients.
             (total,) = self._all_reduce(ReduceOp.SUM, gradients, None, site)
             shape, _, _ = extended.spec(array)
-            free = gather.axis_in(axis, shape, "all_gather")
             request = Request("sizes", None, free, None, None, ())
             sizes = self.park((request, None, site, gather.sizes, shape[free]))
             start = sum(sizes[: self.replica_id_in_sync_group])

@@ -274,11 +274,10 @@ class Variable:
         array = extended.adopt(value, index, dtype=self.dtype)
         shape, dtype, _ = extended.spec(array)
         if shape != self.shape or dtype != self.dtype:
-            rank = extended.local_devices[index].rank
+            where = f"{describe_site(site)}, replica {extended.local_devices[index].rank}"
             raise InvalidArgument(
-                f"{kind} of variable {self.name!r} at {describe_site(site)} in replica {rank} got {dtype}{list(shape)}; "
-                f"the variable is {self.dtype}{list(self.shape)}. Reshape or cast the value: a variable never "
-                f"changes its form."
+                f"{kind} of variable {self.name!r} ({where}) got {dtype}{list(shape)}, and the variable is "
+                f"{self.dtype}{list(self.shape)}. Reshape or cast the value: a variable never changes its form."
             )
         return array
 

@@ -57,7 +57,7 @@ def random_arrays(count, shape, dtype, seed=0):
     if kind in "iu":
         info = np.iinfo(dtype)
         return [rng.integers(info.min, info.max, shape, dtype, endpoint=True) for _ in range(count)]
-    arrays = [rng.standard_normal(shape) * 10 ** rng.integers(-2, 3) for _ in range(count)]
+    arrays = [rng.standard_normal(shape) * 10.0 ** rng.integers(-2, 3) for _ in range(count)]
     return [(a + 1j * a[..., ::-1] if kind == "c" else a).astype(dtype) for a in arrays]
 
 

@@ -1,0 +1,287 @@
+"""Simulated clusters: each worker's results, errors and early ends, under every schedule."""
+
+import numpy as np
+import pytest
+
+import simstrategy as ss
+from simstrategy.errors import InvalidArgument, PeerFailed, ReplicasDisagree
+from simstrategy.schedules import Recorded, Replayed, Seeded
+from simstrategy.sim import Cluster
+
+
+def ctx():
+    return ss.get_replica_context()
+
+
+def rank():
+    return ctx().replica_id_in_sync_group
+
+
+def numbers(value):
+    """Makes plain numbers of what a worker returned."""
+    if isinstance(value, ss.PerReplica):
+        return [np.asarray(one).tolist() for one in value.values]
+    return np.asarray(value).tolist()
+
+
+def test_two_workers_of_two_replicas_count_four_and_know_their_places():
+    def main(strategy):
+        assert strategy.num_replicas_in_sync == 4
+        return strategy.run(lambda: (rank(), ctx().num_replicas_in_sync, ctx().devices))
+
+    first, second = Cluster(2, 2).run(main)
+    assert [first[0].values, second[0].values] == [(0, 1), (2, 3)]
+    assert first[1] == second[1] == 4
+    assert [place for (place,) in [first[2][0].values[:1], second[2][0].values[:1]]] == ["sim:0", "sim:2"]
+
+
+@pytest.mark.parametrize(("workers", "replicas"), [(1, 1), (1, 3), (3, 1), (2, 2), (3, 2)])
+def test_a_cluster_computes_what_one_process_of_as_many_replicas_computes(workers, replicas):
+    count = workers * replicas
+
+    def main(strategy):
+        with strategy.scope():
+            variable = ss.Variable(np.float32([1, 2]), aggregation=ss.VariableAggregation.SUM)
+
+        def replica():
+            x = np.float32([0.1, 1.0]) * np.float32(rank() + 1)
+            variable.assign_add(x)
+            return [
+                ctx().all_reduce("SUM", x),
+                ctx().all_reduce("MEAN", x),
+                ctx().all_gather(x[: 1 + rank() % 2], 0),
+                ctx().merge_call(lambda strategy, v: strategy.reduce("SUM", v), args=(x,)),
+                variable.value(),
+            ]
+
+        results = strategy.run(replica)
+        total = strategy.reduce("MEAN", strategy.run(lambda: np.ones(rank() + 1, np.float32) * rank()), axis=0)
+        return [strategy.experimental_local_results(one) for one in results], np.asarray(total)
+
+    everyone, total = Cluster(1, count).run(main)[0]
+    outcomes = Cluster(workers, replicas).run(main)
+    for number in range(len(everyone)):
+        gathered = [np.asarray(one).tobytes() for local, _ in outcomes for one in local[number]]
+        assert gathered == [np.asarray(one).tobytes() for one in everyone[number]]
+    assert all(other.tobytes() == total.tobytes() for _, other in outcomes)
+
+
+def test_results_come_in_worker_order_and_local_results_are_the_workers_own():
+    def main(strategy):
+        per_replica = strategy.run(lambda: np.float32(rank()))
+        return [float(one) for one in strategy.experimental_local_results(per_replica)]
+
+    assert Cluster(3, 2).run(main) == ([0, 1], [2, 3], [4, 5])
+
+
+def test_a_variable_starts_with_worker_0s_value_everywhere():
+    def main(strategy):
+        with strategy.scope():
+            variable = ss.Variable(np.float32(10 + strategy.extended.room.worker))
+        return [float(one) for one in variable.components]
+
+    assert Cluster(2, 2).run(main) == ([10, 10], [10, 10])
+
+
+def test_a_dataset_is_split_over_all_workers():
+    def main(strategy):
+        dataset = ss.data.Dataset.range(10).batch(4)
+        return [numbers(step) for step in strategy.experimental_distribute_dataset(dataset)]
+
+    first, second = Cluster(2, 2).run(main)
+    assert first == [[[0], [2]], [[4], [6]], [[8], []]]
+    assert second == [[[1], [3]], [[5], [7]], [[9], []]]
+
+
+def test_a_plain_value_is_reduced_once_per_worker():
+    results = Cluster(3, 1).run(lambda strategy: float(strategy.reduce("SUM", np.float32(2))))
+    assert results == (6.0, 6.0, 6.0)
+
+
+@pytest.mark.parametrize("culprit", [0, 1, 2])
+def test_a_worker_that_raises_ends_the_others_with_its_line(culprit):
+    def main(strategy):
+        strategy.run(lambda: ctx().all_reduce("SUM", 1.0))
+        if strategy.extended.room.worker == culprit:
+            raise KeyError("mine")
+        return strategy.run(lambda: ctx().all_reduce("SUM", 2.0))
+
+    cluster = Cluster(3, 1)
+    outcomes = cluster.outcomes(main)
+    for worker, outcome in enumerate(outcomes):
+        if worker == culprit:
+            assert isinstance(outcome.error, KeyError)
+        else:
+            assert isinstance(outcome.error, PeerFailed)
+            assert f"replica {culprit}: KeyError('mine') raised at test_cluster.py:" in str(outcome.error)
+            assert f"replica {worker}: all_reduce SUM float32[] at test_cluster.py:" in str(outcome.error)
+    with pytest.raises(KeyError, match="mine"):
+        cluster.run(main)
+
+
+@pytest.mark.parametrize("culprit", [0, 1, 2, 3])
+def test_a_replica_that_raises_ends_all_workers(culprit):
+    def main(strategy):
+        def replica():
+            if rank() == culprit:
+                raise OSError("in a replica")
+            return ctx().all_reduce("SUM", 1.0)
+
+        return strategy.run(replica)
+
+    outcomes = Cluster(2, 2).outcomes(main)
+    assert isinstance(outcomes[culprit // 2].error, OSError)
+    assert isinstance(outcomes[1 - culprit // 2].error, PeerFailed)
+    assert "OSError(in a replica)" in str(outcomes[1 - culprit // 2].error)
+
+
+@pytest.mark.parametrize("early", [0, 1])
+def test_a_worker_that_leaves_early_is_named_in_everyone_who_still_asks(early):
+    def main(strategy):
+        strategy.run(lambda: ctx().all_reduce("SUM", 1.0))
+        if strategy.extended.room.worker == early:
+            return "left"
+        return strategy.run(lambda: ctx().all_reduce("SUM", 2.0))
+
+    outcomes = Cluster(2, 2).outcomes(main)
+    assert outcomes[early].result == "left"
+    assert outcomes[early].error is None
+    assert isinstance(outcomes[1 - early].error, ReplicasDisagree)
+    lines = [line.strip() for line in str(outcomes[1 - early].error).splitlines()[1:]]
+    assert [line.split(":")[0] for line in lines] == [f"replica {i}" for i in range(4)]
+    assert all("the program ended" in lines[2 * early + i] for i in range(2))
+    assert all("all_reduce SUM" in lines[2 * (1 - early) + i] for i in range(2))
+
+
+def test_workers_that_want_different_things_hear_the_same_of_all_replicas():
+    def main(strategy):
+        op = "MEAN" if strategy.extended.room.worker else "SUM"
+        return strategy.run(lambda: ctx().all_reduce(op, 1.0))
+
+    outcomes = Cluster(2, 2).outcomes(main)
+    assert {type(outcome.error) for outcome in outcomes} == {ReplicasDisagree}
+    assert len({str(outcome.error) for outcome in outcomes}) == 1
+    text = str(outcomes[0].error)
+    assert text.count("all_reduce SUM float32[]") == text.count("all_reduce MEAN float32[]") == 2
+
+
+def test_a_disagreement_within_one_worker_reaches_the_other():
+    def main(strategy):
+        return strategy.run(lambda: ctx().all_reduce("MEAN" if rank() == 3 else "SUM", 1.0))
+
+    outcomes = Cluster(2, 2).outcomes(main)
+    assert {type(outcome.error) for outcome in outcomes} == {ReplicasDisagree}
+    assert all("replica 3: all_reduce MEAN" in str(outcome.error) for outcome in outcomes)
+
+
+def test_different_numbers_of_runs_and_variables_and_reduces_are_found():
+    def runs(strategy):
+        for _ in range(1 + strategy.extended.room.worker):
+            strategy.run(lambda: 0)
+
+    def variables(strategy):
+        with strategy.scope():
+            ss.Variable(np.zeros(1 + strategy.extended.room.worker))
+
+    def reduces(strategy):
+        strategy.reduce("MEAN" if strategy.extended.room.worker else "SUM", np.float32(1))
+
+    for main in (runs, variables, reduces):
+        errors = [outcome.error for outcome in Cluster(2, 1).outcomes(main)]
+        assert any(isinstance(error, ReplicasDisagree) for error in errors), main.__name__
+        assert all(error is None or isinstance(error, ReplicasDisagree) for error in errors), main.__name__
+
+
+def test_an_error_that_all_workers_have_and_catch_is_survived_by_all():
+    def main(strategy):
+        try:
+            op = "MEAN" if strategy.extended.room.worker else "SUM"
+            strategy.run(lambda: ctx().all_reduce(op, 1.0))
+        except ReplicasDisagree:
+            pass
+        return numbers(strategy.run(lambda: ctx().all_reduce("SUM", 1.0)))
+
+    assert Cluster(2, 2).run(main) == ([4, 4], [4, 4])
+
+
+def busy(strategy):
+    with strategy.scope():
+        variable = ss.Variable(np.float32(0), aggregation=ss.VariableAggregation.MEAN)
+
+    def replica():
+        variable.assign(np.float32(rank()))
+        ctx().merge_call(lambda strategy, v: strategy.run(lambda: ctx().all_reduce("SUM", 1.0)), args=(rank(),))
+        return ctx().all_reduce("SUM", np.float32(0.1) * np.float32(rank())), variable.value()
+
+    return [numbers(one) for one in strategy.run(replica)]
+
+
+def test_every_seed_gives_the_results_of_the_order_of_ranks():
+    wanted = Cluster(2, 3).run(busy)
+    for seed in range(20):
+        assert Cluster(2, 3, schedule=Seeded(seed)).run(busy) == wanted
+
+
+def test_a_seeded_cluster_is_replayed_event_by_event():
+    def run(schedule):
+        trace = ss.trace.Trace()
+        Cluster(2, 2, schedule=schedule, trace=trace).run(busy)
+        return trace.digest()
+
+    recorded = Recorded(Seeded(4))
+    digest = run(recorded)
+    assert run(Seeded(4)) == digest
+    assert run(Replayed(recorded.draws)) == digest
+    assert len({run(Seeded(seed)) for seed in range(6)}) > 1
+
+
+def test_the_trace_holds_each_workers_events_with_global_ranks():
+    trace = ss.trace.Trace()
+    Cluster(2, 2, trace=trace).run(lambda strategy: strategy.run(lambda: ctx().all_reduce("SUM", 1.0)))
+    assert [(e.worker, e.replica) for e in trace.events() if e.kind == "all_reduce"] == [(0, 0), (0, 1), (1, 2), (1, 3)]
+    assert [e.worker for e in trace.events() if e.kind == "run"] == [0, 1]
+
+
+def test_mirrored_points_to_multi_worker_on_a_backend_of_several_processes(worker_backend):
+    with pytest.raises(InvalidArgument, match=r"spans 2 processes. Use Strategy.multi_worker"):
+        ss.Strategy.mirrored(worker_backend(0))
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.0, True, "2", None])
+def test_a_cluster_takes_whole_positive_numbers(wrong):
+    with pytest.raises(InvalidArgument, match="takes workers of at least 1"):
+        Cluster(wrong, 1)
+    with pytest.raises(InvalidArgument, match="takes replicas_per_worker of at least 1"):
+        Cluster(1, wrong)
+
+
+def test_an_interrupt_ends_the_whole_simulation():
+    def main(strategy):
+        if strategy.extended.room.worker:
+            raise KeyboardInterrupt
+        strategy.run(lambda: ctx().all_reduce("SUM", 1.0))
+
+    with pytest.raises(KeyboardInterrupt):
+        Cluster(3, 1).run(main)
+
+
+def test_settings_reach_every_workers_strategy():
+    seen = []
+
+    def wrap(backend):
+        seen.append(backend.devices[0].placement)
+        return backend
+
+    def main(strategy):
+        return strategy.extended.semantics, strategy.extended.room.checks
+
+    results = Cluster(2, 1, semantics=ss.Semantics.TF2, checks="strict", wrap=wrap).run(main)
+    assert results == ((ss.Semantics.TF2, "strict"),) * 2
+    assert len(seen) == 2
+
+
+def test_sixty_four_workers_meet():
+    def main(strategy):
+        return float(strategy.reduce("SUM", strategy.run(lambda: np.float32(rank()))))
+
+    assert set(Cluster(64, 2).run(main)) == {float(sum(range(128)))}
