@@ -66,7 +66,12 @@ def _fingerprint() -> str:
 
 
 def _run(command: list[str], **environment: str) -> int:
-    settings = {"TF_CPP_MIN_LOG_LEVEL": "3", **os.environ, "PATH": f"{VENV / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}", **environment}
+    settings = {
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        **os.environ,
+        "PATH": f"{VENV / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}",
+        **environment,
+    }
     return subprocess.run(command, cwd=ROOT, env=settings, check=False).returncode
 
 

@@ -4,7 +4,6 @@
 No arithmetic and no devices: a distributed value is a labelled tuple.
 """
 
-from abc import ABC
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, final
 
@@ -14,8 +13,12 @@ from simstrategy.errors import InvalidArgument, InvalidType
 __all__ = ["DistributedValues", "Mirrored", "PerReplica", "regroup", "select"]
 
 
-class DistributedValues(ABC):
-    """What `PerReplica` and `Mirrored` have in common: `values`, one component per local replica."""
+class DistributedValues:
+    """What `PerReplica` and `Mirrored` have in common: `values`, one component per local replica.
+
+    Abstract, though no ABC: whether a value is distributed is asked of every argument of every replica,
+    and an ABC answers that slowly.
+    """
 
     __slots__ = ("values",)
     values: tuple[Any, ...]

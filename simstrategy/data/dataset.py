@@ -3,7 +3,7 @@
 Immutable and re-iterable: each method returns a new dataset. Not a data-loading library.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, final
 
 import numpy as np
@@ -114,8 +114,8 @@ def _stack_lists(value: Any) -> Any:
         return np.asarray(value)
     if isinstance(value, tuple):
         return tree.rebuild_sequence(type(value), [_stack_lists(item) for item in value])
-    if isinstance(value, dict):
-        return {key: _stack_lists(item) for key, item in value.items()}
+    if isinstance(value, Mapping):
+        return tree.rebuild_mapping(type(value), tuple(value), [_stack_lists(item) for item in value.values()])
     return value
 
 

@@ -54,7 +54,7 @@ class DistributedDataset:
             arrays = [np.asarray(leaf) for leaf in leaves]
             chunks = [self._chunks(array, number) for array in arrays]
             parts = [
-                [array[start:stop] for array, own in zip(arrays, chunks, strict=True) for start, stop in (own[j],)]
+                [array[slice(*own[j])] if array.ndim else array for array, own in zip(arrays, chunks, strict=True)]
                 for j in range(self._replicas)
             ]
             yield self._distribute(parts, structure=structure)

@@ -88,10 +88,10 @@ class Strict(Wrapper):
 
     def put(self, value: np.ndarray | Array, device: Device) -> Array:
         array = self._inner.put(value, device)
-        shape, dtype = self._spec(value)[:2] if isinstance(value, self.array_types) else (value.shape, value.dtype.name)
-        wanted = ArraySpec(tuple(shape), dtype, device.placement)
-        if self._spec(array) != wanted:
-            self._fail("put", _text(self._spec(array)), _text(wanted))
+        form = self._spec(value)[:2] if isinstance(value, self.array_types) else (value.shape, value.dtype.name)
+        found = self._spec(array)
+        if found != (*form, device.placement):
+            self._fail("put", _text(found), _text((*form, device.placement)))
         return array
 
     def get(self, array: Array) -> np.ndarray:

@@ -49,6 +49,8 @@ class MeetingRoom:
         self.processes = len({device.process for device in backend.devices})
         self._warned: set[tuple[Site, Site]] = set()
         self._shared: BaseException | None = None
+        self._failure: tuple[BaseException, tuple[str, ...]] | None = None
+        """The last exception of a local replica, and a line on each replica for the other processes."""
 
     def announce(self, request: Request, site: Site, sizes: Sequence[int] = ()) -> Sizes:
         """Meets as a whole worker, outside replica functions; returns the sizes of all workers' ranks."""
@@ -82,8 +84,16 @@ class MeetingRoom:
             return
         what = "the program ended" if error is None else raised_where(error)
         lines = tuple(f"replica {rank}: {what}" for rank in self.ranks)
+        if self._failure is not None and self._failure[0] is error:
+            lines = self._failure[1]
+        self._failure = None
         self._shared = PeerFailed(what) if error is None else error
         self._send(Note("left" if error is None else "failed", "", lines, ()))
+
+    def note_failure(self, error: BaseException, lines: tuple[str, ...]) -> None:
+        """Keeps who raised and who was waiting until the other processes are told."""
+        if self.processes > 1:
+            self._failure = (error, lines)
 
     def exchange(self, note: Note) -> Sizes:
         """Sends this process's note; returns all ranks' sizes, or raises what the notes tell."""
@@ -154,15 +164,19 @@ class Meeting:
     def failed(self, index: int, error: BaseException, arrivals: list[Any], order: list[int]) -> None:
         """Adds a note to a replica's exception that says which, where, and who was waiting."""
         ranks = self._room.ranks
-        lines = [
-            f"  replica {ranks[i]} was waiting in {describe_request(arrivals[i][0])} at {describe_site(arrivals[i][2])}"
-            for i in sorted(order)
-            if arrivals[i] is not FINISHED
-        ]
-        absent = [str(rank) for i, rank in enumerate(ranks) if i != index and i not in order]
+        raised = raised_where(error)
+        waiting = {
+            rank: f"was waiting in {describe_request(arrivals[i][0])} at {describe_site(arrivals[i][2])}"
+            for i, rank in enumerate(ranks)
+            if i in order and arrivals[i] is not FINISHED
+        }
+        absent = [rank for i, rank in enumerate(ranks) if i != index and i not in order]
+        lines = [f"  replica {rank} {text}" for rank, text in waiting.items()]
         if absent:
-            lines.append(f"  replica{'s' if len(absent) > 1 else ''} {', '.join(absent)} had not come so far")
-        error.add_note("\n".join([f"In replica {ranks[index]}: {raised_where(error)}", *lines]))
+            lines.append(f"  replica{'s' if len(absent) > 1 else ''} {', '.join(map(str, absent))} had not come so far")
+        error.add_note("\n".join([f"In replica {ranks[index]}: {raised}", *lines]))
+        told = dict.fromkeys(absent, "had not come so far") | waiting | {ranks[index]: raised}
+        self._room.note_failure(error, tuple(f"replica {rank}: {told.get(rank, 'had returned')}" for rank in ranks))
 
     def _disagree(self, arrivals: list[Any]) -> NoReturn:
         lines = self._lines(arrivals)

@@ -86,7 +86,7 @@ class SimBackend:
     def put(self, value: Any, device: Device) -> SimArray:
         kind = self._classes[device.rank]
         if isinstance(value, SimArray) and not value.flags.writeable:
-            return value if type(value) is kind else freeze(value, kind)
+            return value if type(value) is kind else value.view(kind)
         if not isinstance(value, np.ndarray):
             raise InvalidType(f"put takes a NumPy array or an array of the simulator, got a {type(value).__name__}.")
         if value.dtype not in dtype_names:

@@ -143,11 +143,12 @@ class ReplicaContext:
     Made by `Strategy.run` for each replica, and usable only in that replica, while it runs.
     """
 
-    __slots__ = ("_extended", "_placement", "index", "num_replicas_in_sync", "park", "replica_id_in_sync_group")
+    __slots__ = ("_placement", "extended", "index", "num_replicas_in_sync", "park", "replica_id_in_sync_group")
 
     def __init__(self, extended: "StrategyExtended", index: int, park: Park) -> None:
         device = extended.local_devices[index]
-        self._extended = extended
+        self.extended = extended
+        """The engine of the strategy whose replica this is."""
         self.park = park
         """How the rest of this room meets the other replicas: see `simstrategy.run`."""
         self._placement = device.placement
@@ -158,7 +159,7 @@ class ReplicaContext:
 
     @property
     def strategy(self) -> "Strategy":
-        return self._extended.strategy
+        return self.extended.strategy
 
     @property
     def replica(self) -> "ReplicaContext":
@@ -173,7 +174,7 @@ class ReplicaContext:
     @property
     def xp(self) -> ArrayNamespace:
         """The array namespace of this replica's device."""
-        return self._extended.xp
+        return self.extended.xp
 
     def all_reduce(self, reduce_op: ReduceOp | str, value: Any) -> Any:
         """Combines a nest of arrays over all replicas; every replica gets the result.
@@ -184,7 +185,7 @@ class ReplicaContext:
         """
         if _MODE.get() is not self:
             raise self._stale("all_reduce")
-        extended = self._extended
+        extended = self.extended
         op = reduce_op if type(reduce_op) is ReduceOp else ReduceOp.of(reduce_op)
         site = extended.source(_frame(1))
         if isinstance(value, extended.plain_types):
@@ -196,7 +197,7 @@ class ReplicaContext:
         return self._all_reduce_nest(op, value, site)
 
     def _all_reduce_nest(self, op: ReduceOp, value: Any, site: Site) -> Any:
-        extended, placement = self._extended, self._placement
+        extended, placement = self.extended, self._placement
         leaves, structure = tree.flatten(value)
         arrays, specs = [], []
         for leaf in leaves:
@@ -216,7 +217,7 @@ class ReplicaContext:
     def _all_reduce(
         self, op: ReduceOp, arrays: tuple[Array, ...], structure: tree.Structure | None, site: Site
     ) -> tuple[Array, ...]:
-        extended = self._extended
+        extended = self.extended
 
         def meet(values: tuple[Array, ...]) -> tuple[Array, ...]:
             specs = tuple([extended.spec(value)[:2] for value in values])
@@ -234,7 +235,7 @@ class ReplicaContext:
         """
         if _MODE.get() is not self:
             raise self._stale("all_gather")
-        extended = self._extended
+        extended = self.extended
         site = extended.source(sys._getframe(1))
         leaves, structure = tree.flatten(value)
         # Leaves are gathered one by one: each request says which leaf of what nest it is about.
@@ -246,7 +247,7 @@ class ReplicaContext:
         return tree.unflatten(structure, gathered)
 
     def _gather_leaf(self, array: Array, axis: int, subject: str | None, site: Site) -> Array:
-        extended = self._extended
+        extended = self.extended
         gather = extended.reductions
         free = gather.axis_in(axis, extended.spec(array)[0], "all_gather")
 
@@ -279,7 +280,7 @@ class ReplicaContext:
         """
         if _MODE.get() is not self:
             raise self._stale("merge_call")
-        extended = self._extended
+        extended = self.extended
         site = extended.source(sys._getframe(1))
         named = {} if kwargs is None else dict(kwargs)
         structure = tree.flatten((tuple(args), named))[1]

@@ -140,7 +140,8 @@ class StrategyExtended:
         def body(index: int, park: Park) -> Any:
             with placements[index]:
                 enter_mode(ReplicaContext(self, index, park))
-                return function(*select(index, args), **select(index, named))
+                own = select(index, args)
+                return function(*own, **select(index, named)) if named else function(*own)
 
         meeting = Meeting(room, fn)
         try:

@@ -5,6 +5,7 @@ become floats on the way, as TensorFlow's do.
 """
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, Final, final
 
 from simstrategy.device import Array, Backend
@@ -107,7 +108,7 @@ class Reductions:
 
     def axis_in(self, axis: int, shape: tuple[int, ...], call: str) -> int:
         """Returns the axis counted from the front.  Raises InvalidArgument where the shape has none such."""
-        if not isinstance(axis, int) or isinstance(axis, bool):
+        if not isinstance(axis, Integral) or isinstance(axis, bool):
             raise InvalidArgument(f"{call} takes an int as axis, got {axis!r}.")
         if not -len(shape) <= axis < len(shape):
             raise InvalidArgument(
@@ -117,7 +118,7 @@ class Reductions:
                 else f"Invalid reduction dimension {axis} for input with 0 dimensions: {call} got a scalar, which has "
                 f"no axis. Use axis=None, or give it a dimension."
             )
-        return axis % len(shape)
+        return int(axis) % len(shape)
 
     def axes_in(self, axis: int | tuple[int, ...], shape: tuple[int, ...], call: str) -> tuple[int, ...]:
         """Returns the axes counted from the front, each once."""

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping
+from numbers import Integral
 from typing import Any, Literal, final
 
 from simstrategy.data import DistributedDataset
@@ -127,8 +128,7 @@ class Strategy:
         """
         require_cross_replica(self, "reduce")
         op = ReduceOp.of(reduce_op)
-        _check_axis(axis)
-        return self._extended.reduce(op.value, value, axis, self._extended.source(sys._getframe(1)))
+        return self._extended.reduce(op.value, value, _plain_axis(axis), self._extended.source(sys._getframe(1)))
 
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
         """Returns this process's components of a value, as a tuple; (value,) of what has none."""
@@ -169,10 +169,14 @@ class Strategy:
             )
 
 
-def _check_axis(axis: Any) -> None:
+def _plain_axis(axis: Any) -> int | tuple[int, ...] | None:
+    """Returns the axis in Python's integers; NumPy's are taken too."""
     axes = axis if isinstance(axis, tuple) else (axis,)
-    if axis is not None and not all(isinstance(one, int) and not isinstance(one, bool) for one in axes):
+    if axis is None:
+        return None
+    if not all(isinstance(one, Integral) and not isinstance(one, bool) for one in axes):
         raise InvalidArgument(f"reduce takes an int, a tuple of ints or None as axis, got {axis!r}.")
+    return tuple(map(int, axis)) if isinstance(axis, tuple) else int(axis)
 
 
 def _opened(backend: str | Backend, replicas: int | None, *, local: bool = False) -> Backend:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Variable"]
 
+_KINDS: Final = ("assign", "assign_add", "assign_sub")
 _AGGREGATIONS: Final = ", ".join(f"VariableAggregation.{one.name}" for one in VariableAggregation)
 
 
@@ -62,6 +63,9 @@ class Variable:
         self.shape: tuple[int, ...] = initial.shape
         extended.semantics_check(self)
         self._cells: tuple[Cell, ...] = extended.make_cells(initial, self.name, site)
+        self._forms = tuple((self.shape, self.dtype, device.placement) for device in extended.local_devices)
+        self._requests = {kind: self._request(kind, self.aggregation.value) for kind in _KINDS}
+        """What replicas ask for when they write: one object for each kind, quickly compared."""
         self._coherent = True
         """All components are equal because the same was done to all: an update may be computed once."""
         extended.created.append(self)
@@ -77,9 +81,9 @@ class Variable:
 
     def value(self) -> Array:
         """Returns this replica's component; outside replicas, what the policy says (component 0, or all aggregated)."""
-        replica = self._replica()
-        if replica is not None:
-            return self._cells[replica.index].read()
+        mode = current_mode()
+        if type(mode) is ReplicaContext and mode.extended is self._extended:
+            return self._cells[mode.index].read()
         return self._read_across(self._extended.source(sys._getframe(1)))
 
     def read_value(self) -> Array:
@@ -139,14 +143,17 @@ class Variable:
 
     def _write(self, kind: str, value: Any, site: Site) -> "Variable | Mirrored":
         mode = current_mode()
+        if type(mode) is ReplicaContext and mode.extended is self._extended:
+            return self._write_in_replica(kind, value, mode, site)
         if mode is not None and mode.strategy is not self._extended.strategy:
             raise ContextError(
                 f"Mixing different strategies: {kind} on variable {self.name!r} of {self._extended.strategy!r} inside "
                 f"{mode.strategy!r} ({describe_site(site)}). Leave the other strategy's scope first."
             )
-        if mode is not None and mode.replica is not None:
-            return self._write_in_replica(kind, value, mode.replica, site)
         return self._write_across(kind, value, site)
+
+    def _request(self, kind: str, op: str | None) -> Request:
+        return Request(kind, op, None, self.name, None, ((self.shape, self.dtype),))
 
     def _write_in_replica(self, kind: str, value: Any, replica: ReplicaContext, site: Site) -> "Variable":
         how = self._policy.replica_write
@@ -159,17 +166,14 @@ class Variable:
                 )
             how = "own"
         extended = self._extended
+        array = self._adopt(value, replica.index, kind, site)
         if how == "own":
-            array = self._adopt(value, replica.index, kind, site)
             with extended.backend.on(extended.local_devices[replica.index]):
                 self._cells[replica.index].write(self._applied(kind, replica.index, array))
             self._coherent = False
             return self
-        array = self._adopt(value, replica.index, kind, site)
-        op = self.aggregation.value
-        request = Request(kind, op, None, self.name, None, ((self.shape, self.dtype),))
         resolve = self._resolve_first if how == "first" else self._resolve_reduced
-        replica.park((request, (value, array, site), site, resolve, None))
+        replica.park((self._requests[kind], (value, array, site), site, resolve, None))
         return self
 
     def _resolve_reduced(self, request: Request, payloads: list[Any], sizes: Sizes) -> Sequence[None]:
@@ -213,8 +217,7 @@ class Variable:
                 f"{len(self._cells)} replicas. Pass a value made by this strategy."
             )
         arrays = tuple([self._adopt(one, index, kind, site) for index, one in enumerate(given)])
-        request = Request(kind, None, None, self.name, None, ((self.shape, self.dtype),))
-        extended.room.announce(request, site)
+        extended.room.announce(self._request(kind, None), site)
         self._apply(kind, arrays, coherent=not isinstance(value, DistributedValues) or isinstance(value, Mirrored))
         return Mirrored(self.components)
 
@@ -269,6 +272,8 @@ class Variable:
     def _adopt(self, value: Any, index: int, kind: str, site: Site) -> Array:
         """Returns the value on a replica's device.  Raises InvalidArgument for another shape or dtype."""
         extended = self._extended
+        if isinstance(value, extended.array_types) and extended.spec(value) == self._forms[index]:
+            return value
         if isinstance(value, Variable):
             value = value.components[index]
         array = extended.adopt(value, index, dtype=self.dtype)
