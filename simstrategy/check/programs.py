@@ -19,7 +19,7 @@ def load_program(file: str | Path, function: str = "program") -> Program:
     path = Path(file).resolve()
     if not path.is_file():
         raise InvalidArgument(f"There is no file {file}. Give a Python file that defines {function}(strategy).")
-    spec = importlib.util.spec_from_file_location(f"simstrategy_program_{path.stem}", path)
+    spec = importlib.util.spec_from_file_location(f"program_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise InvalidArgument(f"{file} is no Python file. Give one that defines {function}(strategy).")
     module = importlib.util.module_from_spec(spec)

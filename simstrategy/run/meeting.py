@@ -47,7 +47,7 @@ class MeetingRoom:
         self.ranks = tuple(device.rank for device in backend.local_devices)
         self.worker = backend.local_devices[0].process
         self.processes = len({device.process for device in backend.devices})
-        self._warned: set[tuple[Site, Site]] = set()
+        self._warned: set[tuple[str, str]] = set()
         self._shared: BaseException | None = None
         self._failure: tuple[BaseException, tuple[str, ...]] | None = None
         """The last exception of a local replica, and a line on each replica for the other processes."""
@@ -100,6 +100,8 @@ class MeetingRoom:
         notes = self._send(note)
         try:
             sizes = compare_notes(notes, self.worker)
+            if self.checks and note.status == "request":
+                self.compare_sites([line for one in notes for line in one.lines])
         except Exception as error:
             self._shared = error
             raise
@@ -109,21 +111,30 @@ class MeetingRoom:
     def _send(self, note: Note) -> tuple[Note, ...]:
         return tuple(Note.decode(data) for data in self.backend.exchange(note.encode(), timeout_s=None))
 
-    def compare_sites(self, arrivals: Sequence[Arrival]) -> None:
-        """Warns once per pair of lines, or raises where checks are strict."""
-        first = arrivals[0][2]
-        for rank, arrival in zip(self.ranks, arrivals, strict=True):
-            pair = (first, arrival[2])
-            if arrival[2] == first or pair in self._warned:
+    def compare_sites(self, lines: Sequence[str]) -> None:
+        """Warns once per pair of call sites in equal requests, or raises where checks are strict.
+
+        lines: one for each replica or worker, as they stand in a note: who, what, where.
+        """
+        first_who, first_what, first_site = _parts(lines[0])
+        for line in lines:
+            who, _, site = _parts(line)
+            if site == first_site or (first_site, site) in self._warned:
                 continue
             text = (
-                f"replicas {self.ranks[0]} and {rank} make the same request, {describe_request(arrival[0])}, from "
-                f"different lines, {describe_site(first)} and {describe_site(arrival[2])}; their values are combined."
+                f"{first_who} and {who} make the same request, {first_what}, from different lines, {first_site} and "
+                f"{site}; their values are combined."
             )
             if self.checks == "strict":
                 raise ReplicasDisagree(text + " Call it from one line, or do without strict checks.")
-            self._warned.add(pair)
+            self._warned.add((first_site, site))
             warnings.warn(CallSitesDiffer(text + ' Call it from one line; checks="strict" refuses it.'), stacklevel=2)
+
+
+def _parts(line: str) -> tuple[str, str, str]:
+    who, _, rest = line.partition(": ")
+    what, _, site = rest.rpartition(" at ")
+    return who, what, site
 
 
 @final
@@ -150,8 +161,8 @@ class Meeting:
                 self._disagree(arrivals)
             if arrival[2] != site:
                 sites_differ = True
-        if sites_differ and room.checks:
-            room.compare_sites(arrivals)
+        if sites_differ and room.checks and room.processes == 1:
+            room.compare_sites(self._lines(arrivals))
         if room.trace is not None:
             ranks = room.ranks
             room.trace.record(room.worker, request, [ranks[i] for i in order], [arrivals[i][2] for i in order])

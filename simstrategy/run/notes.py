@@ -8,6 +8,7 @@ import json
 import traceback
 from collections.abc import Sequence
 from pathlib import PurePath
+from types import FrameType
 from typing import Literal, NamedTuple
 
 from simstrategy.errors import PeerFailed, ReplicasDisagree
@@ -79,18 +80,18 @@ def disagreement(lines: Sequence[str]) -> str:
 
 def raised_where(error: BaseException) -> str:
     """Writes an exception's type, its text and the user's line that raised it."""
-    frames = traceback.extract_tb(error.__traceback__)
-    users = [frame for frame in frames if not _is_library(frame.filename)]
     text = f"{type(error).__name__}({str(error).splitlines()[0] if str(error) else ''!s})"
-    if not frames:
+    places = list(traceback.walk_tb(error.__traceback__))
+    users = [place for place in places if not _is_library(place[0])]
+    if not places:
         return text
-    frame = (users or frames)[-1]
-    return f"{text} raised at {describe_site((frame.filename, frame.lineno or 0))}"
+    frame, line = (users or places)[-1]
+    return f"{text} raised at {describe_site((frame.f_code.co_filename, line))}"
 
 
-def _is_library(file: str) -> bool:
-    parts = PurePath(file).parts
-    return "site-packages" in parts or file.startswith("<") or _HERE in PurePath(file).parents
-
-
-_HERE = PurePath(__file__).parent.parent
+def _is_library(frame: FrameType) -> bool:
+    """Tells whether a frame is of this project, of one of its backends, or of an installed package."""
+    module = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+    file = frame.f_code.co_filename
+    ours = module == "simstrategy" or module.startswith("simstrategy_")
+    return ours or file.startswith("<frozen") or "site-packages" in PurePath(file).parts

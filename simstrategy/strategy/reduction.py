@@ -106,7 +106,7 @@ class Reductions:
             if dtype == "bool":
                 raise InvalidArgument(f"{call} got bool, which has no sum. Cast it first: xp.astype(x, 'int32').")
 
-    def axis_in(self, axis: int, shape: tuple[int, ...], call: str) -> int:
+    def axis_in(self, axis: Any, shape: tuple[int, ...], call: str) -> int:
         """Returns the axis counted from the front.  Raises InvalidArgument where the shape has none such."""
         if not isinstance(axis, Integral) or isinstance(axis, bool):
             raise InvalidArgument(f"{call} takes an int as axis, got {axis!r}.")

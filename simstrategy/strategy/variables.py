@@ -12,6 +12,7 @@ from simstrategy.run import Sizes
 from simstrategy.strategy.context import ReplicaContext, current_mode
 from simstrategy.strategy.enums import VariableAggregation, VariableSynchronization
 from simstrategy.strategy.policies import POLICIES
+from simstrategy.strategy.reduction import MEAN_DTYPES
 from simstrategy.trace import Request, Site, describe_site
 from simstrategy.values import DistributedValues, Mirrored
 
@@ -180,7 +181,9 @@ class Variable:
         """Reduces the replicas' values and applies the result to every component."""
         first, _, site = payloads[0]
         deltas = tuple([array for _, array, _ in payloads])
-        if len(self._extended.devices) > 1 and len(payloads) > 1 and all(value is first for value, _, _ in payloads):
+        # Between processes nobody knows which objects are the same, and all have to take the same turn.
+        alone = self._extended.room.processes == 1
+        if alone and len(payloads) > 1 and all(value is first for value, _, _ in payloads):
             if request.op == "SUM":
                 raise InvalidArgument(
                     f"A non-DistributedValues value {first!r} cannot be reduced with ReduceOp.SUM: all replicas gave "
@@ -190,6 +193,12 @@ class Variable:
                 )
             self._apply(request.kind, deltas, coherent=True)
         else:
+            if request.op == "MEAN" and self.dtype in MEAN_DTYPES and len(self._extended.devices) > 1:
+                raise InvalidArgument(
+                    f"{request.kind} of variable {self.name!r} ({describe_site(site)}): the mean of {self.dtype} is "
+                    f"{MEAN_DTYPES[self.dtype]}, and a variable never changes its dtype. Make it float32, or choose "
+                    f"another aggregation."
+                )
             self._apply(request.kind, self._extended.reductions.all_reduce(request.op, deltas), coherent=True)
         return [None] * len(payloads)
 
@@ -314,6 +323,11 @@ def _host(value: Any, dtype: Any, extended: "StrategyExtended") -> Any:
     """Returns the initial value as an array of the first device or of the host, in the wanted dtype."""
     if isinstance(value, Variable):
         value = value.value()
+    if dtype is not None and canonical_dtype(dtype) not in extended.backend.capabilities.dtypes:
+        raise InvalidArgument(
+            f"There is no dtype {canonical_dtype(dtype)!r} on backend {extended.backend.name!r}; choose from "
+            f"{', '.join(sorted(extended.backend.capabilities.dtypes))}."
+        )
     with extended.backend.on(extended.local_devices[0]):
         array = extended.adopt(value, 0, dtype=None if dtype is None else canonical_dtype(dtype))
         if dtype is not None and extended.spec(array)[1] != canonical_dtype(dtype):

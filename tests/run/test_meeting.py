@@ -169,7 +169,7 @@ def test_equal_requests_from_two_lines_are_combined_with_one_warning_per_pair(mi
     assert [float(one) for one in result.values] == [4.0, 4.0, 4.0]
     assert len(caught) == 1
     text = str(caught[0].message)
-    assert "replicas 0 and 1 make the same request, all_reduce SUM float32[]" in text
+    assert "replica 0 and replica 1 make the same request, all_reduce SUM float32[]" in text
     assert f"test_meeting.py:{first + 3} and test_meeting.py:{first + 2}" in text
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -55,6 +55,19 @@ def _bound(array: Array, device: Any) -> Array:
     return array if isinstance(array, jax.core.Tracer) else jax.device_put(array, device)
 
 
+def _moved(array: Array, device: Any) -> Array:
+    return array if isinstance(array, jax.core.Tracer) or array.device == device else jax.device_put(array, device)
+
+
+def _divide(x1: Any, x2: Any) -> Array:
+    """Divides correctly rounded: by a divisor that it broadcasts itself, XLA multiplies with the reciprocal."""
+    shape = jnp.broadcast_shapes(jnp.shape(x1), jnp.shape(x2))
+    like = x2 if _is_weak(x1) else x1
+    if _is_weak(x2) and jnp.issubdtype(like.dtype, jnp.inexact):
+        x2 = jnp.full_like(like, x2)
+    return jnp.true_divide(jnp.broadcast_to(x1, shape), jnp.broadcast_to(x2, shape))
+
+
 def _is_weak(value: Any) -> bool:
     return isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic)
 
@@ -121,11 +134,16 @@ class XlaNamespace:
         return current if current in self._devices else self._devices[0]
 
     def operands(self, values: Sequence[Any], *like: Any) -> list[Any]:
-        """Returns arrays on the device of the first one; Python numbers stay numbers beside an array, as JAX has it."""
-        device = self.device_of(*values, *like)
+        """Returns arrays on one device: the running replica's, else the first one's.
+
+        What another replica's device holds, such as the result of a reduction, is moved here. Python
+        numbers stay numbers beside an array, as JAX has it.
+        """
+        running = config.jax_default_device
+        device = running if running in self._devices else self.device_of(*values, *like)
         if all(_is_weak(value) for value in values):
             values = (self._array(values[0], device), *values[1:])
-        found = [value if _is_weak(value) else self._array(value, device) for value in values]
+        found = [value if _is_weak(value) else _moved(self._array(value, device), device) for value in values]
         dtypes = [one.dtype for one in found if not _is_weak(one)]
         if len({*dtypes}) == 1 and dtypes[0].kind in "iu":
             # NumPy refuses an int that does not fit, and JAX would wrap it.
@@ -193,7 +211,7 @@ class XlaNamespace:
     add = _binary(jnp.add)
     subtract = _binary(jnp.subtract)
     multiply = _binary(jnp.multiply)
-    divide = _binary(jnp.true_divide)
+    divide = _binary(_divide)
     pow = _binary(jnp.power)
     maximum = _binary(jnp.maximum)
     minimum = _binary(jnp.minimum)
