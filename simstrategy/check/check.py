@@ -8,7 +8,6 @@ from typing import Any, Final, NamedTuple
 
 from simstrategy.check.compare import Comparison, Sensitivity, compare, sensitivity
 from simstrategy.check.outcome import Outcome, Program, program_folder, run_program
-from simstrategy.check.processes import run_in_processes
 from simstrategy.check.report import Report, Row
 from simstrategy.device import Backend, Nudged, open_backend
 from simstrategy.errors import InvalidArgument
@@ -128,6 +127,9 @@ def _check_apart(
     for schedule in schedules:
         if schedule is not InOrder:
             yield _row("sim", label, schedule(), reference, run(schedule), one_ulp)
+    # Not at the top: sockets and processes are felt at every start, and few programs need them.
+    from simstrategy.check.processes import run_in_processes  # noqa: PLC0415
+
     for name in names:
         outcomes = run_in_processes(program, name, workers, settings.semantics, settings.timeout_s)
         yield _row(name, label, InOrder(), reference, outcomes, one_ulp)

@@ -27,21 +27,22 @@ _GRACE_S: Final = 10.0
 
 
 def run_in_processes(
-    program: Program, backend: str, workers: int, semantics: Semantics, timeout_s: float
+    program: Program, backend: str, workers: int, semantics: Semantics, timeout_s: float, *, replicas: int = 1
 ) -> tuple[Outcome, ...]:
-    """Runs `program` as `workers` processes of `backend` and returns their outcomes in worker order.
+    """Runs `program` as `workers` processes of `replicas` each; returns their outcomes in worker order.
 
     The program has to be a function at the top level of a file. Raises InvalidArgument where it is not,
     and PeerFailed with the end of a process's output where one died or time ran out; no process is left.
     """
     file, function = _location(program)
     with tempfile.TemporaryDirectory(prefix="simstrategy-") as folder:
-        processes = [
-            _start(rank, workers, file, function, backend, semantics, Path(folder), port)
-            for port in (_free_port(),)
-            for rank in range(workers)
-        ]
+        job = [file, function, backend, semantics.name, str(replicas)]
+        port = _free_port()
+        processes: list[subprocess.Popen[bytes]] = []
         try:
+            for rank in range(workers):
+                # One by one, so that those already started are ended if the next cannot be.
+                processes.append(_start(job, rank, workers, Path(folder), port))  # noqa: PERF401
             codes = _wait(processes, timeout_s)
         finally:
             _kill(processes)
@@ -66,9 +67,7 @@ def _free_port() -> int:
         return port
 
 
-def _start(
-    rank: int, workers: int, file: str, function: str, backend: str, semantics: Semantics, folder: Path, port: int
-) -> "subprocess.Popen[bytes]":
+def _start(job: list[str], rank: int, workers: int, folder: Path, port: int) -> "subprocess.Popen[bytes]":
     environment = dict(os.environ)
     environment |= {
         "RANK": str(rank),
@@ -79,10 +78,9 @@ def _start(
         # One process per core is the point here, not one thread pool per process.
         "OMP_NUM_THREADS": environment.get("OMP_NUM_THREADS", "1"),
     }
-    arguments = [file, function, backend, semantics.name, str(folder / f"outcome{rank}")]
     with open(folder / f"output{rank}", "wb") as output:
         return subprocess.Popen(
-            [sys.executable, "-m", "simstrategy.check.worker", *arguments],
+            [sys.executable, "-m", "simstrategy.check.worker", *job, str(folder / f"outcome{rank}")],
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=output,

@@ -16,7 +16,6 @@ from simstrategy.check.processes import run_in_processes
 from simstrategy.check.programs import load_program
 from simstrategy.cli.options import clear_errors, schedule_maker, semantics_named, wide_console
 from simstrategy.device import open_backend
-from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import Schedule
 from simstrategy.sim import Cluster
 from simstrategy.strategy import Semantics, Strategy
@@ -62,9 +61,7 @@ def _run_real(
 ) -> tuple[Outcome, ...]:
     assert callable(loaded)
     if workers > 1:
-        if replicas > 1:
-            raise InvalidArgument(f"{backend!r} runs one replica in each of its processes: leave --replicas at 1.")
-        return run_in_processes(loaded, backend, workers, profile, timeout)
+        return run_in_processes(loaded, backend, workers, profile, timeout, replicas=replicas)
     with closing(open_backend(backend, replicas=replicas)) as opened:
         events = Trace(root=program_folder(loaded))
         make = Strategy.multi_worker if opened.capabilities.spans_processes else Strategy.mirrored

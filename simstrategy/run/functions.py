@@ -6,7 +6,6 @@ strings, enums and Nones. Arrays and other objects are not compared: replicas' o
 
 import enum
 import functools
-import hashlib
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -84,6 +83,8 @@ def _text(value: object) -> str:
 
 @functools.cache
 def _digest(code: CodeType) -> str:
+    import hashlib  # noqa: PLC0415 - its library is felt at every start, and only processes need it
+
     parts: list[bytes] = [code.co_code, repr((code.co_names, code.co_varnames, code.co_firstlineno)).encode()]
     parts += [_constant(one).encode() for one in code.co_consts]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]

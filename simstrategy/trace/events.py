@@ -4,7 +4,6 @@ A request is what one replica asks of a meeting; an event is a request with who 
 Nothing here compares replicas: that is `run/meeting.py`.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePath
@@ -122,6 +121,8 @@ class Trace:
 
     def digest(self) -> str:
         """Returns the SHA-256 of all lines but the header."""
+        import hashlib  # noqa: PLC0415 - its library is felt at every start, and few programs need it
+
         return hashlib.sha256("\n".join(event.line() for event in self.events()).encode()).hexdigest()
 
     def write(self, file: str | Path) -> None:
@@ -150,11 +151,13 @@ def read_events(lines: Iterable[str], *, name: str, first_line: int) -> list[Eve
     events = []
     for number, line in enumerate(lines, first_line):
         fields = _parse(line, f"{name}:{number}")
-        if not isinstance(fields, dict) or set(fields) != set(Event._fields):
-            raise InvalidArgument(f"{name}:{number} is no event of a trace: it needs the fields {list(Event._fields)}.")
-        fields["shapes"] = tuple(tuple(shape) for shape in fields["shapes"])
-        fields["dtypes"] = tuple(fields["dtypes"])
-        events.append(Event(**fields))
+        try:
+            shapes, dtypes = tuple(tuple(shape) for shape in fields["shapes"]), tuple(fields["dtypes"])
+            events.append(Event(**(fields | {"shapes": shapes, "dtypes": dtypes})))
+        except (KeyError, TypeError) as error:
+            raise InvalidArgument(
+                f"{name}:{number} is no event of a trace: it needs the fields {list(Event._fields)}."
+            ) from error
     return events
 
 

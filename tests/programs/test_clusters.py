@@ -25,7 +25,7 @@ TIMEOUT_S: Final = 120.0
 CLUSTERS: Final = [(2, 2), (2, 1), (3, 1), (1, 3)]
 """Workers, and replicas of each."""
 
-PROCESSES: Final = [("gloo", 2, 1)]
+PROCESSES: Final = [("gloo", 2, 1), ("gloo", 2, 2)]
 """A backend of several processes, their number, and the replicas of each."""
 
 
@@ -110,7 +110,9 @@ def test_processes_come_to_what_a_simulated_cluster_comes_to(backend: str, worke
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = ss.sim.Cluster(workers, replicas).run(lambda strategy: run_program(every_program, strategy, trace))
-    found = run_in_processes(every_program, backend, workers, ss.Semantics.TF1_15, TIMEOUT_S)
+    found = run_in_processes(
+        every_program, backend, workers, ss.Semantics.TF1_15, TIMEOUT_S, replicas=replicas
+    )
     different: list[str] = []
     for worker, (one, other) in enumerate(zip(expected, found, strict=True)):
         assert (one.error, other.error) == (None, None)

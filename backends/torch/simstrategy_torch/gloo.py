@@ -1,4 +1,4 @@
-"""One replica per process over gloo: the backend `gloo`.  It opens no connections: see `rendezvous.py`.
+"""Replicas in several processes over gloo: the backend `gloo`.  It opens no connections: see `rendezvous.py`.
 
 What travels is bytes, whatever the dtype, and nothing that arrives is ever executed. A total is gathered
 and folded in rank order, as on the simulator; sums of large arrays are gloo's own all-reduce, whose order
@@ -39,12 +39,13 @@ _NOTE_BYTES: Final = 2048 - _LENGTH_BYTES
 
 @final
 class GlooBackend:
-    """This process's one replica and its connections to the others.
+    """This process's replicas, equally many in each, and its connections to the others.
 
-    group: used for nothing else. close_group: called with it, once, when the backend lets go of it.
+    rank, size: of the process and of the processes. replicas: of each process. group: used for nothing
+    else. close_group: called with it, once, when the backend lets go of it.
     """
 
-    __slots__ = ("_close_group", "_group", "_rank", "_size", "_timeout_s", "devices", "local_devices")
+    __slots__ = ("_close_group", "_group", "_rank", "_replicas", "_size", "_timeout_s", "devices", "local_devices")
 
     name = "gloo"
     protocol_version = PROTOCOL_VERSION
@@ -64,15 +65,23 @@ class GlooBackend:
     spec = staticmethod(spec)
 
     def __init__(
-        self, group: Group, *, rank: int, size: int, timeout_s: float, close_group: Callable[[Group], None]
+        self,
+        group: Group,
+        *,
+        rank: int,
+        size: int,
+        timeout_s: float,
+        close_group: Callable[[Group], None],
+        replicas: int = 1,
     ) -> None:
         self._group: Group | None = group
         self._close_group = close_group
         self._rank = rank
         self._size = size
         self._timeout_s = timeout_s
-        self.devices = tuple([Device(one, one, PLACEMENT) for one in range(size)])
-        self.local_devices = (self.devices[rank],)
+        self._replicas = replicas
+        self.devices = tuple([Device(one, one // replicas, PLACEMENT) for one in range(size * replicas)])
+        self.local_devices = self.devices[rank * replicas : (rank + 1) * replicas]
 
     def on(self, device: Device) -> On:
         return On()
@@ -90,27 +99,29 @@ class GlooBackend:
         return TorchCell(initial)
 
     def all_reduce(self, arrays: Arrays, op: Op) -> Arrays:
-        return (self._total("all_reduce", arrays[0], op),)
+        return self._to_each(self._total("all_reduce", arrays, op))
 
     def reduce(self, arrays: Arrays, op: Op, *, root: int) -> Array | None:
-        total = self._total("reduce", arrays[0], op)
-        return total if root == self._rank else None
+        total = self._total("reduce", arrays, op)
+        return total if root // self._replicas == self._rank else None
 
     def broadcast(self, array: Array | None, *, spec: ArraySpec, root: int) -> Arrays:
         sent = torch.empty(spec.shape, dtype=named(spec.dtype), device=PLACEMENT) if array is None else copied(array)
         options = distributed.BroadcastOptions()
-        options.rootRank = root
-        self._call("broadcast", lambda: self._open.broadcast([_bytes(sent)], options))
-        return (sent,)
+        options.rootRank = root // self._replicas
+        if sent.numel():
+            self._call("broadcast", lambda: self._open.broadcast([_bytes(sent)], options))
+        return self._to_each(sent)
 
     def all_gather(self, arrays: Arrays, *, axis: int, sizes: tuple[int, ...]) -> Arrays:
-        own = arrays[0]
-        largest = [*own.shape]
+        largest = [*arrays[0].shape]
         largest[axis] = max(sizes)
-        padded = torch.zeros(largest, dtype=own.dtype, device=PLACEMENT)
-        padded.narrow(axis, 0, own.shape[axis]).copy_(own.detach())
+        padded = torch.zeros((len(arrays), *largest), dtype=arrays[0].dtype, device=PLACEMENT)
+        for row, own in zip(padded, arrays, strict=True):
+            row.narrow(axis, 0, own.shape[axis]).copy_(own.detach())
         parts = self._gather("all_gather", padded)
-        return (torch.cat([part.narrow(axis, 0, size) for part, size in zip(parts, sizes, strict=True)], axis),)
+        whole = [part.narrow(axis, 0, size) for part, size in zip(parts, sizes, strict=True)]
+        return self._to_each(torch.cat(whole, axis))
 
     def exchange(self, note: bytes, *, timeout_s: float | None) -> tuple[bytes, ...]:
         """Returns all processes' notes.  Raises PeerFailed, at once where a process is gone."""
@@ -130,26 +141,33 @@ class GlooBackend:
         return frame.f_code.co_filename, frame.f_lineno
 
     def _exchange(self, data: bytes, room: int, timeout_s: float | None) -> list[bytes]:
-        sent = torch.frombuffer(bytearray(data.ljust(room, b"\0")), dtype=torch.uint8)
+        sent = torch.frombuffer(bytearray(data.ljust(room, b"\0")), dtype=torch.uint8).reshape(1, room)
         return [row.numpy().tobytes() for row in self._gather("exchange", sent, timeout_s)]
 
-    def _total(self, call: str, array: torch.Tensor, op: Op) -> torch.Tensor:
-        large = array.nbytes * self._size > _FOLDED_BYTES_MAX
-        if not large or op != "SUM" or array.dtype in _NOT_SUMMED:
-            return fold(self._gather(call, array.detach()), op)
-        total = copied(array)
+    def _to_each(self, array: torch.Tensor) -> Arrays:
+        """Returns the array for each local replica, in memory of its own."""
+        return (array, *[array.clone() for _ in range(self._replicas - 1)])
+
+    def _total(self, call: str, arrays: Arrays, op: Op) -> torch.Tensor:
+        first = arrays[0]
+        large = first.nbytes * len(self.devices) > _FOLDED_BYTES_MAX
+        if not large or op != "SUM" or first.dtype in _NOT_SUMMED:
+            return fold(self._gather(call, torch.stack([array.detach() for array in arrays])), op)
+        total = fold([array.detach() for array in arrays], op) if len(arrays) > 1 else copied(first)
         self._call(call, lambda: self._open.allreduce([total], distributed.AllreduceOptions()))
         return total
 
-    def _gather(self, call: str, array: torch.Tensor, timeout_s: float | None = None) -> list[torch.Tensor]:
-        """Returns equal-shaped arrays of all ranks, in rank order, all in one new piece of memory."""
-        received = torch.empty((self._size, *array.shape), dtype=array.dtype, device=PLACEMENT)
-        rows = list(_bytes(received).reshape(self._size, -1).unbind())
+    def _gather(self, call: str, rows: torch.Tensor, timeout_s: float | None = None) -> list[torch.Tensor]:
+        """Returns the rows of all processes, in their order, all in one new piece of memory."""
+        received = torch.empty((self._size, *rows.shape), dtype=rows.dtype, device=PLACEMENT)
+        if not received.numel():
+            return list(received.flatten(0, 1).unbind())  # of nothing there are no bytes to send
+        blocks = list(_bytes(received).reshape(self._size, -1).unbind())
         options = distributed.AllgatherOptions()
         if timeout_s is not None:
             options.timeout = timedelta(seconds=timeout_s)
-        self._call(call, lambda: self._open.allgather([rows], [_bytes(array)], options), timeout_s)
-        return list(received.unbind())
+        self._call(call, lambda: self._open.allgather([blocks], [_bytes(rows)], options), timeout_s)
+        return list(received.flatten(0, 1).unbind())
 
     @property
     def _open(self) -> Group:

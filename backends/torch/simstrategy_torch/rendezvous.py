@@ -8,6 +8,7 @@ import errno
 import os
 import socket
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -48,45 +49,50 @@ def open_gloo(
     init_method: str | None = None,
     timeout_s: float = 60.0,
 ) -> GlooBackend:
-    """Opens this process's replica of a group of processes; returns when all of them have come.
+    """Opens this process's replicas of a group of processes; returns when all of them have come.
 
-    replicas: of this process, 1 at most. rank, world_size: default RANK and WORLD_SIZE, as torchrun sets
-    them; with neither, the group that the program has initialised in `torch.distributed`, else a world of
-    this process alone. init_method: where they meet, "env://" (the default: MASTER_ADDR and MASTER_PORT),
+    replicas: of each process, default 1. rank, world_size: of the process and of all; default RANK and
+    WORLD_SIZE, as torchrun sets them; with neither, the group that the program has initialised in
+    `torch.distributed`, else a world of this process alone. init_method: where they meet, "env://" (the default: MASTER_ADDR and MASTER_PORT),
     "tcp://host:port" or "file:///path", a file that is removed once all have met. timeout_s: how long any
     call waits for another process.
 
     Raises InvalidArgument for impossible settings, BackendUnavailable where the meeting place cannot be
     had, and PeerFailed, with the missing ranks, where others do not come in time.
     """
-    if replicas not in (None, 1):
-        raise InvalidArgument(
-            f"The backend 'gloo' has one replica per process, got replicas={replicas!r}. Start more processes, as with "
-            f"torchrun --nproc-per-node={replicas}, or use the backend 'torch' for several in one process."
-        )
+    count = 1 if replicas is None else replicas
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise InvalidArgument(f"The backend 'gloo' takes a number of replicas of at least 1, got {replicas!r}.")
     if not timeout_s > 0:
         raise InvalidArgument(f"timeout_s is a number of seconds above 0, got {timeout_s!r}.")
     timeout = timedelta(seconds=timeout_s)
     if rank is None and world_size is None and init_method is None and distributed.is_initialized():
         group = distributed.new_group(backend="gloo", timeout=timeout)
         rank, size = distributed.get_rank(), distributed.get_world_size()
-        return GlooBackend(
-            group, rank=rank, size=size, timeout_s=timeout_s, close_group=distributed.destroy_process_group
-        )
-    place = _place(rank, world_size, init_method)
-    group = _connect(place, timeout_s)
-    backend = GlooBackend(group, rank=place.rank, size=place.size, timeout_s=timeout_s, close_group=_shut)
+        close: Callable[[Any], None] = distributed.destroy_process_group
+        file = ""
+    else:
+        place = _place(rank, world_size, init_method)
+        group, rank, size, close = _connect(place, timeout_s), place.rank, place.size, _shut
+        file = place.file
+    backend = GlooBackend(group, rank=rank, size=size, timeout_s=timeout_s, close_group=close, replicas=count)
     del group
     try:
         # Until all are connected, rank 0, which may hold what they meet at, must not go on and close it.
-        backend.exchange(b"", timeout_s=timeout_s)
-        if place.file:
-            if place.rank == 0:
-                Path(place.file).unlink(missing_ok=True)
+        counts = [int(note) for note in backend.exchange(str(count).encode(), timeout_s=timeout_s)]
+        if file:
+            if rank == 0:
+                Path(file).unlink(missing_ok=True)
             backend.exchange(b"", timeout_s=timeout_s)
     except PeerFailed:
         backend.close()
         raise
+    if set(counts) != {count}:
+        backend.close()
+        raise InvalidArgument(
+            f"The processes of a group need equally many replicas, and they have {counts}, in their order. Open "
+            f"'gloo' with the same number in each."
+        )
     return backend
 
 

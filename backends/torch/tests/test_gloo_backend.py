@@ -97,7 +97,7 @@ def test_a_closed_backend_says_so() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"replicas": 2}, "one replica per process"),
+        ({"replicas": 0}, "at least 1"),
         ({"rank": 2, "world_size": 2}, "ranks are 0 to 1"),
         ({"rank": 0}, "WORLD_SIZE"),
         ({"world_size": 2}, "RANK"),
