@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-__all__ = ["Structure", "describe", "flatten", "is_leaf", "kind_of", "map_leaves", "unflatten"]
+__all__ = ["Structure", "describe", "flatten", "is_leaf", "kind_of", "map_leaves", "refill", "unflatten"]
 
 
 class Structure(NamedTuple):
@@ -77,6 +77,22 @@ def _unflatten_from(structure: Structure, leaves: Iterator[Any]) -> Any:
     if keys is not None:
         return rebuild_mapping(container, keys, items)
     return rebuild_sequence(container, items)
+
+
+def refill(nest: Any, leaves: Sequence[Any]) -> Any:
+    """Returns the nest with other leaves, given in the order of `flatten`; mappings keep their own key order."""
+    return _refill_from(nest, iter(leaves))
+
+
+def _refill_from(nest: Any, leaves: Iterator[Any]) -> Any:
+    container = type(nest)
+    kind = kind_of(container)
+    if kind == "leaf":
+        return next(leaves)
+    if kind == "sequence":
+        return rebuild_sequence(container, [_refill_from(item, leaves) for item in nest])
+    items = {key: _refill_from(nest[key], leaves) for key in sorted_keys(nest)}
+    return rebuild_mapping(container, tuple(nest), [items[key] for key in nest])
 
 
 def rebuild_sequence(container: type, items: list[Any]) -> Any:

@@ -31,8 +31,11 @@ class FunctionKey(NamedTuple):
 
     def fingerprint(self) -> str:
         """Returns a text that is equal in another process exactly for the same function."""
-        code = self.code if isinstance(self.code, str) else _digest(self.code)
-        return f"{self.name} {code} {self.values!r}"
+        return f"{self.code_fingerprint()} {self.values!r}"
+
+    def code_fingerprint(self) -> str:
+        """Returns a text that is equal in another process for the same code, whatever values it holds."""
+        return f"{self.name} {self.code if isinstance(self.code, str) else _digest(self.code)}"
 
 
 def function_key(function: Any) -> FunctionKey:

@@ -101,15 +101,21 @@ class Lanes:
         # The first thing a lane is told is its job.
         answers: Sequence[Any] = jobs
         arrivals: list[Any] = [None] * count
+        running: Sequence[int] = range(count)
         while True:
             order: list[int] = []
-            index = -1
+            index, finished = -1, False
             try:
-                for index in self._picks(count):
-                    arrivals[index] = lanes[index].switch(answers[index])
+                for index in self._picks(running):
+                    arrival = arrivals[index] = lanes[index].switch(answers[index])
                     order.append(index)
-                if all(arrival is FINISHED for arrival in arrivals):
-                    return
+                    if arrival is FINISHED:
+                        finished = True
+                if finished:
+                    # Those that are left may go on if the meeting answers them: a cluster's workers do.
+                    running = [one for one in running if arrivals[one] is not FINISHED]
+                    if not running:
+                        return
             except BaseException as error:
                 # The last lane has come already where it was the schedule that raised.
                 if index >= 0 and index not in order:
@@ -123,10 +129,10 @@ class Lanes:
                 _stop(lanes, arrivals)
                 raise
 
-    def _picks(self, count: int) -> Iterable[int]:
+    def _picks(self, running: Sequence[int]) -> Iterable[int]:
         """Returns each lane once, in the order that the schedule chooses as it goes."""
         # InOrder always takes the first of those that are left, so it need not be asked.
-        return range(count) if type(self.schedule) is InOrder else self._choices(list(range(count)))
+        return running if type(self.schedule) is InOrder else self._choices(list(running))
 
     def _choices(self, left: list[int]) -> Iterator[int]:
         while len(left) > 1:

@@ -211,8 +211,8 @@ class ReplicaContext:
             if structure is None:
                 # Another replica may have come by the fast path: one request, one form of payload.
                 return self.park((request, arrays[0], site, extended.resolve_one, None))
-            return tree.unflatten(structure, self.park((request, arrays, site, extended.reductions.many, None)))
-        return tree.unflatten(structure, list(self._all_reduce(op, tuple(arrays), structure, site)))
+            return tree.refill(value, self.park((request, arrays, site, extended.reductions.many, None)))
+        return tree.refill(value, self._all_reduce(op, tuple(arrays), structure, site))
 
     def _all_reduce(
         self, op: ReduceOp, arrays: tuple[Array, ...], structure: tree.Structure | None, site: Site
@@ -244,7 +244,7 @@ class ReplicaContext:
             self._gather_leaf(extended.adopt(leaf, self.index), axis, nest and f"leaf {number} of {nest}", site)
             for number, leaf in enumerate(leaves)
         ]
-        return tree.unflatten(structure, gathered)
+        return tree.refill(value, gathered)
 
     def _gather_leaf(self, array: Array, axis: int, subject: str | None, site: Site) -> Array:
         extended = self.extended

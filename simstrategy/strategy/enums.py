@@ -1,11 +1,18 @@
 """The enumerations of the public surface, with TensorFlow's names."""
 
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 from simstrategy.errors import InvalidArgument, InvalidType
 
-__all__ = ["ReduceOp", "VariableAggregation", "VariableSynchronization"]
+__all__ = [
+    "AGGREGATIONS",
+    "ReduceOp",
+    "VariableAggregation",
+    "VariableSynchronization",
+    "aggregation_of",
+    "synchronization_of",
+]
 
 
 class ReduceOp(Enum):
@@ -42,3 +49,31 @@ class VariableAggregation(Enum):
     SUM = "SUM"
     MEAN = "MEAN"
     ONLY_FIRST_REPLICA = "ONLY_FIRST_REPLICA"
+
+
+AGGREGATIONS: Final = ", ".join(f"VariableAggregation.{one.name}" for one in VariableAggregation)
+
+
+def synchronization_of(value: Any, name: str) -> VariableSynchronization:
+    """Returns how a variable of this name is synchronized.  Raises InvalidArgument for what is no choice."""
+    if value in (None, VariableSynchronization.AUTO):
+        return VariableSynchronization.ON_WRITE
+    if value is VariableSynchronization.NONE:
+        raise InvalidArgument(
+            f"`NONE` variable synchronization mode is not supported with a strategy. Change the `synchronization` of "
+            f"variable {name!r} to ON_WRITE or ON_READ."
+        )
+    if not isinstance(value, VariableSynchronization):
+        raise InvalidArgument(f"Invalid variable synchronization mode: {value!r} for variable {name!r}.")
+    return value
+
+
+def aggregation_of(value: Any, name: str) -> VariableAggregation:
+    """Returns how a variable of this name is aggregated.  Raises InvalidArgument for what is no choice."""
+    if value is None:
+        return VariableAggregation.NONE
+    if not isinstance(value, VariableAggregation):
+        raise InvalidArgument(
+            f"Invalid variable aggregation mode: {value!r} for variable {name!r}; use {AGGREGATIONS}."
+        )
+    return value

@@ -4,9 +4,9 @@ The denominators are here, the additions are the backend's. MEAN sums first and 
 become floats on the way, as TensorFlow's do.
 """
 
+import operator
 from collections.abc import Sequence
-from numbers import Integral
-from typing import Any, Final, final
+from typing import Any, Final, SupportsIndex, final
 
 from simstrategy.device import Array, Backend
 from simstrategy.errors import InvalidArgument, Unsupported
@@ -106,11 +106,12 @@ class Reductions:
             if dtype == "bool":
                 raise InvalidArgument(f"{call} got bool, which has no sum. Cast it first: xp.astype(x, 'int32').")
 
-    def axis_in(self, axis: Any, shape: tuple[int, ...], call: str) -> int:
+    def axis_in(self, axis: object, shape: tuple[int, ...], call: str) -> int:
         """Returns the axis counted from the front.  Raises InvalidArgument where the shape has none such."""
-        if not isinstance(axis, Integral) or isinstance(axis, bool):
+        if isinstance(axis, bool) or not isinstance(axis, SupportsIndex):
             raise InvalidArgument(f"{call} takes an int as axis, got {axis!r}.")
-        if not -len(shape) <= axis < len(shape):
+        number = operator.index(axis)
+        if not -len(shape) <= number < len(shape):
             raise InvalidArgument(
                 f"Invalid reduction dimension {axis} for input with {len(shape)} dimensions: {call} got shape "
                 f"{list(shape)}. Use an axis from {-len(shape)} to {len(shape) - 1}."
@@ -118,7 +119,7 @@ class Reductions:
                 else f"Invalid reduction dimension {axis} for input with 0 dimensions: {call} got a scalar, which has "
                 f"no axis. Use axis=None, or give it a dimension."
             )
-        return int(axis) % len(shape)
+        return number % len(shape)
 
     def axes_in(self, axis: int | tuple[int, ...], shape: tuple[int, ...], call: str) -> tuple[int, ...]:
         """Returns the axes counted from the front, each once."""

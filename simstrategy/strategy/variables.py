@@ -10,7 +10,13 @@ from simstrategy.device import Array, Cell, canonical_dtype
 from simstrategy.errors import ContextError, InvalidArgument
 from simstrategy.run import Sizes
 from simstrategy.strategy.context import ReplicaContext, current_mode
-from simstrategy.strategy.enums import VariableAggregation, VariableSynchronization
+from simstrategy.strategy.enums import (
+    AGGREGATIONS,
+    VariableAggregation,
+    VariableSynchronization,
+    aggregation_of,
+    synchronization_of,
+)
 from simstrategy.strategy.policies import POLICIES
 from simstrategy.strategy.reduction import MEAN_DTYPES
 from simstrategy.trace import Request, Site, describe_site
@@ -22,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["Variable"]
 
 _KINDS: Final = ("assign", "assign_add", "assign_sub")
-_AGGREGATIONS: Final = ", ".join(f"VariableAggregation.{one.name}" for one in VariableAggregation)
 
 
 @final
@@ -54,8 +59,8 @@ class Variable:
         site = extended.source(sys._getframe(1))
         self._extended = extended
         self.name = f"Variable_{len(extended.created)}" if name is None else str(name)
-        self.synchronization = _synchronization(synchronization, self.name)
-        self.aggregation = _aggregation(aggregation, self.name)
+        self.synchronization = synchronization_of(synchronization, self.name)
+        self.aggregation = aggregation_of(aggregation, self.name)
         self._policy = POLICIES[self.synchronization, self.aggregation]
         on_read = self.synchronization is VariableSynchronization.ON_READ
         self.trainable = (not on_read) if trainable is None else bool(trainable)
@@ -163,7 +168,7 @@ class Variable:
                 raise InvalidArgument(
                     f"You must specify an aggregation method to update variable {self.name!r} in a replica function: "
                     f"{kind} at {describe_site(site)} in replica {replica.replica_id_in_sync_group}. Make the variable "
-                    f"with one of {_AGGREGATIONS}; SUM adds the replicas' values, MEAN averages them."
+                    f"with one of {AGGREGATIONS}; SUM adds the replicas' values, MEAN averages them."
                 )
             how = "own"
         extended = self._extended
@@ -294,29 +299,6 @@ class Variable:
                 f"{self.dtype}{list(self.shape)}. Reshape or cast the value: a variable never changes its form."
             )
         return array
-
-
-def _synchronization(value: Any, name: str) -> VariableSynchronization:
-    if value in (None, VariableSynchronization.AUTO):
-        return VariableSynchronization.ON_WRITE
-    if value is VariableSynchronization.NONE:
-        raise InvalidArgument(
-            f"`NONE` variable synchronization mode is not supported with a strategy. Change the `synchronization` of "
-            f"variable {name!r} to ON_WRITE or ON_READ."
-        )
-    if not isinstance(value, VariableSynchronization):
-        raise InvalidArgument(f"Invalid variable synchronization mode: {value!r} for variable {name!r}.")
-    return value
-
-
-def _aggregation(value: Any, name: str) -> VariableAggregation:
-    if value is None:
-        return VariableAggregation.NONE
-    if not isinstance(value, VariableAggregation):
-        raise InvalidArgument(
-            f"Invalid variable aggregation mode: {value!r} for variable {name!r}; use {_AGGREGATIONS}."
-        )
-    return value
 
 
 def _host(value: Any, dtype: Any, extended: "StrategyExtended") -> Any:

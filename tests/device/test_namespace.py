@@ -1,4 +1,4 @@
-"""The array functions: all of them on the simulator, called as the protocol writes them, with the dtypes it promises."""
+"""The array functions: all of them on the simulator, called as the protocol says, with the dtypes it promises."""
 
 import inspect
 
@@ -212,7 +212,7 @@ def test_no_result_shares_memory_with_host_data(xp, name):
 
 @pytest.mark.parametrize("dtype", ["floaty", "str", "object", "datetime64"])
 def test_a_dtype_that_does_not_exist_is_refused_with_those_that_do(xp, dtype):
-    with pytest.raises(InvalidArgument, match="There is no dtype .*; choose from bool, int8"):
+    with pytest.raises(InvalidArgument, match=r"There is no dtype .*; choose from bool, int8"):
         xp.zeros(2, dtype=dtype)
 
 

@@ -75,13 +75,15 @@ def test_an_unknown_name_is_told_with_what_is_installed_and_where_it_comes_from(
 
 
 def test_an_unknown_name_without_a_hint_tells_of_spelling():
-    with pytest.raises(BackendNotFound, match="No backend named 'simm'.*Check the spelling, or write 'module:factory'"):
+    with pytest.raises(
+        BackendNotFound, match=r"No backend named 'simm'.*Check the spelling, or write 'module:factory'"
+    ):
         open_backend("simm")
 
 
 def test_an_installed_backend_whose_framework_is_missing_says_what_brings_it(acme, monkeypatch):
     install(acme, acme="acme_missing_framework:open_it")
-    with pytest.raises(BackendUnavailable, match="'acme' cannot be imported.*install what provides acme_missing"):
+    with pytest.raises(BackendUnavailable, match=r"'acme' cannot be imported.*install what provides acme_missing"):
         open_backend("acme")
     monkeypatch.setitem(INSTALL_HINTS, "acme", "pip install simstrategy-acme")
     with pytest.raises(BackendUnavailable, match="It comes with: pip install simstrategy-acme"):
@@ -89,7 +91,7 @@ def test_an_installed_backend_whose_framework_is_missing_says_what_brings_it(acm
 
 
 def test_a_missing_factory_is_told_by_module_and_name(acme):
-    with pytest.raises(BackendUnavailable, match="module acme_backends has no 'open_acmee'. Check its spelling"):
+    with pytest.raises(BackendUnavailable, match=r"module acme_backends has no 'open_acmee'. Check its spelling"):
         open_backend("acme_backends:open_acmee")
 
 

@@ -228,18 +228,20 @@ def test_a_result_of_the_form_of_the_last_sum_is_found_where_another_form_is_due
     backend = Wrong(name, lambda b, r: arrays_of(b, [X] * 3))
     strict = Strict(backend)
     strict.all_reduce(arrays_of(backend, [X] * 3), "SUM")
+    arrays, spec = arrays_of(backend, [X] * 3), ArraySpec((3,), "float32", "sim:0")
+    ask = {
+        "all_gather": lambda: strict.all_gather(arrays, axis=1, sizes=(3, 3, 3)),
+        "broadcast": lambda: strict.broadcast(backend.right(X[0], 0), spec=spec, root=0),
+    }[name]
     with pytest.raises(ContractViolation, match=rf"{name}: found results of rank 0: float32\[2, 3\] on sim:0"):
-        if name == "all_gather":
-            strict.all_gather(arrays_of(backend, [X] * 3), axis=1, sizes=(3, 3, 3))
-        else:
-            strict.broadcast(backend.right(X[0], 0), spec=ArraySpec((3,), "float32", "sim:0"), root=0)
+        ask()
 
 
 def test_a_collective_of_nothing_is_found_before_and_after_a_good_one():
     backend = Wrong(None, None)
     strict = Strict(backend)
     for _ in range(2):
-        with pytest.raises(ContractViolation, match="found 0 arrays; .* wants 3, one for each local rank"):
+        with pytest.raises(ContractViolation, match=r"found 0 arrays; .* wants 3, one for each local rank"):
             strict.all_reduce((), "SUM")
         strict.all_reduce(arrays_of(backend, [X] * 3), "SUM")
 

@@ -110,9 +110,7 @@ def test_processes_come_to_what_a_simulated_cluster_comes_to(backend: str, worke
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = ss.sim.Cluster(workers, replicas).run(lambda strategy: run_program(every_program, strategy, trace))
-    found = run_in_processes(
-        every_program, backend, workers, ss.Semantics.TF1_15, TIMEOUT_S, replicas=replicas
-    )
+    found = run_in_processes(every_program, backend, workers, ss.Semantics.TF1_15, TIMEOUT_S, replicas=replicas)
     different: list[str] = []
     for worker, (one, other) in enumerate(zip(expected, found, strict=True)):
         assert (one.error, other.error) == (None, None)

@@ -61,7 +61,17 @@ def same_code_twice():
     return [lambda strategy: strategy for _ in range(2)]
 
 
-COMPARED = [(1, 2), (1, 1.0), (1.0, 2.0), (1j, 2j), ("a", "b"), (b"a", b"b"), (Colour.RED, Colour.BLUE), (None, 0), (True, 1)]
+COMPARED = [
+    (1, 2),
+    (1, 1.0),
+    (1.0, 2.0),
+    (1j, 2j),
+    ("a", "b"),
+    (b"a", b"b"),
+    (Colour.RED, Colour.BLUE),
+    (None, 0),
+    (True, 1),
+]
 
 
 @pytest.mark.parametrize("make", [closing_over, defaulting, keyword])
@@ -103,8 +113,12 @@ def test_a_partial_is_its_function_and_its_numbers():
     named = functools.partial(closing_over, value=1)
     assert function_key(named) == function_key(functools.partial(closing_over, value=1))
     assert function_key(named) != function_key(functools.partial(closing_over, value=2))
-    assert function_key(functools.partial(one, 3)) == function_key(functools.partial(functools.partial(closing_over, 1), 3))
-    assert function_key(functools.partial(closing_over, np.ones(1))) == function_key(functools.partial(closing_over, [2]))
+    assert function_key(functools.partial(one, 3)) == function_key(
+        functools.partial(functools.partial(closing_over, 1), 3)
+    )
+    assert function_key(functools.partial(closing_over, np.ones(1))) == function_key(
+        functools.partial(closing_over, [2])
+    )
 
 
 def test_bound_methods_of_different_objects_are_one_function():

@@ -118,9 +118,11 @@ def test_an_exception_comes_out_unchanged_with_a_note_on_who_waited(mirrored):
     assert raised.value is mine
     first = replica.__code__.co_firstlineno
     assert raised.value.__notes__ == [
-        f"In replica 1: KeyError('mine') raised at test_meeting.py:{first + 3}\n"
-        f"  replica 0 was waiting in all_reduce SUM float32[2] at test_meeting.py:{first + 4}\n"
-        f"  replicas 2, 3 had not come so far"
+        (
+            f"In replica 1: KeyError('mine') raised at test_meeting.py:{first + 3}\n"
+            f"  replica 0 was waiting in all_reduce SUM float32[2] at test_meeting.py:{first + 4}\n"
+            f"  replicas 2, 3 had not come so far"
+        )
     ]
 
 
@@ -179,7 +181,7 @@ def test_equal_requests_from_two_lines_are_combined_with_one_warning_per_pair(mi
 
 
 def test_strict_checks_refuse_different_lines(mirrored):
-    with pytest.raises(ReplicasDisagree, match="from different lines.*Call it from one line"):
+    with pytest.raises(ReplicasDisagree, match=r"from different lines.*Call it from one line"):
         mirrored(2, checks="strict").run(from_two_lines)
 
 

@@ -59,8 +59,10 @@ def test_different_requests_are_told_alike_in_every_process():
             compare_notes(notes, worker)
         messages.add(str(raised.value))
     assert messages == {
-        "Replicas came to one meeting with different requests. All must make the same calls in the same order:\n"
-        "  replica 0: request same\n  replica 1: request other\n  replica 2: request same"
+        (
+            "Replicas came to one meeting with different requests. All must make the same calls in the same order:\n"
+            "  replica 0: request same\n  replica 1: request other\n  replica 2: request same"
+        )
     }
 
 

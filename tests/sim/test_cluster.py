@@ -50,7 +50,7 @@ def test_a_cluster_computes_what_one_process_of_as_many_replicas_computes(worker
                 ctx().all_reduce("SUM", x),
                 ctx().all_reduce("MEAN", x),
                 ctx().all_gather(x[: 1 + rank() % 2], 0),
-                ctx().merge_call(lambda strategy, v: strategy.reduce("SUM", v), args=(x,)),
+                ctx().merge_call(lambda strategy, v: strategy.reduce("SUM", v), args=(x,)) * np.float32(1),
                 variable.value(),
             ]
 
@@ -285,3 +285,42 @@ def test_sixty_four_workers_meet():
         return float(strategy.reduce("SUM", strategy.run(lambda: np.float32(rank()))))
 
     assert set(Cluster(64, 2).run(main)) == {float(sum(range(128)))}
+
+
+@pytest.mark.parametrize(("aggregation", "wanted"), [("SUM", 2 * 5 + 2 * 7), ("MEAN", 6)])
+def test_one_object_shared_by_a_workers_replicas_counts_once_for_each(aggregation, wanted):
+    def main(strategy):
+        with strategy.scope():
+            variable = ss.Variable(np.float32(0), aggregation=ss.VariableAggregation[aggregation])
+        shared = [5.0, 7.0][strategy.extended.room.worker]
+        strategy.run(variable.assign_add, args=(shared,))
+        return [float(one) for one in variable.components]
+
+    assert Cluster(2, 2).run(main) == ([wanted] * 2,) * 2
+
+
+def test_workers_take_the_same_turn_where_only_one_of_them_shares_an_object():
+    def main(strategy):
+        with strategy.scope():
+            variable = ss.Variable(np.float32(0), aggregation=ss.VariableAggregation.MEAN)
+        shared = np.float32(4)
+        strategy.run(lambda: variable.assign_add(np.float32(rank()) if strategy.extended.room.worker else shared))
+        return [float(one) for one in variable.components]
+
+    assert Cluster(2, 2).run(main) == ([(4 + 4 + 2 + 3) / 4] * 2,) * 2
+
+
+def test_a_worker_that_has_left_is_named_every_time_another_asks():
+    def main(strategy):
+        if strategy.extended.room.worker:
+            return "left"
+        told = []
+        for _ in range(3):
+            with pytest.raises(ReplicasDisagree) as raised:
+                strategy.run(lambda: ctx().all_reduce("SUM", 1.0))
+            told.append(str(raised.value).splitlines()[2].strip())
+        return told
+
+    told, left = Cluster(2, 1).run(main)
+    assert left == "left"
+    assert told == ["replica 1: the program ended"] * 3

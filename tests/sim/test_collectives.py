@@ -9,7 +9,21 @@ from simstrategy.errors import InvalidArgument
 from simstrategy.sim import ORDERS
 
 OPS = {"SUM": np.add, "MIN": np.minimum, "MAX": np.maximum}
-DTYPES = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
+DTYPES = [
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
 
 
 def fold(values, ufunc):
@@ -169,7 +183,9 @@ def test_large_arrays_are_the_same_fold_as_small_ones(sim, order):
         "tree": lambda: (arrays[0] + arrays[1]) + arrays[2],
         "ring": lambda: np.concatenate(
             [
-                functools.reduce(np.add, [arrays[(k + 1 + step) % 3][k * 13_334 : (k + 1) * 13_334] for step in range(3)])
+                functools.reduce(
+                    np.add, [arrays[(k + 1 + step) % 3][k * 13_334 : (k + 1) * 13_334] for step in range(3)]
+                )
                 for k in range(3)
             ]
         ),
@@ -188,7 +204,9 @@ def test_large_arrays_that_do_not_lie_in_order_are_summed_by_place(sim):
 def test_no_collective_writes_to_its_arguments(sim, order):
     arrays = random_arrays(3, (7,), "float32")
     backend = sim(3, order=order)
-    given = tuple(array.view(type(backend.put(np.zeros(1), d))) for array, d in zip(arrays, backend.devices, strict=True))
+    given = tuple(
+        array.view(type(backend.put(np.zeros(1), d))) for array, d in zip(arrays, backend.devices, strict=True)
+    )
     before = [array.tobytes() for array in given]
     backend.all_reduce(given, "SUM")
     backend.reduce(given, "MAX", root=1)

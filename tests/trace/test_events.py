@@ -22,12 +22,18 @@ def filled(root="/home/user/project"):
 
 def test_an_event_is_one_line_of_canonical_json():
     assert [event.line() for event in filled().events()] == [
-        '{"axis":null,"dtypes":["float32"],"kind":"all_reduce","op":"SUM","replica":1,"shapes":[[2]],'
-        '"site":"train.py:3","subject":null,"worker":0}',
-        '{"axis":null,"dtypes":["float32"],"kind":"all_reduce","op":"SUM","replica":0,"shapes":[[2]],'
-        '"site":"sub/model.py:4","subject":null,"worker":0}',
-        '{"axis":1,"dtypes":["int32"],"kind":"all_gather","op":null,"replica":null,"shapes":[[2,null]],'
-        '"site":"elsewhere.py:5","subject":"f","worker":1}',
+        (
+            '{"axis":null,"dtypes":["float32"],"kind":"all_reduce","op":"SUM","replica":1,"shapes":[[2]],'
+            '"site":"train.py:3","subject":null,"worker":0}'
+        ),
+        (
+            '{"axis":null,"dtypes":["float32"],"kind":"all_reduce","op":"SUM","replica":0,"shapes":[[2]],'
+            '"site":"sub/model.py:4","subject":null,"worker":0}'
+        ),
+        (
+            '{"axis":1,"dtypes":["int32"],"kind":"all_gather","op":null,"replica":null,"shapes":[[2,null]],'
+            '"site":"elsewhere.py:5","subject":"f","worker":1}'
+        ),
     ]
 
 
@@ -35,7 +41,7 @@ def test_call_sites_inside_the_root_are_relative_and_others_are_file_names():
     sites = [event.site for event in filled().events()]
     assert sites == ["train.py:3", "sub/model.py:4", "elsewhere.py:5"]
     assert [event.site for event in filled(root=None).events()] == ["train.py:3", "model.py:4", "elsewhere.py:5"]
-    assert [event.site for event in filled(root="/home/user/proj").events()][0] == "train.py:3"
+    assert next(event.site for event in filled(root="/home/user/proj").events()) == "train.py:3"
 
 
 def test_two_folders_with_the_same_program_have_the_same_digest():
@@ -116,9 +122,10 @@ def test_a_damaged_line_is_named_by_file_and_line(tmp_path):
     file.write_text("\n".join([*lines[:3], '{"kind": "all_reduce"}']))
     with pytest.raises(InvalidArgument, match=r"trace.jsonl:4 is no event of a trace: it needs the fields"):
         Trace.read(file)
-    file.write_text("\n".join([*lines[:3], "[1]"]))
-    with pytest.raises(InvalidArgument, match=r"trace.jsonl:4 is no event"):
-        Trace.read(file)
+    for wrong in ("[1]", "3", "null", lines[1].replace("[[2]]", "5"), lines[1].replace('"axis"', '"axes"')):
+        file.write_text("\n".join([*lines[:3], wrong]))
+        with pytest.raises(InvalidArgument, match=r"trace.jsonl:4 is no event"):
+            Trace.read(file)
 
 
 def test_a_request_is_written_in_words():

@@ -53,9 +53,9 @@ def open_gloo(
 
     replicas: of each process, default 1. rank, world_size: of the process and of all; default RANK and
     WORLD_SIZE, as torchrun sets them; with neither, the group that the program has initialised in
-    `torch.distributed`, else a world of this process alone. init_method: where they meet, "env://" (the default: MASTER_ADDR and MASTER_PORT),
-    "tcp://host:port" or "file:///path", a file that is removed once all have met. timeout_s: how long any
-    call waits for another process.
+    `torch.distributed`, else a world of this process alone. init_method: where they meet, "env://" (the
+    default: MASTER_ADDR and MASTER_PORT), "tcp://host:port" or "file:///path", a file that is removed once
+    all have met. timeout_s: how long any call waits for another process.
 
     Raises InvalidArgument for impossible settings, BackendUnavailable where the meeting place cannot be
     had, and PeerFailed, with the missing ranks, where others do not come in time.

@@ -220,10 +220,18 @@ def test_an_array_without_a_device_of_its_own_stays_where_it_is(xla: Any) -> Non
     assert xla.spec(xla.xp.add(np.ones(3, np.float32), loose)).placement == xla.devices[2].placement
 
 
-def test_arrays_of_two_devices_are_never_mixed_in_silence(xla: Any) -> None:
-    first, second = (xla.put(np.ones(3, np.float32), device) for device in xla.devices[:2])
+def test_arrays_of_other_devices_are_moved_to_the_running_replica_and_else_to_the_first(xla: Any) -> None:
+    first, second = (xla.put(np.full(3, number, np.float32), xla.devices[number]) for number in range(2))
+    places = [device.placement for device in xla.devices]
     with xla.on(xla.devices[2]):
         loose = jax.numpy.ones(3)
-    for one, other in ((first, second), (first, loose), (loose, second)):
-        with pytest.raises(ValueError, match="incompatible devices"):
-            xla.xp.add(one, other)
+        inside = [xla.xp.add(first, second), xla.xp.stack([second, first]), xla.xp.add(second, loose)]
+    assert {xla.spec(one)[2] for one in inside} == {places[2]}
+    assert xla.spec(xla.xp.add(second, first))[2] == places[1]
+    assert xla.get(xla.xp.add(second, first)).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_jax_itself_refuses_arrays_of_two_devices(xla: Any) -> None:
+    first, second = (xla.put(np.ones(3, np.float32), device) for device in xla.devices[:2])
+    with pytest.raises(ValueError, match="incompatible devices"):
+        _ = first + second

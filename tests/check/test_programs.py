@@ -1,0 +1,123 @@
+"""Loading a program from a file, and outcomes on their way between processes."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from simstrategy.check.outcome import Outcome
+from simstrategy.check.processes import load_outcome, run_in_processes, save_outcome
+from simstrategy.check.programs import load_program
+from simstrategy.errors import InvalidArgument, PeerFailed
+from simstrategy.strategy import Semantics
+from simstrategy.trace import Event
+
+
+@pytest.fixture
+def clean_path(monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        if name.startswith(("simstrategy_program_", "beside_it")):
+            del sys.modules[name]
+
+
+def test_a_program_is_loaded_with_its_folder_importable(tmp_path, clean_path):
+    (tmp_path / "beside_it.py").write_text("ANSWER = 42\n")
+    file = tmp_path / "lesson.py"
+    file.write_text("import beside_it\ndef program(strategy): return beside_it.ANSWER\ndef other(strategy): return 1\n")
+    assert load_program(file)(None) == 42
+    assert load_program(str(file), "other")(None) == 1
+
+
+def test_a_missing_file_or_function_is_refused_with_advice(tmp_path, clean_path):
+    with pytest.raises(
+        InvalidArgument, match=r"There is no file .*missing.py. Give a Python file that defines program"
+    ):
+        load_program(tmp_path / "missing.py")
+    file = tmp_path / "empty_lesson.py"
+    file.write_text("program = 5\n")
+    for function in ("program", "train"):
+        with pytest.raises(InvalidArgument, match=rf"defines no function {function}\(strategy\)"):
+            load_program(file, function)
+    text = tmp_path / "notes.txt"
+    text.write_text("hello")
+    with pytest.raises(InvalidArgument, match="is no Python file"):
+        load_program(text)
+    with pytest.raises(InvalidArgument, match="There is no file"):
+        load_program(tmp_path)
+
+
+def test_what_the_file_raises_comes_out_unchanged(tmp_path, clean_path):
+    file = tmp_path / "broken_lesson.py"
+    file.write_text("raise KeyError('mine')\n")
+    with pytest.raises(KeyError, match="mine"):
+        load_program(file)
+
+
+def bfloat16(*values):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    return np.array(values, ml_dtypes.bfloat16)
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        Outcome((), None, ()),
+        Outcome((), ("KeyError", "'ü'"), ()),
+        Outcome(
+            (
+                ("a", np.float32([1, np.nan])),
+                ("b", np.zeros((0, 3), np.int8)),
+                ("c", np.array(True)),
+                ("d", np.array("text é")),
+                ("e", np.complex128([1j])),
+            ),
+            None,
+            (Event(0, None, "run", None, None, "f", ((2, None),), ("float32",), "a.py:1"),),
+        ),
+    ],
+)
+def test_an_outcome_is_saved_and_loaded_equal(tmp_path, outcome):
+    save_outcome(outcome, tmp_path / "outcome0")
+    again = load_outcome(tmp_path / "outcome0")
+    assert [path for path, _ in again.leaves] == [path for path, _ in outcome.leaves]
+    for (_, one), (_, two) in zip(again.leaves, outcome.leaves, strict=True):
+        assert one.dtype == two.dtype
+        assert one.shape == two.shape
+        assert one.tobytes() == two.tobytes()
+    assert again[1:] == outcome[1:]
+
+
+def test_bfloat16_survives_saving(tmp_path):
+    value = bfloat16(1.5, 2.0)
+    save_outcome(Outcome((("a", value),), None, ()), tmp_path / "outcome0")
+    ((_, again),) = load_outcome(tmp_path / "outcome0").leaves
+    assert again.dtype == value.dtype
+    assert again.tobytes() == value.tobytes()
+
+
+def test_a_program_that_is_no_function_of_a_file_cannot_be_started_elsewhere():
+    with pytest.raises(InvalidArgument, match="has to be a function at the top level of a file"):
+        run_in_processes(lambda strategy: 0, "sim", 1, Semantics.TF1_15, 60.0)
+
+
+@pytest.mark.slow
+def test_a_program_runs_in_a_process_of_its_own_and_comes_back(tmp_path, clean_path):
+    file = tmp_path / "own_process_lesson.py"
+    file.write_text(
+        "import os\nimport simstrategy as ss\n"
+        "def program(strategy):\n"
+        "    return {'sum': strategy.run(lambda: ss.get_replica_context().all_reduce('SUM', 2.0)),\n"
+        "            'rank': int(os.environ['RANK'])}\n"
+        "def fails(strategy):\n    print('a last word', flush=True)\n    os._exit(3)\n"
+        "def raises(strategy):\n    raise KeyError('mine')\n"
+    )
+    (outcome,) = run_in_processes(load_program(file), "sim", 1, Semantics.TF1_15, 60.0)
+    assert [(path, value.tolist()) for path, value in outcome.leaves] == [("result['rank']", 0), ("result['sum']", 2.0)]
+    assert [event.kind for event in outcome.events] == ["run", "all_reduce"]
+    (raised,) = run_in_processes(load_program(file, "raises"), "sim", 1, Semantics.TF1_15, 60.0)
+    assert raised.error == ("KeyError", "'mine'")
+    with pytest.raises(PeerFailed, match=r"Worker 0 of 1 ended with exit code 3. The end of its output:\na last word"):
+        run_in_processes(load_program(file, "fails"), "sim", 1, Semantics.TF1_15, 60.0)

@@ -1,0 +1,49 @@
+"""The report as text, as problems and as an exception."""
+
+import pytest
+
+from simstrategy.check import Report, Row
+from simstrategy.errors import Difference
+
+REFERENCE = Row("sim", "2", "InOrder()", True, True, 0.0, 1.25e-7, 40, False, None)
+EQUAL = REFERENCE._replace(backend="torch", reference=False, trace_compared=True)
+NEAR = EQUAL._replace(backend="xla", equal_bits=False, distance=2e-7)
+FAR = EQUAL._replace(backend="acme", equal_bits=False, distance=0.5, problem="result: 1.0 against 2.0")
+
+
+def test_a_row_says_how_near_it_is():
+    assert REFERENCE.cells() == ("sim", "2", "InOrder()", "reference; one ulp of the inputs makes 1.2e-07", "40 events")
+    assert EQUAL.cells()[3:] == ("equal to the bit", "40 events, equal")
+    assert NEAR.cells()[3:] == ("agree: 2.0e-07 apart, bound 5 × 1.2e-07", "40 events, equal")
+    assert FAR.cells()[3:] == ("DIFFERS", "40 events")
+    assert EQUAL._replace(trace_compared=False).cells()[4] == "40 events"
+
+
+def test_a_report_without_problems_agrees_and_raises_nothing():
+    report = Report("program.py", [REFERENCE, EQUAL, NEAR])
+    assert report.agrees
+    assert list(report.problems()) == []
+    report.raise_for_difference()
+    assert str(report).endswith("\nAll runs agree.")
+
+
+def test_a_report_with_problems_raises_an_assertion_error_with_the_whole_text():
+    report = Report("program.py", [REFERENCE, EQUAL, FAR, FAR._replace(schedule="Seeded(1)")])
+    assert not report.agrees
+    with pytest.raises(AssertionError) as raised:
+        report.raise_for_difference()
+    assert type(raised.value) is Difference
+    lines = str(raised.value).splitlines()
+    assert lines[0] == "check of program.py"
+    assert lines[-3:] == [
+        "First differences:",
+        "acme, 2 replicas, InOrder(): result: 1.0 against 2.0",
+        "acme, 2 replicas, Seeded(1): result: 1.0 against 2.0",
+    ]
+
+
+def test_columns_stand_under_each_other():
+    lines = str(Report("program.py", [REFERENCE, EQUAL, NEAR])).splitlines()[1:5]
+    starts = {line.index(word) for line, word in zip(lines, ("replicas", "2", "2", "2"), strict=True)}
+    assert len(starts) == 1
+    assert all(line == line.rstrip() for line in lines)

@@ -1,0 +1,244 @@
+"""all_reduce, all_gather and merge_call as replica functions see them."""
+
+import collections
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import simstrategy as ss
+from simstrategy.errors import InvalidArgument, InvalidType
+
+MEANS = {
+    "int8": "float32",
+    "uint8": "float32",
+    "int16": "float32",
+    "uint16": "float32",
+    "int32": "float64",
+    "uint32": "float64",
+    "int64": "float64",
+    "uint64": "float64",
+    "float16": "float16",
+    "float32": "float32",
+    "float64": "float64",
+    "complex64": "complex64",
+    "complex128": "complex128",
+}
+
+
+class Pair(NamedTuple):
+    left: object
+    right: object
+
+
+def ctx():
+    return ss.get_replica_context()
+
+
+def rank():
+    return ctx().replica_id_in_sync_group
+
+
+def each(strategy, replica):
+    return strategy.experimental_local_results(strategy.run(replica))
+
+
+@pytest.mark.parametrize("op", ["SUM", "sum", ss.ReduceOp.SUM])
+def test_a_sum_reaches_every_replica(mirrored, same, op):
+    for one in each(mirrored(3), lambda: ctx().all_reduce(op, np.float32([1, 2]) * (rank() + 1))):
+        same(one, np.float32([6, 12]))
+
+
+@pytest.mark.parametrize("dtype", MEANS)
+def test_sums_keep_their_dtype_and_means_of_integers_become_floats(mirrored, same, dtype):
+    value = np.array([3, 4], dtype)
+    for one in each(mirrored(2), lambda: ctx().all_reduce("MEAN", value + rank())):
+        same(one, np.array([3.5, 4.5], MEANS[dtype]))
+    for one in each(mirrored(2), lambda: ctx().all_reduce("SUM", value + rank())):
+        same(one, np.array([7, 9], dtype))
+
+
+def test_the_mean_over_one_replica_keeps_integers(mirrored, same):
+    (one,) = each(mirrored(1), lambda: ctx().all_reduce("MEAN", np.int32([3])))
+    same(one, np.int32([3]))
+
+
+def test_a_mean_is_summed_first_and_divided_once(mirrored, same):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        half = each(mirrored(2), lambda: ctx().all_reduce("MEAN", np.float16([60000])))
+    same(half[0], np.float16([np.inf]))
+    values = np.float32([0.1, 0.7])
+    for count in (3, 7):
+        total = sum([values] * (count - 1), start=values)
+        same(each(mirrored(count), lambda: ctx().all_reduce("MEAN", values * 1))[0], total / np.float32(count))
+
+
+def test_one_object_shared_by_all_replicas_counts_once_per_replica(mirrored, same):
+    shared = np.float32([1, 2])
+    for one in each(mirrored(3), lambda: ctx().all_reduce("SUM", shared)):
+        same(one, np.float32([3, 6]))
+
+
+def test_python_numbers_take_the_default_dtypes(mirrored, same):
+    same(each(mirrored(2), lambda: ctx().all_reduce("SUM", 1.5))[0], np.float32(3))
+    same(each(mirrored(2), lambda: ctx().all_reduce("SUM", 2))[0], np.int32(4))
+
+
+def test_nests_are_reduced_leaf_by_leaf_and_keep_their_form(mirrored):
+    def replica():
+        nest = collections.OrderedDict(b=[np.float32(1), (np.int64([2]),)], a=Pair(np.zeros(0), 3))
+        return ctx().all_reduce("SUM", nest)
+
+    nest = mirrored(2).run(replica)
+    assert type(nest) is collections.OrderedDict
+    assert type(nest["a"]) is Pair
+    assert [float(one) for one in nest["b"][0].values] == [2, 2]
+    assert [one.tolist() for one in nest["b"][1][0].values] == [[4], [4]]
+    assert nest["a"].left.values[0].shape == (0,)
+    assert [int(one) for one in nest["a"].right.values] == [6, 6]
+
+
+@pytest.mark.parametrize("empty", [[], (), {}, [()]])
+def test_a_nest_without_leaves_comes_back(mirrored, empty):
+    assert mirrored(2).run(lambda: ctx().all_reduce("SUM", empty)) == empty
+
+
+def test_an_array_of_another_replica_is_brought_over(mirrored, same):
+    strategy = mirrored(2)
+    arrays = strategy.run(lambda: ctx().xp.ones(2) * (rank() + 1)).values
+    for one in each(strategy, lambda: ctx().all_reduce("SUM", arrays[0])):
+        same(one, np.float32([2, 2]))
+
+
+@pytest.mark.parametrize("value", [True, np.array([True]), [1.0, np.array(False)]], ids=repr)
+def test_bool_has_no_sum(mirrored, value):
+    with pytest.raises(InvalidArgument, match=r"all_reduce.* got bool, which has no sum.*astype"):
+        mirrored(2).run(lambda: ctx().all_reduce("SUM", value))
+
+
+def test_bool_on_the_device_has_no_sum_either_first_or_later(mirrored):
+    strategy = mirrored(2)
+    for _ in range(2):
+        with pytest.raises(InvalidArgument, match="got bool"):
+            strategy.run(lambda: ctx().all_reduce("SUM", ctx().xp.ones(2, dtype="bool")))
+        strategy.run(lambda: ctx().all_reduce("SUM", ctx().xp.ones(2)))
+
+
+@pytest.mark.parametrize(
+    ("op", "error"), [("max", InvalidArgument), ("", InvalidArgument), (1, InvalidType), (None, InvalidType)]
+)
+def test_an_op_is_sum_or_mean(mirrored, op, error):
+    with pytest.raises(error, match=r"ReduceOp\.SUM or ReduceOp\.MEAN"):
+        mirrored(2).run(lambda: ctx().all_reduce(op, 1.0))
+
+
+def test_an_aggregation_is_no_op(mirrored):
+    with pytest.raises(InvalidType, match="Expected reduce_op to be a ReduceOp"):
+        mirrored(2).run(lambda: ctx().all_reduce(ss.VariableAggregation.SUM, 1.0))
+
+
+@pytest.mark.parametrize("value", ["text", None, object(), {1, 2}], ids=repr)
+def test_what_is_no_number_is_refused_with_advice(mirrored, value):
+    with pytest.raises(InvalidType, match="Expected an array, a number or a nest of them"):
+        mirrored(2).run(lambda: ctx().all_reduce("SUM", value))
+
+
+def test_requests_of_many_shapes_after_each_other_are_not_confused(mirrored, same):
+    strategy = mirrored(2)
+
+    def replica():
+        return [
+            ctx().all_reduce(op, ctx().xp.full(shape, rank() + 1, dtype=dtype))
+            for op in ("SUM", "MEAN", "SUM")
+            for shape in ((2,), (3,), (2,), ())
+            for dtype in ("float32", "float64", "float32")
+        ]
+
+    results = iter(strategy.run(replica))
+    for op in ("SUM", "MEAN", "SUM"):
+        for shape in ((2,), (3,), (2,), ()):
+            for dtype in ("float32", "float64", "float32"):
+                for one in next(results).values:
+                    same(one, np.full(shape, 3.0 if op == "SUM" else 1.5, dtype))
+
+
+@pytest.mark.parametrize("axis", [0, -2, np.int64(0)])
+def test_all_gather_concatenates_uneven_parts_in_rank_order(mirrored, same, axis):
+    for one in each(mirrored(3), lambda: ctx().all_gather(np.full((rank(), 2), rank(), np.int32), axis)):
+        same(one, np.int32([[1, 1], [2, 2], [2, 2]]))
+
+
+def test_all_gather_takes_nests_bools_and_empty_parts(mirrored):
+    def replica():
+        return ctx().all_gather({"b": np.ones((0, 2), np.float32), "a": [np.array([rank() == 1])]}, 0)
+
+    nest = mirrored(2).run(replica)
+    assert set(nest) == {"b", "a"}
+    assert nest["b"].values[1].shape == (0, 2)
+    assert nest["a"][0].values[0].tolist() == [False, True]
+
+
+def test_all_gather_over_one_replica_is_its_value(mirrored, same):
+    same(mirrored(1).run(lambda: ctx().all_gather(np.float32([1, 2]), 0)), np.float32([1, 2]))
+
+
+@pytest.mark.parametrize(
+    ("value", "axis", "text"),
+    [
+        (1.0, 0, "all_gather got a scalar, which has no axis"),
+        (np.ones(2), 1, r"Invalid reduction dimension 1 for input with 1 dimensions.*from -1 to 0"),
+        (np.ones(2), -2, "Invalid reduction dimension -2"),
+        (np.ones(2), None, "all_gather takes an int as axis, got None"),
+        (np.ones(2), True, "all_gather takes an int as axis, got True"),
+        (np.ones(2), 0.0, r"all_gather takes an int as axis, got 0\.0"),
+    ],
+)
+def test_all_gather_needs_an_axis_of_the_array(mirrored, value, axis, text):
+    with pytest.raises(InvalidArgument, match=text):
+        mirrored(2).run(lambda: ctx().all_gather(value, axis))
+
+
+def test_a_merge_function_runs_once_with_regrouped_arguments_and_its_result_is_handed_out(mirrored, carrier):
+    calls = []
+
+    def merge(strategy, x, shared, *, key):
+        calls.append((x, shared, key))
+        return {"each": x, "same": shared, "plain": 7}
+
+    def replica():
+        return ctx().merge_call(merge, args=(rank() * 10, "text"), kwargs={"key": [rank()]})
+
+    result = mirrored(3, lanes=carrier).run(replica)
+    assert len(calls) == 1
+    x, shared, key = calls[0]
+    assert x.values == (0, 10, 20)
+    assert shared == "text"
+    assert key[0].values == (0, 1, 2)
+    assert result["each"].values == (0, 10, 20)
+    assert result["same"] == "text"
+    assert result["plain"] == 7
+
+
+def test_a_merge_function_of_one_replica_sees_plain_values(mirrored):
+    seen = []
+    mirrored(1).run(lambda: ctx().merge_call(lambda strategy, x: seen.append(x), args=(np.ones(1),)))
+    assert type(seen[0]) is np.ndarray
+
+
+def test_replica_0s_merge_function_is_the_one_that_is_called(mirrored):
+    def replica():
+        mine = [f"fn{rank()}"]
+        return ctx().merge_call(lambda strategy: mine[0])
+
+    assert mirrored(2).run(replica) == "fn0"
+
+
+def test_host_data_of_the_caller_is_never_written_to(mirrored):
+    data = np.float32([1, 2, 3])
+    data.flags.writeable = False
+    strategy = mirrored(2)
+    strategy.run(lambda: [ctx().all_reduce("MEAN", data), ctx().all_gather(data, 0)])
+    strategy.reduce("SUM", ss.PerReplica([data, data]))
+    assert data.tolist() == [1, 2, 3]

@@ -1,0 +1,290 @@
+"""Which strategy and replica are current where, and what is refused in the wrong place."""
+
+import sys
+import threading
+
+import pytest
+
+import simstrategy as ss
+from simstrategy.errors import ContextError, InvalidArgument, InvalidType
+
+
+def ctx():
+    return ss.get_replica_context()
+
+
+def where():
+    """The row of the table: strategy, has_strategy, cross-replica, replica context."""
+    strategy = ss.get_strategy() if ss.has_strategy() else None
+    replica = ss.get_replica_context() if ss.has_strategy() else None
+    return strategy, ss.has_strategy(), ss.in_cross_replica_context(), replica
+
+
+def test_outside_any_strategy_nothing_is_current():
+    assert not ss.has_strategy()
+    assert not ss.in_cross_replica_context()
+    with pytest.raises(ContextError, match=r"No strategy is current.*strategy.scope"):
+        ss.get_strategy()
+    with pytest.raises(ContextError, match="No replica runs here"):
+        ss.get_replica_context()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_table_of_contexts(mirrored, carrier, count):
+    strategy = mirrored(count, lanes=carrier)
+    seen = {}
+
+    def merge(merged):
+        seen["merge"] = where()
+        assert merged is strategy
+
+    def replica():
+        context = ctx()
+        if context.replica_id_in_sync_group == count - 1:
+            seen["replica"] = (*where()[:3], context is where()[3])
+        context.merge_call(merge)
+        assert ctx() is context
+        assert (context.replica_id_in_sync_group, context.num_replicas_in_sync) in [(i, count) for i in range(count)]
+        assert context.strategy is strategy
+        assert context.devices == (f"sim:{context.replica_id_in_sync_group}",)
+
+    with strategy.scope() as entered:
+        assert entered is strategy
+        seen["scope"] = where()
+    strategy.run(replica)
+    assert seen["scope"] == (strategy, True, True, None)
+    assert seen["replica"] == (strategy, True, False, True)
+    assert seen["merge"] == (strategy, True, True, None)
+    assert where() == (None, False, False, None)
+
+
+def test_scopes_of_one_strategy_nest_and_of_two_do_not(mirrored):
+    one, other = mirrored(2), mirrored(2)
+    with one.scope():
+        with one.scope():
+            assert ss.get_strategy() is one
+        assert ss.get_strategy() is one
+        with pytest.raises(ContextError, match=r"Mixing different strategies: scope of .* while .* is current"):
+            other.scope().__enter__()
+        assert ss.get_strategy() is one
+    assert not ss.has_strategy()
+
+
+def test_one_scope_object_may_be_entered_twice(mirrored):
+    scope = mirrored(1).scope()
+    with scope, scope:
+        assert ss.has_strategy()
+    assert not ss.has_strategy()
+
+
+def test_an_exception_leaves_no_scope_behind(mirrored):
+    with pytest.raises(KeyError), mirrored(2).scope():
+        raise KeyError
+    assert not ss.has_strategy()
+    with pytest.raises(KeyError):
+        mirrored(2).run(lambda: {}["missing"])
+    assert not ss.has_strategy()
+
+
+CROSS_REPLICA = {
+    "scope": lambda s: s.scope().__enter__(),
+    "run": lambda s: s.run(lambda: 0),
+    "experimental_run_v2": lambda s: s.experimental_run_v2(lambda: 0),
+    "reduce": lambda s: s.reduce("SUM", 1.0),
+    "distribute": lambda s: s.experimental_distribute_dataset([]),
+    "call_for_each_replica": lambda s: s.extended.call_for_each_replica(lambda: 0),
+}
+
+
+@pytest.mark.parametrize("call", CROSS_REPLICA.values(), ids=CROSS_REPLICA)
+@pytest.mark.parametrize("count", [1, 2])
+def test_cross_replica_methods_are_refused_inside_a_replica(mirrored, call, count):
+    strategy = mirrored(count)
+    with pytest.raises(ContextError, match=r"requires being in cross-replica context: .* inside replica 0.*merge_call"):
+        strategy.run(lambda: call(strategy))
+
+
+@pytest.mark.parametrize("call", CROSS_REPLICA.values(), ids=CROSS_REPLICA)
+def test_methods_of_another_strategy_are_refused_in_scope_and_replica(mirrored, call):
+    one, other = mirrored(2), mirrored(2)
+    with one.scope(), pytest.raises(ContextError, match="Mixing different strategies"):
+        call(other)
+    with pytest.raises(ContextError, match="Mixing different strategies"):
+        one.run(lambda: call(other))
+
+
+@pytest.mark.parametrize("call", CROSS_REPLICA.values(), ids=CROSS_REPLICA)
+def test_cross_replica_methods_are_allowed_outside_in_scope_and_in_merge_functions(mirrored, call):
+    strategy = mirrored(1)
+
+    def merge(merged):
+        if call is not CROSS_REPLICA["scope"]:
+            call(merged)
+
+    strategy.run(lambda: ctx().merge_call(merge))
+    if call is CROSS_REPLICA["scope"]:
+        return
+    call(strategy)
+    with strategy.scope():
+        call(strategy)
+
+
+REPLICA = {
+    "all_reduce": lambda c: c.all_reduce("SUM", 1.0),
+    "all_gather": lambda c: c.all_gather([1.0], 0),
+    "merge_call": lambda c: c.merge_call(lambda strategy: 0),
+}
+
+
+@pytest.mark.parametrize("call", REPLICA.values(), ids=REPLICA)
+def test_a_stale_context_is_told_from_a_wrong_one(mirrored, call):
+    strategy, other = mirrored(2), mirrored(2)
+    kept = []
+    strategy.run(lambda: kept.append(ctx()))
+    with pytest.raises(ContextError, match=r"Need to be inside the replica function: .* of replica 0"):
+        call(kept[0])
+    with strategy.scope(), pytest.raises(ContextError, match="Need to be inside the replica function"):
+        call(kept[1])
+    with pytest.raises(ContextError, match=r"Mismatching ReplicaContext: .* of replica 1 inside replica 0"):
+        strategy.run(lambda: call(kept[1]))
+    with pytest.raises(ContextError, match="Mismatching strategies"):
+        other.run(lambda: call(kept[0]))
+
+
+@pytest.mark.parametrize("call", REPLICA.values(), ids=REPLICA)
+def test_the_context_of_an_earlier_run_of_the_same_replica_is_stale_too(mirrored, call):
+    strategy = mirrored(2)
+    kept = {}
+
+    def first():
+        kept[ctx().replica_id_in_sync_group] = ctx()
+
+    strategy.run(first)
+    with pytest.raises(ContextError, match="Mismatching ReplicaContext"):
+        strategy.run(lambda: call(kept[ctx().replica_id_in_sync_group]))
+
+
+def test_a_context_may_not_be_used_in_the_merge_function_it_called(mirrored):
+    def replica():
+        context = ctx()
+        context.merge_call(lambda strategy: context.all_reduce("SUM", 1.0))
+
+    with pytest.raises(ContextError, match="Need to be inside the replica function"):
+        mirrored(1).run(replica)
+
+
+def test_a_scope_is_not_visible_in_other_threads(mirrored):
+    seen = []
+    with mirrored(2).scope():
+        thread = threading.Thread(target=lambda: seen.append(where()))
+        thread.start()
+        thread.join()
+    assert seen == [(None, False, False, None)]
+
+
+def test_run_in_a_merge_function_runs_a_second_set_of_replicas(mirrored, carrier):
+    def replica():
+        return ctx().merge_call(lambda strategy: strategy.run(lambda: 10 + ctx().replica_id_in_sync_group))
+
+    assert mirrored(2, lanes=carrier).run(replica).values == (10, 11)
+
+
+@pytest.mark.parametrize("args", [None, 5, "ab", {"a": 1}, {1}])
+def test_positional_arguments_are_a_list_or_a_tuple(mirrored, args):
+    with pytest.raises(InvalidArgument, match="positional args must be a list or tuple, got"):
+        mirrored(2).run(lambda *rest: rest, args=args)
+
+
+def test_lists_and_keyword_arguments_are_passed_on(mirrored):
+    strategy = mirrored(2)
+    value = ss.PerReplica([1, 2])
+    assert strategy.run(lambda x, y: x + y, args=[value], kwargs={"y": value}).values == (2, 4)
+    assert strategy.run(lambda x, y=5: x + y, args=(value,), kwargs=None).values == (6, 7)
+    assert strategy.run(lambda x: x["a"][0], args=({"a": [value]},)).values == (1, 2)
+
+
+def test_what_cannot_be_called_is_refused(mirrored):
+    with pytest.raises(InvalidType, match="run takes a function to call on each replica, got 5"):
+        mirrored(2).run(5)
+
+
+def test_the_older_names_do_the_same(mirrored):
+    strategy = mirrored(2)
+    for run in (strategy.run, strategy.experimental_run_v2, strategy.extended.call_for_each_replica):
+        assert run(lambda: ctx().replica_id_in_sync_group).values == (0, 1)
+
+
+def test_local_results_are_the_components_or_the_value_itself(mirrored):
+    strategy = mirrored(2)
+    assert strategy.experimental_local_results(ss.PerReplica([1, 2])) == (1, 2)
+    assert strategy.experimental_local_results(ss.Mirrored([1, 2])) == (1, 2)
+    assert strategy.experimental_local_results(5) == (5,)
+    assert strategy.experimental_local_results([ss.PerReplica([1, 2])])[0][0].values == (1, 2)
+    with strategy.scope():
+        variable = ss.Variable(3.0)
+    assert [float(one) for one in strategy.experimental_local_results(variable)] == [3, 3]
+
+
+def test_a_strategy_is_told_by_its_backend_and_replicas(mirrored):
+    assert repr(mirrored(3)) == "<Strategy on 'sim': 3 replicas, 3 here>"
+    assert mirrored(3).num_replicas_in_sync == 3
+    assert mirrored(3).extended.worker_devices == ("sim:0", "sim:1", "sim:2")
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [({"checks": "loose"}, 'checks is True, False or "strict"'), ({"lanes": "fibre"}, 'lanes is "auto", "greenlet"')],
+)
+def test_impossible_settings_are_refused(settings, text):
+    with pytest.raises(InvalidArgument, match=text):
+        ss.Strategy.mirrored("sim", **settings)
+
+
+def test_an_opened_backend_has_its_own_number_of_replicas(sim):
+    backend = sim(3)
+    assert ss.Strategy.mirrored(backend).num_replicas_in_sync == 3
+    assert ss.Strategy.mirrored(backend, replicas=3).num_replicas_in_sync == 3
+    with pytest.raises(InvalidArgument, match=r"was opened with 3 replicas, and 2 are asked for.*ss.backend\('sim'"):
+        ss.Strategy.mirrored(backend, replicas=2)
+
+
+def test_an_engine_drives_one_strategy(mirrored):
+    with pytest.raises(InvalidArgument, match="drives a Strategy already"):
+        ss.Strategy(mirrored(2).extended)
+
+
+def test_two_strategies_in_one_process_do_not_know_each_other(mirrored):
+    one, other = mirrored(2), mirrored(3)
+
+    def merge(strategy):
+        with pytest.raises(ContextError, match="Mixing different strategies"):
+            other.run(lambda: 0)
+
+    one.run(lambda: ctx().merge_call(merge))
+    assert other.run(lambda: ctx().num_replicas_in_sync) == 3
+
+
+@pytest.mark.slow
+def test_one_strategy_may_be_used_from_several_threads_at_once(mirrored, carrier):
+    strategy, wrong = mirrored(3, lanes=carrier), []
+
+    def use(size):
+        try:
+            for _ in range(40):
+                result = strategy.run(lambda: ctx().all_reduce("SUM", ctx().xp.ones(size)))
+                assert [one.tolist() for one in result.values] == [[3.0] * size] * 3
+        except BaseException as error:  # noqa: BLE001 - told in the main thread
+            wrong.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=use, args=(size,)) for size in (1, 2, 3, 4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=60)
+    finally:
+        sys.setswitchinterval(interval)
+    assert not any(thread.is_alive() for thread in threads)
+    assert wrong == []
