@@ -78,22 +78,25 @@ def open_gloo(
     backend = GlooBackend(group, rank=rank, size=size, timeout_s=timeout_s, close_group=close, replicas=count)
     del group
     try:
-        # Until all are connected, rank 0, which may hold what they meet at, must not go on and close it.
-        counts = [int(note) for note in backend.exchange(str(count).encode(), timeout_s=timeout_s)]
-        if file:
-            if rank == 0:
-                Path(file).unlink(missing_ok=True)
-            backend.exchange(b"", timeout_s=timeout_s)
-    except PeerFailed:
+        _meet(backend, count, timeout_s, file if rank == 0 else None, bool(file))
+    except (PeerFailed, InvalidArgument):
         backend.close()
         raise
-    if set(counts) != {count}:
-        backend.close()
+    return backend
+
+
+def _meet(backend: GlooBackend, replicas: int, timeout_s: float, own_file: str | None, by_file: bool) -> None:
+    """Waits until all are connected: rank 0, which may hold what they meet at, must not go on and close it."""
+    counts = [int(note) for note in backend.exchange(str(replicas).encode(), timeout_s=timeout_s)]
+    if by_file:
+        if own_file is not None:
+            Path(own_file).unlink(missing_ok=True)
+        backend.exchange(b"", timeout_s=timeout_s)
+    if set(counts) != {replicas}:
         raise InvalidArgument(
             f"The processes of a group need equally many replicas, and they have {counts}, in their order. Open "
             f"'gloo' with the same number in each."
         )
-    return backend
 
 
 def _place(rank: int | None, size: int | None, method: str | None) -> _Place:
