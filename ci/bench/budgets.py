@@ -1,7 +1,7 @@
 """Measures the budgets of docs/budgets.md, side by side in one run, and prints them as ratios.
 
-Every subject runs in a process of its own, by turns, with one BLAS thread; each figure is the best of
-several rounds, because other work on the machine can only slow a run down.
+Every subject runs in a process of its own, by turns, with one BLAS thread; each figure is a median
+within a round and the best round of several.
 
     python3 ci/run.py bench [--rounds 3] [--evidence FILE]
 """
@@ -18,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"}
 
-SUBJECTS = ("sim", "mlp", "tensorflow", "jax", "many", "start_numpy", "start_sim")
+SUBJECTS = ("sim", "mlp", "bare", "tensorflow", "jax", "many", "start_numpy", "start_sim")
 
 
 def measure(subject):
@@ -63,6 +63,8 @@ def rows_of(t):
         # The budget's 22,000/s and 12,000/s beside its 28,000/s, which stands for 2 × JAX.
         at_least("  traced: × JAX jit(vmap(psum))", per_jax / t["sim_traced"], 2 * 22 / 28, "{:.2f}"),
         at_least("  a nest of four: × JAX jit(vmap(psum)) of one", per_jax / t["sim_nest"], 2 * 12 / 28, "{:.2f}"),
+        ("  bare greenlets and NumPy: × MirroredStrategy", f"{per_tf / t['bare_all_reduce']:.1f}", "", True),
+        ("  bare greenlets and NumPy ÷ ours", f"{t['bare_all_reduce'] / t['sim_all_reduce']:.2f}", "", True),
         at_most("10,000 replicas, one scalar all_reduce: µs a replica", t["many_s"] * 1e6, 20, "{:.1f}"),
         at_most("10,000 replicas: KiB a replica", t["many_kib"], 12, "{:.1f}"),
         at_most("import and first collective ÷ import numpy", t["start_sim"] / t["start_numpy"], 2.0, "{:.2f}"),
@@ -79,7 +81,9 @@ def main():
     lines = [f"{'work':58} {'measured':>9}  {'budget':>8}"]
     for work, measured, budget, kept in rows:
         lines.append(f"{work:58} {measured:>9}  {budget:>8}{'' if kept else '  MISSED'}")
-    lines.append(f"Python {platform.python_version()}, {os.cpu_count()} cores, best of {options.rounds} rounds.")
+    lines.append(
+        f"Python {platform.python_version()}, {os.cpu_count()} cores, best of {options.rounds} rounds of medians."
+    )
     print("\n".join(lines))
     if options.evidence:
         options.evidence.write_text("\n".join(lines) + "\n", encoding="utf-8")
