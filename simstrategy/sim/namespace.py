@@ -12,6 +12,7 @@ from simstrategy.sim.arrays import SimArray, current_class
 __all__ = ["DTYPES", "SimNamespace", "dtype_named", "dtype_names"]
 
 Dtype = np.dtype[Any]
+_empty: Final = np.empty
 
 _NAMES = (
     "bool",
@@ -152,7 +153,7 @@ class SimNamespace:
 
     def full(self, shape: Any, fill_value: Any, *, dtype: Any = None) -> SimArray:
         wanted = DTYPES.get(dtype) or (self.asarray(fill_value).dtype if dtype is None else dtype_named(dtype))
-        array = np.empty(shape, wanted)
+        array = _empty(shape, wanted)
         array.fill(fill_value)
         return array.view(current_class() or self._default)
 
