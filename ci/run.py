@@ -65,14 +65,13 @@ def _fingerprint() -> str:
     return json.dumps({"python": sys.version, "root": str(ROOT), "files": digests}, sort_keys=True)
 
 
-def _run(command: list[str], **environment: str) -> int:
-    settings = {
-        "TF_CPP_MIN_LOG_LEVEL": "3",
-        **os.environ,
-        "PATH": f"{VENV / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}",
-        **environment,
-    }
-    return subprocess.run(command, cwd=ROOT, env=settings, check=False).returncode
+def _settings() -> dict[str, str]:
+    path = f"{VENV / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
+    return {"TF_CPP_MIN_LOG_LEVEL": "3", **os.environ, "PATH": path}
+
+
+def _run(command: list[str]) -> int:
+    return subprocess.run(command, cwd=ROOT, env=_settings(), check=False).returncode
 
 
 def _must(command: list[str]) -> None:
@@ -98,7 +97,14 @@ def demo(options: list[str]) -> int:
     """Trains on real data on every backend and shows that they agree: the main job."""
     command = ["simstrategy", "check", "examples/train_digits.py"]
     backends = ["--backends", "sim,tensorflow,torch,xla,gloo", "--replicas", "1,2,4", "--workers", "1,2"]
-    return _run([str(VENV / "bin" / command[0]), *command[1:], *(options or backends)])
+    command = [str(VENV / "bin" / command[0]), *command[1:], *(options or backends)]
+    with subprocess.Popen(command, cwd=ROOT, env=_settings(), stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            # What TensorFlow's libraries say of themselves before anybody could ask them not to.
+            if not line.startswith(("I0000 ", "W0000 ", "E0000 ", "WARNING: All log messages before absl")):
+                print(line, end="", file=sys.stderr)
+    return process.returncode
 
 
 def test(options: list[str]) -> int:

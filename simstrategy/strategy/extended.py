@@ -174,8 +174,9 @@ class StrategyExtended:
         return reduce_leaf(self, reduce_op, leaf, axis, site)
 
     def broadcast_to(self, value: Any) -> Mirrored:
-        """Returns an array, or host data, on every local replica's device."""
-        return Mirrored([self.adopt(value, index) for index in range(len(self.local_devices))])
+        """Returns an array, or host data, on every local replica's device: a copy for each, never `value` itself."""
+        array = self.adopt(value, 0)
+        return Mirrored([self.backend.put(array, device) for device in self.local_devices])
 
     # Bringing data in.
 
