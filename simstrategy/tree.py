@@ -49,21 +49,25 @@ def sorted_keys(mapping: Mapping[Any, Any]) -> tuple[Any, ...]:
 
 def flatten(value: object) -> tuple[list[Any], Structure | None]:
     """Returns the leaves in order and the structure that `unflatten` needs."""
-    leaves: list[Any] = []
-    return leaves, _flatten_into(leaves, value)
-
-
-def _flatten_into(leaves: list[Any], value: object) -> Structure | None:
-    container: Any = type(value)
-    kind = kind_of(container)
+    kind = kind_of(type(value))
     if kind == "leaf":
-        leaves.append(value)
-        return None
-    nest: Any = value
-    if kind == "sequence":
-        return _new_structure(Structure, (container, None, tuple([_flatten_into(leaves, item) for item in nest])))
-    keys = sorted_keys(nest)
-    return _new_structure(Structure, (container, keys, tuple([_flatten_into(leaves, nest[key]) for key in keys])))
+        return [value], None
+    leaves: list[Any] = []
+    return leaves, _flatten_into(leaves, value, kind)
+
+
+def _flatten_into(leaves: list[Any], nest: Any, kind: str) -> Structure:
+    keys = None if kind == "sequence" else sorted_keys(nest)
+    children: list[Structure | None] = []
+    # Leaves are taken here, without a call for each: nests are walked by every replica in every collective.
+    for item in nest if keys is None else map(nest.__getitem__, keys):
+        kind = kind_of(type(item))
+        if kind == "leaf":
+            leaves.append(item)
+            children.append(None)
+        else:
+            children.append(_flatten_into(leaves, item, kind))
+    return _new_structure(Structure, (type(nest), keys, tuple(children)))
 
 
 def unflatten(structure: Structure | None, leaves: Sequence[Any]) -> Any:
@@ -79,20 +83,27 @@ def _unflatten_from(structure: Structure, leaves: Iterator[Any]) -> Any:
     return rebuild_sequence(container, items)
 
 
-def refill(nest: Any, leaves: Sequence[Any]) -> Any:
-    """Returns the nest with other leaves, given in the order of `flatten`; mappings keep their own key order."""
-    return _refill_from(nest, iter(leaves))
+def refill(nest: Any, structure: Structure | None, leaves: Sequence[Any]) -> Any:
+    """Returns the nest, whose structure is given, with other leaves; mappings keep their own key order."""
+    return leaves[0] if structure is None else _refill_from(nest, structure, iter(leaves))
 
 
-def _refill_from(nest: Any, leaves: Iterator[Any]) -> Any:
-    container = type(nest)
-    kind = kind_of(container)
-    if kind == "leaf":
-        return next(leaves)
-    if kind == "sequence":
-        return rebuild_sequence(container, [_refill_from(item, leaves) for item in nest])
-    items = {key: _refill_from(nest[key], leaves) for key in sorted_keys(nest)}
-    return rebuild_mapping(container, tuple(nest), [items[key] for key in nest])
+def _refill_from(nest: Any, structure: Structure, leaves: Iterator[Any]) -> Any:
+    container, keys, children = structure
+    if keys is None:
+        return rebuild_sequence(
+            container,
+            [
+                next(leaves) if child is None else _refill_from(item, child, leaves)
+                for item, child in zip(nest, children, strict=True)
+            ],
+        )
+    items = {
+        key: next(leaves) if child is None else _refill_from(nest[key], child, leaves)
+        for key, child in zip(keys, children, strict=True)
+    }
+    own = tuple(nest)
+    return rebuild_mapping(container, own, list(items.values()) if own == keys else [items[key] for key in own])
 
 
 def rebuild_sequence(container: type, items: list[Any]) -> Any:

@@ -191,8 +191,11 @@ class ReplicaContext:
         if isinstance(value, extended.plain_types):
             shape, dtype, placement = extended.spec(value)
             if placement == self._placement:
-                # The fast path of one array that is where it should be: a plain tuple for an Arrival.
-                request = extended.request_one(op._value_, shape, dtype)
+                # The fast path of one array that is where it should be: a plain tuple for an Arrival, and the
+                # very last request, where it was for the same.
+                last_op, last_shape, last_dtype, request = extended.last_one
+                if last_op is not op or last_shape != shape or last_dtype != dtype:
+                    request = extended.request_one(op, shape, dtype)
                 return self.park((request, value, site, extended.resolve_one, None))
         return self._all_reduce_nest(op, value, site)
 
@@ -211,8 +214,8 @@ class ReplicaContext:
             if structure is None:
                 # Another replica may have come by the fast path: one request, one form of payload.
                 return self.park((request, arrays[0], site, extended.resolve_one, None))
-            return tree.refill(value, self.park((request, arrays, site, extended.reductions.many, None)))
-        return tree.refill(value, self._all_reduce(op, tuple(arrays), structure, site))
+            return tree.refill(value, structure, self.park((request, arrays, site, extended.reductions.many, None)))
+        return tree.refill(value, structure, self._all_reduce(op, tuple(arrays), structure, site))
 
     def _all_reduce(
         self, op: ReduceOp, arrays: tuple[Array, ...], structure: tree.Structure | None, site: Site
@@ -244,7 +247,7 @@ class ReplicaContext:
             self._gather_leaf(extended.adopt(leaf, self.index), axis, nest and f"leaf {number} of {nest}", site)
             for number, leaf in enumerate(leaves)
         ]
-        return tree.refill(value, gathered)
+        return tree.refill(value, structure, gathered)
 
     def _gather_leaf(self, array: Array, axis: int, subject: str | None, site: Site) -> Array:
         extended = self.extended

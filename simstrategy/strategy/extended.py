@@ -12,6 +12,7 @@ from simstrategy.errors import InvalidArgument, InvalidType
 from simstrategy.run import Lanes, Meeting, MeetingRoom, Park, Resolve, Sizes, function_key
 from simstrategy.schedules import InOrder, Schedule
 from simstrategy.strategy.context import CrossReplica, ReplicaContext, enter_mode, leave_mode, require_cross_replica
+from simstrategy.strategy.enums import ReduceOp
 from simstrategy.strategy.reducing import reduce_leaf
 from simstrategy.strategy.reduction import Reductions
 from simstrategy.strategy.semantics import Semantics
@@ -69,6 +70,7 @@ class StrategyExtended:
         """The types of arrays that no gradient has to flow through."""
         self.resolve_one: Resolve = self.reductions.one
         self._request = Request("all_reduce", None, None, None, None, ())
+        self.last_one: tuple[ReduceOp | None, tuple[int, ...], str, Request] = (None, (), "", self._request)
         """The last request to all-reduce: replicas mostly ask for the same, and so share one object."""
         self._strategy: Strategy | None = None
 
@@ -95,12 +97,11 @@ class StrategyExtended:
 
     # Running replicas.
 
-    def request_one(self, op: str, shape: tuple[int, ...], dtype: str) -> Request:
-        """Returns the request to all-reduce one array: the very last one, where it was for the same."""
-        last = self._request
-        if last[1] == op and last[5] == ((shape, dtype),) and last[4] is None:
-            return last
-        return self.request_many(op, None, ((shape, dtype),))
+    def request_one(self, op: ReduceOp, shape: tuple[int, ...], dtype: str) -> Request:
+        """Returns the request to all-reduce one array, and keeps it in `last_one`."""
+        request = self.request_many(op.value, None, ((shape, dtype),))
+        self.last_one = (op, shape, dtype, request)
+        return request
 
     def request_many(
         self, op: str, structure: tree.Structure | None, specs: tuple[tuple[tuple[int, ...], str], ...]
