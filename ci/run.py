@@ -37,6 +37,9 @@ def main(arguments: list[str]) -> int:
         for name, step in STEPS.items():
             print(f"  {name:8} {(step.__doc__ or '').splitlines()[0]}")
         return 0 if arguments[:1] in ([], ["--help"], ["-h"]) else 2
+    if arguments[1:] and arguments[0] in ("lint", "types", "layers", "tidy", "all"):
+        print(f"{arguments[0]} takes no options, got {' '.join(arguments[1:])}.", file=sys.stderr)
+        return 2
     install()
     return STEPS[arguments[0]](arguments[1:])
 
@@ -44,11 +47,14 @@ def main(arguments: list[str]) -> int:
 def install() -> None:
     """Makes .venv and installs the pinned packages and this repository, unless that was done already."""
     wanted = _fingerprint()
-    if STAMP.exists() and STAMP.read_text() == wanted:
+    found = json.loads(STAMP.read_text()) if STAMP.exists() else {}
+    if found == wanted and PYTHON.exists():
         return
-    print("Installing into .venv (about two minutes the first time, 3 GB) …", flush=True)
-    if not PYTHON.exists():
+    print("Installing into .venv (about two minutes the first time, 4 GB) …", flush=True)
+    if {**found, "files": None} != {**wanted, "files": None} or not PYTHON.exists():
+        # Never finished, moved, or made by another Python: such an environment cannot be mended.
         venv.create(VENV, with_pip=True, clear=True)
+    STAMP.unlink(missing_ok=True)
     pip = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     # PyTorch alone and first: a later package that wants "torch" then finds the CPU build and takes it.
     pinned = (ROOT / "ci" / "requirements.txt").read_text().splitlines()
@@ -56,13 +62,13 @@ def install() -> None:
     _must([*pip, "-r", "ci/requirements.txt"])
     for distribution in DISTRIBUTIONS:
         _must([*pip, "--no-deps", "--no-build-isolation", "--editable", distribution])
-    STAMP.write_text(wanted)
+    STAMP.write_text(json.dumps(wanted))
 
 
-def _fingerprint() -> str:
+def _fingerprint() -> dict[str, object]:
     files = ["ci/requirements.txt", *(f"{folder}/pyproject.toml" for folder in DISTRIBUTIONS)]
     digests = {file: hashlib.sha256((ROOT / file).read_bytes()).hexdigest() for file in files}
-    return json.dumps({"python": sys.version, "root": str(ROOT), "files": digests}, sort_keys=True)
+    return {"python": sys.version, "root": str(ROOT), "files": digests}
 
 
 def _settings() -> dict[str, str]:
@@ -109,7 +115,11 @@ def demo(options: list[str]) -> int:
 
 def test(options: list[str]) -> int:
     """Runs lint, types, layers and tidy, then every test at quick counts."""
-    return _all("lint", "types", "layers", "tidy") + pytest(options)
+    failed = _all("lint", "types", "layers", "tidy")
+    tested = pytest(options)
+    if failed:
+        print("FAILED before the tests: see lint, types, layers and tidy above.", file=sys.stderr)
+    return 1 if failed or tested else 0
 
 
 def pytest(options: list[str]) -> int:

@@ -31,6 +31,7 @@ class Settings(NamedTuple):
 
     semantics: Semantics
     timeout_s: float
+    allow_errors: bool
 
 
 def check(
@@ -42,33 +43,57 @@ def check(
     schedules: Sequence[ScheduleMaker] = (InOrder,),
     semantics: Semantics = Semantics.TF1_15,
     timeout_s: float = 600.0,
+    allow_errors: bool = False,
     on_row: OnRow = lambda row: None,
 ) -> Report:
     """Runs `program(strategy)` everywhere and compares results, variables, errors and traces.
 
     program: returns a nest of arrays. backends: by name; the first is the reference, and one that spans
     processes is run with each number of `workers`, one replica each, and compared with the simulated
-    cluster. schedules: functions that make a schedule, e.g. ``lambda: Seeded(1)``; traces are compared
-    under InOrder. timeout_s: for each run in processes of its own. on_row: is told each row as it comes.
+    cluster instead. schedules: functions that make a schedule, e.g. ``lambda: Seeded(1)``; traces are compared
+    under InOrder. timeout_s: for each run in processes of its own. allow_errors: a program that raises is
+    a difference, even if it raises the same everywhere, unless this is True. on_row: is told each row as
+    it comes.
 
-    Two runs agree if they are equal, or if no leaf differs by more than 5 times (`check.compare.MARGIN`)
-    what moving every input by one unit in the last place does to it on the reference.
+    The reference is run twice, and has to come to the same, to the bit: what a program changes from run to
+    run cannot be compared. Two runs agree if they are equal, or if no leaf differs by more than 5 times
+    (`check.compare.MARGIN`) what moving every input by one unit in the last place does to it on the
+    reference.
     """
     if not callable(program):
         raise InvalidArgument(f"check takes a function program(strategy), got {program!r}.")
+    _require_lists(backends=backends, replicas=replicas, workers=workers, schedules=schedules)
+    if not isinstance(semantics, Semantics):
+        raise InvalidArgument(f"semantics is a profile such as Semantics.TF2, got {semantics!r}.")
     spans = {name: _spans_processes(name) for name in backends}
     together = [name for name in backends if not spans[name]]
     apart = [name for name in backends if spans[name]]
     if apart and not workers:
-        raise InvalidArgument(f"{', '.join(apart)} runs one process per replica: say how many, as in workers=(1, 2).")
-    settings = Settings(semantics, timeout_s)
+        raise InvalidArgument(
+            f"{', '.join(apart)} runs in several processes: say in how many workers, such as 1 and 2."
+        )
+    settings = Settings(semantics, timeout_s, allow_errors)
     rows: list[Row] = []
     for count in replicas if together else ():
         _collect(rows, on_row, _check_together(program, together, count, schedules, settings))
     for count in workers:
         _collect(rows, on_row, _check_apart(program, apart, count, schedules, settings))
-    name = getattr(program, "__code__", None)
-    return Report(PurePath(name.co_filename).name if name is not None else repr(program), rows)
+    code = getattr(program, "__code__", None)
+    return Report(PurePath(code.co_filename).name if code is not None else repr(program), rows)
+
+
+def _require_lists(**lists: Sequence[object]) -> None:
+    """Raises InvalidArgument for what is no list, and for an empty one, which would check nothing."""
+    for name, given in lists.items():
+        wanted: type | None = {"backends": str, "replicas": int, "workers": int}.get(name)
+        if not isinstance(given, Sequence) or isinstance(given, str):
+            raise InvalidArgument(f"{name} is a list, such as {name}=[…], got {given!r}.")
+        if not given and name != "workers":
+            raise InvalidArgument(f"{name} is empty: nothing would be checked. Name at least one.")
+        for one in given:
+            if (wanted is None and not callable(one)) or (wanted is not None and not isinstance(one, wanted)):
+                kind = "functions that make a schedule" if wanted is None else f"a list of {wanted.__name__}"
+                raise InvalidArgument(f"{name} is {kind}, got {one!r} in it.")
 
 
 def _collect(rows: list[Row], on_row: OnRow, new: Iterator[Row]) -> None:
@@ -86,9 +111,9 @@ def _check_together(
     program: Program, names: Sequence[str], replicas: int, schedules: Sequence[ScheduleMaker], settings: Settings
 ) -> Iterator[Row]:
     run = partial(run_here, program, replicas=replicas, settings=settings)
-    reference = (run(names[0], InOrder),)
+    reference, again = (run(names[0], InOrder),), (run(names[0], InOrder),)
     one_ulp = [sensitivity(reference[0], [run(names[0], InOrder, nudge=nudge) for nudge in _NUDGES])]
-    yield _reference_row(names[0], str(replicas), reference, one_ulp)
+    yield _reference_row(names[0], str(replicas), reference, again, one_ulp, settings)
     for name in names:
         for schedule in schedules:
             if name == names[0] and schedule is InOrder:
@@ -120,10 +145,10 @@ def _check_apart(
 ) -> Iterator[Row]:
     run = partial(_run_cluster, program, workers=workers, settings=settings)
     label = f"{workers} × 1"
-    reference = run(InOrder)
+    reference, again = run(InOrder), run(InOrder)
     nudged = list(zip(*[run(InOrder, nudge=nudge) for nudge in _NUDGES], strict=True))
     one_ulp = [sensitivity(one, moved) for one, moved in zip(reference, nudged, strict=True)]
-    yield _reference_row("sim", label, reference, one_ulp)
+    yield _reference_row("sim", label, reference, again, one_ulp, settings)
     for schedule in schedules:
         if schedule is not InOrder:
             yield _row("sim", label, schedule(), reference, run(schedule), one_ulp)
@@ -150,10 +175,27 @@ def _run_cluster(
     return cluster.run(lambda strategy: run_program(program, strategy, trace))
 
 
-def _reference_row(name: str, replicas: str, reference: Sequence[Outcome], one_ulp: Sequence[Sensitivity]) -> Row:
+def _reference_row(
+    name: str,
+    replicas: str,
+    reference: Sequence[Outcome],
+    again: Sequence[Outcome],
+    one_ulp: Sequence[Sensitivity],
+    settings: Settings,
+) -> Row:
+    """Tells what the others are compared with, and whether it can be."""
     largest = max((unit for worker in one_ulp for leaf in worker for unit in leaf), default=0.0)
     events = sum(len(outcome.events) for outcome in reference)
-    return Row(name, replicas, InOrder.name, True, True, 0.0, largest, events, False, None)
+    problem: str | None = None
+    for one, other in zip(reference, again, strict=True):
+        found = compare(one, other, tuple((0.0, 0.0) for _ in one.leaves))
+        if problem is None and not found.equal_bits:
+            problem = f"comes to something else when it is run again, so it cannot be compared: {found.problem}"
+    raised = [outcome for outcome in reference if outcome.error is not None]
+    if raised and problem is None and not settings.allow_errors:
+        kind, text = raised[0].error or ("", "")
+        problem = "\n".join([f"raises {kind}: {text}", *raised[0].notes])
+    return Row(name, replicas, InOrder.name, True, True, 0.0, largest, events, False, problem, bool(raised))
 
 
 def _row(
@@ -179,7 +221,17 @@ def _row(
         worst = _worse(worst, found)
     events = sum(len(outcome.events) for outcome in outcomes)
     return Row(
-        name, replicas, schedule.name, False, worst.equal_bits, worst.distance, worst.one_ulp, events, in_order, problem
+        name,
+        replicas,
+        schedule.name,
+        False,
+        worst.equal_bits,
+        worst.distance,
+        worst.one_ulp,
+        events,
+        in_order,
+        problem,
+        any(outcome.error is not None for outcome in outcomes),
     )
 
 

@@ -56,6 +56,8 @@ def compare(reference: Outcome, other: Outcome, one_ulp: Sensitivity) -> Compari
         return Comparison(False, np.inf, 0.0, _different_leaves(reference, other))
     equal, worst, unit = True, 0.0, 0.0
     for (path, one), (_, two), units in zip(reference.leaves, other.leaves, one_ulp, strict=True):
+        if one.dtype.kind == two.dtype.kind == "U" and one.tobytes() != two.tobytes():
+            return Comparison(False, np.inf, 0.0, f"{path}: {one!s} against {two!s}")
         if (one.shape, one.dtype) != (two.shape, two.dtype):
             forms = f"{one.dtype}{list(one.shape)} against {two.dtype}{list(two.shape)}"
             return Comparison(False, np.inf, 0.0, f"{path}: {forms}")
@@ -82,7 +84,10 @@ def _unit(array: np.ndarray[Any, Any]) -> float:
 
 
 def distances(one: np.ndarray[Any, Any], two: np.ndarray[Any, Any]) -> Distance:
-    """Returns 0 for equal values, infinity where NaNs, infinities or anything but floats differ."""
+    """Returns 0 for equal values, infinity where NaNs, infinities or anything but floats differ.
+
+    Relative to `one`, or absolute where that is nothing but zeros.
+    """
     if not _is_float(one):
         return (0.0, 0.0) if np.array_equal(one, two) else (np.inf, np.inf)
     wide = np.complex128 if one.dtype.kind == "c" else np.float64
@@ -94,7 +99,8 @@ def distances(one: np.ndarray[Any, Any], two: np.ndarray[Any, Any]) -> Distance:
     if not gaps.any():
         return (0.0, 0.0)
     if not sizes.any():
-        return (np.inf, np.inf)
+        # Nothing to be relative to: what should be zero is measured as it is.
+        return (float(gaps.max()), float(np.sqrt(np.mean(gaps**2))))
     # Scaled by the largest first, so that squares neither overflow nor vanish.
     largest = float(sizes.max())
     by_square = np.sqrt(np.mean((gaps / largest) ** 2) / np.mean((sizes / largest) ** 2))
@@ -102,7 +108,13 @@ def distances(one: np.ndarray[Any, Any], two: np.ndarray[Any, Any]) -> Distance:
 
 
 def _first_unequal(one: np.ndarray[Any, Any], two: np.ndarray[Any, Any], distance: float, bound: float) -> str:
-    index = tuple(int(i) for i in np.argwhere(np.asarray((one != two) & ~((one != one) & (two != two))))[0])
+    """Says where two arrays differ most, or where first, if a NaN or an infinity or no float does."""
+    unequal = np.asarray((one != two) & ~((one != one) & (two != two)))
+    flat = int(np.argmax(unequal))
+    if np.isfinite(distance) and _is_float(one):
+        wide = np.complex128 if one.dtype.kind == "c" else np.float64
+        flat = int(np.argmax(np.where(unequal, np.abs(one.astype(wide) - two.astype(wide)), -1.0)))
+    index = tuple(int(i) for i in np.unravel_index(flat, one.shape))
     where = f"element {list(index)} is " if index else ""
     size = f"; {distance:.2g} apart, and one ulp of the inputs makes {bound:.2g}" if np.isfinite(distance) else ""
     return f"{where}{one[index]!s} against {two[index]!s}{size}"

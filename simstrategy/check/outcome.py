@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simstrategy import tree
+from simstrategy.run import raised_where
 from simstrategy.strategy import Strategy, Variable
 from simstrategy.trace import Event, Trace
 from simstrategy.values import DistributedValues
@@ -25,6 +26,8 @@ class Outcome(NamedTuple):
     leaves: tuple[tuple[str, np.ndarray[Any, Any]], ...]
     error: tuple[str, str] | None
     events: tuple[Event, ...]
+    notes: tuple[str, ...] = ()
+    """Where the error was raised, and who was waiting."""
 
 
 def program_folder(program: Program) -> str:
@@ -38,8 +41,11 @@ def run_program(program: Program, strategy: Strategy, trace: Trace) -> Outcome:
     engine = strategy.extended
     try:
         result = program(strategy)
-    except Exception as error:  # noqa: BLE001 - compared like a value: that both raise the same is agreement
-        return Outcome((), (type(error).__name__, str(error)), tuple(trace.events(worker=engine.room.worker)))
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - compared like a value: both may raise the same
+        engine.room.leave(error)
+        notes = tuple(getattr(error, "__notes__", ())) or (raised_where(error),)
+        events = tuple(trace.events(worker=engine.room.worker))
+        return Outcome((), (type(error).__name__, str(error)), events, notes)
     leaves = [*_walk(result, "result", engine.backend.get, engine.array_types)]
     for number, variable in enumerate(engine.created):
         for rank, component in zip(engine.room.ranks, variable.components, strict=True):

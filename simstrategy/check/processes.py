@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +23,8 @@ from simstrategy.trace.events import read_events
 
 __all__ = ["load_outcome", "run_in_processes", "save_outcome"]
 
+_IN_WORKER: Final = "SIMSTRATEGY_IN_WORKER"
+_POLL_S: Final = 0.05
 _GRACE_S: Final = 10.0
 """How long the other processes get to end by themselves once one has failed."""
 
@@ -34,6 +37,13 @@ def run_in_processes(
     The program has to be a function at the top level of a file. Raises InvalidArgument where it is not,
     and PeerFailed with the end of a process's output where one died or time ran out; no process is left.
     """
+    if os.environ.get(_IN_WORKER):
+        raise InvalidArgument(
+            "A worker of a check was about to start workers of its own, because its file does so when it is imported. "
+            'Put what starts a check under: if __name__ == "__main__":'
+        )
+    if not timeout_s > 0:
+        raise InvalidArgument(f"A time limit is a number of seconds above 0, got {timeout_s!r}.")
     file, function = _location(program)
     with tempfile.TemporaryDirectory(prefix="simstrategy-") as folder:
         job = [file, function, backend, semantics.name, str(replicas)]
@@ -46,7 +56,7 @@ def run_in_processes(
             codes = _wait(processes, timeout_s)
         finally:
             _kill(processes)
-        _require_success(codes, Path(folder), timeout_s)
+        _require_success(codes, workers, Path(folder), timeout_s)
         return tuple(load_outcome(Path(folder) / f"outcome{rank}") for rank in range(workers))
 
 
@@ -75,12 +85,13 @@ def _start(job: list[str], rank: int, workers: int, folder: Path, port: int) -> 
         "WORLD_SIZE": str(workers),
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(port),
+        _IN_WORKER: "1",
         # One process per core is the point here, not one thread pool per process.
         "OMP_NUM_THREADS": environment.get("OMP_NUM_THREADS", "1"),
     }
     with open(folder / f"output{rank}", "wb") as output:
         return subprocess.Popen(
-            [sys.executable, "-m", "simstrategy.check.worker", *job, str(folder / f"outcome{rank}")],
+            [sys.executable, "-P", "-m", "simstrategy.check.worker", *job, str(folder / f"outcome{rank}")],
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -88,17 +99,20 @@ def _start(job: list[str], rank: int, workers: int, folder: Path, port: int) -> 
         )
 
 
-def _wait(processes: Sequence["subprocess.Popen[bytes]"], timeout_s: float) -> list[int | None]:
-    """Waits for each in turn; once one has failed, the others get a short time only."""
-    codes: list[int | None] = []
-    left = timeout_s
-    for process in processes:
-        try:
-            codes.append(process.wait(timeout=left))
-        except subprocess.TimeoutExpired:
-            codes.append(None)
-        if any(code != 0 for code in codes):
-            left = _GRACE_S
+def _wait(processes: Sequence["subprocess.Popen[bytes]"], timeout_s: float) -> dict[int, int]:
+    """Waits for all, in the order in which they end; once one has failed, the others get a short time only.
+
+    Returns exit codes by rank, the first to end first; a process that did not end has none.
+    """
+    deadline = time.monotonic() + timeout_s
+    codes: dict[int, int] = {}
+    while len(codes) < len(processes) and time.monotonic() < deadline:
+        for rank, process in enumerate(processes):
+            if rank not in codes and (code := process.poll()) is not None:
+                codes[rank] = code
+                if code:
+                    deadline = min(deadline, time.monotonic() + _GRACE_S)
+        time.sleep(_POLL_S)
     return codes
 
 
@@ -109,13 +123,20 @@ def _kill(processes: Sequence["subprocess.Popen[bytes]"]) -> None:
         process.wait()
 
 
-def _require_success(codes: Sequence[int | None], folder: Path, timeout_s: float) -> None:
-    for rank, code in enumerate(codes):
-        if code != 0:
-            how = f"did not end in {timeout_s:g} s and was killed" if code is None else f"ended with exit code {code}"
-            output = (folder / f"output{rank}").read_text(encoding="utf-8", errors="replace").strip()
-            last = "\n".join(output.splitlines()[-15:]) or "(it printed nothing)"
-            raise PeerFailed(f"Worker {rank} of {len(codes)} {how}. The end of its output:\n{last}")
+def _require_success(codes: dict[int, int], workers: int, folder: Path, timeout_s: float) -> None:
+    """Raises PeerFailed for the first that failed, else for the first that did not end."""
+    failed = [rank for rank, code in codes.items() if code or not (folder / f"outcome{rank}.json").exists()]
+    late = [rank for rank in range(workers) if rank not in codes]
+    for rank in (*failed, *late):
+        code = codes.get(rank)
+        how = f"ended with exit code {code}" if code else "ended without a result"
+        if code is None:
+            how = f"did not end in {timeout_s:g} s and was killed"
+        elif code < 0:
+            how = f"was killed by signal {-code}"
+        output = (folder / f"output{rank}").read_text(encoding="utf-8", errors="replace").strip()
+        last = "\n".join(output.splitlines()[-15:]) or "(it printed nothing)"
+        raise PeerFailed(f"Worker {rank} of {workers} {how}. The end of its output:\n{last}")
 
 
 def save_outcome(outcome: Outcome, file: Path) -> None:
@@ -127,6 +148,7 @@ def save_outcome(outcome: Outcome, file: Path) -> None:
         "paths": [path for path, _ in outcome.leaves],
         "dtypes": [array.dtype.name for _, array in outcome.leaves],
         "error": outcome.error,
+        "notes": outcome.notes,
         "events": [event.line() for event in outcome.events],
     }
     file.with_suffix(".json").write_text(json.dumps(text), encoding="utf-8")
@@ -139,7 +161,7 @@ def load_outcome(file: Path) -> Outcome:
         values = [_restored(arrays[f"leaf{i}"], dtype) for i, dtype in enumerate(text["dtypes"])]
     error = None if text["error"] is None else (text["error"][0], text["error"][1])
     events = tuple(read_events(text["events"], name=str(file), first_line=1))
-    return Outcome(tuple(zip(text["paths"], values, strict=True)), error, events)
+    return Outcome(tuple(zip(text["paths"], values, strict=True)), error, events, tuple(text["notes"]))
 
 
 def _storable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

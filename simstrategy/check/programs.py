@@ -18,7 +18,9 @@ def load_program(file: str | Path, function: str = "program") -> Program:
     """
     path = Path(file).resolve()
     if not path.is_file():
-        raise InvalidArgument(f"There is no file {file}. Give a Python file that defines {function}(strategy).")
+        raise InvalidArgument(
+            f"There is no file at {str(file)!r}. Give a Python file that defines {function}(strategy)."
+        )
     spec = importlib.util.spec_from_file_location(f"program_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise InvalidArgument(f"{file} is no Python file. Give one that defines {function}(strategy).")
@@ -26,7 +28,10 @@ def load_program(file: str | Path, function: str = "program") -> Program:
     sys.modules[spec.name] = module
     if str(path.parent) not in sys.path:
         sys.path.insert(0, str(path.parent))
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        raise InvalidArgument(f"{error.filename}:{error.lineno} is no Python: {error.msg}. Mend the file.") from error
     found: Any = vars(module).get(function)
     if not callable(found):
         raise InvalidArgument(f"{file} defines no function {function}(strategy). Define it at the top level.")

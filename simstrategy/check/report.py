@@ -28,11 +28,15 @@ class Row(NamedTuple):
     events: int
     trace_compared: bool
     problem: str | None
+    raised: bool = False
+    """Whether the program raised; in a row without a problem, the same as the reference."""
 
     def cells(self) -> tuple[str, ...]:
         """Returns the row's texts, in the order of COLUMNS."""
         if self.problem is not None:
-            values = "DIFFERS"
+            values = "FAILED" if self.reference else "DIFFERS"
+        elif self.raised:
+            values = "reference; raises" if self.reference else "raises the same"
         elif self.reference:
             values = f"reference; one ulp of the inputs makes {self.one_ulp:.1e}"
         elif self.equal_bits:
@@ -60,7 +64,7 @@ class Report:
         """Yields each row's first difference, with where it was seen."""
         for row in self.rows:
             if row.problem is not None:
-                yield f"{row.backend}, {row.replicas} replicas, {row.schedule}: {row.problem}"
+                yield f"{row.backend}, replicas {row.replicas}, {row.schedule}: {row.problem}"
 
     def raise_for_difference(self) -> None:
         """Raises `Difference`, an AssertionError, with the table and every row's first difference."""

@@ -25,7 +25,7 @@ def backends() -> None:
             with closing(open_backend(name)) as backend:
                 found = backend.capabilities
                 devices = ", ".join(sorted({device.placement for device in backend.devices}))
-                note = "one process per replica" if found.spans_processes else "all replicas in one process"
+                note = "several processes" if found.spans_processes else "all replicas in one process"
                 table.add_row(name, devices, found.carrier, note)
         except SimStrategyError as error:
             table.add_row(name, "-", "-", str(error), style="red")

@@ -24,6 +24,7 @@ def check(
     semantics: Annotated[str, typer.Option(help="TF1_13, TF1_15 or TF2.")] = "TF1_15",
     function: Annotated[str, typer.Option(help="The function of the file to run.")] = "program",
     timeout: Annotated[float, typer.Option(help="Seconds for each run in processes of its own.")] = 600.0,
+    allow_errors: Annotated[bool, typer.Option(help="A program may raise, if it raises the same everywhere.")] = False,
 ) -> None:
     """Run a program on several backends and compare values, variables, errors and traces.
 
@@ -45,6 +46,7 @@ def check(
                 schedules=[schedule_maker(word) for word in words(schedules)],
                 semantics=semantics_named(semantics),
                 timeout_s=timeout,
+                allow_errors=allow_errors,
                 on_row=seen,
             )
     table = Table(*COLUMNS, title=f"check of {report.program}", box=None, header_style="bold", title_justify="left")

@@ -1,5 +1,6 @@
 """What several commands understand alike: lists, schedules, profiles, and how errors of ours end a command."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -31,11 +32,11 @@ def numbers(text: str) -> list[int]:
 
 def schedule_maker(text: str) -> Callable[[], Schedule]:
     """Understands `in-order` and `seeded:N`."""
-    kind, _, seed = text.partition(":")
-    if kind == "in-order" and not seed:
+    if text == "in-order":
         return InOrder
-    if kind == "seeded" and seed.lstrip("-").isdigit():
-        return lambda: Seeded(int(seed))
+    found = re.fullmatch(r"seeded:(-?[0-9]+)", text)
+    if found:
+        return lambda: Seeded(int(found[1]))
     raise typer.BadParameter(f"{text!r} is no schedule: write in-order, or seeded:1 with a number of your own")
 
 

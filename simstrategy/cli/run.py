@@ -16,7 +16,8 @@ from simstrategy.check.processes import run_in_processes
 from simstrategy.check.programs import load_program
 from simstrategy.cli.options import clear_errors, schedule_maker, semantics_named, wide_console
 from simstrategy.device import open_backend
-from simstrategy.schedules import Schedule
+from simstrategy.errors import InvalidArgument
+from simstrategy.schedules import InOrder, Schedule
 from simstrategy.sim import Cluster
 from simstrategy.strategy import Semantics, Strategy
 from simstrategy.trace import Trace, write_events
@@ -41,6 +42,8 @@ def run(
         loaded = load_program(program, function)
         profile = semantics_named(semantics)
         made = schedule_maker(schedule)()
+        if trace is not None and not trace.parent.is_dir():
+            raise InvalidArgument(f"--trace: there is no folder {str(trace.parent)!r} to write {trace.name} to.")
         with _progress(console, f"{program.name} on {backend}"):
             if backend == "sim" and workers > 1:
                 events = Trace(root=program_folder(loaded))
@@ -61,6 +64,13 @@ def _run_real(
 ) -> tuple[Outcome, ...]:
     assert callable(loaded)
     if workers > 1:
+        with closing(open_backend(backend)) as alone:
+            if not alone.capabilities.spans_processes:
+                raise InvalidArgument(
+                    f"{backend!r} runs all its replicas in one process: use --replicas, or a backend such as gloo."
+                )
+        if not isinstance(schedule, InOrder):
+            raise InvalidArgument("--schedule is for replicas in one process: real processes run as they will.")
         return run_in_processes(loaded, backend, workers, profile, timeout, replicas=replicas)
     with closing(open_backend(backend, replicas=replicas)) as opened:
         events = Trace(root=program_folder(loaded))
@@ -80,9 +90,13 @@ def _progress(console: Console, text: str) -> Iterator[None]:
 
 def _show(console: Console, who: str, outcome: Outcome) -> None:
     if outcome.error is not None:
-        console.print(f"{who}{outcome.error[0]}: {outcome.error[1]}", style="red", markup=False, highlight=False)
+        text = "\n".join([f"{who}{outcome.error[0]}: {outcome.error[1]}", *outcome.notes])
+        console.print(text, style="red", markup=False, highlight=False)
     for path, values in _by_variable(outcome).items():
         first = values[0]
+        if first.dtype.kind == "U":
+            console.print(f"{who}{path}: {first} (no number)", markup=False, highlight=False)
+            continue
         shown = f" = {first}" if first.ndim == 0 else f", last {first.reshape(-1)[-1]}" if first.size else ""
         same = all(np.array_equal(first, value, equal_nan=first.dtype.kind in "fc") for value in values)
         count = "" if len(values) == 1 else f", {'equal' if same else 'NOT equal'} on {len(values)} replicas"
@@ -95,5 +109,5 @@ def _by_variable(outcome: Outcome) -> dict[str, list[np.ndarray[Any, Any]]]:
     """Returns the leaves in order, a variable's components together."""
     found: dict[str, list[np.ndarray[Any, Any]]] = {}
     for path, value in outcome.leaves:
-        found.setdefault(path.partition(", replica ")[0], []).append(value)
+        found.setdefault(path.rpartition(", replica ")[0] if path.startswith("variable ") else path, []).append(value)
     return found

@@ -21,9 +21,7 @@ INSTALL_HINTS = {
     "tensorflow": "pip install simstrategy-tensorflow",
     "torch": "pip install simstrategy-torch",
     "gloo": "pip install simstrategy-torch",
-    "nccl": "pip install simstrategy-torch",
     "xla": "pip install simstrategy-xla",
-    "tpu": "pip install simstrategy-xla",
 }
 """The line that brings each backend that we know of."""
 
@@ -42,6 +40,9 @@ def open_backend(name: str, /, **options: Any) -> Backend:
     """
     factory = _import_factory(name, name) if ":" in name else _load(name)
     backend: Backend = factory(**options)
+    if not isinstance(getattr(backend, "protocol_version", None), int):
+        kind = type(backend).__name__
+        raise BackendUnavailable(f"{name!r} opened a {kind}, which is no backend: see simstrategy.device.")
     if backend.protocol_version != PROTOCOL_VERSION:
         raise BackendUnavailable(
             f"Backend {name!r} implements version {backend.protocol_version} of the device protocol, and this "
@@ -64,8 +65,9 @@ def _import_factory(location: str, name: str) -> Any:
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
-        hint = INSTALL_HINTS.get(name, f"install what provides {error.name or module_name}")
-        raise BackendUnavailable(f"Backend {name!r} cannot be imported: {error}. It comes with: {hint}") from error
+        hint = INSTALL_HINTS.get(name)
+        advice = f"It comes with: {hint}" if hint else f"Install what provides {error.name or module_name}."
+        raise BackendUnavailable(f"Backend {name!r} cannot be imported: {error}. {advice}") from error
     factory = vars(module).get(factory_name)
     if factory is None:
         raise BackendUnavailable(f"Backend {name!r}: module {module_name} has no {factory_name!r}. Check its spelling.")

@@ -3,7 +3,7 @@
 from simstrategy.run.functions import FunctionKey, function_key
 from simstrategy.run.lanes import FINISHED, Lanes, LaneStopped, Park
 from simstrategy.run.meeting import Arrival, Meeting, MeetingRoom, Resolve
-from simstrategy.run.notes import Note, Sizes
+from simstrategy.run.notes import Note, Sizes, raised_where
 
 __all__ = [
     "FINISHED",
@@ -18,4 +18,5 @@ __all__ = [
     "Resolve",
     "Sizes",
     "function_key",
+    "raised_where",
 ]

@@ -51,7 +51,7 @@ class VariableAggregation(Enum):
     ONLY_FIRST_REPLICA = "ONLY_FIRST_REPLICA"
 
 
-AGGREGATIONS: Final = ", ".join(f"VariableAggregation.{one.name}" for one in VariableAggregation)
+AGGREGATIONS: Final = ", ".join(f"VariableAggregation.{one.name}" for one in VariableAggregation if one.name != "NONE")
 
 
 def synchronization_of(value: Any, name: str) -> VariableSynchronization:

@@ -33,7 +33,7 @@ def test_a_program_is_loaded_with_its_folder_importable(tmp_path, clean_path):
 
 def test_a_missing_file_or_function_is_refused_with_advice(tmp_path, clean_path):
     with pytest.raises(
-        InvalidArgument, match=r"There is no file .*missing.py. Give a Python file that defines program"
+        InvalidArgument, match=r"There is no file at .*missing.py'. Give a Python file that defines program"
     ):
         load_program(tmp_path / "missing.py")
     file = tmp_path / "empty_lesson.py"

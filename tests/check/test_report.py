@@ -37,8 +37,8 @@ def test_a_report_with_problems_raises_an_assertion_error_with_the_whole_text():
     assert lines[0] == "check of program.py"
     assert lines[-3:] == [
         "First differences:",
-        "acme, 2 replicas, InOrder(): result: 1.0 against 2.0",
-        "acme, 2 replicas, Seeded(1): result: 1.0 against 2.0",
+        "acme, replicas 2, InOrder(): result: 1.0 against 2.0",
+        "acme, replicas 2, Seeded(1): result: 1.0 against 2.0",
     ]
 
 

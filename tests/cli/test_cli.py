@@ -70,12 +70,16 @@ def test_check_of_a_program_that_differs_ends_with_1_and_the_first_difference(le
     result = call("check", lesson, "--function", "unlike", "--replicas", "2", "--schedules", "seeded:3")
     assert result.exit_code == 1
     assert "DIFFERS" in result.stdout
-    assert "sim, 2 replicas, Seeded(3): result: 1.0 against" in result.stdout
+    assert "sim, replicas 2, Seeded(3): result: 1.0 against" in result.stdout
     assert "Not all runs agree." in result.stdout
 
 
-def test_check_of_two_runs_that_raise_alike_agrees(lesson):
-    assert call("check", lesson, "--function", "raising", "--schedules", "seeded:1").exit_code == 0
+def test_check_of_a_program_that_raises_ends_with_1_unless_errors_are_allowed(lesson):
+    arguments = ("check", lesson, "--function", "raising", "--schedules", "seeded:1")
+    refused, allowed = call(*arguments), call(*arguments, "--allow-errors")
+    assert (refused.exit_code, allowed.exit_code) == (1, 0)
+    assert "FAILED" in refused.stdout
+    assert "raises the same" in allowed.stdout
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_an_unknown_name_without_a_hint_tells_of_spelling():
 
 def test_an_installed_backend_whose_framework_is_missing_says_what_brings_it(acme, monkeypatch):
     install(acme, acme="acme_missing_framework:open_it")
-    with pytest.raises(BackendUnavailable, match=r"'acme' cannot be imported.*install what provides acme_missing"):
+    with pytest.raises(BackendUnavailable, match=r"'acme' cannot be imported.*Install what provides acme_missing"):
         open_backend("acme")
     monkeypatch.setitem(INSTALL_HINTS, "acme", "pip install simstrategy-acme")
     with pytest.raises(BackendUnavailable, match="It comes with: pip install simstrategy-acme"):
