@@ -390,6 +390,24 @@ def test_a_variable_never_changes_its_form():
     assert (components(v), v.dtype, v.shape) == ([1.0, 1.0], "float32", ())
 
 
+# Clauses: U-7
+def test_variables_that_no_rule_could_write_are_refused():
+    for semantics in (ss.Semantics.TF1_13, ss.Semantics.TF1_15, ss.Semantics.TF2):
+        strategy = mirrored(2, semantics=semantics)
+        with strategy.scope():
+            for name in (None, "v"):
+                with pytest.raises(ss.errors.InvalidArgument, match="`NONE` variable synchronization mode"):
+                    ss.Variable(1.0, synchronization=Synchronization.NONE, name=name)
+            if semantics is ss.Semantics.TF2:
+                with pytest.raises(ss.errors.InvalidArgument, match="aggregation MEAN needs a floating dtype"):
+                    ss.Variable(np.int32(1), aggregation=Aggregation.MEAN)
+                continue
+            v = ss.Variable(np.int32(1), aggregation=Aggregation.MEAN)
+        with pytest.raises(ss.errors.InvalidArgument, match="the mean of int32 is float64"):
+            strategy.run(lambda v=v: v.assign(me().xp.asarray(rank())))
+        assert components(v) == [1.0, 1.0]
+
+
 # Clauses: D-1
 def test_batches_are_cut_on_their_own_and_dealt_to_workers_by_turns():
     data = ss.data.Dataset.range(10).batch(4)

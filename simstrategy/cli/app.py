@@ -4,6 +4,7 @@ import typer
 
 from simstrategy.cli.backends import backends
 from simstrategy.cli.check import check
+from simstrategy.cli.golden import golden
 from simstrategy.cli.run import run
 
 __all__ = ["app"]
@@ -17,3 +18,4 @@ app = typer.Typer(
 app.command()(backends)
 app.command()(check)
 app.command()(run)
+app.command()(golden)

@@ -14,6 +14,8 @@ class Semantics:
     """One profile.  Every name of the public surface exists in every profile."""
 
     name: str
+    release: str
+    """The release of TensorFlow whose measured behaviour the profile stands for."""
     unaggregated_replica_write: Literal["refuse", "local"]
     """What a replica's write to an ON_WRITE variable with aggregation NONE does."""
     on_read_sum_assign: Literal["multiply", "divide"]
@@ -28,6 +30,6 @@ class Semantics:
     TF2: ClassVar["Semantics"]
 
 
-Semantics.TF1_13 = Semantics("TF1_13", "refuse", "multiply", "write", "accept")
-Semantics.TF1_15 = Semantics("TF1_15", "refuse", "multiply", "write", "accept")
-Semantics.TF2 = Semantics("TF2", "local", "divide", "write", "refuse")
+Semantics.TF1_13 = Semantics("TF1_13", "1.13.2", "refuse", "multiply", "write", "accept")
+Semantics.TF1_15 = Semantics("TF1_15", "1.15.5", "refuse", "multiply", "write", "accept")
+Semantics.TF2 = Semantics("TF2", "2.21.0", "local", "divide", "write", "refuse")

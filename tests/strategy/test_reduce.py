@@ -219,3 +219,8 @@ def test_the_result_is_on_the_first_device_and_is_nobodys_part(mirrored):
     total = strategy.reduce("SUM", value)
     assert total.placement == "sim:0"
     assert not any(np.shares_memory(total, one) for one in value.values)
+
+
+def test_the_mean_of_complex_numbers_divides_each_part_and_multiplies_by_no_inverse(mirrored, same):
+    value = PerReplica([np.complex64([0.5 - 2.5j]), np.complex64([0]), np.complex64([-1])])
+    same(mirrored(3).reduce("MEAN", value), np.complex64([complex(np.float32(-0.5) / 3, np.float32(-2.5) / 3)]))

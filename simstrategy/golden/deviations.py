@@ -1,0 +1,88 @@
+"""The list of cases in which ours is not the recorded answer, on purpose; read from TOML.
+
+Each entry says what our answer is, in words and so that it can be asserted. Nothing is excused here that
+is not listed by id.
+"""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NoReturn, final
+
+from simstrategy import errors
+from simstrategy.errors import InvalidArgument
+from simstrategy.strategy import Semantics
+
+__all__ = ["Deviation", "read_deviations"]
+
+_TEXTS: Final = ("clause", "reason", "answer")
+_PROFILES: Final = tuple(profile.name for profile in (Semantics.TF1_13, Semantics.TF1_15, Semantics.TF2))
+_EXPECTED: Final = ("as_in", "error")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """Why cases deviate, and what we answer instead.
+
+    answer: in words. Exactly one of the others is given: as_in is a release whose recorded answer is
+    ours too, error the class of ours that is raised.
+    """
+
+    clause: str
+    reason: str
+    answer: str
+    as_in: str | None = None
+    error: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.as_in is None) == (self.error is None):
+            raise InvalidArgument("an entry has exactly one of `as_in` and `error`")
+        if self.error is not None and self.error not in errors.__all__:
+            raise InvalidArgument(f"{self.error!r} is no error of simstrategy")
+
+
+def read_deviations(file: str | Path, profile: str) -> dict[str, Deviation]:
+    """Returns a profile's entries by case id. Raises InvalidArgument for a file that cannot be understood."""
+    path = Path(file)
+    if not path.is_file():
+        raise InvalidArgument(f"There is no file {file}. Give a TOML file of deviations.")
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        _wrong(path, f"no TOML: {error}")
+    for name, entries in tables.items():
+        if name not in _PROFILES:
+            _wrong(path, f"{name} is no profile; there are {', '.join(_PROFILES)}")
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+            _wrong(path, f"{name} is no list of tables; write [[{name}]]")
+    found: dict[str, Deviation] = {}
+    for number, entry in enumerate(tables.get(profile, []), 1):
+        where = f"entry {number} of {profile}"
+        deviation, ids = _entry(path, where, entry)
+        for one in ids:
+            if one in found:
+                _wrong(path, f"{where}: id {one} is listed twice")
+            found[one] = deviation
+    return found
+
+
+def _entry(path: Path, where: str, entry: dict[str, Any]) -> tuple[Deviation, list[str]]:
+    unknown = sorted(set(entry) - {*_TEXTS, *_EXPECTED, "ids"})
+    if unknown:
+        _wrong(path, f"{where}: unknown fields {unknown}")
+    ids = entry.get("ids")
+    if not isinstance(ids, list) or not ids or not all(isinstance(one, str) for one in ids):
+        _wrong(path, f"{where}: `ids` is no list of case ids")
+    texts = {name: value for name, value in entry.items() if name != "ids"}
+    for name in _TEXTS:
+        if not isinstance(texts.get(name), str) or not texts[name]:
+            _wrong(path, f"{where}: `{name}` is missing")
+    try:
+        return Deviation(**texts), ids
+    except InvalidArgument as error:
+        _wrong(path, f"{where}: {error}")
+
+
+def _wrong(path: Path, what: str) -> NoReturn:
+    raise InvalidArgument(f"{path}: {what}. See the list's own head for how an entry is written.")

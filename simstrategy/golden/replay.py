@@ -1,0 +1,148 @@
+"""Runs recorded cases through the public API, one function per kind; returns answers of the recorded form.
+
+An answer holds NumPy arrays, and `Raised` where a call raised. It judges nothing, and opens no backend.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from simstrategy.data import Dataset
+from simstrategy.golden.asking import attempt, here, host, hosts, placed
+from simstrategy.golden.cases import Case
+from simstrategy.golden.variables import variable_case
+from simstrategy.golden.verdict import Raised
+from simstrategy.strategy import Strategy
+from simstrategy.values import DistributedValues
+
+__all__ = ["BUILT", "dtypes_of", "replay"]
+
+Body = Mapping[str, Any]
+
+
+def replay(case: Case, strategy: Strategy) -> Any:
+    """Returns the strategy's answer to a case of a kind in `BUILT`.
+
+    strategy: of the case's number of replicas. What raises before the call in question comes out as it is.
+    """
+    return BUILT[case.kind](case.body, strategy)
+
+
+def dtypes_of(case: Case) -> frozenset[str]:
+    """Returns the dtypes that the case's own arrays have: without them a backend cannot be asked."""
+    return frozenset(_dtypes_in(case.body)) | _DTYPES_OF_KINDS.get(case.kind, frozenset())
+
+
+_DTYPES_OF_KINDS: Final = {"split": frozenset({"int64"}), "run": frozenset({"float32", "int32"})}
+
+
+def _dtypes_in(value: Any) -> Iterator[str]:
+    if isinstance(value, np.ndarray):
+        yield value.dtype.name
+    elif isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _dtypes_in(item)
+
+
+# Splitting.
+
+
+def _split(body: Body, strategy: Strategy) -> Any:
+    numbers = np.arange(body["total"], dtype=np.int64)
+    forms: dict[str, tuple[Any, Callable[[Any], Any]]] = {
+        "array": (numbers, lambda step: step),
+        "tuple": ((numbers, 2 * numbers), lambda step: step[0]),
+        "dict": ({"x": numbers, "y": 2 * numbers}, lambda step: step["x"]),
+        "nested": (({"a": numbers}, (numbers + 1, numbers)), lambda step: step[0]["a"]),
+    }
+    elements, first = forms[body["structure"]]
+    dataset = Dataset.from_tensor_slices(elements).batch(body["batch"], drop_remainder=body["drop_remainder"])
+
+    def steps() -> Any:
+        distributed = strategy.experimental_distribute_dataset(dataset.repeat(body["repeat"]))
+        return {"steps": [[_listed(part) for part in hosts(strategy, first(step))] for step in distributed]}
+
+    return attempt(steps)
+
+
+def _listed(part: Any) -> Any:
+    """Returns a batch as the numbers that are recorded of it; another dtype or rank stays as it is, and differs."""
+    return part.tolist() if isinstance(part, np.ndarray) and part.dtype == np.int64 and part.ndim == 1 else part
+
+
+# Reductions.
+
+
+def _reduce(body: Body, strategy: Strategy) -> Any:
+    value = placed(strategy, body["values"])
+    axis = tuple(body["axis"]) if isinstance(body["axis"], list) else body["axis"]
+    return attempt(lambda: {"value": host(strategy, strategy.reduce(body["op"], value, axis))})
+
+
+def _all_reduce(body: Body, strategy: Strategy) -> Any:
+    leaves = tuple(placed(strategy, column) for column in body["values"])
+    keys = [f"k{number}" for number in range(len(leaves))]
+    forms: dict[str, tuple[Callable[[Any], Any], Callable[[Any], list[Any]]]] = {
+        "single": (lambda own: own[0], lambda result: [result]),
+        "list": (list, lambda result: result if isinstance(result, list) else []),
+        "tuple": (tuple, lambda result: [*result] if isinstance(result, tuple) else []),
+        "dict": (lambda own: dict(zip(keys, own, strict=True)), lambda result: [result[key] for key in keys]),
+    }
+    join, split = forms[body["structure"]]
+    result = attempt(lambda: strategy.run(lambda *own: here().all_reduce(body["op"], join(own)), args=leaves))
+    if isinstance(result, Raised):
+        return result
+    return {"values": [hosts(strategy, leaf) for leaf in split(result)]}
+
+
+# What replica functions return.
+
+
+def _run(body: Body, strategy: Strategy) -> Any:
+    shared = strategy.xp.asarray(7.0)
+
+    def leaf(name: str) -> Any:
+        rank, xp = here().replica_id_in_sync_group, here().xp
+        makers: dict[str, Callable[[], Any]] = {
+            "rid": lambda: xp.asarray(rank),
+            "const": lambda: xp.asarray(3.0),
+            "vec": lambda: xp.asarray([float(rank), 1.0]),
+            "shared": lambda: shared,
+            "none": lambda: None,
+            "pystr": lambda: "s",
+            "pyint": lambda: 5,
+            "pyrid": lambda: rank,
+        }
+        return makers[name]()
+
+    def nest(form: Any) -> Any:
+        if isinstance(form, str):
+            return leaf(form)
+        if form["t"] == "dict":
+            return {key: nest(item) for key, item in form["c"].items()}
+        return {"list": list, "tuple": tuple}[form["t"]](nest(item) for item in form["c"])
+
+    # The form is captured: as an argument it would be a nest for the strategy to take apart.
+    return attempt(lambda: {"returns": _described(strategy, strategy.run(lambda: nest(body["returns"])))})
+
+
+def _described(strategy: Strategy, value: Any) -> Any:
+    if isinstance(value, dict):
+        return {"t": "dict", "c": {key: _described(strategy, item) for key, item in value.items()}}
+    if isinstance(value, (list, tuple)):
+        return {"t": type(value).__name__, "c": [_described(strategy, item) for item in value]}
+    if isinstance(value, DistributedValues):
+        return {"kind": type(value).__name__, "values": [host(strategy, one) for one in value.values]}
+    kind = "Tensor" if isinstance(value, strategy.extended.array_types) else "python"
+    return {"kind": kind, "values": [host(strategy, value)]}
+
+
+BUILT: Final[dict[str, Callable[[Body, Strategy], Any]]] = {
+    "split": _split,
+    "reduce": _reduce,
+    "all_reduce": _all_reduce,
+    "run": _run,
+    "variable": variable_case,
+}
+"""The kinds that can be replayed."""
