@@ -8,17 +8,16 @@ from simstrategy.check.outcome import program_folder, run_program
 from simstrategy.check.processes import save_outcome
 from simstrategy.check.programs import load_program
 from simstrategy.device import open_backend
-from simstrategy.strategy import Semantics, Strategy
+from simstrategy.strategy import PROFILES, Strategy
 from simstrategy.trace import Trace
 
 
 def main(file: str, function: str, backend_name: str, semantics: str, replicas: str, target: str) -> None:
     """Runs one worker; arguments come as texts from `processes.py`."""
-    profiles = {profile.name: profile for profile in (Semantics.TF1_13, Semantics.TF1_15, Semantics.TF2)}
     program = load_program(file, function)
     with closing(open_backend(backend_name, replicas=int(replicas))) as backend:
         trace = Trace(root=program_folder(program))
-        strategy = Strategy.multi_worker(backend, semantics=profiles[semantics], trace=trace)
+        strategy = Strategy.multi_worker(backend, semantics=PROFILES[semantics], trace=trace)
         with closing(strategy):
             outcome = run_program(program, strategy, trace)
             strategy.extended.room.leave()

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from simstrategy.errors import SimStrategyError
 from simstrategy.schedules import InOrder, Schedule, Seeded
-from simstrategy.strategy import Semantics
+from simstrategy.strategy import PROFILES, Semantics
 
 __all__ = ["clear_errors", "numbers", "schedule_maker", "semantics_named", "wide_console", "words"]
 
@@ -42,11 +42,10 @@ def schedule_maker(text: str) -> Callable[[], Schedule]:
 
 def semantics_named(text: str) -> Semantics:
     """Understands TF1_13, TF1_15 and TF2, in any case."""
-    profiles = {profile.name: profile for profile in (Semantics.TF1_13, Semantics.TF1_15, Semantics.TF2)}
     name = text.upper()
-    if name not in profiles:
-        raise typer.BadParameter(f"{text!r} is no profile: choose from {', '.join(profiles)}")
-    return profiles[name]
+    if name not in PROFILES:
+        raise typer.BadParameter(f"{text!r} is no profile: choose from {', '.join(PROFILES)}")
+    return PROFILES[name]
 
 
 def wide_console() -> Console:

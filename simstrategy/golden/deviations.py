@@ -11,12 +11,11 @@ from typing import Any, Final, NoReturn, final
 
 from simstrategy import errors
 from simstrategy.errors import InvalidArgument
-from simstrategy.strategy import Semantics
+from simstrategy.strategy import PROFILES
 
 __all__ = ["Deviation", "read_deviations"]
 
 _TEXTS: Final = ("clause", "reason", "answer")
-_PROFILES: Final = tuple(profile.name for profile in (Semantics.TF1_13, Semantics.TF1_15, Semantics.TF2))
 _EXPECTED: Final = ("as_in", "error")
 
 
@@ -52,8 +51,8 @@ def read_deviations(file: str | Path, profile: str) -> dict[str, Deviation]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         _wrong(path, f"no TOML: {error}")
     for name, entries in tables.items():
-        if name not in _PROFILES:
-            _wrong(path, f"{name} is no profile; there are {', '.join(_PROFILES)}")
+        if name not in PROFILES:
+            _wrong(path, f"{name} is no profile; there are {', '.join(PROFILES)}")
         if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
             _wrong(path, f"{name} is no list of tables; write [[{name}]]")
     found: dict[str, Deviation] = {}

@@ -9,11 +9,12 @@ from simstrategy.strategy.context import (
 )
 from simstrategy.strategy.enums import ReduceOp, VariableAggregation, VariableSynchronization
 from simstrategy.strategy.extended import StrategyExtended
-from simstrategy.strategy.semantics import Semantics
+from simstrategy.strategy.semantics import PROFILES, Semantics
 from simstrategy.strategy.strategy import Strategy
 from simstrategy.strategy.variables import Variable
 
 __all__ = [
+    "PROFILES",
     "ReduceOp",
     "ReplicaContext",
     "Semantics",

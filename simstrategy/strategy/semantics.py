@@ -4,9 +4,9 @@ Nothing else in the project knows a version.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
-__all__ = ["Semantics"]
+__all__ = ["PROFILES", "Semantics"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,6 @@ class Semantics:
     """What a replica's write to an ON_WRITE variable with aggregation NONE does."""
     on_read_sum_assign: Literal["multiply", "divide"]
     """How a cross-replica assign shares a total out: value * (1 / N), or value / N cast to the dtype."""
-    on_read_none_write: Literal["write", "write_then_refuse"]
-    """What a cross-replica write to an ON_READ variable with aggregation NONE does."""
     integer_mean_variable: Literal["accept", "refuse"]
     """Whether a variable of integers may have aggregation MEAN."""
 
@@ -30,6 +28,9 @@ class Semantics:
     TF2: ClassVar["Semantics"]
 
 
-Semantics.TF1_13 = Semantics("TF1_13", "1.13.2", "refuse", "multiply", "write", "accept")
-Semantics.TF1_15 = Semantics("TF1_15", "1.15.5", "refuse", "multiply", "write", "accept")
-Semantics.TF2 = Semantics("TF2", "2.21.0", "local", "divide", "write", "refuse")
+Semantics.TF1_13 = Semantics("TF1_13", "1.13.2", "refuse", "multiply", "accept")
+Semantics.TF1_15 = Semantics("TF1_15", "1.15.5", "refuse", "multiply", "accept")
+Semantics.TF2 = Semantics("TF2", "2.21.0", "local", "divide", "refuse")
+
+PROFILES: Final = {profile.name: profile for profile in (Semantics.TF1_13, Semantics.TF1_15, Semantics.TF2)}
+"""The profiles by name."""

@@ -78,7 +78,7 @@ def test_kinds_that_are_not_built_are_counted_as_such_and_never_as_agreement():
 def test_a_wrong_profile_is_seen():
     wrong = replay_all(of_kind("variable"), "sim", Semantics.TF2, listed(Semantics.TF1_15))
     assert not wrong.agrees
-    right_rules_wrong_release = Semantics("mixed", "1.15.5", "local", "multiply", "write", "accept")
+    right_rules_wrong_release = Semantics("mixed", "1.15.5", "local", "multiply", "accept")
     tally = replay_all(of_kind("variable"), "sim", right_rules_wrong_release, listed(Semantics.TF1_15))
     texts = tally.differences()
     assert texts
