@@ -294,7 +294,7 @@ def test_one_shared_object_counts_once_per_replica():
 # Clauses: U-1
 def test_every_component_begins_with_worker_0s_initial_value():
     def main(strategy):
-        return components(variable(strategy, initial=7.0 + strategy.extended.room.worker))
+        return components(variable(strategy, initial=7.0 + strategy.extended.engine.room.worker))
 
     assert ss.sim.Cluster(2, 2).run(main) == ([7.0, 7.0], [7.0, 7.0])
 
@@ -448,7 +448,7 @@ def test_a_cluster_spans_its_workers_and_keeps_local_results_local():
 # Clauses: K-2
 def test_a_worker_that_raises_or_leaves_is_named_to_the_others():
     def raising(strategy):
-        if strategy.extended.room.worker == 1:
+        if strategy.extended.engine.room.worker == 1:
             raise KeyError("mine")
         return strategy.run(lambda: me().all_reduce(SUM, 1.0))
 
@@ -458,7 +458,7 @@ def test_a_worker_that_raises_or_leaves_is_named_to_the_others():
     assert isinstance(raised.error, KeyError)
 
     def leaving(strategy):
-        if strategy.extended.room.worker == 0:
+        if strategy.extended.engine.room.worker == 0:
             strategy.run(lambda: me().all_reduce(SUM, 1.0))
 
     with pytest.raises(ss.errors.ReplicasDisagree, match=r"replica 0: all_reduce.*\n.*replica 1: the program ended"):

@@ -38,7 +38,7 @@ def program_folder(program: Program) -> str:
 
 def run_program(program: Program, strategy: Strategy, trace: Trace) -> Outcome:
     """Runs `program(strategy)`; an exception is an outcome too.  KeyboardInterrupt is not."""
-    engine = strategy.extended
+    engine = strategy.extended.engine
     try:
         result = program(strategy)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - compared like a value: both may raise the same

@@ -20,7 +20,7 @@ def main(file: str, function: str, backend_name: str, semantics: str, replicas: 
         strategy = Strategy.multi_worker(backend, semantics=PROFILES[semantics], trace=trace)
         with closing(strategy):
             outcome = run_program(program, strategy, trace)
-            strategy.extended.room.leave()
+            strategy.extended.engine.room.leave()
         save_outcome(outcome, Path(target))
 
 

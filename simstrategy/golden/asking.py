@@ -24,7 +24,7 @@ def attempt(call: Callable[[], Any]) -> Any:
 
 def host(strategy: Strategy, value: Any) -> Any:
     """Returns an array's host copy; what is no array of the backend stays, and so differs from any array."""
-    engine = strategy.extended
+    engine = strategy.extended.engine
     return engine.backend.get(value) if isinstance(value, engine.array_types) else {"py": value}
 
 

@@ -134,7 +134,7 @@ def _described(strategy: Strategy, value: Any) -> Any:
         return {"t": type(value).__name__, "c": [_described(strategy, item) for item in value]}
     if isinstance(value, DistributedValues):
         return {"kind": type(value).__name__, "values": [host(strategy, one) for one in value.values]}
-    kind = "Tensor" if isinstance(value, strategy.extended.array_types) else "python"
+    kind = "Tensor" if isinstance(value, strategy.extended.engine.array_types) else "python"
     return {"kind": kind, "values": [host(strategy, value)]}
 
 

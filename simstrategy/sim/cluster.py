@@ -85,7 +85,7 @@ class Cluster:
                 checks=self._checks,
                 trace=self._trace,
             )
-            room = strategy.extended.room
+            room = strategy.extended.engine.room
             try:
                 result = main(strategy)
             except Exception as error:  # noqa: BLE001 - kept, as a process keeps its own: the other workers go on and hear of it

@@ -1,7 +1,8 @@
 """The semantics of strategies, written once above the device layer."""
 
-from simstrategy.strategy.context import (
-    ReplicaContext,
+from simstrategy.strategy.context import ReplicaContext
+from simstrategy.strategy.current import (
+    experimental_set_strategy,
     get_replica_context,
     get_strategy,
     has_strategy,
@@ -23,6 +24,7 @@ __all__ = [
     "Variable",
     "VariableAggregation",
     "VariableSynchronization",
+    "experimental_set_strategy",
     "get_replica_context",
     "get_strategy",
     "has_strategy",

@@ -1,6 +1,7 @@
 """Which strategy and which replica is current: one contextvar, and the replica's view of its run.
 
 A mode has a strategy and, where a replica runs, its context. While a replica runs, the mode is its context.
+Where no mode was entered, the default strategy is current: `current.py` makes it.
 """
 
 import sys
@@ -9,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from simstrategy import tree
 from simstrategy.device import Array, ArrayNamespace
-from simstrategy.errors import ContextError
+from simstrategy.errors import ContextError, InvalidType
 from simstrategy.run import Park, function_key
 from simstrategy.strategy.enums import ReduceOp
+from simstrategy.strategy.kinds import DEFAULT
 from simstrategy.trace import Request, Site
 
 if TYPE_CHECKING:
-    from simstrategy.strategy.extended import StrategyExtended
+    from simstrategy.strategy.engine import Engine
     from simstrategy.strategy.strategy import Strategy
 
 __all__ = [
@@ -25,11 +27,8 @@ __all__ = [
     "Scope",
     "current_mode",
     "enter_mode",
-    "get_replica_context",
-    "get_strategy",
-    "has_strategy",
-    "in_cross_replica_context",
     "leave_mode",
+    "require_cross_replica",
 ]
 
 
@@ -37,11 +36,14 @@ __all__ = [
 class CrossReplica:
     """The mode of a strategy's scope, of merge functions and of updates: no replica runs."""
 
-    __slots__ = ("strategy",)
+    __slots__ = ("engine", "permanent", "strategy")
     replica = None
 
-    def __init__(self, strategy: "Strategy") -> None:
+    def __init__(self, strategy: "Strategy", *, permanent: bool = False) -> None:
         self.strategy = strategy
+        self.engine = strategy.extended.engine
+        self.permanent = permanent
+        """Whether it was set, and not entered: it ends only where another is set."""
 
 
 _MODE: ContextVar["Mode | None"] = ContextVar("simstrategy.mode", default=None)
@@ -52,8 +54,8 @@ def current_mode() -> "Mode | None":
     return _MODE.get()
 
 
-def enter_mode(mode: "Mode") -> "Token[Mode | None]":
-    """Makes a mode current until `leave_mode` gets the token back."""
+def enter_mode(mode: "Mode | None") -> "Token[Mode | None]":
+    """Makes a mode, or none, current until `leave_mode` gets the token back."""
     return _MODE.set(mode)
 
 
@@ -62,55 +64,36 @@ def leave_mode(token: "Token[Mode | None]") -> None:
     _MODE.reset(token)
 
 
-def has_strategy() -> bool:
-    """Tells whether a strategy is current."""
-    return _MODE.get() is not None
-
-
-def get_strategy() -> "Strategy":
-    """Returns the current strategy.  Raises ContextError where there is none."""
-    mode = _MODE.get()
-    if mode is None:
-        raise ContextError(
-            'No strategy is current here: call it inside "with strategy.scope():" or a replica function.'
-        )
-    return mode.strategy
-
-
-def get_replica_context() -> "ReplicaContext | None":
-    """Returns the running replica's context; None in a cross-replica context.
-
-    Raises ContextError where no strategy is current.
-    """
-    mode = _MODE.get()
-    if mode is None:
-        raise ContextError("No replica runs here: call it in a function that strategy.run runs on each replica.")
-    return mode.replica
-
-
-def in_cross_replica_context() -> bool:
-    """Tells whether a strategy is current and no replica of it runs."""
-    mode = _MODE.get()
-    return mode is not None and mode.replica is None
-
-
 @final
 class Scope:
     """What `strategy.scope()` returns: inside, the strategy is current, in its cross-replica context."""
 
-    __slots__ = ("_strategy", "_tokens")
+    __slots__ = ("_entered", "_strategy")
 
     def __init__(self, strategy: "Strategy") -> None:
         self._strategy = strategy
-        self._tokens: list[Token[Mode | None]] = []
+        self._entered: list[tuple[Mode, Token[Mode | None]]] = []
 
     def __enter__(self) -> "Strategy":
         require_cross_replica(self._strategy, "scope")
-        self._tokens.append(_MODE.set(CrossReplica(self._strategy)))
+        # The default strategy is what is current without a scope: its own scope changes nothing.
+        mode = CrossReplica(self._strategy)
+        self._entered.append((mode, _MODE.set(_MODE.get() if mode.engine.kind is DEFAULT else mode)))
         return self._strategy
 
     def __exit__(self, *_: object) -> None:
-        _MODE.reset(self._tokens.pop())
+        if not self._entered:
+            raise ContextError(f"The scope of {self._strategy!r} was left and not entered. Use it in a with statement.")
+        mode, token = self._entered[-1]
+        current = _MODE.get()
+        if mode.engine.kind is not DEFAULT and current is not mode:
+            raise ContextError(
+                f"Scope nesting error: the scope of {self._strategy!r} was left while "
+                f"{'nothing' if current is None else repr(current.strategy)} is current. Leave what was entered inside "
+                f"it first, in the thread that entered it."
+            )
+        self._entered.pop()
+        _MODE.reset(token)
 
 
 def require_cross_replica(strategy: "Strategy", method: str) -> None:
@@ -143,11 +126,11 @@ class ReplicaContext:
     Made by `Strategy.run` for each replica, and usable only in that replica, while it runs.
     """
 
-    __slots__ = ("_placement", "extended", "index", "num_replicas_in_sync", "park", "replica_id_in_sync_group")
+    __slots__ = ("_placement", "engine", "index", "num_replicas_in_sync", "park", "replica_id_in_sync_group")
 
-    def __init__(self, extended: "StrategyExtended", index: int, park: Park) -> None:
-        device = extended.local_devices[index]
-        self.extended = extended
+    def __init__(self, engine: "Engine", index: int, park: Park) -> None:
+        device = engine.local_devices[index]
+        self.engine = engine
         """The engine of the strategy whose replica this is."""
         self.park = park
         """How the rest of this room meets the other replicas: see `simstrategy.run`."""
@@ -155,11 +138,11 @@ class ReplicaContext:
         self.index = index
         """The replica's place among this process's."""
         self.replica_id_in_sync_group: int = device.rank
-        self.num_replicas_in_sync: int = extended.num_replicas
+        self.num_replicas_in_sync: int = engine.num_replicas
 
     @property
     def strategy(self) -> "Strategy":
-        return self.extended.strategy
+        return self.engine.strategy
 
     @property
     def replica(self) -> "ReplicaContext":
@@ -174,7 +157,7 @@ class ReplicaContext:
     @property
     def xp(self) -> ArrayNamespace:
         """The array namespace of this replica's device."""
-        return self.extended.xp
+        return self.engine.xp
 
     def all_reduce(self, reduce_op: ReduceOp | str, value: Any) -> Any:
         """Combines a nest of arrays over all replicas; every replica gets the result.
@@ -184,51 +167,53 @@ class ReplicaContext:
         Raises ReplicasDisagree, and InvalidArgument for bool.
         """
         if _MODE.get() is not self:
-            raise self._stale("all_reduce")
-        extended = self.extended
+            self._require_default("all_reduce")
+        engine = self.engine
         op = reduce_op if type(reduce_op) is ReduceOp else ReduceOp.of(reduce_op)
-        site = extended.source(_frame(1))
-        if isinstance(value, extended.plain_types):
-            shape, dtype, placement = extended.spec(value)
+        site = engine.source(_frame(1))
+        if isinstance(value, engine.plain_types):
+            shape, dtype, placement = engine.spec(value)
             if placement == self._placement:
                 # The fast path of one array that is where it should be: a plain tuple for an Arrival, and the
                 # very last request, where it was for the same.
-                last_op, last_shape, last_dtype, request = extended.last_one
+                last_op, last_shape, last_dtype, request = engine.last_one
                 if last_op is not op or last_shape != shape or last_dtype != dtype:
-                    request = extended.request_one(op, shape, dtype)
-                return self.park((request, value, site, extended.resolve_one, None))
+                    request = engine.request_one(op, shape, dtype)
+                return self.park((request, value, site, engine.resolve_one, None))
         return self._all_reduce_nest(op, value, site)
 
     def _all_reduce_nest(self, op: ReduceOp, value: Any, site: Site) -> Any:
-        extended, placement = self.extended, self._placement
+        engine, placement = self.engine, self._placement
+        if engine.kind is DEFAULT:
+            return value
         leaves, structure = tree.flatten(value)
         arrays, specs = [], []
         for leaf in leaves:
-            array = leaf if isinstance(leaf, extended.array_types) else extended.adopt(leaf, self.index)
-            shape, dtype, place = extended.spec(array)
-            arrays.append(array if place == placement else extended.adopt(array, self.index))
+            array = leaf if isinstance(leaf, engine.array_types) else engine.adopt(leaf, self.index)
+            shape, dtype, place = engine.spec(array)
+            arrays.append(array if place == placement else engine.adopt(array, self.index))
             specs.append((shape, dtype))
         # Checked at the door, so that an error of the program is never raised through a framework.
-        request = extended.request_many(op.value, structure, tuple(specs))
-        if extended.autodiff is None:
+        request = engine.request_many(op.value, structure, tuple(specs))
+        if engine.autodiff is None:
             if structure is None:
                 # Another replica may have come by the fast path: one request, one form of payload.
-                return self.park((request, arrays[0], site, extended.resolve_one, None))
-            return tree.refill(value, structure, self.park((request, arrays, site, extended.reductions.many, None)))
+                return self.park((request, arrays[0], site, engine.resolve_one, None))
+            return tree.refill(value, structure, self.park((request, arrays, site, engine.reductions.many, None)))
         return tree.refill(value, structure, self._all_reduce(op, tuple(arrays), structure, site))
 
     def _all_reduce(
         self, op: ReduceOp, arrays: tuple[Array, ...], structure: tree.Structure | None, site: Site
     ) -> tuple[Array, ...]:
-        extended = self.extended
+        engine = self.engine
 
         def meet(values: tuple[Array, ...]) -> tuple[Array, ...]:
-            specs = tuple([extended.spec(value)[:2] for value in values])
-            request = extended.request_many(op.value, structure, specs)
-            answer: tuple[Array, ...] = self.park((request, values, site, extended.reductions.many, None))
+            specs = tuple([engine.spec(value)[:2] for value in values])
+            request = engine.request_many(op.value, structure, specs)
+            answer: tuple[Array, ...] = self.park((request, values, site, engine.reductions.many, None))
             return answer
 
-        return meet(arrays) if extended.autodiff is None else extended.autodiff.differentiable(meet, meet, arrays)
+        return meet(arrays) if engine.autodiff is None else engine.autodiff.differentiable(meet, meet, arrays)
 
     def all_gather(self, value: Any, axis: int) -> Any:
         """Concatenates each array of a nest over all replicas along `axis`; every replica gets the result.
@@ -237,25 +222,27 @@ class ReplicaContext:
         axis out of range, and ReplicasDisagree.
         """
         if _MODE.get() is not self:
-            raise self._stale("all_gather")
-        extended = self.extended
-        site = extended.source(sys._getframe(1))
+            self._require_default("all_gather")
+        engine = self.engine
+        if engine.kind is DEFAULT:
+            return value
+        site = engine.source(sys._getframe(1))
         leaves, structure = tree.flatten(value)
         # Leaves are gathered one by one: each request says which leaf of what nest it is about.
         nest = None if structure is None else tree.describe(structure, [])
         gathered = [
-            self._gather_leaf(extended.adopt(leaf, self.index), axis, nest and f"leaf {number} of {nest}", site)
+            self._gather_leaf(engine.adopt(leaf, self.index), axis, nest and f"leaf {number} of {nest}", site)
             for number, leaf in enumerate(leaves)
         ]
         return tree.refill(value, structure, gathered)
 
     def _gather_leaf(self, array: Array, axis: int, subject: str | None, site: Site) -> Array:
-        extended = self.extended
-        gather = extended.reductions
-        free = gather.axis_in(axis, extended.spec(array)[0], "all_gather")
+        engine = self.engine
+        gather = engine.reductions
+        free = gather.axis_in(axis, engine.spec(array)[0], "all_gather")
 
         def forward(values: tuple[Array, ...]) -> tuple[Array, ...]:
-            shape, dtype, _ = extended.spec(values[0])
+            shape, dtype, _ = engine.spec(values[0])
             form = (*shape[:free], _AXIS_FREE, *shape[free + 1 :])
             request = Request("all_gather", None, free, subject, None, ((form, dtype),))
             return (self.park((request, values[0], site, gather.gather, shape[free])),)
@@ -263,16 +250,26 @@ class ReplicaContext:
         def backward(gradients: tuple[Array, ...]) -> tuple[Array, ...]:
             # Each replica takes its own part of the summed gradients.
             (total,) = self._all_reduce(ReduceOp.SUM, gradients, None, site)
-            shape, _, _ = extended.spec(array)
+            shape, _, _ = engine.spec(array)
             request = Request("sizes", None, free, None, None, ())
             sizes = self.park((request, None, site, gather.sizes, shape[free]))
             start = sum(sizes[: self.replica_id_in_sync_group])
             indices = self.xp.arange(start, start + shape[free])
             return (self.xp.take(total, indices, axis=free),)
 
-        if extended.autodiff is None:
+        if engine.autodiff is None:
             return forward((array,))[0]
-        return extended.autodiff.differentiable(forward, backward, (array,))[0]
+        return engine.autodiff.differentiable(forward, backward, (array,))[0]
+
+    def seed(self, label: str) -> int:
+        """Returns an integer in range(2**64), the same on every backend and under every schedule.
+
+        Made of the strategy's seed, the label, this replica's id, and how often it has asked for the label.
+        Raises InvalidType for a label that is no text.
+        """
+        if not isinstance(label, str):
+            raise InvalidType(f"seed takes a label, a text that says what is drawn, got {label!r}.")
+        return self.engine.seed_of(label, self.replica_id_in_sync_group)
 
     def merge_call(self, merge_fn: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Calls `merge_fn(strategy, *args, **kwargs)` once, when all replicas have come, and hands out its result.
@@ -282,13 +279,18 @@ class ReplicaContext:
         ReplicasDisagree if the functions or the structures of the arguments differ.
         """
         if _MODE.get() is not self:
-            raise self._stale("merge_call")
-        extended = self.extended
-        site = extended.source(sys._getframe(1))
+            self._require_default("merge_call")
+        engine = self.engine
+        site = engine.source(sys._getframe(1))
         named = {} if kwargs is None else dict(kwargs)
         structure = tree.flatten((tuple(args), named))[1]
         request = Request("merge_call", None, None, function_key(merge_fn), structure, ())
-        return self.park((request, (merge_fn, tuple(args), named), site, extended.resolve_merge, None))
+        return self.park((request, (merge_fn, tuple(args), named), site, engine.resolve_merge, None))
+
+    def _require_default(self, method: str) -> None:
+        """Raises ContextError unless this is the default context, which is current where nothing was entered."""
+        if _MODE.get() is not None or self.engine.kind is not DEFAULT:
+            raise self._stale(method)
 
     def _stale(self, method: str) -> ContextError:
         mode = _MODE.get()

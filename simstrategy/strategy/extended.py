@@ -1,118 +1,39 @@
-"""The engine of a strategy: its group, its lanes and its meetings, and the calls that library code uses."""
+"""`StrategyExtended`: what library code calls on a strategy, such as optimizers and loops.
+
+A thin face over the engine, like `strategy.py`.
+"""
 
 import sys
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, final
+from collections.abc import Callable
+from typing import Any, final
 
-import numpy as np
-
-from simstrategy import tree
-from simstrategy.device import Array, ArraySpec, Backend, Cell, Strict, default_dtype
-from simstrategy.errors import InvalidArgument, InvalidType
-from simstrategy.run import Lanes, Meeting, MeetingRoom, Park, Resolve, Sizes, function_key
-from simstrategy.schedules import InOrder, Schedule
-from simstrategy.strategy.context import CrossReplica, ReplicaContext, enter_mode, leave_mode, require_cross_replica
-from simstrategy.strategy.enums import ReduceOp
-from simstrategy.strategy.reducing import reduce_leaf
-from simstrategy.strategy.reduction import Reductions
-from simstrategy.strategy.semantics import Semantics
-from simstrategy.trace import Request, Site, Trace
-from simstrategy.values import Mirrored, PerReplica, regroup, select
-
-if TYPE_CHECKING:
-    from simstrategy.strategy.strategy import Strategy
-    from simstrategy.strategy.variables import Variable
+from simstrategy.errors import ContextError
+from simstrategy.strategy.engine import Engine
+from simstrategy.strategy.kinds import DEFAULT
+from simstrategy.values import Mirrored
 
 __all__ = ["StrategyExtended"]
 
 
 @final
 class StrategyExtended:
-    """What `Strategy.extended` returns.
+    """What `Strategy.extended` returns."""
 
-    backend: an opened backend, which is not closed here. schedule: default InOrder(). checks: False for
-    none, True for the device contract and call sites, "strict" to make differing call sites an error.
-    lanes: "auto" asks the backend's capabilities, "greenlet" and "thread" say which.
-    """
+    __slots__ = ("engine",)
 
-    def __init__(
-        self,
-        backend: Backend,
-        *,
-        semantics: Semantics | None = None,
-        schedule: Schedule | None = None,
-        checks: bool | Literal["strict"] = True,
-        trace: Trace | None = None,
-        lanes: Literal["auto", "greenlet", "thread"] = "auto",
-    ) -> None:
-        if checks not in (True, False, "strict"):
-            raise InvalidArgument(f'checks is True, False or "strict", not {checks!r}.')
-        if lanes not in ("auto", "greenlet", "thread"):
-            raise InvalidArgument(f'lanes is "auto", "greenlet" or "thread", not {lanes!r}.')
-        self.backend: Backend = Strict(backend) if checks else backend
-        self.semantics = Semantics.TF1_15 if semantics is None else semantics
-        self.schedule: Schedule = InOrder() if schedule is None else schedule
-        self.room = MeetingRoom(self.backend, trace=trace, checks=checks)
-        self.reductions = Reductions(self.backend)
-        self.created: list[Variable] = []
-        """The strategy's variables, in creation order."""
-        self._lanes = Lanes(self.backend.capabilities.carrier if lanes == "auto" else lanes, self.schedule)
-        # What the hot paths ask for, in one look-up each.
-        self.devices = self.backend.devices
-        self.local_devices = self.backend.local_devices
-        self.num_replicas = len(self.devices)
-        self.xp = self.backend.xp
-        self.spec = backend.spec
-        self.source = backend.source
-        self.array_types = self.backend.array_types
-        self.autodiff = self.backend.autodiff
-        self.plain_types = self.array_types if self.autodiff is None else ()
-        """The types of arrays that no gradient has to flow through."""
-        self.resolve_one: Resolve = self.reductions.one
-        self._request = Request("all_reduce", None, None, None, None, ())
-        self.last_one: tuple[ReduceOp | None, tuple[int, ...], str, Request] = (None, (), "", self._request)
-        """The last request to all-reduce: replicas mostly ask for the same, and so share one object."""
-        self._strategy: Strategy | None = None
-
-    @property
-    def strategy(self) -> "Strategy":
-        """The strategy that this engine drives."""
-        assert self._strategy is not None
-        return self._strategy
-
-    def attach(self, strategy: "Strategy") -> None:
-        """Binds the engine to its strategy, once."""
-        if self._strategy is not None:
-            raise InvalidArgument("This StrategyExtended drives a Strategy already; make another one.")
-        self._strategy = strategy
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        """What runs the replicas: for this project's own rooms."""
 
     @property
     def worker_devices(self) -> tuple[str, ...]:
-        """The placements of this process's replicas."""
-        return tuple(device.placement for device in self.local_devices)
-
-    def close(self) -> None:
-        """Ends the lanes' threads; the backend stays open."""
-        self._lanes.close()
-
-    # Running replicas.
-
-    def request_one(self, op: ReduceOp, shape: tuple[int, ...], dtype: str) -> Request:
-        """Returns the request to all-reduce one array, and keeps it in `last_one`."""
-        request = self.request_many(op.value, None, ((shape, dtype),))
-        self.last_one = (op, shape, dtype, request)
-        return request
-
-    def request_many(
-        self, op: str, structure: tree.Structure | None, specs: tuple[tuple[tuple[int, ...], str], ...]
-    ) -> Request:
-        """Returns the request to all-reduce a nest.  Raises InvalidArgument for bool."""
-        last = self._request
-        if last[5] == specs and last[4] == structure and last[1] == op:
-            return last
-        self.reductions.require_numbers(specs, "all_reduce")
-        self._request = Request("all_reduce", op, None, None, structure, specs)
-        return self._request
+        """The placements of this process's replicas.  Raises ContextError for the default strategy."""
+        if self.engine.kind is DEFAULT:
+            raise ContextError(
+                "worker_devices is unsupported by the default strategy, which places nothing. Enter the scope of one "
+                'that you made, for example Strategy.mirrored("sim", replicas=2).'
+            )
+        return tuple(device.placement for device in self.engine.local_devices)
 
     def call_for_each_replica(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
         """Runs `fn` once per local replica and regroups what they return.
@@ -120,122 +41,8 @@ class StrategyExtended:
         args, kwargs: nests; distributed values become each replica's component. Raises what a replica
         raises, unchanged, and ReplicasDisagree.
         """
-        return self.run(fn, args, kwargs, self.source(sys._getframe(1)))
-
-    def run(self, fn: Callable[..., Any], args: Any, kwargs: Any, site: Site) -> Any:
-        strategy = self.strategy
-        require_cross_replica(strategy, "run")
-        if not isinstance(args, (list, tuple)):
-            raise InvalidArgument(f"positional args must be a list or tuple, got {type(args).__name__}: {args!r}.")
-        if not callable(fn):
-            raise InvalidType(f"run takes a function to call on each replica, got {fn!r}.")
-        named = {} if kwargs is None else dict(kwargs)
-        room = self.room
-        if room.trace is not None:
-            request = Request("run", None, None, function_key(fn), None, ())
-            room.trace.record(room.worker, request, (None,), (site,))
-        function = self.backend.prepare(fn)
-        # Made here, in the caller's thread, and entered in the lanes': see Backend.on.
-        placements = [self.backend.on(device) for device in self.local_devices]
-
-        def body(index: int, park: Park) -> Any:
-            with placements[index]:
-                enter_mode(ReplicaContext(self, index, park))
-                own = select(index, args)
-                return function(*own, **select(index, named)) if named else function(*own)
-
-        meeting = Meeting(room, fn)
-        try:
-            results = self._lanes.run(len(placements), body, meeting.meet, meeting.failed)
-        except BaseException as error:
-            room.end_run(fn, error)
-            raise
-        room.end_run(fn, None)
-        return regroup(results)
-
-    def resolve_merge(self, request: Request, payloads: list[Any], sizes: Sizes) -> Sequence[Any]:
-        """Calls the first replica's merge function once, with all replicas' arguments regrouped."""
-        merge_fn = payloads[0][0]
-        args = [regroup([payload[1][i] for payload in payloads]) for i in range(len(payloads[0][1]))]
-        named = {name: regroup([payload[2][name] for payload in payloads]) for name in payloads[0][2]}
-        token = enter_mode(CrossReplica(self.strategy))
-        try:
-            result = merge_fn(self.strategy, *args, **named)
-        finally:
-            leave_mode(token)
-        return [select(index, result) for index in range(len(payloads))]
-
-    # Reducing.
-
-    def reduce(self, reduce_op: str, value: Any, axis: int | tuple[int, ...] | None, site: Site) -> Any:
-        """Reduces each leaf of a nest over all replicas; see `Strategy.reduce`."""
-        return tree.map_leaves(lambda leaf: self.reduce_leaf(reduce_op, leaf, axis, site), value)
-
-    def reduce_leaf(self, reduce_op: str, leaf: Any, axis: int | tuple[int, ...] | None, site: Site) -> Any:
-        return reduce_leaf(self, reduce_op, leaf, axis, site)
+        return self.engine.run(fn, args, kwargs, self.engine.source(sys._getframe(1)))
 
     def broadcast_to(self, value: Any) -> Mirrored:
         """Returns an array, or host data, on every local replica's device: a copy for each, never `value` itself."""
-        array = self.adopt(value, 0)
-        return Mirrored([self.backend.put(array, device) for device in self.local_devices])
-
-    # Bringing data in.
-
-    def adopt(self, value: Any, index: int, *, dtype: str | None = None) -> Array:
-        """Returns an array or host data on local replica `index`'s device; host data is never written to.
-
-        dtype: what Python numbers become (default float32, int32, bool); NumPy data keeps its own.
-        """
-        device = self.local_devices[index]
-        if isinstance(value, self.array_types):
-            return value if self.spec(value)[2] == device.placement else self.backend.put(value, device)
-        if not isinstance(value, (np.ndarray, np.generic)):
-            value = _plain(value, dtype)
-        return self.backend.put(np.asarray(value), device)
-
-    def make_cells(self, initial: np.ndarray[Any, Any], name: str, site: Site) -> tuple[Cell, ...]:
-        """Returns a variable's storage on every local device, with worker 0's initial value."""
-        form = (initial.shape, str(initial.dtype.name))
-        self.room.announce(Request("variable", None, None, name, None, (form,)), site)
-        array = self.backend.put(initial, self.local_devices[0])
-        return tuple(self.backend.cell(one) for one in self.from_rank_0(array, *form))
-
-    def from_rank_0(self, array: Array | None, shape: tuple[int, ...], dtype: str) -> tuple[Array, ...]:
-        """Returns rank 0's array on every local device; elsewhere `array` plays no part."""
-        if self.room.processes == 1:
-            assert array is not None
-            return tuple([self.backend.put(array, device) for device in self.local_devices])
-        root = array if self.local_devices[0].rank == 0 else None
-        return self.backend.broadcast(root, spec=ArraySpec(shape, dtype, self.devices[0].placement), root=0)
-
-    def distribute(self, values: Sequence[Any], *, structure: tree.Structure | None) -> Any:
-        """Makes one nest of the local replicas' lists of host leaves, each on its device."""
-        columns = [[self.adopt(leaf, index) for leaf in leaves] for index, leaves in enumerate(values)]
-        if len(columns) == 1:
-            return tree.unflatten(structure, columns[0])
-        return tree.unflatten(structure, [PerReplica(leaf) for leaf in zip(*columns, strict=True)])
-
-    def semantics_check(self, variable: "Variable") -> None:
-        """Raises InvalidArgument for a variable that the profile refuses."""
-        integer = variable.dtype.startswith(("int", "uint", "bool"))
-        refuses = self.semantics.integer_mean_variable == "refuse"
-        if variable.aggregation.name == "MEAN" and integer and refuses:
-            raise InvalidArgument(
-                f"Variable {variable.name!r}: aggregation MEAN needs a floating dtype, and it is {variable.dtype}. "
-                f"Make it float32, or choose another aggregation."
-            )
-
-
-def _plain(value: Any, dtype: str | None) -> np.ndarray[Any, Any]:
-    """Makes a host array of Python numbers and lists."""
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise InvalidArgument(f"{value!r} is no array: {error}. Give rows of equal length.") from error
-    if array.dtype == object or array.dtype.kind not in "biufc":
-        raise InvalidType(
-            f"Expected an array, a number or a nest of them, got a {type(value).__name__}: {value!r}. "
-            f"Convert it to a NumPy array of numbers first."
-        )
-    wanted = dtype or default_dtype(array.dtype.kind)
-    return array if wanted in (None, "bfloat16") else array.astype(wanted)
+        return self.engine.broadcast_to(value)

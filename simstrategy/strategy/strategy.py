@@ -3,24 +3,20 @@
 import sys
 from collections.abc import Callable, Mapping
 from numbers import Integral
-from typing import Any, Literal, final
+from typing import Any, Unpack, final
 
 from simstrategy.data import DistributedDataset
-from simstrategy.device import ArrayNamespace, Backend, open_backend
+from simstrategy.device import ArrayNamespace, Backend
 from simstrategy.errors import ContextError, InvalidArgument
-from simstrategy.schedules import Schedule
 from simstrategy.strategy.context import Scope, current_mode, require_cross_replica
 from simstrategy.strategy.enums import ReduceOp
 from simstrategy.strategy.extended import StrategyExtended
-from simstrategy.strategy.semantics import Semantics
+from simstrategy.strategy.kinds import CENTRAL_STORAGE, DEFAULT, MIRRORED, MULTI_WORKER, ONE_DEVICE
+from simstrategy.strategy.opening import Settings, open_engine
 from simstrategy.strategy.variables import Variable
-from simstrategy.trace import Trace
 from simstrategy.values import DistributedValues
 
 __all__ = ["Strategy"]
-
-Lanes = Literal["auto", "greenlet", "thread"]
-Checks = bool | Literal["strict"]
 
 
 @final
@@ -29,77 +25,69 @@ class Strategy:
 
     def __init__(self, extended: StrategyExtended) -> None:
         self._extended = extended
-        extended.attach(self)
+        self._engine = extended.engine
+        self._engine.attach(self)
 
     @classmethod
-    def mirrored(
-        cls,
-        backend: str | Backend,
-        *,
-        replicas: int | None = None,
-        semantics: Semantics | None = None,
-        schedule: Schedule | None = None,
-        checks: Checks = True,
-        trace: Trace | None = None,
-        lanes: Lanes = "auto",
-    ) -> "Strategy":
-        """Makes a strategy whose replicas all run in this process.
+    def mirrored(cls, backend: str | Backend, **settings: Unpack[Settings]) -> "Strategy":
+        """Makes a strategy whose replicas all run in this process, each with a component of every variable.
 
-        backend: a name or an opened backend. replicas: default all of an opened backend's, else 1.
-        Raises InvalidArgument for a backend that spans processes.
+        backend: a name or an opened backend. settings: see `Settings`. Raises InvalidArgument for a backend
+        that spans processes, and what opening the backend raises; so do the other constructors.
         """
-        opened = _opened(backend, replicas)
-        if len(opened.local_devices) != len(opened.devices):
-            raise InvalidArgument(
-                f"Backend {opened.name!r} spans {len({device.process for device in opened.devices})} processes. "
-                f"Use Strategy.multi_worker in each of them."
-            )
-        return cls(
-            StrategyExtended(opened, semantics=semantics, schedule=schedule, checks=checks, trace=trace, lanes=lanes)
-        )
+        return cls(StrategyExtended(open_engine(MIRRORED, backend, settings)))
 
     @classmethod
-    def multi_worker(
-        cls,
-        backend: str | Backend,
-        *,
-        replicas: int | None = None,
-        semantics: Semantics | None = None,
-        schedule: Schedule | None = None,
-        checks: Checks = True,
-        trace: Trace | None = None,
-        lanes: Lanes = "auto",
-    ) -> "Strategy":
+    def one_device(cls, backend: str | Backend, **settings: Unpack[Settings]) -> "Strategy":
+        """Makes a strategy of one replica, whose values are never distributed ones.
+
+        backend: a name, or a backend opened with one device. Raises InvalidArgument for several.
+        """
+        return cls(StrategyExtended(open_engine(ONE_DEVICE, backend, settings)))
+
+    @classmethod
+    def central_storage(cls, backend: str | Backend, **settings: Unpack[Settings]) -> "Strategy":
+        """Makes a strategy whose replicas run in this process and share variables, which live on the first device."""
+        return cls(StrategyExtended(open_engine(CENTRAL_STORAGE, backend, settings)))
+
+    @classmethod
+    def multi_worker(cls, backend: str | Backend, **settings: Unpack[Settings]) -> "Strategy":
         """Makes the strategy of this process, which is one worker of a cluster.
 
         backend: a name or an opened backend; where the other workers are, it finds in the environment.
-        replicas: of this process.
+        settings: `replicas` are those of this process.
         """
-        opened = _opened(backend, replicas, local=True)
-        return cls(
-            StrategyExtended(opened, semantics=semantics, schedule=schedule, checks=checks, trace=trace, lanes=lanes)
-        )
+        return cls(StrategyExtended(open_engine(MULTI_WORKER, backend, settings)))
 
     @property
     def extended(self) -> StrategyExtended:
-        """The engine, with calls for library code."""
+        """The calls for library code."""
         return self._extended
 
     @property
     def num_replicas_in_sync(self) -> int:
         """The number of replicas over which values are reduced, over all workers."""
-        return self._extended.num_replicas
+        return self._engine.num_replicas
 
     @property
     def xp(self) -> ArrayNamespace:
         """The array namespace of the backend; creates on the first local device outside replica functions."""
-        return self._extended.xp
+        return self._engine.xp
 
     def __repr__(self) -> str:
-        backend = self._extended.backend
+        backend = self._engine.backend
         return (
             f"<Strategy on {backend.name!r}: {self.num_replicas_in_sync} replicas, {len(backend.local_devices)} here>"
         )
+
+    def __copy__(self) -> "Strategy":
+        raise ContextError("A Strategy cannot be copied flatly: must only deepcopy it. Use copy.deepcopy(strategy).")
+
+    def __deepcopy__(self, _memo: object) -> "Strategy":
+        """Returns another strategy of the same kind and settings on the same backend, without variables."""
+        if self._engine.kind is DEFAULT:
+            raise ContextError("The default strategy is one, and cannot be copied. Make a strategy of your own.")
+        return Strategy(StrategyExtended(self._engine.another()))
 
     def scope(self) -> Scope:
         """Returns a context manager: inside, this strategy is current, and variables are its own."""
@@ -112,11 +100,11 @@ class Strategy:
         replica returned as the very same object come back as that object, others as PerReplica. An
         exception comes out unchanged, with a note on who raised it and who was waiting.
         """
-        return self._extended.run(fn, args, kwargs, self._extended.source(sys._getframe(1)))
+        return self._engine.run(fn, args, kwargs, self._engine.source(sys._getframe(1)))
 
     def experimental_run_v2(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
         """The older name of `run`."""
-        return self._extended.run(fn, args, kwargs, self._extended.source(sys._getframe(1)))
+        return self._engine.run(fn, args, kwargs, self._engine.source(sys._getframe(1)))
 
     def reduce(self, reduce_op: ReduceOp | str, value: Any, axis: int | tuple[int, ...] | None = None) -> Any:
         """Reduces a nest of per-replica values to one value each.
@@ -128,7 +116,7 @@ class Strategy:
         """
         require_cross_replica(self, "reduce")
         op = ReduceOp.of(reduce_op)
-        return self._extended.reduce(op.value, value, _plain_axis(axis), self._extended.source(sys._getframe(1)))
+        return self._engine.reduce(op.value, value, _plain_axis(axis), self._engine.source(sys._getframe(1)))
 
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
         """Returns this process's components of a value, as a tuple; (value,) of what has none."""
@@ -146,7 +134,7 @@ class Strategy:
         get fewer or none. A single replica's part comes unwrapped.
         """
         require_cross_replica(self, "experimental_distribute_dataset")
-        engine = self._extended
+        engine = self._engine
         return DistributedDataset(
             dataset,
             workers=engine.room.processes,
@@ -158,7 +146,7 @@ class Strategy:
 
     def close(self) -> None:
         """Ends the threads that carried replicas.  A strategy that is dropped does so too."""
-        self._extended.close()
+        self._engine.close()
 
     def _forbid_in_replica(self) -> None:
         mode = current_mode()
@@ -177,15 +165,3 @@ def _plain_axis(axis: Any) -> int | tuple[int, ...] | None:
     if not all(isinstance(one, Integral) and not isinstance(one, bool) for one in axes):
         raise InvalidArgument(f"reduce takes an int, a tuple of ints or None as axis, got {axis!r}.")
     return tuple(map(int, axis)) if isinstance(axis, tuple) else int(axis)
-
-
-def _opened(backend: str | Backend, replicas: int | None, *, local: bool = False) -> Backend:
-    if isinstance(backend, str):
-        return open_backend(backend, replicas=replicas)
-    count = len(backend.local_devices if local else backend.devices)
-    if replicas not in (None, count):
-        raise InvalidArgument(
-            f"Backend {backend.name!r} was opened with {count} replicas, and {replicas} are asked for. Open it with "
-            f"ss.backend({backend.name!r}, replicas={replicas})."
-        )
-    return backend

@@ -25,7 +25,7 @@ program = load_program(DIGITS)
 
 
 def losses(strategy):
-    return {name: strategy.extended.backend.get(value) for name, value in program(strategy).items()}
+    return {name: strategy.extended.engine.backend.get(value) for name, value in program(strategy).items()}
 
 
 @pytest.mark.slow

@@ -28,7 +28,7 @@ def nearly_zero(strategy):
 def dies(strategy):
     import os
 
-    if strategy.extended.room.worker == 1:
+    if strategy.extended.engine.room.worker == 1:
         os._exit(3)
     return strategy.run(lambda: ss.get_replica_context().all_reduce("SUM", 1.0))
 

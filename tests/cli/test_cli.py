@@ -33,11 +33,11 @@ def replicas(strategy):
 
 def unlike(strategy):
     unlike.calls += 1
-    return np.float32(unlike.calls if strategy.extended.schedule.name != "InOrder()" else 1)
+    return np.float32(unlike.calls if strategy.extended.engine.schedule.name != "InOrder()" else 1)
 unlike.calls = 100
 
 def profile(strategy):
-    return strategy.extended.semantics.name
+    return strategy.extended.engine.semantics.name
 """
 
 

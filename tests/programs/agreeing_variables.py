@@ -113,7 +113,7 @@ def writes_between_runs_to_components(strategy: ss.Strategy) -> Any:
 @program()
 def a_write_of_one_value_per_replica(strategy: ss.Strategy) -> Any:
     one = variable(strategy, Aggregation.MEAN)
-    one.assign(ss.Mirrored([eighths(2, start=4) for _ in strategy.extended.local_devices]))
+    one.assign(ss.Mirrored([eighths(2, start=4) for _ in strategy.extended.engine.local_devices]))
     return one.value(), strategy.run(one.value)
 
 

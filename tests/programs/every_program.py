@@ -44,10 +44,10 @@ def outcome_of(program: Program, strategy: ss.Strategy) -> dict[str, Any]:
             raise
 
     trace = Trace(root=program_folder(program))
-    with closing(ss.Strategy.multi_worker(strategy.extended.backend, trace=trace)) as one:
+    with closing(ss.Strategy.multi_worker(strategy.extended.engine.backend, trace=trace)) as one:
         outcome = run_program(noting, one, trace)
         # As the end of a process does: a worker that still waits for this one hears that it is gone.
-        one.extended.room.leave()
+        one.extended.engine.room.leave()
     return {
         "leaves": dict(outcome.leaves),
         "error": outcome.error,

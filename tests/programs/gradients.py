@@ -67,9 +67,9 @@ class Gather:
 def own_part(total: Any, axis: int, size: int) -> Any:
     """Returns this replica's part of what all gathered; asks for the others' sizes, as the core's gradient does."""
     ctx = replica()
-    site = ctx.strategy.extended.source(sys._getframe(1))
+    site = ctx.strategy.extended.engine.source(sys._getframe(1))
     request = Request("sizes", None, axis, None, None, ())
-    sizes = ctx.park((request, None, site, ctx.strategy.extended.reductions.sizes, size))
+    sizes = ctx.park((request, None, site, ctx.strategy.extended.engine.reductions.sizes, size))
     start = sum(sizes[: ctx.replica_id_in_sync_group])
     return ctx.xp.take(total, ctx.xp.arange(start, start + size), axis=axis)
 
@@ -109,7 +109,7 @@ def differentiate(steps: Sequence[Step], argument: Any) -> dict[str, Any]:
 
     def weights(values: Arrays) -> list[Any]:
         ctx = replica()
-        dtype = ctx.strategy.extended.spec(leaves[0])[1]
+        dtype = ctx.strategy.extended.engine.spec(leaves[0])[1]
         host = [eighths(*value.shape, start=3 * ctx.replica_id_in_sync_group + 1, dtype=dtype) for value in values]
         return [ctx.xp.asarray(one) for one in host]
 

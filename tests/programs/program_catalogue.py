@@ -63,7 +63,7 @@ def eighths(*shape: int, start: int = 0, dtype: str = "float32") -> Host:
 
 def per_replica(strategy: ss.Strategy, make: Callable[[int], Any]) -> ss.PerReplica:
     """Returns a value whose component on each local replica is `make` of its rank over all workers."""
-    return ss.PerReplica([make(device.rank) for device in strategy.extended.local_devices])
+    return ss.PerReplica([make(device.rank) for device in strategy.extended.engine.local_devices])
 
 
 _MARK = re.compile(r"#.*<(\w+)>")

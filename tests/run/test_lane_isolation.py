@@ -227,7 +227,7 @@ def test_a_dropped_strategy_is_freed_with_all_its_variables(carrier):
         with strategy.scope():
             variable = ss.Variable(np.zeros(3), aggregation=ss.VariableAggregation.SUM)
         strategy.run(lambda: variable.assign_add(np.ones(3) * ss.get_replica_context().replica_id_in_sync_group))
-        return weakref.ref(variable.components[0]), weakref.ref(strategy.extended._lanes)
+        return weakref.ref(variable.components[0]), weakref.ref(strategy.extended.engine._lanes)
 
     held = use()
     gc.collect()

@@ -20,15 +20,6 @@ def where():
     return strategy, ss.has_strategy(), ss.in_cross_replica_context(), replica
 
 
-def test_outside_any_strategy_nothing_is_current():
-    assert not ss.has_strategy()
-    assert not ss.in_cross_replica_context()
-    with pytest.raises(ContextError, match=r"No strategy is current.*strategy.scope"):
-        ss.get_strategy()
-    with pytest.raises(ContextError, match="No replica runs here"):
-        ss.get_replica_context()
-
-
 @pytest.mark.parametrize("count", [1, 2])
 def test_the_table_of_contexts(mirrored, carrier, count):
     strategy = mirrored(count, lanes=carrier)

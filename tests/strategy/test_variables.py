@@ -365,7 +365,7 @@ def test_a_variable_is_made_in_a_scope_only(mirrored):
 def test_variables_are_kept_in_creation_order_with_names(mirrored):
     strategy = mirrored(2)
     variables = [made(strategy), made(strategy, name="w"), made(strategy)]
-    assert strategy.extended.created == variables
+    assert strategy.extended.engine.created == variables
     assert [one.name for one in variables] == ["Variable_0", "w", "Variable_2"]
 
 

@@ -210,7 +210,7 @@ def test_lanes_of_a_traced_program_keep_to_their_devices(strategy: ss.Strategy) 
         return x
 
     traced(strategy, step, autograph=False)(tf.ones(2))
-    assert placements == [[device.placement] * 2 for device in strategy.extended.devices]
+    assert placements == [[device.placement] * 2 for device in strategy.extended.engine.devices]
 
 
 @pytest.mark.slow
@@ -246,4 +246,4 @@ def disagreeing() -> Any:
 
 def test_a_symbol_has_no_value_to_get(strategy: ss.Strategy) -> None:
     with pytest.raises(InvalidType, match="read it outside"):
-        tf.function(strategy.extended.backend.get, autograph=False)(tf.ones(2))
+        tf.function(strategy.extended.engine.backend.get, autograph=False)(tf.ones(2))

@@ -141,7 +141,7 @@ PROGRAMS: dict[str, Callable[[ss.Strategy], Any]] = {
 
 def run(program: Callable[[ss.Strategy], Any], strategy: ss.Strategy) -> dict[str, Any]:
     """Returns a program's arrays, with dtypes, or its error."""
-    get, types = strategy.extended.backend.get, strategy.extended.array_types
+    get, types = strategy.extended.engine.backend.get, strategy.extended.engine.array_types
     try:
         result = program(strategy)
     except Exception as error:  # noqa: BLE001 - an answer like any other, compared with the simulator's

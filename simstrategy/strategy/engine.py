@@ -1,0 +1,260 @@
+"""The engine of a strategy: its group, its lanes and its meetings.
+
+What users and libraries call is in `strategy.py`, `extended.py` and `context.py`; all of it drives this.
+"""
+
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Literal, final
+
+import numpy as np
+
+from simstrategy import tree
+from simstrategy.device import Array, ArraySpec, Backend, Cell, Strict, default_dtype
+from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.run import Lanes, Meeting, MeetingRoom, Park, Resolve, Sizes, function_key
+from simstrategy.schedules import InOrder, Schedule
+from simstrategy.strategy.context import CrossReplica, ReplicaContext, enter_mode, leave_mode, require_cross_replica
+from simstrategy.strategy.enums import ReduceOp
+from simstrategy.strategy.kinds import DEFAULT, MIRRORED, Kind
+from simstrategy.strategy.reducing import reduce_leaf
+from simstrategy.strategy.reduction import Reductions
+from simstrategy.strategy.semantics import Semantics
+from simstrategy.trace import Request, Site, Trace
+from simstrategy.values import Mirrored, PerReplica, regroup, select
+
+if TYPE_CHECKING:
+    from simstrategy.strategy.strategy import Strategy
+    from simstrategy.strategy.variables import Variable
+
+__all__ = ["Engine"]
+
+
+@final
+class Engine:
+    """Runs the replicas of one strategy.
+
+    backend: an opened backend, which is not closed here. The others are described in `opening.Settings`.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        kind: Kind = MIRRORED,
+        semantics: Semantics | None = None,
+        schedule: Schedule | None = None,
+        checks: bool | Literal["strict"] = True,
+        trace: Trace | None = None,
+        lanes: Literal["auto", "greenlet", "thread"] = "auto",
+        seed: int = 0,
+    ) -> None:
+        if checks not in (True, False, "strict"):
+            raise InvalidArgument(f'checks is True, False or "strict", not {checks!r}.')
+        if lanes not in ("auto", "greenlet", "thread"):
+            raise InvalidArgument(f'lanes is "auto", "greenlet" or "thread", not {lanes!r}.')
+        if not isinstance(seed, int) or isinstance(seed, bool):
+            raise InvalidArgument(f"seed is an int, not {seed!r}.")
+        self._settings = {"kind": kind, "semantics": semantics, "checks": checks, "lanes": lanes, "seed": seed}
+        self._opened = backend
+        self._seeds_drawn: dict[tuple[str, int], int] = {}
+        self._lone: ReplicaContext | None = None
+        self.kind = kind
+        self.seed = seed
+        self.backend: Backend = Strict(backend) if checks else backend
+        self.semantics = Semantics.TF1_15 if semantics is None else semantics
+        self.schedule: Schedule = InOrder() if schedule is None else schedule
+        self.room = MeetingRoom(self.backend, trace=trace, checks=checks)
+        self.reductions = Reductions(self.backend)
+        self.created: list[Variable] = []
+        """The strategy's variables, in creation order."""
+        self._lanes = Lanes(self.backend.capabilities.carrier if lanes == "auto" else lanes, self.schedule)
+        # What the hot paths ask for, in one look-up each.
+        self.devices = self.backend.devices
+        self.local_devices = self.backend.local_devices
+        self.num_replicas = len(self.devices)
+        self.xp = self.backend.xp
+        self.spec = backend.spec
+        self.source = backend.source
+        self.array_types = self.backend.array_types
+        self.autodiff = self.backend.autodiff
+        self.plain_types = self.array_types if self.autodiff is None and kind is not DEFAULT else ()
+        """The types of arrays that all_reduce may take the short way: no gradient has to flow through them."""
+        self.resolve_one: Resolve = self.reductions.one
+        self._request = Request("all_reduce", None, None, None, None, ())
+        self.last_one: tuple[ReduceOp | None, tuple[int, ...], str, Request] = (None, (), "", self._request)
+        """The last request to all-reduce: replicas mostly ask for the same, and so share one object."""
+        self._strategy: Strategy | None = None
+
+    @property
+    def strategy(self) -> "Strategy":
+        """The strategy that this engine drives."""
+        assert self._strategy is not None
+        return self._strategy
+
+    def attach(self, strategy: "Strategy") -> None:
+        """Binds the engine to its strategy, once."""
+        if self._strategy is not None:
+            raise InvalidArgument("This Engine drives a Strategy already; make another one.")
+        self._strategy = strategy
+
+    def another(self) -> "Engine":
+        """Returns an engine of the same settings on the same backend and trace, with no strategy and no variables."""
+        settings: dict[str, Any] = self._settings
+        return Engine(self._opened, schedule=deepcopy(self.schedule), trace=self.room.trace, **settings)
+
+    def lone_context(self) -> ReplicaContext:
+        """Returns the context of the default strategy's one replica, which is current where nothing was entered."""
+        if self._lone is None:
+            meeting = Meeting(self.room, self.lone_context)
+            self._lone = ReplicaContext(self, 0, lambda arrival: meeting.meet([arrival], [0])[0])
+        return self._lone
+
+    def seed_of(self, label: str, rank: int) -> int:
+        """Returns a new seed for a label and a replica; see `ReplicaContext.seed`."""
+        count = self._seeds_drawn.get((label, rank), 0)
+        self._seeds_drawn[label, rank] = count + 1
+        text = f"{self.seed}/{rank}/{count}/{label}"
+        return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+    def close(self) -> None:
+        """Ends the lanes' threads; the backend stays open."""
+        self._lanes.close()
+
+    # Running replicas.
+
+    def request_one(self, op: ReduceOp, shape: tuple[int, ...], dtype: str) -> Request:
+        """Returns the request to all-reduce one array, and keeps it in `last_one`."""
+        request = self.request_many(op.value, None, ((shape, dtype),))
+        self.last_one = (op, shape, dtype, request)
+        return request
+
+    def request_many(
+        self, op: str, structure: tree.Structure | None, specs: tuple[tuple[tuple[int, ...], str], ...]
+    ) -> Request:
+        """Returns the request to all-reduce a nest.  Raises InvalidArgument for bool."""
+        last = self._request
+        if last[5] == specs and last[4] == structure and last[1] == op:
+            return last
+        self.reductions.require_numbers(specs, "all_reduce")
+        self._request = Request("all_reduce", op, None, None, structure, specs)
+        return self._request
+
+    def run(self, fn: Callable[..., Any], args: Any, kwargs: Any, site: Site) -> Any:
+        strategy = self.strategy
+        require_cross_replica(strategy, "run")
+        if not isinstance(args, (list, tuple)):
+            raise InvalidArgument(f"positional args must be a list or tuple, got {type(args).__name__}: {args!r}.")
+        if not callable(fn):
+            raise InvalidType(f"run takes a function to call on each replica, got {fn!r}.")
+        named = {} if kwargs is None else dict(kwargs)
+        room = self.room
+        if room.trace is not None:
+            request = Request("run", None, None, function_key(fn), None, ())
+            room.trace.record(room.worker, request, (None,), (site,))
+        function = self.backend.prepare(fn)
+        # Made here, in the caller's thread, and entered in the lanes': see Backend.on.
+        placements = [self.backend.on(device) for device in self.local_devices]
+
+        def body(index: int, park: Park) -> Any:
+            with placements[index]:
+                enter_mode(ReplicaContext(self, index, park))
+                own = select(index, args)
+                return function(*own, **select(index, named)) if named else function(*own)
+
+        meeting = Meeting(room, fn)
+        try:
+            results = self._lanes.run(len(placements), body, meeting.meet, meeting.failed)
+        except BaseException as error:
+            room.end_run(fn, error)
+            raise
+        room.end_run(fn, None)
+        return regroup(results)
+
+    def resolve_merge(self, request: Request, payloads: list[Any], sizes: Sizes) -> Sequence[Any]:
+        """Calls the first replica's merge function once, with all replicas' arguments regrouped."""
+        merge_fn = payloads[0][0]
+        args = [regroup([payload[1][i] for payload in payloads]) for i in range(len(payloads[0][1]))]
+        named = {name: regroup([payload[2][name] for payload in payloads]) for name in payloads[0][2]}
+        token = enter_mode(CrossReplica(self.strategy))
+        try:
+            result = merge_fn(self.strategy, *args, **named)
+        finally:
+            leave_mode(token)
+        return [select(index, result) for index in range(len(payloads))]
+
+    # Reducing.
+
+    def reduce(self, reduce_op: str, value: Any, axis: int | tuple[int, ...] | None, site: Site) -> Any:
+        """Reduces each leaf of a nest over all replicas; see `Strategy.reduce`."""
+        return tree.map_leaves(lambda leaf: self.reduce_leaf(reduce_op, leaf, axis, site), value)
+
+    def reduce_leaf(self, reduce_op: str, leaf: Any, axis: int | tuple[int, ...] | None, site: Site) -> Any:
+        return reduce_leaf(self, reduce_op, leaf, axis, site)
+
+    def broadcast_to(self, value: Any) -> Mirrored:
+        """Returns an array, or host data, on every local replica's device: a copy for each, never `value` itself."""
+        array = self.adopt(value, 0)
+        return Mirrored([self.backend.put(array, device) for device in self.local_devices])
+
+    # Bringing data in.
+
+    def adopt(self, value: Any, index: int, *, dtype: str | None = None) -> Array:
+        """Returns an array or host data on local replica `index`'s device; host data is never written to.
+
+        dtype: what Python numbers become (default float32, int32, bool); NumPy data keeps its own.
+        """
+        device = self.local_devices[index]
+        if isinstance(value, self.array_types):
+            return value if self.spec(value)[2] == device.placement else self.backend.put(value, device)
+        if not isinstance(value, (np.ndarray, np.generic)):
+            value = _plain(value, dtype)
+        return self.backend.put(np.asarray(value), device)
+
+    def make_cells(self, initial: np.ndarray[Any, Any], name: str, site: Site) -> tuple[Cell, ...]:
+        """Returns a variable's storage on every local device, with worker 0's initial value."""
+        form = (initial.shape, str(initial.dtype.name))
+        self.room.announce(Request("variable", None, None, name, None, (form,)), site)
+        array = self.backend.put(initial, self.local_devices[0])
+        return tuple(self.backend.cell(one) for one in self.from_rank_0(array, *form))
+
+    def from_rank_0(self, array: Array | None, shape: tuple[int, ...], dtype: str) -> tuple[Array, ...]:
+        """Returns rank 0's array on every local device; elsewhere `array` plays no part."""
+        if self.room.processes == 1:
+            assert array is not None
+            return tuple([self.backend.put(array, device) for device in self.local_devices])
+        root = array if self.local_devices[0].rank == 0 else None
+        return self.backend.broadcast(root, spec=ArraySpec(shape, dtype, self.devices[0].placement), root=0)
+
+    def distribute(self, values: Sequence[Any], *, structure: tree.Structure | None) -> Any:
+        """Makes one nest of the local replicas' lists of host leaves, each on its device."""
+        columns = [[self.adopt(leaf, index) for leaf in leaves] for index, leaves in enumerate(values)]
+        if len(columns) == 1:
+            return tree.unflatten(structure, columns[0])
+        return tree.unflatten(structure, [PerReplica(leaf) for leaf in zip(*columns, strict=True)])
+
+    def semantics_check(self, variable: "Variable") -> None:
+        """Raises InvalidArgument for a variable that the profile refuses."""
+        integer = variable.dtype.startswith(("int", "uint", "bool"))
+        refuses = self.semantics.integer_mean_variable == "refuse"
+        if variable.aggregation.name == "MEAN" and integer and refuses:
+            raise InvalidArgument(
+                f"Variable {variable.name!r}: aggregation MEAN needs a floating dtype, and it is {variable.dtype}. "
+                f"Make it float32, or choose another aggregation."
+            )
+
+
+def _plain(value: Any, dtype: str | None) -> np.ndarray[Any, Any]:
+    """Makes a host array of Python numbers and lists."""
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise InvalidArgument(f"{value!r} is no array: {error}. Give rows of equal length.") from error
+    if array.dtype == object or array.dtype.kind not in "biufc":
+        raise InvalidType(
+            f"Expected an array, a number or a nest of them, got a {type(value).__name__}: {value!r}. "
+            f"Convert it to a NumPy array of numbers first."
+        )
+    wanted = dtype or default_dtype(array.dtype.kind)
+    return array if wanted in (None, "bfloat16") else array.astype(wanted)
