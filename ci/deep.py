@@ -1,6 +1,6 @@
 """The full counts that acceptance lists name; what they print is kept in docs/evidence/.
 
-    python3 ci/run.py deep [torture] [red] [bench] [demo]
+    python3 ci/run.py deep [torture] [red] [bench] [golden] [demo]
 
 Without names it runs all of them. Each evidence file begins with the versions it was made with.
 """
@@ -19,6 +19,7 @@ RUNS = {
     "torture": [sys.executable, "ci/torture.py", "--seeds", "2000"],
     "red": [sys.executable, "ci/seen_red.py"],
     "bench": [sys.executable, "ci/bench/budgets.py", "--rounds", "5"],
+    "golden": [sys.executable, "ci/replays.py"],
     "demo": [sys.executable, "ci/run.py", "demo"],
 }
 

@@ -96,3 +96,13 @@ TENSORFLOW_ERRORS: dict[str, type[SimStrategyError]] = {
     "ValueError": InvalidArgument,
 }
 """TensorFlow's error class (by name) and the class of ours that stands for it."""
+
+BROKEN_REFUSALS: tuple[tuple[str, str, type[SimStrategyError]], ...] = (
+    ("NotFoundError", "Could not find valid device for node", InvalidArgument),
+    ("TypeError", "has DataType bool not in list of allowed values", InvalidArgument),
+    ("TypeError", 'can only concatenate str (not "NoneType") to str', InvalidArgument),
+)
+"""Where TensorFlow refuses rightly and its class misleads: class, part of the message, our class.
+
+Bool, which has no sum: 1.15.5 and 2.21.0. Synchronization NONE of a variable without a name: 1.15.5.
+"""

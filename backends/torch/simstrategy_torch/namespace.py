@@ -100,6 +100,16 @@ def _binary(function: _Function, *, bools: _Function | None = None) -> Any:
     return call
 
 
+_divide: Final = _binary(torch.divide)
+
+
+def _divide_parts(self: "TorchNamespace", x1: Any, x2: Any, /) -> Any:
+    """Divides; a complex tensor by a real number part by part, which PyTorch rounds otherwise."""
+    if isinstance(x2, float) and isinstance(x1, _Tensor) and x1.is_complex():
+        return torch.view_as_complex(torch.view_as_real(x1.resolve_conj()) / x2)
+    return _divide(self, x1, x2)
+
+
 def _logical(function: _Function) -> Any:
     return lambda _self, x1, x2, /: function(_tensor(x1), _tensor(x2))
 
@@ -228,7 +238,7 @@ class TorchNamespace:
     add = _binary(torch.add)
     subtract = _binary(torch.subtract)
     multiply = _binary(torch.multiply)
-    divide = _binary(torch.divide)
+    divide = _divide_parts
     pow = _binary(_pow)
     maximum = _binary(torch.maximum)
     minimum = _binary(torch.minimum)

@@ -276,3 +276,15 @@ def test_gradients_flow_through_the_namespace(xps: Any) -> None:
     xp.sum(xp.square(xp.take(xp.where(xp.greater(x, 0), x, 0.0), [1, 1], axis=0))).backward()
     assert x.grad is not None
     assert x.grad.tolist() == [0, 8]
+
+
+def test_a_complex_array_is_divided_by_a_real_number_part_by_part_and_has_a_gradient():
+    xp = ss.backend("torch").xp
+    value = torch.tensor([-1 / 6 * 6 - 5j, 2 + 7j], dtype=torch.complex64, requires_grad=True)
+    quotient = xp.divide(value, 6.0)
+    wanted = np.array([-1 - 5j, 2 + 7j], np.complex64).view(np.float32) / np.float32(6)
+    assert quotient.dtype is torch.complex64
+    assert quotient.detach().numpy().view(np.float32).tobytes() == wanted.tobytes()
+    quotient.abs().square().sum().backward()
+    np.testing.assert_allclose(value.grad.numpy(), 2 * value.detach().numpy() / 36, rtol=1e-6)
+    assert xp.divide(value.conj(), 2.0).resolve_conj()[1] == 1 - 3.5j
