@@ -2,7 +2,8 @@
 
 Four rules are ours, so that all frameworks can agree: dtypes are given and told by name ("float32");
 the default dtypes are float32, int32 and bool; `sum` and `prod` keep their input's dtype, and `argmax`
-gives int32; `divide` is correctly rounded, of a complex array by a real number in each part. Floats must be given for `divide`, `mean`, `sqrt`, `exp` and their like.
+gives int32; `divide` is correctly rounded, of a complex array by a real number in each part. Floats must
+be given for `divide`, `mean`, `sqrt`, `exp` and their like.
 """
 
 from collections.abc import Sequence
