@@ -39,15 +39,24 @@ def simulated_devices(workers: int, replicas_per_worker: int) -> tuple[Device, .
     )
 
 
-def open_sim(*, replicas: int | None = None, order: str = "linear") -> "SimBackend":
+def open_sim(
+    *, replicas: int | None = None, devices: Sequence[str] | None = None, order: str = "linear"
+) -> "SimBackend":
     """Opens a simulator of `replicas` devices (default 1) in one process.
 
-    order: of additions: `linear`, `ring` or `tree`, see `simstrategy.sim.collectives`.
+    devices: names for them, each once; default "sim:0", "sim:1", … order: of additions: `linear`, `ring`
+    or `tree`, see `simstrategy.sim.collectives`.
     """
-    count = 1 if replicas is None else replicas
+    count = (1 if devices is None else len(devices)) if replicas is None else replicas
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise InvalidArgument(f"The simulator takes a number of replicas of at least 1, got {replicas!r}.")
-    return SimBackend(simulated_devices(1, count), worker=0, order=order)
+        raise InvalidArgument(f"The simulator takes a number of replicas of at least 1, got {count!r}.")
+    if devices is None:
+        return SimBackend(simulated_devices(1, count), worker=0, order=order)
+    if count != len(devices) or len(dict.fromkeys(devices)) != count:
+        raise InvalidArgument(
+            f"The simulator takes one name of its own for each of {count} replicas, got {list(devices)}."
+        )
+    return SimBackend(tuple(Device(rank, 0, name) for rank, name in enumerate(devices)), worker=0, order=order)
 
 
 @final
