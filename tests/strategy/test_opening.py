@@ -43,8 +43,10 @@ def test_devices_have_the_names_that_are_given():
     [
         (
             ["a", "b", "a"],
-            "No duplicates allowed in `devices`: 'a' comes twice in ['a', 'b', 'a']. For several replicas on one "
-            "device, open the backend for that yourself: ss.backend(name, devices=...).",
+            (
+                "No duplicates allowed in `devices`: 'a' comes twice in ['a', 'b', 'a']. For several replicas on one "
+                "device, open the backend for that yourself: ss.backend(name, devices=...)."
+            ),
         ),
         ("ab", "devices is a list of the backend's names for them, got 'ab'."),
         ([], "devices is a list of the backend's names for them, got []."),
