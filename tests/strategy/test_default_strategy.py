@@ -51,7 +51,9 @@ def test_default_run_and_merge_call_are_calls_in_the_tables_contexts(default):
         default.run(lambda: default.run(where))
 
 
-@pytest.mark.parametrize("value", [np.ones(2, np.float32), 3, "text", object(), [1, {"a": 2.5}]], ids=repr)
+@pytest.mark.parametrize(
+    "value", [np.ones(2, np.float32), 3, "text", object(), [1, {"a": 2.5}]], ids=lambda one: type(one).__name__
+)
 def test_default_collectives_return_the_very_value(default, value):
     context = ss.get_replica_context()
     assert context.all_reduce("SUM", value) is value
