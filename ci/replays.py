@@ -29,7 +29,8 @@ def replay(file, backend, profile):
 
 def main(backends):
     failed = 0
-    print(f"{'file':18}{'backend':12}{'profile':9}{'cases':>7}{'agree':>7}{'deviations':>12}{'differ':>8}{'not built':>11}")
+    titles = f"{'file':18}{'backend':12}{'profile':9}"
+    print(f"{titles}{'cases':>7}{'agree':>7}{'deviations':>12}{'differ':>8}{'not built':>11}")
     for file in sorted(GOLDEN.glob("*.jsonl")):
         text = file.read_text(encoding="utf-8")
         for profile in PROFILES:

@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
     if not arguments or arguments[0] not in STEPS:
         print("usage: python3 ci/run.py STEP [options]\n\nsteps:")
         for name, step in STEPS.items():
-            print(f"  {name:8} {(step.__doc__ or '').splitlines()[0]}")
+            print(f"  {name:13} {(step.__doc__ or '').splitlines()[0]}")
         return 0 if arguments[:1] in ([], ["--help"], ["-h"]) else 2
     if arguments[1:] and arguments[0] in ("lint", "types", "layers", "tidy", "all"):
         print(f"{arguments[0]} takes no options, got {' '.join(arguments[1:])}.", file=sys.stderr)
@@ -169,6 +169,11 @@ def gpu(options: list[str]) -> int:
     return _run([str(PYTHON), "ci/gpu.py", *options])
 
 
+def golden_record(options: list[str]) -> int:
+    """Asks real TensorFlow 1.13, 1.15 and 2.21 the recorded cases again; `--write` records. No test does it."""
+    return _run([str(PYTHON), "ci/golden/record.py", *options])
+
+
 def everything(options: list[str]) -> int:
     """Runs demo, test, torture, bench and gpu."""
     return _all("demo", "test", "torture", "bench", "gpu")
@@ -186,6 +191,7 @@ STEPS = {
     "torture": torture,
     "bench": bench,
     "gpu": gpu,
+    "golden-record": golden_record,
     "all": everything,
 }
 
