@@ -1,6 +1,6 @@
 """The full counts that acceptance lists name; what they print is kept in docs/evidence/.
 
-    python3 ci/run.py deep [torture] [red] [bench] [golden] [demo]
+    python3 ci/run.py deep [torture] [red] [bench] [golden] [split] [pipelines] [demo]
 
 Without names it runs all of them. Each evidence file begins with the versions it was made with.
 """
@@ -20,6 +20,14 @@ RUNS = {
     "red": [sys.executable, "ci/seen_red.py"],
     "bench": [sys.executable, "ci/bench/budgets.py", "--rounds", "5"],
     "golden": [sys.executable, "ci/replays.py"],
+    "split": [
+        *(sys.executable, "-m", "pytest", "-q", "tests/data/test_splitting.py", "-k", "oracle"),
+        *("--hypothesis-profile=deep", "--hypothesis-show-statistics"),
+    ],
+    "pipelines": [
+        *(sys.executable, "-m", "pytest", "-q", "tests/data/test_against_tensorflow.py"),
+        *("--hypothesis-profile=pipelines", "--hypothesis-show-statistics"),
+    ],
     "demo": [sys.executable, "ci/run.py", "demo"],
 }
 

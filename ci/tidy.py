@@ -21,18 +21,26 @@ CORE = "simstrategy/"
 BANNED_MODULES = {
     "random": (),
     "secrets": (),
-    "time": ("simstrategy/check/processes.py",),
+    "time": ("simstrategy/launch/launcher.py",),
     "uuid": (),
     "datetime": (),
     "threading": ("simstrategy/run/lanes.py",),
     "greenlet": ("simstrategy/run/lanes.py",),
-    "socket": ("simstrategy/check/processes.py",),
-    "subprocess": ("simstrategy/check/processes.py",),
-    "tempfile": ("simstrategy/check/processes.py",),
+    "socket": ("simstrategy/launch/channel.py", "simstrategy/launch/nursery.py", "simstrategy/launch/ports.py"),
+    "subprocess": ("simstrategy/launch/launcher.py",),
+    "tempfile": ("simstrategy/launch/nursery.py",),
 }
 BANNED_CALLS = {"hash": (), "input": (), "breakpoint": (), "eval": (), "exec": ()}
 BANNED_NAMES = {"id": ("simstrategy/device/strict.py",)}
-BANNED_ATTRIBUTES = {"environ": ("simstrategy/check/processes.py",), "getenv": ()}
+BANNED_ATTRIBUTES = {
+    "environ": (
+        "simstrategy/check/processes.py",
+        "simstrategy/check/worker.py",
+        "simstrategy/launch/launcher.py",
+        "simstrategy/launch/worker.py",
+    ),
+    "getenv": (),
+}
 # A registry's host, and folders of one person's machine.
 BANNED_TEXT = re.compile(r"py" + r"pi\.org|(?<!\w)/(?:root|work)/\w", re.ASCII)
 BANNED_IN_CODE = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b", re.ASCII)

@@ -3,8 +3,9 @@
 The façade: what programs use. Backend authors look into `simstrategy.device`.
 """
 
-from simstrategy import data, device, errors, schedules, sim, trace
+from simstrategy import data, device, errors, nn, schedules, sim, trace
 from simstrategy.check import Report, check
+from simstrategy.data import AutoShardPolicy, InputContext, InputOptions, InputReplicationMode
 from simstrategy.device import available as backends
 from simstrategy.device import open_backend as backend
 from simstrategy.strategy import (
@@ -13,6 +14,7 @@ from simstrategy.strategy import (
     Semantics,
     Strategy,
     StrategyExtended,
+    ValueContext,
     Variable,
     VariableAggregation,
     VariableSynchronization,
@@ -27,6 +29,10 @@ from simstrategy.values import Mirrored, PerReplica
 __version__ = "0.1.0"
 
 __all__ = [
+    "AutoShardPolicy",
+    "InputContext",
+    "InputOptions",
+    "InputReplicationMode",
     "Mirrored",
     "PerReplica",
     "ReduceOp",
@@ -35,6 +41,7 @@ __all__ = [
     "Semantics",
     "Strategy",
     "StrategyExtended",
+    "ValueContext",
     "Variable",
     "VariableAggregation",
     "VariableSynchronization",
@@ -49,6 +56,7 @@ __all__ = [
     "get_strategy",
     "has_strategy",
     "in_cross_replica_context",
+    "nn",
     "schedules",
     "sim",
     "trace",

@@ -8,6 +8,7 @@ __all__ = [
     "BackendNotFound",
     "BackendUnavailable",
     "CallSitesDiffer",
+    "CannotCompile",
     "ContextError",
     "ContractViolation",
     "Difference",
@@ -41,6 +42,10 @@ class InvalidType(SimStrategyError, TypeError):
 
 class Unsupported(SimStrategyError, NotImplementedError):
     """The backend at hand cannot do what was asked; the message names one that can."""
+
+
+class CannotCompile(SimStrategyError, RuntimeError):
+    """A step cannot become one program; nothing of it has run."""
 
 
 class ReplicasDisagree(SimStrategyError, RuntimeError, ValueError):
@@ -99,10 +104,11 @@ TENSORFLOW_ERRORS: dict[str, type[SimStrategyError]] = {
 
 BROKEN_REFUSALS: tuple[tuple[str, str, type[SimStrategyError]], ...] = (
     ("NotFoundError", "Could not find valid device for node", InvalidArgument),
+    ("NotFoundError", "Found an unshardable source dataset", InvalidArgument),
     ("TypeError", "has DataType bool not in list of allowed values", InvalidArgument),
     ("TypeError", 'can only concatenate str (not "NoneType") to str', InvalidArgument),
 )
 """Where TensorFlow refuses rightly and its class misleads: class, part of the message, our class.
 
-Bool, which has no sum: 1.15.5 and 2.21.0. Synchronization NONE of a variable without a name: 1.15.5.
+Bool, which has no sum: 1.15.5 and 2.21.0. Files to shard where none are read: 2.21.0. Synchronization NONE of a variable without a name: 1.15.5.
 """

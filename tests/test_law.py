@@ -331,7 +331,8 @@ def test_a_write_without_aggregation_is_refused_before_tf2_and_local_in_tf2():
         assert components(v) == [1.0, 1.0]
     strategy = mirrored(2, semantics=ss.Semantics.TF2)
     v = variable(strategy)
-    strategy.run(lambda: v.assign(np.float32(rank())))
+    with pytest.warns(ss.errors.MirroredDiverged):
+        strategy.run(lambda: v.assign(np.float32(rank())))
     assert components(v) == [0.0, 1.0]
 
 
@@ -354,14 +355,18 @@ def test_an_on_read_variable_is_written_locally_and_aggregated_when_read(aggrega
     v = variable(strategy, aggregation, Synchronization.ON_READ)
     strategy.run(lambda: v.assign(np.float32(rank() + 1)))
     assert components(v) == [1.0, 2.0]
-    assert float(v.value()) == read
+    assert float(v.read_value()) == read
+    assert float(v.value()) == 1.0
+    with strategy.scope():
+        assert float(v.value()) == read
     assert strategy.run(lambda: float(v.value()) + 0.5).values == (1.5, 2.5)
 
 
 # Clauses: U-4
 def test_an_on_read_variable_without_aggregation_has_no_value_outside_replicas():
-    v = variable(mirrored(2), Aggregation.NONE, Synchronization.ON_READ)
-    with pytest.raises(ss.errors.InvalidArgument, match="Could not convert"):
+    strategy = mirrored(2)
+    v = variable(strategy, Aggregation.NONE, Synchronization.ON_READ)
+    with strategy.scope(), pytest.raises(ss.errors.InvalidArgument, match="Could not convert"):
         v.value()
 
 
@@ -406,6 +411,97 @@ def test_variables_that_no_rule_could_write_are_refused():
         with pytest.raises(ss.errors.InvalidArgument, match="the mean of int32 is float64"):
             strategy.run(lambda v=v: v.assign(me().xp.asarray(rank())))
         assert components(v) == [1.0, 1.0]
+
+
+# Clauses: U-8
+def test_a_variable_of_no_strategy_is_one_value_that_replicas_change_at_once():
+    v = ss.Variable(1.0, aggregation=Aggregation.SUM, synchronization=Synchronization.NONE)
+    seen = mirrored(2).run(lambda: (v.assign_add(1.0), v.value())[1])
+    assert [float(one) for one in seen.values] == [2.0, 3.0]
+    assert components(v) == [3.0]
+    strategy = ss.Strategy.one_device("sim")
+    own = variable(strategy)
+    strategy.run(lambda: own.assign_add(1.0))
+    assert components(own) == [2.0]
+
+
+# Clauses: U-9
+def test_central_storage_has_one_component_and_aggregates_writes_to_it():
+    strategy = ss.Strategy.central_storage("sim", replicas=2, semantics=ss.Semantics.TF2)
+    summed, plain = variable(strategy, Aggregation.SUM, Synchronization.ON_READ), variable(strategy)
+    strategy.run(lambda: summed.assign_add(np.float32(rank() + 1)))
+    assert components(summed) == [4.0]
+    with pytest.raises(ss.errors.InvalidArgument, match="You must specify an aggregation method"):
+        strategy.run(lambda: plain.assign(2.0))
+
+
+# Clauses: U-10
+def test_inside_another_strategy_a_variable_is_read_and_not_written():
+    one, other = mirrored(2), mirrored(3)
+    v, local = variable(one, initial=7.0), variable(one, Aggregation.SUM, Synchronization.ON_READ)
+    assert [float(seen) for seen in other.run(v.value).values] == [7.0] * 3
+    for call in (lambda: v.assign(1.0), local.value, lambda: local.assign_add(1.0)):
+        with pytest.raises(ss.errors.ContextError, match="Mixing different strategies"):
+            other.run(call)
+
+
+# Clauses: U-11
+def test_replicas_make_one_variable_together():
+    strategy = mirrored(2)
+    made = strategy.run(lambda: ss.Variable(np.float32(rank()), name=f"w_{rank()}"))
+    assert (made.name, components(made)) == ("w_0", [0.0, 0.0])
+    with pytest.raises(ss.errors.ReplicasDisagree, match=r"replica 0: variable w .*\n.*replica 1: returned"):
+        strategy.run(lambda: ss.Variable(0.0, name="w") if rank() == 0 else None)
+
+
+# Clauses: U-12
+def test_a_write_returns_the_new_value():
+    strategy = mirrored(2)
+    v, local = variable(strategy, Aggregation.SUM), variable(strategy, Aggregation.SUM, Synchronization.ON_READ)
+    assert [float(one) for one in strategy.run(lambda: v.assign_add(np.float32(rank()))).values] == [2.0, 2.0]
+    across = v.assign(5.0)
+    assert (type(across), [float(one) for one in across.values]) == (ss.Mirrored, [5.0, 5.0])
+    assert local.assign(6.0) is None
+    assert v.assign(5.0, read_value=False) is None
+
+
+# Clauses: U-13
+def test_a_variable_as_a_value_stands_for_its_components_or_its_aggregate():
+    strategy = mirrored(2)
+    local, v = variable(strategy, Aggregation.SUM, Synchronization.ON_READ), variable(strategy, Aggregation.SUM)
+    mean = variable(strategy, Aggregation.MEAN, Synchronization.ON_READ)
+    strategy.run(lambda: local.assign(np.float32(rank() + 1)))
+    strategy.run(lambda: v.assign(local))
+    with strategy.scope():
+        mean.assign(local)
+    assert (components(v), components(mean)) == ([3.0, 3.0], [3.0, 3.0])
+
+
+# Clauses: U-14
+def test_a_write_that_leaves_components_unequal_is_named():
+    different = ss.PerReplica([np.float32(1), np.float32(2)])
+    v = variable(mirrored(2))
+    with pytest.warns(ss.errors.MirroredDiverged, match=r"assign of variable 'v' at test_law.py:\d+ .* replica 1 "):
+        v.assign(different)
+    strict = variable(mirrored(2, checks="strict"))
+    with pytest.raises(ss.errors.ReplicasDisagree, match="left its components unequal"):
+        strict.assign(different)
+    assert components(strict) == [1.0, 1.0]
+
+
+# Clauses: U-15, U-16
+def test_what_is_saved_is_restored_on_any_number_of_replicas():
+    strategy = mirrored(2)
+    total = variable(strategy, Aggregation.SUM, Synchronization.ON_READ)
+    strategy.run(lambda: total.assign(np.float32(rank() + 1)))
+    saved = strategy.save([total])
+    assert {name: value.tolist() for name, value in saved.items()} == {"v": 3.0}
+    fewer = mirrored(1)
+    restored = variable(fewer, Aggregation.SUM, Synchronization.ON_READ)
+    fewer.restore([restored], saved)
+    assert components(restored) == [3.0]
+    with pytest.raises(ss.errors.InvalidArgument, match="'other': saved, and no variable of that name is given"):
+        fewer.restore([restored], {**saved, "other": saved["v"]})
 
 
 # Clauses: D-1

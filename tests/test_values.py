@@ -1,6 +1,10 @@
-"""`select` and `regroup` by the rules that were recorded from TensorFlow, and what distributed values refuse."""
+"""`select` and `regroup` by the rules that were recorded from TensorFlow, and what distributed values compute.
+
+Clauses: V-1, V-2, V-3, V-4.
+"""
 
 import collections
+import collections.abc
 from typing import NamedTuple
 
 import numpy as np
@@ -8,7 +12,7 @@ import pytest
 
 from simstrategy import Mirrored, PerReplica
 from simstrategy.errors import InvalidArgument, InvalidType
-from simstrategy.values import regroup, select
+from simstrategy.values import Component, regroup, select
 
 
 class Pair(NamedTuple):
@@ -125,8 +129,63 @@ def test_select_takes_the_first_components_of_a_value_with_more():
 
 
 def test_too_few_components_are_refused_with_both_numbers():
-    with pytest.raises(InvalidArgument, match="A PerReplica of 2 components was given to replica 2"):
+    with pytest.raises(InvalidArgument) as raised:
         select(2, [PerReplica([1, 2])])
+    assert str(raised.value) == (
+        "A PerReplica of 2 components was given to replica 2, which has none in it. Pass values that were made for "
+        "this number of replicas."
+    )
+
+
+class Part(Component):
+    """A part of something, on one replica."""
+
+    def __init__(self, container, index):
+        self.container, self.index = container, index
+
+
+def test_all_parts_of_one_thing_come_back_as_the_thing():
+    whole, other = object(), object()
+    assert regroup([[Part(whole, 0)], [Part(whole, 1)]])[0] is whole
+    assert regroup([Part(whole, 0)]) is whole
+    assert type(regroup([Part(whole, 0), Part(other, 1)])) is PerReplica
+    assert type(regroup([Part(whole, 1), Part(whole, 0)])) is PerReplica
+    assert type(regroup([Part(whole, 0), 1])) is PerReplica
+
+
+def test_leaves_are_wrapped_in_what_is_asked_for():
+    nest = regroup([{"a": (1, 2)}, {"a": (1, 3)}], wrap=Mirrored)
+    assert nest["a"][0] == 1
+    assert type(nest["a"][1]) is Mirrored
+    assert type(regroup([1, 1], wrap=Mirrored, always_wrap=True)) is Mirrored
+
+
+class Attributes(collections.abc.Mapping):
+    """A mapping of a user's own."""
+
+    def __init__(self, pairs):
+        self._own = dict(pairs)
+
+    def __getitem__(self, key):
+        return self._own[key]
+
+    def __iter__(self):
+        return iter(self._own)
+
+    def __len__(self):
+        return len(self._own)
+
+
+def test_mappings_of_other_types_are_taken_apart_and_made_again():
+    nest = regroup([Attributes([("b", 1), ("a", 2)]), {"a": 3, "b": 4}])
+    assert type(nest) is Attributes
+    assert list(nest) == ["b", "a"]
+    assert (nest["b"].values, nest["a"].values) == ((1, 4), (2, 3))
+    again = select(1, nest)
+    assert type(again) is Attributes
+    assert dict(again) == {"b": 4, "a": 3}
+    first = collections.defaultdict(list, {"x": 1})
+    assert regroup([first, first]) == {"x": 1}
 
 
 def test_regroup_undoes_select():
@@ -142,24 +201,73 @@ OPERATIONS = {
     "r+": lambda v: 1 + v,
     "-": lambda v: v - 1,
     "r-": lambda v: 1 - v,
-    "*": lambda v: v * 2,
-    "r*": lambda v: 2 * v,
-    "/": lambda v: v / 2,
-    "r/": lambda v: 2 / v,
-    "@": lambda v: v @ v,
+    "*": lambda v: v * 3,
+    "r*": lambda v: 3 * v,
+    "/": lambda v: v / 4,
+    "r/": lambda v: 4 / v,
+    "//": lambda v: v // 3,
+    "r//": lambda v: 3 // v,
+    "%": lambda v: v % 3,
+    "r%": lambda v: 3 % v,
+    "**": lambda v: v**3,
+    "r**": lambda v: 3**v,
     "neg": lambda v: -v,
+    "abs": abs,
+    "<": lambda v: v < 2,
+    "<=": lambda v: v <= 2,
+    ">": lambda v: v > 2,
+    ">=": lambda v: v >= 2,
     "float": float,
     "int": int,
     "bool": bool,
+    "index": lambda v: [5, 6, 7, 8][v],
+}
+ON_ARRAYS = {
+    "@": lambda v: v @ v,
+    "r@": lambda v: np.ones(2) @ v,
+    "len": len,
     "iter": list,
+    "[]": lambda v: v[1],
+    "numpy +": lambda v: np.ones(2) + v,
+    "shape": lambda v: v.shape,
+    "dtype": lambda v: v.dtype,
+    "asarray": np.asarray,
+    "v + v": lambda v: v + v,
 }
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
-@pytest.mark.parametrize("kind", [PerReplica, Mirrored])
-def test_a_distributed_value_has_no_arithmetic_and_says_what_to_do(kind, operation):
-    with pytest.raises(InvalidType, match=f"A {kind.__name__} has no arithmetic.*strategy.reduce"):
-        operation(kind([1, 2]))
+def test_a_mirrored_value_outside_replicas_computes_with_its_first_component(operation):
+    assert operation(Mirrored([2, 3])) == operation(2)
+
+
+@pytest.mark.parametrize("operation", ON_ARRAYS.values(), ids=ON_ARRAYS)
+def test_a_mirrored_array_outside_replicas_computes_with_its_first_component(operation):
+    one, other = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    assert repr(operation(Mirrored([one, other]))) == repr(operation(one))
+
+
+REFUSED = {**OPERATIONS, **{name: ON_ARRAYS[name] for name in ("@", "r@", "len", "iter", "[]", "numpy +")}}
+
+
+@pytest.mark.parametrize("operation", REFUSED.values(), ids=REFUSED)
+def test_a_per_replica_value_has_no_arithmetic_and_says_what_to_do(operation):
+    with pytest.raises(InvalidType) as raised:
+        operation(PerReplica([1, 2]))
+    assert str(raised.value) == (
+        "A PerReplica has no arithmetic: it holds one value per replica, and which one is meant is not known here. Use "
+        "strategy.reduce(...) or strategy.experimental_local_results(...), or compute in a replica function."
+    )
+
+
+def test_a_per_replica_value_is_no_array_and_says_what_to_do():
+    with pytest.raises(InvalidType) as raised:
+        np.asarray(PerReplica([np.ones(1), np.ones(1)]))
+    assert str(raised.value) == (
+        "It looks like you are using a PerReplica object where one replica's value is wanted. Pass it to the replica "
+        "function as an argument, strategy.run(fn, args=(value,)), or take its components with "
+        "strategy.experimental_local_results(value)."
+    )
 
 
 def test_distributed_values_are_compared_by_identity_and_print_one_line_per_replica():

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from simstrategy.check.compare import Comparison, Sensitivity, compare, sensitivity
 from simstrategy.check.outcome import Outcome, Program, program_folder, run_program
 from simstrategy.check.report import Report, Row
+from simstrategy.check.watching import Watched
 from simstrategy.device import Backend, Nudged, open_backend
 from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import InOrder, Schedule
@@ -134,10 +135,11 @@ def run_here(
     semantics = None if settings is None else settings.semantics
     with closing(open_backend(name, replicas=replicas)) as backend:
         trace = Trace(root=program_folder(program))
+        watched = Watched(backend, trace) if nudge is None else None
         wrapped: Backend = backend if nudge is None else Nudged(backend, nudge)
-        strategy = Strategy.mirrored(wrapped, semantics=semantics, schedule=schedule(), trace=trace)
+        strategy = Strategy.mirrored(watched or wrapped, semantics=semantics, schedule=schedule(), trace=trace)
         with closing(strategy):
-            return run_program(program, strategy, trace)
+            return run_program(program, strategy, trace, watched=watched)
 
 
 def _check_apart(
@@ -164,15 +166,25 @@ def _run_cluster(
     program: Program, schedule: ScheduleMaker, *, workers: int, settings: Settings, nudge: int | None = None
 ) -> tuple[Outcome, ...]:
     trace = Trace(root=program_folder(program))
+    watching: dict[int, Watched] = {}
+
+    def wrap(backend: Backend) -> Backend:
+        if nudge is not None:
+            return Nudged(backend, nudge)
+        return watching.setdefault(backend.local_devices[0].process, Watched(backend, trace))
+
+    def main(strategy: Strategy) -> Outcome:
+        return run_program(program, strategy, trace, watched=watching.get(strategy.extended.engine.room.worker))
+
     cluster = Cluster(
         workers,
         1,
         semantics=settings.semantics,
         schedule=schedule(),
         trace=trace,
-        wrap=lambda backend: backend if nudge is None else Nudged(backend, nudge),
+        wrap=wrap,
     )
-    return cluster.run(lambda strategy: run_program(program, strategy, trace))
+    return cluster.run(main)
 
 
 def _reference_row(
@@ -195,7 +207,8 @@ def _reference_row(
     if raised and problem is None and not settings.allow_errors:
         kind, text = raised[0].error or ("", "")
         problem = "\n".join([f"raises {kind}: {text}", *raised[0].notes])
-    return Row(name, replicas, InOrder.name, True, True, 0.0, largest, events, False, problem, bool(raised))
+    value = _first_not_finite(reference)
+    return Row(name, replicas, InOrder.name, True, True, 0.0, largest, events, False, problem, bool(raised), value)
 
 
 def _row(
@@ -232,7 +245,16 @@ def _row(
         in_order,
         problem,
         any(outcome.error is not None for outcome in outcomes),
+        _first_not_finite(outcomes),
     )
+
+
+def _first_not_finite(outcomes: Sequence[Outcome]) -> str | None:
+    """Returns the first worker's first value that is not finite; all of a cluster's workers say who they are."""
+    for worker, outcome in enumerate(outcomes):
+        if outcome.not_finite is not None:
+            return f"worker {worker}: {outcome.not_finite}" if len(outcomes) > 1 else outcome.not_finite
+    return None
 
 
 def _worse(one: Comparison, other: Comparison) -> Comparison:

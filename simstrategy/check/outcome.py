@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simstrategy import tree
+from simstrategy.check.watching import Watched
 from simstrategy.run import raised_where
 from simstrategy.strategy import Strategy, Variable
 from simstrategy.trace import Event, Trace
@@ -28,6 +29,8 @@ class Outcome(NamedTuple):
     events: tuple[Event, ...]
     notes: tuple[str, ...] = ()
     """Where the error was raised, and who was waiting."""
+    not_finite: str | None = None
+    """The first value that entered a collective or a `reduce` and is not finite, in words, if one was looked for."""
 
 
 def program_folder(program: Program) -> str:
@@ -36,21 +39,28 @@ def program_folder(program: Program) -> str:
     return str(Path(code.co_filename).parent) if code is not None else ""
 
 
-def run_program(program: Program, strategy: Strategy, trace: Trace) -> Outcome:
-    """Runs `program(strategy)`; an exception is an outcome too.  KeyboardInterrupt is not."""
+def run_program(program: Program, strategy: Strategy, trace: Trace, *, watched: Watched | None = None) -> Outcome:
+    """Runs `program(strategy)`; an exception is an outcome too.  KeyboardInterrupt is not.
+
+    watched: the strategy's backend, where values that are not finite are looked for.
+    """
     engine = strategy.extended.engine
+    if watched is not None:
+        engine.watch = watched.watch
     try:
         result = program(strategy)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - compared like a value: both may raise the same
         engine.room.leave(error)
         notes = tuple(getattr(error, "__notes__", ())) or (raised_where(error),)
         events = tuple(trace.events(worker=engine.room.worker))
-        return Outcome((), (type(error).__name__, str(error)), events, notes)
+        return Outcome((), (type(error).__name__, str(error)), events, notes, watched.found if watched else None)
     leaves = [*_walk(result, "result", engine.backend.get, engine.array_types)]
     for number, variable in enumerate(engine.created):
-        for rank, component in zip(engine.room.ranks, variable.components, strict=True):
+        # A variable that the replicas share has one component, for the first of them.
+        for rank, component in zip(engine.room.ranks, variable.components, strict=False):
             leaves.append((f"variable {number} {variable.name!r}, replica {rank}", engine.backend.get(component)))
-    return Outcome(tuple(leaves), None, tuple(trace.events(worker=engine.room.worker)))
+    events = tuple(trace.events(worker=engine.room.worker))
+    return Outcome(tuple(leaves), None, events, not_finite=watched.found if watched else None)
 
 
 def _walk(

@@ -1,15 +1,10 @@
 """Runs a program in real processes on this machine, one worker each, and collects what they came to.
 
-For checks, tests and teaching: no scheduler, no other machines. Everything listens on 127.0.0.1.
+What starts the processes, and sees that none is left, is `simstrategy.launch`.
 """
 
 import json
 import os
-import socket
-import subprocess
-import sys
-import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -17,16 +12,16 @@ from typing import Any, Final
 import numpy as np
 
 from simstrategy.check.outcome import Outcome, Program
+from simstrategy.device import available
 from simstrategy.errors import InvalidArgument, PeerFailed
+from simstrategy.launch import Ended, Launcher
 from simstrategy.strategy import Semantics
 from simstrategy.trace.events import read_events
 
 __all__ = ["load_outcome", "run_in_processes", "save_outcome"]
 
 _IN_WORKER: Final = "SIMSTRATEGY_IN_WORKER"
-_POLL_S: Final = 0.05
-_GRACE_S: Final = 10.0
-"""How long the other processes get to end by themselves once one has failed."""
+_LINES: Final = 15
 
 
 def run_in_processes(
@@ -45,19 +40,24 @@ def run_in_processes(
     if not timeout_s > 0:
         raise InvalidArgument(f"A time limit is a number of seconds above 0, got {timeout_s!r}.")
     file, function = _location(program)
-    with tempfile.TemporaryDirectory(prefix="simstrategy-") as folder:
-        job = [file, function, backend, semantics.name, str(replicas)]
-        port = _free_port()
-        processes: list[subprocess.Popen[bytes]] = []
-        try:
-            for rank in range(workers):
-                # One by one, so that those already started are ended if the next cannot be.
-                processes.append(_start(job, rank, workers, Path(folder), port))  # noqa: PERF401
-            codes = _wait(processes, timeout_s)
-        finally:
-            _kill(processes)
-        _require_success(codes, workers, Path(folder), timeout_s)
-        return tuple(load_outcome(Path(folder) / f"outcome{rank}") for rank in range(workers))
+    with Launcher(workers, preload=_modules(backend)) as launcher:
+        target = str(launcher.folder / "outcome")
+        ended = launcher.run(
+            "simstrategy.check.worker:main",
+            [file, function, backend, semantics.name, replicas, target],
+            timeout_s=timeout_s,
+            environment={_IN_WORKER: "1"},
+        )
+        _require_success(ended, timeout_s)
+        return tuple(load_outcome(Path(f"{target}{rank}")) for rank in range(workers))
+
+
+def _modules(backend: str) -> Sequence[str]:
+    """Returns the module that a backend's name stands for, if it is known: what every worker is going to import."""
+    if ":" in backend:
+        return ()  # of the program's folder, maybe, where only a worker looks
+    found = available().get(backend)
+    return () if found is None else (found.module,)
 
 
 def _location(program: Program) -> tuple[str, str]:
@@ -70,73 +70,24 @@ def _location(program: Program) -> tuple[str, str]:
     return str(Path(code.co_filename).resolve()), name
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def _start(job: list[str], rank: int, workers: int, folder: Path, port: int) -> "subprocess.Popen[bytes]":
-    environment = dict(os.environ)
-    environment |= {
-        "RANK": str(rank),
-        "LOCAL_RANK": str(rank),
-        "WORLD_SIZE": str(workers),
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
-        _IN_WORKER: "1",
-        # One process per core is the point here, not one thread pool per process.
-        "OMP_NUM_THREADS": environment.get("OMP_NUM_THREADS", "1"),
-    }
-    with open(folder / f"output{rank}", "wb") as output:
-        return subprocess.Popen(
-            [sys.executable, "-P", "-m", "simstrategy.check.worker", *job, str(folder / f"outcome{rank}")],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-
-
-def _wait(processes: Sequence["subprocess.Popen[bytes]"], timeout_s: float) -> dict[int, int]:
-    """Waits for all, in the order in which they end; once one has failed, the others get a short time only.
-
-    Returns exit codes by rank, the first to end first; a process that did not end has none.
-    """
-    deadline = time.monotonic() + timeout_s
-    codes: dict[int, int] = {}
-    while len(codes) < len(processes) and time.monotonic() < deadline:
-        for rank, process in enumerate(processes):
-            if rank not in codes and (code := process.poll()) is not None:
-                codes[rank] = code
-                if code:
-                    deadline = min(deadline, time.monotonic() + _GRACE_S)
-        time.sleep(_POLL_S)
-    return codes
-
-
-def _kill(processes: Sequence["subprocess.Popen[bytes]"]) -> None:
-    for process in processes:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
-
-
-def _require_success(codes: dict[int, int], workers: int, folder: Path, timeout_s: float) -> None:
+def _require_success(ended: Sequence[Ended], timeout_s: float) -> None:
     """Raises PeerFailed for the first that failed, else for the first that did not end."""
-    failed = [rank for rank, code in codes.items() if code or not (folder / f"outcome{rank}.json").exists()]
-    late = [rank for rank in range(workers) if rank not in codes]
-    for rank in (*failed, *late):
-        code = codes.get(rank)
-        how = f"ended with exit code {code}" if code else "ended without a result"
-        if code is None:
+    failed = sorted(
+        (rank for rank, one in enumerate(ended) if not one.well),
+        key=lambda rank: (ended[rank].late, ended[rank].seconds),
+    )
+    for rank in failed[:1]:
+        one = ended[rank]
+        how = f"was killed by signal {-one.code}" if one.code and one.code < 0 else f"ended with exit code {one.code}"
+        if one.late:
             how = f"did not end in {timeout_s:g} s and was killed"
-        elif code < 0:
-            how = f"was killed by signal {-code}"
-        output = (folder / f"output{rank}").read_text(encoding="utf-8", errors="replace").strip()
-        last = "\n".join(output.splitlines()[-15:]) or "(it printed nothing)"
-        raise PeerFailed(f"Worker {rank} of {workers} {how}. The end of its output:\n{last}")
+        elif one.error is not None:
+            how = f"raised {one.error[0]}"
+        elif one.code == 0:
+            how = "ended without a result"
+        printed = one.output + (one.error[2] if one.error is not None else "")
+        last = "\n".join(printed.strip().splitlines()[-_LINES:]) or "(it printed nothing)"
+        raise PeerFailed(f"Worker {rank} of {len(ended)} {how}. The end of its output:\n{last}")
 
 
 def save_outcome(outcome: Outcome, file: Path) -> None:
@@ -149,6 +100,7 @@ def save_outcome(outcome: Outcome, file: Path) -> None:
         "dtypes": [array.dtype.name for _, array in outcome.leaves],
         "error": outcome.error,
         "notes": outcome.notes,
+        "not_finite": outcome.not_finite,
         "events": [event.line() for event in outcome.events],
     }
     file.with_suffix(".json").write_text(json.dumps(text), encoding="utf-8")
@@ -161,7 +113,8 @@ def load_outcome(file: Path) -> Outcome:
         values = [_restored(arrays[f"leaf{i}"], dtype) for i, dtype in enumerate(text["dtypes"])]
     error = None if text["error"] is None else (text["error"][0], text["error"][1])
     events = tuple(read_events(text["events"], name=str(file), first_line=1))
-    return Outcome(tuple(zip(text["paths"], values, strict=True)), error, events, tuple(text["notes"]))
+    leaves = tuple(zip(text["paths"], values, strict=True))
+    return Outcome(leaves, error, events, tuple(text["notes"]), text["not_finite"])
 
 
 def _storable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

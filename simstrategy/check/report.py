@@ -30,6 +30,8 @@ class Row(NamedTuple):
     problem: str | None
     raised: bool = False
     """Whether the program raised; in a row without a problem, the same as the reference."""
+    not_finite: str | None = None
+    """The first value that entered a collective or a `reduce` and is not finite, in words; None if all are."""
 
     def cells(self) -> tuple[str, ...]:
         """Returns the row's texts, in the order of COLUMNS."""
@@ -66,6 +68,12 @@ class Report:
             if row.problem is not None:
                 yield f"{row.backend}, replicas {row.replicas}, {row.schedule}: {row.problem}"
 
+    def not_finite(self) -> Iterator[str]:
+        """Yields each row's first value that is not finite: which step and replica sent it, and its elements."""
+        for row in self.rows:
+            if row.not_finite is not None:
+                yield f"{row.backend}, replicas {row.replicas}, {row.schedule}: {row.not_finite}"
+
     def raise_for_difference(self) -> None:
         """Raises `Difference`, an AssertionError, with the table and every row's first difference."""
         if not self.agrees:
@@ -78,4 +86,6 @@ class Report:
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
         ]
         verdict = "All runs agree." if self.agrees else "\n".join(["First differences:", *self.problems()])
-        return "\n".join([f"check of {self.program}", *table, verdict])
+        found = list(self.not_finite())
+        values = ["First values that are not finite:", *found] if found else []
+        return "\n".join([f"check of {self.program}", *table, *values, verdict])

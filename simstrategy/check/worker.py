@@ -1,28 +1,26 @@
 """One process of `run_in_processes`: opens the backend, runs the program, writes its outcome."""
 
-import sys
+import os
 from contextlib import closing
 from pathlib import Path
 
 from simstrategy.check.outcome import program_folder, run_program
 from simstrategy.check.processes import save_outcome
 from simstrategy.check.programs import load_program
+from simstrategy.check.watching import Watched
 from simstrategy.device import open_backend
 from simstrategy.strategy import PROFILES, Strategy
 from simstrategy.trace import Trace
 
 
-def main(file: str, function: str, backend_name: str, semantics: str, replicas: str, target: str) -> None:
-    """Runs one worker; arguments come as texts from `processes.py`."""
+def main(file: str, function: str, backend_name: str, semantics: str, replicas: int, target: str) -> None:
+    """Runs one worker; arguments come from `processes.py`, its rank from the launcher."""
     program = load_program(file, function)
-    with closing(open_backend(backend_name, replicas=int(replicas))) as backend:
+    with closing(open_backend(backend_name, replicas=replicas)) as backend:
         trace = Trace(root=program_folder(program))
-        strategy = Strategy.multi_worker(backend, semantics=PROFILES[semantics], trace=trace)
+        watched = Watched(backend, trace)
+        strategy = Strategy.multi_worker(watched, semantics=PROFILES[semantics], trace=trace)
         with closing(strategy):
-            outcome = run_program(program, strategy, trace)
+            outcome = run_program(program, strategy, trace, watched=watched)
             strategy.extended.engine.room.leave()
-        save_outcome(outcome, Path(target))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+        save_outcome(outcome, Path(f"{target}{os.environ['RANK']}"))

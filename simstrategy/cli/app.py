@@ -6,6 +6,7 @@ from simstrategy.cli.backends import backends
 from simstrategy.cli.check import check
 from simstrategy.cli.golden import golden
 from simstrategy.cli.run import run
+from simstrategy.cli.split import split
 
 __all__ = ["app"]
 
@@ -19,3 +20,4 @@ app.command()(backends)
 app.command()(check)
 app.command()(run)
 app.command()(golden)
+app.command()(split)

@@ -54,6 +54,8 @@ def check(
         style = "red" if row.problem is not None else "dim" if row.reference else None
         table.add_row(*row.cells(), style=style)
     console.print(table)
+    for found in report.not_finite():
+        console.print(f"First value that is not finite: {found}", style="yellow", markup=False)
     for problem in report.problems():
         console.print(problem, style="red", markup=False)
     console.print("All runs agree." if report.agrees else "Not all runs agree.", style="bold")

@@ -1,7 +1,62 @@
 """Datasets, and how they are split over workers and replicas."""
 
 from simstrategy.data.dataset import Dataset
-from simstrategy.data.distributed import DistributedDataset, DistributedIterator
-from simstrategy.data.splitting import per_batch_chunks, worker_chunks
+from simstrategy.data.distributed import DistributedDataset, InputIterator
+from simstrategy.data.elements import ElementSpec
+from simstrategy.data.feeds import Feed, Plan, called_feed, dealt_feed, even_feed, plan_split, split_feed
+from simstrategy.data.iterators import DistributedIterator, Group, OptionalValue
+from simstrategy.data.options import (
+    SHARD_HINT,
+    AutoShardPolicy,
+    InputContext,
+    InputOptions,
+    InputReplicationMode,
+    Options,
+)
+from simstrategy.data.readers import TextLineDataset, TFRecordDataset
+from simstrategy.data.sharding import By, DatasetRules, ShardedByElement
+from simstrategy.data.sources import Source, source_of
+from simstrategy.data.splitting import (
+    SplitRule,
+    per_batch_chunks,
+    per_batch_parts,
+    stream_parts,
+    worker_chunks,
+    worker_sizes,
+)
 
-__all__ = ["Dataset", "DistributedDataset", "DistributedIterator", "per_batch_chunks", "worker_chunks"]
+__all__ = [
+    "SHARD_HINT",
+    "AutoShardPolicy",
+    "By",
+    "Dataset",
+    "DatasetRules",
+    "DistributedDataset",
+    "DistributedIterator",
+    "ElementSpec",
+    "Feed",
+    "Group",
+    "InputContext",
+    "InputIterator",
+    "InputOptions",
+    "InputReplicationMode",
+    "OptionalValue",
+    "Options",
+    "Plan",
+    "ShardedByElement",
+    "Source",
+    "SplitRule",
+    "TFRecordDataset",
+    "TextLineDataset",
+    "called_feed",
+    "dealt_feed",
+    "even_feed",
+    "per_batch_chunks",
+    "per_batch_parts",
+    "plan_split",
+    "source_of",
+    "split_feed",
+    "stream_parts",
+    "worker_chunks",
+    "worker_sizes",
+]

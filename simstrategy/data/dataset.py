@@ -1,32 +1,43 @@
-"""A small, introspectable pipeline over in-memory data: a source and the steps after it.
+"""A small, introspectable pipeline: a source, and the steps after it, kept as data.
 
-Immutable and re-iterable: each method returns a new dataset. Not a data-loading library.
+Immutable, lazy and re-iterable: each method returns a new dataset. Not a data-loading library.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from numbers import Integral
 from typing import Any, final
 
-import numpy as np
-
 from simstrategy import tree
-from simstrategy.errors import InvalidArgument
+from simstrategy.data import grouping, origins
+from simstrategy.data import transformations as steps
+from simstrategy.data.elements import as_element
+from simstrategy.data.nodes import PLAIN_RUN, Node
+from simstrategy.data.options import SHARD_HINT, Options
+from simstrategy.errors import InvalidArgument, InvalidType
 
 __all__ = ["Dataset"]
-
-Host = np.ndarray[Any, Any]
-Elements = Callable[[], Iterator[list[Host]]]
-"""Starts an iteration; each element is the list of its nest's leaves."""
 
 
 @final
 class Dataset:
-    """A sequence of nests of NumPy arrays.  Made by `from_tensor_slices` or `range`."""
+    """A sequence of nests of NumPy arrays, which are read-only.
 
-    __slots__ = ("_elements", "structure")
+    Tuples, named tuples and mappings are structure; a list is one array. Functions get an element's arrays;
+    a plain tuple is unpacked into arguments. Clauses: D-9, D-10.
+    """
 
-    def __init__(self, elements: Elements, structure: tree.Structure | None) -> None:
-        self._elements = elements
-        self.structure = structure
+    __slots__ = ("node",)
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        """The last step: for those who walk pipelines."""
+
+    # Sources.
+
+    @staticmethod
+    def from_tensors(tensors: Any) -> "Dataset":
+        """Makes a dataset of one element, the nest itself."""
+        return Dataset(Node(origins.TENSORS, (), as_element(tensors, "from_tensors")))
 
     @staticmethod
     def from_tensor_slices(tensors: Any) -> "Dataset":
@@ -35,93 +46,160 @@ class Dataset:
         tensors: a nest of arrays with equal first sizes; a list is stacked into one array first, as
         TensorFlow does. The arrays are not copied. Raises InvalidArgument for scalars and unequal sizes.
         """
-        leaves, structure = tree.flatten(_stack_lists(tensors))
-        arrays = [np.asarray(leaf) for leaf in leaves]
-        if not arrays or any(array.ndim == 0 for array in arrays):
-            raise InvalidArgument(
-                "from_tensor_slices takes arrays with at least one dimension, the one to slice along."
-            )
-        sizes = [len(array) for array in arrays]
-        if len(set(sizes)) != 1:
-            raise InvalidArgument(f"from_tensor_slices got arrays of {sizes} rows; all need the same number.")
-        return Dataset(lambda: ([array[i] for array in arrays] for i in range(sizes[0])), structure)
+        return Dataset(origins.slices(tensors))
 
     @staticmethod
     def range(*limits: int) -> "Dataset":
         """Makes a dataset of int64 scalars, with the arguments of Python's range."""
-        numbers = range(*limits)
-        return Dataset(lambda: ([np.asarray(number, np.int64)] for number in numbers), None)
+        return Dataset(Node(origins.RANGE, (), range(*limits)))
+
+    @staticmethod
+    def from_generator(generator: Callable[[], Iterable[Any]], output_signature: Any = None) -> "Dataset":
+        """Makes a dataset of what `generator()` yields; it is called at every iteration.
+
+        output_signature: a nest of `ElementSpec` that every element is held to; without one, the form is what
+        the elements have. Raises InvalidType for what cannot be called.
+        """
+        return Dataset(origins.from_generator(generator, output_signature))
+
+    @staticmethod
+    def zip(datasets: Any) -> "Dataset":
+        """Makes a dataset whose elements are nests of the elements of a nest of datasets, up to the shortest."""
+        leaves, structure = tree.flatten(datasets)
+        if not leaves or not all(isinstance(one, Dataset) for one in leaves):
+            raise InvalidType(f"zip takes a nest of datasets, as in Dataset.zip((a, b)), got {datasets!r:.80}.")
+        return Dataset(Node(steps.ZIP, tuple(one.node for one in leaves), (structure,)))
+
+    # One element at a time.
+
+    def map(self, map_func: Callable[..., Any]) -> "Dataset":
+        """Applies a function to every element."""
+        return self._step(steps.MAP, _called(map_func, "map"))
+
+    def filter(self, predicate: Callable[..., Any]) -> "Dataset":
+        """Keeps the elements for which a function returns true."""
+        return self._step(steps.FILTER, _called(predicate, "filter"))
+
+    def flat_map(self, map_func: Callable[..., "Dataset"]) -> "Dataset":
+        """Yields the elements of the datasets that a function makes of each element, one after the other."""
+        return self._step(steps.FLAT_MAP, _called(map_func, "flat_map"))
+
+    def interleave(self, map_func: Callable[..., "Dataset"], cycle_length: int, block_length: int = 1) -> "Dataset":
+        """Yields `block_length` elements in turn of each of `cycle_length` datasets that a function makes.
+
+        A dataset that has ended is replaced by the next one at its next turn.
+        """
+        sizes = (
+            _positive(cycle_length, "interleave", "cycle_length"),
+            _positive(block_length, "interleave", "block_length"),
+        )
+        return self._step(steps.INTERLEAVE, _called(map_func, "interleave"), *sizes)
+
+    # Groups.
 
     def batch(self, batch_size: int, *, drop_remainder: bool = False) -> "Dataset":
         """Stacks `batch_size` successive elements; the last batch may be smaller, or is dropped."""
-        if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size < 1:
-            raise InvalidArgument(f"batch takes a number of elements of at least 1, got {batch_size!r}.")
+        return self._step(grouping.BATCH, _positive(batch_size, "batch", "batch_size"), bool(drop_remainder))
 
-        def elements() -> Iterator[list[Host]]:
-            rows: list[list[Host]] = []
-            for row in self._elements():
-                rows.append(row)
-                if len(rows) == batch_size:
-                    yield _stack(rows)
-                    rows = []
-            if rows and not drop_remainder:
-                yield _stack(rows)
+    def unbatch(self) -> "Dataset":
+        """Yields the rows of every element."""
+        return self._step(grouping.UNBATCH)
 
-        return Dataset(elements, self.structure)
+    def shuffle(self, buffer_size: int, seed: int | None = None, *, reshuffle_each_iteration: bool = True) -> "Dataset":
+        """Yields elements drawn from a buffer of `buffer_size` that is filled in order.
+
+        seed: without one, each draw is asked of the schedule of the strategy that iterates, per worker; under
+        `InOrder`, and without a strategy, elements come in order. With one, the order depends on the seed, the
+        number of the iteration over the distributed dataset, and the round of `repeat`, and on nothing else.
+        reshuffle_each_iteration: False gives every iteration and round the same order, and needs a seed.
+        """
+        if seed is not None and not _is_whole(seed):
+            raise InvalidArgument(f"shuffle takes an int as seed, or None, got {seed!r}.")
+        if seed is None and not reshuffle_each_iteration:
+            raise InvalidArgument("shuffle can only repeat an order that has a seed. Give one, as in shuffle(100, 1).")
+        size = _positive(buffer_size, "shuffle", "buffer_size")
+        return self._step(grouping.SHUFFLE, size, None if seed is None else int(seed), bool(reshuffle_each_iteration))
+
+    # Counts.
 
     def repeat(self, count: int | None = None) -> "Dataset":
-        """Iterates `count` times, or without end."""
-        if count is not None and (not isinstance(count, int) or count < 0):
-            raise InvalidArgument(f"repeat takes a count of at least 0, or None for no end, got {count!r}.")
-
-        def elements() -> Iterator[list[Host]]:
-            rounds = 0
-            while count is None or rounds < count:
-                rounds += 1
-                empty = True
-                for row in self._elements():
-                    empty = False
-                    yield row
-                if empty:
-                    return
-
-        return Dataset(elements, self.structure)
+        """Iterates `count` times, or without end (None or -1)."""
+        return self._step(steps.REPEAT, _count(count, "repeat"))
 
     def take(self, count: int) -> "Dataset":
-        """Ends after `count` elements."""
-        if not isinstance(count, int) or count < 0:
-            raise InvalidArgument(f"take takes a count of at least 0, got {count!r}.")
+        """Ends after `count` elements; -1 takes all."""
+        return self._step(steps.TAKE, _count(count, "take"))
 
-        def elements() -> Iterator[list[Host]]:
-            # Counted before asking, so that nothing is drawn beyond the last element.
-            rows = self._elements()
-            for _ in range(count):
-                row = next(rows, None)
-                if row is None:
-                    return
-                yield row
+    def skip(self, count: int) -> "Dataset":
+        """Leaves the first `count` elements out; -1 leaves all out."""
+        return self._step(steps.SKIP, _count(count, "skip"))
 
-        return Dataset(elements, self.structure)
+    def shard(self, num_shards: int, index: int) -> "Dataset":
+        """Keeps the elements whose number modulo `num_shards` is `index`; see `SHARD_HINT` for what is no number."""
+        if num_shards != SHARD_HINT:
+            _positive(num_shards, "shard", "num_shards")
+            if not _is_whole(index) or not 0 <= index < num_shards:
+                raise InvalidArgument(f"shard takes an index from 0 to {num_shards - 1}, got {index!r}.")
+        return self._step(steps.SHARD, num_shards, index)
+
+    # What changes no element.
+
+    def prefetch(self, buffer_size: int) -> "Dataset":
+        """Changes nothing that can be seen: elements are made when they are asked for."""
+        _count(buffer_size, "prefetch")
+        return self._step(steps.PREFETCH)
+
+    def cache(self) -> "Dataset":
+        """Keeps all elements in memory once an iteration has come to its end; each worker keeps its own."""
+        return self._step(steps.CACHE, steps.Store())
+
+    def with_options(self, options: Options) -> "Dataset":
+        """Carries options for being distributed; what is None in them stays as it was."""
+        if not isinstance(options, Options):
+            raise InvalidType(f"with_options takes simstrategy.data.Options, got {options!r:.80}.")
+        return self._step(steps.OPTIONS, options)
+
+    @property
+    def element_spec(self) -> Any:
+        """The nest of `ElementSpec` of an element.
+
+        Where a function or a generator makes the elements, it is run for the first one. Raises
+        InvalidArgument where there is none that could tell.
+        """
+        spec = self.node.spec()
+        if spec is None:
+            raise InvalidArgument(
+                "The form of the elements is not known: the dataset is empty. Give from_generator an output_signature."
+            )
+        return spec
 
     def __iter__(self) -> Iterator[Any]:
-        for leaves in self._elements():
-            yield tree.unflatten(self.structure, leaves)
+        return self.node.elements(PLAIN_RUN)
+
+    def _step(self, kind: Any, *settings: Any) -> "Dataset":
+        return Dataset(Node(kind, (self.node,), settings))
 
 
-def _stack_lists(value: Any) -> Any:
-    """Turns lists into arrays, as TensorFlow does: only tuples and mappings are structure in a dataset."""
-    if isinstance(value, list):
-        return np.asarray(value)
-    if isinstance(value, tuple):
-        return tree.rebuild_sequence(type(value), [_stack_lists(item) for item in value])
-    if isinstance(value, Mapping):
-        return tree.rebuild_mapping(type(value), tuple(value), [_stack_lists(item) for item in value.values()])
-    return value
+def _called(function: Any, step: str) -> Any:
+    if not callable(function):
+        raise InvalidType(f"{step} takes a function of an element, got {function!r:.80}.")
+    return function
 
 
-def _stack(rows: list[list[Host]]) -> list[Host]:
-    shapes = [{leaf.shape for leaf in column} for column in zip(*rows, strict=True)]
-    ragged = [sorted(shape) for shape in shapes if len(shape) > 1]
-    if ragged:
-        raise InvalidArgument(f"batch cannot stack rows of different shapes: {ragged[0]}. Pad them to one shape first.")
-    return [np.stack(column) for column in zip(*rows, strict=True)]
+def _positive(number: Any, step: str, name: str) -> int:
+    if not _is_whole(number) or number < 1:
+        raise InvalidArgument(f"{step} takes a {name} of at least 1, got {number!r}.")
+    return int(number)
+
+
+def _count(count: Any, step: str) -> int | None:
+    if count is None and step == "repeat":
+        return None
+    if not _is_whole(count) or count < -1:
+        raise InvalidArgument(f"{step} takes a count of at least 0, or -1 for all, got {count!r}.")
+    return None if count == -1 else int(count)
+
+
+def _is_whole(number: Any) -> bool:
+    """Tells whether a number is Python's or NumPy's integer."""
+    return isinstance(number, Integral) and not isinstance(number, bool)

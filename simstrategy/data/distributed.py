@@ -1,95 +1,85 @@
-"""A dataset of global batches as every replica sees it."""
+"""Datasets as every replica sees them: steps of PerReplica values, iterated over again and again."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol, final
-
-import numpy as np
+import sys
+from typing import Any, final
 
 from simstrategy import tree
-from simstrategy.data.splitting import Chunk, worker_chunks
-from simstrategy.errors import InvalidArgument, InvalidType, OutOfRangeError
+from simstrategy.data.feeds import Feed
+from simstrategy.data.iterators import DistributedIterator, Group, OptionalValue
+from simstrategy.errors import InvalidArgument, OutOfRangeError
+from simstrategy.values import PerReplica
 
-__all__ = ["Distribute", "DistributedDataset", "DistributedIterator"]
-
-
-class Distribute(Protocol):
-    """Makes one nest of the local replicas' lists of host leaves."""
-
-    def __call__(self, values: Sequence[Any], /, *, structure: tree.Structure | None) -> Any: ...
+__all__ = ["DistributedDataset", "InputIterator"]
 
 
 @final
 class DistributedDataset:
-    """Iterates over steps; each is a nest of PerReplica values.  Re-iterable if its source is."""
+    """Iterates over steps; each is a nest of PerReplica values.  Re-iterable if its source is.  Clauses: D-2."""
 
-    __slots__ = ("_distribute", "_forbid", "_replicas", "_source", "_worker", "_workers")
+    __slots__ = ("_epochs", "_feed", "_group")
 
-    def __init__(
-        self,
-        source: Iterable[Any],
-        *,
-        workers: int,
-        worker: int,
-        replicas: int,
-        distribute: Distribute,
-        forbid: Callable[[], None],
-    ) -> None:
-        if not isinstance(source, Iterable) or isinstance(source, (str, bytes, dict)):
-            raise InvalidType(
-                f"Expected a dataset or an iterable of batches, got a {type(source).__name__}. "
-                f"Use simstrategy.data.Dataset.from_tensor_slices(...).batch(...)."
-            )
-        self._source = source
-        self._workers, self._worker, self._replicas = workers, worker, replicas
-        self._distribute = distribute
-        self._forbid = forbid
+    def __init__(self, feed: Feed, group: Group) -> None:
+        self._feed = feed
+        self._group = group
+        self._epochs = 0
 
-    def __iter__(self) -> "DistributedIterator":
-        self._forbid()
-        return DistributedIterator(self._steps(), self._forbid)
+    def __iter__(self) -> DistributedIterator:
+        self._group.forbid()
+        self._epochs += 1
+        return DistributedIterator(self._feed, self._group, self._epochs - 1, lambda: self.element_spec)
 
-    def _steps(self) -> Iterator[Any]:
-        for number, batch in enumerate(self._source):
-            leaves, structure = tree.flatten(batch)
-            arrays = [np.asarray(leaf) for leaf in leaves]
-            chunks = [self._chunks(array, number) for array in arrays]
-            parts = [
-                [array[slice(*own[j])] if array.ndim else array for array, own in zip(arrays, chunks, strict=True)]
-                for j in range(self._replicas)
-            ]
-            yield self._distribute(parts, structure=structure)
+    @property
+    def element_spec(self) -> Any:
+        """The nest of forms of a step: `ElementSpec` with one replica, else PerReplica of them.
 
-    def _chunks(self, array: np.ndarray[Any, Any], number: int) -> list[Chunk]:
-        if self._workers * self._replicas == 1:
-            return [(0, len(array))] if array.ndim else [(0, 1)]
-        if array.ndim == 0:
+        Raises InvalidArgument where only elements that have not come yet could tell.
+        """
+        spec = self._feed.spec()
+        if spec is None:
             raise InvalidArgument(
-                f"Element {number} of the dataset is a scalar {array.dtype}: input shape should have at least one "
-                f"dimension. Perhaps your input dataset is not batched? Call .batch(global_batch_size) on it."
+                "The form of the elements is not known before they come: the source is empty, or can be iterated over "
+                "only once. Use a simstrategy.data.Dataset, with an output_signature where it is a generator's."
             )
-        return worker_chunks(len(array), self._workers, self._replicas, self._worker)
+        replicas = self._group.replicas
+        return spec if replicas == 1 else tree.map_leaves(lambda leaf: PerReplica([leaf] * replicas), spec)
 
 
 @final
-class DistributedIterator:
-    """One pass over a distributed dataset."""
+class InputIterator:
+    """What `make_dataset_iterator` and `make_input_fn_iterator` return: a pass that can be begun anew."""
 
-    __slots__ = ("_forbid", "_steps")
+    __slots__ = ("_dataset", "_iterator")
 
-    def __init__(self, steps: Iterator[Any], forbid: Callable[[], None]) -> None:
-        self._steps = steps
-        self._forbid = forbid
+    def __init__(self, feed: Feed, group: Group) -> None:
+        self._dataset = DistributedDataset(feed, group)
+        self._iterator = iter(self._dataset)
 
-    def __iter__(self) -> "DistributedIterator":
+    def initialize(self) -> list[Any]:
+        """Begins from the start; returns the operations to run, of which there are none."""
+        self._iterator = iter(self._dataset)
+        return []
+
+    @property
+    def element_spec(self) -> Any:
+        """The nest of forms of a step; see `DistributedDataset.element_spec`."""
+        return self._dataset.element_spec
+
+    def __iter__(self) -> "InputIterator":
         return self
 
     def __next__(self) -> Any:
-        self._forbid()
-        return next(self._steps)
+        step = self._iterator.step_at(sys._getframe(1))
+        if not step:
+            raise StopIteration
+        return step[0]
 
     def get_next(self) -> Any:
         """Returns the next step.  Raises OutOfRangeError at the end."""
-        try:
-            return next(self)
-        except StopIteration:
-            raise OutOfRangeError("The distributed dataset has no further step; iterate over it anew.") from None
+        step = self._iterator.step_at(sys._getframe(1))
+        if not step:
+            raise OutOfRangeError("The input has no further step; call initialize() to begin from the start.")
+        return step[0]
+
+    def get_next_as_optional(self) -> OptionalValue:
+        """Returns the next step, or at the end an optional without a value."""
+        return OptionalValue(self._iterator.step_at(sys._getframe(1)))

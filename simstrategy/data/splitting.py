@@ -1,17 +1,50 @@
-"""Who gets which elements of a batch: pure functions over indices, no arrays, no backends."""
+"""Who gets which elements of which batch: pure functions over indices, no arrays, no backends.
+
+Two rules exist in TensorFlow. `SplitRule.PER_BATCH` cuts every batch on its own into equal chunks.
+`SplitRule.STREAM` gives parts of fixed sizes that flow across the borders of batches.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+from itertools import cycle
 
 from simstrategy.errors import InvalidArgument
 
-__all__ = ["Chunk", "per_batch_chunks", "worker_chunks"]
+__all__ = [
+    "Chunk",
+    "Part",
+    "Piece",
+    "SplitRule",
+    "per_batch_chunks",
+    "per_batch_parts",
+    "stream_parts",
+    "worker_chunks",
+    "worker_sizes",
+]
 
 Chunk = tuple[int, int]
 """First index, and the index after the last."""
+
+Piece = tuple[int, int, int]
+"""The number of a batch, and a chunk of it."""
+
+Part = tuple[Piece, ...]
+"""What one replica gets in one step; the pieces are concatenated, and () is an empty part."""
+
+
+class SplitRule(Enum):
+    """How a stream of batches is split over replicas."""
+
+    PER_BATCH = "per batch"
+    """Each batch of b elements in chunks of ceil(b / N): all of TensorFlow 1.15, and part of 2.x."""
+    STREAM = "stream"
+    """Parts of B / N elements of the stream, whatever the batches are: the rest of 2.x."""
 
 
 def per_batch_chunks(size: int, count: int) -> list[Chunk]:
     """Cuts a batch of `size` elements into `count` chunks of ceil(size / count); the last may be short or empty.
 
-    The per-batch rule of TensorFlow 1.15: every batch is cut on its own.
+    Clauses: D-1. Source: TensorFlow 1.15.5 and 2.21.0, as recorded.
 
     >>> per_batch_chunks(5, 4)
     [(0, 2), (2, 4), (4, 5), (5, 5)]
@@ -25,10 +58,82 @@ def per_batch_chunks(size: int, count: int) -> list[Chunk]:
 def worker_chunks(size: int, workers: int, replicas: int, worker: int) -> list[Chunk]:
     """Returns the chunks of one worker's replicas: replica j takes chunk j * workers + worker of the batch.
 
+    Clauses: D-1.
+
     >>> worker_chunks(8, 2, 2, 1)
     [(2, 4), (6, 8)]
     """
-    if not 0 <= worker < workers:
-        raise InvalidArgument(f"Worker {worker} is none of {workers} workers.")
+    _check_worker(worker, workers)
     chunks = per_batch_chunks(size, workers * replicas)
     return [chunks[j * workers + worker] for j in range(replicas)]
+
+
+def worker_sizes(batch: int, workers: int, replicas: int, worker: int) -> list[int]:
+    """Returns the sizes of one worker's parts by the stream rule, of N = workers * replicas parts, then again.
+
+    The first batch mod N parts have one element more than the others; each worker begins with its own
+    replicas' sizes, so that every step of all workers has `batch` elements. Clauses: D-3.
+    Source: TensorFlow 2.21.0, as recorded.
+
+    >>> [worker_sizes(4, 3, 1, worker) for worker in range(3)]
+    [[2, 1, 1], [1, 1, 2], [1, 2, 1]]
+    """
+    _check_worker(worker, workers)
+    if batch < 1 or replicas < 1:
+        raise InvalidArgument(f"A batch of {batch} elements cannot be split over {replicas} replicas a worker.")
+    parts = workers * replicas
+    each, more = divmod(batch, parts)
+    sizes = [each + 1] * more + [each] * (parts - more)
+    first = worker * replicas
+    return sizes[first:] + sizes[:first]
+
+
+def per_batch_parts(batches: Iterable[int], count: int) -> Iterator[Part]:
+    """Yields the parts of batches of the given sizes, `count` for each batch.
+
+    >>> list(per_batch_parts([3], 2))
+    [((0, 0, 2),), ((0, 2, 3),)]
+    """
+    for number, size in enumerate(batches):
+        for start, stop in per_batch_chunks(size, count):
+            yield ((number, start, stop),)
+
+
+def stream_parts(batches: Iterable[int], sizes: Sequence[int]) -> Iterator[Part]:
+    """Yields parts of the given sizes, over and over, from batches of the given sizes laid end to end.
+
+    A batch's size is asked for when its first element is wanted. A part of size 0 comes without a look at
+    the input, so that it may come after the last element; after a part that is shorter than it should be
+    nothing comes. Clauses: D-3, D-4.
+
+    >>> list(stream_parts([4, 2], [3, 3]))
+    [((0, 0, 3),), ((0, 3, 4), (1, 0, 2))]
+    """
+    if not sizes or min(sizes) < 0 or max(sizes) == 0:
+        raise InvalidArgument(f"A stream cannot be split into parts of {list(sizes)} elements.")
+    source = enumerate(batches)
+    number, at, size = -1, 0, 0
+    for wanted in cycle(sizes):
+        pieces: list[Piece] = []
+        missing = wanted
+        while missing:
+            if at == size:
+                found = next(source, None)
+                if found is None:
+                    break
+                (number, size), at = found, 0
+                continue
+            stop = min(at + missing, size)
+            pieces.append((number, at, stop))
+            missing -= stop - at
+            at = stop
+        if wanted and not pieces:
+            return
+        yield tuple(pieces)
+        if missing:
+            return
+
+
+def _check_worker(worker: int, workers: int) -> None:
+    if not 0 <= worker < workers:
+        raise InvalidArgument(f"Worker {worker} is none of {workers} workers.")

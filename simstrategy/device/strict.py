@@ -4,11 +4,11 @@ On by default. A failure is a `ContractViolation` that names call, rank, what wa
 contract wants. It checks forms and places, never values: values are the conformance kit's business.
 """
 
-from typing import NoReturn, final
+from typing import Any, NoReturn, final
 
 import numpy as np
 
-from simstrategy.device.protocol import Array, ArraySpec, Backend, Cell, Device, Op, Spec
+from simstrategy.device.protocol import UNKNOWN, Array, ArraySpec, Backend, Cell, Device, Op, Spec
 from simstrategy.device.wrapper import Wrapper
 from simstrategy.errors import ContractViolation
 
@@ -69,11 +69,14 @@ class Strict(Wrapper):
         first, dtype, _ = self._spec(arrays[0])
         if not 0 <= axis < len(first):
             self._fail("all_gather", f"axis {axis}", f"an axis of shape {first}, not negative")
+        # While a framework traces, sizes may be known to nobody yet.
+        unknown = UNKNOWN in sizes
         for array, device in zip(arrays, self.local_devices, strict=True):
-            shape = (*first[:axis], sizes[device.rank], *first[axis + 1 :])
-            self._check_spec("all_gather", "arrays", device, array, shape, dtype)
+            size: Any = None if unknown else sizes[device.rank]
+            self._check_spec("all_gather", "arrays", device, array, (*first[:axis], size, *first[axis + 1 :]), dtype)
         results = self._inner.all_gather(arrays, axis=axis, sizes=sizes)
-        whole = (*first[:axis], sum(sizes), *first[axis + 1 :])
+        total: Any = None if unknown else sum(sizes)
+        whole = (*first[:axis], total, *first[axis + 1 :])
         self._check_results("all_gather", results, whole, dtype)
         return results
 

@@ -11,7 +11,20 @@ from typing import Any
 import numpy as np
 
 from simstrategy.device.namespace import ArrayNamespace
-from simstrategy.device.protocol import Array, ArraySpec, Autodiff, Backend, Capabilities, Cell, Device, Op, Spec
+from simstrategy.device.protocol import (
+    Array,
+    ArraySpec,
+    Autodiff,
+    Backend,
+    Capabilities,
+    Cell,
+    Compilation,
+    Composites,
+    Device,
+    Frontend,
+    Op,
+    Spec,
+)
 
 __all__ = ["Wrapper"]
 
@@ -24,7 +37,10 @@ class Wrapper(ABC):  # noqa: B024 - abstract by agreement: only final classes ar
         "array_types",
         "autodiff",
         "capabilities",
+        "compilation",
+        "composites",
         "devices",
+        "frontend",
         "local_devices",
         "name",
         "protocol_version",
@@ -41,6 +57,9 @@ class Wrapper(ABC):  # noqa: B024 - abstract by agreement: only final classes ar
         self.array_types: tuple[type, ...] = inner.array_types
         self.xp: ArrayNamespace = inner.xp
         self.autodiff: Autodiff | None = inner.autodiff
+        self.compilation: Compilation | None = inner.compilation
+        self.frontend: Frontend | None = inner.frontend
+        self.composites: Composites | None = inner.composites
 
     def all_reduce(self, arrays: tuple[Array, ...], op: Op) -> tuple[Array, ...]:
         return self._inner.all_reduce(arrays, op)

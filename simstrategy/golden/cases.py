@@ -6,7 +6,7 @@ Damage is told with file and line, and never repaired. Whether an answer is righ
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, NoReturn, final
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from simstrategy.errors import InvalidArgument
 
-__all__ = ["FORMS", "LATER", "Case", "RecordedError", "read_cases"]
+__all__ = ["FORMS", "Case", "RecordedError", "read_cases"]
 
 _DTYPES: Final = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -24,6 +24,11 @@ _SPECIAL: Final = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _OPS: Final = ("SUM", "MEAN")
 _LEAVES: Final = ("rid", "const", "none", "shared", "vec", "pystr", "pyint", "pyrid")
 _STEP: Final = {"where": ("cross", "replica"), "op": ("read", "assign", "assign_add", "assign_sub")}
+
+_ITERATOR: Final[tuple[dict[str, Any], frozenset[str]]] = (
+    {"replicas": int, "total": int, "batch": int, "drop_remainder": bool, "run": bool},
+    frozenset({"steps", "end"}),
+)
 
 FORMS: Final[dict[str, tuple[dict[str, Any], frozenset[str]]]] = {
     "split": (
@@ -54,11 +59,25 @@ FORMS: Final[dict[str, tuple[dict[str, Any], frozenset[str]]]] = {
         },
         frozenset({"class", "log", "components"}),
     ),
+    "input_context": (
+        {"replicas": int, "pipelines": int, "pipeline_id": int, "batch": int},
+        frozenset({"per_replica"}),
+    ),
+    "autoshard": (
+        {
+            "workers": int,
+            "replicas_per_worker": int,
+            "source": ("range", "files", "flat_map", "interleave"),
+            "batch": int,
+            "drop_remainder": bool,
+            "policy": ("OFF", "AUTO", "FILE", "DATA"),
+            "repeat": int,
+        },
+        frozenset({"streams"}),
+    ),
+    **dict.fromkeys(("make_dataset_iterator", "make_input_fn_iterator"), _ITERATOR),
 }
 """Each kind's fields, with their types or the texts they may be, and what its answer has."""
-
-LATER: Final = frozenset({"input_context", "autoshard", "make_dataset_iterator", "make_input_fn_iterator"})
-"""Kinds that are recorded and not replayed yet."""
 
 
 @final
@@ -75,7 +94,9 @@ class RecordedError:
 class Case:
     """One case. In `body` and `answers` arrays are NumPy's, and errors are `RecordedError`.
 
-    answers: by release of TensorFlow. place: file and line.
+    answers: by release of TensorFlow; a release that does not have what a case asks for has no answer. The
+    streams of `autoshard` are padded with empty parts to whole steps of the longest, as an iteration shows them.
+    place: file and line.
     """
 
     id: str
@@ -85,15 +106,20 @@ class Case:
     place: str
 
     def __post_init__(self) -> None:
-        if self.kind not in FORMS and self.kind not in LATER:
-            _damaged(self.place, f"kind {self.kind!r} is none of {', '.join(sorted({*FORMS, *LATER}))}")
-        if self.kind in FORMS:
-            _check_body(self.body, FORMS[self.kind][0], self.place)
-            _check_values(self.kind, self.body, self.place)
-            for release, answer in self.answers.items():
-                whole = isinstance(answer, dict) and answer.keys() == FORMS[self.kind][1]
-                if not whole and not isinstance(answer, RecordedError):
-                    _damaged(self.place, f"the answer of {release} is no answer of kind {self.kind}: {answer!r:.80}")
+        if self.kind not in FORMS:
+            _damaged(self.place, f"kind {self.kind!r} is none of {', '.join(sorted(FORMS))}")
+        _check_body(self.body, FORMS[self.kind][0], self.place)
+        _check_values(self.kind, self.body, self.place)
+        for release, answer in self.answers.items():
+            whole = isinstance(answer, dict) and answer.keys() == FORMS[self.kind][1]
+            if not whole and not isinstance(answer, RecordedError):
+                _damaged(self.place, f"the answer of {release} is no answer of kind {self.kind}: {answer!r:.80}")
+
+    @property
+    def replicas(self) -> int:
+        """How many replicas a strategy has to have that is asked, in each worker."""
+        count: int = self.body["replicas_per_worker" if self.kind == "autoshard" else "replicas"]
+        return count
 
 
 def read_cases(file: str | Path) -> tuple[Case, ...]:
@@ -125,7 +151,26 @@ def _case(line: bytes, place: str) -> Case:
         _damaged(place, "the case has no id or no kind")
     if not isinstance(answers, dict) or not answers or not all(isinstance(one, dict) for one in answers.values()):
         _damaged(place, "there are no answers by release")
-    return Case(body["id"], body["kind"], _decoded(body, place), _decoded(answers, place), place)
+    decoded = {release: one for release, one in _decoded(answers, place).items() if not _unasked(one)}
+    case = Case(body["id"], body["kind"], _decoded(body, place), decoded, place)
+    if case.kind != "autoshard":
+        return case
+    return replace(case, answers={release: _padded(one, case, place) for release, one in decoded.items()})
+
+
+def _unasked(answer: Any) -> bool:
+    """Tells whether the recorder could not put the case to this release."""
+    return isinstance(answer, RecordedError) and answer.message.startswith("unsupported in ")
+
+
+def _padded(answer: Any, case: Case, place: str) -> Any:
+    if isinstance(answer, RecordedError):
+        return answer
+    streams, replicas = answer["streams"], case.replicas
+    if not isinstance(streams, list) or len(streams) != case.body["workers"]:
+        _damaged(place, f"there is not one stream for each of {case.body['workers']} workers")
+    steps = max(-(-len(stream) // replicas) for stream in streams)
+    return {"streams": [[*stream, *([[]] * (steps * replicas - len(stream)))] for stream in streams]}
 
 
 def _damaged(place: str, what: str) -> NoReturn:
@@ -186,14 +231,20 @@ def _check_body(body: Mapping[str, Any], form: Mapping[str, Any], place: str) ->
             fits = isinstance(value, wanted) and isinstance(value, bool) == (wanted is bool)
         if not fits:
             _damaged(place, f"{name!r} cannot be {value!r}")
-    if body["replicas"] < 1:
-        _damaged(place, f"'replicas' cannot be {body['replicas']!r}")
+    for name in ("replicas", "replicas_per_worker", "workers"):
+        if body.get(name, 1) < 1:
+            _damaged(place, f"{name!r} cannot be {body[name]!r}")
 
 
 def _check_values(kind: str, body: Mapping[str, Any], place: str) -> None:
     """Checks what lies deeper than a field: arrays, one per replica, and nests."""
-    replicas = body["replicas"]
-    if kind == "reduce":
+    replicas = body.get("replicas", 1)
+    if kind == "autoshard":
+        name, wanted = ("total", int) if body["source"] == "range" else ("files", list)
+        _check_body(body, {name: wanted}, place)
+        if not all(type(lines) is int and lines >= 0 for lines in body.get("files", [])):
+            _damaged(place, f"'files' cannot be {body['files']!r}")
+    elif kind == "reduce":
         _check_arrays(body["values"], (replicas,), place)
     elif kind == "all_reduce":
         if not body["values"] or (body["structure"] == "single" and len(body["values"]) > 1):

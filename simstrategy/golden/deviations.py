@@ -16,7 +16,7 @@ from simstrategy.strategy import PROFILES
 __all__ = ["Deviation", "read_deviations"]
 
 _TEXTS: Final = ("clause", "reason", "answer")
-_EXPECTED: Final = ("as_in", "error")
+_EXPECTED: Final = ("as_in", "error", "expected")
 
 
 @final
@@ -25,7 +25,7 @@ class Deviation:
     """Why cases deviate, and what we answer instead.
 
     answer: in words. Exactly one of the others is given: as_in is a release whose recorded answer is
-    ours too, error the class of ours that is raised.
+    ours too, error the class of ours that is raised, expected our answer itself.
     """
 
     clause: str
@@ -33,10 +33,11 @@ class Deviation:
     answer: str
     as_in: str | None = None
     error: str | None = None
+    expected: Any = None
 
     def __post_init__(self) -> None:
-        if (self.as_in is None) == (self.error is None):
-            raise InvalidArgument("an entry has exactly one of `as_in` and `error`")
+        if sum(given is not None for given in (self.as_in, self.error, self.expected)) != 1:
+            raise InvalidArgument("an entry has exactly one of `as_in`, `error` and `expected`")
         if self.error is not None and self.error not in errors.__all__:
             raise InvalidArgument(f"{self.error!r} is no error of simstrategy")
 
@@ -58,27 +59,29 @@ def read_deviations(file: str | Path, profile: str) -> dict[str, Deviation]:
     found: dict[str, Deviation] = {}
     for number, entry in enumerate(tables.get(profile, []), 1):
         where = f"entry {number} of {profile}"
-        deviation, ids = _entry(path, where, entry)
-        for one in ids:
+        for one, deviation in _entry(path, where, entry):
             if one in found:
                 _wrong(path, f"{where}: id {one} is listed twice")
             found[one] = deviation
     return found
 
 
-def _entry(path: Path, where: str, entry: dict[str, Any]) -> tuple[Deviation, list[str]]:
+def _entry(path: Path, where: str, entry: dict[str, Any]) -> list[tuple[str, Deviation]]:
     unknown = sorted(set(entry) - {*_TEXTS, *_EXPECTED, "ids"})
     if unknown:
         _wrong(path, f"{where}: unknown fields {unknown}")
-    ids = entry.get("ids")
+    answers = entry.get("expected")
+    if answers is not None and (not isinstance(answers, dict) or "ids" in entry):
+        _wrong(path, f"{where}: `expected` is a table of answers by case id, without `ids` beside it")
+    ids = entry.get("ids") if answers is None else [*answers]
     if not isinstance(ids, list) or not ids or not all(isinstance(one, str) for one in ids):
         _wrong(path, f"{where}: `ids` is no list of case ids")
-    texts = {name: value for name, value in entry.items() if name != "ids"}
+    texts = {name: value for name, value in entry.items() if name not in ("ids", "expected")}
     for name in _TEXTS:
         if not isinstance(texts.get(name), str) or not texts[name]:
             _wrong(path, f"{where}: `{name}` is missing")
     try:
-        return Deviation(**texts), ids
+        return [(one, Deviation(**texts, expected=None if answers is None else answers[one])) for one in ids]
     except InvalidArgument as error:
         _wrong(path, f"{where}: {error}")
 

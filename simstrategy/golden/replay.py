@@ -3,14 +3,22 @@
 An answer holds NumPy arrays, and `Raised` where a call raised. It judges nothing, and opens no backend.
 """
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
 
-from simstrategy.data import Dataset
+from simstrategy.errors import SimStrategyWarning
 from simstrategy.golden.asking import attempt, here, host, hosts, placed
 from simstrategy.golden.cases import Case
+from simstrategy.golden.datasets import (
+    autoshard_case,
+    dataset_iterator_case,
+    input_context_case,
+    input_fn_iterator_case,
+    split_case,
+)
 from simstrategy.golden.variables import variable_case
 from simstrategy.golden.verdict import Raised
 from simstrategy.strategy import Strategy
@@ -25,8 +33,11 @@ def replay(case: Case, strategy: Strategy) -> Any:
     """Returns the strategy's answer to a case of a kind in `BUILT`.
 
     strategy: of the case's number of replicas. What raises before the call in question comes out as it is.
+    Our warnings are not heard: no recorded answer has any.
     """
-    return BUILT[case.kind](case.body, strategy)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SimStrategyWarning)
+        return BUILT[case.kind](case.body, strategy)
 
 
 def dtypes_of(case: Case) -> frozenset[str]:
@@ -34,7 +45,13 @@ def dtypes_of(case: Case) -> frozenset[str]:
     return frozenset(_dtypes_in(case.body)) | _DTYPES_OF_KINDS.get(case.kind, frozenset())
 
 
-_DTYPES_OF_KINDS: Final = {"split": frozenset({"int64"}), "run": frozenset({"float32", "int32"})}
+_DTYPES_OF_KINDS: Final = {
+    "split": frozenset({"int64"}),
+    "autoshard": frozenset({"int64"}),
+    "make_dataset_iterator": frozenset({"int64"}),
+    "make_input_fn_iterator": frozenset({"int64"}),
+    "run": frozenset({"float32", "int32"}),
+}
 
 
 def _dtypes_in(value: Any) -> Iterator[str]:
@@ -43,32 +60,6 @@ def _dtypes_in(value: Any) -> Iterator[str]:
     elif isinstance(value, (dict, list)):
         for item in value.values() if isinstance(value, dict) else value:
             yield from _dtypes_in(item)
-
-
-# Splitting.
-
-
-def _split(body: Body, strategy: Strategy) -> Any:
-    numbers = np.arange(body["total"], dtype=np.int64)
-    forms: dict[str, tuple[Any, Callable[[Any], Any]]] = {
-        "array": (numbers, lambda step: step),
-        "tuple": ((numbers, 2 * numbers), lambda step: step[0]),
-        "dict": ({"x": numbers, "y": 2 * numbers}, lambda step: step["x"]),
-        "nested": (({"a": numbers}, (numbers + 1, numbers)), lambda step: step[0]["a"]),
-    }
-    elements, first = forms[body["structure"]]
-    dataset = Dataset.from_tensor_slices(elements).batch(body["batch"], drop_remainder=body["drop_remainder"])
-
-    def steps() -> Any:
-        distributed = strategy.experimental_distribute_dataset(dataset.repeat(body["repeat"]))
-        return {"steps": [[_listed(part) for part in hosts(strategy, first(step))] for step in distributed]}
-
-    return attempt(steps)
-
-
-def _listed(part: Any) -> Any:
-    """Returns a batch as the numbers that are recorded of it; another dtype or rank stays as it is, and differs."""
-    return part.tolist() if isinstance(part, np.ndarray) and part.dtype == np.int64 and part.ndim == 1 else part
 
 
 # Reductions.
@@ -139,10 +130,14 @@ def _described(strategy: Strategy, value: Any) -> Any:
 
 
 BUILT: Final[dict[str, Callable[[Body, Strategy], Any]]] = {
-    "split": _split,
+    "split": split_case,
     "reduce": _reduce,
     "all_reduce": _all_reduce,
     "run": _run,
     "variable": variable_case,
+    "autoshard": autoshard_case,
+    "input_context": input_context_case,
+    "make_dataset_iterator": dataset_iterator_case,
+    "make_input_fn_iterator": input_fn_iterator_case,
 }
 """The kinds that can be replayed."""

@@ -1,7 +1,7 @@
 """Replays cases on a backend and a profile, and counts: agree, deviation, differ, not built.
 
 A listed deviation has to be one: an entry that agrees, or deviates otherwise than it says, differs.
-What cannot be asked (a kind that is not built, a dtype that the backend lacks) is never agreement.
+What cannot be asked (a dtype that the backend lacks, several workers of its own) is never agreement.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ from simstrategy.device import Backend, open_backend
 from simstrategy.errors import InvalidArgument, Unsupported
 from simstrategy.golden.cases import Case
 from simstrategy.golden.deviations import Deviation
-from simstrategy.golden.replay import BUILT, dtypes_of, replay
+from simstrategy.golden.replay import dtypes_of, replay
 from simstrategy.golden.verdict import Raised, difference
 from simstrategy.strategy import Semantics, Strategy
 
@@ -98,18 +98,16 @@ def replay_all(
     with ExitStack() as stack:
         opened: dict[int, Backend] = {}
         for case in answered:
-            if case.kind in BUILT and case.body["replicas"] not in opened:
-                made = open_backend(backend, replicas=case.body["replicas"])
-                opened[case.body["replicas"]] = stack.enter_context(closing(made))
+            if case.replicas not in opened:
+                made = open_backend(backend, replicas=case.replicas)
+                opened[case.replicas] = stack.enter_context(closing(made))
             findings.append(_examine(case, opened, semantics, deviations.get(case.id)))
             on_case(findings[-1])
     return Tally(findings)
 
 
 def _examine(case: Case, opened: Mapping[int, Backend], semantics: Semantics, deviation: Deviation | None) -> Finding:
-    if case.kind not in BUILT:
-        return Finding(case, Outcome.NOT_BUILT, f"the kind {case.kind} is not built yet")
-    backend = opened[case.body["replicas"]]
+    backend = opened[case.replicas]
     lacking = dtypes_of(case) - backend.capabilities.dtypes
     if lacking:
         return Finding(case, Outcome.NOT_BUILT, f"backend {backend.name!r} has no {', '.join(sorted(lacking))}")
@@ -134,6 +132,8 @@ def _deviating(case: Case, deviation: Deviation, ours: object, problem: str | No
         if deviation.as_in not in case.answers:
             return Finding(case, Outcome.DIFFERS, f"is listed as in {deviation.as_in}, which has no answer here")
         other = difference(case.answers[deviation.as_in], ours)
+    elif deviation.expected is not None:
+        other = difference(deviation.expected, ours)
     else:
         fits = isinstance(ours, Raised) and type(ours.error).__name__ == deviation.error
         other = None if fits else f"is listed to raise {deviation.error}: {problem}"

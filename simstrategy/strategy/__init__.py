@@ -10,6 +10,7 @@ from simstrategy.strategy.current import (
 )
 from simstrategy.strategy.enums import ReduceOp, VariableAggregation, VariableSynchronization
 from simstrategy.strategy.extended import StrategyExtended
+from simstrategy.strategy.localizing import ValueContext
 from simstrategy.strategy.semantics import PROFILES, Semantics
 from simstrategy.strategy.strategy import Strategy
 from simstrategy.strategy.variables import Variable
@@ -21,6 +22,7 @@ __all__ = [
     "Semantics",
     "Strategy",
     "StrategyExtended",
+    "ValueContext",
     "Variable",
     "VariableAggregation",
     "VariableSynchronization",

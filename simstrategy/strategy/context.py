@@ -1,117 +1,29 @@
-"""Which strategy and which replica is current: one contextvar, and the replica's view of its run.
+"""A replica's view of its run: who it is, and how it meets the others.
 
-A mode has a strategy and, where a replica runs, its context. While a replica runs, the mode is its context.
-Where no mode was entered, the default strategy is current: `current.py` makes it.
+While it runs, its context is the current mode: see `modes.py`.
 """
 
 import sys
-from contextvars import ContextVar, Token
+from collections.abc import Mapping
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, final
 
 from simstrategy import tree
-from simstrategy.device import Array, ArrayNamespace
-from simstrategy.errors import ContextError, InvalidType
+from simstrategy.device import UNKNOWN, Array, ArrayNamespace
+from simstrategy.errors import ContextError, InvalidType, Unsupported
 from simstrategy.run import Park, function_key
+from simstrategy.strategy.composites import all_reduce_leaves, is_composite
 from simstrategy.strategy.enums import ReduceOp
 from simstrategy.strategy.kinds import DEFAULT
-from simstrategy.trace import Request, Site
+from simstrategy.strategy.modes import MODE as _MODE
+from simstrategy.strategy.modes import CrossReplica, current_mode
+from simstrategy.trace import Request, Site, describe_site
 
 if TYPE_CHECKING:
     from simstrategy.strategy.engine import Engine
     from simstrategy.strategy.strategy import Strategy
 
-__all__ = [
-    "CrossReplica",
-    "Mode",
-    "ReplicaContext",
-    "Scope",
-    "current_mode",
-    "enter_mode",
-    "leave_mode",
-    "require_cross_replica",
-]
-
-
-@final
-class CrossReplica:
-    """The mode of a strategy's scope, of merge functions and of updates: no replica runs."""
-
-    __slots__ = ("engine", "permanent", "strategy")
-    replica = None
-
-    def __init__(self, strategy: "Strategy", *, permanent: bool = False) -> None:
-        self.strategy = strategy
-        self.engine = strategy.extended.engine
-        self.permanent = permanent
-        """Whether it was set, and not entered: it ends only where another is set."""
-
-
-_MODE: ContextVar["Mode | None"] = ContextVar("simstrategy.mode", default=None)
-
-
-def current_mode() -> "Mode | None":
-    """Returns the current mode, or None where no strategy is current."""
-    return _MODE.get()
-
-
-def enter_mode(mode: "Mode | None") -> "Token[Mode | None]":
-    """Makes a mode, or none, current until `leave_mode` gets the token back."""
-    return _MODE.set(mode)
-
-
-def leave_mode(token: "Token[Mode | None]") -> None:
-    """Goes back to the mode before `enter_mode`."""
-    _MODE.reset(token)
-
-
-@final
-class Scope:
-    """What `strategy.scope()` returns: inside, the strategy is current, in its cross-replica context."""
-
-    __slots__ = ("_entered", "_strategy")
-
-    def __init__(self, strategy: "Strategy") -> None:
-        self._strategy = strategy
-        self._entered: list[tuple[Mode, Token[Mode | None]]] = []
-
-    def __enter__(self) -> "Strategy":
-        require_cross_replica(self._strategy, "scope")
-        # The default strategy is what is current without a scope: its own scope changes nothing.
-        mode = CrossReplica(self._strategy)
-        self._entered.append((mode, _MODE.set(_MODE.get() if mode.engine.kind is DEFAULT else mode)))
-        return self._strategy
-
-    def __exit__(self, *_: object) -> None:
-        if not self._entered:
-            raise ContextError(f"The scope of {self._strategy!r} was left and not entered. Use it in a with statement.")
-        mode, token = self._entered[-1]
-        current = _MODE.get()
-        if mode.engine.kind is not DEFAULT and current is not mode:
-            raise ContextError(
-                f"Scope nesting error: the scope of {self._strategy!r} was left while "
-                f"{'nothing' if current is None else repr(current.strategy)} is current. Leave what was entered inside "
-                f"it first, in the thread that entered it."
-            )
-        self._entered.pop()
-        _MODE.reset(token)
-
-
-def require_cross_replica(strategy: "Strategy", method: str) -> None:
-    """Raises ContextError inside a replica function, and under another strategy."""
-    mode = _MODE.get()
-    if mode is None:
-        return
-    if mode.strategy is not strategy:
-        raise ContextError(
-            f"Mixing different strategies: {method} of {strategy!r} was called while {mode.strategy!r} is current. "
-            f"Leave the other strategy's scope first."
-        )
-    if mode.replica is not None:
-        raise ContextError(
-            f"Method requires being in cross-replica context: {method} was called inside replica "
-            f"{mode.replica.replica_id_in_sync_group}. Use get_replica_context().merge_call()."
-        )
-
+__all__ = ["CrossReplica", "Mode", "ReplicaContext", "current_mode"]
 
 _frame: Final = sys._getframe
 
@@ -137,7 +49,7 @@ class ReplicaContext:
         self._placement = device.placement
         self.index = index
         """The replica's place among this process's."""
-        self.replica_id_in_sync_group: int = device.rank
+        self.replica_id_in_sync_group: int = device.rank if engine.tracing is None else engine.tracing.rank
         self.num_replicas_in_sync: int = engine.num_replicas
 
     @property
@@ -148,6 +60,11 @@ class ReplicaContext:
     def replica(self) -> "ReplicaContext":
         """Itself: as a mode, this is what a replica is in."""
         return self
+
+    @property
+    def takes_captured(self) -> bool:
+        """Whether the semantics take a captured PerReplica value for this replica's component."""
+        return self.engine.semantics.captured_per_replica == "component"
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -187,6 +104,8 @@ class ReplicaContext:
         if engine.kind is DEFAULT:
             return value
         leaves, structure = tree.flatten(value)
+        if engine.composites is not None and any(isinstance(leaf, engine.composites.types) for leaf in leaves):
+            return tree.refill(value, structure, all_reduce_leaves(self, op, leaves, site))
         arrays, specs = [], []
         for leaf in leaves:
             array = leaf if isinstance(leaf, engine.array_types) else engine.adopt(leaf, self.index)
@@ -202,12 +121,18 @@ class ReplicaContext:
             return tree.refill(value, structure, self.park((request, arrays, site, engine.reductions.many, None)))
         return tree.refill(value, structure, self._all_reduce(op, tuple(arrays), structure, site))
 
+    def all_reduce_leaf(self, op: ReduceOp, leaf: Any, site: Site) -> Array:
+        """All-reduces one array of a nest that has others than arrays: for this room."""
+        return self._all_reduce(op, (self.engine.adopt(leaf, self.index),), None, site)[0]
+
     def _all_reduce(
         self, op: ReduceOp, arrays: tuple[Array, ...], structure: tree.Structure | None, site: Site
     ) -> tuple[Array, ...]:
         engine = self.engine
 
         def meet(values: tuple[Array, ...]) -> tuple[Array, ...]:
+            # A gradient function that was given host data works with it wherever the framework puts it.
+            values = tuple([engine.adopt(value, self.index) for value in values])
             specs = tuple([engine.spec(value)[:2] for value in values])
             request = engine.request_many(op.value, structure, specs)
             answer: tuple[Array, ...] = self.park((request, values, site, engine.reductions.many, None))
@@ -228,34 +153,44 @@ class ReplicaContext:
             return value
         site = engine.source(sys._getframe(1))
         leaves, structure = tree.flatten(value)
+        for leaf in leaves:
+            if is_composite(engine, leaf):
+                raise Unsupported(
+                    f"all_gather does not support {type(leaf).__name__} ({describe_site(site)}). Gather its parts, or "
+                    f"make it dense first."
+                )
         # Leaves are gathered one by one: each request says which leaf of what nest it is about.
         nest = None if structure is None else tree.describe(structure, [])
         gathered = [
-            self._gather_leaf(engine.adopt(leaf, self.index), axis, nest and f"leaf {number} of {nest}", site)
+            self.gather_leaf(engine.adopt(leaf, self.index), axis, nest and f"leaf {number} of {nest}", site)
             for number, leaf in enumerate(leaves)
         ]
         return tree.refill(value, structure, gathered)
 
-    def _gather_leaf(self, array: Array, axis: int, subject: str | None, site: Site) -> Array:
+    def gather_leaf(self, array: Array, axis: int, subject: str | None, site: Site) -> Array:
+        """Gathers one array: for this room.  subject: which leaf of what nest it is."""
         engine = self.engine
         gather = engine.reductions
         free = gather.axis_in(axis, engine.spec(array)[0], "all_gather")
 
         def forward(values: tuple[Array, ...]) -> tuple[Array, ...]:
-            shape, dtype, _ = engine.spec(values[0])
+            own = engine.adopt(values[0], self.index)
+            shape, dtype, _ = engine.spec(own)
             form = (*shape[:free], _AXIS_FREE, *shape[free + 1 :])
             request = Request("all_gather", None, free, subject, None, ((form, dtype),))
-            return (self.park((request, values[0], site, gather.gather, shape[free])),)
+            size = UNKNOWN if shape[free] is None else shape[free]
+            return (self.park((request, own, site, gather.gather, size)),)
 
         def backward(gradients: tuple[Array, ...]) -> tuple[Array, ...]:
             # Each replica takes its own part of the summed gradients.
             (total,) = self._all_reduce(ReduceOp.SUM, gradients, None, site)
             shape, _, _ = engine.spec(array)
             request = Request("sizes", None, free, None, None, ())
-            sizes = self.park((request, None, site, gather.sizes, shape[free]))
-            start = sum(sizes[: self.replica_id_in_sync_group])
-            indices = self.xp.arange(start, start + shape[free])
-            return (self.xp.take(total, indices, axis=free),)
+            size: Any = shape[free]
+            if size is None and engine.frontend is not None:
+                size = engine.frontend.count(array, (free,))
+            sizes = self.park((request, None, site, gather.sizes, size))
+            return (self.xp.take(total, self._own_places(sizes, size), axis=free),)
 
         if engine.autodiff is None:
             return forward((array,))[0]
@@ -271,15 +206,30 @@ class ReplicaContext:
             raise InvalidType(f"seed takes a label, a text that says what is drawn, got {label!r}.")
         return self.engine.seed_of(label, self.replica_id_in_sync_group)
 
+    def _own_places(self, sizes: Any, size: Any) -> Array:
+        """Returns the indices of this replica's part of what was gathered, given every rank's size."""
+        if self.engine.tracing is not None:  # every rank's sizes are equal, and which rank this is has no value yet
+            return self.xp.add(self.xp.arange(size), self.xp.multiply(self.replica_id_in_sync_group, size))
+        start = sum(sizes[: self.replica_id_in_sync_group])
+        return self.xp.arange(start, start + size)
+
     def merge_call(self, merge_fn: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Calls `merge_fn(strategy, *args, **kwargs)` once, when all replicas have come, and hands out its result.
 
         args, kwargs: nests whose leaves reach `merge_fn` as PerReplica values. The result's distributed
         values are handed to each replica as its component, everything else as it is. Raises
-        ReplicasDisagree if the functions or the structures of the arguments differ.
+        ReplicasDisagree if the functions or the structures of the arguments differ, and InvalidType for
+        what is no function, no list of arguments or no mapping of named ones.
         """
         if _MODE.get() is not self:
             self._require_default("merge_call")
+        if not callable(merge_fn):
+            raise InvalidType(f"merge_call takes a function merge_fn(strategy, *args, **kwargs), got {merge_fn!r}.")
+        if not isinstance(args, (list, tuple)) or not isinstance(kwargs, (Mapping, NoneType)):
+            raise InvalidType(
+                f"merge_call takes a list or tuple as args and a mapping as kwargs, got {args!r} and {kwargs!r}. "
+                f"Write merge_call(merge_fn, args=(value,))."
+            )
         engine = self.engine
         site = engine.source(sys._getframe(1))
         named = {} if kwargs is None else dict(kwargs)

@@ -6,9 +6,10 @@ A strategy is made current by its scope, by `run`, and by `experimental_set_stra
 from functools import lru_cache
 
 from simstrategy.errors import ContextError, InvalidType
-from simstrategy.strategy.context import CrossReplica, ReplicaContext, current_mode, enter_mode
+from simstrategy.strategy.context import ReplicaContext
 from simstrategy.strategy.extended import StrategyExtended
 from simstrategy.strategy.kinds import DEFAULT
+from simstrategy.strategy.modes import CrossReplica, current_mode, enter_mode
 from simstrategy.strategy.opening import open_engine
 from simstrategy.strategy.strategy import Strategy
 

@@ -3,32 +3,41 @@
 What users and libraries call is in `strategy.py`, `extended.py` and `context.py`; all of it drives this.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from copy import deepcopy
 from hashlib import blake2b
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
 from simstrategy import tree
-from simstrategy.device import Array, ArraySpec, Backend, Cell, Strict, default_dtype
-from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.device import Array, ArraySpec, Backend, Strict, default_dtype
+from simstrategy.errors import CannotCompile, InvalidArgument, InvalidType
 from simstrategy.run import Lanes, Meeting, MeetingRoom, Park, Resolve, Sizes, function_key
 from simstrategy.schedules import InOrder, Schedule
-from simstrategy.strategy.context import CrossReplica, ReplicaContext, enter_mode, leave_mode, require_cross_replica
-from simstrategy.strategy.enums import ReduceOp
+from simstrategy.strategy.compiling import CompiledStep
+from simstrategy.strategy.components import VariableComponent
+from simstrategy.strategy.context import ReplicaContext
+from simstrategy.strategy.divergence import Divergence
+from simstrategy.strategy.enums import ReduceOp, VariableAggregation, VariableSynchronization
 from simstrategy.strategy.kinds import DEFAULT, MIRRORED, Kind
-from simstrategy.strategy.reducing import reduce_leaf
+from simstrategy.strategy.modes import CrossReplica, engine_here, enter_mode, leave_mode, require_cross_replica
+from simstrategy.strategy.reducing import reduce_leaf, reduce_nest
 from simstrategy.strategy.reduction import Reductions
 from simstrategy.strategy.semantics import Semantics
-from simstrategy.trace import Request, Site, Trace
+from simstrategy.strategy.variables import Variable
+from simstrategy.trace import Request, Site, Trace, describe_site
 from simstrategy.values import Mirrored, PerReplica, regroup, select
 
 if TYPE_CHECKING:
+    from simstrategy.strategy.compiling import Tracing
     from simstrategy.strategy.strategy import Strategy
-    from simstrategy.strategy.variables import Variable
 
 __all__ = ["Engine"]
+
+Watch = Callable[[str, Sequence[Array], Site], None]
 
 
 @final
@@ -37,6 +46,11 @@ class Engine:
 
     backend: an opened backend, which is not closed here. The others are described in `opening.Settings`.
     """
+
+    watch: Watch | None = None
+    """Is shown what enters `reduce`: the call, the local replicas' arrays, the call site.  For checks."""
+    tracing: "Tracing | None" = None
+    """Where this engine traces a step of another's strategy: see `compiling.py`."""
 
     def __init__(
         self,
@@ -50,12 +64,7 @@ class Engine:
         lanes: Literal["auto", "greenlet", "thread"] = "auto",
         seed: int = 0,
     ) -> None:
-        if checks not in (True, False, "strict"):
-            raise InvalidArgument(f'checks is True, False or "strict", not {checks!r}.')
-        if lanes not in ("auto", "greenlet", "thread"):
-            raise InvalidArgument(f'lanes is "auto", "greenlet" or "thread", not {lanes!r}.')
-        if not isinstance(seed, int) or isinstance(seed, bool):
-            raise InvalidArgument(f"seed is an int, not {seed!r}.")
+        _require_settings(checks, lanes, seed)
         self._settings = {"kind": kind, "semantics": semantics, "checks": checks, "lanes": lanes, "seed": seed}
         self._opened = backend
         self._seeds_drawn: dict[tuple[str, int], int] = {}
@@ -69,6 +78,7 @@ class Engine:
         self.reductions = Reductions(self.backend)
         self.created: list[Variable] = []
         """The strategy's variables, in creation order."""
+        self.divergence = Divergence(self.room, self.created)
         self._lanes = Lanes(self.backend.capabilities.carrier if lanes == "auto" else lanes, self.schedule)
         # What the hot paths ask for, in one look-up each.
         self.devices = self.backend.devices
@@ -79,6 +89,12 @@ class Engine:
         self.source = backend.source
         self.array_types = self.backend.array_types
         self.autodiff = self.backend.autodiff
+        self.composites = self.backend.composites
+        self.frontend = self.backend.frontend
+        self.own: Callable[[Any], Any] = _same if self.frontend is None else self.frontend.variable
+        """Returns the variable that one of the framework's stands for; anything else as it is."""
+        self.framework_scope = nullcontext if self.frontend is None else self.frontend.attach(self.make_variable)
+        """Enters a scope in which the framework's own variables are this strategy's."""
         self.plain_types = self.array_types if self.autodiff is None and kind is not DEFAULT else ()
         """The types of arrays that all_reduce may take the short way: no gradient has to flow through them."""
         self.resolve_one: Resolve = self.reductions.one
@@ -96,13 +112,28 @@ class Engine:
     def attach(self, strategy: "Strategy") -> None:
         """Binds the engine to its strategy, once."""
         if self._strategy is not None:
-            raise InvalidArgument("This Engine drives a Strategy already; make another one.")
+            raise InvalidArgument(
+                "This StrategyExtended drives a Strategy already: Strategy(extended) takes one that is new. Use "
+                "copy.deepcopy(strategy) for another."
+            )
         self._strategy = strategy
 
     def another(self) -> "Engine":
         """Returns an engine of the same settings on the same backend and trace, with no strategy and no variables."""
         settings: dict[str, Any] = self._settings
         return Engine(self._opened, schedule=deepcopy(self.schedule), trace=self.room.trace, **settings)
+
+    def traced(self, backend: Backend, tracing: "Tracing") -> "Engine":
+        """Returns the engine that traces this strategy's step on a backend whose local device is every rank's."""
+        engine = Engine(backend, kind=self.kind, semantics=self.semantics, checks=False, seed=self.seed)
+        engine._strategy = self._strategy
+        engine.tracing, engine.own = tracing, tracing.own
+        return engine
+
+    @property
+    def holds_rank_0(self) -> bool:
+        """Whether rank 0 is one of this process's."""
+        return self.local_devices[0].process == self.devices[0].process
 
     def lone_context(self) -> ReplicaContext:
         """Returns the context of the default strategy's one replica, which is current where nothing was entered."""
@@ -113,6 +144,11 @@ class Engine:
 
     def seed_of(self, label: str, rank: int) -> int:
         """Returns a new seed for a label and a replica; see `ReplicaContext.seed`."""
+        if self.tracing is not None:
+            raise CannotCompile(
+                f"A compiled step asked for the seed {label!r}, which is another for every replica and call. Draw it "
+                f"outside, one for each replica, and pass the values as an argument."
+            )
         count = self._seeds_drawn.get((label, rank), 0)
         self._seeds_drawn[label, rank] = count + 1
         text = f"{self.seed}/{rank}/{count}/{label}"
@@ -144,21 +180,28 @@ class Engine:
     def run(self, fn: Callable[..., Any], args: Any, kwargs: Any, site: Site) -> Any:
         strategy = self.strategy
         require_cross_replica(strategy, "run")
-        if not isinstance(args, (list, tuple)):
-            raise InvalidArgument(f"positional args must be a list or tuple, got {type(args).__name__}: {args!r}.")
-        if not callable(fn):
-            raise InvalidType(f"run takes a function to call on each replica, got {fn!r}.")
+        _require_call(fn, args, kwargs)
         named = {} if kwargs is None else dict(kwargs)
+        if engine_here(self) is not self:
+            raise CannotCompile(
+                f"A compiled step runs replicas again, {function_key(fn)} at {describe_site(site)}, and a program is "
+                f"one run. Call the function itself, or run the step without compiling it."
+            )
+        if type(fn) is CompiledStep and self.tracing is None:
+            return fn.run(args, named, site)
         room = self.room
         if room.trace is not None:
             request = Request("run", None, None, function_key(fn), None, ())
             room.trace.record(room.worker, request, (None,), (site,))
+        compiled = None if self.frontend is None else self.frontend.compiled(fn, strategy.run)
+        if compiled is not None:
+            return compiled(args, named)
         function = self.backend.prepare(fn)
         # Made here, in the caller's thread, and entered in the lanes': see Backend.on.
         placements = [self.backend.on(device) for device in self.local_devices]
 
         def body(index: int, park: Park) -> Any:
-            with placements[index]:
+            with placements[index], self.framework_scope():
                 enter_mode(ReplicaContext(self, index, park))
                 own = select(index, args)
                 return function(*own, **select(index, named)) if named else function(*own)
@@ -170,33 +213,41 @@ class Engine:
             room.end_run(fn, error)
             raise
         room.end_run(fn, None)
+        if self.divergence.pending:
+            self.divergence.end_run()
         return regroup(results)
 
     def resolve_merge(self, request: Request, payloads: list[Any], sizes: Sizes) -> Sequence[Any]:
         """Calls the first replica's merge function once, with all replicas' arguments regrouped."""
-        merge_fn = payloads[0][0]
+        merge_fn = self.backend.prepare(payloads[0][0])
         args = [regroup([payload[1][i] for payload in payloads]) for i in range(len(payloads[0][1]))]
         named = {name: regroup([payload[2][name] for payload in payloads]) for name in payloads[0][2]}
-        token = enter_mode(CrossReplica(self.strategy))
+        token = enter_mode(CrossReplica(self.strategy, engine=self))
         try:
             result = merge_fn(self.strategy, *args, **named)
         finally:
             leave_mode(token)
+        if self.tracing is not None:
+            result = tree.map_leaves(self.tracing.original, result)
         return [select(index, result) for index in range(len(payloads))]
+
+    def make_variable(self, initial_value: Any, *, synchronization: str, aggregation: str, **settings: Any) -> Variable:
+        """Makes a variable where the framework was asked for one; the settings are those of `Variable`."""
+        return Variable(
+            initial_value,
+            synchronization=VariableSynchronization[synchronization],
+            aggregation=VariableAggregation[aggregation],
+            **settings,
+        )
 
     # Reducing.
 
     def reduce(self, reduce_op: str, value: Any, axis: int | tuple[int, ...] | None, site: Site) -> Any:
         """Reduces each leaf of a nest over all replicas; see `Strategy.reduce`."""
-        return tree.map_leaves(lambda leaf: self.reduce_leaf(reduce_op, leaf, axis, site), value)
+        return reduce_nest(self, reduce_op, value, axis, site)
 
     def reduce_leaf(self, reduce_op: str, leaf: Any, axis: int | tuple[int, ...] | None, site: Site) -> Any:
         return reduce_leaf(self, reduce_op, leaf, axis, site)
-
-    def broadcast_to(self, value: Any) -> Mirrored:
-        """Returns an array, or host data, on every local replica's device: a copy for each, never `value` itself."""
-        array = self.adopt(value, 0)
-        return Mirrored([self.backend.put(array, device) for device in self.local_devices])
 
     # Bringing data in.
 
@@ -209,22 +260,21 @@ class Engine:
         if isinstance(value, self.array_types):
             return value if self.spec(value)[2] == device.placement else self.backend.put(value, device)
         if not isinstance(value, (np.ndarray, np.generic)):
+            if isinstance(value, (Mirrored, PerReplica)):
+                return self.adopt(value.here(), index, dtype=dtype)
+            if isinstance(value, (Variable, VariableComponent)):
+                return self.adopt(value.value(), index, dtype=dtype)
+            if self.composites is not None and isinstance(value, self.composites.types):
+                return self.backend.put(self.composites.dense(value), device)
             value = _plain(value, dtype)
         return self.backend.put(np.asarray(value), device)
-
-    def make_cells(self, initial: np.ndarray[Any, Any], name: str, site: Site) -> tuple[Cell, ...]:
-        """Returns a variable's storage on every local device, with worker 0's initial value."""
-        form = (initial.shape, str(initial.dtype.name))
-        self.room.announce(Request("variable", None, None, name, None, (form,)), site)
-        array = self.backend.put(initial, self.local_devices[0])
-        return tuple(self.backend.cell(one) for one in self.from_rank_0(array, *form))
 
     def from_rank_0(self, array: Array | None, shape: tuple[int, ...], dtype: str) -> tuple[Array, ...]:
         """Returns rank 0's array on every local device; elsewhere `array` plays no part."""
         if self.room.processes == 1:
             assert array is not None
             return tuple([self.backend.put(array, device) for device in self.local_devices])
-        root = array if self.local_devices[0].rank == 0 else None
+        root = array if self.holds_rank_0 else None
         return self.backend.broadcast(root, spec=ArraySpec(shape, dtype, self.devices[0].placement), root=0)
 
     def distribute(self, values: Sequence[Any], *, structure: tree.Structure | None) -> Any:
@@ -234,15 +284,27 @@ class Engine:
             return tree.unflatten(structure, columns[0])
         return tree.unflatten(structure, [PerReplica(leaf) for leaf in zip(*columns, strict=True)])
 
-    def semantics_check(self, variable: "Variable") -> None:
-        """Raises InvalidArgument for a variable that the profile refuses."""
-        integer = variable.dtype.startswith(("int", "uint", "bool"))
-        refuses = self.semantics.integer_mean_variable == "refuse"
-        if variable.aggregation.name == "MEAN" and integer and refuses:
-            raise InvalidArgument(
-                f"Variable {variable.name!r}: aggregation MEAN needs a floating dtype, and it is {variable.dtype}. "
-                f"Make it float32, or choose another aggregation."
-            )
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _require_settings(checks: object, lanes: object, seed: object) -> None:
+    if checks not in (True, False, "strict"):
+        raise InvalidArgument(f'checks is True, False or "strict", not {checks!r}.')
+    if lanes not in ("auto", "greenlet", "thread"):
+        raise InvalidArgument(f'lanes is "auto", "greenlet" or "thread", not {lanes!r}.')
+    if not isinstance(seed, int) or isinstance(seed, bool):
+        raise InvalidArgument(f"seed is an int, not {seed!r}.")
+
+
+def _require_call(fn: object, args: object, kwargs: object) -> None:
+    if not isinstance(args, (list, tuple)):
+        raise InvalidArgument(f"positional args must be a list or tuple, got {type(args).__name__}: {args!r}.")
+    if not callable(fn):
+        raise InvalidType(f"run takes a function to call on each replica, got {fn!r}.")
+    if not isinstance(kwargs, (Mapping, NoneType)):
+        raise InvalidType(f"run takes a mapping as kwargs, got {kwargs!r}. Write run(fn, kwargs={{'x': value}}).")
 
 
 def _plain(value: Any, dtype: str | None) -> np.ndarray[Any, Any]:

@@ -23,9 +23,14 @@ class ReduceOp(Enum):
 
     @classmethod
     def of(cls, value: Any) -> "ReduceOp":
-        """Returns the member, also for its name in any case.  Raises InvalidArgument or InvalidType."""
+        """Returns the member, also for its name in any case, and for TensorFlow's own ReduceOp.
+
+        Raises InvalidArgument or InvalidType.
+        """
         if isinstance(value, cls):
             return value
+        if isinstance(value, Enum) and type(value).__name__ == cls.__name__ and value.name in cls.__members__:
+            return cls[value.name]
         if isinstance(value, str):
             if value.upper() in cls.__members__:
                 return cls[value.upper()]
@@ -64,7 +69,10 @@ def synchronization_of(value: Any, name: str) -> VariableSynchronization:
             f"variable {name!r} to ON_WRITE or ON_READ."
         )
     if not isinstance(value, VariableSynchronization):
-        raise InvalidArgument(f"Invalid variable synchronization mode: {value!r} for variable {name!r}.")
+        raise InvalidArgument(
+            f"Invalid variable synchronization mode: {value!r} for variable {name!r}; use "
+            f"VariableSynchronization.AUTO, VariableSynchronization.ON_WRITE or VariableSynchronization.ON_READ."
+        )
     return value
 
 

@@ -1,15 +1,18 @@
-"""What reads and writes of a variable do: a table over synchronization × aggregation.
+"""What reads and writes of a variable do: a table over synchronization × aggregation, and two rows beside it.
 
-Each entry says what happens to a replica's write, to a write outside replica functions, and to a read
-outside them. `variables.py` carries it out. Source: TensorFlow 1.15.5 and 2.21.0, as measured.
+Each entry says where the components are, and what happens to a replica's write, to a write outside replica
+functions, and to a read outside them. `variables.py` carries it out. Source: TensorFlow 1.13.2, 1.15.5 and
+2.21.0, as measured.
 """
 
 from typing import Final, Literal, NamedTuple
 
 from simstrategy.strategy.enums import VariableAggregation as Aggregation
 from simstrategy.strategy.enums import VariableSynchronization as Synchronization
+from simstrategy.strategy.kinds import Kind
+from simstrategy.strategy.semantics import Semantics
 
-__all__ = ["POLICIES", "Policy"]
+__all__ = ["CENTRAL", "PLAIN", "POLICIES", "Policy", "has_one_component", "policy_of"]
 
 
 class Policy(NamedTuple):
@@ -20,18 +23,51 @@ class Policy(NamedTuple):
     a total and shares it out, other writes are refused.
     """
 
-    replica_write: Literal["own", "reduce", "first", "profile"]
+    layout: Literal["mirrored", "own", "central", "plain"]
+    """Equal components, a component of each replica's own, one for all replicas, or one that nobody watches."""
+    replica_write: Literal["own", "reduce", "first", "refuse", "profile"]
     cross_write: Literal["each", "share"]
-    cross_read: Literal["first", "reduce", "refuse"]
+    cross_read: Literal["first", "reduce", "refuse", "profile"]
 
 
 POLICIES: Final[dict[tuple[Synchronization, Aggregation], Policy]] = {
-    (Synchronization.ON_WRITE, Aggregation.NONE): Policy("profile", "each", "first"),
-    (Synchronization.ON_WRITE, Aggregation.SUM): Policy("reduce", "each", "first"),
-    (Synchronization.ON_WRITE, Aggregation.MEAN): Policy("reduce", "each", "first"),
-    (Synchronization.ON_WRITE, Aggregation.ONLY_FIRST_REPLICA): Policy("first", "each", "first"),
-    (Synchronization.ON_READ, Aggregation.NONE): Policy("own", "each", "refuse"),
-    (Synchronization.ON_READ, Aggregation.SUM): Policy("own", "share", "reduce"),
-    (Synchronization.ON_READ, Aggregation.MEAN): Policy("own", "each", "reduce"),
-    (Synchronization.ON_READ, Aggregation.ONLY_FIRST_REPLICA): Policy("own", "each", "first"),
+    (Synchronization.ON_WRITE, Aggregation.NONE): Policy("mirrored", "profile", "each", "first"),
+    (Synchronization.ON_WRITE, Aggregation.SUM): Policy("mirrored", "reduce", "each", "first"),
+    (Synchronization.ON_WRITE, Aggregation.MEAN): Policy("mirrored", "reduce", "each", "first"),
+    (Synchronization.ON_WRITE, Aggregation.ONLY_FIRST_REPLICA): Policy("mirrored", "first", "each", "first"),
+    (Synchronization.ON_READ, Aggregation.NONE): Policy("own", "own", "each", "profile"),
+    (Synchronization.ON_READ, Aggregation.SUM): Policy("own", "own", "share", "reduce"),
+    (Synchronization.ON_READ, Aggregation.MEAN): Policy("own", "own", "each", "reduce"),
+    (Synchronization.ON_READ, Aggregation.ONLY_FIRST_REPLICA): Policy("own", "own", "each", "first"),
 }
+"""Variables that have a component on each replica's device."""
+
+CENTRAL: Final[dict[Aggregation, Policy]] = {
+    Aggregation.NONE: Policy("central", "refuse", "each", "first"),
+    Aggregation.SUM: Policy("central", "reduce", "each", "first"),
+    Aggregation.MEAN: Policy("central", "reduce", "each", "first"),
+    Aggregation.ONLY_FIRST_REPLICA: Policy("central", "first", "each", "first"),
+}
+"""Variables of central storage with several replicas, whatever their synchronization."""
+
+PLAIN: Final = Policy("plain", "own", "each", "first")
+"""Variables of one device, or of no strategy: each write is done where and when it is made."""
+
+
+def has_one_component(kind: Kind) -> bool:
+    """Tells whether variables of a kind of strategy have one component, whatever their synchronization."""
+    return kind.central or not kind.wraps
+
+
+def policy_of(
+    kind: Kind, replicas: int, semantics: Semantics, synchronization: Synchronization, aggregation: Aggregation
+) -> Policy:
+    """Returns what a variable does in a strategy of this kind; `profile` is resolved."""
+    if has_one_component(kind):
+        return CENTRAL[aggregation] if kind.central and replicas > 1 else PLAIN
+    layout, replica_write, cross_write, cross_read = POLICIES[synchronization, aggregation]
+    if replica_write == "profile":
+        replica_write = "own" if semantics.unaggregated_replica_write == "local" else "refuse"
+    if cross_read == "profile":
+        cross_read = "reduce" if semantics.unaggregated_on_read == "sum" else "refuse"
+    return Policy(layout, replica_write, cross_write, cross_read)

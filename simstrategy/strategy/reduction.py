@@ -71,8 +71,8 @@ class Reductions:
             return self._backend.reduce(arrays, "SUM", root=0)
         return self._backend.all_reduce(arrays, "SUM")[0]
 
-    def divide(self, total: Array, count: int) -> Array:
-        """Divides by a count, in the dtype that a mean has."""
+    def divide(self, total: Array, count: int | Array) -> Array:
+        """Divides by a count, in the dtype that a mean has.  An array, where it is not known before a graph runs."""
         xp = self._backend.xp
         _, dtype, _ = self._backend.spec(total)
         if dtype in MEAN_DTYPES:
@@ -83,6 +83,8 @@ class Reductions:
                     f"opened. Cast to float32 before the mean, or open the backend with 64-bit numbers."
                 )
             total = xp.astype(total, wanted)
+        if isinstance(count, self._backend.array_types):
+            return xp.divide(total, xp.astype(count, self._backend.spec(total)[1]))
         return xp.divide(total, float(count) if count else 0.0)
 
     def on_each(self, function: Any, arrays: Sequence[Array]) -> tuple[Array, ...]:
@@ -117,7 +119,7 @@ class Reductions:
                 f"{list(shape)}. Use an axis from {-len(shape)} to {len(shape) - 1}."
                 if shape
                 else f"Invalid reduction dimension {axis} for input with 0 dimensions: {call} got a scalar, which has "
-                f"no axis. Use axis=None, or give it a dimension."
+                f"no axis. Give it a dimension{', or use axis=None' if call == 'reduce' else ''}."
             )
         return number % len(shape)
 

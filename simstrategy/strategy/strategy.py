@@ -1,20 +1,27 @@
 """`Strategy`: the whole public surface of a strategy, one final class.  The work is done in `extended`."""
 
 import sys
-from collections.abc import Callable, Mapping
-from numbers import Integral
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Unpack, final
 
-from simstrategy.data import DistributedDataset
+import numpy as np
+
+from simstrategy.data import Dataset, InputContext, InputIterator, InputOptions, InputReplicationMode
 from simstrategy.device import ArrayNamespace, Backend
-from simstrategy.errors import ContextError, InvalidArgument
-from simstrategy.strategy.context import Scope, current_mode, require_cross_replica
+from simstrategy.errors import ContextError, InvalidType
+from simstrategy.strategy import inputs
+from simstrategy.strategy.compiling import CompiledStep
+from simstrategy.strategy.configuring import updated_config
 from simstrategy.strategy.enums import ReduceOp
 from simstrategy.strategy.extended import StrategyExtended
+from simstrategy.strategy.gathering import gather
 from simstrategy.strategy.kinds import CENTRAL_STORAGE, DEFAULT, MIRRORED, MULTI_WORKER, ONE_DEVICE
+from simstrategy.strategy.localizing import ValueContext, local_results, values_from_function
+from simstrategy.strategy.modes import Scope, engine_here, require_cross_replica, require_library_context
 from simstrategy.strategy.opening import Settings, open_engine
+from simstrategy.strategy.reducing import op_in, plain_axis
+from simstrategy.strategy.saving import restore, save
 from simstrategy.strategy.variables import Variable
-from simstrategy.values import DistributedValues
 
 __all__ = ["Strategy"]
 
@@ -102,9 +109,34 @@ class Strategy:
         """
         return self._engine.run(fn, args, kwargs, self._engine.source(sys._getframe(1)))
 
+    def compile(self, step: Callable[..., Any]) -> Callable[..., Any]:
+        """Returns what `run` can be given in place of a replica function: one program, where the backend makes one.
+
+        The function is traced once for each form of its arguments, for all replicas together: its replica id
+        has no value yet, what is no array is part of the program, and Python's own effects happen then alone.
+        Inside: all_reduce, all_gather, variables, and merge_call with a function that reduces, broadcasts or
+        updates. Replicas with unequal shapes take the lanes, for that step. On a backend without compilation
+        it is the function itself. Raises CannotCompile, before anything has run, and InvalidType.
+        """
+        if not callable(step):
+            raise InvalidType(f"compile takes a replica function, got {step!r}.")
+        compilation = self._engine.backend.compilation
+        return step if compilation is None else CompiledStep(self._engine, compilation, step)
+
     def experimental_run_v2(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
         """The older name of `run`."""
         return self._engine.run(fn, args, kwargs, self._engine.source(sys._getframe(1)))
+
+    def experimental_run(self, fn: Callable[..., Any], input_iterator: Any = None) -> Any:
+        """Runs `fn` on each replica, with what one `get_next` of the iterator gives it as its one argument."""
+        require_cross_replica(self, "experimental_run")
+        if input_iterator is not None and not hasattr(input_iterator, "get_next"):
+            raise InvalidType(
+                f"experimental_run takes an iterator with get_next(), got {input_iterator!r}. Make it with "
+                f"strategy.make_dataset_iterator(dataset)."
+            )
+        args = () if input_iterator is None else (input_iterator.get_next(),)
+        return self._engine.run(fn, args, None, self._engine.source(sys._getframe(1)))
 
     def reduce(self, reduce_op: ReduceOp | str, value: Any, axis: int | tuple[int, ...] | None = None) -> Any:
         """Reduces a nest of per-replica values to one value each.
@@ -114,54 +146,131 @@ class Strategy:
         number of all their elements. Both empty: SUM 0, MEAN NaN. MEAN of integers is float64 (8- and
         16-bit ones: float32). Raises InvalidArgument with the form of each replica's value.
         """
-        require_cross_replica(self, "reduce")
-        op = ReduceOp.of(reduce_op)
-        return self._engine.reduce(op.value, value, _plain_axis(axis), self._engine.source(sys._getframe(1)))
+        require_library_context(self, "reduce")
+        engine, site = engine_here(self._engine), self._engine.source(sys._getframe(1))
+        return engine.reduce(op_in(engine, reduce_op), value, plain_axis(engine, axis), site)
+
+    def gather(self, value: Any, axis: int) -> Any:
+        """Concatenates the components of each leaf of a nest, over all workers, in rank order.
+
+        value: arrays whose sizes may differ along the axis alone; a value that is not distributed comes
+        back as it is. axis: an int, negative ones count from the end. Raises InvalidArgument with one line
+        per replica, also for a scalar and an axis out of range.
+        """
+        return gather(engine_here(self._engine), value, axis, self._engine.source(sys._getframe(1)))
 
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
-        """Returns this process's components of a value, as a tuple; (value,) of what has none."""
-        if isinstance(value, DistributedValues):
-            return value.values
-        if isinstance(value, Variable):
-            return value.components
-        return (value,)
+        """Returns this process's components of a value, as a tuple; (value,) of what has none.
 
-    def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> DistributedDataset:
-        """Splits a dataset of global batches over the replicas.
+        A nest counts as one value, or comes as a nest for each local replica, as the semantics have it.
+        """
+        return local_results(self._engine, value)
+
+    def unwrap(self, value: Any) -> tuple[Any, ...]:
+        """The older name of `experimental_local_results`."""
+        return local_results(self._engine, value)
+
+    def experimental_distribute_values_from_function(self, value_fn: Callable[[ValueContext], Any]) -> Any:
+        """Calls `value_fn` for each local replica and returns PerReplica values of what it returned.
+
+        They are PerReplica even if they are the same, and for one replica; a strategy whose values are
+        never distributed returns the value itself. Raises InvalidArgument for nests of different structure.
+        """
+        return values_from_function(self._engine, value_fn)
+
+    def experimental_distribute_dataset(self, dataset: Any, options: InputOptions | None = None) -> Any:
+        """Splits a dataset of global batches over the workers and replicas; returns a `DistributedDataset`.
 
         dataset: a `simstrategy.data.Dataset`, or any iterable of nests whose arrays have the batch first.
-        Each batch of b elements is cut into ceil(b / N) elements for each of N replicas; the last ones may
-        get fewer or none. A single replica's part comes unwrapped.
+        options: stand above the dataset's own. Which worker reads what, and how a batch is cut, is in
+        `docs/semantics.md`, clauses D-1 to D-8; the last replicas of a step may get fewer elements or none. A
+        single replica's part comes unwrapped. Raises InvalidArgument for a policy that does not fit the
+        dataset, and warns `data.ShardedByElement`.
         """
         require_cross_replica(self, "experimental_distribute_dataset")
-        engine = self._engine
-        return DistributedDataset(
-            dataset,
-            workers=engine.room.processes,
-            worker=engine.room.worker,
-            replicas=len(engine.local_devices),
-            distribute=engine.distribute,
-            forbid=self._forbid_in_replica,
-        )
+        return inputs.distribute_dataset(self._engine, dataset, options)
+
+    def distribute_datasets_from_function(
+        self, dataset_fn: Callable[[InputContext], Any], options: InputOptions | None = None
+    ) -> Any:
+        """Distributes what `dataset_fn` returns for this worker; nothing is split: a replica takes an element a step.
+
+        dataset_fn: called at once with an `InputContext`; its batches are of the size for one replica. options:
+        with replication mode PER_REPLICA it is called for each replica.
+        """
+        require_cross_replica(self, "distribute_datasets_from_function")
+        return inputs.distribute_from_function(self._engine, dataset_fn, options)
+
+    def experimental_distribute_datasets_from_function(
+        self, dataset_fn: Callable[[InputContext], Any], options: InputOptions | None = None
+    ) -> Any:
+        """The older name of `distribute_datasets_from_function`."""
+        require_cross_replica(self, "experimental_distribute_datasets_from_function")
+        return inputs.distribute_from_function(self._engine, dataset_fn, options)
+
+    def experimental_make_numpy_dataset(self, numpy_input: Any) -> Dataset:
+        """Makes a dataset of the rows of a nest of NumPy arrays; lists are stacked into one array first."""
+        require_cross_replica(self, "experimental_make_numpy_dataset")
+        return Dataset.from_tensor_slices(numpy_input)
+
+    def make_dataset_iterator(self, dataset: Any) -> InputIterator:
+        """Makes an iterator over a dataset of global batches, which `initialize()` begins anew.
+
+        Under TF1_13 every batch is shared out evenly, and what is left at the end is dropped; raises
+        InvalidArgument where the batch size is not a multiple of the replicas.
+        """
+        require_cross_replica(self, "make_dataset_iterator")
+        return inputs.dataset_iterator(self._engine, dataset)
+
+    def make_input_fn_iterator(
+        self,
+        input_fn: Callable[[InputContext], Any],
+        replication_mode: InputReplicationMode = InputReplicationMode.PER_WORKER,
+    ) -> InputIterator:
+        """Makes an iterator over what `input_fn` returns: a dataset, or a function of no arguments.
+
+        Each replica takes one element a step, or one result. An incomplete last step is dropped, but under
+        TF1_15 treated as `distribute_datasets_from_function` does.
+        """
+        require_cross_replica(self, "make_input_fn_iterator")
+        return inputs.input_fn_iterator(self._engine, input_fn, replication_mode)
+
+    def experimental_initialize(self) -> list[Any]:
+        """Does nothing, and returns the empty list: there is nothing to be done before a first run."""
+        return []
+
+    def experimental_finalize(self) -> list[Any]:
+        """Does nothing, and returns the empty list: there is nothing to be done after a last run."""
+        return []
+
+    def update_config_proto(self, config_proto: Any) -> Any:
+        """Returns a copy of a ConfigProto, or of an object with its attributes, for this kind of strategy.
+
+        mirrored and central_storage isolate the session's state; multi_worker has collectives joined, and
+        names a group leader and this worker's device filter. Raises InvalidType for what lacks them.
+        """
+        return updated_config(self._engine, config_proto)
+
+    def save(self, variables: Iterable[Variable]) -> dict[str, np.ndarray[Any, Any]]:
+        """Returns the values of variables as host arrays by name; all workers take part and get the same.
+
+        An ON_WRITE variable is replica 0's component; an ON_READ one is aggregated, whatever the scope: the
+        total with SUM, the mean with MEAN, replica 0's with ONLY_FIRST_REPLICA. Raises InvalidArgument, with a
+        line for each, for names that come twice, variables of another strategy, and those without a value.
+        """
+        require_cross_replica(self, "save")
+        return save(self._engine, variables, self._engine.source(sys._getframe(1)))
+
+    def restore(self, variables: Iterable[Variable], saved: Mapping[str, Any]) -> None:
+        """Gives variables the values that `save` returned, on as many replicas as there are now.
+
+        Every component gets the value; of a total, a share. Raises InvalidArgument, with a line for each, for
+        names that are missing or left over and for other shapes and dtypes, and ReplicasDisagree where
+        workers bring different values: then nothing is changed.
+        """
+        require_cross_replica(self, "restore")
+        restore(self._engine, variables, saved, self._engine.source(sys._getframe(1)))
 
     def close(self) -> None:
         """Ends the threads that carried replicas.  A strategy that is dropped does so too."""
         self._engine.close()
-
-    def _forbid_in_replica(self) -> None:
-        mode = current_mode()
-        if mode is not None and mode.replica is not None:
-            raise ContextError(
-                "next(iterator) should be called from outside of the replica function: "
-                "strategy.run(replica_fn, args=(next(iterator),))."
-            )
-
-
-def _plain_axis(axis: Any) -> int | tuple[int, ...] | None:
-    """Returns the axis in Python's integers; NumPy's are taken too."""
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    if axis is None:
-        return None
-    if not all(isinstance(one, Integral) and not isinstance(one, bool) for one in axes):
-        raise InvalidArgument(f"reduce takes an int, a tuple of ints or None as axis, got {axis!r}.")
-    return tuple(map(int, axis)) if isinstance(axis, tuple) else int(axis)

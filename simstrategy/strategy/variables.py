@@ -1,26 +1,24 @@
 """Variables: one component per replica, read and written by the rules of `policies.py`."""
 
 import sys
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, NoReturn, final
 
 import numpy as np
 
-from simstrategy.device import Array, Cell, canonical_dtype
+from simstrategy.device import Array, Cell, Spec
 from simstrategy.errors import ContextError, InvalidArgument
 from simstrategy.run import Sizes
-from simstrategy.strategy.context import ReplicaContext, current_mode
-from simstrategy.strategy.enums import (
-    AGGREGATIONS,
-    VariableAggregation,
-    VariableSynchronization,
-    aggregation_of,
-    synchronization_of,
-)
-from simstrategy.strategy.policies import POLICIES
-from simstrategy.strategy.reduction import MEAN_DTYPES
+from simstrategy.strategy import creation, outside
+from simstrategy.strategy.context import Mode, ReplicaContext
+from simstrategy.strategy.enums import VariableAggregation, VariableSynchronization
+from simstrategy.strategy.kinds import DEFAULT
+from simstrategy.strategy.modes import current_mode
+from simstrategy.strategy.policies import Policy
+from simstrategy.strategy.refusals import refuse_unaggregated, require_mean, require_sum
+from simstrategy.strategy.storage import Storage
 from simstrategy.trace import Request, Site, describe_site
-from simstrategy.values import DistributedValues, Mirrored
+from simstrategy.values import Mirrored, PerReplica
 
 if TYPE_CHECKING:
     from simstrategy.strategy.engine import Engine
@@ -32,17 +30,43 @@ _KINDS: Final = ("assign", "assign_add", "assign_sub")
 
 @final
 class Variable:
-    """A value that every replica holds a component of.  Made inside `strategy.scope()`.
+    """A value that every replica holds a component of, or that all share.
 
-    initial_value: host data or an array; every component starts with worker 0's. dtype: by name, default
-    the value's. Components change by `assign`, `assign_add` and `assign_sub` alone.
+    Made inside `strategy.scope()`; where no strategy is current, one value that is nobody's; or by all
+    replicas of a run together, who then all get the one variable that comes of it: they make variables of
+    equal names, forms and settings in equal order, but for a number at a name's end, and replica 0's
+    number and initial value are taken.
 
-    Raises ContextError outside a scope or inside a replica function, and InvalidArgument for an
-    impossible synchronization, aggregation or dtype.
+    initial_value: host data or an array, or what returns one; every component starts with replica 0's.
+    dtype: by name, default the value's. Components change by `assign`, `assign_add` and `assign_sub` alone.
+
+    Raises InvalidArgument for an impossible synchronization, aggregation or dtype, and ReplicasDisagree.
     """
 
-    def __init__(
-        self,
+    __slots__ = (
+        *("_cells", "_forms", "_home", "_requests", "aggregation", "dtype", "engine", "name", "policy", "shape"),
+        *("storage", "synchronization", "trainable"),
+    )
+    engine: "Engine"
+    """Of the strategy whose variable this is: for this project's own rooms, like `policy` and `storage`."""
+    policy: Policy
+    storage: Storage
+    name: str
+    synchronization: VariableSynchronization
+    aggregation: VariableAggregation
+    trainable: bool
+    shape: tuple[int, ...]
+    dtype: str
+    _cells: tuple[Cell, ...]
+    _home: "Engine | None"
+    """The engine whose replicas each find a component at their own place."""
+    _forms: tuple[Spec, ...]
+    _requests: dict[str, Request]
+    """What replicas ask for when they write: one object for each kind, quickly compared."""
+
+    # What replicas make is one object, so it is not for a constructor of each to fill.
+    def __new__(
+        cls,
         initial_value: Any,
         *,
         trainable: bool | None = None,
@@ -50,246 +74,235 @@ class Variable:
         aggregation: VariableAggregation = VariableAggregation.NONE,
         dtype: Any = None,
         name: str | None = None,
-    ) -> None:
+    ) -> "Variable":
         mode = current_mode()
-        if mode is None or mode.replica is not None:
-            where = "inside a replica function" if mode else "outside any strategy"
-            raise ContextError(f'A Variable was made {where}. Make it in "with strategy.scope():", before run.')
-        engine = mode.engine
+        engine = creation.creator_in(mode)
         site = engine.source(sys._getframe(1))
-        self._engine = engine
-        self.name = f"Variable_{len(engine.created)}" if name is None else str(name)
-        self.synchronization = synchronization_of(synchronization, self.name)
-        self.aggregation = aggregation_of(aggregation, self.name)
-        self._policy = POLICIES[self.synchronization, self.aggregation]
-        on_read = self.synchronization is VariableSynchronization.ON_READ
-        self.trainable = (not on_read) if trainable is None else bool(trainable)
-        initial = _host(initial_value, dtype, engine)
-        self.dtype = canonical_dtype(initial.dtype)
-        self.shape: tuple[int, ...] = initial.shape
-        engine.semantics_check(self)
-        self._cells: tuple[Cell, ...] = engine.make_cells(initial, self.name, site)
+        replica = None if mode is None else mode.replica
+        value = initial_value.value_at(site) if isinstance(initial_value, Variable) else initial_value
+        array = creation.initial_array(engine, value, dtype, 0 if replica is None else replica.index)
+        plan = creation.plan_of(engine, array, name, synchronization, aggregation, trainable)
+        if replica is None:
+            engine.room.announce(plan.request(), site)
+            return cls._of(plan, array)
+
+        def resolve(request: Request, arrays: list[Array], sizes: Sizes) -> Sequence[Variable]:
+            return [cls._of(plan.named(creation.name_of(plan, sizes[0])), arrays[0])] * len(arrays)
+
+        request, number = creation.request_in_replica(plan)
+        made: Variable = replica.park((request, array, site, resolve, number))
+        return made
+
+    @classmethod
+    def _of(cls, plan: creation.Plan, array: Array) -> "Variable":
+        """Makes the variable of a plan; `array` is what it begins with, and counts on rank 0 alone."""
+        self = object.__new__(cls)
+        engine = self.engine = plan.engine
+        self.policy, self.name = plan.policy, plan.name
+        self.synchronization, self.aggregation, self.trainable = plan.synchronization, plan.aggregation, plan.trainable
+        self.shape, self.dtype = plan.shape, plan.dtype
+        self._cells = creation.make_cells(plan, array)
+        self.storage = Storage(engine, self._cells)
+        self._home = None if plan.policy.layout == "central" else engine
         self._forms = tuple((self.shape, self.dtype, device.placement) for device in engine.local_devices)
-        self._requests = {kind: self._request(kind, self.aggregation.value) for kind in _KINDS}
-        """What replicas ask for when they write: one object for each kind, quickly compared."""
-        self._coherent = True
-        """All components are equal because the same was done to all: an update may be computed once."""
-        engine.created.append(self)
+        self._requests = {kind: self.request(kind, self.aggregation.value) for kind in _KINDS}
+        if engine.kind is not DEFAULT:
+            engine.created.append(self)
+            engine.divergence.watch(self)
+        return self
+
+    def twin(self, engine: "Engine", cell: Cell) -> "Variable":
+        """Returns what stands for this variable on an engine that traces: every rank's component in one cell."""
+        other = object.__new__(Variable)
+        other.engine, other.policy, other.name = engine, self.policy, self.name
+        other.synchronization, other.aggregation = self.synchronization, self.aggregation
+        other.trainable, other.shape, other.dtype = self.trainable, self.shape, self.dtype
+        other._requests = self._requests
+        other._cells = (cell,)
+        other.storage = Storage(engine, other._cells)
+        other._home = engine
+        other._forms = ((self.shape, self.dtype, engine.local_devices[0].placement),)
+        return other
 
     def __repr__(self) -> str:
+        devices = self.engine.local_devices[: len(self._cells)]
         return (
             f"<Variable {self.name!r} {self.dtype}{list(self.shape)} {self.synchronization.name}, aggregation "
-            f"{self.aggregation.name}, on {', '.join(device.placement for device in self._engine.local_devices[:4])}"
-            f"{', …' if len(self._engine.local_devices) > 4 else ''}>"
+            f"{self.aggregation.name}, on {', '.join(device.placement for device in devices[:4])}"
+            f"{', …' if len(devices) > 4 else ''}>"
+        )
+
+    def __reduce__(self) -> NoReturn:
+        raise ContextError(
+            f"Variable {self.name!r} is its strategy's, and is neither copied nor pickled. Make another one that "
+            f"begins with its value, Variable(variable), or keep its value: strategy.save([variable])."
         )
 
     # Reading.
 
     def value(self) -> Array:
-        """Returns this replica's component; outside replicas, what the policy says (component 0, or all aggregated)."""
+        """Returns this replica's component; outside replicas, what the policy says (component 0, or all aggregated).
+
+        Inside another strategy the value is brought to the device that computes there.
+        """
         mode = current_mode()
-        if type(mode) is ReplicaContext and mode.engine is self._engine:
+        if type(mode) is ReplicaContext and mode.engine is self._home:
             return self._cells[mode.index].read()
-        return self._read_across(self._engine.source(sys._getframe(1)))
+        return self.value_at(self.engine.source(sys._getframe(1)))
+
+    def value_at(self, site: Site) -> Array:
+        """Returns `value()` for a call at this site: for this project's own rooms."""
+        return outside.moved(self.read_at("value", site), self.engine, current_mode())
 
     def read_value(self) -> Array:
-        """The same as `value`."""
-        replica = self._replica()
-        if replica is not None:
-            return self._cells[replica.index].read()
-        return self._read_across(self._engine.source(sys._getframe(1)))
+        """The same as `value`; outside every scope, always aggregated where the components are the replicas' own."""
+        site = self.engine.source(sys._getframe(1))
+        return outside.moved(self.read_at("read_value", site), self.engine, current_mode())
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """Returns `value()` as a host copy."""
-        replica = self._replica()
-        site = self._engine.source(sys._getframe(1))
-        array = self._read_across(site) if replica is None else self._cells[replica.index].read()
-        return self._engine.backend.get(array)
+        return self.engine.backend.get(self.read_at("numpy", self.engine.source(sys._getframe(1))))
+
+    def read_at(self, method: str, site: Site) -> Array:
+        """Returns what a method of reading gives at a site: for this project's own rooms, like `write_at`."""
+        mode = current_mode()
+        if type(mode) is ReplicaContext and mode.engine is self._home:
+            return self._cells[mode.index].read()
+        twin = outside.traced(self, mode)
+        return outside.read_outside(self, mode, method, site) if twin is None else twin.read_at(method, site)
 
     @property
     def native(self) -> Any:
         """This replica's variable of the framework; outside replicas, the first one's."""
-        replica = self._replica()
-        return self._cells[0 if replica is None else replica.index].native
+        mode = current_mode()
+        own = type(mode) is ReplicaContext and mode.engine is self._home
+        return self._cells[mode.index if own and mode is not None else 0].native
 
     @property
     def components(self) -> tuple[Array, ...]:
-        """The components of this process's replicas, in rank order."""
+        """The components of this process's replicas, in rank order; one, where the replicas share it."""
         return tuple(cell.read() for cell in self._cells)
-
-    def _read_across(self, site: Site) -> Array:
-        how = self._policy.cross_read
-        if how == "refuse":
-            raise InvalidArgument(
-                f"Could not convert from VariableAggregation.NONE to ReduceOp: variable {self.name!r} is ON_READ "
-                f"without an aggregation, so it has no value outside replicas ({describe_site(site)}). Give it "
-                f"an aggregation, or read it inside run."
-            )
-        if how == "first":
-            return self._cells[0].read()
-        return self._engine.reduce_leaf(self.aggregation.value, Mirrored(self.components), None, site)
 
     # Writing.
 
-    def assign(self, value: Any) -> "Variable | Mirrored":
-        """Replaces the value; in a replica function by the aggregation of all replicas' values."""
-        return self._write("assign", value, self._engine.source(sys._getframe(1)))
+    def assign(self, value: Any, *, read_value: bool = True) -> Any:
+        """Replaces the value; in a replica function by the aggregation of all replicas' values.
 
-    def assign_add(self, delta: Any) -> "Variable | Mirrored":
-        """Adds to the value; in a replica function the aggregation of all replicas' deltas."""
-        return self._write("assign_add", delta, self._engine.source(sys._getframe(1)))
+        Returns the new value as it is read there, as Mirrored of the components where they are equal and no
+        replica runs; None without `read_value`, which spares the reading.
+        """
+        return self.write_at("assign", value, read_value, self.engine.source(sys._getframe(1)))
 
-    def assign_sub(self, delta: Any) -> "Variable | Mirrored":
-        """Subtracts from the value; in a replica function the aggregation of all replicas' deltas."""
-        return self._write("assign_sub", delta, self._engine.source(sys._getframe(1)))
+    def assign_add(self, delta: Any, *, read_value: bool = True) -> Any:
+        """Adds to the value; in a replica function the aggregation of all replicas' deltas.  See `assign`."""
+        return self.write_at("assign_add", delta, read_value, self.engine.source(sys._getframe(1)))
 
-    def _replica(self) -> ReplicaContext | None:
+    def assign_sub(self, delta: Any, *, read_value: bool = True) -> Any:
+        """Subtracts from the value; in a replica function the aggregation of all replicas' deltas.  See `assign`."""
+        return self.write_at("assign_sub", delta, read_value, self.engine.source(sys._getframe(1)))
+
+    def write_at(self, kind: str, value: Any, read_value: bool, site: Site) -> Any:
         mode = current_mode()
-        return mode.replica if mode is not None and mode.strategy is self._engine.strategy else None
+        if type(mode) is not ReplicaContext or mode.engine is not self.engine:
+            twin = outside.traced(self, mode)
+            if twin is not None:
+                return twin.write_at(kind, value, read_value, site)
+            return self._write_outside(kind, value, mode, read_value, site)
+        self._write_in_replica(kind, value, mode, site)
+        if not read_value:
+            return None
+        if self._home is None:
+            return outside.moved(self._cells[0].read(), self.engine, mode)
+        return self._cells[mode.index].read()
 
-    def _write(self, kind: str, value: Any, site: Site) -> "Variable | Mirrored":
-        mode = current_mode()
-        if type(mode) is ReplicaContext and mode.engine is self._engine:
-            return self._write_in_replica(kind, value, mode, site)
-        if mode is not None and mode.strategy is not self._engine.strategy:
-            raise ContextError(
-                f"Mixing different strategies: {kind} on variable {self.name!r} of {self._engine.strategy!r} inside "
-                f"{mode.strategy!r} ({describe_site(site)}). Leave the other strategy's scope first."
-            )
-        return self._write_across(kind, value, site)
-
-    def _request(self, kind: str, op: str | None) -> Request:
+    def request(self, kind: str, op: str | None = None) -> Request:
+        """Returns what is asked of a meeting about this variable: for this project's own rooms."""
         return Request(kind, op, None, self.name, None, ((self.shape, self.dtype),))
 
-    def _write_in_replica(self, kind: str, value: Any, replica: ReplicaContext, site: Site) -> "Variable":
-        how = self._policy.replica_write
-        if how == "profile":
-            if self._engine.semantics.unaggregated_replica_write == "refuse":
-                raise InvalidArgument(
-                    f"You must specify an aggregation method to update variable {self.name!r} in a replica function: "
-                    f"{kind} at {describe_site(site)} in replica {replica.replica_id_in_sync_group}. Make the variable "
-                    f"with one of {AGGREGATIONS}; SUM adds the replicas' values, MEAN averages them."
-                )
-            how = "own"
-        engine = self._engine
+    def _write_in_replica(self, kind: str, value: Any, replica: ReplicaContext, site: Site) -> None:
+        how = self.policy.replica_write
+        if how == "refuse":
+            refuse_unaggregated(self, kind, replica, site)
         array = self._adopt(value, replica.index, kind, site)
         if how == "own":
-            with engine.backend.on(engine.local_devices[replica.index]):
-                self._cells[replica.index].write(self._applied(kind, replica.index, array))
-            self._coherent = False
-            return self
+            self._write_own(kind, array, replica.index, site)
+            return
+        if isinstance(value, PerReplica) or (isinstance(value, Variable) and value.policy.layout == "own"):
+            value = array  # one object, and yet a value of each replica's own
         resolve = self._resolve_first if how == "first" else self._resolve_reduced
         replica.park((self._requests[kind], (value, array, site), site, resolve, None))
-        return self
+
+    def _write_own(self, kind: str, array: Array, index: int, site: Site) -> None:
+        self.storage.write_own(kind, index, array)
+        if self.policy.layout == "mirrored":
+            self.engine.divergence.written(self, kind, site)
 
     def _resolve_reduced(self, request: Request, payloads: list[Any], sizes: Sizes) -> Sequence[None]:
         """Reduces the replicas' values and applies the result to every component."""
         first, _, site = payloads[0]
         deltas = tuple([array for _, array, _ in payloads])
         # Between processes nobody knows which objects are the same, and all have to take the same turn.
-        alone = self._engine.room.processes == 1
+        alone = self.engine.room.processes == 1
         if alone and len(payloads) > 1 and all(value is first for value, _, _ in payloads):
-            if request.op == "SUM":
-                raise InvalidArgument(
-                    f"A non-DistributedValues value {first!r} cannot be reduced with ReduceOp.SUM: all replicas gave "
-                    f"the very same object to {request.kind} of variable {self.name!r} ({describe_site(site)}), so "
-                    f"whether it counts once or once per replica is not known. Compute it in each replica, or divide "
-                    f"by num_replicas_in_sync there."
-                )
-            self._apply(request.kind, deltas, coherent=True)
+            require_sum(self, request, first, site)
+            if isinstance(first, Variable) and not first.storage.is_coherent:
+                self.storage.write_different(request.kind, deltas)
+            else:
+                self.storage.write_equal(request.kind, deltas)
         else:
-            if request.op == "MEAN" and self.dtype in MEAN_DTYPES and len(self._engine.devices) > 1:
-                raise InvalidArgument(
-                    f"{request.kind} of variable {self.name!r} ({describe_site(site)}): the mean of {self.dtype} is "
-                    f"{MEAN_DTYPES[self.dtype]}, and a variable never changes its dtype. Make it float32, or choose "
-                    f"another aggregation."
-                )
-            self._apply(request.kind, self._engine.reductions.all_reduce(request.op, deltas), coherent=True)
+            require_mean(self, request, site)
+            self.storage.write_reduced(request.kind, request.op, deltas)
         return [None] * len(payloads)
 
     def _resolve_first(self, request: Request, payloads: list[Any], sizes: Sizes) -> Sequence[None]:
         """Applies replica 0's value to every component."""
-        engine = self._engine
-        array = payloads[0][1] if engine.local_devices[0].rank == 0 else None
-        self._apply(request.kind, engine.from_rank_0(array, self.shape, self.dtype), coherent=True)
+        engine = self.engine
+        array = payloads[0][1] if engine.holds_rank_0 else None
+        self.storage.write_equal(request.kind, engine.from_rank_0(array, self.shape, self.dtype))
         return [None] * len(payloads)
 
-    def _write_across(self, kind: str, value: Any, site: Site) -> Mirrored:
-        if self._policy.cross_write == "share":
-            if kind != "assign":
-                raise InvalidArgument(
-                    f"An ON_READ variable does not support `{kind}` in a cross-replica context when its aggregation is "
-                    f"SUM: variable {self.name!r} at {describe_site(site)}. Whether each replica or the total should "
-                    f"change is not known; use assign, or {kind} in a replica function."
-                )
-            value = self._shared_out(value, site)
-        engine = self._engine
-        given = value.values if isinstance(value, DistributedValues) else (value,) * len(self._cells)
-        if len(given) != len(self._cells):
-            raise InvalidArgument(
-                f"{kind} of variable {self.name!r} at {describe_site(site)} got {len(given)} components for "
-                f"{len(self._cells)} replicas. Pass a value made by this strategy."
-            )
-        arrays = tuple([self._adopt(one, index, kind, site) for index, one in enumerate(given)])
-        engine.room.announce(self._request(kind, None), site)
-        self._apply(kind, arrays, coherent=not isinstance(value, DistributedValues) or isinstance(value, Mirrored))
-        return Mirrored(self.components)
-
-    def _shared_out(self, value: Any, site: Site) -> Any:
-        """Returns a total as each replica's share."""
-        engine = self._engine
-        if isinstance(value, DistributedValues):
-            raise InvalidArgument(
-                f"assign of the ON_READ variable {self.name!r} at {describe_site(site)} takes the total, not one value "
-                f"per replica. Reduce it first, or assign inside a replica function."
-            )
-        array = self._adopt(value, 0, "assign", site)
-        xp, count = engine.xp, len(engine.devices)
-        integer = np.dtype(self.dtype).kind in "iu" if self.dtype != "bfloat16" else False
-        if engine.semantics.on_read_sum_assign == "multiply":
-            if integer:
-                raise InvalidArgument(
-                    f"assign of the ON_READ variable {self.name!r} at {describe_site(site)}: {self.dtype} cannot be "
-                    f"shared out by multiplication. Use a floating dtype, or Semantics.TF2."
-                )
-            return xp.multiply(array, 1.0 / count)
-        if integer:
-            host = engine.backend.get(array)
-            return np.asarray(np.trunc(host.astype(np.float64) / count), host.dtype)
-        return xp.divide(array, float(count))
-
-    def _apply(self, kind: str, arrays: tuple[Array, ...], *, coherent: bool) -> None:
-        """Writes every component: the array itself, or component plus or minus it."""
-        engine = self._engine
-        backend = engine.backend
-        once = coherent and self._coherent and backend.capabilities.unified_memory
-        if once:
-            with backend.on(engine.local_devices[0]):
-                self._cells[0].write(self._applied(kind, 0, arrays[0]))
-            written = self._cells[0].read()
-            for cell, device in zip(self._cells[1:], engine.local_devices[1:], strict=True):
-                cell.write(backend.put(written, device))
+    def _write_outside(self, kind: str, value: Any, mode: Mode | None, read_value: bool, site: Site) -> Any:
+        engine, layout = self.engine, self.policy.layout
+        index = outside.updated_component(engine, mode)
+        if index is not None:
+            self._write_own(kind, self._adopt(value, index, kind, site), index, site)
+            return self._cells[index].read() if read_value else None
+        if layout == "plain" and mode is not None and outside.is_foreign(engine, mode):
+            if isinstance(value, mode.engine.array_types) and not isinstance(value, engine.array_types):
+                value = mode.engine.backend.get(value)
+            self.storage.write_equal(kind, (self._adopt(value, 0, kind, site),))
         else:
-            for index, (cell, device) in enumerate(zip(self._cells, engine.local_devices, strict=True)):
-                with backend.on(device):
-                    cell.write(self._applied(kind, index, arrays[index]))
-        self._coherent = coherent and (self._coherent or kind == "assign")
+            outside.require_own(self, mode, kind, site)
+            self._write_across(kind, value, site)
+        if not read_value:
+            return None
+        if layout == "mirrored":
+            return Mirrored(self.components)
+        if layout == "own":
+            says = engine.semantics.on_read_cross_write_returns == "value" and self.policy.cross_read != "refuse"
+            return outside.read_across(self, site) if says else None
+        return outside.moved(self._cells[0].read(), engine, mode)
 
-    def _applied(self, kind: str, index: int, array: Array) -> Array:
-        if kind == "assign":
-            return array
-        function: Callable[[Array, Array], Array] = (
-            self._engine.xp.add if kind == "assign_add" else self._engine.xp.subtract
-        )
-        return function(self._cells[index].read(), array)
+    def _write_across(self, kind: str, value: Any, site: Site) -> None:
+        engine = self.engine
+        arrays, apart = outside.arrays_across(self, kind, value, self._adopt, site)
+        prints: tuple[int, ...] = ()
+        if self.policy.layout == "mirrored":
+            prints = engine.divergence.fingerprints(arrays, apart=apart)
+        everywhere = engine.room.announce(self.request(kind), site, prints)
+        engine.divergence.compare(everywhere, self, kind, site)
+        if apart and not (prints and all(one == prints[0] for one in prints)):
+            self.storage.write_different(kind, arrays)
+        else:
+            self.storage.write_equal(kind, arrays)
 
     def _adopt(self, value: Any, index: int, kind: str, site: Site) -> Array:
         """Returns the value on a replica's device.  Raises InvalidArgument for another shape or dtype."""
-        engine = self._engine
+        engine = self.engine
         if isinstance(value, engine.array_types) and engine.spec(value) == self._forms[index]:
             return value
         if isinstance(value, Variable):
-            value = value.components[index]
+            value = value.value_at(site)
         array = engine.adopt(value, index, dtype=self.dtype)
         shape, dtype, _ = engine.spec(array)
         if shape != self.shape or dtype != self.dtype:
@@ -299,19 +312,3 @@ class Variable:
                 f"{self.dtype}{list(self.shape)}. Reshape or cast the value: a variable never changes its form."
             )
         return array
-
-
-def _host(value: Any, dtype: Any, engine: "Engine") -> Any:
-    """Returns the initial value as an array of the first device or of the host, in the wanted dtype."""
-    if isinstance(value, Variable):
-        value = value.value()
-    if dtype is not None and canonical_dtype(dtype) not in engine.backend.capabilities.dtypes:
-        raise InvalidArgument(
-            f"There is no dtype {canonical_dtype(dtype)!r} on backend {engine.backend.name!r}; choose from "
-            f"{', '.join(sorted(engine.backend.capabilities.dtypes))}."
-        )
-    with engine.backend.on(engine.local_devices[0]):
-        array = engine.adopt(value, 0, dtype=None if dtype is None else canonical_dtype(dtype))
-        if dtype is not None and engine.spec(array)[1] != canonical_dtype(dtype):
-            array = engine.xp.astype(array, canonical_dtype(dtype))
-    return engine.backend.get(array)

@@ -30,6 +30,12 @@ def variable_case(*program):
     return {"case": case, "answers": {"2.21.0": {"class": "MirroredVariable", "log": [], "components": []}}}
 
 
+def shard_case(answer=None, **changed):
+    body = {"id": "s", "kind": "autoshard", "workers": 2, "replicas_per_worker": 1, "source": "range", "total": 3}
+    case = {**body, "batch": 2, "drop_remainder": False, "policy": "AUTO", "repeat": 1, **changed}
+    return {"case": case, "answers": {"2.21.0": {"streams": [[[0], [2]], [[1], []]]} if answer is None else answer}}
+
+
 def run_case(returns):
     body = {"id": "r", "kind": "run", "replicas": 1, "returns": returns}
     return {"case": body, "answers": {"2.21.0": {"returns": {}}}}
@@ -85,6 +91,15 @@ def written(tmp_path):
         (variable_case({"where": "cross", "op": "reed"}), "'op' cannot be 'reed'"),
         (variable_case({"where": "cross", "op": "assign"}), "not one array for each"),
         (variable_case({"where": "cross", "op": "assign", "value": [array(1), array(2)]}), "not one array for each"),
+        (shard_case(workers=0), "'workers' cannot be 0"),
+        (shard_case(replicas_per_worker=-1), "'replicas_per_worker' cannot be -1"),
+        (shard_case(policy="HINT"), "'policy' cannot be 'HINT'"),
+        (shard_case(source="files"), "the case has no 'files'"),
+        (shard_case(source="files", files=[1, -1]), "'files' cannot be [1, -1]"),
+        (shard_case(source="files", files="many"), "'files' cannot be 'many'"),
+        (shard_case(total=None), "'total' cannot be None"),
+        (shard_case({"streams": [[[0]]]}), "not one stream for each of 2 workers"),
+        (shard_case({"streams": 3}), "not one stream for each of 2 workers"),
         (run_case("pyid"), "cannot return 'pyid'"),
         (run_case({"t": "set", "c": []}), "cannot return {'t': 'set'"),
         (run_case({"t": "list", "c": ["rid", {"t": "dict", "c": []}]}), "cannot return {'t': 'dict'"),
@@ -120,11 +135,15 @@ ENTRY = '[[TF2]]\nclause = "R-1"\nreason = "wrong"\nanswer = "three"\n'
         ("TF2 = 3", "TF2 is no list of tables"),
         (ENTRY + 'as_in = "1.15.5"', "entry 1 of TF2: `ids` is no list"),
         (ENTRY + 'as_in = "1.15.5"\nids = []', "`ids` is no list"),
-        (ENTRY + 'ids = ["a"]', "exactly one of `as_in` and `error`"),
+        (ENTRY + 'ids = ["a"]', "exactly one of `as_in`, `error` and `expected`"),
         (ENTRY + 'as_in = "1.15.5"\nerror = "InvalidArgument"\nids = ["a"]', "exactly one of"),
         (ENTRY + 'error = "ValueError"\nids = ["a"]', "'ValueError' is no error of simstrategy"),
         (ENTRY + 'error = "InvalidArgument"\nids = ["a", "a"]', "id a is listed twice"),
         (ENTRY + 'error = "InvalidArgument"\nids = ["a"]\nif = "x"', "unknown fields ['if']"),
+        (ENTRY + 'ids = ["a"]\nexpected = { a = 1 }', "`expected` is a table of answers by case id"),
+        (ENTRY + "expected = 3", "`expected` is a table of answers by case id"),
+        (ENTRY + "expected = {}", "`ids` is no list of case ids"),
+        (ENTRY + 'as_in = "1.15.5"\nexpected = { a = 1 }', "exactly one of"),
         ('[[TF2]]\nclause = "R-1"\nerror = "InvalidArgument"\nids = ["a"]', "`reason` is missing"),
     ],
 )
@@ -169,6 +188,31 @@ def test_a_listed_deviation_has_to_be_one_and_the_one_it_says(tmp_path, written,
     finding = examine(tmp_path, written, case, entry)
     assert finding.outcome is outcome
     assert text in finding.text
+
+
+def test_an_answer_that_is_spelled_out_is_compared_like_any_other(tmp_path, written):
+    recorded = shard_case({"streams": [[[0]], [[1]]]})
+    for spelled, outcome in (
+        ("[[0], [2]], [[1], []]", Outcome.DEVIATES),
+        ("[[0], [2]], [[1], [7]]", Outcome.DIFFERS),
+    ):
+        (tmp_path / "deviations.toml").write_text(f"{ENTRY}expected = {{ s = {{ streams = [{spelled}] }} }}")
+        listed = read_deviations(tmp_path / "deviations.toml", "TF2")
+        (finding,) = replay_all(read_cases(written(recorded)), "sim", Semantics.TF2, listed).findings
+        assert finding.outcome is outcome
+
+
+def test_streams_are_padded_to_whole_steps_of_the_longest(written):
+    streams = [[[0], [2], [4]], [[1], [3]]]
+    (case,) = read_cases(written(shard_case({"streams": streams}, replicas_per_worker=2)))
+    assert case.answers["2.21.0"] == {"streams": [[[0], [2], [4], []], [[1], [3], [], []]]}
+
+
+def test_what_a_release_could_not_be_asked_has_no_answer_of_it(written):
+    case = shard_case()
+    case["answers"]["1.15.5"] = {"error": "RuntimeError", "message": "unsupported in 1.15"}
+    (read,) = read_cases(written(case))
+    assert {*read.answers} == {"2.21.0"}
 
 
 BACKENDS = """

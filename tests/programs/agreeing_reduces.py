@@ -107,7 +107,7 @@ def reduce_of_a_plain_array_with_an_axis(strategy: ss.Strategy) -> Any:
 @program()
 def reduce_of_mirrored_values(strategy: ss.Strategy) -> Any:
     value = ss.Mirrored([eighths(2) for _ in strategy.extended.engine.local_devices])
-    return both(strategy, value), both(strategy, value, axis=0)
+    return strategy.reduce("MEAN", value), both(strategy, value, axis=0)
 
 
 @program()

@@ -1,13 +1,14 @@
-"""Variables: creation, and the tables of reads and writes over synchronization and aggregation."""
+"""Variables: settings, and the tables of reads and writes over synchronization and aggregation."""
 
 import itertools
+import sys
 
 import numpy as np
 import pytest
 
 import simstrategy as ss
 from simstrategy import Semantics, VariableAggregation, VariableSynchronization
-from simstrategy.errors import ContextError, InvalidArgument, ReplicasDisagree
+from simstrategy.errors import ContextError, InvalidArgument, InvalidType, MirroredDiverged, ReplicasDisagree
 from simstrategy.strategy.policies import POLICIES
 
 NONE, SUM, MEAN, FIRST = (VariableAggregation[n] for n in ("NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA"))
@@ -34,7 +35,14 @@ def components(variable):
 
 
 def write(variable, kind, value):
-    getattr(variable, kind)(value)
+    return getattr(variable, kind)(value)
+
+
+WRITE_LINE = write.__code__.co_firstlineno + 1
+
+
+def here():
+    return sys._getframe(1).f_lineno
 
 
 def test_the_table_has_every_pair_once():
@@ -83,7 +91,8 @@ def test_an_unaggregated_replica_write_is_refused_before_tf2(mirrored, kind, cou
 def test_an_unaggregated_replica_write_is_local_in_tf2(mirrored, kind, wanted):
     strategy = mirrored(2, semantics=Semantics.TF2)
     variable = made(strategy)
-    strategy.run(lambda: write(variable, kind, np.float32(rank() + 1)))
+    with pytest.warns(MirroredDiverged):
+        strategy.run(lambda: write(variable, kind, np.float32(rank() + 1)))
     assert components(variable) == wanted
 
 
@@ -117,22 +126,34 @@ def test_a_write_outside_replicas_reaches_every_component(
 ):
     strategy = mirrored(2, semantics=profile)
     variable = made(strategy, synchronization=synchronization, aggregation=aggregation)
-    result = getattr(variable, kind)(6.0)
-    assert components(variable) == [wanted, wanted]
-    assert type(result) is ss.Mirrored
     with strategy.scope():
-        variable.assign(1.0)
+        if profile is Semantics.TF1_13 and synchronization is ON_READ and kind != "assign":
+            with pytest.raises(ContextError, match="Replica-local variables may only be assigned in a replica context"):
+                write(variable, kind, 6.0)
+            assert components(variable) == [1, 1]
+            return
         write(variable, kind, 6.0)
-    assert components(variable) == [wanted, wanted]
+        assert components(variable) == [wanted, wanted]
+        variable.assign(1.0)
+    if profile is Semantics.TF1_13:
+        with pytest.raises(ContextError, match="Need to be inside"):
+            write(variable, kind, 6.0)
+        assert components(variable) == [1, 1]
+    else:
+        write(variable, kind, 6.0)
+        assert components(variable) == [wanted, wanted]
 
 
 def test_each_component_of_a_diverged_variable_changes_from_its_own_value(mirrored):
     strategy = mirrored(2, semantics=Semantics.TF2)
     variable = made(strategy)
-    strategy.run(lambda: variable.assign(np.float32(rank() * 10)))
-    variable.assign_add(1.0)
+    with pytest.warns(MirroredDiverged):
+        strategy.run(lambda: variable.assign(np.float32(rank() * 10)))
+    variable.assign_add(0.5)
+    variable.assign_add(0.5)
     assert components(variable) == [1, 11]
-    variable.assign_sub(ss.PerReplica([np.float32(1), np.float32(2)]))
+    with pytest.warns(MirroredDiverged):
+        variable.assign_sub(ss.PerReplica([np.float32(1), np.float32(2)]))
     assert components(variable) == [0, 9]
     variable.assign(5.0)
     variable.assign_add(1.0)
@@ -142,7 +163,8 @@ def test_each_component_of_a_diverged_variable_changes_from_its_own_value(mirror
 def test_an_aggregated_delta_is_added_to_each_replicas_own_value(mirrored):
     strategy = mirrored(2)
     variable = made(strategy, aggregation=SUM)
-    variable.assign(ss.PerReplica([np.float32(1), np.float32(100)]))
+    with pytest.warns(MirroredDiverged):
+        variable.assign(ss.PerReplica([np.float32(1), np.float32(100)]))
     strategy.run(lambda: variable.assign_add(np.float32(rank() + 1)))
     assert components(variable) == [4, 103]
 
@@ -151,34 +173,73 @@ CROSS_READS = [(ON_WRITE, NONE, 1), (ON_WRITE, SUM, 1), (ON_WRITE, MEAN, 1), (ON
 CROSS_READS += [(ON_READ, SUM, 3), (ON_READ, MEAN, 1.5), (ON_READ, FIRST, 1)]
 
 
-@pytest.mark.parametrize(("synchronization", "aggregation", "wanted"), CROSS_READS)
-def test_a_read_outside_replicas_is_the_first_component_or_the_aggregate(
-    mirrored, same, synchronization, aggregation, wanted
-):
-    strategy = mirrored(2)
-    variable = made(strategy, synchronization=synchronization, aggregation=aggregation)
+def with_components_1_and_2(strategy, synchronization, aggregation):
+    variable = made(strategy, synchronization=synchronization, aggregation=aggregation, name="w")
     if synchronization is ON_WRITE:
-        variable.assign(ss.PerReplica([np.float32(1), np.float32(2)]))
+        with strategy.scope(), pytest.warns(MirroredDiverged):
+            variable.assign(ss.PerReplica([np.float32(1), np.float32(2)]))
     else:
         strategy.run(lambda: variable.assign(np.float32(rank() + 1)))
-    for read in (variable.value, variable.read_value, variable.numpy):
-        same(read(), np.float32(wanted))
+    return variable
+
+
+@pytest.mark.parametrize(("synchronization", "aggregation", "wanted"), CROSS_READS)
+@pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
+def test_a_read_in_scope_is_the_first_component_or_the_aggregate(
+    mirrored, same, synchronization, aggregation, wanted, profile
+):
+    strategy = mirrored(2, semantics=profile)
+    variable = with_components_1_and_2(strategy, synchronization, aggregation)
     with strategy.scope():
-        same(variable.value(), np.float32(wanted))
+        for read in (variable.value, variable.read_value, variable.numpy):
+            same(read(), np.float32(wanted))
     merged = strategy.run(lambda: ctx().merge_call(lambda strategy: float(variable.value())))
     assert merged == wanted
-    assert [float(one) for one in strategy.run(variable.read_value).values] == [1, 2]
-    assert [float(one) for one in strategy.run(variable.numpy).values] == [1, 2]
+    for read in (variable.value, variable.read_value, variable.numpy):
+        assert [float(one) for one in strategy.run(read).values] == [1, 2]
 
 
-def test_an_on_read_variable_without_an_aggregation_has_no_value_outside(mirrored):
+@pytest.mark.parametrize(("aggregation", "aggregate"), [(SUM, 3), (MEAN, 1.5), (FIRST, 1)])
+@pytest.mark.parametrize(
+    ("profile", "first"),
+    [
+        (Semantics.TF1_13, ("value", "read_value", "numpy")),
+        (Semantics.TF1_15, ("value", "numpy")),
+        (Semantics.TF2, ()),
+    ],
+    ids=lambda value: value.name if isinstance(value, Semantics) else "",
+)
+def test_outside_every_scope_the_profile_says_whether_components_are_aggregated(
+    mirrored, profile, first, aggregation, aggregate
+):
+    variable = with_components_1_and_2(mirrored(2, semantics=profile), ON_READ, aggregation)
+    for method in ("value", "read_value", "numpy"):
+        assert float(getattr(variable, method)()) == (1 if method in first else aggregate), method
+
+
+def test_an_on_read_variable_without_an_aggregation_has_no_value_across_replicas(mirrored):
     strategy = mirrored(2)
     variable = made(strategy, synchronization=ON_READ, name="w")
+    line = here() + 3
     for read in (variable.value, variable.read_value, variable.numpy):
-        with pytest.raises(
-            InvalidArgument, match=r"Could not convert from VariableAggregation.NONE.*'w'.*test_variables"
-        ):
+        with strategy.scope(), pytest.raises(InvalidArgument) as raised:
             read()
+        assert str(raised.value) == (
+            f"Could not convert from VariableAggregation.NONE to ReduceOp: variable 'w' is ON_READ without an "
+            f"aggregation, so it has no value outside replicas (test_variables.py:{line}). Give it an aggregation, or "
+            f"read it inside run."
+        )
+    assert float(variable.value()) == 1
+    with pytest.raises(InvalidArgument, match="Could not convert"):
+        made(mirrored(2, semantics=Semantics.TF2), synchronization=ON_READ).value()
+
+
+def test_an_on_read_variable_without_an_aggregation_was_summed_in_tf1_13(mirrored):
+    strategy = mirrored(2, semantics=Semantics.TF1_13)
+    variable = with_components_1_and_2(strategy, ON_READ, NONE)
+    with strategy.scope():
+        assert float(variable.value()) == 3
+    assert float(variable.read_value()) == 1
 
 
 @pytest.mark.parametrize("kind", ["assign_add", "assign_sub"])
@@ -213,15 +274,33 @@ def test_a_total_of_integers_cannot_be_shared_out_before_tf2(mirrored):
     for profile in (Semantics.TF1_13, Semantics.TF1_15):
         strategy = mirrored(2, semantics=profile)
         variable = made(strategy, 1, dtype="int32", synchronization=ON_READ, aggregation=SUM)
-        with pytest.raises(InvalidArgument, match="int32 cannot be shared out by multiplication"):
-            variable.assign(np.int32(7))
+        with strategy.scope(), pytest.raises(InvalidArgument) as raised:
+            write(variable, "assign", np.int32(7))
+        assert str(raised.value) == (
+            f"assign of the ON_READ variable 'Variable_0' at test_variables.py:{WRITE_LINE}: int32 cannot be shared "
+            f"out by multiplication. Use a floating dtype, or Semantics.TF2."
+        )
         assert components(variable) == [1, 1]
 
 
-def test_a_total_is_one_value_not_one_per_replica(mirrored):
-    variable = made(mirrored(2), synchronization=ON_READ, aggregation=SUM)
-    with pytest.raises(InvalidArgument, match="takes the total, not one value per replica"):
-        variable.assign(ss.PerReplica([np.float32(1), np.float32(2)]))
+@pytest.mark.parametrize("aggregation", [NONE, SUM, MEAN, FIRST])
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_on_read_variable_takes_one_value_not_one_per_replica(mirrored, aggregation, kind):
+    variable = made(mirrored(2), synchronization=ON_READ, aggregation=aggregation, name="w")
+    values = ss.PerReplica([np.float32(1), np.float32(2)])
+    if aggregation is SUM and kind != "assign":
+        with pytest.raises(InvalidArgument, match=f"does not support `{kind}`"):
+            write(variable, kind, values)
+        return
+    with pytest.raises(InvalidType) as raised:
+        write(variable, kind, values)
+    assert str(raised.value) == (
+        f"{kind} of variable 'w' at test_variables.py:{WRITE_LINE} takes one value and got a PerReplica: its replicas "
+        f"write their own. Reduce it first, or {kind} inside a replica function."
+    )
+    assert components(variable) == [1, 1]
+    write(variable, "assign", ss.Mirrored([np.float32(6), np.float32(6)]))
+    assert components(variable) == ([3, 3] if aggregation is SUM else [6, 6])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -229,12 +308,21 @@ def test_one_object_given_by_all_replicas_cannot_be_summed(mirrored, kind):
     strategy = mirrored(2)
     variable = made(strategy, aggregation=SUM)
     shared = np.float32(5)
-    for value in (5.0, 0.0, shared):
+    for value in (5.0, shared, strategy.xp.asarray(0.0), -1):
         with pytest.raises(
             InvalidArgument, match=r"A non-DistributedValues value .* cannot be reduced with ReduceOp.SUM"
         ):
             strategy.run(lambda value=value: write(variable, kind, value))
     assert components(variable) == [1, 1]
+
+
+@pytest.mark.parametrize(("kind", "wanted"), [("assign", 0), ("assign_add", 1), ("assign_sub", 1)])
+@pytest.mark.parametrize("zero", [0, 0.0, np.float32(0)], ids=repr)
+def test_zero_given_by_all_replicas_is_its_own_sum(mirrored, kind, wanted, zero):
+    strategy = mirrored(2)
+    variable = made(strategy, aggregation=SUM)
+    strategy.run(lambda: write(variable, kind, zero))
+    assert components(variable) == [wanted, wanted]
 
 
 @pytest.mark.parametrize(("kind", "wanted"), [("assign", 5), ("assign_add", 6), ("assign_sub", -4)])
@@ -343,25 +431,6 @@ def test_replicas_must_write_the_same_variables_in_the_same_order(mirrored):
     assert components(one) == components(other) == [1, 1]
 
 
-def test_another_variable_may_be_given_as_a_value(mirrored):
-    strategy = mirrored(2)
-    source = made(strategy, 5.0)
-    variable = made(strategy, aggregation=FIRST)
-    variable.assign(source)
-    assert components(variable) == [5, 5]
-    strategy.run(lambda: variable.assign_add(source))
-    assert components(variable) == [10, 10]
-    assert components(made(strategy, source)) == [5, 5]
-
-
-def test_a_variable_is_made_in_a_scope_only(mirrored):
-    strategy = mirrored(2)
-    with pytest.raises(ContextError, match=r"made outside any strategy. Make it in .with strategy.scope"):
-        ss.Variable(1.0)
-    with pytest.raises(ContextError, match="made inside a replica function"):
-        strategy.run(lambda: ss.Variable(1.0))
-
-
 def test_variables_are_kept_in_creation_order_with_names(mirrored):
     strategy = mirrored(2)
     variables = [made(strategy), made(strategy, name="w"), made(strategy)]
@@ -431,17 +500,6 @@ def test_a_variable_is_written_in_words(mirrored):
     assert text == "<Variable 'w' float32[2, 3] ON_WRITE, aggregation SUM, on sim:0, sim:1, sim:2, sim:3, …>"
 
 
-def test_a_variable_of_one_strategy_cannot_be_written_under_another_and_can_be_read(mirrored):
-    one, other = mirrored(2), mirrored(2)
-    variable = made(one, 3.0, name="w", aggregation=SUM)
-    with other.scope(), pytest.raises(ContextError, match=r"Mixing different strategies: assign on variable 'w'"):
-        variable.assign(1.0)
-    with pytest.raises(ContextError, match=r"Mixing different strategies: assign_add on variable 'w'"):
-        other.run(lambda: variable.assign_add(1.0))
-    with other.scope():
-        assert float(variable.value()) == 3
-
-
 def test_native_is_this_replicas_storage(mirrored):
     strategy = mirrored(2)
     variable = made(strategy)
@@ -457,8 +515,81 @@ def test_writes_are_in_the_trace_with_name_op_and_form(mirrored):
     variable.assign(np.ones(2, np.float32))
     found = [(e.kind, e.replica, e.op, e.subject, e.shapes) for e in trace.events() if e.kind != "run"]
     assert found == [
-        ("variable", None, None, "w", ((2,),)),
+        ("variable", None, "MEAN", "w ON_WRITE trainable", ((2,),)),
         ("assign_add", 0, "MEAN", "w", ((2,),)),
         ("assign_add", 1, "MEAN", "w", ((2,),)),
         ("assign", None, None, "w", ((2,),)),
     ]
+
+
+# Messages, whole.
+
+
+def message(call):
+    with pytest.raises(ss.errors.SimStrategyError) as raised:
+        call()
+    return str(raised.value)
+
+
+def test_refused_writes_across_replicas_say_what_to_do_instead(mirrored):
+    strategy, older = mirrored(2), mirrored(2, semantics=Semantics.TF1_13)
+    total = made(strategy, synchronization=ON_READ, aggregation=SUM, name="t")
+    assert message(lambda: write(total, "assign_sub", 6.0)) == (
+        f"An ON_READ variable does not support `assign_sub` in a cross-replica context when its aggregation is SUM: "
+        f"variable 't' at test_variables.py:{WRITE_LINE}. Whether each replica or the total should change is not known"
+        f"; use assign, or assign_sub in a replica function."
+    )
+    with older.scope():
+        local = ss.Variable(1.0, synchronization=ON_READ, name="l")
+        assert message(lambda: write(local, "assign_add", 6.0)) == (
+            f"Replica-local variables may only be assigned in a replica context: assign_add of the ON_READ variable "
+            f"'l' at test_variables.py:{WRITE_LINE}. Use assign, or assign_add in a replica function."
+        )
+    plain = made(strategy, name="p")
+    assert message(lambda: write(plain, "assign", ss.Mirrored([np.float32(1)] * 3))) == (
+        f"assign of variable 'p' at test_variables.py:{WRITE_LINE} got 3 components for 2 replicas. Pass a value made "
+        f"by this strategy."
+    )
+    assert message(lambda: write(plain, "assign", np.ones(2))) == (
+        f"assign of variable 'p' (test_variables.py:{WRITE_LINE}, replica 0) got float64[2], and the variable is "
+        f"float32[]. Reshape or cast the value: a variable never changes its form."
+    )
+
+
+def test_refused_writes_in_replicas_say_what_to_do_instead(mirrored):
+    strategy = mirrored(2)
+    summed, mean = made(strategy, aggregation=SUM, name="s"), made(strategy, np.int32(1), aggregation=MEAN, name="m")
+    assert message(lambda: strategy.run(lambda: write(summed, "assign", 5.0))) == (
+        f"A non-DistributedValues value 5.0 cannot be reduced with ReduceOp.SUM: all replicas gave the very same "
+        f"object to assign of variable 's' (test_variables.py:{WRITE_LINE}), so whether it counts once or once per "
+        f"replica is not known. Compute it in each replica, or divide by num_replicas_in_sync there."
+    )
+    assert message(lambda: strategy.run(lambda: write(mean, "assign", np.int32(rank())))) == (
+        f"assign of variable 'm' (test_variables.py:{WRITE_LINE}): the mean of int32 is float64, and a variable never "
+        f"changes its dtype. Make it float32, or choose another aggregation."
+    )
+
+
+def test_variables_that_cannot_be_made_say_why(mirrored):
+    strategy = mirrored(2, semantics=Semantics.TF2)
+    assert message(lambda: made(strategy, 1, aggregation=MEAN, name="m")) == (
+        "Variable 'm': aggregation MEAN needs a floating dtype, and it is int32. Make it float32, or choose another "
+        "aggregation."
+    )
+    dtypes = ", ".join(sorted(strategy.extended.engine.backend.capabilities.dtypes))
+    assert message(lambda: made(strategy, dtype="floaty")) == (
+        f"There is no dtype 'floaty' on backend 'sim'; choose from {dtypes}."
+    )
+
+
+def test_reads_of_operands_are_traced_at_the_users_line(mirrored):
+    trace = ss.trace.Trace()
+    strategy = mirrored(2, trace=trace)
+    source = made(strategy, synchronization=ON_READ, aggregation=SUM)
+    target = made(strategy, synchronization=ON_READ, aggregation=MEAN)
+    with strategy.scope():
+        target.assign(source)
+        ss.Variable(source)
+    reads = [event.site for event in trace.events() if event.kind == "reduce"]
+    line = here() - 2
+    assert reads == [f"test_variables.py:{line - 1}", f"test_variables.py:{line}"]

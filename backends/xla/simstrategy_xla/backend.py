@@ -11,6 +11,7 @@ from simstrategy.device import PROTOCOL_VERSION, Array, ArraySpec, Backend, Capa
 from simstrategy.errors import InvalidType
 from simstrategy_xla.autodiff import XlaAutodiff
 from simstrategy_xla.collectives import Collectives
+from simstrategy_xla.compilation import XlaCompilation
 from simstrategy_xla.namespace import XlaNamespace, committed, dtypes_here, require_values
 
 __all__ = ["XlaBackend"]
@@ -22,12 +23,14 @@ Arrays = tuple[Array, ...]
 class XlaBackend:
     """One process's XLA devices; rank r computes on `xla_devices[r]`."""
 
-    __slots__ = ("_collectives", "_xla_devices", "capabilities", "devices", "local_devices", "xp")
+    __slots__ = ("_collectives", "_xla_devices", "capabilities", "compilation", "devices", "local_devices", "xp")
 
     name = "xla"
     protocol_version = PROTOCOL_VERSION
     array_types = (jax.Array,)
     autodiff = XlaAutodiff()
+    frontend = None
+    composites = None
 
     def __init__(self, xla_devices: tuple[jax.Device, ...]) -> None:
         dtypes = dtypes_here()
@@ -42,6 +45,8 @@ class XlaBackend:
         self.xp = XlaNamespace(xla_devices, dtypes)
         self._xla_devices = xla_devices
         self._collectives = Collectives(xla_devices)
+        waits = xla_devices[0].platform == "cpu"
+        self.compilation = XlaCompilation(xla_devices, self.capabilities, dtypes, waits=waits)
 
     def on(self, device: Device) -> AbstractContextManager[None]:
         place: AbstractContextManager[None] = jax.default_device(self._xla_devices[device.rank])

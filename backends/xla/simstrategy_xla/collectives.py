@@ -16,27 +16,29 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from simstrategy.device import Array, Op
 from simstrategy_xla.namespace import committed, require_values
 
-__all__ = ["Collectives"]
+__all__ = ["RANKS", "Collectives", "joined", "total"]
 
-_RANKS: Final = "ranks"
-_SPREAD, _SAME = PartitionSpec(_RANKS), PartitionSpec()  # type: ignore[no-untyped-call]
+RANKS: Final = "ranks"
+_SPREAD, _SAME = PartitionSpec(RANKS), PartitionSpec()  # type: ignore[no-untyped-call]
 _OWN: Final[dict[Op, Any]] = {"SUM": jax.lax.psum, "MIN": jax.lax.pmin, "MAX": jax.lax.pmax}
 _FOLDS: Final[dict[Op, Any]] = {"MIN": jnp.minimum, "MAX": jnp.maximum}
 
 
-def _total(x: Array, op: Op) -> Array:
+def total(x: Array, op: Op) -> Array:
+    """Returns the total of every rank's array, inside a program over the ranks."""
     if op == "SUM" or jnp.issubdtype(x.dtype, jnp.integer):
-        return _OWN[op](x, _RANKS)
-    parts = jax.lax.all_gather(x, _RANKS)
+        return _OWN[op](x, RANKS)
+    parts = jax.lax.all_gather(x, RANKS)
     return functools.reduce(lambda a, b: jnp.where(a != a, a, jnp.where(b != b, b, _FOLDS[op](a, b))), parts)
 
 
-def _total_scalar(x: Array, op: Op) -> Array:
-    return _total(x[0], op)
+def _scalar_total(x: Array, op: Op) -> Array:
+    return total(x[0], op)
 
 
-def _joined(x: Array, axis: int, sizes: tuple[int, ...]) -> Array:
-    parts = jax.lax.all_gather(x, _RANKS)
+def joined(x: Array, axis: int, sizes: tuple[int, ...]) -> Array:
+    """Returns every rank's array end to end along an axis; `sizes` are theirs before they were padded."""
+    parts = jax.lax.all_gather(x, RANKS)
     own = [jax.lax.slice_in_dim(parts[rank], 0, size, axis=axis) for rank, size in enumerate(sizes)]
     return jnp.concatenate(own, axis)
 
@@ -48,7 +50,7 @@ class Collectives:
     __slots__ = ("_mesh", "_program", "_sharding", "_waits")
 
     def __init__(self, devices: Sequence[jax.Device]) -> None:
-        self._mesh = Mesh(np.array(devices), (_RANKS,))
+        self._mesh = Mesh(np.array(devices), (RANKS,))
         self._sharding = NamedSharding(self._mesh, _SPREAD)
         # Two collectives at once can starve each other of XLA's CPU threads, and XLA then ends the process.
         self._waits = devices[0].platform == "cpu"
@@ -57,8 +59,8 @@ class Collectives:
     def total(self, arrays: tuple[Array, ...], op: Op) -> tuple[Array, ...]:
         """Returns the total of equal-shaped arrays, one per rank, on each rank's device."""
         if arrays[0].shape:
-            return self._run(_total, arrays, op)
-        return self._run(_total_scalar, tuple([jnp.reshape(committed(array), 1) for array in arrays]), op)
+            return self._run(total, arrays, op)
+        return self._run(_scalar_total, tuple([jnp.reshape(committed(array), 1) for array in arrays]), op)
 
     def joined(self, arrays: tuple[Array, ...], axis: int, sizes: tuple[int, ...]) -> tuple[Array, ...]:
         """Returns the arrays, one per rank, concatenated along `axis`, on each rank's device."""
@@ -67,7 +69,7 @@ class Collectives:
             missing = max(sizes) - array.shape[axis]
             return jnp.pad(array, [(0, missing * (one == axis)) for one in range(array.ndim)]) if missing else array
 
-        return self._run(_joined, tuple([padded(committed(array)) for array in arrays]), axis, sizes)
+        return self._run(joined, tuple([padded(committed(array)) for array in arrays]), axis, sizes)
 
     def _run(self, body: Any, arrays: tuple[Array, ...], *settings: Any) -> tuple[Array, ...]:
         require_values(arrays, "a collective")

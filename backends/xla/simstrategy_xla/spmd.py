@@ -1,0 +1,133 @@
+"""One rank's view of the group while one program is traced for all of them: a `Backend` of a single local device.
+
+Every rank runs the same program, so this is what a process group with one local replica is to the core: its
+device goes by the name of rank 0, which stands for all. Its group-calls are XLA's, and nothing in it has a
+value before the program runs.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Final, final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from simstrategy.device import PROTOCOL_VERSION, Array, ArraySpec, Backend, Capabilities, Device, GroupFunction, Op
+from simstrategy.errors import CannotCompile
+from simstrategy_xla.collectives import RANKS, joined, total
+from simstrategy_xla.namespace import XlaNamespace
+
+__all__ = ["SpmdBackend"]
+
+_PLACEMENT: Final = "every rank"
+
+Arrays = tuple[Array, ...]
+
+
+@final
+class SpmdAutodiff:
+    """See `simstrategy.device.Autodiff`: what is sent back goes through `backward`, not through XLA's own rule."""
+
+    def differentiable(self, forward: GroupFunction, backward: GroupFunction, arrays: Arrays) -> Arrays:
+        apply: Any = jax.custom_vjp(lambda *values: forward(values))
+
+        def gradient(forms: tuple[Any, ...], upstream: Arrays) -> tuple[Any, ...]:
+            sent = tuple([given if _is_smooth(given) else jnp.zeros(given.shape, jnp.int32) for given in upstream])
+            found = zip(forms, self.differentiable(backward, forward, sent), strict=True)
+            return tuple([own if _is_smooth(form) else np.zeros(form.shape, jax.dtypes.float0) for form, own in found])
+
+        apply.defvjp(lambda *values: (forward(values), values), gradient)
+        answer: Arrays = apply(*arrays)
+        return answer
+
+
+def _is_smooth(array: Array) -> bool:
+    return bool(jnp.issubdtype(array.dtype, jnp.inexact))
+
+
+@final
+class SpmdBackend:
+    """The group of `count` ranks as each of them sees it.  Made while tracing inside `shard_map` over the ranks."""
+
+    name = "xla"
+    protocol_version = PROTOCOL_VERSION
+    array_types = (jax.Array,)
+    autodiff = SpmdAutodiff()
+    composites = None
+    frontend = None
+    compilation = None
+
+    def __init__(self, count: int, capabilities: Capabilities, dtypes: dict[str, np.dtype[Any]]) -> None:
+        self.capabilities = capabilities
+        # As of several processes: each rank knows the others by what they tell, and all tell the same.
+        self.devices = tuple([Device(rank, rank, _PLACEMENT) for rank in range(count)])
+        self.local_devices = self.devices[:1]
+        self.xp = XlaNamespace((None,), dtypes)
+
+    def on(self, device: Device) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def synchronize(self) -> None:
+        """Does nothing: nothing runs while a program is traced."""
+
+    def close(self) -> None:
+        """Does nothing: it holds nothing."""
+
+    def put(self, value: np.ndarray | Array, device: Device) -> Array:
+        return self.xp.asarray(value)
+
+    def get(self, array: Array) -> np.ndarray:
+        raise CannotCompile(
+            f"A compiled step asked for the value of {array.dtype}{list(array.shape)}, which is known only when the "
+            f"program runs. Return it from the step, and read it there."
+        )
+
+    def spec(self, array: Array) -> ArraySpec:
+        return ArraySpec(array.shape, array.dtype.name, _PLACEMENT)
+
+    def cell(self, initial: Array) -> "SpmdCell":
+        return SpmdCell(initial)
+
+    def all_reduce(self, arrays: Arrays, op: Op) -> Arrays:
+        return (total(arrays[0], op),)
+
+    def reduce(self, arrays: Arrays, op: Op, *, root: int) -> Array:
+        return total(arrays[0], op)
+
+    def broadcast(self, array: Array | None, *, spec: ArraySpec, root: int) -> Arrays:
+        return (jax.lax.all_gather(array, RANKS)[root],)
+
+    def all_gather(self, arrays: Arrays, *, axis: int, sizes: tuple[int, ...]) -> Arrays:
+        return (joined(arrays[0], axis, sizes),)
+
+    def exchange(self, note: bytes, *, timeout_s: float | None) -> tuple[bytes, ...]:
+        """Returns the note as every rank's: all run the same program."""
+        return (note,) * len(self.devices)
+
+    def prepare(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return function
+
+    def source(self, frame: FrameType) -> tuple[str, int]:
+        return frame.f_code.co_filename, frame.f_lineno
+
+
+@final
+class SpmdCell:
+    """A variable's component while a program is traced: the last value that was written."""
+
+    __slots__ = ("native",)
+
+    def __init__(self, initial: Array) -> None:
+        self.native = initial
+
+    def read(self) -> Array:
+        return self.native
+
+    def write(self, value: Array) -> None:
+        self.native = value
+
+
+if TYPE_CHECKING:
+    _: Callable[..., Backend] = SpmdBackend

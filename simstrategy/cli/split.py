@@ -1,0 +1,116 @@
+"""`simstrategy split`: who gets which elements under each policy."""
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from simstrategy.cli.options import clear_errors, semantics_named, wide_console, words
+from simstrategy.data import AutoShardPolicy, Dataset, DatasetRules, SplitRule
+from simstrategy.data.explaining import Shares, numbered_lines, shares
+from simstrategy.data.options import SHARD_HINT
+from simstrategy.errors import InvalidArgument
+
+__all__ = ["split"]
+
+
+def split(
+    total: Annotated[int, typer.Option(help="How many elements the dataset has: 0, 1, 2, …", min=0)] = 10,
+    files: Annotated[str, typer.Option(help="In place of --total: lines of each text file, as in 3,5,2.")] = "",
+    batch: Annotated[int, typer.Option(help="The global batch size.", min=1)] = 4,
+    drop_remainder: Annotated[bool, typer.Option("--drop-remainder", help="Drop a short last batch.")] = False,
+    repeat: Annotated[int, typer.Option(help="How often the elements are repeated before batching.", min=1)] = 1,
+    workers: Annotated[int, typer.Option(help="Workers.", min=1)] = 1,
+    replicas: Annotated[int, typer.Option(help="Replicas of each worker.", min=1)] = 2,
+    policy: Annotated[str, typer.Option(help="OFF, AUTO, FILE, DATA, HINT, several of them, or all.")] = "all",
+    rule: Annotated[str, typer.Option(help="per-batch or stream; default: what the profile takes.")] = "",
+    semantics: Annotated[str, typer.Option(help="TF1_13, TF1_15 or TF2.")] = "TF1_15",
+    first: Annotated[int, typer.Option(help="How many steps to print.", min=0)] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Show which worker and replica gets which elements, under each policy, and what is odd about it."""
+    with clear_errors():
+        profile = semantics_named(semantics)
+        rules = DatasetRules(SplitRule(profile.dataset_split), profile.too_few_files)
+        answers: dict[str, Shares | str] = {}
+        for one in _policies(policy):
+            elements = numbered_lines(_counts(files)) if files else Dataset.range(total)
+            if one is AutoShardPolicy.HINT:
+                elements = elements.shard(SHARD_HINT, 0)
+            dataset = elements.repeat(repeat).batch(batch, drop_remainder=drop_remainder)
+            try:
+                answers[one.name] = shares(dataset, one, rules, workers=workers, replicas=replicas, rule=_rule(rule))
+            except InvalidArgument as error:
+                answers[one.name] = str(error)
+    if as_json:
+        typer.echo(json.dumps({name: _plain(answer) for name, answer in answers.items()}, indent=1))
+        return
+    console = wide_console()
+    source = f"files of {files} lines" if files else f"{total} elements"
+    console.print(f"{source}, batches of {batch}, {workers} × {replicas} replicas, {profile.name}\n", highlight=False)
+    for names, answer in _alike(answers):
+        _show(console, ", ".join(names), answer, replicas, first)
+
+
+def _policies(text: str) -> list[AutoShardPolicy]:
+    names = [policy.name for policy in AutoShardPolicy] if text.lower() == "all" else [w.upper() for w in words(text)]
+    unknown = [name for name in names if name not in AutoShardPolicy.__members__]
+    if unknown or not names:
+        raise typer.BadParameter(f"{text!r} is no policy: choose from {', '.join(AutoShardPolicy.__members__)}, or all")
+    return [AutoShardPolicy[name] for name in names]
+
+
+def _rule(text: str) -> SplitRule | None:
+    known = {rule.value.replace(" ", "-"): rule for rule in SplitRule}
+    if text and text not in known:
+        raise typer.BadParameter(f"{text!r} is no rule: choose from {', '.join(known)}")
+    return known.get(text)
+
+
+def _counts(text: str) -> list[int]:
+    if not all(word.isdecimal() for word in words(text)):
+        raise typer.BadParameter(f"{text!r} is no list of numbers of lines such as 3,5,2")
+    return [int(word) for word in words(text)]
+
+
+def _plain(answer: Shares | str) -> dict[str, Any]:
+    return {"error": answer} if isinstance(answer, str) else answer._asdict()
+
+
+def _alike(answers: dict[str, Shares | str]) -> list[tuple[list[str], Shares | str]]:
+    """Returns the answers with the names of the policies that have them, so that none is shown twice."""
+    found: list[tuple[list[str], Shares | str]] = []
+    for name, answer in answers.items():
+        names = next((names for names, other in found if other == answer), None)
+        if names is None:
+            found.append(([name], answer))
+        else:
+            names.append(name)
+    return found
+
+
+def _show(console: Console, names: str, answer: Shares | str, replicas: int, first: int) -> None:
+    if isinstance(answer, str):
+        console.print(f"[bold]{names}[/bold] is refused", highlight=False)
+        console.print(f"  {answer}\n", style="red", markup=False, highlight=False)
+        return
+    title = f"[bold]{names}[/bold]: dealt to the workers: {answer.by}; split by the rule: {answer.rule}"
+    console.print(title, highlight=False)
+    table = Table(box=None, header_style="dim", pad_edge=True)
+    table.add_column("step", justify="right")
+    for number in range(len(answer.steps[0]) if answer.steps else 0):
+        table.add_column(f"worker {number // replicas} replica {number % replicas}")
+    for number, step in enumerate(answer.steps[:first]):
+        table.add_row(str(number), *(" ".join(part) or "-" for part in step))
+    console.print(table)
+    if len(answer.steps) > first:
+        console.print(f"  … and {len(answer.steps) - first} steps more", highlight=False)
+    arrived = answer.elements - len(answer.lost)
+    console.print(
+        f"  {arrived} of {answer.elements} elements arrive, {len(answer.twice)} of them again", highlight=False
+    )
+    for text in answer.warnings:
+        console.print(f"  ! {text}", style="yellow", markup=False, highlight=False)
+    console.print()

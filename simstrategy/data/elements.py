@@ -1,0 +1,191 @@
+"""What flows through a pipeline: nests of NumPy arrays, their forms, and how they are stacked and cut.
+
+Tuples and mappings are structure, lists are data, as in TensorFlow. Texts are arrays of NumPy's kinds S, U or
+object; what readers yield is object, because S loses trailing zero bytes. No ragged and no sparse elements.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import numpy as np
+
+from simstrategy import tree
+from simstrategy.device import default_dtype
+from simstrategy.errors import InvalidArgument, InvalidType
+
+__all__ = [
+    "ElementSpec",
+    "Host",
+    "as_element",
+    "as_leaf",
+    "concatenate",
+    "cut",
+    "empty_of_spec",
+    "has_scalars",
+    "is_static",
+    "leading_sizes",
+    "spec_of",
+    "stack",
+]
+
+Host = np.ndarray[Any, Any]
+_NUMBERS: Final = "biufc"
+_TEXTS: Final = "SUO"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ElementSpec:
+    """The form of one array of an element; None stands for a size that varies or is not known."""
+
+    shape: tuple[int | None, ...]
+    dtype: str
+    """The Array API name, or "string"."""
+
+
+def as_element(value: Any, where: str) -> Any:
+    """Returns a nest of read-only arrays made of a user's value; where: which step asks, for the error.
+
+    Python numbers become int32 (int64 where one needs it), float32, complex64 or bool, as in TensorFlow 2.21.0;
+    arrays keep their dtype.
+    Raises InvalidType for what is no array, and InvalidArgument for ragged lists.
+    """
+    if type(value) is np.ndarray:
+        return as_leaf(value, where)
+    if isinstance(value, tuple):
+        return tree.rebuild_sequence(type(value), [as_element(item, where) for item in value])
+    if isinstance(value, Mapping):
+        items = [as_element(item, where) for item in value.values()]
+        return tree.rebuild_mapping(type(value), tuple(value), items)
+    return as_leaf(value, where)
+
+
+def as_leaf(value: Any, where: str) -> Host:
+    """Returns one array of a nest: see `as_element`.  NumPy's arrays are viewed, not copied."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        array = np.asarray(value)
+    elif value is None or isinstance(value, (set, frozenset)):
+        raise InvalidType(f"{where} got {value!r}, which is no array. Elements are nests of arrays, numbers and texts.")
+    elif isinstance(value, (bytes, str)):
+        # Kept as they are: NumPy's own bytes would lose trailing zeros.
+        array = np.array(value, dtype=object)
+    else:
+        array = _of_python(value, where)
+    if array.dtype.kind not in _NUMBERS + _TEXTS and array.dtype.name != "bfloat16":
+        raise InvalidType(
+            f"{where} got a {type(value).__name__} of dtype {array.dtype}; elements are nests of arrays of numbers or "
+            f"texts. Convert it first."
+        )
+    if array.dtype.kind == "O" and not all(isinstance(one, (bytes, str)) for one in array.reshape(-1)[:1]):
+        raise InvalidType(
+            f"{where} got a {type(value).__name__}: {value!r:.80}, which NumPy can only hold as an object. "
+            f"Elements are nests of arrays of numbers or texts."
+        )
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _of_python(value: Any, where: str) -> Host:
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise InvalidArgument(f"{where} got rows of unequal length: {error}. Pad them to one shape first.") from error
+    if isinstance(value, (list, tuple, bool, int, float, complex)) and not _holds_arrays(value):
+        usual = default_dtype(array.dtype.kind)
+        if usual == "int32" and array.size and (array.max() > 2**31 - 1 or array.min() < -(2**31)):
+            return array
+        return array if usual is None else array.astype(usual)
+    return array
+
+
+def _holds_arrays(value: Any) -> bool:
+    """Tells whether a list holds arrays, whose dtype is then the user's choice."""
+    while isinstance(value, (list, tuple)) and value:
+        value = value[0]
+    return isinstance(value, (np.ndarray, np.generic))
+
+
+def spec_of(element: Any) -> Any:
+    """Returns the nest of an element's forms, all sizes known."""
+    return tree.map_leaves(lambda leaf: ElementSpec(leaf.shape, _dtype_name(leaf.dtype)), element)
+
+
+def _dtype_name(dtype: np.dtype[Any]) -> str:
+    return "string" if dtype.kind in _TEXTS else str(dtype.name)
+
+
+def is_static(spec: Any) -> bool:
+    """Tells whether all sizes of a nest of forms are known."""
+    return all(size is not None for leaf in tree.flatten(spec)[0] for size in leaf.shape)
+
+
+def has_scalars(nest: Any) -> bool:
+    """Tells whether an element, or a nest of forms, has a leaf without dimensions: nothing of it can be empty."""
+    return any(not leaf.shape for leaf in tree.flatten(nest)[0])
+
+
+def empty_of_spec(spec: Any) -> Any:
+    """Returns an element of no rows of the given forms; other sizes that are not known are 0 too."""
+
+    def empty(leaf: ElementSpec) -> Host:
+        dtype = np.dtype(object) if leaf.dtype == "string" else np.dtype(leaf.dtype)
+        return np.empty([0, *(size or 0 for size in leaf.shape[1:])], dtype)
+
+    return tree.map_leaves(empty, spec)
+
+
+def leading_sizes(element: Any) -> list[int]:
+    """Returns the first size of every array of an element; they have at least one dimension."""
+    return [len(leaf) for leaf in tree.flatten(element)[0]]
+
+
+def cut(element: Any, start: int, stop: int) -> Any:
+    """Returns rows of every array of an element, as views."""
+    return tree.map_leaves(lambda leaf: leaf[start:stop], element)
+
+
+def stack(rows: Sequence[Any], where: str) -> Any:
+    """Returns one element whose arrays are the rows' arrays, stacked.  Raises InvalidArgument where they do not fit."""
+    return _joined(rows, where, np.stack, "stack")
+
+
+def concatenate(parts: Sequence[Any], where: str) -> Any:
+    """Returns one element whose arrays are the parts' arrays, end to end along their first dimension."""
+    return parts[0] if len(parts) == 1 else _joined(parts, where, np.concatenate, "join")
+
+
+def _joined(rows: Sequence[Any], where: str, join: Any, verb: str) -> Any:
+    flat = [tree.flatten(row) for row in rows]
+    structure = flat[0][1]
+    other = next((found for _, found in flat if found != structure), structure)
+    if other != structure:
+        raise InvalidArgument(
+            f"{where} cannot {verb} elements of different structure: {tree.describe(structure, [])} and "
+            f"{tree.describe(other, [])}. All elements need the same containers and keys."
+        )
+    joined = []
+    for column in zip(*(leaves for leaves, _ in flat), strict=True):
+        _check_column(column, where, verb)
+        array = join(column)
+        array.flags.writeable = False
+        joined.append(array)
+    return tree.refill(rows[0], structure, joined)
+
+
+def _check_column(column: Sequence[Host], where: str, verb: str) -> None:
+    first, skipped = column[0], 0 if verb == "stack" else 1
+    shape, dtype = first.shape[skipped:], first.dtype
+    # A plain loop: it runs for every row of every batch.
+    for leaf in column:
+        if leaf.shape[skipped:] != shape:
+            shapes = sorted({leaf.shape for leaf in column})
+            raise InvalidArgument(
+                f"{where} cannot {verb} rows of different shapes: {shapes}. Pad them to one shape first."
+            )
+        if leaf.dtype is not dtype and _dtype_name(leaf.dtype) != _dtype_name(dtype):
+            names = sorted({_dtype_name(leaf.dtype) for leaf in column})
+            raise InvalidArgument(
+                f"{where} cannot {verb} rows of different dtypes: {names}. Convert them to one first."
+            )

@@ -1,0 +1,182 @@
+"""Where the parts of a distributed dataset come from, step by step: four feeds, all of one form.
+
+A dataset of global batches that is split; an input function's own elements; a function called for each replica;
+and TensorFlow 1.13's way with batches. Nothing here knows devices, or that other workers must agree.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+from simstrategy import tree
+from simstrategy.data.elements import ElementSpec, as_element, has_scalars, is_static
+from simstrategy.data.nodes import NOTHING, Run
+from simstrategy.data.options import AutoShardPolicy, Options
+from simstrategy.data.parts import EMPTY, by_stream, worker_parts
+from simstrategy.data.sharding import By, DatasetRules, Sharding, decide
+from simstrategy.data.sources import Source
+from simstrategy.errors import InvalidArgument, OutOfRangeError
+
+__all__ = ["Feed", "Plan", "Step", "called_feed", "dealt_feed", "even_feed", "plan_split", "split_feed"]
+
+
+class Step(NamedTuple):
+    """One step of one worker."""
+
+    parts: list[Any]
+    """One for each replica; EMPTY where it has none."""
+    complete: bool
+    """Whether no replica lacks its part: an empty part that is due is a part."""
+
+
+class Feed(NamedTuple):
+    """A source of steps."""
+
+    steps: Callable[[Run], Iterator[Step]]
+    """Starts an iteration."""
+    spec: Callable[[], Any]
+    """Returns the forms of a part, None for sizes that vary; None where only elements tell."""
+    whole: Callable[[Any], bool]
+    """Whether a step in which a replica lacks its part is dropped, and is the end; asked with some part, or EMPTY."""
+
+
+class Plan(NamedTuple):
+    """How a dataset of global batches is split: the same for all workers."""
+
+    sharding: Sharding
+    batch_size: int | None
+    files: int | None
+    """How many files there are, counted to the number of workers; None where none are read."""
+
+
+def plan_split(source: Source, options: Options, rules: DatasetRules, *, workers: int, replicas: int) -> Plan:
+    """Plans how a source is split.  Raises InvalidArgument for a policy that does not fit it."""
+    if workers * replicas == 1:
+        # There is nothing to decide, and so nothing is asked of the source.
+        return Plan(decide(options, rules, workers=1, files=None, batch_size=None), None, None)
+    known = source.by_hint(1, 0) if options.auto_shard_policy is AutoShardPolicy.HINT else source
+    batch_size, files = known.batch_size(), known.files(workers)
+    return Plan(decide(options, rules, workers=workers, files=files, batch_size=batch_size), batch_size, files)
+
+
+def split_feed(source: Source, plan: Plan, *, workers: int, worker: int, replicas: int) -> Feed:
+    """Makes the feed of a dataset of global batches.  Clauses: D-1, D-3 to D-8."""
+    sharding = plan.sharding
+    read = known = source
+    if sharding.by is By.FILES:
+        read = source.by_file(workers, worker)
+    elif sharding.by is By.HINT:
+        # Without a shard, forms cannot be asked for.
+        read, known = source.by_hint(workers, worker), source.by_hint(1, 0)
+
+    def steps(run: Run) -> Iterator[Step]:
+        parts = worker_parts(
+            read.elements(run), sharding, plan.batch_size, workers=workers, worker=worker, replicas=replicas
+        )
+        return _in_groups(parts, replicas)
+
+    total = workers * replicas
+    return Feed(steps, lambda: _split_spec(known.element_spec(), total, workers), lambda part: False)
+
+
+def dealt_feed(sources: Sequence[Source], *, workers: int, replicas: int, always_whole: bool) -> Feed:
+    """Makes the feed of an input function: one source for all replicas of the worker, or one for each.
+
+    Each replica takes one element a step, in replica order. An incomplete step is dropped where nothing can
+    stand for an element that is missing: a scalar, or with one worker elements of one fixed form; or always.
+    Clauses: D-13. Source: TensorFlow 2.21.0, as measured.
+    """
+
+    def steps(run: Run) -> Iterator[Step]:
+        if len(sources) == 1:
+            return _in_groups(sources[0].elements(run), replicas)
+        return _side_by_side([source.elements(run) for source in sources])
+
+    def whole(part: Any) -> bool:
+        if always_whole or (part is not EMPTY and has_scalars(part)):
+            return True
+        spec = sources[0].element_spec()
+        return spec is not None and (has_scalars(spec) or (workers == 1 and is_static(spec)))
+
+    return Feed(steps, sources[0].element_spec, whole)
+
+
+def called_feed(function: Callable[[], Any], replicas: int) -> Feed:
+    """Makes the feed of a function that returns an element at each call, once for each replica of a step.
+
+    It ends where the function raises StopIteration or OutOfRangeError; an incomplete step is dropped.
+    """
+
+    def elements() -> Iterator[Any]:
+        while True:
+            try:
+                value = function()
+            except (StopIteration, OutOfRangeError):
+                return
+            yield as_element(value, "the input function")
+
+    return Feed(lambda run: _in_groups(elements(), replicas), lambda: None, lambda part: True)
+
+
+def even_feed(source: Source, *, workers: int, worker: int, replicas: int) -> Feed:
+    """Makes the feed of a dataset whose batches are shared out evenly, and what is left dropped, as in TensorFlow 1.13.
+
+    Raises InvalidArgument where the size of the last `batch` is not known, or not a multiple of the replicas.
+    Clauses: D-14. Source: TensorFlow 1.13.2, as recorded.
+    """
+    total = workers * replicas
+
+    def whole(part: Any) -> bool:
+        return True
+
+    size = source.last_batch_size()
+    if size is None:
+        raise InvalidArgument(
+            "Unable to get batched dataset from the input dataset. `batch` needs to be its last step; a prefetch may "
+            "follow. Put batch last, or use make_input_fn_iterator."
+        )
+    if size % total:
+        raise InvalidArgument(
+            f"Batch size {size} cannot be sharded evenly across replicas {total}. Take a multiple of {total}."
+        )
+
+    if total == 1:
+        # A single replica keeps a short last batch.
+        return Feed(lambda run: _in_groups(source.elements(run), 1), source.element_spec, whole)
+
+    def steps(run: Run) -> Iterator[Step]:
+        for step in _in_groups(by_stream(source.elements(run), [size // total]), total):
+            # An incomplete step of all workers is no step of any.
+            if not step.complete:
+                return
+            yield Step(step.parts[worker::workers], complete=True)
+
+    return Feed(steps, lambda: _split_spec(source.element_spec(), total, workers), whole)
+
+
+def _in_groups(parts: Iterator[Any], replicas: int) -> Iterator[Step]:
+    while group := list(islice(parts, replicas)):
+        missing = replicas - len(group)
+        yield Step(group + [EMPTY] * missing, complete=not missing)
+
+
+def _side_by_side(elements: Sequence[Iterator[Any]]) -> Iterator[Step]:
+    while True:
+        row = [next(one, NOTHING) for one in elements]
+        complete = all(part is not NOTHING for part in row)
+        if not complete and all(part is NOTHING for part in row):
+            return
+        yield Step([EMPTY if part is NOTHING else part for part in row], complete)
+
+
+def _split_spec(spec: Any, total: int, workers: int) -> Any:
+    """Returns the forms of a part: its size is fixed where all batches have one that the replicas share evenly."""
+    if spec is None or total == 1:
+        return spec
+
+    def of_leaf(leaf: ElementSpec) -> ElementSpec:
+        size = leaf.shape[0] if leaf.shape else None
+        even = size is not None and workers == 1 and size % total == 0
+        return ElementSpec((size // total if even and size is not None else None, *leaf.shape[1:]), leaf.dtype)
+
+    return tree.map_leaves(of_leaf, spec)

@@ -1,0 +1,94 @@
+"""What puts elements together or takes them apart: batches, and a shuffle's buffer."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from simstrategy import tree
+from simstrategy.data.elements import ElementSpec, leading_sizes, stack
+from simstrategy.data.nodes import NOTHING, Elements, Kind, Node, Run
+from simstrategy.data.origins import SLICES, row_count, rows_of
+from simstrategy.errors import InvalidArgument
+from simstrategy.schedules import Seeded
+
+__all__ = ["BATCH", "SHUFFLE", "UNBATCH"]
+
+
+def _batch(node: Node, run: Run) -> Elements:
+    size, drop_remainder = node.settings
+    if node.inputs[0].kind is SLICES:
+        # Rows that lie side by side already are not taken apart and copied together again.
+        yield from (
+            rows_of(node.inputs[0], *piece) for piece in _pieces(row_count(node.inputs[0]), size, drop_remainder)
+        )
+        return
+    rows: list[Any] = []
+    for row in node.inputs[0].elements(run):
+        rows.append(row)
+        if len(rows) == size:
+            yield stack(rows, "batch")
+            rows = []
+    if rows and not drop_remainder:
+        yield stack(rows, "batch")
+
+
+def _pieces(count: int, size: int, drop_remainder: bool) -> Iterator[tuple[int, int]]:
+    for start in range(0, count, size):
+        if start + size <= count or not drop_remainder:
+            yield start, min(start + size, count)
+
+
+def _batch_spec(node: Node) -> Any:
+    size, drop_remainder = node.settings
+    spec = node.inputs[0].spec()
+    if spec is None:
+        return None
+    return tree.map_leaves(lambda leaf: ElementSpec((size if drop_remainder else None, *leaf.shape), leaf.dtype), spec)
+
+
+def _unbatch(node: Node, run: Run) -> Elements:
+    for number, element in enumerate(node.inputs[0].elements(run)):
+        leaves, structure = tree.flatten(element)
+        if any(leaf.ndim == 0 for leaf in leaves):
+            raise InvalidArgument(f"unbatch takes arrays with at least one dimension; element {number} has a scalar.")
+        sizes = leading_sizes(element)
+        if len(set(sizes)) > 1:
+            raise InvalidArgument(f"unbatch got arrays of {sizes} rows in element {number}; all need the same number.")
+        for i in range(sizes[0] if sizes else 0):
+            yield tree.refill(element, structure, [leaf[i : i + 1].reshape(leaf.shape[1:]) for leaf in leaves])
+
+
+def _unbatch_spec(node: Node) -> Any:
+    spec = node.inputs[0].spec()
+    return spec and tree.map_leaves(lambda leaf: ElementSpec(leaf.shape[1:], leaf.dtype), spec)
+
+
+def _shuffle(node: Node, run: Run) -> Elements:
+    """Keeps `buffer_size` elements, and yields one of them for each that comes in; taken from the front, in order."""
+    buffer_size, seed, every_time = node.settings
+    choose, label = run.choose, run.label
+    if seed is not None:
+        choose = Seeded(_mixed(seed, run.epoch if every_time else ())).choose
+    source = node.inputs[0].elements(run)
+    buffer: list[Any] = []
+    while len(buffer) < buffer_size:
+        element = next(source, NOTHING)
+        if element is NOTHING:
+            break
+        buffer.append(element)
+    while buffer:
+        yield buffer.pop(choose(label, len(buffer)) if len(buffer) > 1 else 0)
+        element = next(source, NOTHING)
+        if element is not NOTHING:
+            buffer.append(element)
+
+
+def _mixed(seed: int, epoch: tuple[int, ...]) -> int:
+    """Returns another seed for each iteration and round, the same at every run."""
+    for number in epoch:
+        seed = Seeded(seed + number).choose("", 1 << 64)
+    return seed
+
+
+BATCH: Final = Kind("batch", _batch, _batch_spec)
+UNBATCH: Final = Kind("unbatch", _unbatch, _unbatch_spec)
+SHUFFLE: Final = Kind("shuffle", _shuffle, lambda node: node.inputs[0].spec(), passes=True)

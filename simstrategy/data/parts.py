@@ -1,0 +1,117 @@
+"""What a worker's replicas get of a source, part by part: the rules of `splitting.py`, applied to nests of arrays.
+
+A part is a nest, or EMPTY where nothing of the source went into it. Nothing here knows steps or devices.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, Final
+
+from simstrategy import tree
+from simstrategy.data.elements import concatenate, cut
+from simstrategy.data.sharding import By, Sharding
+from simstrategy.data.splitting import Part, SplitRule, per_batch_chunks, stream_parts, worker_sizes
+from simstrategy.errors import InvalidArgument
+
+__all__ = ["EMPTY", "by_stream", "per_batch", "worker_parts"]
+
+
+class _Empty:
+    """Stands for a part without elements, whose form the source has not shown yet."""
+
+    def __repr__(self) -> str:
+        return "EMPTY"
+
+
+EMPTY: Final = _Empty()
+
+
+def worker_parts(
+    elements: Iterator[Any], sharding: Sharding, batch_size: int | None, *, workers: int, worker: int, replicas: int
+) -> Iterator[Any]:
+    """Yields the parts of one worker's replicas, replica by replica, step by step.
+
+    elements: what the worker reads, sharded already where files or a hint decide. batch_size: of the global
+    batch, for the stream rule; None takes the first batch's.
+    """
+    total = workers * replicas
+    if total == 1:
+        # A single replica gets what there is, batched or not.
+        yield from elements
+        return
+    by_element = sharding.by is By.ELEMENTS
+    if sharding.rule is SplitRule.PER_BATCH:
+        wanted = range(worker, total, workers) if by_element else range(total)
+        yield from per_batch(elements, total, wanted)
+        return
+    if batch_size is None:
+        first = next(elements, None)
+        if first is None:
+            return
+        batch_size = max(_rows(first, 0), 1)
+        elements = _before(first, elements)
+    if by_element:
+        sizes = worker_sizes(batch_size, workers, replicas, 0)
+        yield from islice(by_stream(elements, sizes), worker, None, workers)
+    else:
+        yield from by_stream(elements, worker_sizes(batch_size, workers, replicas, worker))
+
+
+def per_batch(batches: Iterable[Any], count: int, wanted: Sequence[int]) -> Iterator[Any]:
+    """Yields chunks of the given numbers of every batch cut into `count`; each array by its own size.  Clauses: D-1."""
+    for number, batch in enumerate(batches):
+        leaves, structure = tree.flatten(batch)
+        for leaf in leaves:
+            _check_rows(leaf, number)
+        chunks = [per_batch_chunks(len(leaf), count) for leaf in leaves]
+        for k in wanted:
+            own = [leaf[slice(*chunk[k])] for leaf, chunk in zip(leaves, chunks, strict=True)]
+            yield tree.refill(batch, structure, own)
+
+
+def by_stream(batches: Iterable[Any], sizes: Sequence[int]) -> Iterator[Any]:
+    """Yields parts of the given sizes of batches laid end to end.  Clauses: D-3.
+
+    Holds no more batches than one part reaches over.
+    """
+    held: dict[int, Any] = {}
+
+    def row_counts() -> Iterator[int]:
+        for number, batch in enumerate(batches):
+            held[number] = batch
+            yield _rows(batch, number)
+
+    for part in stream_parts(row_counts(), sizes):
+        yield _assembled(part, held) if part else EMPTY
+        for number in [number for number in held if part and number < part[-1][0]]:
+            del held[number]
+
+
+def _assembled(part: Part, held: dict[int, Any]) -> Any:
+    return concatenate([cut(held[number], start, stop) for number, start, stop in part], "the stream of batches")
+
+
+def _rows(batch: Any, number: int) -> int:
+    leaves, _ = tree.flatten(batch)
+    for leaf in leaves:
+        _check_rows(leaf, number)
+    sizes = [len(leaf) for leaf in leaves]
+    if len(set(sizes)) != 1:
+        raise InvalidArgument(
+            f"Element {number} of the dataset has arrays of {sizes} rows, and only arrays of equal size can be split "
+            f"as one stream. Use SplitRule.PER_BATCH, or batch them alike."
+        )
+    return sizes[0]
+
+
+def _check_rows(leaf: Any, number: int) -> None:
+    if leaf.ndim == 0:
+        raise InvalidArgument(
+            f"Element {number} of the dataset is a scalar {leaf.dtype}: input shape should have at least one "
+            f"dimension. Perhaps your input dataset is not batched? Call .batch(global_batch_size) on it."
+        )
+
+
+def _before(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
+    yield first
+    yield from rest

@@ -1,0 +1,182 @@
+"""Datasets of what is in files: lines of text, and TensorFlow's records.  It writes nothing and unpacks nothing.
+
+A reader's input is the pipeline of its file names, so that files can be dealt to workers before they are opened.
+"""
+
+import os
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from glob import glob
+from typing import Any, BinaryIO, Final
+
+import numpy as np
+
+from simstrategy.data.dataset import Dataset
+from simstrategy.data.elements import ElementSpec, Host
+from simstrategy.data.nodes import Elements, Kind, Node, Run
+from simstrategy.errors import InvalidArgument, InvalidType, Unsupported
+
+__all__ = ["READ", "Open", "TFRecordDataset", "TextLineDataset", "lines_of"]
+
+Files = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Host | Dataset
+Format = Callable[[BinaryIO, str], Iterator[bytes]]
+"""Yields what one open file holds; the text is its name, for errors."""
+Open = Callable[[str], BinaryIO]
+"""Opens a file by name; raises OSError."""
+
+_LENGTH: Final = struct.Struct("<Q")
+_CHECKSUM: Final = struct.Struct("<I")
+_RECORD_BYTES_MAX: Final = 1 << 40
+"""A length beyond this, in bytes, is damage, even if its checksum fits: no memory holds such a record."""
+
+
+def TextLineDataset(files: Files) -> Dataset:  # noqa: N802 - TensorFlow's spelling
+    """Makes a dataset of the lines of text files, file by file: bytes, without ends of lines and carriage returns.
+
+    files: a name, a pattern such as "train-*.txt" (sorted), a list of names, or a dataset of names. A last line
+    needs no end; an empty file has no line. Raises InvalidArgument for a pattern without a match, and, when the
+    file's turn comes, for one that cannot be read. Clauses: D-11. Source: TensorFlow 2.21.0, as measured.
+    """
+    return _reader(files, _lines, "TextLineDataset")
+
+
+def TFRecordDataset(files: Files) -> Dataset:  # noqa: N802 - TensorFlow's spelling
+    """Makes a dataset of the records of TFRecord files, file by file: bytes, as they were written, not parsed.
+
+    files: as `TextLineDataset`'s. Needs the extra `tfrecord`. Raises InvalidArgument, when its turn comes, for a
+    file that cannot be read, and for a damaged or truncated record, with its number and offset in bytes.
+    Source of the format: TensorFlow, "TFRecord and tf.train.Example": length, masked CRC-32C of the length,
+    data, masked CRC-32C of the data; numbers little-endian. Clauses: D-11.
+    """
+    return _reader(files, _records, "TFRecordDataset")
+
+
+def lines_of(names: Dataset, opened: Open) -> Dataset:
+    """Makes a dataset of the lines of files that are opened in another way than from disk."""
+    return Dataset(Node(READ, (names.node,), (_lines, opened, "lines_of")))
+
+
+def _reader(files: Files, form: Format, name: str) -> Dataset:
+    names = files if isinstance(files, Dataset) else Dataset.from_tensor_slices(_names(files, name))
+    return Dataset(Node(READ, (names.node,), (form, _from_disk, name)))
+
+
+def _from_disk(path: str) -> BinaryIO:
+    return open(path, "rb")
+
+
+def _names(files: Any, reader: str) -> Host:
+    if isinstance(files, (str, os.PathLike)):
+        one = os.fspath(files)
+        found = [one] if not _is_pattern(one) or os.path.exists(one) else sorted(glob(one))
+        if not found:
+            raise InvalidArgument(
+                f"{reader}: no file matches {one!r}. Mend the pattern, or look where the program runs."
+            )
+    else:
+        try:
+            # An element of a dataset of names is an array without dimensions.
+            found = [os.fspath(one) for one in (files.reshape(-1).tolist() if isinstance(files, np.ndarray) else files)]
+        except TypeError:
+            raise InvalidType(
+                f"{reader} takes a file name, a pattern, a list of names or a dataset of names, got {files!r:.80}."
+            ) from None
+    names = np.empty(len(found), object)
+    names[:] = found
+    return names
+
+
+def _is_pattern(name: str) -> bool:
+    return any(sign in name for sign in "*?[")
+
+
+def _read(node: Node, run: Run) -> Elements:
+    for name in node.inputs[0].elements(run):
+        for content in _contents(node.settings, name):
+            array = np.array(content, dtype=object)
+            array.flags.writeable = False
+            yield array
+
+
+def _path(name: Any, reader: str) -> str:
+    if not isinstance(name, np.ndarray) or name.ndim or not isinstance(name.item(), (str, bytes)):
+        raise InvalidType(f"{reader} reads files by name, and its dataset of names has {name!r:.80}.")
+    return os.fsdecode(name.item())
+
+
+def _contents(settings: tuple[Format, Open, str], name: Any) -> Iterator[bytes]:
+    """Yields what one file holds; every error of the system names it."""
+    form, opened, reader = settings
+    path = _path(name, reader)
+    try:
+        with opened(path) as file:
+            yield from form(file, path)
+    except FileNotFoundError as error:
+        raise InvalidArgument(f"{reader}: there is no file {path!r}. Mend the list of files.") from error
+    except OSError as error:
+        raise InvalidArgument(f"{reader}: cannot read {path!r}: {error.strerror}. Mend the list of files.") from error
+
+
+def _lines(file: BinaryIO, path: str) -> Iterator[bytes]:
+    for line in file:
+        yield line.removesuffix(b"\n").replace(b"\r", b"")
+
+
+def _records(file: BinaryIO, path: str) -> Iterator[bytes]:
+    checksum = _checksum()
+    number = 0
+    while True:
+        start = file.tell()
+        where = f"{path!r}, record {number} at byte {start}"
+        head = file.read(_LENGTH.size + _CHECKSUM.size)
+        if not head:
+            return
+        if len(head) < _LENGTH.size + _CHECKSUM.size:
+            _damaged(where, f"ends after {len(head)} of the {_LENGTH.size + _CHECKSUM.size} bytes of a record's head")
+        size, sum_of_size = _LENGTH.unpack_from(head)[0], _CHECKSUM.unpack_from(head, _LENGTH.size)[0]
+        if checksum(head[: _LENGTH.size]) != sum_of_size or size > _RECORD_BYTES_MAX:
+            _damaged(where, "has a length whose checksum is wrong: the record is damaged, or the file is no TFRecord")
+        data = _exactly(file, size)
+        tail = file.read(_CHECKSUM.size)
+        if len(data) < size or len(tail) < _CHECKSUM.size:
+            _damaged(where, f"ends after {len(data) + len(tail)} of {size + _CHECKSUM.size} bytes: it is truncated")
+        if checksum(data) != _CHECKSUM.unpack(tail)[0]:
+            _damaged(where, f"has {size} bytes whose checksum is wrong: it is damaged")
+        yield data
+        number += 1
+
+
+def _exactly(file: BinaryIO, size: int, chunk: int = 1 << 24) -> bytes:
+    """Reads so many bytes, or what there is: never asks for the memory that a damaged length promises."""
+    parts = []
+    while size > 0:
+        part = file.read(min(size, chunk))
+        if not part:
+            break
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _damaged(where: str, what: str) -> None:
+    raise InvalidArgument(f"TFRecordDataset: {where} {what}. Write the file anew, or leave it out.")
+
+
+def _checksum() -> Callable[[bytes], int]:
+    """Returns the masked CRC-32C of the format."""
+    try:
+        import google_crc32c  # noqa: PLC0415 - an optional extra
+    except ImportError as error:
+        raise Unsupported(
+            "TFRecordDataset needs a library for checksums: pip install 'simstrategy[tfrecord]'."
+        ) from error
+    value = google_crc32c.value
+
+    def masked(data: bytes) -> int:
+        crc: int = value(data)
+        return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+    return masked
+
+
+READ: Final = Kind("a reader", _read, lambda node: ElementSpec((), "string"))

@@ -1,0 +1,219 @@
+"""What happens to elements on their way that is decided one element at a time: functions, counts, joins.
+
+Lazy and of bounded memory on input without end. Grouping is in `grouping.py`.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from simstrategy import tree
+from simstrategy.data.elements import ElementSpec, is_static, spec_of
+from simstrategy.data.nodes import NOTHING, Elements, Kind, Node, Run, apply, dataset_of, first_element, mapped
+from simstrategy.data.options import SHARD_HINT
+from simstrategy.data.sharding import owns
+from simstrategy.errors import InvalidArgument, InvalidType
+
+__all__ = [
+    "CACHE",
+    "FILTER",
+    "FLAT_MAP",
+    "INTERLEAVE",
+    "MAP",
+    "OPTIONS",
+    "PREFETCH",
+    "REPEAT",
+    "SHARD",
+    "SKIP",
+    "TAKE",
+    "ZIP",
+    "Store",
+]
+
+
+def _same(node: Node, run: Run) -> Elements:
+    return node.inputs[0].elements(run)
+
+
+def _spec_of_input(node: Node) -> Any:
+    return node.inputs[0].spec()
+
+
+# Functions.
+
+
+def _map(node: Node, run: Run) -> Elements:
+    for element in node.inputs[0].elements(run):
+        yield mapped(node, element)
+
+
+def _map_spec(node: Node) -> Any:
+    """Looks at the first result: its sizes stand for all if those of the input are fixed, else the first one varies."""
+    element = first_element(node.inputs[0])
+    if element is NOTHING:
+        return None
+    return _as_varying_as_the_input(node, spec_of(mapped(node, element)))
+
+
+def _as_varying_as_the_input(node: Node, spec: Any) -> Any:
+    if spec is None or is_static(node.inputs[0].spec()):
+        return spec
+    return tree.map_leaves(lambda leaf: ElementSpec((None, *leaf.shape[1:])[: len(leaf.shape)], leaf.dtype), spec)
+
+
+def _filter(node: Node, run: Run) -> Elements:
+    for element in node.inputs[0].elements(run):
+        kept = np.asarray(apply(node.settings[0], element))
+        if kept.dtype != np.bool_ or kept.size != 1:
+            raise InvalidType(
+                f"The function of filter returns one truth value, and returned {kept.dtype}{list(kept.shape)}."
+            )
+        if kept.item():
+            yield element
+
+
+def _flat_map(node: Node, run: Run) -> Elements:
+    for element in node.inputs[0].elements(run):
+        yield from dataset_of(node, element).elements(run)
+
+
+def _spec_of_function(node: Node) -> Any:
+    element = first_element(node.inputs[0])
+    return None if element is NOTHING else _as_varying_as_the_input(node, dataset_of(node, element).spec())
+
+
+def _interleave(node: Node, run: Run) -> Elements:
+    """Goes round `cycle_length` slots and takes `block_length` elements of each.
+
+    A slot whose dataset has just ended, or was empty, gets the next one at its next turn.
+    """
+    _, cycle_length, block_length = node.settings
+    source = node.inputs[0].elements(run)
+    slots: list[Iterator[Any] | None] = [None] * cycle_length
+    left, turn = True, 0
+    while True:
+        if slots[turn] is None and left:
+            element = next(source, NOTHING)
+            left = element is not NOTHING
+            slots[turn] = dataset_of(node, element).elements(run) if left else None
+        if not left and all(slot is None for slot in slots):
+            return
+        slot = slots[turn]
+        if slot is not None:
+            for _ in range(block_length):
+                found = next(slot, NOTHING)
+                if found is NOTHING:
+                    slots[turn] = None
+                    break
+                yield found
+        turn = (turn + 1) % cycle_length
+
+
+# Counts.
+
+
+def _repeat(node: Node, run: Run) -> Elements:
+    (count,) = node.settings
+    rounds = 0
+    while count is None or rounds < count:
+        empty = True
+        for element in node.inputs[0].elements(Run(run.choose, run.label, (*run.epoch, rounds))):
+            empty = False
+            yield element
+        if empty:
+            # Else a repetition of nothing without end would never come back.
+            return
+        rounds += 1
+
+
+def _take(node: Node, run: Run) -> Elements:
+    (count,) = node.settings
+    elements = node.inputs[0].elements(run)
+    taken = 0
+    # Counted before asking, so that nothing is drawn beyond the last element.
+    while count is None or taken < count:
+        element = next(elements, NOTHING)
+        if element is NOTHING:
+            return
+        yield element
+        taken += 1
+
+
+def _skip(node: Node, run: Run) -> Elements:
+    (count,) = node.settings
+    if count is None:
+        return
+    elements = node.inputs[0].elements(run)
+    for _ in range(count):
+        if next(elements, NOTHING) is NOTHING:
+            return
+    yield from elements
+
+
+def _shard(node: Node, run: Run) -> Elements:
+    count, index = node.settings
+    if count == SHARD_HINT:
+        raise InvalidArgument(
+            "shard(SHARD_HINT, 0) has no number of shards yet: it gets one where a strategy distributes the dataset "
+            "with AutoShardPolicy.HINT. Choose that policy, or give the shards by number."
+        )
+    for number, element in enumerate(node.inputs[0].elements(run)):
+        if owns(number, count, index):
+            yield element
+
+
+# Joins and memory.
+
+
+def _zip(node: Node, run: Run) -> Elements:
+    (structure,) = node.settings
+    sources = [one.elements(run) for one in node.inputs]
+    while True:
+        row = []
+        for source in sources:
+            element = next(source, NOTHING)
+            if element is NOTHING:
+                return
+            row.append(element)
+        yield tree.unflatten(structure, row)
+
+
+def _zip_spec(node: Node) -> Any:
+    specs = [one.spec() for one in node.inputs]
+    return None if None in specs else tree.unflatten(node.settings[0], specs)
+
+
+class Store:
+    """What a `cache` has kept: nothing before an iteration has come to its end."""
+
+    __slots__ = ("elements",)
+
+    def __init__(self) -> None:
+        self.elements: list[Any] | None = None
+
+
+def _cache(node: Node, run: Run) -> Elements:
+    (store,) = node.settings
+    if store.elements is not None:
+        yield from store.elements
+        return
+    kept = []
+    for element in node.inputs[0].elements(run):
+        kept.append(element)
+        yield element
+    store.elements = kept
+
+
+MAP: Final = Kind("map", _map, _map_spec)
+FILTER: Final = Kind("filter", _filter, _spec_of_input, passes=True)
+FLAT_MAP: Final = Kind("flat_map", _flat_map, _spec_of_function)
+INTERLEAVE: Final = Kind("interleave", _interleave, _spec_of_function)
+REPEAT: Final = Kind("repeat", _repeat, _spec_of_input, passes=True)
+TAKE: Final = Kind("take", _take, _spec_of_input, passes=True)
+SKIP: Final = Kind("skip", _skip, _spec_of_input, passes=True)
+SHARD: Final = Kind("shard", _shard, _spec_of_input, passes=True)
+PREFETCH: Final = Kind("prefetch", _same, _spec_of_input, passes=True)
+OPTIONS: Final = Kind("with_options", _same, _spec_of_input, passes=True)
+ZIP: Final = Kind("zip", _zip, _zip_spec)
+CACHE: Final = Kind("cache", _cache, _spec_of_input, passes=True, renew=lambda settings: (Store(),))

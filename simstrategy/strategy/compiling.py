@@ -1,0 +1,219 @@
+"""`Strategy.compile`: a replica function that runs as one program on all ranks, where the backend can make one.
+
+The function is traced once, by a second engine whose one local replica stands for every rank. What it does to
+variables becomes inputs and outputs of the program; what it asks of the other replicas becomes part of it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, final
+
+import numpy as np
+
+from simstrategy import tree
+from simstrategy.device import Array, Backend, Compilation, Program
+from simstrategy.errors import CannotCompile
+from simstrategy.run import function_key
+from simstrategy.trace import Request, Site
+from simstrategy.values import PerReplica, select
+
+if TYPE_CHECKING:
+    from simstrategy.strategy.engine import Engine
+    from simstrategy.strategy.variables import Variable
+
+__all__ = ["CompiledStep", "Tracing"]
+
+Form = tuple[tuple[int, ...], str]
+
+
+class _Made(NamedTuple):
+    """A program, and what its inputs and outputs are."""
+
+    program: Program
+    read: tuple["Variable", ...]
+    """Whose components are inputs, after the arguments."""
+    written: tuple["Variable", ...]
+    """Whose components are outputs, before the results."""
+    result: Any
+    """What one rank returns, with `_Output` in the place of arrays."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """The place of a result among a program's outputs.  No named tuple, which would be a nest."""
+
+    number: int
+
+
+@final
+class Tracing:
+    """One call of a step while it is traced: the stand-ins of the variables that it touches."""
+
+    def __init__(self, origin: "Engine", backend: Backend, rank: Array, given: Mapping["Variable", Array]) -> None:
+        self.origin = origin
+        """The engine whose step is traced."""
+        self.rank = rank
+        self.engine = origin.traced(backend, self)
+        self._given = given
+        self._twins: dict[Variable, Variable] = {}
+        self._initial: dict[Variable, Array] = {}
+
+    def twin(self, variable: "Variable") -> "Variable":
+        """Returns what stands for a variable of the strategy while its step is traced."""
+        if variable not in self._twins:
+            # Where a first trace only looks for what is touched, rank 0's value will do.
+            value = self._given[variable] if variable in self._given else variable.components[0]
+            array = self.engine.adopt(value, 0)
+            self._initial[variable] = array
+            self._twins[variable] = variable.twin(self.engine, self.engine.backend.cell(array))
+        return self._twins[variable]
+
+    def own(self, value: Any) -> Any:
+        """Returns what stands for a variable of the strategy, or for the framework's variable of one."""
+        value = self.origin.own(value)
+        return self.twin(value) if type(value).__name__ == "Variable" and value.engine is self.origin else value
+
+    def original(self, value: Any) -> Any:
+        """Returns the strategy's variable that a stand-in stands for; anything else as it is."""
+        return next((variable for variable, twin in self._twins.items() if twin is value), value)
+
+    @property
+    def touched(self) -> tuple["Variable", ...]:
+        """The variables that the step read or wrote, in the order of their first use."""
+        return tuple(self._twins)
+
+    def written(self) -> dict["Variable", Array]:
+        """Returns the last values of the variables that the step wrote."""
+        last = {variable: twin.components[0] for variable, twin in self._twins.items()}
+        return {variable: value for variable, value in last.items() if value is not self._initial[variable]}
+
+
+@final
+class CompiledStep:
+    """What `Strategy.compile` returns: give it to `Strategy.run` in place of the function it was made of.
+
+    Called inside a replica function, it is that function.
+    """
+
+    def __init__(self, engine: "Engine", compilation: Compilation, step: Callable[..., Any]) -> None:
+        self._engine = engine
+        self._compilation = compilation
+        self._step = step
+        self._made: dict[Any, _Made] = {}
+        self.__wrapped__ = step
+
+    def __repr__(self) -> str:
+        return f"<compiled {function_key(self._step)}: {len(self._made)} programs>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._step(*args, **kwargs)
+
+    def run(self, args: Sequence[Any], kwargs: Mapping[str, Any], site: Site) -> Any:
+        """Runs the program for arguments of these forms; by lanes where replicas have unequal ones."""
+        engine = self._engine
+        own = [tree.flatten(select(index, (tuple(args), dict(kwargs)))) for index in range(len(engine.local_devices))]
+        structure = own[0][1]
+        columns = [*zip(*(leaves for leaves, _ in own), strict=True)] if all(s == structure for _, s in own) else None
+        inputs = None if columns is None else [_as_input(engine, column) for column in columns]
+        if columns is None or inputs is None or any(one is _UNEQUAL for one in inputs):
+            return engine.run(self._step, args, kwargs, site)
+        arrays = [one for one in inputs if isinstance(one, tuple)]
+        forms = tuple(engine.spec(one[0])[:2] for one in arrays)
+        constants = tuple((type(one.value), one.value) for one in inputs if isinstance(one, _Constant))
+        key = (structure, tuple(isinstance(one, tuple) for one in inputs), forms, constants)
+        try:
+            made = self._made.get(key)
+        except TypeError as error:
+            raise CannotCompile(
+                f"An argument of {function_key(self._step)} is no array and cannot tell whether it is the same next "
+                f"time: {error}. Pass arrays, numbers, texts or None, or close the function over it."
+            ) from error
+        if made is None:
+            made = self._made[key] = self._make(structure, inputs, forms)
+        if engine.room.trace is not None:
+            request = Request("compiled", None, None, function_key(self._step), structure, forms)
+            engine.room.trace.record(engine.room.worker, request, (None,), (site,))
+        outputs = made.program([*arrays, *(variable.components for variable in made.read)])
+        for variable, values in zip(made.written, outputs, strict=False):
+            variable.storage.replace(values)
+            if variable.policy.layout == "mirrored" and variable.policy.replica_write == "own":
+                engine.divergence.written(variable, "assign", site)
+        if engine.divergence.pending:
+            engine.divergence.end_run()
+        return tree.map_leaves(lambda leaf: _per_replica(leaf, outputs), made.result)
+
+    def _make(self, structure: Any, inputs: Sequence[Any], forms: Sequence[Form]) -> _Made:
+        """Traces the step twice: for the variables that it touches, and with them as inputs."""
+        seen: list[Tracing] = []
+        result: list[Any] = []
+
+        def body(backend: Backend, rank: Array, given: tuple[Array, ...], /) -> tuple[Array, ...]:
+            count = len(forms)
+            tracing = Tracing(self._engine, backend, rank, dict(zip(read, given[count:], strict=True)))
+            values = iter(given[:count])
+            leaves = [one.value if isinstance(one, _Constant) else next(values) for one in inputs]
+            args, kwargs = tree.unflatten(structure, leaves)
+            returned = tracing.engine.run(self._step, args, kwargs, _place_of(self._step))
+            seen[:] = [tracing]
+            written = [*tracing.written().values()]
+            returned = tree.map_leaves(tracing.original, returned)
+            arrays, template = _split(returned, backend.array_types, len(written))
+            result[:] = [template]
+            return (*written, *arrays)
+
+        read: tuple[Variable, ...] = ()
+        self._compilation.trace(body, forms)
+        read = seen[0].touched
+        program = self._compilation.compile(body, (*forms, *((one.shape, one.dtype) for one in read)))
+        return _Made(program, read, tuple(seen[0].written()), result[0])
+
+
+def _place_of(step: Callable[..., Any]) -> Site:
+    code = getattr(step, "__code__", None)
+    return ("<compiled>", 0) if code is None else (code.co_filename, code.co_firstlineno)
+
+
+@dataclass(frozen=True, slots=True)
+class _Constant:
+    """An argument that is part of the program: no array, and the same on all ranks."""
+
+    value: Any
+
+
+_UNEQUAL = _Constant("replicas have different ones")
+
+
+def _as_input(engine: "Engine", column: tuple[Any, ...]) -> Any:
+    """Returns local ranks' arrays, a constant, or _UNEQUAL."""
+    first = column[0]
+    if not isinstance(first, (*engine.array_types, np.ndarray, np.generic)):
+        return _Constant(first) if all(one is first or _same(one, first) for one in column) else _UNEQUAL
+    if not all(isinstance(one, (*engine.array_types, np.ndarray, np.generic)) for one in column):
+        return _UNEQUAL
+    arrays = tuple([engine.adopt(one, index) for index, one in enumerate(column)])
+    form = engine.spec(arrays[0])[:2]
+    return arrays if all(engine.spec(one)[:2] == form for one in arrays) else _UNEQUAL
+
+
+def _same(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and isinstance(one, (bool, int, float, complex, str)) and one == other
+
+
+def _split(nest: Any, array_types: tuple[type, ...], first: int) -> tuple[list[Array], Any]:
+    """Returns the arrays of a nest, and the nest with their places among the outputs."""
+    arrays: list[Array] = []
+
+    def place(leaf: Any) -> Any:
+        if not isinstance(leaf, array_types):
+            return leaf
+        arrays.append(leaf)
+        return _Output(first + len(arrays) - 1)
+
+    return arrays, tree.map_leaves(place, nest)
+
+
+def _per_replica(leaf: Any, outputs: Sequence[tuple[Array, ...]]) -> Any:
+    if not isinstance(leaf, _Output):
+        return leaf
+    values = outputs[leaf.number]
+    return values[0] if len(values) == 1 else PerReplica(values)

@@ -1,0 +1,79 @@
+"""Where a variable's components are, and the writing of them: each on its device, or all at once.
+
+It carries out what `variables.py` decided; whose value counts and how replicas' values become one is no
+business of its.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, final
+
+from simstrategy.device import Array, Cell
+
+if TYPE_CHECKING:
+    from simstrategy.strategy.engine import Engine
+
+__all__ = ["Storage"]
+
+
+@final
+class Storage:
+    """The cells of one variable on this process's devices, in rank order, which begin with equal values.
+
+    One cell, on the first device, where the replicas share it.
+    """
+
+    __slots__ = ("_backend", "_devices", "_reductions", "cells", "is_coherent")
+
+    def __init__(self, engine: "Engine", cells: tuple[Cell, ...]) -> None:
+        self._backend = engine.backend
+        self._devices = engine.local_devices[: len(cells)]
+        self._reductions = engine.reductions
+        self.cells = cells
+        self.is_coherent = True
+        """All components are equal because the same was done to all: an update may be computed once."""
+
+    def write_own(self, kind: str, index: int, array: Array) -> None:
+        """Writes one component alone.  kind: assign, assign_add or assign_sub."""
+        with self._backend.on(self._devices[index]):
+            self.cells[index].write(self._applied(kind, index, array))
+        self.is_coherent = len(self.cells) == 1
+
+    def write_reduced(self, kind: str, op: str | None, deltas: tuple[Array, ...]) -> None:
+        """Writes every component with the SUM or MEAN of all ranks' arrays."""
+        self.write_equal(kind, self._reductions.all_reduce(op, deltas))
+
+    def write_equal(self, kind: str, arrays: Sequence[Array]) -> None:
+        """Writes every component with equal arrays; only the first is looked at where one memory holds all."""
+        backend = self._backend
+        if self.is_coherent and backend.capabilities.unified_memory:
+            with backend.on(self._devices[0]):
+                self.cells[0].write(self._applied(kind, 0, arrays[0]))
+            written = self.cells[0].read()
+            for cell, device in zip(self.cells[1:], self._devices[1:], strict=True):
+                cell.write(backend.put(written, device))
+        else:
+            self._write(kind, arrays)
+        self.is_coherent = self.is_coherent or kind == "assign"
+
+    def write_different(self, kind: str, arrays: Sequence[Array]) -> None:
+        """Writes every component with an array of its own, from which on they may differ."""
+        self._write(kind, arrays)
+        self.is_coherent = len(self.cells) == 1
+
+    def replace(self, arrays: Sequence[Array]) -> None:
+        """Replaces every component with an array of its own, from which on they may differ."""
+        for cell, array in zip(self.cells, arrays, strict=True):
+            cell.write(array)
+        self.is_coherent = len(self.cells) == 1
+
+    def _write(self, kind: str, arrays: Sequence[Array]) -> None:
+        for index, (cell, device) in enumerate(zip(self.cells, self._devices, strict=True)):
+            with self._backend.on(device):
+                cell.write(self._applied(kind, index, arrays[index]))
+
+    def _applied(self, kind: str, index: int, array: Array) -> Array:
+        if kind == "assign":
+            return array
+        xp = self._backend.xp
+        function: Callable[[Array, Array], Array] = xp.add if kind == "assign_add" else xp.subtract
+        return function(self.cells[index].read(), array)

@@ -1,0 +1,795 @@
+"""One exercise for every public name of both reference pages and of the project's own: true if the name does its work.
+
+An exercise asks for something that a name which does nothing cannot give. `test_surface.py` runs each, and
+runs each again with the name replaced by one that does nothing.
+"""
+
+import copy
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+
+import simstrategy as ss
+
+EXERCISES = {}
+"""By dotted name: `Strategy.run`, `get_strategy`, `data.Dataset.map`."""
+
+
+def exercises(name):
+    """Registers the exercise of a name."""
+
+    def register(function):
+        assert name not in EXERCISES, name
+        EXERCISES[name] = function
+        return function
+
+    return register
+
+
+def mirrored(replicas=2, **settings):
+    return ss.Strategy.mirrored("sim", replicas=replicas, **settings)
+
+
+def ranks(strategy):
+    """A PerReplica of float32 [rank, rank + 1]."""
+    return strategy.run(lambda: ctx().xp.asarray(np.float32([rank(), rank() + 1])))
+
+
+def ctx():
+    return ss.get_replica_context()
+
+
+def rank():
+    return ctx().replica_id_in_sync_group
+
+
+def listed(value):
+    return [np.asarray(one).tolist() for one in getattr(value, "values", (value,))]
+
+
+def variable(strategy, initial=1.0, **settings):
+    with strategy.scope():
+        return ss.Variable(np.float32(initial), **settings)
+
+
+def numbers(total=8, batch=4):
+    return ss.data.Dataset.range(total).batch(batch)
+
+
+def raises(kind, call):
+    try:
+        call()
+    except kind as error:
+        return isinstance(error, ss.errors.SimStrategyError)
+    return False
+
+
+# The strategy: constructors and attributes.
+
+
+@exercises("Strategy")
+def _():
+    return isinstance(ss.Strategy.mirrored("sim"), ss.Strategy)
+
+
+@exercises("Strategy.mirrored")
+def _():
+    return ss.Strategy.mirrored("sim", replicas=3).num_replicas_in_sync == 3
+
+
+@exercises("Strategy.one_device")
+def _():
+    return ss.Strategy.one_device("sim").run(rank) == 0
+
+
+@exercises("Strategy.central_storage")
+def _():
+    strategy = ss.Strategy.central_storage("sim", replicas=2)
+    return strategy.run(lambda: ctx().xp.asarray(1.0)).values is not None
+
+
+@exercises("Strategy.multi_worker")
+def _():
+    return ss.Strategy.multi_worker("sim", replicas=2).num_replicas_in_sync == 2
+
+
+@exercises("Strategy.extended")
+def _():
+    return isinstance(mirrored().extended, ss.StrategyExtended)
+
+
+@exercises("Strategy.num_replicas_in_sync")
+def _():
+    return mirrored(3).num_replicas_in_sync == 3
+
+
+@exercises("Strategy.xp")
+def _():
+    return float(mirrored().xp.add(1.0, 2.0)) == 3
+
+
+@exercises("Strategy.scope")
+def _():
+    strategy = mirrored()
+    with strategy.scope():
+        return ss.get_strategy() is strategy
+
+
+@exercises("Strategy.run")
+def _():
+    return listed(mirrored().run(lambda: ctx().xp.asarray(rank()))) == [0, 1]
+
+
+@exercises("Strategy.experimental_run_v2")
+def _():
+    return listed(mirrored().experimental_run_v2(lambda: ctx().xp.asarray(rank()))) == [0, 1]
+
+
+@exercises("Strategy.experimental_run")
+def _():
+    strategy = mirrored(2)
+    iterator = strategy.make_dataset_iterator(numbers())
+    iterator.initialize()
+    return listed(strategy.experimental_run(ctx().xp.sum, iterator)) == [1, 5]
+
+
+@exercises("Strategy.reduce")
+def _():
+    strategy = mirrored()
+    return listed(strategy.reduce("SUM", ranks(strategy))) == [[1, 3]]
+
+
+@exercises("Strategy.gather")
+def _():
+    strategy = mirrored()
+    return listed(strategy.gather(ranks(strategy), 0)) == [[0, 1, 1, 2]]
+
+
+@exercises("Strategy.experimental_local_results")
+def _():
+    strategy = mirrored()
+    return len(strategy.experimental_local_results(ranks(strategy))) == 2
+
+
+@exercises("Strategy.unwrap")
+def _():
+    strategy = mirrored()
+    return len(strategy.unwrap(ranks(strategy))) == 2
+
+
+@exercises("Strategy.experimental_distribute_dataset")
+def _():
+    return next(listed(step) for step in mirrored().experimental_distribute_dataset(numbers())) == [[0, 1], [2, 3]]
+
+
+@exercises("Strategy.distribute_datasets_from_function")
+def _():
+    distributed = mirrored().distribute_datasets_from_function(lambda context: numbers(8, 2))
+    return [listed(step) for step in distributed][1] == [[4, 5], [6, 7]]
+
+
+@exercises("Strategy.experimental_distribute_datasets_from_function")
+def _():
+    distributed = mirrored().experimental_distribute_datasets_from_function(lambda context: numbers(8, 2))
+    return [listed(step) for step in distributed][1] == [[4, 5], [6, 7]]
+
+
+@exercises("Strategy.experimental_distribute_values_from_function")
+def _():
+    values = mirrored().experimental_distribute_values_from_function(lambda context: context.replica_id_in_sync_group)
+    return values.values == (0, 1)
+
+
+@exercises("Strategy.experimental_make_numpy_dataset")
+def _():
+    dataset = mirrored().experimental_make_numpy_dataset(np.arange(3))
+    return [int(one) for one in dataset] == [0, 1, 2]
+
+
+@exercises("Strategy.make_dataset_iterator")
+def _():
+    iterator = mirrored().make_dataset_iterator(numbers())
+    iterator.initialize()
+    return listed(iterator.get_next()) == [[0, 1], [2, 3]]
+
+
+@exercises("Strategy.make_input_fn_iterator")
+def _():
+    iterator = mirrored().make_input_fn_iterator(lambda context: numbers(8, 2))
+    iterator.initialize()
+    return listed(iterator.get_next()) == [[0, 1], [2, 3]]
+
+
+@exercises("Strategy.experimental_initialize")
+def _():
+    return mirrored().experimental_initialize() == []
+
+
+@exercises("Strategy.experimental_finalize")
+def _():
+    return mirrored().experimental_finalize() == []
+
+
+@exercises("Strategy.update_config_proto")
+def _():
+    config = SimpleNamespace(isolate_session_state=False)
+    changed = mirrored().update_config_proto(config)
+    return changed.isolate_session_state and not config.isolate_session_state
+
+
+@exercises("Strategy.__deepcopy__")
+def _():
+    strategy = mirrored(3)
+    twin = copy.deepcopy(strategy)
+    return twin is not strategy and twin.num_replicas_in_sync == 3
+
+
+@exercises("Strategy.save")
+def _():
+    strategy = mirrored()
+    one = variable(strategy, 2.0, name="one")
+    return strategy.save([one])["one"] == 2
+
+
+@exercises("Strategy.restore")
+def _():
+    strategy = mirrored()
+    one = variable(strategy, 2.0, name="one")
+    strategy.restore([one], {"one": np.float32(5)})
+    return [float(component) for component in one.components] == [5, 5]
+
+
+@exercises("Strategy.close")
+def _():
+    strategy = mirrored(2, lanes="thread")
+    strategy.run(rank)
+    idle = strategy.extended.engine._lanes._threads
+    before = len(idle)
+    strategy.close()
+    return before == 2 and not idle
+
+
+# For libraries.
+
+
+@exercises("StrategyExtended")
+def _():
+    return isinstance(mirrored().extended, ss.StrategyExtended)
+
+
+@exercises("StrategyExtended.call_for_each_replica")
+def _():
+    return listed(mirrored().extended.call_for_each_replica(lambda: ctx().xp.asarray(rank()))) == [0, 1]
+
+
+@exercises("StrategyExtended.reduce_to")
+def _():
+    strategy = mirrored()
+    one = variable(strategy, [0, 0])
+    with strategy.scope():
+        return listed(strategy.extended.reduce_to("SUM", ranks(strategy), one)) == [[1, 3]] * 2
+
+
+@exercises("StrategyExtended.batch_reduce_to")
+def _():
+    strategy = mirrored()
+    one = variable(strategy, [0, 0])
+    with strategy.scope():
+        (reduced,) = strategy.extended.batch_reduce_to("SUM", [(ranks(strategy), one)])
+    return listed(reduced) == [[1, 3]] * 2
+
+
+@exercises("StrategyExtended.broadcast_to")
+def _():
+    strategy = mirrored()
+    one = variable(strategy)
+    with strategy.scope():
+        return listed(strategy.extended.broadcast_to(np.float32(3), one)) == [3, 3]
+
+
+@exercises("StrategyExtended.update")
+def _():
+    strategy = mirrored()
+    one = variable(strategy)
+    with strategy.scope():
+        seen = strategy.extended.update(
+            one, lambda component, number: float(component) + number, args=(2,), group=False
+        )
+    return list(seen) == [3, 3]
+
+
+@exercises("StrategyExtended.update_non_slot")
+def _():
+    strategy = mirrored()
+    one = variable(strategy)
+    with strategy.scope():
+        devices = strategy.extended.non_slot_devices([one])
+        return len(strategy.extended.update_non_slot(devices, object, group=False)) == 2
+
+
+@exercises("StrategyExtended.non_slot_devices")
+def _():
+    strategy = mirrored()
+    return tuple(strategy.extended.non_slot_devices([variable(strategy)])) == strategy.extended.worker_devices
+
+
+@exercises("StrategyExtended.colocate_vars_with")
+def _():
+    strategy = mirrored()
+    one = variable(strategy)
+    with strategy.scope(), strategy.extended.colocate_vars_with(one):
+        return ss.get_strategy() is strategy
+
+
+@exercises("StrategyExtended.variable_created_in_scope")
+def _():
+    strategy = mirrored()
+    return strategy.extended.variable_created_in_scope(variable(strategy)) is True
+
+
+@exercises("StrategyExtended.value_container")
+def _():
+    strategy = mirrored()
+    one = variable(strategy)
+    return strategy.extended.value_container(one) is one
+
+
+@exercises("StrategyExtended.read_var")
+def _():
+    strategy = mirrored()
+    one = variable(strategy, 4.0)
+    return float(strategy.extended.read_var(one)) == 4
+
+
+@exercises("StrategyExtended.worker_devices")
+def _():
+    return mirrored().extended.worker_devices == ("sim:0", "sim:1")
+
+
+@exercises("StrategyExtended.parameter_devices")
+def _():
+    return mirrored().extended.parameter_devices == ("sim:0", "sim:1")
+
+
+for _name, _value in {
+    "experimental_require_static_shapes": False,
+    "experimental_between_graph": False,
+    "experimental_should_init": True,
+    "should_checkpoint": True,
+    "should_save_summary": True,
+}.items():
+    EXERCISES[f"StrategyExtended.{_name}"] = lambda name=_name, value=_value: (
+        getattr(mirrored().extended, name) is value
+    )
+
+
+# A replica's context.
+
+
+@exercises("ReplicaContext")
+def _():
+    return isinstance(ctx(), ss.ReplicaContext)
+
+
+@exercises("ReplicaContext.replica_id_in_sync_group")
+def _():
+    return mirrored().run(rank).values == (0, 1)
+
+
+@exercises("ReplicaContext.num_replicas_in_sync")
+def _():
+    return mirrored(3).run(lambda: [ctx().num_replicas_in_sync]) == [3]
+
+
+@exercises("ReplicaContext.strategy")
+def _():
+    strategy = mirrored()
+    return strategy.run(lambda: ctx().strategy) is strategy
+
+
+@exercises("ReplicaContext.devices")
+def _():
+    return mirrored().run(lambda: ctx().devices)[0].values == ("sim:0", "sim:1")
+
+
+@exercises("ReplicaContext.xp")
+def _():
+    return listed(mirrored().run(lambda: ctx().xp.asarray(rank()))) == [0, 1]
+
+
+@exercises("ReplicaContext.merge_call")
+def _():
+    return mirrored().run(lambda: ctx().merge_call(lambda strategy, value: value.values, args=(rank(),))) == (0, 1)
+
+
+@exercises("ReplicaContext.all_reduce")
+def _():
+    return listed(mirrored().run(lambda: ctx().all_reduce("SUM", np.float32(rank() + 1)))) == [3, 3]
+
+
+@exercises("ReplicaContext.all_gather")
+def _():
+    return listed(mirrored().run(lambda: ctx().all_gather(np.float32([rank()]), 0))) == [[0, 1]] * 2
+
+
+@exercises("ReplicaContext.seed")
+def _():
+    first, second = mirrored().run(lambda: ctx().seed("here")).values
+    return first != second
+
+
+# What is current.
+
+
+@exercises("get_strategy")
+def _():
+    strategy = mirrored()
+    with strategy.scope():
+        return ss.get_strategy() is strategy
+
+
+@exercises("has_strategy")
+def _():
+    with mirrored().scope():
+        return ss.has_strategy() is True
+
+
+@exercises("get_replica_context")
+def _():
+    return ss.get_replica_context().num_replicas_in_sync == 1
+
+
+@exercises("in_cross_replica_context")
+def _():
+    with mirrored().scope():
+        return ss.in_cross_replica_context() is True
+
+
+@exercises("experimental_set_strategy")
+def _():
+    strategy = mirrored()
+    ss.experimental_set_strategy(strategy)
+    try:
+        return ss.get_strategy() is strategy
+    finally:
+        ss.experimental_set_strategy(None)
+
+
+@exercises("backend")
+def _():
+    return ss.backend("sim", replicas=2).name == "sim"
+
+
+@exercises("backends")
+def _():
+    return "sim" in ss.backends()
+
+
+def _program(strategy):
+    return strategy.reduce("SUM", strategy.run(lambda: ctx().xp.asarray(float(rank() + 1))))
+
+
+@exercises("check")
+def _():
+    return ss.check(_program, backends=["sim"], replicas=[2]).agrees
+
+
+@exercises("Report")
+def _():
+    return isinstance(ss.check(_program, backends=["sim"], replicas=[1]), ss.Report)
+
+
+# Variables.
+
+
+@exercises("Variable")
+def _():
+    return variable(mirrored(), 2.0).numpy() == 2
+
+
+@exercises("Variable.value")
+def _():
+    return float(variable(mirrored(), 2.0).value()) == 2
+
+
+@exercises("Variable.read_value")
+def _():
+    return float(variable(mirrored(), 2.0).read_value()) == 2
+
+
+@exercises("Variable.numpy")
+def _():
+    return variable(mirrored(), 2.0).numpy() == 2
+
+
+def _written(method, wanted):
+    one = variable(mirrored(), 2.0)
+    getattr(one, method)(np.float32(3))
+    return [float(component) for component in one.components] == [wanted, wanted]
+
+
+EXERCISES["Variable.assign"] = lambda: _written("assign", 3)
+EXERCISES["Variable.assign_add"] = lambda: _written("assign_add", 5)
+EXERCISES["Variable.assign_sub"] = lambda: _written("assign_sub", -1)
+
+
+@exercises("Variable.native")
+def _():
+    return variable(mirrored(), 2.0).native is not None
+
+
+@exercises("Variable.components")
+def _():
+    return len(variable(mirrored(), 2.0).components) == 2
+
+
+def _attribute(name, wanted):
+    settings = {"name": "w", "aggregation": ss.VariableAggregation.SUM, "trainable": True}
+    return getattr(variable(mirrored(), [1.0, 2.0], **settings), name) == wanted
+
+
+for _name, _value in {
+    "name": "w",
+    "dtype": "float32",
+    "shape": (2,),
+    "trainable": True,
+    "synchronization": ss.VariableSynchronization.ON_WRITE,
+    "aggregation": ss.VariableAggregation.SUM,
+}.items():
+    EXERCISES[f"Variable.{_name}"] = lambda name=_name, value=_value: _attribute(name, value)
+
+
+# Values and enums.
+
+
+@exercises("PerReplica")
+def _():
+    return mirrored().run(lambda one: one, args=(ss.PerReplica([3, 4]),)).values == (3, 4)
+
+
+@exercises("PerReplica.values")
+def _():
+    return ss.PerReplica([3, 4]).values == (3, 4)
+
+
+@exercises("Mirrored")
+def _():
+    strategy = mirrored()
+    return [int(one) for one in strategy.run(lambda one: one, args=(ss.Mirrored([300, 301]),)).values] == [300, 301]
+
+
+@exercises("Mirrored.values")
+def _():
+    return ss.Mirrored([3, 4]).values == (3, 4)
+
+
+@exercises("ReduceOp")
+def _():
+    strategy = mirrored()
+    return listed(strategy.reduce(ss.ReduceOp.MEAN, ranks(strategy))) == [[0.5, 1.5]]
+
+
+@exercises("VariableSynchronization")
+def _():
+    one = variable(mirrored(), synchronization=ss.VariableSynchronization.ON_READ)
+    return one.trainable is False
+
+
+@exercises("VariableAggregation")
+def _():
+    strategy = mirrored()
+    one = variable(strategy, aggregation=ss.VariableAggregation.SUM)
+    strategy.run(lambda: one.assign(np.float32(rank() + 1)) and None)
+    return one.numpy() == 3
+
+
+@exercises("InputContext")
+def _():
+    return ss.InputContext(2, 1, 4).get_per_replica_batch_size(8) == 2
+
+
+for _name, _value in {"num_input_pipelines": 2, "input_pipeline_id": 1, "num_replicas_in_sync": 4}.items():
+    EXERCISES[f"InputContext.{_name}"] = lambda name=_name, value=_value: (
+        getattr(ss.InputContext(2, 1, 4), name) == value
+    )
+
+
+@exercises("InputContext.get_per_replica_batch_size")
+def _():
+    return ss.InputContext(2, 1, 4).get_per_replica_batch_size(8) == 2
+
+
+@exercises("ValueContext")
+def _():
+    values = mirrored().experimental_distribute_values_from_function(lambda context: context)
+    return all(isinstance(one, ss.ValueContext) for one in values.values)
+
+
+for _name, _value in {"num_replicas_in_sync": (2, 2), "replica_id_in_sync_group": (0, 1)}.items():
+    EXERCISES[f"ValueContext.{_name}"] = lambda name=_name, value=_value: (
+        mirrored().experimental_distribute_values_from_function(lambda context: getattr(context, name)).values == value
+    )
+
+
+@exercises("InputOptions")
+def _():
+    options = ss.InputOptions(split_rule=ss.data.SplitRule.STREAM)
+    steps = mirrored().experimental_distribute_dataset(numbers(10), options)
+    return [listed(step) for step in steps][-1] == [[8, 9], []]
+
+
+@exercises("InputReplicationMode")
+def _():
+    mode = ss.InputReplicationMode.PER_WORKER
+    iterator = mirrored().make_input_fn_iterator(lambda context: numbers(8, 2), mode)
+    iterator.initialize()
+    return listed(iterator.get_next()) == [[0, 1], [2, 3]]
+
+
+@exercises("AutoShardPolicy")
+def _():
+    options = ss.InputOptions(auto_shard_policy=ss.AutoShardPolicy.OFF)
+    return len([*mirrored().experimental_distribute_dataset(numbers(), options)]) == 2
+
+
+@exercises("Semantics")
+def _():
+    return mirrored(semantics=ss.Semantics.TF2).extended.engine.semantics.release == "2.21.0"
+
+
+# The data room's own names.
+
+
+@exercises("data.Dataset")
+def _():
+    return [int(one) for one in ss.data.Dataset.range(3)] == [0, 1, 2]
+
+
+def _rows(dataset):
+    return [np.asarray(one).tolist() for one in dataset]
+
+
+def _dataset(name, call, wanted):
+    EXERCISES[f"data.Dataset.{name}"] = lambda: call() == wanted
+
+
+_D = ss.data.Dataset
+_dataset("from_tensors", lambda: _rows(_D.from_tensors(np.arange(2))), [[0, 1]])
+_dataset("from_tensor_slices", lambda: _rows(_D.from_tensor_slices(np.arange(2))), [0, 1])
+_dataset("range", lambda: _rows(_D.range(1, 4)), [1, 2, 3])
+_dataset("from_generator", lambda: _rows(_D.from_generator(lambda: iter(range(2)))), [0, 1])
+_dataset("map", lambda: _rows(_D.range(2).map(lambda x: x + 1)), [1, 2])
+_dataset("filter", lambda: _rows(_D.range(4).filter(lambda x: x % 2 == 0)), [0, 2])
+_dataset("flat_map", lambda: _rows(_D.range(3).flat_map(_D.range)), [0, 0, 1])
+_dataset("interleave", lambda: _rows(_D.range(2, 4).interleave(_D.range, cycle_length=2)), [0, 0, 1, 1, 2])
+_dataset("zip", lambda: [tuple(map(int, pair)) for pair in _D.zip((_D.range(2), _D.range(5, 7)))], [(0, 5), (1, 6)])
+_dataset("batch", lambda: _rows(_D.range(3).batch(2)), [[0, 1], [2]])
+_dataset("unbatch", lambda: _rows(_D.range(3).batch(2).unbatch()), [0, 1, 2])
+_dataset("shuffle", lambda: sorted(_rows(_D.range(3).shuffle(3, seed=1))), [0, 1, 2])
+_dataset("repeat", lambda: _rows(_D.range(2).repeat(2)), [0, 1, 0, 1])
+_dataset("shard", lambda: _rows(_D.range(5).shard(2, 1)), [1, 3])
+_dataset("take", lambda: _rows(_D.range(5).take(2)), [0, 1])
+_dataset("skip", lambda: _rows(_D.range(5).skip(3)), [3, 4])
+_dataset("prefetch", lambda: _rows(_D.range(2).prefetch(1)), [0, 1])
+_dataset("cache", lambda: _rows(_D.range(2).cache()), [0, 1])
+_dataset("with_options", lambda: _rows(_D.range(2).with_options(ss.data.Options())), [0, 1])
+
+
+@exercises("data.Options")
+def _():
+    options = ss.data.Options(split_rule=ss.data.SplitRule.STREAM)
+    steps = mirrored().experimental_distribute_dataset(numbers(10).with_options(options))
+    return [listed(step) for step in steps][-1] == [[8, 9], []]
+
+
+@exercises("data.SplitRule")
+def _():
+    return ss.data.SplitRule.PER_BATCH is not ss.data.SplitRule.STREAM
+
+
+@exercises("data.SHARD_HINT")
+def _():
+    hinted = _D.range(4).shard(ss.data.SHARD_HINT, 0).batch(2)
+    options = ss.InputOptions(auto_shard_policy=ss.AutoShardPolicy.HINT)
+
+    def main(strategy):
+        return [np.asarray(step).tolist() for step in strategy.experimental_distribute_dataset(hinted, options)]
+
+    return ss.sim.Cluster(2, 1, semantics=ss.Semantics.TF2).run(main) == ([[0], [2]], [[1], [3]])
+
+
+# The cluster, the rooms with their own names, and the losses.
+
+
+@exercises("sim.Cluster")
+def _():
+    return ss.sim.Cluster(2, 1).run(lambda strategy: strategy.num_replicas_in_sync) == (2, 2)
+
+
+@exercises("sim.Cluster.run")
+def _():
+    return ss.sim.Cluster(2, 1).run(lambda strategy: strategy.num_replicas_in_sync) == (2, 2)
+
+
+@exercises("nn.compute_average_loss")
+def _():
+    return (
+        float(
+            mirrored().run(lambda: [ss.nn.compute_average_loss(np.float32([1, 3]), global_batch_size=4)])[0].values[0]
+        )
+        == 1
+    )
+
+
+@exercises("nn.scale_regularization_loss")
+def _():
+    (loss,) = mirrored().run(lambda: [ss.nn.scale_regularization_loss(np.float32(3))])
+    return listed(loss) == [1.5, 1.5]
+
+
+@exercises("schedules.InOrder")
+def _():
+    return ss.schedules.InOrder().choose("lane", 3) == 0
+
+
+@exercises("schedules.Seeded")
+def _():
+    schedule = ss.schedules.Seeded(1)
+    return len({*(schedule.choose("lane", 1000) for _ in range(10))}) > 5
+
+
+@exercises("schedules.Recorded")
+def _():
+    recorded = ss.schedules.Recorded(ss.schedules.Seeded(1))
+    return recorded.draws == [] and recorded.choose("lane", 3) == recorded.draws[0][2]
+
+
+@exercises("schedules.Replayed")
+def _():
+    return ss.schedules.Replayed([("lane", 3, 2)]).choose("lane", 3) == 2
+
+
+@exercises("trace.Trace")
+def _():
+    trace = ss.trace.Trace()
+    strategy = mirrored(trace=trace)
+    strategy.run(lambda: ctx().all_reduce("SUM", 1.0))
+    return len([*trace.events()]) > 2
+
+
+@exercises("errors.MirroredDiverged")
+def _():
+    strategy = mirrored()
+    one = variable(strategy)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        one.assign(ss.PerReplica([np.float32(1), np.float32(2)]))
+    return any(issubclass(warning.category, ss.errors.MirroredDiverged) for warning in seen)
+
+
+@exercises("errors.OutOfRangeError")
+def _():
+    iterator = iter(mirrored().experimental_distribute_dataset(numbers(4, 4)))
+    iterator.get_next()
+    return raises(ss.errors.OutOfRangeError, iterator.get_next)
+
+
+# Iterators.
+
+
+@exercises("data.DistributedIterator.get_next")
+def _():
+    return listed(iter(mirrored().experimental_distribute_dataset(numbers())).get_next()) == [[0, 1], [2, 3]]
+
+
+@exercises("data.DistributedIterator.get_next_as_optional")
+def _():
+    iterator = iter(mirrored().experimental_distribute_dataset(numbers(4, 4)))
+    one, none = iterator.get_next_as_optional(), iterator.get_next_as_optional()
+    return one.has_value() and listed(one.get_value()) == [[0, 1], [2, 3]] and not none.has_value()
+
+
+@exercises("data.DistributedDataset.element_spec")
+def _():
+    return mirrored().experimental_distribute_dataset(numbers()).element_spec is not None
