@@ -18,14 +18,21 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "simstrategy-installed.json"
-DISTRIBUTIONS = (".", "backends/tensorflow", "backends/torch", "backends/xla")
+DISTRIBUTIONS = (".", "backends/tensorflow", "backends/torch", "backends/xla", "backends/tf_distribute")
 SHIPPED = (
     "simstrategy",
     "backends/tensorflow/simstrategy_tensorflow",
     "backends/torch/simstrategy_torch",
     "backends/xla/simstrategy_xla",
+    "backends/tf_distribute/simstrategy_tf_distribute",
 )
-TEST_FOLDERS = ("tests", "backends/tensorflow/tests", "backends/torch/tests", "backends/xla/tests")
+TEST_FOLDERS = (
+    "tests",
+    "backends/tensorflow/tests",
+    "backends/torch/tests",
+    "backends/xla/tests",
+    "backends/tf_distribute/tests",
+)
 
 
 def main(arguments: list[str]) -> int:

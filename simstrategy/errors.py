@@ -110,5 +110,6 @@ BROKEN_REFUSALS: tuple[tuple[str, str, type[SimStrategyError]], ...] = (
 )
 """Where TensorFlow refuses rightly and its class misleads: class, part of the message, our class.
 
-Bool, which has no sum: 1.15.5 and 2.21.0. Files to shard where none are read: 2.21.0. Synchronization NONE of a variable without a name: 1.15.5.
+Bool, which has no sum: 1.15.5 and 2.21.0. Files to shard where none are read: 2.21.0. Synchronization NONE of a
+variable without a name: 1.15.5.
 """

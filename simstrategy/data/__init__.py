@@ -3,7 +3,7 @@
 from simstrategy.data.dataset import Dataset
 from simstrategy.data.distributed import DistributedDataset, InputIterator
 from simstrategy.data.elements import ElementSpec
-from simstrategy.data.feeds import Feed, Plan, called_feed, dealt_feed, even_feed, plan_split, split_feed
+from simstrategy.data.feeds import Feed, Plan, called_feed, dealt_feed, even_feed, evenly, plan_split, split_feed
 from simstrategy.data.iterators import DistributedIterator, Group, OptionalValue
 from simstrategy.data.options import (
     SHARD_HINT,
@@ -51,6 +51,7 @@ __all__ = [
     "called_feed",
     "dealt_feed",
     "even_feed",
+    "evenly",
     "per_batch_chunks",
     "per_batch_parts",
     "plan_split",

@@ -17,7 +17,7 @@ from simstrategy.data.sharding import By, DatasetRules, Sharding, decide
 from simstrategy.data.sources import Source
 from simstrategy.errors import InvalidArgument, OutOfRangeError
 
-__all__ = ["Feed", "Plan", "Step", "called_feed", "dealt_feed", "even_feed", "plan_split", "split_feed"]
+__all__ = ["Feed", "Plan", "Step", "called_feed", "dealt_feed", "even_feed", "evenly", "plan_split", "split_feed"]
 
 
 class Step(NamedTuple):
@@ -152,6 +152,33 @@ def even_feed(source: Source, *, workers: int, worker: int, replicas: int) -> Fe
             yield Step(step.parts[worker::workers], complete=True)
 
     return Feed(steps, lambda: _split_spec(source.element_spec(), total, workers), whole)
+
+
+def evenly(feed: Feed) -> Feed:
+    """Returns a feed that refuses complete steps whose parts differ in form, as eager TensorFlow 1.13 does.
+
+    Clauses: D-14. Source: TensorFlow 1.13.2, as recorded.
+    """
+
+    def steps(run: Run) -> Iterator[Step]:
+        for step in feed.steps(run):
+            if step.complete:
+                _require_even(step.parts)
+            yield step
+
+    return Feed(steps, feed.spec, feed.whole)
+
+
+def _require_even(parts: Sequence[Any]) -> None:
+    shapes = [[leaf.shape for leaf in tree.flatten(part)[0]] for part in parts]
+    for number, own in enumerate(shapes):
+        for component, (one, other) in enumerate(zip(shapes[0], own, strict=True)):
+            if one != other:
+                raise InvalidArgument(
+                    f"Cannot batch tensors with different shapes in component {component}. First element had shape "
+                    f"{list(one)} and element {number} had shape {list(other)}: TensorFlow 1.13 stacks the parts of a "
+                    f"step. Drop the remainder in batch, or use Semantics.TF1_15 or TF2, which deliver such a step."
+                )
 
 
 def _in_groups(parts: Iterator[Any], replicas: int) -> Iterator[Step]:

@@ -1,5 +1,7 @@
 """The device layer, for backend authors: the contract, the registry, and what wraps a backend."""
 
+from simstrategy.device.compilation import Collective, Compilation, Facts, Program, ProgramBody
+from simstrategy.device.frontend import Composites, Frontend, MakeVariable
 from simstrategy.device.namespace import NAMES, ArrayNamespace, canonical_dtype, default_dtype
 from simstrategy.device.nudged import Nudged
 from simstrategy.device.protocol import (
@@ -11,15 +13,9 @@ from simstrategy.device.protocol import (
     Backend,
     Capabilities,
     Cell,
-    Compilation,
-    Composites,
     Device,
-    Frontend,
     GroupFunction,
-    MakeVariable,
     Op,
-    Program,
-    ProgramBody,
     Spec,
 )
 from simstrategy.device.registry import INSTALL_HINTS, available, open_backend
@@ -39,9 +35,11 @@ __all__ = [
     "CallRecord",
     "Capabilities",
     "Cell",
+    "Collective",
     "Compilation",
     "Composites",
     "Device",
+    "Facts",
     "Frontend",
     "GroupFunction",
     "MakeVariable",

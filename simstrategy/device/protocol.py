@@ -9,7 +9,6 @@ Arrays are opaque to the core: it computes with `xp` alone. MEAN is not here: th
 once. A backend need not inherit from anything below.
 """
 
-from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import FrameType
@@ -17,6 +16,8 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from simstrategy.device.compilation import Compilation
+from simstrategy.device.frontend import Composites, Frontend
 from simstrategy.device.namespace import ArrayNamespace
 
 __all__ = [
@@ -28,14 +29,8 @@ __all__ = [
     "Backend",
     "Capabilities",
     "Cell",
-    "Compilation",
-    "Composites",
     "Device",
-    "Frontend",
-    "MakeVariable",
     "Op",
-    "Program",
-    "ProgramBody",
     "Spec",
 ]
 
@@ -124,99 +119,6 @@ class Autodiff(Protocol):
 
 class GroupFunction(Protocol):
     def __call__(self, arrays: tuple[Array, ...], /) -> tuple[Array, ...]: ...
-
-
-class ProgramBody(Protocol):
-    """What a step does on every rank: given the rank's view of the group, its number and its inputs, its outputs."""
-
-    def __call__(self, backend: "Backend", rank: Array, inputs: tuple[Array, ...], /) -> tuple[Array, ...]: ...
-
-
-class Program(Protocol):
-    """A compiled step."""
-
-    def __call__(self, inputs: Sequence[tuple[Array, ...]], /) -> Sequence[tuple[Array, ...]]:
-        """Runs on all local ranks: every input's and every output's arrays, in rank order."""
-        ...
-
-
-class Compilation(Protocol):
-    """Optional: makes one program for all ranks of a step whose inputs have equal forms everywhere.
-
-    `body` is called once while tracing, with a backend of one local device that stands for every rank, and
-    whose group-calls are part of the program; the rank is an array that has no value yet. forms: shape and
-    dtype of each input.
-    """
-
-    def trace(self, body: ProgramBody, forms: Sequence[tuple[tuple[int, ...], str]]) -> None:
-        """Calls `body` for what it touches, and makes nothing.  Raises CannotCompile where it asks for a value."""
-        ...
-
-    def compile(self, body: ProgramBody, forms: Sequence[tuple[tuple[int, ...], str]]) -> Program:
-        """Returns the program.  Raises CannotCompile."""
-        ...
-
-
-MakeVariable = Callable[..., Any]
-"""Makes a variable of the strategy, as `simstrategy.Variable` does, from names of synchronization and aggregation."""
-
-
-class Frontend(Protocol):
-    """Optional: the framework's own words in a strategy: its variables, compiled functions, datasets and loops."""
-
-    def attach(self, make: MakeVariable) -> Callable[[], AbstractContextManager[None]]:
-        """Returns what enters a scope: inside, in that thread, the variables asked of the framework come of `make`.
-
-        Called once for each strategy; the scope is entered by `Strategy.scope` and by every replica.
-        """
-        ...
-
-    def variable(self, value: Any) -> Any:
-        """Returns what `make` made, of the framework's variable that stands for it; anything else as it is."""
-        ...
-
-    def compiled(self, function: Any, run: Callable[..., Any]) -> Callable[..., Any] | None:
-        """Returns, for a function that the framework compiles, one that compiles `run(inner, args, kwargs)` instead.
-
-        It takes `(args, kwargs)`. None where the function is an ordinary one.
-        """
-        ...
-
-    def source(self, dataset: Any) -> Any:
-        """Returns the framework's dataset as a `simstrategy.data.Source`; anything else as it is."""
-        ...
-
-    def dataset(self, dataset: Any) -> Any:
-        """Returns a distributed dataset, or an iterator over one, as the framework's own loops take it."""
-        ...
-
-    def count(self, array: Array, axes: tuple[int, ...]) -> Array:
-        """Returns the number of elements along axes in an integer array: for sizes that only the graph will know."""
-        ...
-
-
-class Composites(Protocol):
-    """Optional: the framework's values that are made of several arrays."""
-
-    @property
-    def types(self) -> tuple[type, ...]:
-        """What `isinstance` tells such values by."""
-        ...
-
-    def parts(self, value: Any, call: str) -> tuple[Array, ...]:
-        """Returns the arrays that a sum of several such values puts end to end; the first is what MEAN divides.
-
-        Raises Unsupported for a value of a kind that has no sum; call: what was asked for.
-        """
-        ...
-
-    def joined(self, value: Any, parts: Sequence[Array]) -> Any:
-        """Returns a value like `value` of other parts."""
-        ...
-
-    def dense(self, value: Any) -> Array:
-        """Returns the value as one array.  Raises Unsupported where that would not be what is meant."""
-        ...
 
 
 class Backend(Protocol):

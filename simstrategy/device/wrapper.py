@@ -10,21 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from simstrategy.device.compilation import Compilation
+from simstrategy.device.frontend import Composites, Frontend
 from simstrategy.device.namespace import ArrayNamespace
-from simstrategy.device.protocol import (
-    Array,
-    ArraySpec,
-    Autodiff,
-    Backend,
-    Capabilities,
-    Cell,
-    Compilation,
-    Composites,
-    Device,
-    Frontend,
-    Op,
-    Spec,
-)
+from simstrategy.device.protocol import Array, ArraySpec, Autodiff, Backend, Capabilities, Cell, Device, Op, Spec
 
 __all__ = ["Wrapper"]
 

@@ -7,13 +7,14 @@ business of the `resolve` that an arrival brings.
 
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple, NoReturn, final
 
 from simstrategy.device.protocol import Backend
-from simstrategy.errors import CallSitesDiffer, PeerFailed, ReplicasDisagree
+from simstrategy.errors import BackendUnavailable, CallSitesDiffer, PeerFailed, ReplicasDisagree
 from simstrategy.run.functions import function_key
 from simstrategy.run.lanes import FINISHED
-from simstrategy.run.notes import Note, Sizes, compare_notes, disagreement, fingerprint, raised_where
+from simstrategy.run.notes import Note, Sizes, compare_notes, disagreement, fingerprint, located, raised_where
 from simstrategy.trace import Request, Site, Trace, describe_request, describe_site
 
 __all__ = ["Arrival", "Meeting", "MeetingRoom", "Resolve"]
@@ -89,7 +90,8 @@ class MeetingRoom:
             lines = self._failure[1]
         self._failure = None
         self._shared = PeerFailed(what) if error is None else error
-        self._send(Note("left" if error is None else "failed", "", lines, ()))
+        with suppress(PeerFailed, BackendUnavailable):  # what the others are told by is gone, and they know
+            self._send(Note("left" if error is None else "failed", "", lines, ()))
 
     def note_failure(self, error: BaseException, lines: tuple[str, ...]) -> None:
         """Keeps who raised and who was waiting until the other processes are told."""
@@ -98,7 +100,11 @@ class MeetingRoom:
 
     def exchange(self, note: Note) -> Sizes:
         """Sends this process's note; returns all ranks' sizes, or raises what the notes tell."""
-        notes = self._send(note)
+        try:
+            notes = self._send(note)
+        except PeerFailed as error:
+            self._shared = located(error, note.lines)
+            raise self._shared from error
         try:
             sizes = compare_notes(notes, self.worker)
             if self.checks and note.status == "request":
@@ -170,7 +176,10 @@ class Meeting:
         sizes: Sizes = () if size is None else tuple([arrival[4] for arrival in arrivals])
         if room.processes > 1:
             sizes = room.exchange(Note("request", fingerprint(request), self._lines(arrivals), sizes))
-        answers: Sequence[Any] = resolve(request, [arrival[1] for arrival in arrivals], sizes)
+        try:
+            answers: Sequence[Any] = resolve(request, [arrival[1] for arrival in arrivals], sizes)
+        except PeerFailed as error:
+            raise located(error, self._lines(arrivals)) from error
         return answers
 
     def failed(self, index: int, error: BaseException, arrivals: list[Any], order: list[int]) -> None:

@@ -15,7 +15,7 @@ from simstrategy.errors import PeerFailed, ReplicasDisagree
 from simstrategy.run.functions import FunctionKey
 from simstrategy.trace import Request, describe_request, describe_site
 
-__all__ = ["Note", "Sizes", "compare_notes", "disagreement", "fingerprint", "raised_where"]
+__all__ = ["Note", "Sizes", "compare_notes", "disagreement", "fingerprint", "located", "raised_where"]
 
 Sizes = tuple[int, ...]
 """One size per rank, where replicas may choose it freely."""
@@ -76,6 +76,13 @@ def disagreement(lines: Sequence[str]) -> str:
             *lines,
         ]
     )
+
+
+def located(error: PeerFailed, lines: Sequence[str]) -> PeerFailed:
+    """Returns a backend's error with what this process was at; lines: one per local replica."""
+    if any(line in str(error) for line in lines):
+        return error
+    return PeerFailed("\n  ".join([f"{error}\nThis one was at:", *lines]))
 
 
 def raised_where(error: BaseException) -> str:

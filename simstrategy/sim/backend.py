@@ -70,6 +70,9 @@ class SimBackend:
     capabilities = _CAPABILITIES
     array_types = (SimArray,)
     autodiff = None
+    compilation = None
+    frontend = None
+    composites = None
 
     def __init__(
         self, devices: tuple[Device, ...], *, worker: int, order: str = "linear", link: Link | None = None

@@ -24,7 +24,7 @@ def is_composite(engine: "Engine", leaf: Any) -> bool:
 
 
 def all_reduce_leaves(replica: "ReplicaContext", op: ReduceOp, leaves: Sequence[Any], site: Site) -> list[Any]:
-    """All-reduces leaves one by one, composites among them.  Clauses: R-10."""
+    """All-reduces leaves one by one, composites among them.  Clauses: F-7."""
     composites = replica.engine.composites
     assert composites is not None
     return [
@@ -48,7 +48,7 @@ def _all_reduced(
 
 
 def reduce_composites(engine: "Engine", op: str, components: Sequence[Any], site: Site) -> Any:
-    """Returns the local replicas' composites as one, which is on the first device.  Clauses: R-10."""
+    """Returns the local replicas' composites as one, which is on the first device.  Clauses: F-7."""
     composites = engine.composites
     assert composites is not None
     columns = zip(*[composites.parts(one, "reduce") for one in components], strict=True)

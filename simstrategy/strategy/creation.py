@@ -102,7 +102,7 @@ def plan_of(
         )
     shape, dtype, _ = engine.spec(array)
     averages = not one and aggregation is VariableAggregation.MEAN
-    if averages and engine.semantics.integer_mean_variable == "refuse" and dtype.startswith(("int", "uint", "bool")):
+    if averages and engine.semantics.integer_mean_variable == "refuse" and not dtype.startswith(("float", "bfloat")):
         raise InvalidArgument(
             f"Variable {name!r}: aggregation MEAN needs a floating dtype, and it is {dtype}. Make it float32, or "
             f"choose another aggregation."

@@ -4,7 +4,6 @@ What users and libraries call is in `strategy.py`, `extended.py` and `context.py
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from copy import deepcopy
 from hashlib import blake2b
 from types import NoneType
@@ -21,7 +20,8 @@ from simstrategy.strategy.compiling import CompiledStep
 from simstrategy.strategy.components import VariableComponent
 from simstrategy.strategy.context import ReplicaContext
 from simstrategy.strategy.divergence import Divergence
-from simstrategy.strategy.enums import ReduceOp, VariableAggregation, VariableSynchronization
+from simstrategy.strategy.enums import ReduceOp
+from simstrategy.strategy.framework import Framework
 from simstrategy.strategy.kinds import DEFAULT, MIRRORED, Kind
 from simstrategy.strategy.modes import CrossReplica, engine_here, enter_mode, leave_mode, require_cross_replica
 from simstrategy.strategy.reducing import reduce_leaf, reduce_nest
@@ -91,10 +91,8 @@ class Engine:
         self.autodiff = self.backend.autodiff
         self.composites = self.backend.composites
         self.frontend = self.backend.frontend
-        self.own: Callable[[Any], Any] = _same if self.frontend is None else self.frontend.variable
-        """Returns the variable that one of the framework's stands for; anything else as it is."""
-        self.framework_scope = nullcontext if self.frontend is None else self.frontend.attach(self.make_variable)
-        """Enters a scope in which the framework's own variables are this strategy's."""
+        self.framework = Framework.of(self.frontend)
+        self.own = self.framework.own
         self.plain_types = self.array_types if self.autodiff is None and kind is not DEFAULT else ()
         """The types of arrays that all_reduce may take the short way: no gradient has to flow through them."""
         self.resolve_one: Resolve = self.reductions.one
@@ -193,7 +191,7 @@ class Engine:
         if room.trace is not None:
             request = Request("run", None, None, function_key(fn), None, ())
             room.trace.record(room.worker, request, (None,), (site,))
-        compiled = None if self.frontend is None else self.frontend.compiled(fn, strategy.run)
+        compiled = self.framework.compiled(fn, strategy.run)
         if compiled is not None:
             return compiled(args, named)
         function = self.backend.prepare(fn)
@@ -201,7 +199,7 @@ class Engine:
         placements = [self.backend.on(device) for device in self.local_devices]
 
         def body(index: int, park: Park) -> Any:
-            with placements[index], self.framework_scope():
+            with placements[index], self.framework.scope():
                 enter_mode(ReplicaContext(self, index, park))
                 own = select(index, args)
                 return function(*own, **select(index, named)) if named else function(*own)
@@ -230,15 +228,6 @@ class Engine:
         if self.tracing is not None:
             result = tree.map_leaves(self.tracing.original, result)
         return [select(index, result) for index in range(len(payloads))]
-
-    def make_variable(self, initial_value: Any, *, synchronization: str, aggregation: str, **settings: Any) -> Variable:
-        """Makes a variable where the framework was asked for one; the settings are those of `Variable`."""
-        return Variable(
-            initial_value,
-            synchronization=VariableSynchronization[synchronization],
-            aggregation=VariableAggregation[aggregation],
-            **settings,
-        )
 
     # Reducing.
 
@@ -283,10 +272,6 @@ class Engine:
         if len(columns) == 1:
             return tree.unflatten(structure, columns[0])
         return tree.unflatten(structure, [PerReplica(leaf) for leaf in zip(*columns, strict=True)])
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 def _require_settings(checks: object, lanes: object, seed: object) -> None:

@@ -25,6 +25,7 @@ from simstrategy.data import (
     called_feed,
     dealt_feed,
     even_feed,
+    evenly,
     plan_split,
     source_of,
     split_feed,
@@ -80,7 +81,7 @@ def dataset_iterator(engine: "Engine", dataset: Any) -> InputIterator:
         feed = even_feed(source, workers=group.workers, worker=group.worker, replicas=group.replicas)
     else:
         feed = _split(engine, source, InputOptions())
-    return _framed(engine, InputIterator(feed, group))
+    return _framed(engine, InputIterator(_stacked(engine, feed), group))
 
 
 def input_fn_iterator(engine: "Engine", input_fn: Callable[[InputContext], Any], mode: Any) -> InputIterator:
@@ -101,7 +102,11 @@ def input_fn_iterator(engine: "Engine", input_fn: Callable[[InputContext], Any],
         feed = _dealt(engine, [made], always_whole=engine.semantics.input_fn_remainder == "drop")
     except InvalidType as error:
         raise InvalidArgument(f"input_fn must return a dataset or a callable; it returned {made!r:.80}.") from error
-    return _framed(engine, InputIterator(feed, group))
+    return _framed(engine, InputIterator(_stacked(engine, feed), group))
+
+
+def _stacked(engine: "Engine", feed: Feed) -> Feed:
+    return evenly(feed) if engine.semantics.uneven_step == "refuse" else feed
 
 
 def _source(engine: "Engine", dataset: Any) -> Source:

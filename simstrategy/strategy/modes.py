@@ -96,7 +96,7 @@ class Scope:
         # The default strategy is what is current without a scope: its own scope changes nothing.
         mode = CrossReplica(self._strategy)
         token = MODE.set(MODE.get() if mode.engine.kind is DEFAULT else mode)
-        framework = mode.engine.framework_scope()
+        framework = mode.engine.framework.scope()
         framework.__enter__()
         self._entered.append((mode, token, framework))
         return self._strategy

@@ -54,6 +54,8 @@ class Semantics:
     """Whether `make_dataset_iterator` shares batches out evenly and drops the rest, or splits them as ever."""
     input_fn_remainder: Literal["drop", "empty parts"]
     """What becomes of an incomplete last step of `make_input_fn_iterator`, if its elements can be empty."""
+    uneven_step: Literal["refuse", "deliver"]
+    """What becomes of an input iterator's step whose parts differ in size: eager 1.13 cannot stack them."""
 
     TF1_13: ClassVar["Semantics"]
     TF1_15: ClassVar["Semantics"]
@@ -82,6 +84,7 @@ Semantics.TF1_13 = Semantics(
     too_few_files="by element",
     dataset_iterator="even",
     input_fn_remainder="drop",
+    uneven_step="refuse",
 )
 Semantics.TF1_15 = replace(
     Semantics.TF1_13,
@@ -96,6 +99,7 @@ Semantics.TF1_15 = replace(
     reduce_axis="accept",
     dataset_iterator="split",
     input_fn_remainder="empty parts",
+    uneven_step="deliver",
 )
 Semantics.TF2 = replace(
     Semantics.TF1_15,

@@ -181,7 +181,16 @@ def test_an_incomplete_step_of_an_input_function_is_filled_up_in_tf1_15_and_drop
 
     whole = [[[0, 1, 2], [3, 4, 5]]]
     assert steps(7) == ([*whole, [[6], []]] if profile is ss.Semantics.TF1_15 and not drop else whole)
-    assert steps(11) == (whole if drop else [*whole, [[6, 7, 8], [9, 10]]])
+    if profile is ss.Semantics.TF1_13 and not drop:
+        with pytest.raises(InvalidArgument) as raised:
+            steps(11)
+        assert str(raised.value) == (
+            "Cannot batch tensors with different shapes in component 0. First element had shape [3] and element 1 had "
+            "shape [2]: TensorFlow 1.13 stacks the parts of a step. Drop the remainder in batch, or use "
+            "Semantics.TF1_15 or TF2, which deliver such a step."
+        )
+    else:
+        assert steps(11) == (whole if drop else [*whole, [[6, 7, 8], [9, 10]]])
 
 
 def test_an_input_function_may_return_a_function_that_is_called_for_every_element(mirrored, steps_of):
@@ -204,11 +213,13 @@ def test_an_input_function_may_return_a_function_that_is_called_for_every_elemen
 def test_tf1_13_shares_batches_out_evenly_and_drops_the_rest(mirrored, steps_of):
     strategy = mirrored(2, semantics=ss.Semantics.TF1_13)
     eleven = Dataset.range(11).batch(4)
-    assert steps_of(strategy, strategy.make_dataset_iterator(eleven.prefetch(1))) == [
+    iterator = strategy.make_dataset_iterator(eleven.prefetch(1))
+    assert [[part.tolist() for part in iterator.get_next().values] for _ in range(2)] == [
         [[0, 1], [2, 3]],
         [[4, 5], [6, 7]],
-        [[8, 9], [10]],
     ]
+    with pytest.raises(InvalidArgument, match=r"First element had shape \[2\] and element 1 had shape \[1\]"):
+        iterator.get_next()
     assert len(steps_of(strategy, strategy.make_dataset_iterator(Dataset.range(10).batch(4)))) == 2
     with pytest.raises(InvalidArgument, match="Batch size 3 cannot be sharded evenly across replicas 2"):
         strategy.make_dataset_iterator(Dataset.range(9).batch(3))

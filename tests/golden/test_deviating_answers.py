@@ -5,8 +5,6 @@ import tomllib
 from itertools import islice
 from pathlib import Path
 
-import pytest
-
 HERE = Path(__file__).parent
 
 
@@ -73,15 +71,20 @@ def iterated(case):
     return {"steps": shown, "end": "OutOfRangeError"}
 
 
-@pytest.mark.parametrize(
-    ("profile", "file", "model", "count"),
-    [("TF1_15", "strategy.jsonl", file_streams, 31), ("TF1_13", "iterators.jsonl", iterated, 13)],
-)
-def test_answers_that_are_spelled_out_are_those_of_a_model_of_their_own(profile, file, model, count):
-    found, recorded = expected(profile), cases(file)
-    assert len(found) == count
+def test_answers_that_are_spelled_out_are_those_of_a_model_of_their_own():
+    found, recorded = expected("TF1_15"), cases("strategy.jsonl")
+    assert len(found) == 31
     for one, answer in found.items():
-        assert answer == model(recorded[one]), one
+        assert answer == file_streams(recorded[one]), one
+
+
+def test_at_most_150_of_the_recorded_cases_deviate_in_any_profile():
+    tables = tomllib.loads((HERE / "deviations.toml").read_text())
+    entries = [entry for profile in tables.values() for entry in profile]
+    deviating = {one for entry in entries for one in (*entry.get("ids", ()), *entry.get("expected", ()))}
+    recorded = {*cases("strategy.jsonl"), *cases("iterators.jsonl")}
+    assert len(recorded) == 1850
+    assert len(deviating & recorded) <= 150
 
 
 def test_the_model_is_right_where_tensorflow_does_the_same():

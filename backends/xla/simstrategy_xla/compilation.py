@@ -30,6 +30,7 @@ class XlaCompilation:
     """See `simstrategy.device.Compilation`."""
 
     __slots__ = ("_capabilities", "_dtypes", "_mesh", "_waits")
+    examined = None
 
     def __init__(
         self, devices: Sequence[Any], capabilities: Capabilities, dtypes: dict[str, np.dtype[Any]], *, waits: bool

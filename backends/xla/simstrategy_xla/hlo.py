@@ -6,11 +6,12 @@ scheduled module, as seen with jaxlib 0.10.2 and libtpu 0.0.52.
 
 import math
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
+from simstrategy.device import Collective
 from simstrategy.errors import InvalidArgument
 
-__all__ = ["Collective", "collectives_in"]
+__all__ = ["collectives_in"]
 
 _KINDS: Final = (
     "all-reduce",
@@ -39,20 +40,6 @@ _DTYPES: Final = {
     "pred": "bool",
 }
 _REDUCERS: Final = {"add": "SUM", "maximum": "MAX", "minimum": "MIN", "multiply": "PROD", "and": "AND", "or": "OR"}
-
-
-class Collective(NamedTuple):
-    """One array of one collective: XLA joins several arrays into one call, and each is counted."""
-
-    kind: str
-    """XLA's name: "all-reduce", "all-gather", …"""
-    reducer: str | None
-    """"SUM", "MAX", …; None where nothing is combined."""
-    dtype: str
-    elements: int
-    """Of the result on each rank."""
-    groups: tuple[tuple[int, ...], ...]
-    """Ranks that meet; empty stands for all of them."""
 
 
 def collectives_in(text: str) -> tuple[Collective, ...]:

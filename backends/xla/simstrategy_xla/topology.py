@@ -6,33 +6,20 @@ Opening one starts no device. libtpu asks the cloud who it is unless told not to
 import importlib
 import os
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from simstrategy.device import Capabilities, ProgramBody
+from simstrategy.device import Capabilities, Compilation, Facts, Program, ProgramBody
 from simstrategy.errors import BackendUnavailable, InvalidArgument
 from simstrategy_xla.compilation import Form, XlaCompilation
-from simstrategy_xla.hlo import Collective, collectives_in
+from simstrategy_xla.hlo import collectives_in
 
-__all__ = ["TOPOLOGIES", "Facts", "Topology", "open_topology"]
+__all__ = ["TOPOLOGIES", "ExaminedCompilation", "Topology", "open_topology"]
 
 TOPOLOGIES: Final = ("v4:2x2x2", "v5e:2x4", "v5p:2x2x2", "v6e:2x4")
 """Small ones of each generation that are known to compile; others may be named as well."""
 _SETTINGS: Final = {"TPU_SKIP_MDS_QUERY": "1", "TPU_WORKER_HOSTNAMES": "localhost"}
-
-
-class Facts(NamedTuple):
-    """What the compiler says of one program on one rank."""
-
-    collectives: tuple[Collective, ...]
-    bytes_accessed: float
-    flops: float
-    seconds: float
-    """The compiler's own estimate of the time of one run."""
-    argument_bytes: int
-    output_bytes: int
-    temporary_bytes: int
 
 
 @final
@@ -51,6 +38,7 @@ class Topology:
         compiled = compilation.compile(body, forms).compiled
         costs, memory = compiled.cost_analysis(), compiled.memory_analysis()
         return Facts(
+            self.name,
             collectives_in(compiled.as_text()),
             float(costs.get("bytes accessed", 0.0)),
             float(costs.get("flops", 0.0)),
@@ -59,6 +47,28 @@ class Topology:
             int(memory.output_size_in_bytes),
             int(memory.temp_size_in_bytes),
         )
+
+
+@final
+class ExaminedCompilation:
+    """Compiles each program for this machine, which runs it, and for a topology, which tells about it."""
+
+    def __init__(
+        self, inner: XlaCompilation, topology: Topology, capabilities: Capabilities, dtypes: dict[str, np.dtype[Any]]
+    ) -> None:
+        self._inner = inner
+        self._topology = topology
+        self._capabilities, self._dtypes = capabilities, dtypes
+        self.examined: list[Facts] = []
+
+    def trace(self, body: ProgramBody, forms: Sequence[Form]) -> None:
+        """Traces for this machine."""
+        self._inner.trace(body, forms)
+
+    def compile(self, body: ProgramBody, forms: Sequence[Form]) -> Program:
+        """Returns this machine's program, and keeps what is found in the topology's."""
+        self.examined.append(self._topology.examine(body, forms, self._capabilities, self._dtypes))
+        return self._inner.compile(body, forms)
 
 
 def open_topology(name: str) -> Topology:
@@ -90,3 +100,7 @@ def open_topology(name: str) -> Topology:
             f"libtpu cannot describe {name!r}: {said} Reinstall libtpu, and see its log."
         ) from error
     return Topology(name, found.devices)
+
+
+if TYPE_CHECKING:
+    _: type[Compilation] = ExaminedCompilation

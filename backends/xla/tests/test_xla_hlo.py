@@ -7,8 +7,9 @@ import pytest
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import simstrategy as ss
+from simstrategy.device import Collective
 from simstrategy.errors import InvalidArgument
-from simstrategy_xla.hlo import Collective, collectives_in
+from simstrategy_xla.hlo import collectives_in
 
 SUMS = """
 %adding (a: f32[], b: f32[]) -> f32[] {

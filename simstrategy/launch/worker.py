@@ -1,0 +1,110 @@
+"""One worker: takes jobs from its launcher, one after the other, until the launcher lets go of it.
+
+A job is a function at the top level of a file or module, called with JSON values; it answers with one.
+"""
+
+import contextlib
+import importlib
+import importlib.util
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simstrategy.launch.channel import Channel, Closed
+
+__all__ = ["work"]
+
+
+def work(jobs: Channel, output: Path) -> int:
+    """Runs jobs until the channel closes, or one raises SystemExit; returns the exit code.
+
+    output: where everything goes that is printed, by Python or by others.
+    """
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for stream in (1, 2):
+        os.dup2(file, stream)
+    os.close(file)
+    np.random.seed()  # forked, all would go on from one state; started apart, they would not
+    code = 0
+    with contextlib.suppress(Closed):
+        while True:
+            job, _ = jobs.receive()
+            try:
+                answer = _answer(job)
+            except SystemExit as asked:
+                code = _exit_code(asked)
+                break
+            jobs.send(answer)
+    _flush()
+    return code
+
+
+def _answer(job: Any) -> dict[str, Any]:
+    with _environment(job["environment"]):
+        try:
+            value = _function(job["place"], job["name"])(*job["arguments"])
+            json.dumps(value)
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - told to the launcher
+            text = "".join(traceback.format_exception(error))
+            return {"error": [type(error).__name__, str(error), text]}
+        finally:
+            _flush()
+    return {"value": value}
+
+
+def _function(place: str, name: str) -> Callable[..., Any]:
+    """Returns a function of a module, or of a file, which is run anew and found by its folder's other files."""
+    if not place.endswith(".py"):
+        found = vars(importlib.import_module(place))
+    else:
+        path = Path(place)
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[path.stem] = module
+        if str(path.parent) not in sys.path:
+            sys.path.insert(0, str(path.parent))
+        spec.loader.exec_module(module)
+        found = vars(module)
+    function: Callable[..., Any] = found[name]
+    return function
+
+
+@contextlib.contextmanager
+def _environment(settings: dict[str, str | None]) -> Iterator[None]:
+    """Sets variables, and removes those set to None; afterwards all are as they were."""
+    before = dict(os.environ)
+    for name, text in settings.items():
+        if text is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = text
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _exit_code(asked: SystemExit) -> int:
+    """Returns what Python would end with, and prints what it would print."""
+    if asked.code is None or isinstance(asked.code, int):
+        return asked.code or 0
+    sys.stderr.write(f"{asked.code}\n")
+    return 1
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
