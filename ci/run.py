@@ -67,13 +67,15 @@ def install() -> None:
     pinned = (ROOT / "ci" / "requirements.txt").read_text().splitlines()
     _must([*pip, *(line for line in pinned if line.startswith("torch=="))])
     _must([*pip, "-r", "ci/requirements.txt"])
+    # Apart, because JAX looks for TPUs wherever it finds it.
+    _must([*pip, "--no-deps", "--upgrade", "--target", str(VENV / "tpu"), "-r", "ci/requirements-tpu.txt"])
     for distribution in DISTRIBUTIONS:
         _must([*pip, "--no-deps", "--no-build-isolation", "--editable", distribution])
     STAMP.write_text(json.dumps(wanted))
 
 
 def _fingerprint() -> dict[str, object]:
-    files = ["ci/requirements.txt", *(f"{folder}/pyproject.toml" for folder in DISTRIBUTIONS)]
+    files = ["ci/requirements.txt", "ci/requirements-tpu.txt", *(f"{folder}/pyproject.toml" for folder in DISTRIBUTIONS)]
     digests = {file: hashlib.sha256((ROOT / file).read_bytes()).hexdigest() for file in files}
     return {"python": sys.version, "root": str(ROOT), "files": digests}
 

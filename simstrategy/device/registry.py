@@ -22,6 +22,7 @@ INSTALL_HINTS = {
     "torch": "pip install simstrategy-torch",
     "gloo": "pip install simstrategy-torch",
     "xla": "pip install simstrategy-xla",
+    "tpu": "pip install 'simstrategy-xla[tpu]'",
 }
 """The line that brings each backend that we know of."""
 

@@ -14,22 +14,26 @@ from simstrategy import tree
 from simstrategy.device import Array, Backend, Compilation, Program
 from simstrategy.errors import CannotCompile
 from simstrategy.run import function_key
-from simstrategy.trace import Request, Site
+from simstrategy.trace import Event, Request, Site, Trace
 from simstrategy.values import PerReplica, select
 
 if TYPE_CHECKING:
     from simstrategy.strategy.engine import Engine
     from simstrategy.strategy.variables import Variable
 
-__all__ = ["CompiledStep", "Tracing"]
+__all__ = ["CompiledStep", "Made", "Tracing"]
 
 Form = tuple[tuple[int, ...], str]
 
 
-class _Made(NamedTuple):
+class Made(NamedTuple):
     """A program, and what its inputs and outputs are."""
 
+    step: str
+    """The function that it was made of, and where that is."""
     program: Program
+    asked: tuple[Event, ...]
+    """What the step asked of the other ranks while it was traced, in order."""
     read: tuple["Variable", ...]
     """Whose components are inputs, after the arguments."""
     written: tuple["Variable", ...]
@@ -53,6 +57,7 @@ class Tracing:
         self.origin = origin
         """The engine whose step is traced."""
         self.rank = rank
+        self.trace = Trace()
         self.engine = origin.traced(backend, self)
         self._given = given
         self._twins: dict[Variable, Variable] = {}
@@ -99,7 +104,7 @@ class CompiledStep:
         self._engine = engine
         self._compilation = compilation
         self._step = step
-        self._made: dict[Any, _Made] = {}
+        self._made: dict[Any, Made] = {}
         self.__wrapped__ = step
 
     def __repr__(self) -> str:
@@ -142,7 +147,7 @@ class CompiledStep:
             engine.divergence.end_run()
         return tree.map_leaves(lambda leaf: _per_replica(leaf, outputs), made.result)
 
-    def _make(self, structure: Any, inputs: Sequence[Any], forms: Sequence[Form]) -> _Made:
+    def _make(self, structure: Any, inputs: Sequence[Any], forms: Sequence[Form]) -> Made:
         """Traces the step twice: for the variables that it touches, and with them as inputs."""
         seen: list[Tracing] = []
         result: list[Any] = []
@@ -165,7 +170,11 @@ class CompiledStep:
         self._compilation.trace(body, forms)
         read = seen[0].touched
         program = self._compilation.compile(body, (*forms, *((one.shape, one.dtype) for one in read)))
-        return _Made(program, read, tuple(seen[0].written()), result[0])
+        # The first event is the run itself.
+        asked = tuple(event for event in seen[0].trace.events() if event.kind != "run")
+        made = Made(str(function_key(self._step)), program, asked, read, tuple(seen[0].written()), result[0])
+        self._engine.programs.append(made)
+        return made
 
 
 def _place_of(step: Callable[..., Any]) -> Site:

@@ -16,7 +16,7 @@ from simstrategy.device import Array, ArraySpec, Backend, Strict, default_dtype
 from simstrategy.errors import CannotCompile, InvalidArgument, InvalidType
 from simstrategy.run import Lanes, Meeting, MeetingRoom, Park, Resolve, Sizes, function_key
 from simstrategy.schedules import InOrder, Schedule
-from simstrategy.strategy.compiling import CompiledStep
+from simstrategy.strategy.compiling import CompiledStep, Made
 from simstrategy.strategy.components import VariableComponent
 from simstrategy.strategy.context import ReplicaContext
 from simstrategy.strategy.divergence import Divergence
@@ -78,6 +78,8 @@ class Engine:
         self.reductions = Reductions(self.backend)
         self.created: list[Variable] = []
         """The strategy's variables, in creation order."""
+        self.programs: list[Made] = []
+        """What steps were compiled to, in order."""
         self.divergence = Divergence(self.room, self.created)
         self._lanes = Lanes(self.backend.capabilities.carrier if lanes == "auto" else lanes, self.schedule)
         # What the hot paths ask for, in one look-up each.
@@ -123,7 +125,9 @@ class Engine:
 
     def traced(self, backend: Backend, tracing: "Tracing") -> "Engine":
         """Returns the engine that traces this strategy's step on a backend whose local device is every rank's."""
-        engine = Engine(backend, kind=self.kind, semantics=self.semantics, checks=False, seed=self.seed)
+        engine = Engine(
+            backend, kind=self.kind, semantics=self.semantics, checks=False, trace=tracing.trace, seed=self.seed
+        )
         engine._strategy = self._strategy
         engine.tracing, engine.own = tracing, tracing.own
         return engine

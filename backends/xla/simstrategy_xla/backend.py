@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, final
 import jax
 import numpy as np
 
-from simstrategy.device import PROTOCOL_VERSION, Array, ArraySpec, Backend, Capabilities, Device, Op
+from simstrategy.device import PROTOCOL_VERSION, Array, ArraySpec, Backend, Capabilities, Compilation, Device, Op
 from simstrategy.errors import InvalidType
 from simstrategy_xla.autodiff import XlaAutodiff
 from simstrategy_xla.collectives import Collectives
 from simstrategy_xla.compilation import XlaCompilation
 from simstrategy_xla.namespace import XlaNamespace, committed, dtypes_here, require_values
+from simstrategy_xla.topology import ExaminedCompilation, Topology
 
 __all__ = ["XlaBackend"]
 
@@ -46,7 +47,13 @@ class XlaBackend:
         self._xla_devices = xla_devices
         self._collectives = Collectives(xla_devices)
         waits = xla_devices[0].platform == "cpu"
-        self.compilation = XlaCompilation(xla_devices, self.capabilities, dtypes, waits=waits)
+        self.compilation: Compilation = XlaCompilation(xla_devices, self.capabilities, dtypes, waits=waits)
+
+    def examine_for(self, topology: Topology) -> None:
+        """Compiles every program for a topology too, from now on, and keeps what is found in `compilation.examined`."""
+        if isinstance(self.compilation, XlaCompilation):
+            dtypes = self.xp.dtypes
+            self.compilation = ExaminedCompilation(self.compilation, topology, self.capabilities, dtypes)
 
     def on(self, device: Device) -> AbstractContextManager[None]:
         place: AbstractContextManager[None] = jax.default_device(self._xla_devices[device.rank])

@@ -108,9 +108,15 @@ class XlaNamespace:
 
     __slots__ = ("_devices", "_dtypes")
 
-    def __init__(self, devices: tuple[jax.Device, ...], dtypes: dict[str, np.dtype[Any]]) -> None:
+    def __init__(self, devices: tuple[jax.Device | None, ...], dtypes: dict[str, np.dtype[Any]]) -> None:
+        # None stands for wherever a program that is traced will run.
         self._devices = devices
         self._dtypes = dtypes
+
+    @property
+    def dtypes(self) -> dict[str, np.dtype[Any]]:
+        """JAX's dtypes by name."""
+        return self._dtypes
 
     def named(self, dtype: Any) -> np.dtype[Any]:
         """Returns the dtype of a name or NumPy dtype.  Raises InvalidArgument for one that is not here."""

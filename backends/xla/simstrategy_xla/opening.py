@@ -8,8 +8,9 @@ import jax
 from simstrategy.errors import BackendUnavailable, InvalidArgument
 from simstrategy_xla.backend import XlaBackend
 from simstrategy_xla.namespace import config
+from simstrategy_xla.topology import open_topology
 
-__all__ = ["open_xla"]
+__all__ = ["open_tpu", "open_xla"]
 
 _CPUS_MIN = 8
 """Made at the first opening, because JAX can make no more later."""
@@ -45,3 +46,24 @@ def open_xla(*, replicas: int | None = None, platform: str | None = None, x64: b
             f"XLA_FLAGS=--{flag}={count}."
         )
     return XlaBackend(tuple(found[:count]))
+
+
+def open_tpu(*, replicas: int | None = None, topology: str | None = None, x64: bool | None = None) -> XlaBackend:
+    """Opens a backend on TPUs; or, with a topology such as "v5e:2x4", one that compiles for TPUs and needs none.
+
+    Such a one runs everything on as many host CPU devices as the topology has chips, and compiles each step of
+    `Strategy.compile` for the topology as well: what is found there is in `compilation.examined`. Raises
+    BackendUnavailable without TPUs, or without libtpu; InvalidArgument for a topology that does not exist or
+    has not `replicas` chips.
+    """
+    if topology is None:
+        return open_xla(replicas=replicas, platform="tpu", x64=x64)
+    found = open_topology(topology)
+    if replicas not in (None, len(found.devices)):
+        raise InvalidArgument(
+            f"The topology {topology!r} has {len(found.devices)} chips, and {replicas} replicas were asked for. Leave "
+            f"replicas out, or name another topology."
+        )
+    backend = open_xla(replicas=len(found.devices), platform="cpu", x64=x64)
+    backend.examine_for(found)
+    return backend

@@ -17,7 +17,7 @@ from simstrategy_xla.hlo import collectives_in
 
 __all__ = ["TOPOLOGIES", "ExaminedCompilation", "Topology", "open_topology"]
 
-TOPOLOGIES: Final = ("v4:2x2x2", "v5e:2x4", "v5p:2x2x2", "v6e:2x4")
+TOPOLOGIES: Final = ("v4:2x2x1", "v5e:2x4", "v5p:2x2x2", "v6e:2x4")
 """Small ones of each generation that are known to compile; others may be named as well."""
 _SETTINGS: Final = {"TPU_SKIP_MDS_QUERY": "1", "TPU_WORKER_HOSTNAMES": "localhost"}
 
