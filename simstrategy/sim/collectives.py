@@ -19,8 +19,9 @@ Host = np.ndarray[Any, Any]
 Fold = Callable[[Sequence[Host], np.ufunc], Host]
 
 _UFUNCS: Final[dict[str, np.ufunc]] = {"SUM": np.add, "MIN": np.minimum, "MAX": np.maximum}
-_BLOCK: Final = 16_384
-"""Elements that are folded over all ranks before the next: so the running total stays in cache."""
+_BLOCK: Final = 262_144
+"""Elements that are folded over all ranks before the next: so the running total stays in cache, and each rank's
+part is long enough to stream."""
 
 
 def _linear(arrays: Sequence[Host], ufunc: np.ufunc) -> Host:
