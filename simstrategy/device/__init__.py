@@ -21,6 +21,7 @@ from simstrategy.device.protocol import (
     Program,
     ProgramBody,
     Spec,
+    UnifiedMemory,
 )
 from simstrategy.device.registry import INSTALL_HINTS, available, open_backend
 from simstrategy.device.strict import Strict
@@ -52,6 +53,7 @@ __all__ = [
     "Spec",
     "Strict",
     "Traced",
+    "UnifiedMemory",
     "available",
     "canonical_dtype",
     "default_dtype",

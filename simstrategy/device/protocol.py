@@ -37,6 +37,7 @@ __all__ = [
     "Program",
     "ProgramBody",
     "Spec",
+    "UnifiedMemory",
 ]
 
 PROTOCOL_VERSION = 1
@@ -86,7 +87,8 @@ class Capabilities:
     mutable_arrays: bool
     """A program can write into an array, so no two results may share memory."""
     unified_memory: bool = False
-    """One memory for all local devices: `put` of a read-only array of another device copies nothing."""
+    """One memory for all local devices: `put` of a read-only array of another device copies nothing, and the backend
+    is a `UnifiedMemory` as well."""
     spans_processes: bool = False
     """A group may have several processes: each opens the backend for itself and finds the others."""
 
@@ -105,6 +107,14 @@ class Cell(Protocol):
 
     def write(self, value: Array) -> None:
         """Replaces the value; `value` is on this cell's device with its shape and dtype."""
+        ...
+
+
+class UnifiedMemory(Protocol):
+    """Optional: what a backend with `Capabilities.unified_memory` has besides a `Backend`'s calls."""
+
+    def share(self, array: Array) -> tuple[Array, ...]:
+        """Returns an array on every local device without a copy, read-only; the caller gives `array` away."""
         ...
 
 

@@ -98,6 +98,12 @@ class Strict(Wrapper):
             self._fail("put", _text(found), _text((*form, device.placement)))
         return array
 
+    def share(self, array: Array) -> tuple[Array, ...]:
+        shape, dtype, _ = self._spec(array)
+        results = Wrapper.share(self, array)
+        self._check_results("share", results, shape, dtype)
+        return results
+
     def get(self, array: Array) -> np.ndarray:
         value = self._inner.get(array)
         shape, dtype, _ = spec = self._spec(array)

@@ -6,7 +6,7 @@ Abstract: a final class overrides the calls that it watches and reaches the back
 from abc import ABC
 from contextlib import AbstractContextManager
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from simstrategy.device.protocol import (
     Frontend,
     Op,
     Spec,
+    UnifiedMemory,
 )
 
 __all__ = ["Wrapper"]
@@ -78,6 +79,9 @@ class Wrapper(ABC):  # noqa: B024 - abstract by agreement: only final classes ar
 
     def put(self, value: np.ndarray | Array, device: Device) -> Array:
         return self._inner.put(value, device)
+
+    def share(self, array: Array) -> tuple[Array, ...]:
+        return cast("UnifiedMemory", self._inner).share(array)
 
     def get(self, array: Array) -> np.ndarray:
         return self._inner.get(array)

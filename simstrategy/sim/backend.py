@@ -102,6 +102,10 @@ class SimBackend:
             dtype_named(value.dtype.name)
         return freeze(np.array(value, dtype=value.dtype.newbyteorder("="), order="C", copy=True), kind)
 
+    def share(self, array: SimArray) -> tuple[SimArray, ...]:
+        array.flags.writeable = False
+        return tuple([array.view(kind) for kind in self._local])
+
     def get(self, array: SimArray) -> np.ndarray[Any, Any]:
         return np.array(array, copy=True, subok=False)
 

@@ -246,10 +246,12 @@ class SimNamespace:
     matmul = _binary(np.matmul)
 
     def permute_dims(self, x: Any, /, axes: tuple[int, ...]) -> SimArray:
-        return (x if isinstance(x, SimArray) else self.asarray(x)).transpose(axes)
+        array: Any = x if isinstance(x, SimArray) else self.asarray(x)
+        return self.place(array.transpose(axes))
 
     def reshape(self, x: Any, /, shape: tuple[int, ...]) -> SimArray:
-        return (x if isinstance(x, SimArray) else self.asarray(x)).reshape(shape)
+        array: Any = x if isinstance(x, SimArray) else self.asarray(x)
+        return self.place(array.reshape(shape))
 
     expand_dims = _result(np.expand_dims)
     squeeze = _result(np.squeeze)

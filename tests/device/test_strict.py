@@ -44,6 +44,9 @@ class Wrong(Wrapper):
     def put(self, value, device):
         return self._maybe("put", self._inner.put(value, device))
 
+    def share(self, array):
+        return self._maybe("share", Wrapper.share(self, array))
+
     def get(self, array):
         return self._maybe("get", self._inner.get(array))
 
@@ -79,6 +82,7 @@ def call(backend, name):
         "all_gather": lambda: strict.all_gather(arrays, axis=1, sizes=(3, 3, 3)),
         "exchange": lambda: strict.exchange(b"note", timeout_s=None),
         "put": lambda: strict.put(X, strict.devices[1]),
+        "share": lambda: strict.share(arrays[0]),
         "get": lambda: strict.get(arrays[0]),
         "cell": lambda: strict.cell(arrays[0]),
     }[name]()
@@ -105,6 +109,9 @@ WRONG_RESULTS = [
     ("put", lambda b, r: b.right(X, 0), "float32[2, 3] on sim:0", "float32[2, 3] on sim:1"),
     ("put", lambda b, r: b.right(X[0], 1), "float32[3] on sim:1", "float32[2, 3] on sim:1"),
     ("put", lambda b, r: b.right(X.astype("float64"), 1), "float64[2, 3] on sim:1", "float32[2, 3] on sim:1"),
+    ("share", lambda b, r: r[:1], "1 results", "3, one for each local rank"),
+    ("share", replaced(2, X[0]), "results of rank 2: float32[3] on sim:2", "float32[2, 3] on sim:2"),
+    ("share", replaced(1, X, on=0), "results of rank 1: float32[2, 3] on sim:0", "float32[2, 3] on sim:1"),
     ("get", lambda b, r: b.right(r, 0), "a SimArray float32[2, 3]", "an ndarray of float32[2, 3] on sim:0"),
     ("get", lambda b, r: r[0], "a ndarray float32[3]", "float32[2, 3] on sim:0"),
     ("get", lambda b, r: r.astype("float64"), "a ndarray float64[2, 3]", "float32[2, 3] on sim:0"),
@@ -147,7 +154,9 @@ def test_one_array_object_for_two_ranks_is_found_even_where_ranks_share_a_placem
         Strict(OnePlace()).all_reduce((X, X.copy()), "SUM")
 
 
-@pytest.mark.parametrize("name", ["all_reduce", "reduce", "broadcast", "all_gather", "exchange", "put", "get", "cell"])
+@pytest.mark.parametrize(
+    "name", ["all_reduce", "reduce", "broadcast", "all_gather", "exchange", "put", "share", "get", "cell"]
+)
 def test_a_right_backend_passes_and_its_result_is_handed_on_as_it_is(name):
     seen = []
     result = call(Wrong(name, lambda backend, right: seen.append(right) or right), name)

@@ -73,6 +73,17 @@ def test_put_copies_host_data(sim):
     assert not np.shares_memory(array, host)
 
 
+def test_share_puts_one_array_on_all_devices_read_only_and_copies_nothing(sim):
+    backend = sim(3)
+    array = backend.xp.ones(3)
+    shared = backend.share(array)
+    assert [form(one) for one in shared] == ["sim:0", "sim:1", "sim:2"]
+    assert all(np.shares_memory(one, array) for one in shared)
+    for one in (array, *shared):
+        with pytest.raises(InvalidArgument, match="read-only"):
+            one[0] = 7
+
+
 def test_get_gives_a_fresh_plain_copy_that_may_be_written_to(sim):
     backend = sim(1)
     array = backend.put(np.ones(3, np.float32), backend.devices[0])
