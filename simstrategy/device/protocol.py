@@ -31,6 +31,7 @@ __all__ = [
     "Compilation",
     "Composites",
     "Device",
+    "Forms",
     "Frontend",
     "MakeVariable",
     "Op",
@@ -115,6 +116,14 @@ class UnifiedMemory(Protocol):
 
     def share(self, array: Array) -> tuple[Array, ...]:
         """Returns an array on every local device without a copy, read-only; the caller gives `array` away."""
+        ...
+
+
+class Forms(Protocol):
+    """Optional: a quicker look at an array, for the checks of every collective."""
+
+    def form(self, array: Array) -> object:
+        """Returns anything that is equal for two arrays exactly where their `spec` is."""
         ...
 
 

@@ -4,7 +4,8 @@ On by default. A failure is a `ContractViolation` that names call, rank, what wa
 contract wants. It checks forms and places, never values: values are the conformance kit's business.
 """
 
-from typing import Any, NoReturn, final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NoReturn, final
 
 import numpy as np
 
@@ -15,18 +16,21 @@ from simstrategy.errors import ContractViolation
 __all__ = ["Strict"]
 
 _OPS = frozenset(("SUM", "MIN", "MAX"))
+_FORMS_KEPT: Final = 1024
 
 
 @final
 class Strict(Wrapper):
     """A backend that examines the backend inside it."""
 
-    __slots__ = ("_good", "_placements", "_shared_placements", "_spec")
+    __slots__ = ("_form", "_good", "_placements", "_shared_placements", "_spec")
 
     def __init__(self, inner: Backend) -> None:
         Wrapper.__init__(self, inner)
         self._spec = inner.spec
-        self._good: list[Spec] = []
+        self._form: Callable[[Array], object] = getattr(inner, "form", inner.spec)
+        self._good: dict[tuple[tuple[int, ...], str], list[object]] = {}
+        """The forms of equal arrays on all local devices that were found to be good, by shape and dtype."""
         self._placements = tuple(device.placement for device in self.local_devices)
         self._shared_placements = len(set(self._placements)) < len(self._placements)
         self._check_devices()
@@ -124,27 +128,33 @@ class Strict(Wrapper):
     def _check_equal_arrays(self, call: str, arrays: tuple[Array, ...], op: str) -> tuple[tuple[int, ...], str]:
         if op not in _OPS:
             self._fail(call, f"op {op!r}", "SUM, MIN or MAX")
-        # Most collectives are like the one before, whose specs were found to be good.
-        if self._good and list(map(self._spec, arrays)) == self._good:
-            return self._good[0][:2]
+        if not arrays:
+            self._fail(call, "0 arrays", f"{len(self._placements)}, one for each local rank")
+        shape, dtype, _ = self._spec(arrays[0])
+        # Most collectives are like one before.
+        if self._good.get((shape, dtype)) == list(map(self._form, arrays)):
+            return shape, dtype
         if len(arrays) != len(self._placements):
             self._fail(call, f"{len(arrays)} arrays", f"{len(self._placements)}, one for each local rank")
-        shape, dtype, _ = self._spec(arrays[0])
         if dtype == "bool" or dtype not in self.capabilities.dtypes:
             self._fail(call, f"dtype {dtype}", f"one of {sorted(self.capabilities.dtypes - {'bool'})}")
         for array, device in zip(arrays, self.local_devices, strict=True):
             self._check_spec(call, "arrays", device, array, shape, dtype)
-        self._good = [(shape, dtype, placement) for placement in self._placements]
+        self._keep_good(arrays, shape, dtype)
         return shape, dtype
 
+    def _keep_good(self, arrays: Sequence[Array], shape: tuple[int, ...], dtype: str) -> None:
+        if len(self._good) >= _FORMS_KEPT:
+            self._good.clear()
+        self._good[shape, dtype] = list(map(self._form, arrays))
+
     def _check_results(self, call: str, results: tuple[Array, ...], shape: tuple[int, ...], dtype: str) -> None:
-        if len(results) != len(self._placements):
-            self._fail(call, f"{len(results)} results", f"{len(self._placements)}, one for each local rank")
-        specs = list(map(self._spec, results))
-        # A result may well look like the last good argument and be wrong here: a gather's, for example.
-        if specs != self._good or specs[0][:2] != (shape, dtype):
+        if self._good.get((shape, dtype)) != list(map(self._form, results)):
+            if len(results) != len(self._placements):
+                self._fail(call, f"{len(results)} results", f"{len(self._placements)}, one for each local rank")
             for array, device in zip(results, self.local_devices, strict=True):
                 self._check_spec(call, "results", device, array, shape, dtype)
+            self._keep_good(results, shape, dtype)
         # An object is on one device, so where all devices differ the right places prove different objects.
         if self._shared_placements and len(set(map(id, results))) != len(results):
             self._fail(call, "one object for several ranks", "an array object of its own for each rank")

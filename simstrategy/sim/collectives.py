@@ -6,6 +6,7 @@ onward, round the ring, and ends at rank k. `tree`: neighbours first, then neigh
 """
 
 from collections.abc import Callable, Sequence
+from itertools import repeat
 from typing import Any, Final
 
 import numpy as np
@@ -25,16 +26,14 @@ part is long enough to stream."""
 
 
 def _linear(arrays: Sequence[Host], ufunc: np.ufunc) -> Host:
-    first = arrays[0]
-    if len(arrays) == 1:
+    first, *others = arrays
+    if not others:
         return np.array(first)
-    if first.size <= _BLOCK or len(arrays) == 2:
-        total = ufunc(first, arrays[1])
-        if first.ndim == 0:
-            total = np.asarray(total)
-        for array in arrays[2:]:
+    if first.size <= _BLOCK or len(others) == 1:
+        total: Host = np.asarray(ufunc(first, others.pop(0)))
+        for array in others:
             ufunc(total, array, out=total)
-        return np.asarray(total)
+        return total
     total = np.empty(first.shape, first.dtype)
     flat = total.reshape(-1)
     sources = [array.reshape(-1) for array in arrays]
@@ -82,4 +81,4 @@ def combine(arrays: Sequence[Host], op: Op, fold: Fold) -> Host:
 
     arrays: one per rank, in rank order. Integers wrap; NaN wins MIN and MAX.
     """
-    return fold([array.view(np.ndarray) for array in arrays], _UFUNCS[op])
+    return fold(list(map(np.ndarray.view, arrays, repeat(np.ndarray))), _UFUNCS[op])
