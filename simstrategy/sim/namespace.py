@@ -184,7 +184,7 @@ class SimNamespace:
         wanted = DTYPES.get(dtype) or (self.asarray(fill_value).dtype if dtype is None else dtype_named(dtype))
         array = _empty(shape, wanted)
         array.fill(fill_value)
-        return array.view(self.kind)
+        return array.view(current_class() or self._default)
 
     def zeros_like(self, x: Any, /, *, dtype: Any = None) -> SimArray:
         return self.full_like(x, 0, dtype=dtype)
