@@ -132,7 +132,7 @@ class Strict(Wrapper):
             self._fail(call, "0 arrays", f"{len(self._placements)}, one for each local rank")
         shape, dtype, _ = self._spec(arrays[0])
         # Most collectives are like one before.
-        if self._good.get((shape, dtype)) == list(map(self._form, arrays)):
+        if list(map(self._form, arrays)) == self._good.get((shape, dtype)):
             return shape, dtype
         if len(arrays) != len(self._placements):
             self._fail(call, f"{len(arrays)} arrays", f"{len(self._placements)}, one for each local rank")
@@ -149,7 +149,7 @@ class Strict(Wrapper):
         self._good[shape, dtype] = list(map(self._form, arrays))
 
     def _check_results(self, call: str, results: tuple[Array, ...], shape: tuple[int, ...], dtype: str) -> None:
-        if self._good.get((shape, dtype)) != list(map(self._form, results)):
+        if list(map(self._form, results)) != self._good.get((shape, dtype)):
             if len(results) != len(self._placements):
                 self._fail(call, f"{len(results)} results", f"{len(self._placements)}, one for each local rank")
             for array, device in zip(results, self.local_devices, strict=True):

@@ -155,13 +155,14 @@ class Meeting:
         if first is FINISHED:
             self._disagree(arrivals)
         request, _, site, resolve, size = first
-        sites_differ = False
-        for arrival in arrivals:
+        sites_differ, payloads = False, []
+        for other, payload, place, _, _ in arrivals:
             # Asked by identity first: a repeated request is often the very same object.
-            if arrival[0] is not request and arrival[0] != request:
+            if other is not request and other != request:
                 self._disagree(arrivals)
-            if arrival[2] != site:
+            if place != site:
                 sites_differ = True
+            payloads.append(payload)
         if sites_differ and room.checks and room.processes == 1:
             room.compare_sites(self._lines(arrivals))
         if room.trace is not None:
@@ -170,7 +171,7 @@ class Meeting:
         sizes: Sizes = () if size is None else tuple([arrival[4] for arrival in arrivals])
         if room.processes > 1:
             sizes = room.exchange(Note("request", fingerprint(request), self._lines(arrivals), sizes))
-        answers: Sequence[Any] = resolve(request, [arrival[1] for arrival in arrivals], sizes)
+        answers: Sequence[Any] = resolve(request, payloads, sizes)
         return answers
 
     def failed(self, index: int, error: BaseException, arrivals: list[Any], order: list[int]) -> None:

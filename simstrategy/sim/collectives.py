@@ -17,22 +17,34 @@ from simstrategy.errors import InvalidArgument
 __all__ = ["ORDERS", "combine", "order_named"]
 
 Host = np.ndarray[Any, Any]
-Fold = Callable[[Sequence[Host], np.ufunc], Host]
+Pair = Callable[..., Any]
+"""Combines two arrays, into a third one where that is given."""
+Fold = Callable[[Sequence[Host], Pair], Host]
 
-_UFUNCS: Final[dict[str, np.ufunc]] = {"SUM": np.add, "MIN": np.minimum, "MAX": np.maximum}
+
+def _minimum(x1: Host, x2: Host, out: Host | None = None) -> Any:
+    return np.minimum(x1, x2, out=out)
+
+
+def _maximum(x1: Host, x2: Host, out: Host | None = None) -> Any:
+    return np.maximum(x1, x2, out=out)
+
+
+# Sums take `out` by position, which is the shortest way into NumPy; minimum and maximum do not.
+_PAIRS: Final[dict[str, Pair]] = {"SUM": np.add, "MIN": _minimum, "MAX": _maximum}
 _BLOCK: Final = 262_144
 """Elements that are folded over all ranks before the next: so the running total stays in cache, and each rank's
 part is long enough to stream."""
 
 
-def _linear(arrays: Sequence[Host], ufunc: np.ufunc) -> Host:
+def _linear(arrays: Sequence[Host], pair: Pair) -> Host:
     first, *others = arrays
     if not others:
         return np.array(first)
     if first.size <= _BLOCK or len(others) == 1:
-        total: Host = np.asarray(ufunc(first, others.pop(0)))
+        total: Host = np.asarray(pair(first, others.pop(0)))
         for array in others:
-            ufunc(total, array, out=total)
+            pair(total, array, total)
         return total
     total = np.empty(first.shape, first.dtype)
     flat = total.reshape(-1)
@@ -40,13 +52,13 @@ def _linear(arrays: Sequence[Host], ufunc: np.ufunc) -> Host:
     for start in range(0, flat.size, _BLOCK):
         part = slice(start, start + _BLOCK)
         out = flat[part]
-        ufunc(sources[0][part], sources[1][part], out=out)
+        pair(sources[0][part], sources[1][part], out)
         for source in sources[2:]:
-            ufunc(out, source[part], out=out)
+            pair(out, source[part], out)
     return total
 
 
-def _ring(arrays: Sequence[Host], ufunc: np.ufunc) -> Host:
+def _ring(arrays: Sequence[Host], pair: Pair) -> Host:
     count, first = len(arrays), arrays[0]
     total = np.empty(first.shape, first.dtype)
     flat = total.reshape(-1)
@@ -54,14 +66,14 @@ def _ring(arrays: Sequence[Host], ufunc: np.ufunc) -> Host:
     block = -(-flat.size // count)
     for k in range(count):
         part = slice(k * block, (k + 1) * block)
-        flat[part] = _linear([sources[(k + 1 + step) % count][part] for step in range(count)], ufunc)
+        flat[part] = _linear([sources[(k + 1 + step) % count][part] for step in range(count)], pair)
     return total
 
 
-def _tree(arrays: Sequence[Host], ufunc: np.ufunc) -> Host:
+def _tree(arrays: Sequence[Host], pair: Pair) -> Host:
     level = [np.array(array) for array in arrays]
     while len(level) > 1:
-        pairs = [np.asarray(ufunc(level[i], level[i + 1])) for i in range(0, len(level) - 1, 2)]
+        pairs = [np.asarray(pair(level[i], level[i + 1])) for i in range(0, len(level) - 1, 2)]
         level = pairs + level[len(pairs) * 2 :]
     return level[0]
 
@@ -81,4 +93,4 @@ def combine(arrays: Sequence[Host], op: Op, fold: Fold) -> Host:
 
     arrays: one per rank, in rank order. Integers wrap; NaN wins MIN and MAX.
     """
-    return fold(list(map(np.ndarray.view, arrays, repeat(np.ndarray))), _UFUNCS[op])
+    return fold(list(map(np.ndarray.view, arrays, repeat(np.ndarray))), _PAIRS[op])
