@@ -23,7 +23,7 @@ _FORMS_KEPT: Final = 1024
 class Strict(Wrapper):
     """A backend that examines the backend inside it."""
 
-    __slots__ = ("_form", "_good", "_placements", "_shared_placements", "_spec")
+    __slots__ = ("_form", "_good", "_local_ranks", "_placements", "_shared_placements", "_spec")
 
     def __init__(self, inner: Backend) -> None:
         Wrapper.__init__(self, inner)
@@ -31,6 +31,7 @@ class Strict(Wrapper):
         self._form: Callable[[Array], object] = getattr(inner, "form", inner.spec)
         self._good: dict[tuple[tuple[int, ...], str], list[object]] = {}
         """The forms of equal arrays on all local devices that were found to be good, by shape and dtype."""
+        self._local_ranks = frozenset(device.rank for device in self.local_devices)
         self._placements = tuple(device.placement for device in self.local_devices)
         self._shared_placements = len(set(self._placements)) < len(self._placements)
         self._check_devices()
@@ -54,13 +55,14 @@ class Strict(Wrapper):
 
     def reduce(self, arrays: tuple[Array, ...], op: Op, *, root: int) -> Array | None:
         shape, dtype = self._check_equal_arrays("reduce", arrays, op)
+        placement = self._check_rank("reduce", root)
         result = self._inner.reduce(arrays, op, root=root)
-        self._check_root("reduce", result, ArraySpec(shape, dtype, self._check_rank("reduce", root)), root)
+        self._check_root("reduce", result, (shape, dtype, placement), root)
         return result
 
     def broadcast(self, array: Array | None, *, spec: ArraySpec, root: int) -> tuple[Array, ...]:
         placement = self._check_rank("broadcast", root)
-        self._check_root("broadcast", array, ArraySpec(spec.shape, spec.dtype, placement), root)
+        self._check_root("broadcast", array, (spec.shape, spec.dtype, placement), root)
         results = self._inner.broadcast(array, spec=spec, root=root)
         self._check_results("broadcast", results, spec.shape, spec.dtype)
         return results
@@ -171,9 +173,8 @@ class Strict(Wrapper):
             self._fail(call, f"root {root}", f"a rank below {len(self.devices)}")
         return self.devices[root].placement
 
-    def _check_root(self, call: str, array: Array | None, spec: ArraySpec, root: int) -> None:
-        local = any(device.rank == root for device in self.local_devices)
-        if (array is not None) != local:
+    def _check_root(self, call: str, array: Array | None, spec: Spec, root: int) -> None:
+        if (array is not None) != (root in self._local_ranks):
             self._fail(call, "an array" if array is not None else "no array", f"one exactly where rank {root} is local")
         if array is not None and self._spec(array) != spec:
             self._fail(call, f"root {root}: {_text(self._spec(array))}", _text(spec))

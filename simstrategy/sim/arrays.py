@@ -49,11 +49,10 @@ def _operator(name: str, ufunc: np.ufunc) -> Any:
     inherited = getattr(np.ndarray, name)
 
     def operator(self: SimArray, other: Any) -> Any:
-        kind = type(self)
-        if type(other) is not kind and type(other) is not float:
-            return inherited(self, other)
-        result = ufunc(self, other, subok=False)
-        return result.view(kind) if type(result) is np.ndarray else result
+        kind, of_other = type(self), type(other)
+        if of_other is kind or of_other is float:
+            return ufunc(self, other, subok=False).view(kind)
+        return inherited(self, other)
 
     operator.__name__ = name
     return operator

@@ -91,19 +91,23 @@ def _operand(namespace: "SimNamespace", x: Any) -> Any:
 
 def _binary(function: Callable[..., Any]) -> Any:
     def call(_self: "SimNamespace", x1: Any, x2: Any, /) -> Any:
-        if isinstance(x1, SimArray):
-            kind, x2 = type(x1), _operand(_self, x2)
-        elif isinstance(x2, SimArray):
-            kind, x1 = type(x2), _operand(_self, x1)
-        else:
-            kind = _self.kind
-            if not isinstance(x1, (np.ndarray, np.generic)) and not isinstance(x2, (np.ndarray, np.generic)):
-                x1 = _self.asarray(x1)
-            x1, x2 = _operand(_self, x1), _operand(_self, x2)
+        kind, other = type(x1), type(x2)
+        if (other is not kind and other is not float) or not isinstance(x1, SimArray):
+            x1, x2, kind = _operands(_self, x1, x2)
         result = function(x1, x2, subok=False)
-        return (result if type(result) is _Plain else np.asarray(result)).view(kind)
+        if type(result) is _Plain:
+            return result.view(kind)
+        return np.asarray(result).view(kind)
 
     return call
+
+
+def _operands(namespace: "SimNamespace", x1: Any, x2: Any) -> tuple[Any, Any, type[SimArray]]:
+    """Returns what to compute with, and the class of the result."""
+    kind = type(x1) if isinstance(x1, SimArray) else type(x2) if isinstance(x2, SimArray) else namespace.kind
+    if not isinstance(x1, (np.ndarray, np.generic)) and not isinstance(x2, (np.ndarray, np.generic)):
+        x1 = namespace.asarray(x1)
+    return _operand(namespace, x1), _operand(namespace, x2), kind
 
 
 def _true_divide(x1: Any, x2: Any, *, subok: bool) -> Any:
@@ -119,7 +123,9 @@ def _unary(function: Callable[..., Any]) -> Any:
     def call(_self: "SimNamespace", x: Any, /) -> Any:
         array = x if isinstance(x, SimArray) else _self.asarray(x)
         result = function(array, subok=False)
-        return (result if type(result) is _Plain else np.asarray(result)).view(type(array))
+        if type(result) is _Plain:
+            return result.view(type(array))
+        return np.asarray(result).view(type(array))
 
     return call
 
@@ -130,7 +136,9 @@ def _reduction(function: Callable[..., Any], *, keep_dtype: bool = False) -> Any
     def call(_self: "SimNamespace", x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
         array = x if isinstance(x, SimArray) else _self.asarray(x)
         result = function(array.view(_Plain), axis, array.dtype if keep_dtype else None, None, keepdims)
-        return (result if type(result) is _Plain else np.asarray(result)).view(type(array))
+        if type(result) is _Plain:
+            return result.view(type(array))
+        return np.asarray(result).view(type(array))
 
     return call
 
@@ -247,11 +255,13 @@ class SimNamespace:
 
     def permute_dims(self, x: Any, /, axes: tuple[int, ...]) -> SimArray:
         array: Any = x if isinstance(x, SimArray) else self.asarray(x)
-        return self.place(array.transpose(axes))
+        result: SimArray = array.transpose(axes)
+        return result
 
     def reshape(self, x: Any, /, shape: tuple[int, ...]) -> SimArray:
         array: Any = x if isinstance(x, SimArray) else self.asarray(x)
-        return self.place(array.reshape(shape))
+        result: SimArray = array.reshape(shape)
+        return result
 
     expand_dims = _result(np.expand_dims)
     squeeze = _result(np.squeeze)
