@@ -83,6 +83,8 @@ class Lanes:
             try:
                 for index in self._picks(running):
                     arrival = arrivals[index] = lanes[index].switch(answers[index])
+                    if isinstance(arrival, BaseException):
+                        raise arrival  # a greenlet that was told to end gives this back instead of raising it
                     order.append(index)
                     if arrival is FINISHED:
                         finished = True

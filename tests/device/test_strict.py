@@ -246,6 +246,45 @@ def test_a_result_of_the_form_of_the_last_sum_is_found_where_another_form_is_due
         ask()
 
 
+def test_a_quicker_look_at_arrays_finds_the_same_faults():
+    @final
+    class Quick(Wrapper):
+        """A simulator with a `form` of its own, which counts."""
+
+        __slots__ = ("looks",)
+
+        def __init__(self):
+            Wrapper.__init__(self, open_sim(replicas=3))
+            self.looks = 0
+
+        def form(self, array):
+            self.looks += 1
+            return self.spec(array)
+
+    backend = Quick()
+    strict = Strict(backend)
+    arrays = tuple(backend.put(X, one) for one in backend.devices)
+    for _ in range(2):
+        strict.all_reduce(arrays, "SUM")
+    assert backend.looks > 0
+    with pytest.raises(ContractViolation, match=r"arrays of rank 2: float32\[3\] on sim:2"):
+        strict.all_reduce((*arrays[:2], backend.put(X[0], backend.devices[2])), "SUM")
+    with pytest.raises(ContractViolation, match="found 2 arrays"):
+        strict.all_reduce(arrays[:2], "SUM")
+    with pytest.raises(ContractViolation, match="op 'MEAN'"):
+        strict.all_reduce(arrays, "MEAN")
+
+
+def test_faults_are_found_after_any_number_of_forms(monkeypatch):
+    monkeypatch.setattr("simstrategy.device.strict._FORMS_KEPT", 2)
+    backend = Wrong(None, None)
+    strict = Strict(backend)
+    for size in (1, 2, 3, 1, 4):
+        strict.all_reduce(arrays_of(backend, [np.ones(size, np.float32)] * 3), "SUM")
+        with pytest.raises(ContractViolation, match=rf"arrays of rank 2: float32\[\] on sim:2; .* float32\[{size}\]"):
+            strict.all_reduce(arrays_of(backend, [np.ones(size, np.float32)] * 2 + [F]), "SUM")
+
+
 def test_a_collective_of_nothing_is_found_before_and_after_a_good_one():
     backend = Wrong(None, None)
     strict = Strict(backend)
