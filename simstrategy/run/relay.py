@@ -4,7 +4,7 @@ For carriers whose waiting lane can be woken by any other, and for rounds in whi
 It does then what `Lanes` does by going to and fro, and knows neither schedules nor greenlets.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, final
 
 from simstrategy.run.lane import FINISHED, Failed, Job, Lane, Meet, stop
@@ -21,31 +21,32 @@ class Relay:
     hub: runs the group; a lane that ends or raises comes there by itself.
     """
 
-    __slots__ = ("_came", "_given", "_lanes", "_next", "park")
+    __slots__ = ("_begin", "_came", "_following", "_lanes", "park")
 
     def __init__(self, lanes: Sequence[Lane], hub: Lane) -> None:
         self._lanes = lanes
         came: list[Any] = []
-        following: list[Lane] = [*lanes[1:], hub]
-        given: list[Any] = [None] * len(lanes)
         self._came = came
         """The arrivals of this round so far."""
-        self._next = following
-        """For each place in a round: who runs after it, and `_given`, the answer that is taken along."""
-        self._given = given
+        self._following: list[Lane] = [*lanes[1:], hub]
+        """For each place in a round: who runs after it."""
+        hops: Iterator[tuple[Lane, Any]] = iter(())
+        arrive, over = came.append, (hub, _PARKED)
 
-        # One for all lanes, which know their places from who has come: whatever is made for each of 10,000 lanes
-        # costs the garbage collector more than the lanes themselves.
+        # One for all lanes, which take the next hop whoever they are: whatever is made for each of 10,000 lanes costs
+        # the garbage collector more than the lanes themselves.
         def park(arrival: Any) -> Any:
-            place = len(came)
-            came.append(arrival)
-            try:
-                lane, answer = following[place], given[place]
-            except IndexError:
-                lane, answer = hub, _PARKED  # the run is over
+            arrive(arrival)
+            lane, answer = next(hops, over)
             return lane.switch(answer)
 
+        def begin(following: Sequence[Lane], answers: Sequence[Any]) -> Iterator[tuple[Lane, Any]]:
+            nonlocal hops
+            hops = zip(following, answers, strict=True)
+            return hops
+
         self.park = park
+        self._begin = begin
 
     def run(self, jobs: Sequence[Job], meet: Meet, failed: Failed) -> None:
         """Runs all lanes to their ends; see `Lanes.run`."""
@@ -66,7 +67,7 @@ class Relay:
                     running = [one for one in running if arrivals[one] is not FINISHED]
                     if not running:
                         return
-                    self._next[: len(order) - 1] = [self._lanes[one] for one in running[1:]]
+                    self._following[: len(order) - 1] = [self._lanes[one] for one in running[1:]]
                 answers = meet(arrivals, order)
         except BaseException as error:
             self._end()
@@ -87,24 +88,24 @@ class Relay:
         """
         came, lanes, finished = self._came, self._lanes, False
         came.clear()
-        if len(running) == len(lanes):
-            self._given[:-1] = answers[1:]
-        else:
-            self._given[:] = [*[answers[one] for one in running[1:]], None]
+        # What a lane takes along, and the last one takes to the hub.
+        given = answers[1:] if len(running) == len(lanes) else [answers[one] for one in running[1:]]
+        hops = self._begin(self._following, [*given, None])
         while len(came) < len(running):
             first = running[len(came)]
             told = lanes[first].switch(answers[first])
             if told is FINISHED:
                 finished = True
                 came.append(FINISHED)
+                next(hops)
             elif isinstance(told, BaseException):
                 raise told  # a greenlet that was told to end gives this back instead of raising it
         return finished
 
     def _end(self) -> None:
         """Makes lanes that still park come back, and lets go of everything else."""
-        self._next.clear()
-        self._given.clear()
+        self._begin((), ())
+        self._following.clear()
 
 
 def _enter(came: list[Any], running: list[int], arrivals: list[Any]) -> None:

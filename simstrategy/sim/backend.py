@@ -118,7 +118,7 @@ class SimBackend:
         return SimCell(initial)
 
     def all_reduce(self, arrays: tuple[SimArray, ...], op: Op) -> tuple[SimArray, ...]:
-        total = self._total(arrays, op)
+        total = combine(arrays, op, self._fold) if self._link is None else self._total(arrays, op)
         set_writeable(total, False)
         return tuple(map(total.view, self._local))
 

@@ -38,11 +38,14 @@ part is long enough to stream."""
 
 
 def _linear(arrays: Sequence[Host], pair: Pair) -> Host:
-    first, *others = arrays
-    if not others:
-        return np.array(first)
-    if first.size <= _BLOCK or len(others) == 1:
-        total: Host = np.asarray(pair(first, others.pop(0)))
+    if len(arrays) == 1:
+        return np.array(arrays[0])
+    first, second, *others = arrays
+    total: Host
+    if first.size <= _BLOCK or not others:
+        total = pair(first, second)
+        if first.ndim == 0:
+            total = np.asarray(total)
         for array in others:
             pair(total, array, total)
         return total

@@ -45,6 +45,8 @@ class Reductions:
 
     def one(self, request: Request, arrays: list[Array], sizes: Sizes) -> Sequence[Array]:
         """All-reduces one array."""
+        if request.op == "SUM":
+            return self._backend.all_reduce(tuple(arrays), "SUM")
         return self.all_reduce(request.op, tuple(arrays))
 
     def many(self, request: Request, leaves: list[Sequence[Array]], sizes: Sizes) -> Sequence[tuple[Array, ...]]:

@@ -285,6 +285,14 @@ def test_faults_are_found_after_any_number_of_forms(monkeypatch):
             strict.all_reduce(arrays_of(backend, [np.ones(size, np.float32)] * 2 + [F]), "SUM")
 
 
+def test_bool_is_no_summand_though_a_gather_of_it_was_good():
+    backend = Wrong(None, None)
+    strict = Strict(backend)
+    strict.all_gather(arrays_of(backend, [np.ones(2, bool)] * 3), axis=0, sizes=(2, 2, 2))
+    with pytest.raises(ContractViolation, match="all_reduce: found dtype bool"):
+        strict.all_reduce(arrays_of(backend, [np.ones(6, bool)] * 3), "SUM")
+
+
 def test_a_collective_of_nothing_is_found_before_and_after_a_good_one():
     backend = Wrong(None, None)
     strict = Strict(backend)
