@@ -21,9 +21,9 @@ from simstrategy.device.protocol import (
     Program,
     ProgramBody,
     Spec,
-    UnifiedMemory,
 )
 from simstrategy.device.registry import INSTALL_HINTS, available, open_backend
+from simstrategy.device.shortcuts import Forms, UnifiedMemory
 from simstrategy.device.strict import Strict
 from simstrategy.device.traced import CallRecord, Traced
 
@@ -43,6 +43,7 @@ __all__ = [
     "Compilation",
     "Composites",
     "Device",
+    "Forms",
     "Frontend",
     "GroupFunction",
     "MakeVariable",

@@ -31,14 +31,12 @@ __all__ = [
     "Compilation",
     "Composites",
     "Device",
-    "Forms",
     "Frontend",
     "MakeVariable",
     "Op",
     "Program",
     "ProgramBody",
     "Spec",
-    "UnifiedMemory",
 ]
 
 PROTOCOL_VERSION = 1
@@ -108,22 +106,6 @@ class Cell(Protocol):
 
     def write(self, value: Array) -> None:
         """Replaces the value; `value` is on this cell's device with its shape and dtype."""
-        ...
-
-
-class UnifiedMemory(Protocol):
-    """Optional: what a backend with `Capabilities.unified_memory` has besides a `Backend`'s calls."""
-
-    def share(self, array: Array) -> tuple[Array, ...]:
-        """Returns an array on every local device without a copy, read-only; the caller gives `array` away."""
-        ...
-
-
-class Forms(Protocol):
-    """Optional: a quicker look at an array, for the checks of every collective."""
-
-    def form(self, array: Array) -> object:
-        """Returns anything that is equal for two arrays exactly where their `spec` is."""
         ...
 
 

@@ -24,8 +24,8 @@ from simstrategy.device.protocol import (
     Frontend,
     Op,
     Spec,
-    UnifiedMemory,
 )
+from simstrategy.device.shortcuts import UnifiedMemory
 
 __all__ = ["Wrapper"]
 
