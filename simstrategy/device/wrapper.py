@@ -6,7 +6,7 @@ Abstract: a final class overrides the calls that it watches and reaches the back
 from abc import ABC
 from contextlib import AbstractContextManager
 from types import FrameType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from simstrategy.device.protocol import (
     Op,
     Spec,
 )
-from simstrategy.device.shortcuts import UnifiedMemory
 
 __all__ = ["Wrapper"]
 
@@ -81,7 +80,9 @@ class Wrapper(ABC):  # noqa: B024 - abstract by agreement: only final classes ar
         return self._inner.put(value, device)
 
     def share(self, array: Array) -> tuple[Array, ...]:
-        return cast("UnifiedMemory", self._inner).share(array)
+        inner: Any = self._inner
+        shared: tuple[Array, ...] = inner.share(array)
+        return shared
 
     def get(self, array: Array) -> np.ndarray:
         return self._inner.get(array)

@@ -67,11 +67,11 @@ class SimBackend:
     __slots__ = ("_classes", "_fold", "_link", "_local", "_placements", "devices", "local_devices", "xp")
 
     name = "sim"
+    form: Final = attrgetter("shape", "dtype", "placement")
     protocol_version = PROTOCOL_VERSION
     capabilities = _CAPABILITIES
     array_types = (SimArray,)
     autodiff = None
-    form: Final = attrgetter("shape", "dtype", "placement")
 
     def __init__(
         self, devices: tuple[Device, ...], *, worker: int, order: str = "linear", link: Link | None = None
