@@ -5,6 +5,7 @@ contract wants. It checks forms and places, never values: values are the conform
 """
 
 from collections.abc import Callable, Sequence
+from operator import eq
 from typing import Any, Final, NoReturn, final
 
 import numpy as np
@@ -61,12 +62,12 @@ class Strict(Wrapper):
 
     def all_reduce(self, arrays: tuple[Array, ...], op: Op) -> tuple[Array, ...]:
         # Most are like the one before, and their results like their arguments.
-        forms = list(map(self._form, arrays))
-        if forms != self._last or op not in _OPS:
+        form, last = self._form, self._last
+        if len(arrays) != len(last) or op not in _OPS or not all(map(eq, map(form, arrays), last)):
             self._check_equal_arrays("all_reduce", arrays, op)
-            self._last = forms
+            last = self._last = list(map(form, arrays))
         results = self._inner.all_reduce(arrays, op)
-        if list(map(self._form, results)) != forms or self._shared_placements:
+        if len(results) != len(last) or self._shared_placements or not all(map(eq, map(form, results), last)):
             shape, dtype, _ = self._spec(arrays[0])
             self._check_results("all_reduce", results, shape, dtype)
         return results

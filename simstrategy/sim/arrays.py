@@ -96,7 +96,8 @@ def freeze(array: np.ndarray[Any, Any], kind: type[SimArray]) -> SimArray:
     return view
 
 
-_PLACED: ContextVar[tuple[type[SimArray] | None, Any]] = ContextVar("simstrategy.sim.device", default=(None, None))
+_NOWHERE: Final[tuple[type[SimArray] | None, Any]] = (None, None)
+_PLACED: ContextVar[tuple[type[SimArray] | None, Any]] = ContextVar("simstrategy.sim.device", default=_NOWHERE)
 """The class of the chosen device, and what this variable held before."""
 
 
@@ -112,13 +113,15 @@ class Placement:
     There is one for each device, entered by many lanes at once: what was before is kept in the variable.
     """
 
-    __slots__ = ("_kind",)
+    __slots__ = ("_inside", "_kind")
 
     def __init__(self, kind: type[SimArray]) -> None:
         self._kind = kind
+        self._inside = (kind, _NOWHERE)
 
     def __enter__(self) -> None:
-        _PLACED.set((self._kind, _PLACED.get()))
+        before = _PLACED.get()
+        _PLACED.set(self._inside if before is _NOWHERE else (self._kind, before))
 
     def __exit__(self, *_: object) -> None:
         _PLACED.set(_PLACED.get()[1])

@@ -204,7 +204,7 @@ class Engine:
         def body(index: int, park: Park) -> Any:
             with placements[index], self.framework_scope():
                 enter_mode(ReplicaContext(self, index, park))
-                own = [select(index, arg) for arg in args]
+                own = tuple([select(index, arg) for arg in args])
                 return function(*own, **select(index, named)) if named else function(*own)
 
         meeting = Meeting(room, fn)
