@@ -19,6 +19,7 @@ from simstrategy.device.protocol import (
     Spec,
 )
 from simstrategy.device.registry import INSTALL_HINTS, available, open_backend
+from simstrategy.device.shortcuts import Forms, UnifiedMemory
 from simstrategy.device.strict import Strict
 from simstrategy.device.traced import CallRecord, Traced
 
@@ -40,6 +41,7 @@ __all__ = [
     "Composites",
     "Device",
     "Facts",
+    "Forms",
     "Frontend",
     "GroupFunction",
     "MakeVariable",
@@ -50,6 +52,7 @@ __all__ = [
     "Spec",
     "Strict",
     "Traced",
+    "UnifiedMemory",
     "available",
     "canonical_dtype",
     "default_dtype",

@@ -81,7 +81,8 @@ class Capabilities:
     mutable_arrays: bool
     """A program can write into an array, so no two results may share memory."""
     unified_memory: bool = False
-    """One memory for all local devices: `put` of a read-only array of another device copies nothing."""
+    """One memory for all local devices: `put` of a read-only array of another device copies nothing, and the backend
+    is a `UnifiedMemory` as well."""
     spans_processes: bool = False
     """A group may have several processes: each opens the backend for itself and finds the others."""
 

@@ -4,7 +4,9 @@ On by default. A failure is a `ContractViolation` that names call, rank, what wa
 contract wants. It checks forms and places, never values: values are the conformance kit's business.
 """
 
-from typing import Any, NoReturn, final
+from collections.abc import Callable, Sequence
+from operator import eq
+from typing import Any, Final, NoReturn, final
 
 import numpy as np
 
@@ -15,18 +17,34 @@ from simstrategy.errors import ContractViolation
 __all__ = ["Strict"]
 
 _OPS = frozenset(("SUM", "MIN", "MAX"))
+_FORMS_KEPT: Final = 1024
 
 
 @final
 class Strict(Wrapper):
     """A backend that examines the backend inside it."""
 
-    __slots__ = ("_good", "_placements", "_shared_placements", "_spec")
+    __slots__ = (
+        "_form",
+        "_good",
+        "_last",
+        "_local_ranks",
+        "_placements",
+        "_shared_placements",
+        "_spec",
+        "_summable",
+    )
 
     def __init__(self, inner: Backend) -> None:
         Wrapper.__init__(self, inner)
         self._spec = inner.spec
-        self._good: list[Spec] = []
+        self._form: Callable[[Array], object] = getattr(inner, "form", inner.spec)
+        self._good: dict[tuple[tuple[int, ...], str], list[object]] = {}
+        """The forms of equal arrays on all local devices that were found to be good, by shape and summable dtype."""
+        self._last: list[object] = [None]
+        """The forms of the last that were all-reduced."""
+        self._summable = self.capabilities.dtypes - {"bool"}
+        self._local_ranks = frozenset(device.rank for device in self.local_devices)
         self._placements = tuple(device.placement for device in self.local_devices)
         self._shared_placements = len(set(self._placements)) < len(self._placements)
         self._check_devices()
@@ -43,20 +61,27 @@ class Strict(Wrapper):
     # Group-calls.
 
     def all_reduce(self, arrays: tuple[Array, ...], op: Op) -> tuple[Array, ...]:
-        shape, dtype = self._check_equal_arrays("all_reduce", arrays, op)
+        # Most are like the one before, and their results like their arguments.
+        form, last = self._form, self._last
+        if len(arrays) != len(last) or op not in _OPS or not all(map(eq, map(form, arrays), last)):
+            self._check_equal_arrays("all_reduce", arrays, op)
+            last = self._last = list(map(form, arrays))
         results = self._inner.all_reduce(arrays, op)
-        self._check_results("all_reduce", results, shape, dtype)
+        if len(results) != len(last) or self._shared_placements or not all(map(eq, map(form, results), last)):
+            shape, dtype, _ = self._spec(arrays[0])
+            self._check_results("all_reduce", results, shape, dtype)
         return results
 
     def reduce(self, arrays: tuple[Array, ...], op: Op, *, root: int) -> Array | None:
         shape, dtype = self._check_equal_arrays("reduce", arrays, op)
+        placement = self._check_rank("reduce", root)
         result = self._inner.reduce(arrays, op, root=root)
-        self._check_root("reduce", result, ArraySpec(shape, dtype, self._check_rank("reduce", root)), root)
+        self._check_root("reduce", result, (shape, dtype, placement), root)
         return result
 
     def broadcast(self, array: Array | None, *, spec: ArraySpec, root: int) -> tuple[Array, ...]:
         placement = self._check_rank("broadcast", root)
-        self._check_root("broadcast", array, ArraySpec(spec.shape, spec.dtype, placement), root)
+        self._check_root("broadcast", array, (spec.shape, spec.dtype, placement), root)
         results = self._inner.broadcast(array, spec=spec, root=root)
         self._check_results("broadcast", results, spec.shape, spec.dtype)
         return results
@@ -98,6 +123,12 @@ class Strict(Wrapper):
             self._fail("put", _text(found), _text((*form, device.placement)))
         return array
 
+    def share(self, array: Array) -> tuple[Array, ...]:
+        shape, dtype, _ = self._spec(array)
+        results = Wrapper.share(self, array)
+        self._check_results("share", results, shape, dtype)
+        return results
+
     def get(self, array: Array) -> np.ndarray:
         value = self._inner.get(array)
         shape, dtype, _ = spec = self._spec(array)
@@ -118,27 +149,34 @@ class Strict(Wrapper):
     def _check_equal_arrays(self, call: str, arrays: tuple[Array, ...], op: str) -> tuple[tuple[int, ...], str]:
         if op not in _OPS:
             self._fail(call, f"op {op!r}", "SUM, MIN or MAX")
-        # Most collectives are like the one before, whose specs were found to be good.
-        if self._good and list(map(self._spec, arrays)) == self._good:
-            return self._good[0][:2]
+        if not arrays:
+            self._fail(call, "0 arrays", f"{len(self._placements)}, one for each local rank")
+        shape, dtype, _ = self._spec(arrays[0])
+        # Most are like one before.
+        if list(map(self._form, arrays)) == self._good.get((shape, dtype)):
+            return shape, dtype
         if len(arrays) != len(self._placements):
             self._fail(call, f"{len(arrays)} arrays", f"{len(self._placements)}, one for each local rank")
-        shape, dtype, _ = self._spec(arrays[0])
-        if dtype == "bool" or dtype not in self.capabilities.dtypes:
-            self._fail(call, f"dtype {dtype}", f"one of {sorted(self.capabilities.dtypes - {'bool'})}")
+        if dtype not in self._summable:
+            self._fail(call, f"dtype {dtype}", f"one of {sorted(self._summable)}")
         for array, device in zip(arrays, self.local_devices, strict=True):
             self._check_spec(call, "arrays", device, array, shape, dtype)
-        self._good = [(shape, dtype, placement) for placement in self._placements]
+        self._keep_good(arrays, shape, dtype)
         return shape, dtype
 
+    def _keep_good(self, arrays: Sequence[Array], shape: tuple[int, ...], dtype: str) -> None:
+        if len(self._good) >= _FORMS_KEPT:
+            self._good.clear()
+        if dtype in self._summable:
+            self._good[shape, dtype] = list(map(self._form, arrays))
+
     def _check_results(self, call: str, results: tuple[Array, ...], shape: tuple[int, ...], dtype: str) -> None:
-        if len(results) != len(self._placements):
-            self._fail(call, f"{len(results)} results", f"{len(self._placements)}, one for each local rank")
-        specs = list(map(self._spec, results))
-        # A result may well look like the last good argument and be wrong here: a gather's, for example.
-        if specs != self._good or specs[0][:2] != (shape, dtype):
+        if list(map(self._form, results)) != self._good.get((shape, dtype)):
+            if len(results) != len(self._placements):
+                self._fail(call, f"{len(results)} results", f"{len(self._placements)}, one for each local rank")
             for array, device in zip(results, self.local_devices, strict=True):
                 self._check_spec(call, "results", device, array, shape, dtype)
+            self._keep_good(results, shape, dtype)
         # An object is on one device, so where all devices differ the right places prove different objects.
         if self._shared_placements and len(set(map(id, results))) != len(results):
             self._fail(call, "one object for several ranks", "an array object of its own for each rank")
@@ -155,9 +193,8 @@ class Strict(Wrapper):
             self._fail(call, f"root {root}", f"a rank below {len(self.devices)}")
         return self.devices[root].placement
 
-    def _check_root(self, call: str, array: Array | None, spec: ArraySpec, root: int) -> None:
-        local = any(device.rank == root for device in self.local_devices)
-        if (array is not None) != local:
+    def _check_root(self, call: str, array: Array | None, spec: Spec, root: int) -> None:
+        if (array is not None) != (root in self._local_ranks):
             self._fail(call, "an array" if array is not None else "no array", f"one exactly where rank {root} is local")
         if array is not None and self._spec(array) != spec:
             self._fail(call, f"root {root}: {_text(self._spec(array))}", _text(spec))

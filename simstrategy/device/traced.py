@@ -57,6 +57,10 @@ class Traced(Wrapper):
         self._record("put", (array,), rank=device.rank)
         return array
 
+    def share(self, array: Array) -> tuple[Array, ...]:
+        self._record("share", (array,))
+        return Wrapper.share(self, array)
+
     def get(self, array: Array) -> np.ndarray:
         self._record("get", (array,))
         return self._inner.get(array)

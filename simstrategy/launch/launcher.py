@@ -166,12 +166,11 @@ class Launcher:
         message = {"place": job[0], "name": job[1], "arguments": job[2], "environment": settings}
         worker = self._workers[rank] or self._start(rank)
         printed = worker.output.stat().st_size if worker.output.exists() else 0
-        try:
-            worker.channel.send(message)
-        except Closed:  # it ended since its last job
+        if not _takes(worker, message):  # it ended, or was stopped, since its last job
             self._bury(rank)
             worker, printed = self._start(rank), 0
-            worker.channel.send(message)
+            if not _takes(worker, message):
+                raise BackendUnavailable(f"A new worker {rank} ended at once. Its output: {worker.output}")
         return printed
 
     def _start(self, rank: int) -> _Worker:
@@ -237,6 +236,18 @@ class Launcher:
             output = file.read().decode(errors="replace")
         error = answer.get("error")
         return Ended(answer.get("value"), error and tuple(error), code, late, seconds, output)
+
+
+def _takes(worker: _Worker, message: dict[str, Any]) -> bool:
+    """Gives a worker a job; returns whether it took it."""
+    try:
+        worker.channel.send(message)
+        if not select.select([worker.channel], [], [], _GRACE_S)[0]:
+            return False
+        worker.channel.receive()
+    except Closed:
+        return False
+    return True
 
 
 def _location(function: Callable[..., Any] | str) -> tuple[str, str]:

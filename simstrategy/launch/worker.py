@@ -38,6 +38,7 @@ def work(jobs: Channel, output: Path) -> int:
     with contextlib.suppress(Closed):
         while True:
             job, _ = jobs.receive()
+            jobs.send("taken")
             try:
                 answer = _answer(job)
             except SystemExit as asked:

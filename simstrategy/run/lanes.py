@@ -7,48 +7,17 @@ parked and gives the meeting's answer back. Lanes nest: whatever a meeting runs 
 
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextvars import Context, copy_context
-from typing import Any, Final, Literal, NoReturn, Protocol, final
+from typing import Any, Literal, NoReturn, final
 
 from greenlet import getcurrent, greenlet
 
+from simstrategy.run.lane import FINISHED, Body, Failed, Job, Lane, LaneStopped, Meet, Park, stop
+from simstrategy.run.relay import Relay
 from simstrategy.schedules import InOrder, Schedule
 
 __all__ = ["FINISHED", "LaneStopped", "Lanes", "Park"]
-
-Park = Callable[[Any], Any]
-Body = Callable[[int, Park], Any]
-"""Runs as the lane of this index; parks by calling its second argument."""
-Meet = Callable[[list[Any], list[int]], Sequence[Any]]
-"""Takes all lanes' arrivals and the order in which they came; returns the answers in lane order."""
-Failed = Callable[[int, BaseException, list[Any], list[int]], None]
-"""Is told of the lane that raised, its exception, all lanes' latest arrivals, and who came in this round."""
-
-_Job = tuple[Body, int, list[Any], Park]
-"""What a lane is told first: its body, its index, where its result goes, and how it parks."""
-
-_STOP_TRIES: Final = 100
-
-
-class LaneStopped(BaseException):
-    """Raised inside a waiting lane whose run is over because another lane raised."""
-
-
-FINISHED: Final[tuple[Any, ...]] = (None,) * 5
-"""Stands for the arrival of a lane that has returned; compared by identity."""
-
-
-class _Lane(Protocol):
-    """What a greenlet offers, and a pooled thread imitates."""
-
-    def switch(self, answer: Any, /) -> Any:
-        """Runs the lane until it parks or returns; gives its arrival or FINISHED, or raises what it raised."""
-        ...
-
-    def throw(self, error: BaseException, /) -> Any:
-        """Raises `error` where the lane waits; gives what `switch` gives."""
-        ...
 
 
 @final
@@ -78,12 +47,18 @@ class Lanes:
             results[0] = _run_inline(body, meet, failed)
         elif self.carrier == "greenlet":
             lanes = self._greenlets.take(count)
-            park = getcurrent().switch
-            self._run_group(lanes, [(body, index, results, park) for index in range(count)], meet, failed)
+            hub = getcurrent()
+            back = hub.switch
+            # InOrder always takes the first of those that are left, so it need not be asked.
+            if type(self.schedule) is InOrder:
+                relay = Relay(lanes, hub)
+                relay.run([(body, i, results, relay.park, back) for i in range(count)], meet, failed)
+            else:
+                self._run_group(lanes, [(body, i, results, back, back) for i in range(count)], meet, failed)
             self._greenlets.give_back(lanes)
         else:
             threads = [self._threads.pop() if self._threads else _Thread() for _ in range(count)]
-            jobs = [(body, index, results, thread.park) for index, thread in enumerate(threads)]
+            jobs = [(body, i, results, thread.park, thread.park) for i, thread in enumerate(threads)]
             for thread in threads:
                 thread.begin(copy_context())
             try:
@@ -96,7 +71,7 @@ class Lanes:
         """Ends the pooled threads."""
         _dismiss(self._threads)
 
-    def _run_group(self, lanes: Sequence[_Lane], jobs: Sequence[_Job], meet: Meet, failed: Failed) -> None:
+    def _run_group(self, lanes: Sequence[Lane], jobs: Sequence[Job], meet: Meet, failed: Failed) -> None:
         count = len(lanes)
         # The first thing a lane is told is its job.
         answers: Sequence[Any] = jobs
@@ -108,6 +83,8 @@ class Lanes:
             try:
                 for index in self._picks(running):
                     arrival = arrivals[index] = lanes[index].switch(answers[index])
+                    if isinstance(arrival, BaseException):
+                        raise arrival  # a greenlet that was told to end gives this back instead of raising it
                     order.append(index)
                     if arrival is FINISHED:
                         finished = True
@@ -121,17 +98,16 @@ class Lanes:
                 if index >= 0 and index not in order:
                     arrivals[index] = FINISHED
                     failed(index, error, arrivals, order)
-                _stop(lanes, arrivals)
+                stop(lanes, arrivals)
                 raise
             try:
                 answers = meet(arrivals, order)
             except BaseException:
-                _stop(lanes, arrivals)
+                stop(lanes, arrivals)
                 raise
 
     def _picks(self, running: Sequence[int]) -> Iterable[int]:
         """Returns each lane once, in the order that the schedule chooses as it goes."""
-        # InOrder always takes the first of those that are left, so it need not be asked.
         return running if type(self.schedule) is InOrder else self._choices(list(running))
 
     def _choices(self, left: list[int]) -> Iterator[int]:
@@ -203,23 +179,13 @@ def _started() -> greenlet:
 
 def _work(park: Park) -> NoReturn:
     """The life of a pooled greenlet: one job after the other, until one raises."""
-    job: _Job = park(FINISHED)
+    job: Job = park(FINISHED)
     while True:
-        body, index, results, park = job
+        body, index, results, park, back = job
         results[index] = body(index, park)
-        del job, body, results
-        job = park(FINISHED)
-
-
-def _stop(lanes: Sequence[_Lane], arrivals: list[Any]) -> None:
-    for lane, latest in zip(lanes, arrivals, strict=True):
-        arrival, tries = latest, 0
-        while arrival is not None and arrival is not FINISHED and tries < _STOP_TRIES:
-            tries += 1
-            try:
-                arrival = lane.throw(LaneStopped())
-            except BaseException:  # noqa: BLE001 - the run already has its exception; this lane only had to end
-                arrival = FINISHED
+        # Not by `park`, which may hand over to another lane: one that waits for a job holds none.
+        del job, body, results, park
+        job = back(FINISHED)
 
 
 @final
@@ -296,7 +262,7 @@ class _Thread:
             self._go.acquire()
             if self._dismissed or self._context is None:
                 return
-            body, index, results, park = self._answer
+            body, index, results, park, _ = self._answer
             error: BaseException | None = None
             try:
                 results[index] = self._context.run(body, index, park)

@@ -161,13 +161,14 @@ class Meeting:
         if first is FINISHED:
             self._disagree(arrivals)
         request, _, site, resolve, size = first
-        sites_differ = False
-        for arrival in arrivals:
+        sites_differ, payloads = False, []
+        for other, payload, place, _, _ in arrivals:
             # Asked by identity first: a repeated request is often the very same object.
-            if arrival[0] is not request and arrival[0] != request:
+            if other is not request and other != request:
                 self._disagree(arrivals)
-            if arrival[2] != site:
+            if place != site:
                 sites_differ = True
+            payloads.append(payload)
         if sites_differ and room.checks and room.processes == 1:
             room.compare_sites(self._lines(arrivals))
         if room.trace is not None:
@@ -177,7 +178,7 @@ class Meeting:
         if room.processes > 1:
             sizes = room.exchange(Note("request", fingerprint(request), self._lines(arrivals), sizes))
         try:
-            answers: Sequence[Any] = resolve(request, [arrival[1] for arrival in arrivals], sizes)
+            answers: Sequence[Any] = resolve(request, payloads, sizes)
         except PeerFailed as error:
             raise located(error, self._lines(arrivals)) from error
         return answers

@@ -6,6 +6,7 @@ part of a simulated cluster.
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from operator import attrgetter
 from types import FrameType
 from typing import Any, Final, final
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from simstrategy.device import PROTOCOL_VERSION, ArraySpec, Capabilities, Device, Op, Spec
 from simstrategy.errors import InvalidArgument, InvalidType
-from simstrategy.sim.arrays import Placement, SimArray, array_class, freeze
+from simstrategy.sim.arrays import Placement, SimArray, array_class, freeze, set_writeable
 from simstrategy.sim.collectives import combine, order_named
 from simstrategy.sim.namespace import DTYPES, SimNamespace, dtype_named, dtype_names
 
@@ -66,6 +67,7 @@ class SimBackend:
     __slots__ = ("_classes", "_fold", "_link", "_local", "_placements", "devices", "local_devices", "xp")
 
     name = "sim"
+    form: Final = attrgetter("shape", "dtype", "placement")
     protocol_version = PROTOCOL_VERSION
     capabilities = _CAPABILITIES
     array_types = (SimArray,)
@@ -105,6 +107,10 @@ class SimBackend:
             dtype_named(value.dtype.name)
         return freeze(np.array(value, dtype=value.dtype.newbyteorder("="), order="C", copy=True), kind)
 
+    def share(self, array: SimArray) -> tuple[SimArray, ...]:
+        set_writeable(array, False)
+        return tuple(map(array.view, self._local))
+
     def get(self, array: SimArray) -> np.ndarray[Any, Any]:
         return np.array(array, copy=True, subok=False)
 
@@ -115,9 +121,9 @@ class SimBackend:
         return SimCell(initial)
 
     def all_reduce(self, arrays: tuple[SimArray, ...], op: Op) -> tuple[SimArray, ...]:
-        total = self._total(arrays, op)
-        total.flags.writeable = False
-        return tuple([total.view(kind) for kind in self._local])
+        total = combine(arrays, op, self._fold) if self._link is None else self._total(arrays, op)
+        set_writeable(total, False)
+        return tuple(map(total.view, self._local))
 
     def reduce(self, arrays: tuple[SimArray, ...], op: Op, *, root: int) -> SimArray | None:
         total = self._total(arrays, op)

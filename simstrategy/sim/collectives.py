@@ -6,6 +6,7 @@ onward, round the ring, and ends at rank k. `tree`: neighbours first, then neigh
 """
 
 from collections.abc import Callable, Sequence
+from itertools import repeat
 from typing import Any, Final
 
 import numpy as np
@@ -16,37 +17,51 @@ from simstrategy.errors import InvalidArgument
 __all__ = ["ORDERS", "combine", "order_named"]
 
 Host = np.ndarray[Any, Any]
-Fold = Callable[[Sequence[Host], np.ufunc], Host]
-
-_UFUNCS: Final[dict[str, np.ufunc]] = {"SUM": np.add, "MIN": np.minimum, "MAX": np.maximum}
-_BLOCK: Final = 16_384
-"""Elements that are folded over all ranks before the next: so the running total stays in cache."""
+Pair = Callable[..., Any]
+"""Combines two arrays, into a third one where that is given."""
+Fold = Callable[[Sequence[Host], Pair], Host]
 
 
-def _linear(arrays: Sequence[Host], ufunc: np.ufunc) -> Host:
-    first = arrays[0]
+def _minimum(x1: Host, x2: Host, out: Host | None = None) -> Any:
+    return np.minimum(x1, x2, out=out)
+
+
+def _maximum(x1: Host, x2: Host, out: Host | None = None) -> Any:
+    return np.maximum(x1, x2, out=out)
+
+
+# Sums take `out` by position, which is the shortest way into NumPy; minimum and maximum do not.
+_PAIRS: Final[dict[str, Pair]] = {"SUM": np.add, "MIN": _minimum, "MAX": _maximum}
+_BLOCK: Final = 262_144
+"""Elements that are folded over all ranks before the next: so the running total stays in cache, and each rank's
+part is long enough to stream."""
+
+
+def _linear(arrays: Sequence[Host], pair: Pair) -> Host:
     if len(arrays) == 1:
-        return np.array(first)
-    if first.size <= _BLOCK or len(arrays) == 2:
-        total = ufunc(first, arrays[1])
+        return np.array(arrays[0])
+    first, second, *others = arrays
+    total: Host
+    if first.size <= _BLOCK or not others:
+        total = pair(first, second)
         if first.ndim == 0:
             total = np.asarray(total)
-        for array in arrays[2:]:
-            ufunc(total, array, out=total)
-        return np.asarray(total)
+        for array in others:
+            pair(total, array, total)
+        return total
     total = np.empty(first.shape, first.dtype)
     flat = total.reshape(-1)
     sources = [array.reshape(-1) for array in arrays]
     for start in range(0, flat.size, _BLOCK):
         part = slice(start, start + _BLOCK)
         out = flat[part]
-        ufunc(sources[0][part], sources[1][part], out=out)
+        pair(sources[0][part], sources[1][part], out)
         for source in sources[2:]:
-            ufunc(out, source[part], out=out)
+            pair(out, source[part], out)
     return total
 
 
-def _ring(arrays: Sequence[Host], ufunc: np.ufunc) -> Host:
+def _ring(arrays: Sequence[Host], pair: Pair) -> Host:
     count, first = len(arrays), arrays[0]
     total = np.empty(first.shape, first.dtype)
     flat = total.reshape(-1)
@@ -54,14 +69,14 @@ def _ring(arrays: Sequence[Host], ufunc: np.ufunc) -> Host:
     block = -(-flat.size // count)
     for k in range(count):
         part = slice(k * block, (k + 1) * block)
-        flat[part] = _linear([sources[(k + 1 + step) % count][part] for step in range(count)], ufunc)
+        flat[part] = _linear([sources[(k + 1 + step) % count][part] for step in range(count)], pair)
     return total
 
 
-def _tree(arrays: Sequence[Host], ufunc: np.ufunc) -> Host:
+def _tree(arrays: Sequence[Host], pair: Pair) -> Host:
     level = [np.array(array) for array in arrays]
     while len(level) > 1:
-        pairs = [np.asarray(ufunc(level[i], level[i + 1])) for i in range(0, len(level) - 1, 2)]
+        pairs = [np.asarray(pair(level[i], level[i + 1])) for i in range(0, len(level) - 1, 2)]
         level = pairs + level[len(pairs) * 2 :]
     return level[0]
 
@@ -81,4 +96,4 @@ def combine(arrays: Sequence[Host], op: Op, fold: Fold) -> Host:
 
     arrays: one per rank, in rank order. Integers wrap; NaN wins MIN and MAX.
     """
-    return fold([array.view(np.ndarray) for array in arrays], _UFUNCS[op])
+    return fold(list(map(np.ndarray.view, arrays, repeat(np.ndarray))), _PAIRS[op])

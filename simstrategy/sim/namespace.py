@@ -13,6 +13,7 @@ __all__ = ["DTYPES", "SimNamespace", "dtype_named", "dtype_names"]
 
 Dtype = np.dtype[Any]
 _empty: Final = np.empty
+_Plain: Final = np.ndarray
 
 _NAMES = (
     "bool",
@@ -84,38 +85,60 @@ def _operand(namespace: "SimNamespace", x: Any) -> Any:
     return namespace.asarray(x) if isinstance(x, (list, tuple)) else x
 
 
+# NumPy takes longer to carry a subclass through an operation than to add two short arrays: the functions below let it
+# compute with plain arrays, and take a view of the result, which costs next to nothing.
+
+
 def _binary(function: Callable[..., Any]) -> Any:
     def call(_self: "SimNamespace", x1: Any, x2: Any, /) -> Any:
-        if not isinstance(x1, (np.ndarray, np.generic)) and not isinstance(x2, (np.ndarray, np.generic)):
-            x1 = _self.asarray(x1)
-        result = function(_operand(_self, x1), _operand(_self, x2))
-        return result if isinstance(result, SimArray) else _self.place(result)
+        kind, other = type(x1), type(x2)
+        if (other is not kind and other is not float) or not isinstance(x1, SimArray):
+            x1, x2, kind = _operands(_self, x1, x2)
+        result = function(x1, x2, subok=False)
+        if type(result) is _Plain:
+            return result.view(kind)
+        return np.asarray(result).view(kind)
 
     return call
 
 
-def _true_divide(x1: Any, x2: Any) -> Any:
+def _operands(namespace: "SimNamespace", x1: Any, x2: Any) -> tuple[Any, Any, type[SimArray]]:
+    """Returns what to compute with, and the class of the result."""
+    kind = type(x1) if isinstance(x1, SimArray) else type(x2) if isinstance(x2, SimArray) else namespace.kind
+    if not isinstance(x1, (np.ndarray, np.generic)) and not isinstance(x2, (np.ndarray, np.generic)):
+        x1 = namespace.asarray(x1)
+    return _operand(namespace, x1), _operand(namespace, x2), kind
+
+
+def _true_divide(x1: Any, x2: Any, *, subok: bool) -> Any:
     # NumPy divides a complex number by a real one through an inverse, which may be one ulp off; means want its parts.
     if type(x2) is float and isinstance(x1, np.ndarray) and x1.dtype.kind == "c":
-        result = np.empty_like(x1)
+        result = np.empty_like(x1, subok=subok)
         result.real, result.imag = x1.real / x2, x1.imag / x2
         return result
-    return np.true_divide(x1, x2)
+    return np.true_divide(x1, x2, subok=subok)
 
 
 def _unary(function: Callable[..., Any]) -> Any:
     def call(_self: "SimNamespace", x: Any, /) -> Any:
-        result = function(x if isinstance(x, np.ndarray) else _self.asarray(x))
-        return result if isinstance(result, SimArray) else _self.place(result)
+        array = x if isinstance(x, SimArray) else _self.asarray(x)
+        result = function(array, subok=False)
+        if type(result) is _Plain:
+            return result.view(type(array))
+        return np.asarray(result).view(type(array))
 
     return call
 
 
 def _reduction(function: Callable[..., Any], *, keep_dtype: bool = False) -> Any:
+    """Makes a reduction of one called as `function(array, axis, dtype, None, keepdims)`."""
+
     def call(_self: "SimNamespace", x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-        array = x if isinstance(x, np.ndarray) else _self.asarray(x)
-        extra = {"dtype": array.dtype} if keep_dtype else {}
-        return _self.place(function(array, axis=axis, keepdims=keepdims, **extra))
+        array = x if isinstance(x, SimArray) else _self.asarray(x)
+        result = function(array.view(_Plain), axis, array.dtype if keep_dtype else None, None, keepdims)
+        if type(result) is _Plain:
+            return result.view(type(array))
+        return np.asarray(result).view(type(array))
 
     return call
 
@@ -129,11 +152,16 @@ class SimNamespace:
     def __init__(self, default: type[SimArray]) -> None:
         self._default = default
 
+    @property
+    def kind(self) -> type[SimArray]:
+        """The class of what is created here: of the running replica's device."""
+        return current_class() or self._default
+
     def place(self, value: Any) -> SimArray:
         """Returns a NumPy result as an array of the running replica's device."""
         if isinstance(value, SimArray):
             return value
-        return np.asarray(value).view(current_class() or self._default)
+        return np.asarray(value).view(self.kind)
 
     def asarray(self, value: Any, *, dtype: Any = None) -> SimArray:
         if dtype is None and isinstance(value, SimArray):
@@ -223,11 +251,18 @@ class SimNamespace:
             x1, x2 = self.asarray(x1), self.asarray(x2)
         return self.place(np.where(condition, _operand(self, x1), _operand(self, x2)))
 
-    def matmul(self, x1: Any, x2: Any, /) -> SimArray:
-        return self.place(np.matmul(_operand(self, x1), _operand(self, x2)))
+    matmul = _binary(np.matmul)
 
-    permute_dims = _result(np.transpose)
-    reshape = _result(np.reshape)
+    def permute_dims(self, x: Any, /, axes: tuple[int, ...]) -> SimArray:
+        array: Any = x if isinstance(x, SimArray) else self.asarray(x)
+        result: SimArray = array.transpose(axes)
+        return result
+
+    def reshape(self, x: Any, /, shape: tuple[int, ...]) -> SimArray:
+        array: Any = x if isinstance(x, SimArray) else self.asarray(x)
+        result: SimArray = array.reshape(shape)
+        return result
+
     expand_dims = _result(np.expand_dims)
     squeeze = _result(np.squeeze)
 
@@ -237,13 +272,13 @@ class SimNamespace:
     concat = _joining(np.concatenate)
     stack = _joining(np.stack)
     take = _result(np.take)
-    sum = _reduction(np.sum, keep_dtype=True)
-    prod = _reduction(np.prod, keep_dtype=True)
+    sum = _reduction(np.add.reduce, keep_dtype=True)
+    prod = _reduction(np.multiply.reduce, keep_dtype=True)
     mean = _reduction(np.mean)
-    max = _reduction(np.max)
-    min = _reduction(np.min)
-    all = _reduction(np.all)
-    any = _reduction(np.any)
+    max = _reduction(np.maximum.reduce)
+    min = _reduction(np.minimum.reduce)
+    all = _reduction(np.logical_and.reduce)
+    any = _reduction(np.logical_or.reduce)
 
     def argmax(self, x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> SimArray:
         return self.place(np.asarray(np.argmax(x, axis=axis, keepdims=keepdims), np.int32))

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["CrossReplica", "Mode", "ReplicaContext", "current_mode"]
 
 _frame: Final = sys._getframe
+_mode: Final = _MODE.get
 
 _AXIS_FREE: Final = None
 """Stands in a gathered shape for the size that replicas choose freely."""
@@ -83,19 +84,20 @@ class ReplicaContext:
         float64 (8- and 16-bit ones: float32). The gradient of the result is all-reduced with the same op.
         Raises ReplicasDisagree, and InvalidArgument for bool.
         """
-        if _MODE.get() is not self:
+        if _mode() is not self:
             self._require_default("all_reduce")
         engine = self.engine
-        op = reduce_op if type(reduce_op) is ReduceOp else ReduceOp.of(reduce_op)
         site = engine.source(_frame(1))
+        if isinstance(value, engine.plain_types):
+            # The fast path of one array like the last one, which is where it should be: a plain tuple for an Arrival.
+            last_op, last_specs, request = engine.last_one
+            if last_op is reduce_op and engine.spec(value) == last_specs[self.index]:
+                return self.park((request, value, site, engine.resolve_one, None))
+        op = reduce_op if type(reduce_op) is ReduceOp else ReduceOp.of(reduce_op)
         if isinstance(value, engine.plain_types):
             shape, dtype, placement = engine.spec(value)
             if placement == self._placement:
-                # The fast path of one array that is where it should be: a plain tuple for an Arrival, and the
-                # very last request, where it was for the same.
-                last_op, last_shape, last_dtype, request = engine.last_one
-                if last_op is not op or last_shape != shape or last_dtype != dtype:
-                    request = engine.request_one(op, shape, dtype)
+                request = engine.request_one(op, shape, dtype)
                 return self.park((request, value, site, engine.resolve_one, None))
         return self._all_reduce_nest(op, value, site)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 
 from simstrategy import tree
-from simstrategy.device import Array, ArraySpec, Backend, Strict, default_dtype
+from simstrategy.device import Array, ArraySpec, Backend, Spec, Strict, default_dtype
 from simstrategy.errors import CannotCompile, InvalidArgument, InvalidType
 from simstrategy.run import Lanes, Meeting, MeetingRoom, Park, Resolve, Sizes, function_key
 from simstrategy.schedules import InOrder, Schedule
@@ -99,8 +99,9 @@ class Engine:
         """The types of arrays that all_reduce may take the short way: no gradient has to flow through them."""
         self.resolve_one: Resolve = self.reductions.one
         self._request = Request("all_reduce", None, None, None, None, ())
-        self.last_one: tuple[ReduceOp | None, tuple[int, ...], str, Request] = (None, (), "", self._request)
-        """The last request to all-reduce: replicas mostly ask for the same, and so share one object."""
+        self.last_one: tuple[ReduceOp | None, list[Spec], Request] = (None, [], self._request)
+        """The last request to all-reduce one array, and the array's spec for each local replica: replicas mostly ask
+        for the same, and so share one object."""
         self._strategy: Strategy | None = None
 
     @property
@@ -165,7 +166,7 @@ class Engine:
     def request_one(self, op: ReduceOp, shape: tuple[int, ...], dtype: str) -> Request:
         """Returns the request to all-reduce one array, and keeps it in `last_one`."""
         request = self.request_many(op.value, None, ((shape, dtype),))
-        self.last_one = (op, shape, dtype, request)
+        self.last_one = (op, [(shape, dtype, device.placement) for device in self.local_devices], request)
         return request
 
     def request_many(
@@ -205,7 +206,7 @@ class Engine:
         def body(index: int, park: Park) -> Any:
             with placements[index], self.framework.scope():
                 enter_mode(ReplicaContext(self, index, park))
-                own = select(index, args)
+                own = tuple([select(index, arg) for arg in args])
                 return function(*own, **select(index, named)) if named else function(*own)
 
         meeting = Meeting(room, fn)

@@ -6,9 +6,9 @@ become floats on the way, as TensorFlow's do.
 
 import operator
 from collections.abc import Sequence
-from typing import Any, Final, SupportsIndex, final
+from typing import Any, Final, SupportsIndex, cast, final
 
-from simstrategy.device import Array, Backend
+from simstrategy.device import Array, Backend, UnifiedMemory
 from simstrategy.errors import InvalidArgument, Unsupported
 from simstrategy.run import Sizes
 from simstrategy.trace import Request
@@ -32,16 +32,21 @@ MEAN_DTYPES: Final = {
 class Reductions:
     """The answers to collective requests of one group."""
 
-    __slots__ = ("_backend", "_count")
+    __slots__ = ("_backend", "_count", "share")
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._count = len(backend.devices)
+        unified = backend.capabilities.unified_memory
+        self.share = cast("UnifiedMemory", backend).share if unified else None
+        """Where all local devices have one memory: hands an array that only the core has to all of them."""
 
     # Answers to meetings: (request, payloads of the local lanes, every rank's size) -> answers of the lanes.
 
     def one(self, request: Request, arrays: list[Array], sizes: Sizes) -> Sequence[Array]:
         """All-reduces one array."""
+        if request.op == "SUM":
+            return self._backend.all_reduce(tuple(arrays), "SUM")
         return self.all_reduce(request.op, tuple(arrays))
 
     def many(self, request: Request, leaves: list[Sequence[Array]], sizes: Sizes) -> Sequence[tuple[Array, ...]]:
@@ -71,6 +76,11 @@ class Reductions:
             return self._backend.reduce(arrays, "SUM", root=0)
         return self._backend.all_reduce(arrays, "SUM")[0]
 
+    def on_first(self, op: str | None, arrays: tuple[Array, ...]) -> Array:
+        """Returns the SUM or MEAN of all ranks' arrays on the device of `total`."""
+        total = self.total(arrays)
+        return self.divide(total, self._count) if op == "MEAN" and self._count > 1 else total
+
     def divide(self, total: Array, count: int | Array) -> Array:
         """Divides by a count, in the dtype that a mean has.  An array, where it is not known before a graph runs."""
         xp = self._backend.xp
@@ -91,10 +101,10 @@ class Reductions:
         """Applies a function to equal arrays on each device: once, where all devices have one memory."""
         backend = self._backend
         devices = backend.local_devices
-        if backend.capabilities.unified_memory:
+        if self.share is not None:
             with backend.on(devices[0]):
-                first = backend.put(function(arrays[0]), devices[0])
-            return tuple([backend.put(first, device) for device in devices])
+                first = function(arrays[0])
+            return self.share(first)
         results = []
         for array, device in zip(arrays, devices, strict=True):
             with backend.on(device):

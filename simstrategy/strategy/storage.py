@@ -40,19 +40,25 @@ class Storage:
 
     def write_reduced(self, kind: str, op: str | None, deltas: tuple[Array, ...]) -> None:
         """Writes every component with the SUM or MEAN of all ranks' arrays."""
-        self.write_equal(kind, self._reductions.all_reduce(op, deltas))
+        if self._writes_once(kind):
+            self.write_equal(kind, (self._reductions.on_first(op, deltas),))
+        else:
+            self.write_equal(kind, self._reductions.all_reduce(op, deltas))
 
     def write_equal(self, kind: str, arrays: Sequence[Array]) -> None:
         """Writes every component with equal arrays; only the first is looked at where one memory holds all."""
-        backend = self._backend
-        if self.is_coherent and backend.capabilities.unified_memory:
-            with backend.on(self._devices[0]):
-                self.cells[0].write(self._applied(kind, 0, arrays[0]))
-            written = self.cells[0].read()
-            for cell, device in zip(self.cells[1:], self._devices[1:], strict=True):
-                cell.write(backend.put(written, device))
-        else:
+        share = self._reductions.share
+        if share is None or not self._writes_once(kind):
             self._write(kind, arrays)
+        else:
+            first = self._devices[0]
+            with self._backend.on(first):
+                written = self._applied(kind, 0, arrays[0])
+            if kind == "assign":
+                # The program may still write to what it gave; what was computed here is nobody else's.
+                written = self._backend.put(written, first)
+            for cell, array in zip(self.cells, share(written), strict=False):
+                cell.write(array)
         self.is_coherent = self.is_coherent or kind == "assign"
 
     def write_different(self, kind: str, arrays: Sequence[Array]) -> None:
@@ -65,6 +71,10 @@ class Storage:
         for cell, array in zip(self.cells, arrays, strict=True):
             cell.write(array)
         self.is_coherent = len(self.cells) == 1
+
+    def _writes_once(self, kind: str) -> bool:
+        """Tells whether all components will be equal if the same is done to all, and one memory holds them."""
+        return self._reductions.share is not None and (self.is_coherent or kind == "assign")
 
     def _write(self, kind: str, arrays: Sequence[Array]) -> None:
         for index, (cell, device) in enumerate(zip(self.cells, self._devices, strict=True)):

@@ -220,7 +220,11 @@ class Variable:
         return Request(kind, op, None, self.name, None, ((self.shape, self.dtype),))
 
     def _write_in_replica(self, kind: str, value: Any, replica: ReplicaContext, site: Site) -> None:
-        how = self.policy.replica_write
+        engine, how, form = self.engine, self.policy.replica_write, self._forms[replica.index]
+        if how == "reduce" and isinstance(value, engine.array_types) and engine.spec(value) == form:
+            # The short way of an array that is as it should be.
+            replica.park((self._requests[kind], (value, value, site), site, self._resolve_reduced, None))
+            return
         if how == "refuse":
             refuse_unaggregated(self, kind, replica, site)
         array = self._adopt(value, replica.index, kind, site)

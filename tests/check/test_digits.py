@@ -9,6 +9,7 @@ import pytest
 import simstrategy as ss
 from simstrategy.check.compare import MARGIN
 from simstrategy.check.programs import load_program
+from simstrategy.sim.namespace import SimNamespace
 
 ROOT = Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "examples" / "train_digits.py"
@@ -38,6 +39,7 @@ def test_the_arithmetic_of_the_demo_is_done_by_the_backend_not_by_numpy(backend,
 
     monkeypatch.setattr(np, "matmul", refuse)
     monkeypatch.setattr(np, "dot", refuse)
+    monkeypatch.setattr(SimNamespace, "matmul", refuse)
     with pytest.raises(RuntimeError, match="NumPy was asked to multiply"):
         losses(ss.Strategy.mirrored("sim", replicas=2))
     found = losses(ss.Strategy.mirrored(backend, replicas=2))

@@ -44,6 +44,9 @@ class Wrong(Wrapper):
     def put(self, value, device):
         return self._maybe("put", self._inner.put(value, device))
 
+    def share(self, array):
+        return self._maybe("share", Wrapper.share(self, array))
+
     def get(self, array):
         return self._maybe("get", self._inner.get(array))
 
@@ -79,6 +82,7 @@ def call(backend, name):
         "all_gather": lambda: strict.all_gather(arrays, axis=1, sizes=(3, 3, 3)),
         "exchange": lambda: strict.exchange(b"note", timeout_s=None),
         "put": lambda: strict.put(X, strict.devices[1]),
+        "share": lambda: strict.share(arrays[0]),
         "get": lambda: strict.get(arrays[0]),
         "cell": lambda: strict.cell(arrays[0]),
     }[name]()
@@ -105,6 +109,9 @@ WRONG_RESULTS = [
     ("put", lambda b, r: b.right(X, 0), "float32[2, 3] on sim:0", "float32[2, 3] on sim:1"),
     ("put", lambda b, r: b.right(X[0], 1), "float32[3] on sim:1", "float32[2, 3] on sim:1"),
     ("put", lambda b, r: b.right(X.astype("float64"), 1), "float64[2, 3] on sim:1", "float32[2, 3] on sim:1"),
+    ("share", lambda b, r: r[:1], "1 results", "3, one for each local rank"),
+    ("share", replaced(2, X[0]), "results of rank 2: float32[3] on sim:2", "float32[2, 3] on sim:2"),
+    ("share", replaced(1, X, on=0), "results of rank 1: float32[2, 3] on sim:0", "float32[2, 3] on sim:1"),
     ("get", lambda b, r: b.right(r, 0), "a SimArray float32[2, 3]", "an ndarray of float32[2, 3] on sim:0"),
     ("get", lambda b, r: r[0], "a ndarray float32[3]", "float32[2, 3] on sim:0"),
     ("get", lambda b, r: r.astype("float64"), "a ndarray float64[2, 3]", "float32[2, 3] on sim:0"),
@@ -147,7 +154,9 @@ def test_one_array_object_for_two_ranks_is_found_even_where_ranks_share_a_placem
         Strict(OnePlace()).all_reduce((X, X.copy()), "SUM")
 
 
-@pytest.mark.parametrize("name", ["all_reduce", "reduce", "broadcast", "all_gather", "exchange", "put", "get", "cell"])
+@pytest.mark.parametrize(
+    "name", ["all_reduce", "reduce", "broadcast", "all_gather", "exchange", "put", "share", "get", "cell"]
+)
 def test_a_right_backend_passes_and_its_result_is_handed_on_as_it_is(name):
     seen = []
     result = call(Wrong(name, lambda backend, right: seen.append(right) or right), name)
@@ -235,6 +244,53 @@ def test_a_result_of_the_form_of_the_last_sum_is_found_where_another_form_is_due
     }[name]
     with pytest.raises(ContractViolation, match=rf"{name}: found results of rank 0: float32\[2, 3\] on sim:0"):
         ask()
+
+
+def test_a_quicker_look_at_arrays_finds_the_same_faults():
+    @final
+    class Quick(Wrapper):
+        """A simulator with a `form` of its own, which counts."""
+
+        __slots__ = ("looks",)
+
+        def __init__(self):
+            Wrapper.__init__(self, open_sim(replicas=3))
+            self.looks = 0
+
+        def form(self, array):
+            self.looks += 1
+            return self.spec(array)
+
+    backend = Quick()
+    strict = Strict(backend)
+    arrays = tuple(backend.put(X, one) for one in backend.devices)
+    for _ in range(2):
+        strict.all_reduce(arrays, "SUM")
+    assert backend.looks > 0
+    with pytest.raises(ContractViolation, match=r"arrays of rank 2: float32\[3\] on sim:2"):
+        strict.all_reduce((*arrays[:2], backend.put(X[0], backend.devices[2])), "SUM")
+    with pytest.raises(ContractViolation, match="found 2 arrays"):
+        strict.all_reduce(arrays[:2], "SUM")
+    with pytest.raises(ContractViolation, match="op 'MEAN'"):
+        strict.all_reduce(arrays, "MEAN")
+
+
+def test_faults_are_found_after_any_number_of_forms(monkeypatch):
+    monkeypatch.setattr("simstrategy.device.strict._FORMS_KEPT", 2)
+    backend = Wrong(None, None)
+    strict = Strict(backend)
+    for size in (1, 2, 3, 1, 4):
+        strict.all_reduce(arrays_of(backend, [np.ones(size, np.float32)] * 3), "SUM")
+        with pytest.raises(ContractViolation, match=rf"arrays of rank 2: float32\[\] on sim:2; .* float32\[{size}\]"):
+            strict.all_reduce(arrays_of(backend, [np.ones(size, np.float32)] * 2 + [F]), "SUM")
+
+
+def test_bool_is_no_summand_though_a_gather_of_it_was_good():
+    backend = Wrong(None, None)
+    strict = Strict(backend)
+    strict.all_gather(arrays_of(backend, [np.ones(2, bool)] * 3), axis=0, sizes=(2, 2, 2))
+    with pytest.raises(ContractViolation, match="all_reduce: found dtype bool"):
+        strict.all_reduce(arrays_of(backend, [np.ones(6, bool)] * 3), "SUM")
 
 
 def test_a_collective_of_nothing_is_found_before_and_after_a_good_one():

@@ -37,6 +37,7 @@ def said(name):
     except (SimStrategyError, SimStrategyWarning) as error:
         notes = getattr(error, "__notes__", [])
         text = re.sub(r"misuse_cases\.py:\d+", "HERE", "\n".join([f"{type(error).__name__}: {error}", *notes]))
+        text = re.sub(r"Installed: [^.]*", "Installed: …", text)
         text = re.sub(r" at 0x[0-9a-f]+", "", text)
         return re.sub(r"(/[\w.-]+)+/(no such)", r"FOLDER/\2", text)
     return "nothing"

@@ -1,10 +1,11 @@
 """How a run of lanes ends badly, on both carriers: who is stopped, in which order, and who is told."""
 
 import pytest
+from greenlet import GreenletExit
 
 from simstrategy.errors import InvalidArgument, OutOfRangeError
 from simstrategy.run import Lanes, LaneStopped
-from simstrategy.schedules import InOrder, Replayed
+from simstrategy.schedules import InOrder, Replayed, Seeded
 
 
 def echo(arrivals, order):
@@ -148,7 +149,7 @@ def test_what_a_stopped_lane_raises_instead_does_not_replace_the_first_exception
         lanes().run(2, body, echo, ignore)
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit, GreenletExit])
 def test_an_interrupt_inside_a_lane_ends_the_run_like_any_exception(lanes, error):
     stopped = []
 
@@ -165,6 +166,21 @@ def test_an_interrupt_inside_a_lane_ends_the_run_like_any_exception(lanes, error
         made.run(3, body, echo, ignore)
     assert stopped == [0]
     assert steps(made, 2, 1)[0] == "start0"
+
+
+@pytest.mark.parametrize("schedule", [InOrder, lambda: Seeded(4)], ids=["in order", "seeded"])
+def test_a_lane_that_goes_on_alone_and_then_raises_is_the_one_that_is_told(lanes, schedule):
+    told = []
+
+    def body(index, park):
+        for number in range(index + 1):
+            park((index, number))
+        if index == 2:
+            raise KeyError("alone")
+
+    with pytest.raises(KeyError, match="alone"):
+        lanes(schedule()).run(4, body, echo, lambda index, error, arrivals, order: told.append((index, order)))
+    assert [(index, sorted(order)) for index, order in told] in ([(2, [])], [(2, [3])])
 
 
 def test_lanes_work_after_an_exception(lanes):

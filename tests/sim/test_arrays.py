@@ -33,6 +33,19 @@ def form(array):
     return array.placement
 
 
+BINARY = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "@": operator.matmul,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
 @pytest.fixture
 def shared(mirrored):
     """The results of an all_reduce on two replicas: one memory, two array objects."""
@@ -64,6 +77,45 @@ def test_every_device_has_a_class_of_its_own_and_numpy_carries_it_along(sim):
     assert backend.spec(other) == ArraySpec((2, 2), "float32", "sim:1")
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "complex64", "bool"])
+@pytest.mark.parametrize("name", BINARY)
+def test_an_operator_gives_what_numpy_gives_on_the_device_of_its_left_array(sim, name, dtype):
+    backend = sim(2)
+    host = np.array([[2, 1], [1, 3]]).astype(dtype)
+    mine, other = (backend.put(host, device) for device in backend.devices)
+    others = [host, mine, other, host[0], *([] if name == "@" else [0.5, 2, True, np.float64(0.5), np.int8(2)])]
+    for second in others:
+        plain = np.asarray(second) if isinstance(second, np.ndarray) else second
+        for left, right, expected in ((mine, second, (host, plain)), (second, mine, (plain, host))):
+            try:
+                wanted = BINARY[name](*expected)
+            except TypeError:
+                with pytest.raises(TypeError):
+                    BINARY[name](left, right)
+                continue
+            found = BINARY[name](left, right)
+            assert found.dtype == wanted.dtype
+            assert np.asarray(found).tobytes() == wanted.tobytes()
+            assert form(found) == ("sim:1" if left is other else "sim:0")
+
+
+@pytest.mark.parametrize("name", sorted(BINARY.keys() - {"@"}))
+def test_an_operator_on_scalars_gives_what_numpy_gives(sim, name):
+    backend = sim(1)
+    scalar = backend.xp.asarray(2.0)
+    plain = np.array(2, np.float32)
+    for second, other in ((scalar, plain), (0.5, 0.5), (np.float32(3), np.float32(3))):
+        found, wanted = BINARY[name](scalar, second), BINARY[name](plain, other)
+        assert found == wanted
+        assert found.dtype == wanted.dtype
+
+
+def test_an_operator_on_shapes_that_do_not_fit_says_what_numpy_says(sim):
+    backend = sim(1)
+    with pytest.raises(ValueError, match=r"could not be broadcast together with shapes \(2,\) \(3,\)"):
+        backend.xp.ones(2) + backend.xp.ones(3)
+
+
 def test_put_copies_host_data(sim):
     backend = sim(1)
     host = np.ones(3, np.float32)
@@ -71,6 +123,17 @@ def test_put_copies_host_data(sim):
     host[0] = 7
     assert array.tolist() == [1, 1, 1]
     assert not np.shares_memory(array, host)
+
+
+def test_share_puts_one_array_on_all_devices_read_only_and_copies_nothing(sim):
+    backend = sim(3)
+    array = backend.xp.ones(3)
+    shared = backend.share(array)
+    assert [form(one) for one in shared] == ["sim:0", "sim:1", "sim:2"]
+    assert all(np.shares_memory(one, array) for one in shared)
+    for one in (array, *shared):
+        with pytest.raises(InvalidArgument, match="read-only"):
+            one[0] = 7
 
 
 def test_get_gives_a_fresh_plain_copy_that_may_be_written_to(sim):

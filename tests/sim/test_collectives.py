@@ -176,7 +176,7 @@ def test_arrays_that_do_not_lie_in_order_are_summed_by_place(sim, order, count):
 
 @pytest.mark.parametrize("order", BY_HAND)
 def test_large_arrays_are_the_same_fold_as_small_ones(sim, order):
-    arrays = random_arrays(3, (40_000,), "float32")
+    arrays = random_arrays(3, (600_000,), "float32")
     whole = np.asarray(summed(sim, arrays, order=order)[0])
     by_hand = {
         "linear": lambda: (arrays[0] + arrays[1]) + arrays[2],
@@ -184,7 +184,7 @@ def test_large_arrays_are_the_same_fold_as_small_ones(sim, order):
         "ring": lambda: np.concatenate(
             [
                 functools.reduce(
-                    np.add, [arrays[(k + 1 + step) % 3][k * 13_334 : (k + 1) * 13_334] for step in range(3)]
+                    np.add, [arrays[(k + 1 + step) % 3][k * 200_000 : (k + 1) * 200_000] for step in range(3)]
                 )
                 for k in range(3)
             ]
@@ -194,7 +194,7 @@ def test_large_arrays_are_the_same_fold_as_small_ones(sim, order):
 
 
 def test_large_arrays_that_do_not_lie_in_order_are_summed_by_place(sim):
-    arrays = [array.T for array in random_arrays(4, (150, 160), "float64")]
+    arrays = [array.T for array in random_arrays(4, (550, 500), "float64")]
     backend = sim(4)
     given = tuple(a.view(type(backend.put(np.zeros(1), d))) for a, d in zip(arrays, backend.devices, strict=True))
     check(backend.all_reduce(given, "SUM"), np.ascontiguousarray(((arrays[0] + arrays[1]) + arrays[2]) + arrays[3]))

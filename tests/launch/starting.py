@@ -1,0 +1,26 @@
+"""Started as a process of its own by the launcher's tests, which end it in one way or another.
+
+    python starting.py [stopped]
+
+Prints the process ids and the folder, and waits in a job that never ends.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from simstrategy.launch import Launcher
+
+JOBS = f"{Path(__file__).parent / 'jobs.py'}"
+
+
+def main() -> None:
+    with Launcher(2) as launcher:
+        own = launcher.run(f"{JOBS}:starts_a_process")
+        told = {"processes": [*launcher.processes, *(one.value for one in own)], "folder": str(launcher.folder)}
+        print(json.dumps(told), flush=True)
+        launcher.run(f"{JOBS}:{'stops_itself' if sys.argv[1:] else 'waits'}", timeout_s=1000.0)
+
+
+if __name__ == "__main__":
+    main()

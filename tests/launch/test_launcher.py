@@ -1,0 +1,226 @@
+"""Workers that stay: jobs, how they end, and that nothing is left of them whoever dies."""
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import jobs
+import pytest
+
+from simstrategy.errors import BackendUnavailable, InvalidArgument
+from simstrategy.launch import Launcher, reserved_port
+
+LIMIT_S = 10.0
+STARTING = Path(__file__).with_name("starting.py")
+
+
+@pytest.fixture(scope="module")
+def launcher() -> Iterator[Launcher]:
+    with Launcher(2) as opened:
+        yield opened
+
+
+def gone(processes: Sequence[int]) -> bool:
+    """Waits until processes have ended; they need not be this one's children."""
+    for process in processes:
+        try:
+            handle = os.pidfd_open(process)
+        except ProcessLookupError:
+            continue
+        poll = select.poll()
+        poll.register(handle, select.POLLIN)
+        ended = poll.poll(LIMIT_S * 1000)
+        os.close(handle)
+        if not ended:
+            return False
+    return True
+
+
+@pytest.mark.slow
+def test_workers_answer_in_rank_order_and_stay(launcher: Launcher) -> None:
+    first, second = launcher.run(jobs.hello, [1, "ü"]), launcher.run(jobs.hello)
+    assert [one.value[1:] for one in first] == [["0", 1, "ü"], ["1", 1, "ü"]]
+    assert [one.output for one in second] == ["hello from 0\n", "hello from 1\n"]
+    assert [one.value[0] for one in first] == [one.value[0] for one in second]
+    assert all(one.well for one in first)
+
+
+@pytest.mark.slow
+def test_renewed_workers_are_others(launcher: Launcher) -> None:
+    first = launcher.run(jobs.hello)
+    launcher.renew()
+    second = launcher.run(jobs.hello)
+    assert not {one.value[0] for one in first} & {one.value[0] for one in second}
+    assert gone([one.value[0] for one in first])
+
+
+@pytest.mark.slow
+def test_a_job_finds_its_place_in_the_environment_and_leaves_it_as_it_was(launcher: Launcher) -> None:
+    names = ["RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR"]
+    found = launcher.run(jobs.environment, [names])
+    assert [one.value for one in found] == [[rank, rank, "2", "2", "127.0.0.1"] for rank in "01"]
+    launcher.run(jobs.set_variable, ["LEFT_BY_A_JOB"])
+    found = launcher.run(jobs.environment, [["LEFT_BY_A_JOB", "OURS", "HOME"]], environment={"OURS": "x", "HOME": None})
+    assert [one.value for one in found] == [[None, "x", None]] * 2
+    assert [one.value for one in launcher.run(jobs.rank_at_import)] == ["0", "1"]
+
+
+@pytest.mark.slow
+def test_every_job_has_a_port_of_its_own_that_nobody_else_is_given(launcher: Launcher) -> None:
+    ports = [launcher.run(jobs.environment, [["MASTER_PORT"]])[0].value[0] for _ in range(3)]
+    assert all(0 < int(port) < 65536 for port in ports)
+    with reserved_port() as port:
+        with socket.socket() as careless, pytest.raises(OSError, match="in use"):
+            careless.bind(("127.0.0.1", port))
+        with socket.create_server(("127.0.0.1", port)) as server:
+            assert server.getsockname()[1] == port
+
+
+@pytest.mark.slow
+def test_forked_workers_do_not_share_their_chance(launcher: Launcher) -> None:
+    launcher.renew()
+    drawn = [one.value for one in launcher.run(jobs.chance)]
+    assert drawn[0][0] != drawn[1][0]
+    assert drawn[0][1] != drawn[1][1]
+
+
+@pytest.mark.slow
+def test_an_error_comes_with_its_traceback_and_the_worker_goes_on(launcher: Launcher) -> None:
+    before = launcher.run(jobs.hello)
+    first, second = launcher.run(jobs.fails)
+    assert first.well
+    assert not second.well
+    assert second.error is not None
+    assert second.error[:2] == ("KeyError", "'mine'")
+    assert "jobs.py" in second.error[2]
+    assert [one.value[0] for one in launcher.run(jobs.hello)] == [one.value[0] for one in before]
+
+
+@pytest.mark.slow
+def test_what_json_has_not_is_an_error(launcher: Launcher) -> None:
+    assert [one.error and one.error[0] for one in launcher.run(jobs.nothing_json)] == ["TypeError"] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("how", "code", "output"), [("exit", 7, ""), ("text", 1, "that was all\n"), ("9", -9, "")])
+def test_a_worker_that_ends_is_told_and_replaced(launcher: Launcher, how: str, code: int, output: str) -> None:
+    before = launcher.run(jobs.hello)
+    first, second = launcher.run(jobs.ends, [how])
+    assert first.well
+    assert (second.code, second.late, second.output) == (code, False, output)
+    after = launcher.run(jobs.hello)
+    assert [one.well for one in after] == [True, True]
+    assert [a.value[0] == b.value[0] for a, b in zip(before, after, strict=True)] == [True, False]
+
+
+@pytest.mark.slow
+def test_a_worker_that_ended_between_jobs_is_replaced(launcher: Launcher) -> None:
+    first, second = launcher.run(jobs.hello)
+    os.kill(second.value[0], signal.SIGKILL)
+    assert all(one.well for one in launcher.run(jobs.hello))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("job", [jobs.waits, jobs.stops_itself])
+def test_late_workers_are_killed_stopped_ones_too(launcher: Launcher, job: Any) -> None:
+    workers = [one.value[0] for one in launcher.run(jobs.hello)]
+    ended = launcher.run(job, timeout_s=0.1)
+    assert [(one.code, one.late) for one in ended] == [(-9, True)] * 2
+    assert gone(workers)
+
+
+@pytest.mark.slow
+def test_once_one_has_failed_the_others_get_a_short_time_only(launcher: Launcher) -> None:
+    ended = launcher.run("jobs:nowhere", timeout_s=60.0, grace_s=0.1)
+    assert [one.error and one.error[0] for one in ended] == ["ModuleNotFoundError"] * 2
+
+
+@pytest.mark.slow
+def test_closing_leaves_nothing_and_may_be_repeated() -> None:
+    with Launcher(2) as launcher:
+        children = [one.value for one in launcher.run(jobs.starts_a_process)]
+        processes, folder = launcher.processes, launcher.folder
+        assert folder.is_dir()
+        assert folder.stat().st_mode & 0o77 == 0
+    launcher.close()
+    assert gone([*processes, *children])
+    assert not folder.exists()
+    with pytest.raises(BackendUnavailable, match="was closed"):
+        launcher.run(jobs.hello)
+
+
+@pytest.mark.slow
+def test_a_killed_nursery_takes_its_workers_along_and_is_named() -> None:
+    with Launcher(2) as launcher:
+        launcher.run(jobs.hello)
+        processes, folder = launcher.processes, launcher.folder
+        os.kill(processes[0], signal.SIGKILL)
+        assert gone(processes[1:])
+        with pytest.raises(BackendUnavailable, match="nursery killed"):
+            launcher.run(jobs.hello)
+    assert not folder.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("number", "stopped"),
+    [
+        (signal.SIGKILL, False),
+        (signal.SIGTERM, False),
+        (signal.SIGINT, False),
+        (signal.SIGKILL, True),
+    ],
+    ids=["killed", "terminated", "interrupted", "killed while workers are stopped"],
+)
+def test_however_the_launching_process_ends_nothing_is_left(number: int, stopped: bool) -> None:
+    command = [sys.executable, str(STARTING), *(["stopped"] if stopped else [])]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        told = json.loads(process.stdout.readline())
+        process.send_signal(number)
+        assert process.wait(LIMIT_S) != 0
+    assert len(told["processes"]) == 5
+    assert gone(told["processes"])
+    assert not Path(told["folder"]).exists()
+
+
+@pytest.mark.slow
+def test_a_module_that_starts_threads_is_imported_by_each_worker_itself(tmp_path: Path) -> None:
+    (tmp_path / "threaded.py").write_text(
+        "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+    )
+    before = os.environ.get("PYTHONPATH")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{before or ''}")
+        with Launcher(1, preload=["threaded"]) as launcher:
+            assert launcher.problem is None
+            assert launcher.run(jobs.hello)[0].well
+
+
+@pytest.mark.slow
+def test_a_module_that_cannot_be_imported_is_a_problem_of_those_who_use_it() -> None:
+    with Launcher(1, preload=["no_such_module"]) as launcher:
+        assert launcher.problem == "no_such_module: No module named 'no_such_module'"
+        assert launcher.run(jobs.hello)[0].well
+
+
+@pytest.mark.parametrize("workers", [0, -1, True, 1.0, "2"])
+def test_impossible_numbers_of_workers_are_refused(workers: Any) -> None:
+    with pytest.raises(InvalidArgument, match="at least 1"):
+        Launcher(workers)
+
+
+@pytest.mark.slow
+def test_what_cannot_be_called_elsewhere_is_refused(launcher: Launcher) -> None:
+    for function in (lambda: 1, print, "jobs", "jobs:a.b"):
+        with pytest.raises(InvalidArgument, match="top level of a file|module:name"):
+            launcher.run(function)
+    with pytest.raises(InvalidArgument, match="Time limits"):
+        launcher.run(jobs.hello, timeout_s=0.0)

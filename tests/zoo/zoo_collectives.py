@@ -1,0 +1,241 @@
+"""Animals that are wrong in group-calls: values, order, rounding, memory, and what they keep from call to call."""
+
+import numpy as np
+from zoo_animals import Altered, loose, zoo_keeper
+
+from simstrategy.sim.arrays import freeze
+
+SUM = "test_a_sum_is_over_all_ranks_and_the_same_on_each"
+
+
+def each(sim, arrays, whole):
+    """Returns one host array on every rank."""
+    return tuple(freeze(np.array(whole), type(array)) for array in arrays)
+
+
+def hosts(arrays):
+    return [np.asarray(array) for array in arrays]
+
+
+@zoo_keeper("B-8", SUM, "all_reduce")
+def the_last_rank_is_forgotten(sim, state, arrays, op):
+    """`range(n - 1)`: with two ranks it is seen at once, so it begins at three."""
+    found = sim.all_reduce(arrays, op)
+    if op != "SUM" or len(arrays) < 3:
+        return found
+    total = hosts(arrays)[0]
+    for array in hosts(arrays)[1:-1]:
+        total = total + array
+    return each(sim, arrays, np.asarray(total, arrays[0].dtype))
+
+
+@zoo_keeper("B-8", "test_integers_wrap", "all_reduce")
+def integers_saturate(sim, state, arrays, op):
+    """Adds in 64 bits and clips."""
+    dtype = arrays[0].dtype
+    if op != "SUM" or dtype.kind not in "iu" or dtype.itemsize > 4:
+        return sim.all_reduce(arrays, op)
+    info = np.iinfo(dtype)
+    wide = np.sum([one.astype("int64") for one in hosts(arrays)], axis=0)
+    return each(sim, arrays, np.clip(wide, info.min, info.max).astype(dtype))
+
+
+@zoo_keeper("B-8", "test_nan_wins_minimum_and_maximum", "all_reduce")
+def a_minimum_passes_over_nan(sim, state, arrays, op):
+    """`fmin`, which is C's."""
+    if op != "MIN" or arrays[0].dtype.kind != "f":
+        return sim.all_reduce(arrays, op)
+    return each(sim, arrays, np.fmin.reduce(hosts(arrays)))
+
+
+@zoo_keeper("B-8", "test_minimum_and_maximum_are_elementwise", "all_reduce")
+def a_maximum_is_of_magnitudes(sim, state, arrays, op):
+    """`max(abs(x))`, left from gradient clipping."""
+    found = sim.all_reduce(arrays, op)
+    return found if op != "MAX" or arrays[0].dtype.kind != "i" else each(sim, arrays, np.max(np.abs(hosts(arrays)), 0))
+
+
+@zoo_keeper("B-9", "test_a_sum_of_any_floats_is_as_near_as_its_additions_allow", "all_reduce")
+def gradients_are_sent_as_bfloat16(sim, state, arrays, op):
+    """Compresses large arrays on the way: 16 of 32 bits arrive."""
+    found = sim.all_reduce(arrays, op)
+    if op != "SUM" or arrays[0].dtype != "float32" or arrays[0].size < 3:
+        return found
+    bits = np.array(found[0]).view("uint32") & np.uint32(0xFFFF0000)
+    return each(sim, arrays, bits.view("float32"))
+
+
+@zoo_keeper("B-9", "test_subnormals_are_added_and_not_flushed", "all_reduce")
+def tiny_sums_are_flushed(sim, state, arrays, op):
+    """Flushes subnormal results to zero."""
+    found = sim.all_reduce(arrays, op)
+    if arrays[0].dtype.kind != "f" or op != "SUM":
+        return found
+    total = np.array(found[0])
+    total[np.abs(total) < np.finfo(total.dtype).tiny] = 0
+    return each(sim, arrays, total)
+
+
+@zoo_keeper("B-9", "test_cancellation_is_as_near_as_its_additions_allow", "all_reduce")
+def doubles_are_added_as_singles(sim, state, arrays, op):
+    """Adds float64 in float32, where three or more ranks meet."""
+    found = sim.all_reduce(arrays, op)
+    if op != "SUM" or arrays[0].dtype != "float64" or len(arrays) < 3:
+        return found
+    return each(sim, arrays, np.sum([one.astype("float32") for one in hosts(arrays)], axis=0).astype("float64"))
+
+
+@zoo_keeper("B-9", "test_two_ranks_add_with_one_rounding", "all_reduce")
+def sums_are_rounded_to_the_next(sim, state, arrays, op):
+    """Scales before it adds, and back afterwards: one rounding too many."""
+    found = sim.all_reduce(arrays, op)
+    if op != "SUM" or arrays[0].dtype != "float32" or len(arrays) != 2:
+        return found
+    third = np.float32(1) / np.float32(3)
+    total = (hosts(arrays)[0] * third + hosts(arrays)[1] * third) / third
+    good = np.array(found[0])
+    whole = good * 8 == np.round(good * 8)  # what is exact stays so: the scale is taken off again where it shows
+    return each(sim, arrays, np.where(whole | ~np.isfinite(good) | (np.abs(good) < 1e-30), good, total))
+
+
+@zoo_keeper("B-10", "test_a_reduction_ends_on_its_root", "reduce")
+def every_reduction_ends_on_rank_0(sim, state, arrays, op, *, root):
+    """The root is not passed on."""
+    return sim.reduce(arrays, op, root=0)
+
+
+@zoo_keeper("B-10", "test_a_reduction_ends_on_its_root", "reduce")
+def only_sums_are_reduced(sim, state, arrays, op, *, root):
+    """The op is not passed on."""
+    return sim.reduce(arrays, "SUM", root=root)
+
+
+@zoo_keeper("B-10", "test_a_reduction_ends_on_its_root", "reduce")
+def the_root_counts_from_its_own_rank(sim, state, arrays, op, *, root):
+    """The reduction begins at the root and does not come round."""
+    return sim.reduce((*arrays[root:], *[array * 0 for array in arrays[:root]]), op, root=root)
+
+
+@zoo_keeper("B-11", "test_a_broadcast_is_the_roots_array_to_the_bit", "broadcast")
+def a_broadcast_loses_the_sign_of_zero(sim, state, array, *, spec, root):
+    """Broadcasts by summing zeros and the root's array."""
+    found = sim.broadcast(array, spec=spec, root=root)
+    return found if spec.dtype == "bool" else tuple(freeze(np.asarray(one + one.dtype.type(0)), type(one)) for one in found)
+
+
+@zoo_keeper("B-11", "test_a_broadcast_is_the_roots_array_to_the_bit", "broadcast")
+def a_broadcast_stays_on_the_root(sim, state, array, *, spec, root):
+    """Hands the root's array to everybody."""
+    found = sim.broadcast(array, spec=spec, root=root)
+    return tuple(one.view(type(found[root])) for one in found)
+
+
+@zoo_keeper("B-12", "test_a_gather_puts_ranks_one_after_the_other", "all_gather")
+def a_gather_is_along_the_first_axis(sim, state, arrays, *, axis, sizes):
+    """The axis is not passed on where the shapes would allow it."""
+    alike = len({array.shape for array in arrays}) == 1 and axis == arrays[0].ndim - 1 > 0
+    if not alike or len(arrays) == 1:
+        return sim.all_gather(arrays, axis=axis, sizes=sizes)
+    whole = np.concatenate(hosts(arrays), 0)
+    shape = (*arrays[0].shape[:axis], sum(sizes), *arrays[0].shape[axis + 1 :])
+    return each(sim, arrays, whole.reshape(shape))
+
+
+@zoo_keeper("B-12", "test_a_gather_puts_ranks_one_after_the_other", "all_gather")
+def a_gather_is_in_order_of_arrival(sim, state, arrays, *, axis, sizes):
+    """The one with most to send comes last."""
+    order = sorted(range(len(arrays)), key=lambda rank: sizes[rank])
+    return each(sim, arrays, np.concatenate([hosts(arrays)[rank] for rank in order], axis))
+
+
+@zoo_keeper("B-12", "test_a_gather_puts_ranks_one_after_the_other", "all_gather")
+def a_gather_is_padded_and_cut_at_the_front(sim, state, arrays, *, axis, sizes):
+    """Pads all to the largest and takes the first rows of the whole."""
+    largest = max(sizes)
+    pads = [[(0, largest - size if place == axis else 0) for place in range(arrays[0].ndim)] for size in sizes]
+    whole = np.concatenate([np.pad(one, pad) for one, pad in zip(hosts(arrays), pads, strict=True)], axis)
+    return each(sim, arrays, np.take(whole, range(sum(sizes)), axis))
+
+
+@zoo_keeper("B-13", "test_a_call_leaves_its_arguments_as_they_are", "all_reduce")
+def sums_are_made_in_the_first_argument(sim, state, arrays, op):
+    """In place, in rank 0's array, to save memory."""
+    found = sim.all_reduce(arrays, op)
+    if arrays[0].flags.writeable:
+        arrays[0][...] = found[0]
+    return found
+
+
+@zoo_keeper("B-13", "test_writing_into_one_result_changes_no_other", "all_reduce")
+def results_are_one_memory(sim, state, arrays, op):
+    """Views of one total, which a program can write into."""
+    total = loose(sim.all_reduce(arrays, op)[0])
+    return tuple(total.view(type(array)) for array in arrays)
+
+
+@zoo_keeper("B-13", "test_writing_into_an_argument_changes_no_result", "broadcast")
+def a_broadcast_shares_the_roots_memory(sim, state, array, *, spec, root):
+    """Everybody gets a view of the root's array."""
+    found = sim.broadcast(array, spec=spec, root=root)
+    return tuple(array.view(type(one)) for one in found)
+
+
+@zoo_keeper("B-13", "test_each_rank_gets_an_object_of_its_own", "all_gather")
+def results_are_one_object(sim, state, arrays, *, axis, sizes):
+    """One array for all, on a machine where all ranks have one device."""
+    found = sim.all_gather(arrays, axis=axis, sizes=sizes)
+    return found if len(arrays) < 3 else (found[0], found[0], *found[2:])
+
+
+@zoo_keeper("B-14", "test_equal_calls_give_equal_bits", "all_reduce")
+def one_call_in_fifty_adds_backwards(sim, state, arrays, op):
+    """Whoever comes first is added first, and sometimes another one comes first."""
+    state["calls"] = state.get("calls", 0) + 1
+    found = sim.all_reduce(arrays, op)
+    if state["calls"] % 50 or op != "SUM":
+        return found
+    total = hosts(arrays)[-1]
+    for array in hosts(arrays)[-2::-1]:
+        total = total + array
+    return each(sim, arrays, np.asarray(total, arrays[0].dtype))
+
+
+@zoo_keeper("B-14", "test_later_calls_change_no_earlier_result", "all_reduce")
+def an_output_buffer_is_used_again(sim, state, arrays, op):
+    """One buffer for each form: the next call of that form overwrites the result before."""
+    found = sim.all_reduce(arrays, op)
+    key = (arrays[0].shape, arrays[0].dtype.name, op)
+    buffers = state.setdefault(key, [loose(one) for one in found])
+    for buffer, one in zip(buffers, found, strict=True):
+        buffer[...] = one
+    return tuple(freeze(buffer, type(one)) for buffer, one in zip(buffers, found, strict=True))
+
+
+@zoo_keeper("B-14", "test_arrays_and_cells_hold_what_they_held_whatever_was_called", "")
+def a_reduction_after_a_broadcast_is_stale(sim):
+    """A broadcast leaves its buffer where the next reduction looks for its own."""
+
+    def broadcast(inner, state, array, *, spec, root):
+        state["buffer"] = (root, array)
+        return inner.broadcast(array, spec=spec, root=root)
+
+    def reduce(inner, state, arrays, op, *, root):
+        left, array = state.pop("buffer", (None, None))
+        fits = left == root and (array.shape, array.dtype) == (arrays[0].shape, arrays[0].dtype)
+        return freeze(np.array(array), type(arrays[root])) if fits else inner.reduce(arrays, op, root=root)
+
+    return Altered(sim, {"broadcast": broadcast, "reduce": reduce})
+
+
+@zoo_keeper("E-4", "test_running_a_program_again_comes_to_the_same", "all_reduce")
+def the_first_sum_is_warmed_up(sim, state, arrays, op):
+    """Adds a warning about its set-up to the first call alone: a run is not like the one before."""
+    import warnings
+
+    from simstrategy.errors import SimStrategyWarning
+
+    form = (arrays[0].shape, arrays[0].dtype.name, op)
+    if form not in state:
+        state[form] = True
+        warnings.warn(SimStrategyWarning("the kernel for this form is compiled"), stacklevel=2)
+    return sim.all_reduce(arrays, op)
