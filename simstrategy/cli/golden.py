@@ -27,7 +27,7 @@ def golden(
     with clear_errors():
         profile = semantics_named(semantics)
         cases = read_cases(file)
-        listed = {} if deviations is None else read_deviations(deviations, profile.name)
+        listed = {} if deviations is None else read_deviations(deviations, profile.name, backend)
         with console.status(f"{file.name} on {backend} …"):
             tally = replay_all(cases, backend, profile, listed)
     title = f"{file.name}: {backend} with {profile.name}, against TensorFlow {profile.release}"

@@ -14,7 +14,7 @@ import numpy as np
 
 from simstrategy.errors import InvalidArgument
 
-__all__ = ["FORMS", "Case", "RecordedError", "read_cases"]
+__all__ = ["FORMS", "Case", "RecordedError", "decoded", "read_cases"]
 
 _DTYPES: Final = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -151,11 +151,11 @@ def _case(line: bytes, place: str) -> Case:
         _damaged(place, "the case has no id or no kind")
     if not isinstance(answers, dict) or not answers or not all(isinstance(one, dict) for one in answers.values()):
         _damaged(place, "there are no answers by release")
-    decoded = {release: one for release, one in _decoded(answers, place).items() if not _unasked(one)}
-    case = Case(body["id"], body["kind"], _decoded(body, place), decoded, place)
+    asked = {release: one for release, one in decoded(answers, place).items() if not _unasked(one)}
+    case = Case(body["id"], body["kind"], decoded(body, place), asked, place)
     if case.kind != "autoshard":
         return case
-    return replace(case, answers={release: _padded(one, case, place) for release, one in decoded.items()})
+    return replace(case, answers={release: _padded(one, case, place) for release, one in asked.items()})
 
 
 def _unasked(answer: Any) -> bool:
@@ -177,9 +177,10 @@ def _damaged(place: str, what: str) -> NoReturn:
     raise InvalidArgument(f"{place}: {what}. The file is damaged or of another format: get it anew.")
 
 
-def _decoded(value: Any, place: str) -> Any:
+def decoded(value: Any, place: str) -> Any:
+    """Returns a recorded value with NumPy arrays and errors in place of their descriptions."""
     if isinstance(value, list):
-        return [_decoded(item, place) for item in value]
+        return [decoded(item, place) for item in value]
     if not isinstance(value, dict):
         return value
     if "data" in value or {"dtype", "shape"} <= set(value):
@@ -188,7 +189,7 @@ def _decoded(value: Any, place: str) -> Any:
         if set(value) != {"error", "message"} or not all(isinstance(text, str) for text in value.values()):
             _damaged(place, "an error is not an object of the texts `error` and `message`")
         return RecordedError(value["error"], value["message"])
-    return {key: _decoded(item, place) for key, item in value.items()}
+    return {key: decoded(item, place) for key, item in value.items()}
 
 
 def _array(value: dict[str, Any], place: str) -> np.ndarray[Any, Any]:

@@ -11,6 +11,7 @@ from typing import Any, Final, NoReturn, final
 
 from simstrategy import errors
 from simstrategy.errors import InvalidArgument
+from simstrategy.golden.cases import decoded
 from simstrategy.strategy import PROFILES
 
 __all__ = ["Deviation", "read_deviations"]
@@ -42,8 +43,11 @@ class Deviation:
             raise InvalidArgument(f"{self.error!r} is no error of simstrategy")
 
 
-def read_deviations(file: str | Path, profile: str) -> dict[str, Deviation]:
-    """Returns a profile's entries by case id. Raises InvalidArgument for a file that cannot be understood."""
+def read_deviations(file: str | Path, profile: str, backend: str = "sim") -> dict[str, Deviation]:
+    """Returns a profile's entries by case id, those for every backend and those for this one.
+
+    Raises InvalidArgument for a file that cannot be understood.
+    """
     path = Path(file)
     if not path.is_file():
         raise InvalidArgument(f"There is no file {file}. Give a TOML file of deviations.")
@@ -60,6 +64,8 @@ def read_deviations(file: str | Path, profile: str) -> dict[str, Deviation]:
     for number, entry in enumerate(tables.get(profile, []), 1):
         where = f"entry {number} of {profile}"
         for one, deviation in _entry(path, where, entry):
+            if backend not in entry.get("backends", [backend]):
+                continue
             if one in found:
                 _wrong(path, f"{where}: id {one} is listed twice")
             found[one] = deviation
@@ -67,21 +73,25 @@ def read_deviations(file: str | Path, profile: str) -> dict[str, Deviation]:
 
 
 def _entry(path: Path, where: str, entry: dict[str, Any]) -> list[tuple[str, Deviation]]:
-    unknown = sorted(set(entry) - {*_TEXTS, *_EXPECTED, "ids"})
+    unknown = sorted(set(entry) - {*_TEXTS, *_EXPECTED, "ids", "backends"})
     if unknown:
         _wrong(path, f"{where}: unknown fields {unknown}")
     answers = entry.get("expected")
     if answers is not None and (not isinstance(answers, dict) or "ids" in entry):
         _wrong(path, f"{where}: `expected` is a table of answers by case id, without `ids` beside it")
+    backends = entry.get("backends", [""])
+    if not isinstance(backends, list) or not backends or not all(isinstance(one, str) for one in backends):
+        _wrong(path, f"{where}: `backends` is no list of backends' names")
     ids = entry.get("ids") if answers is None else [*answers]
     if not isinstance(ids, list) or not ids or not all(isinstance(one, str) for one in ids):
         _wrong(path, f"{where}: `ids` is no list of case ids")
-    texts = {name: value for name, value in entry.items() if name not in ("ids", "expected")}
+    texts = {name: value for name, value in entry.items() if name not in ("ids", "expected", "backends")}
     for name in _TEXTS:
         if not isinstance(texts.get(name), str) or not texts[name]:
             _wrong(path, f"{where}: `{name}` is missing")
     try:
-        return [(one, Deviation(**texts, expected=None if answers is None else answers[one])) for one in ids]
+        spelled = {} if answers is None else {one: decoded(answer, f"{path}: {one}") for one, answer in answers.items()}
+        return [(one, Deviation(**texts, expected=spelled.get(one))) for one in ids]
     except InvalidArgument as error:
         _wrong(path, f"{where}: {error}")
 

@@ -21,7 +21,7 @@ from simstrategy.golden.datasets import (
 )
 from simstrategy.golden.variables import variable_case
 from simstrategy.golden.verdict import Raised
-from simstrategy.strategy import Strategy
+from simstrategy.strategy import ReduceOp, Strategy
 from simstrategy.values import DistributedValues
 
 __all__ = ["BUILT", "dtypes_of", "replay"]
@@ -68,7 +68,8 @@ def _dtypes_in(value: Any) -> Iterator[str]:
 def _reduce(body: Body, strategy: Strategy) -> Any:
     value = placed(strategy, body["values"])
     axis = tuple(body["axis"]) if isinstance(body["axis"], list) else body["axis"]
-    return attempt(lambda: {"value": host(strategy, strategy.reduce(body["op"], value, axis))})
+    with strategy.scope():  # outside, 1.13 reduces nothing
+        return attempt(lambda: {"value": host(strategy, strategy.reduce(ReduceOp[body["op"]], value, axis))})
 
 
 def _all_reduce(body: Body, strategy: Strategy) -> Any:

@@ -130,6 +130,19 @@ def _unary(function: Callable[..., Any]) -> Any:
     return call
 
 
+def _sum(array: Any, axis: Any, dtype: Any, out: None, keepdims: bool) -> Any:
+    """Sums; float16 one by one, in float16: NumPy takes float32 in between, and TensorFlow does not."""
+    if array.dtype != np.float16 or array.size == 0:
+        return np.add.reduce(array, axis, dtype, out, keepdims)
+    axes = range(array.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
+    summed = sorted({one % array.ndim for one in axes}) if array.ndim else []
+    kept = [one for one in range(array.ndim) if one not in summed]
+    shape = [array.shape[one] for one in kept]
+    rows = np.transpose(array, [*kept, *summed]).reshape([*shape, -1])
+    total = np.add.accumulate(rows, axis=-1)[..., -1]
+    return np.expand_dims(total, tuple(summed)) if keepdims else total
+
+
 def _reduction(function: Callable[..., Any], *, keep_dtype: bool = False) -> Any:
     """Makes a reduction of one called as `function(array, axis, dtype, None, keepdims)`."""
 
@@ -272,7 +285,7 @@ class SimNamespace:
     concat = _joining(np.concatenate)
     stack = _joining(np.stack)
     take = _result(np.take)
-    sum = _reduction(np.add.reduce, keep_dtype=True)
+    sum = _reduction(_sum, keep_dtype=True)
     prod = _reduction(np.multiply.reduce, keep_dtype=True)
     mean = _reduction(np.mean)
     max = _reduction(np.maximum.reduce)

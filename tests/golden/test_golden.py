@@ -50,6 +50,17 @@ def test_every_recorded_answer_of_1_13_is_ours_or_a_listed_deviation(kind):
     agree_or_deviate(cases, Semantics.TF1_13, len(cases))
 
 
+# NumPy warns where TensorFlow overflows in silence: numbers are compared here.
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("profile", [Semantics.TF1_13, *PROFILES], ids=lambda profile: profile.name)
+def test_probes_of_rounding_order_and_extremes_agree_to_the_bit(profile):
+    cases = recorded("probes.jsonl")
+    tally = replay_all(cases, "sim", profile, {})
+    assert not tally.differences()
+    assert {finding.outcome for finding in tally.findings} == {Outcome.AGREES}
+    assert len(tally.findings) == {"TF1_13": 64, "TF1_15": 167, "TF2": 200}[profile.name]
+
+
 def agree_or_deviate(cases, profile, asked):
     tally = replay_all(cases, "sim", profile, listed(profile))
     assert not tally.differences()

@@ -306,3 +306,17 @@ def test_placement_nests_and_is_restored_after_an_exception(sim):
             raise KeyError(form(backend.xp.zeros(1)))
         assert form(backend.xp.zeros(1)) == "sim:1"
     assert form(backend.xp.zeros(1)) == "sim:0"
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 1), (1, 2), ()], ids=str)
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_sums_of_float16_are_added_one_by_one_in_float16(axis, keepdims):
+    xp = ss.backend("sim").xp
+    rows = np.float16([[[2048, 1], [1, 1]], [[4096, 2], [2, -1]]])
+    found = np.asarray(xp.sum(rows, axis=axis, keepdims=keepdims))
+    assert found.dtype == np.float16
+    assert found.shape == np.sum(rows, axis=axis, keepdims=keepdims).shape
+    assert float(np.asarray(xp.sum(np.float16([2048, 1, 1])))) == 2048
+    assert float(np.asarray(xp.sum(np.full(3000, 0.1, np.float16)))) == 256
+    assert np.asarray(xp.sum(np.zeros((0, 2), np.float16), axis=0)).tolist() == [0, 0]
+    assert float(np.asarray(xp.sum(np.float16(3)))) == 3
