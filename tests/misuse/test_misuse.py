@@ -21,8 +21,9 @@ from simstrategy.errors import SimStrategyError, SimStrategyWarning
 
 FILE = Path(__file__).with_name("messages.toml")
 ADVICE = re.compile(
-    r"\b(choose|make another|Reshape|chooses outside|takes|must|needs|may be named|all need|should be called|to be inside|is True, False or|lanes is|options are|"
-    r"dataset_fn is|open the backend|use|compute|iterate|They may differ|does not fit the variables|Mend|Check|"
+    r"\b(choose|make another|Reshape|chooses outside|takes|must|needs|may be named|all need|should be called|"
+    r"to be inside|is True, False or|lanes is|options are|dataset_fn is|open the backend|use|compute|iterate|"
+    r"They may differ|does not fit the variables|Mend|Check|"
     r"[A-Z][a-z]+ (it|a|an|the|one|in|with|that|this|another|for|by|your|rows|at|them|what|new|SUM|None|your own))\b|"
     r"\b(Use|Call|Write|Pass|Make|Ask|All must make|Leave|Choose) "
 )
