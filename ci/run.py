@@ -18,13 +18,23 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "simstrategy-installed.json"
-DISTRIBUTIONS = (".", "backends/tensorflow", "backends/torch", "backends/xla", "backends/tf_distribute")
+DISTRIBUTIONS = (
+    ".",
+    "backends/tensorflow",
+    "backends/torch",
+    "backends/xla",
+    "backends/tf_distribute",
+    "backends/template",
+    "property_tests",
+)
 SHIPPED = (
     "simstrategy",
     "backends/tensorflow/simstrategy_tensorflow",
     "backends/torch/simstrategy_torch",
     "backends/xla/simstrategy_xla",
     "backends/tf_distribute/simstrategy_tf_distribute",
+    "backends/template/simstrategy_template",
+    "property_tests/simstrategy_conformance",
 )
 TEST_FOLDERS = (
     "tests",
@@ -32,6 +42,8 @@ TEST_FOLDERS = (
     "backends/torch/tests",
     "backends/xla/tests",
     "backends/tf_distribute/tests",
+    "backends/template/tests",
+    "property_tests",
 )
 
 
@@ -75,7 +87,11 @@ def install() -> None:
 
 
 def _fingerprint() -> dict[str, object]:
-    files = ["ci/requirements.txt", "ci/requirements-tpu.txt", *(f"{folder}/pyproject.toml" for folder in DISTRIBUTIONS)]
+    files = [
+        "ci/requirements.txt",
+        "ci/requirements-tpu.txt",
+        *(f"{folder}/pyproject.toml" for folder in DISTRIBUTIONS),
+    ]
     digests = {file: hashlib.sha256((ROOT / file).read_bytes()).hexdigest() for file in files}
     return {"python": sys.version, "root": str(ROOT), "files": digests}
 
@@ -133,7 +149,7 @@ def test(options: list[str]) -> int:
 
 def pytest(options: list[str]) -> int:
     """Runs every test at quick counts; options go to pytest."""
-    return _run([str(PYTHON), "-m", "pytest", "-n", "auto", *(options or TEST_FOLDERS)])
+    return _run([str(PYTHON), "-m", "pytest", "-n", "auto", "--simstrategy-profile=quick", *(options or TEST_FOLDERS)])
 
 
 def deep(options: list[str]) -> int:

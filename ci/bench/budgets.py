@@ -19,11 +19,14 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"}
 
 SUBJECTS = ("sim", "mlp", "bare", "tensorflow", "jax", "many", "start_numpy", "start_sim")
+STEPS = (2, 4, 8)
+"""The replica counts of a step on TensorFlow's logical CPUs."""
 
 
 def measure(subject):
     """Runs one subject in a process of its own; returns its figures."""
-    command = [sys.executable, str(HERE / "subjects.py"), subject]
+    script, *arguments = subject.split() if " " in subject else ("subjects", subject)
+    command = [sys.executable, str(HERE / f"{script}.py"), *arguments]
     output = subprocess.run(command, env={**os.environ, **ONE_THREAD, **QUIET}, check=True, capture_output=True)
     return json.loads(output.stdout.splitlines()[-1])
 
@@ -32,7 +35,7 @@ def best_of(rounds):
     """Returns the smallest time of each figure over all rounds, subjects taking turns."""
     best = {}
     for _ in range(rounds):
-        for subject in SUBJECTS:
+        for subject in (*SUBJECTS, *(f"tensorflow_steps {count}" for count in STEPS)):
             for name, figure in measure(subject).items():
                 best[name] = min(best.get(name, float("inf")), figure)
     return best
@@ -68,6 +71,24 @@ def rows_of(t):
         at_most("10,000 replicas, one scalar all_reduce: µs a replica", t["many_s"] * 1e6, 20, "{:.1f}"),
         at_most("10,000 replicas: KiB a replica", t["many_kib"], 12, "{:.1f}"),
         at_most("import and first collective ÷ import numpy", t["start_sim"] / t["start_numpy"], 2.0, "{:.2f}"),
+        *[
+            at_most(
+                f"step in a graph, {count} logical CPUs ÷ MirroredStrategy",
+                t[f"ours_graph_{count}"] / t[f"theirs_graph_{count}"],
+                1.10,
+                "{:.2f}",
+            )
+            for count in STEPS
+        ],
+        *[
+            (
+                f"  eager, {count} logical CPUs ÷ MirroredStrategy",
+                f"{t[f'ours_eager_{count}'] / t[f'theirs_eager_{count}']:.2f}",
+                "",
+                True,
+            )
+            for count in STEPS
+        ],
     ]
 
 

@@ -34,6 +34,10 @@ class Watched(Wrapper):
         self._look(self._ranks, arrays, None)
         return self._inner.all_reduce(arrays, op)
 
+    def reduce(self, arrays: tuple[Array, ...], op: Op, *, root: int) -> Array | None:
+        self._look(self._ranks, arrays, None)
+        return self._inner.reduce(arrays, op, root=root)
+
     def all_gather(self, arrays: tuple[Array, ...], *, axis: int, sizes: tuple[int, ...]) -> tuple[Array, ...]:
         self._look(self._ranks, arrays, None)
         return self._inner.all_gather(arrays, axis=axis, sizes=sizes)

@@ -3,6 +3,7 @@
 A thin face of pytest with the kit's own settings: nothing of the folder it is called in plays a part.
 """
 
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -37,6 +38,9 @@ def conform(
         kit = find_spec(_KIT) if find_spec("pytest") is not None else None
         if kit is None or kit.origin is None:
             raise BackendUnavailable("The conformance kit is not installed: pip install simstrategy-conformance")
+        if ":" in backend:
+            # A file in the folder at hand is a backend too, as for `python -m`.
+            sys.path.insert(0, str(Path.cwd()))
         # Told here, in one line, in place of once for each test.
         open_backend(backend).close()
     folder = Path(kit.origin).parent

@@ -4,11 +4,13 @@ Nobody but the processes that were handed an end can reach them, and nothing tha
 """
 
 import json
+import math
 import select
 import socket
+from collections.abc import Sequence
 from typing import Any, Final, final
 
-__all__ = ["Channel", "Closed", "pair"]
+__all__ = ["Channel", "Closed", "pair", "ready"]
 
 _LENGTH_BYTES: Final = 8
 
@@ -53,7 +55,7 @@ class Channel:
     def poll(self) -> tuple[Any] | None:
         """Returns a message if a whole one has come, without waiting.  Raises Closed."""
         while (message := self._message()) is None:
-            if not select.select([self._socket], [], [], 0)[0]:
+            if not ready([self], 0.0):
                 return None
             self._read([])
         return message
@@ -86,3 +88,12 @@ def pair() -> tuple[Channel, socket.socket]:
     """Returns two ends: one to keep, and one to hand on."""
     kept, given = socket.socketpair()
     return Channel(kept), given
+
+
+def ready(channels: Sequence[Channel], seconds: float) -> list[Channel]:
+    """Waits until something has come, or seconds are over; returns the channels where something has."""
+    poll = select.poll()
+    for channel in channels:
+        poll.register(channel, select.POLLIN)
+    found = [descriptor for descriptor, _ in poll.poll(math.ceil(max(seconds, 0.0) * 1000))]
+    return [channel for channel in channels if channel.fileno() in found]

@@ -6,7 +6,6 @@ has imported what they need (`nursery.py`), and stay: a job on workers that exis
 
 import contextlib
 import os
-import select
 import shutil
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, final
 
 from simstrategy.errors import BackendUnavailable, InvalidArgument
-from simstrategy.launch.channel import Channel, Closed, pair
+from simstrategy.launch.channel import Channel, Closed, pair, ready
 from simstrategy.launch.ports import reserved_port
 
 __all__ = ["Ended", "Launcher"]
@@ -202,17 +201,23 @@ class Launcher:
         begun = time.monotonic()
         deadline = begun + timeout_s
         ended: dict[int, Ended] = {}
-        while waiting := [rank for rank in self._ranks if rank not in ended]:
-            channels = {worker.channel: rank for rank in waiting if (worker := self._workers[rank]) is not None}
-            ready, _, _ = select.select([*channels], [], [], max(deadline - time.monotonic(), 0.0))
+        answering = list(self._ranks)  # an answer may have come along with what was read so far
+        while len(ended) < len(self._workers):
             late = time.monotonic() >= deadline
-            for rank in waiting if late else [channels[channel] for channel in ready]:
+            for rank in [rank for rank in self._ranks if rank not in ended] if late else answering:
                 found = self._ended(rank, printed[rank], time.monotonic() - begun, late=late)
                 if found is None:
                     continue
                 ended[rank] = found
                 if not found.well:
                     deadline = min(deadline, time.monotonic() + grace_s)
+            channels = {
+                worker.channel: rank
+                for rank, worker in enumerate(self._workers)
+                if worker is not None and rank not in ended
+            }
+            if channels:
+                answering = [channels[channel] for channel in ready([*channels], deadline - time.monotonic())]
         return tuple([ended[rank] for rank in self._ranks])
 
     def _ended(self, rank: int, printed: int, seconds: float, *, late: bool) -> Ended | None:
@@ -242,7 +247,7 @@ def _takes(worker: _Worker, message: dict[str, Any]) -> bool:
     """Gives a worker a job; returns whether it took it."""
     try:
         worker.channel.send(message)
-        if not select.select([worker.channel], [], [], _GRACE_S)[0]:
+        if not ready([worker.channel], _GRACE_S):
             return False
         worker.channel.receive()
     except Closed:

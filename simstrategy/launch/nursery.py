@@ -80,7 +80,8 @@ def _answer(asked: Any, hand: int | None, control: Channel, folder: Path, childr
         os.setsid()
         _die_with(parent)
         control.close()
-        code = work(Channel(socket.socket(fileno=hand)), folder / f"output{os.getpid()}")
+        jobs = Channel(socket.socket(fileno=hand))  # kept to the very end: closed, it says that this process ended
+        code = work(jobs, folder / f"output{os.getpid()}")
     finally:
         os._exit(code)
 

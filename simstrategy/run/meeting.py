@@ -50,6 +50,10 @@ class MeetingRoom:
         self.processes = len({device.process for device in backend.devices})
         self._warned: set[tuple[str, str]] = set()
         self._shared: BaseException | None = None
+        self._asked: tuple[tuple[Request, list[Site], Sizes] | None, Note | None, bytes] = (None, None, b"")
+        """What the local replicas asked for last, and the note that said so."""
+        self._agreed: tuple[tuple[bytes, ...], Sizes] = ((), ())
+        """The last notes of all processes that said the same, and the sizes in them: steps repeat themselves."""
         self._failure: tuple[BaseException, tuple[str, ...]] | None = None
         """The last exception of a local replica, and a line on each replica for the other processes."""
 
@@ -90,21 +94,38 @@ class MeetingRoom:
             lines = self._failure[1]
         self._failure = None
         self._shared = PeerFailed(what) if error is None else error
+        note = Note("left" if error is None else "failed", "", lines, ())
         with suppress(PeerFailed, BackendUnavailable):  # what the others are told by is gone, and they know
-            self._send(Note("left" if error is None else "failed", "", lines, ()))
+            self.backend.exchange(note.encode(), timeout_s=None)
 
     def note_failure(self, error: BaseException, lines: tuple[str, ...]) -> None:
         """Keeps who raised and who was waiting until the other processes are told."""
         if self.processes > 1:
             self._failure = (error, lines)
 
-    def exchange(self, note: Note) -> Sizes:
-        """Sends this process's note; returns all ranks' sizes, or raises what the notes tell."""
+    def ask(self, asked: tuple[Request, list[Site], Sizes], describe: Callable[[], tuple[str, ...]]) -> Sizes:
+        """Meets the other processes for what all local replicas ask; see `exchange`.
+
+        describe: returns a line for each replica. Most ask for what they asked for last, from the same lines.
+        """
+        last, note, data = self._asked
+        if last is None or note is None or last != asked:
+            note = Note("request", fingerprint(asked[0]), describe(), asked[2])
+            data = note.encode()
+            self._asked = (asked, note, data)
+        return self.exchange(note, data)
+
+    def exchange(self, note: Note, data: bytes | None = None) -> Sizes:
+        """Sends this process's note; returns all ranks' sizes, or raises what the notes tell.  data: it, encoded."""
         try:
-            notes = self._send(note)
+            told = self.backend.exchange(note.encode() if data is None else data, timeout_s=None)
         except PeerFailed as error:
             self._shared = located(error, note.lines)
             raise self._shared from error
+        if told == self._agreed[0]:
+            self._shared = None
+            return self._agreed[1]
+        notes = [Note.decode(data) for data in told]
         try:
             sizes = compare_notes(notes, self.worker)
             if self.checks and note.status == "request":
@@ -113,10 +134,9 @@ class MeetingRoom:
             self._shared = error
             raise
         self._shared = None
+        if note.status == "request":
+            self._agreed = (told, sizes)
         return sizes
-
-    def _send(self, note: Note) -> tuple[Note, ...]:
-        return tuple(Note.decode(data) for data in self.backend.exchange(note.encode(), timeout_s=None))
 
     def compare_sites(self, lines: Sequence[str]) -> None:
         """Warns once per pair of call sites in equal requests, or raises where checks are strict.
@@ -176,7 +196,8 @@ class Meeting:
             room.trace.record(room.worker, request, [ranks[i] for i in order], [arrivals[i][2] for i in order])
         sizes: Sizes = () if size is None else tuple([arrival[4] for arrival in arrivals])
         if room.processes > 1:
-            sizes = room.exchange(Note("request", fingerprint(request), self._lines(arrivals), sizes))
+            asked = (request, [arrival[2] for arrival in arrivals], sizes)
+            sizes = room.ask(asked, lambda: self._lines(arrivals))
         try:
             answers: Sequence[Any] = resolve(request, payloads, sizes)
         except PeerFailed as error:

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import PurePath
 from types import FrameType
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from simstrategy.errors import PeerFailed, ReplicasDisagree
 from simstrategy.run.functions import FunctionKey
@@ -17,6 +17,7 @@ from simstrategy.trace import Request, describe_request, describe_site
 
 __all__ = ["Note", "Sizes", "compare_notes", "disagreement", "fingerprint", "located", "raised_where"]
 
+_ENCODE: Final = json.JSONEncoder(separators=(",", ":")).encode
 Sizes = tuple[int, ...]
 """One size per rank, where replicas may choose it freely."""
 
@@ -30,7 +31,7 @@ class Note(NamedTuple):
     sizes: Sizes
 
     def encode(self) -> bytes:
-        return json.dumps(self, separators=(",", ":")).encode()
+        return _ENCODE(self).encode()
 
     @staticmethod
     def decode(data: bytes) -> "Note":

@@ -130,10 +130,13 @@ def _unary(function: Callable[..., Any]) -> Any:
     return call
 
 
-def _sum(array: Any, axis: Any, dtype: Any, out: None, keepdims: bool) -> Any:
+_ADD: Final[Callable[..., Any]] = np.add.reduce
+
+
+def _sum(array: Any, axis: Any, dtype: Any, out: Any, keepdims: Any) -> Any:
     """Sums; float16 one by one, in float16: NumPy takes float32 in between, and TensorFlow does not."""
     if array.dtype != np.float16 or array.size == 0:
-        return np.add.reduce(array, axis, dtype, out, keepdims)
+        return _ADD(array, axis, dtype, out, keepdims)
     axes = range(array.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
     summed = sorted({one % array.ndim for one in axes}) if array.ndim else []
     kept = [one for one in range(array.ndim) if one not in summed]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 
 from simstrategy import tree
-from simstrategy.device import Array, ArraySpec, Backend, Spec, Strict, default_dtype
+from simstrategy.device import Array, ArraySpec, Backend, Frontend, Spec, Strict, default_dtype
 from simstrategy.errors import CannotCompile, InvalidArgument, InvalidType
 from simstrategy.run import Lanes, Meeting, MeetingRoom, Park, Resolve, Sizes, function_key
 from simstrategy.schedules import InOrder, Schedule
@@ -92,8 +92,7 @@ class Engine:
         self.array_types = self.backend.array_types
         self.autodiff = self.backend.autodiff
         self.composites = self.backend.composites
-        self.frontend = self.backend.frontend
-        self.framework = Framework.of(self.frontend)
+        self.framework = Framework.of(self.backend.frontend)
         self.own = self.framework.own
         self.plain_types = self.array_types if self.autodiff is None and kind is not DEFAULT else ()
         """The types of arrays that all_reduce may take the short way: no gradient has to flow through them."""
@@ -103,6 +102,11 @@ class Engine:
         """The last request to all-reduce one array, and the array's spec for each local replica: replicas mostly ask
         for the same, and so share one object."""
         self._strategy: Strategy | None = None
+
+    @property
+    def frontend(self) -> Frontend | None:
+        """What the framework's own words are asked of; None where the backend has none."""
+        return self.framework.frontend
 
     @property
     def strategy(self) -> "Strategy":

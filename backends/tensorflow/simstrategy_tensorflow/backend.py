@@ -1,10 +1,11 @@
 """TensorFlow's devices in one process as one `Backend`.  It opens nothing and makes no devices.
 
-Every total is a left fold in rank order, one rounding to the dtype at each addition, on the root's device
-(rank 0 for `all_reduce`). Works on symbolic tensors as well, while a `tf.function` is traced.
+How arrays are combined is in `collectives.py`; unless collectives were asked for, every total is a left fold in
+rank order, one rounding to the dtype at each addition, on the root's device (rank 0 for `all_reduce`). Works on
+symbolic tensors as well, while a `tf.function` is traced.
 """
 
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 import tensorflow as tf
@@ -12,38 +13,48 @@ import tensorflow as tf
 from simstrategy.device import PROTOCOL_VERSION, Array, ArraySpec, Backend, Capabilities, Device, Op
 from simstrategy.errors import InvalidType
 from simstrategy_tensorflow.autodiff import TensorFlowAutodiff
-from simstrategy_tensorflow.conversion import Conversion
+from simstrategy_tensorflow.collectives import Combine, collective, copied
+from simstrategy_tensorflow.composites import TensorFlowComposites
+from simstrategy_tensorflow.conversion import Origins, leave_ours_alone, prepare
+from simstrategy_tensorflow.frontend import TensorFlowFrontend
 from simstrategy_tensorflow.namespace import DTYPES, TensorFlowNamespace, named
-from simstrategy_tensorflow.placement import On
+from simstrategy_tensorflow.placement import On, require_one_graph
+from simstrategy_tensorflow.values import register_values
+from simstrategy_tensorflow.variables import make_cell_variable
 
 __all__ = ["TensorFlowBackend"]
 
 Arrays = tuple[Array, ...]
-_FOLDS: Final[dict[str, Any]] = {"SUM": tf.add, "MIN": tf.minimum, "MAX": tf.maximum}
 
 
 @final
 class TensorFlowBackend:
     """One process's TensorFlow devices; rank r computes on `devices[r]`."""
 
-    __slots__ = ("capabilities", "devices", "local_devices", "prepare", "source", "xp")
+    __slots__ = ("_combine", "capabilities", "devices", "frontend", "local_devices", "source", "xp")
 
     name = "tensorflow"
     protocol_version = PROTOCOL_VERSION
-    array_types = (tf.Tensor,)
+    array_types = (tf.Tensor, tf.Variable)
+    """A variable is an array that is nowhere: whoever wants it on a device gets its value there."""
     autodiff = TensorFlowAutodiff()
+    compilation = None
+    composites = TensorFlowComposites()
+    prepare = staticmethod(prepare)
 
-    def __init__(self, devices: tuple[Device, ...]) -> None:
-        conversion = Conversion()
-        self.prepare = conversion.prepare
-        self.source = conversion.source
+    def __init__(self, devices: tuple[Device, ...], *, hint: Literal["nccl", "ring", "copy"] = "copy") -> None:
+        leave_ours_alone()
+        register_values()
+        self.source = Origins().source
+        self.frontend = TensorFlowFrontend(devices, self.put)
         self.devices = self.local_devices = devices
+        self._combine: Combine | None = None if hint == "copy" else collective(devices, hint)
         self.xp = TensorFlowNamespace(devices[0].placement)
         self.capabilities = Capabilities(
             dtypes=frozenset(DTYPES),
             carrier="thread",
-            # Measured on CPUs; on GPUs, sums and products of matrices promise nothing.
-            reproducible_bits=all(":CPU:" in device.placement for device in devices),
+            # Measured on CPUs; on GPUs, sums and products of matrices promise nothing, nor do collectives.
+            reproducible_bits=hint == "copy" and all(":CPU:" in device.placement for device in devices),
             mutable_arrays=False,
         )
 
@@ -60,7 +71,7 @@ class TensorFlowBackend:
 
     def put(self, value: np.ndarray | Array, device: Device) -> Array:
         with tf.device(device.placement):
-            if isinstance(value, tf.Tensor):
+            if isinstance(value, (tf.Tensor, tf.Variable)):
                 return tf.identity(value)
             if not isinstance(value, np.ndarray):
                 raise InvalidType(f"put takes a NumPy array or a tf.Tensor, got a {type(value).__name__}.")
@@ -73,25 +84,29 @@ class TensorFlowBackend:
             raise InvalidType(f"{array!r} has no value while a tf.function is traced: read it outside.") from error
 
     def spec(self, array: Array) -> ArraySpec:
-        return ArraySpec(tuple(array.shape), array.dtype.name, array.device)
+        placement = "a variable" if isinstance(array, tf.Variable) else array.device
+        return ArraySpec(tuple(array.shape), array.dtype.name, placement)
 
     def cell(self, initial: Array) -> "TensorFlowCell":
         return TensorFlowCell(initial)
 
     def all_reduce(self, arrays: Arrays, op: Op) -> Arrays:
-        return self._spread(self.reduce(arrays, op, root=0))
+        if self._combine is None:
+            return self._spread(copied(arrays, op, self.devices[0]))
+        return tuple(
+            [self.put(one, device) for one, device in zip(self._combine(arrays, op), self.devices, strict=True)]
+        )
 
     def reduce(self, arrays: Arrays, op: Op, *, root: int) -> Array:
-        with tf.device(self.devices[root].placement):
-            total = tf.identity(arrays[0])
-            for array in arrays[1:]:
-                total = _FOLDS[op](total, array)
-            return total
+        if self._combine is None:
+            return copied(arrays, op, self.devices[root])
+        return self.put(self._combine(arrays, op)[root], self.devices[root])
 
     def broadcast(self, array: Array | None, *, spec: ArraySpec, root: int) -> Arrays:
         return self._spread(array)
 
     def all_gather(self, arrays: Arrays, *, axis: int, sizes: tuple[int, ...]) -> Arrays:
+        require_one_graph(arrays)
         with tf.device(self.devices[0].placement):
             return self._spread(tf.concat(arrays, axis))
 
@@ -107,15 +122,18 @@ class TensorFlowBackend:
 class TensorFlowCell:
     """A variable's storage: a `tf.Variable` on the device of its initial value."""
 
-    __slots__ = ("native",)
+    __slots__ = ("_placement", "native")
 
     def __init__(self, initial: Array) -> None:
-        with tf.device(initial.device):
-            self.native = tf.Variable(initial)
+        self._placement = initial.device
+        self.native = make_cell_variable(initial)
 
     def read(self) -> Array:
         # On the variable's device whatever the scope; TensorFlow copies before a later write changes it.
-        return self.native.value()
+        if tf.executing_eagerly():
+            return self.native.value()
+        with tf.device(self._placement):
+            return self.native.read_value()
 
     def write(self, value: Array) -> None:
         self.native.assign(value, read_value=False)

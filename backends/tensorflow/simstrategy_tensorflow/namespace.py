@@ -195,6 +195,9 @@ class TensorFlowNamespace:
             return tf.fill(_shape(shape), _tensor(fill_value, None if dtype is None else named(dtype)))
 
     def arange(self, start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> Any:
+        if any(isinstance(one, tf.Tensor) for one in (start, stop, step)):  # integers that only the graph knows
+            first, last = (0, start) if stop is None else (start, stop)
+            return tf.range(first, last, step, dtype=named(dtype or "int64"))
         # Host numbers: tf.range adds the step up in the result's dtype, and drifts.
         plain = np.arange(start, step=step) if stop is None else np.arange(start, stop, step)
         return self.asarray(plain, dtype=dtype or default_dtype(plain.dtype.kind))

@@ -2,13 +2,15 @@
 
 from contextlib import ExitStack
 from contextvars import ContextVar, Token
-from typing import Any, final
+from typing import Any, Final, final
 
 import tensorflow as tf
 
-__all__ = ["On", "current_placement"]
+from simstrategy.errors import ContextError
 
-_PLACEMENT: ContextVar[str | None] = ContextVar("simstrategy.tensorflow.placement", default=None)
+__all__ = ["On", "current_placement", "require_one_graph"]
+
+_PLACEMENT: Final[ContextVar[str | None]] = ContextVar("simstrategy.tensorflow.placement", default=None)
 current_placement = _PLACEMENT.get
 """Returns the placement that `On` chose, or None outside: TensorFlow does not tell its own."""
 
@@ -34,3 +36,27 @@ class On:
     def __exit__(self, *_: object) -> None:
         _PLACEMENT.reset(self._token)
         self._stack.close()
+
+
+def require_one_graph(arrays: tuple[Any, ...]) -> None:
+    """Raises ContextError where replicas met inside a tf.cond, a tf.while_loop or a tf.function of their own.
+
+    Each replica's is a graph that the others' operations cannot enter.
+    """
+    graphs = [getattr(array, "graph", None) for array in arrays if not hasattr(array, "numpy")]
+    if graphs and any(graph is not tf.compat.v1.get_default_graph() for graph in graphs) and not _is_enclosing(graphs):
+        raise ContextError(
+            "`merge_call` called while defining a new graph or a tf.function: the replicas meet inside a tf.cond, a "
+            "tf.while_loop or a tf.function that each of them has for itself, so no operation can take values of "
+            "all. Meet outside of it, or put the whole step into one tf.function: "
+            "tf.function(lambda: strategy.run(step))."
+        )
+
+
+def _is_enclosing(graphs: list[Any]) -> bool:
+    """Tells whether all graphs enclose the current one, whose operations may take their tensors."""
+    enclosing, graph = [], tf.compat.v1.get_default_graph()
+    while graph is not None:
+        enclosing.append(graph)
+        graph = getattr(graph, "outer_graph", None)
+    return all(any(graph is one for one in enclosing) for graph in graphs)

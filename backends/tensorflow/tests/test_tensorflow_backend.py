@@ -125,11 +125,12 @@ def test_a_cell_does_not_alias_its_initial_value(backend: Backend) -> None:
     assert backend.get(initial).tolist() == [1, 1, 1]
 
 
-def test_a_variable_of_tensorflow_is_no_array() -> None:
-    backend = ss.backend("tensorflow")
-    assert isinstance(tf.constant(1.0), backend.array_types)
-    assert not isinstance(tf.Variable(1.0), backend.array_types)
-    assert backend.xp.add(tf.Variable(1.0), 1).numpy() == 2
+def test_a_variable_of_tensorflow_is_read_when_it_is_put_on_a_device(backend: Backend) -> None:
+    variable = tf.Variable([1.0, 2.0])
+    assert backend.spec(variable) == ((2,), "float32", "a variable")
+    put = backend.put(variable, backend.devices[1])
+    variable.assign([3.0, 4.0])
+    assert (backend.get(put).tolist(), backend.spec(put)[2]) == ([1.0, 2.0], backend.devices[1].placement)
 
 
 def test_sums_and_products_of_matrices_give_the_same_bits_every_time() -> None:

@@ -192,10 +192,11 @@ def test_a_tf_function_runs_replicas_and_is_traced_once(strategy: ss.Strategy, a
 
 
 @pytest.mark.slow
-@with_function
-def test_a_replica_function_is_converted_by_autograph(strategy: ss.Strategy, autograph: bool) -> None:
-    program = traced(strategy, branching, autograph=autograph)
+def test_a_replica_function_is_converted_where_the_function_around_it_is(strategy: ss.Strategy) -> None:
+    program = traced(strategy, branching, autograph=True)
     assert [program(tf.constant([value]))[0].numpy().tolist() for value in (1.0, -1.0)] == [[6.0], [-3.0]]
+    with pytest.raises(tf.errors.OperatorNotAllowedInGraphError, match="symbolic"):
+        traced(strategy, branching, autograph=False)(tf.constant([1.0]))
 
 
 @pytest.mark.slow

@@ -1,0 +1,210 @@
+"""A plain `tf.Variable(...)` in a strategy's scope: one of the strategy's variables, in TensorFlow's clothes.
+
+What reads and writes mean is decided in the core; this file translates, and makes variables of nobody's own.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from typing import Any, Final, NoReturn, final
+
+import numpy as np
+import tensorflow as tf
+
+from simstrategy.device import MakeVariable
+from simstrategy.errors import InvalidArgument, Unsupported
+
+__all__ = ["DistributedVariable", "as_made", "make_cell_variable", "scope_of"]
+
+_AS_ASKED: Final[ContextVar[bool]] = ContextVar("simstrategy.tensorflow.as_asked", default=False)
+"""Whether TensorFlow is to make the variable itself: a component is an ordinary variable."""
+
+
+def scope_of(make: MakeVariable) -> Callable[[], AbstractContextManager[None]]:
+    """Returns what enters a scope in which `tf.Variable(...)` is made by `make`; see `Frontend.attach`."""
+    known: dict[Any, DistributedVariable] = {}
+
+    def creator(next_creator: Callable[..., Any], **settings: Any) -> Any:
+        if _AS_ASKED.get():
+            return next_creator(**settings)
+        # Out of what is traced: a variable is made once, and outlives the graph.
+        with tf.init_scope():
+            variable = make(**_translated(settings))
+        if not variable.trainable:
+            for cell in variable.storage.cells:
+                cell.native._trainable = False  # noqa: SLF001 - what keeps a tape from watching what nobody asked it to
+        # All replicas get one variable, and so one object.
+        return known.setdefault(variable, DistributedVariable(variable))
+
+    @contextmanager
+    def scope() -> Iterator[None]:
+        with tf.variable_creator_scope(creator):
+            yield
+
+    return scope
+
+
+def _translated(settings: dict[str, Any]) -> dict[str, Any]:
+    if settings.get("constraint") is not None:
+        raise Unsupported(
+            "tf.Variable in a strategy's scope takes no constraint: apply the function to the value before assign."
+        )
+    initial = settings["initial_value"]
+    initial = initial() if callable(initial) else initial
+    dtype = settings.get("dtype")
+    return {
+        "initial_value": _known(initial, settings.get("name")),
+        "trainable": settings.get("trainable"),
+        "synchronization": getattr(settings.get("synchronization"), "name", "AUTO"),
+        "aggregation": getattr(settings.get("aggregation"), "name", "NONE"),
+        "dtype": None if dtype is None else tf.as_dtype(dtype).name,
+        "name": settings.get("name"),
+    }
+
+
+def _known(initial: Any, name: str | None) -> Any:
+    """Returns a first value that is known now.  Raises InvalidArgument for one that a traced function computes."""
+    if isinstance(initial, tf.Variable):
+        initial = initial.read_value()
+    if not tf.is_tensor(initial):
+        return initial
+    if hasattr(initial, "numpy"):
+        return initial.numpy()
+    value = _captured(initial)
+    if value is None:
+        raise InvalidArgument(
+            f"The variable {name or '(without a name)'} is made while a tf.function is traced, and its first value is "
+            f"computed there. Give a function that makes it, tf.Variable(lambda: ...), or make the variable outside."
+        )
+    return value
+
+
+def _captured(symbol: Any) -> Any:
+    """Returns the value of a symbol that stands for one that is known already, else None."""
+    while symbol.op.type == "Identity":
+        symbol = symbol.op.inputs[0]
+    graph = symbol.graph
+    for outer, inner in getattr(graph, "captures", ()):
+        if inner is symbol:
+            return outer.numpy() if hasattr(outer, "numpy") else _captured(outer)
+    return tf.get_static_value(symbol)
+
+
+def make_cell_variable(initial: Any) -> Any:
+    """Returns an ordinary variable on the device of `initial`, made once even where a function is traced."""
+    placement = initial.device
+    value = initial if hasattr(initial, "numpy") else _known(initial, None)
+    with tf.init_scope(), as_made(), tf.device(placement):
+        return tf.Variable(value, dtype=initial.dtype)
+
+
+@contextmanager
+def as_made() -> Iterator[None]:
+    """Inside, variables are TensorFlow's own."""
+    token = _AS_ASKED.set(True)
+    try:
+        yield
+    finally:
+        _AS_ASKED.reset(token)
+
+
+@final
+class DistributedVariable(tf.Variable, tf.__internal__.types.Tensor):  # type: ignore[misc]  # or it is no variable
+    """One of the strategy's variables, which operations, tapes and libraries take for a `tf.Variable`.
+
+    In a replica function it stands for the replica's component; elsewhere it is read as `simstrategy.Variable`
+    is. Assignments follow synchronization and aggregation. `inner` is that `simstrategy.Variable`.
+    """
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self._dtype = tf.as_dtype(inner.dtype)
+        # Optimizers know variables by it: one name for all components.
+        self._known_by = inner.native._unique_id  # noqa: SLF001 - TensorFlow has no other name for it
+        # How TensorFlow's tapes know that there is a handle to ask for.
+        self._should_act_as_resource_variable = True
+
+    # What it is.
+
+    name = property(lambda self: f"{self.inner.name}:0")
+    dtype = property(lambda self: self._dtype)
+    shape = property(lambda self: tf.TensorShape(self.inner.shape))
+    trainable = property(lambda self: self.inner.trainable)
+    synchronization = property(lambda self: tf.VariableSynchronization[self.inner.synchronization.name])
+    aggregation = property(lambda self: tf.VariableAggregation[self.inner.aggregation.name])
+    device = property(lambda self: self.inner.native.device)
+    handle = property(lambda self: self.inner.native.handle, doc="This replica's component, as a tape wants it.")
+    op = property(lambda self: self.inner.native.op)
+    graph = property(lambda self: self.inner.native.graph)
+    constraint = property(lambda self: None)
+    _shared_name = property(lambda self: self.inner.name)
+    _unique_id = property(lambda self: self._known_by)
+
+    def __repr__(self) -> str:
+        return repr(self.inner)
+
+    def get_shape(self) -> Any:
+        return self.shape
+
+    # Reading.
+
+    def value(self) -> Any:
+        return self.inner.value()
+
+    def read_value(self) -> Any:
+        return self.inner.read_value()
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        return self.inner.numpy()  # type: ignore[no-any-return]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self.inner.numpy(), dtype)
+
+    def sparse_read(self, indices: Any, name: str | None = None) -> Any:
+        return tf.gather(self.value(), indices, name=name)
+
+    def gather_nd(self, indices: Any, name: str | None = None) -> Any:
+        return tf.gather_nd(self.value(), indices, name=name)
+
+    # Writing.
+
+    def assign(self, value: Any, use_locking: bool = False, name: Any = None, read_value: bool = True) -> Any:
+        self.inner.assign(self._own_kind(value), read_value=False)
+        return self if read_value else None
+
+    def assign_add(self, delta: Any, use_locking: bool = False, name: Any = None, read_value: bool = True) -> Any:
+        self.inner.assign_add(self._own_kind(delta), read_value=False)
+        return self if read_value else None
+
+    def assign_sub(self, delta: Any, use_locking: bool = False, name: Any = None, read_value: bool = True) -> Any:
+        self.inner.assign_sub(self._own_kind(delta), read_value=False)
+        return self if read_value else None
+
+    def _own_kind(self, value: Any) -> Any:
+        """Returns host data in the variable's dtype, as TensorFlow takes it; everything else as it is."""
+        if isinstance(value, DistributedVariable):
+            return value.inner
+        if isinstance(value, (np.ndarray, np.generic, list)):
+            return np.asarray(value, self._dtype.as_numpy_dtype)
+        if isinstance(value, tf.IndexedSlices):
+            return tf.convert_to_tensor(value)
+        return value
+
+    def _refuse_scatter(self, *_: Any, **__: Any) -> NoReturn:
+        raise Unsupported(
+            f"Variable {self.inner.name!r} of a strategy takes no scattered updates. Assign a whole value, for example "
+            f"tf.tensor_scatter_nd_update(v, indices, updates)."
+        )
+
+    scatter_add = scatter_sub = scatter_mul = scatter_div = scatter_min = scatter_max = scatter_update = _refuse_scatter
+    scatter_nd_add = scatter_nd_sub = scatter_nd_update = batch_scatter_update = _refuse_scatter
+
+
+def _as_tensor(variable: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Any:
+    if dtype is not None and dtype != variable.dtype:
+        return NotImplemented
+    return variable.value()
+
+
+# Before TensorFlow's own, which knows of components only.
+tf.register_tensor_conversion_function(DistributedVariable, _as_tensor, priority=0)

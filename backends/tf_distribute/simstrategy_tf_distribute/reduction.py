@@ -1,0 +1,132 @@
+"""Our reductions in the real thing: a `tf.distribute.CrossDeviceOps` that adds in a stated order, checks and traces.
+
+What replicas send must be alike, or all of it is named. It decides nothing of what a strategy reduces, nor when:
+in a traced function that is while it is traced, so a compiled step is traced once.
+"""
+
+import sys
+from collections.abc import Sequence
+from typing import Any, final
+
+import tensorflow as tf
+
+from simstrategy.errors import InvalidArgument, ReplicasDisagree
+from simstrategy.trace import Request, Trace, describe_site
+from simstrategy_tensorflow.conversion import Origins
+
+__all__ = ["OrderedReduction"]
+
+Site = tuple[str, int]
+_Form = tuple[tuple[int | None, ...] | None, str]
+
+
+@final
+class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # what a strategy takes
+    """Adds the replicas' values in rank order, one rounding to the dtype at each addition, on the first device.
+
+    It sees what replicas all-reduce, gradients above all; `strategy.reduce` to a CPU and int32 TensorFlow adds
+    by itself, whatever it is given (2.21.0).
+
+    ``tf.distribute.MirroredStrategy(devices, cross_device_ops=OrderedReduction(trace=trace))``. MEAN divides the
+    sum once. Slices (`tf.IndexedSlices`) are put end to end. trace: gets one event for each value and replica,
+    in the order in which TensorFlow asks. Raises ReplicasDisagree, with one line per replica, for values of
+    different shapes or dtypes.
+    """
+
+    def __init__(self, *, trace: Trace | None = None) -> None:
+        super().__init__()
+        self.trace = trace
+        self._names: tuple[str, ...] = ()
+        self._forms: tuple[_Form, ...] = ()
+        self._source = Origins().source
+        self._inner = tf.distribute.ReductionToOneDevice(accumulation_fn=_left_fold)
+
+    def name_gradients(self, variables: Sequence[Any]) -> None:
+        """Says of which variables a step sends gradients, all at once and in their order; the trace names them so.
+
+        variables: for example `model.trainable_variables`.
+        """
+        self._names = tuple([f"gradient of {getattr(one, 'path', one.name)}" for one in variables])
+        self._forms = tuple([(tuple(one.shape), tf.as_dtype(one.dtype).name) for one in variables])
+
+    # What TensorFlow asks of a subclass.
+
+    def reduce_implementation(self, reduce_op: Any, per_replica_value: Any, destinations: Any, options: Any) -> Any:
+        site = self._source(sys._getframe(1))
+        (subject,) = self._subjects([per_replica_value], [destinations])
+        self._check(reduce_op, per_replica_value, subject, site)
+        return self._inner.reduce_implementation(reduce_op, per_replica_value, destinations, options)
+
+    def batch_reduce_implementation(self, reduce_op: Any, value_destination_pairs: Any, options: Any) -> Any:
+        site = self._source(sys._getframe(1))
+        values, destinations = zip(*value_destination_pairs, strict=True)
+        for value, subject in zip(values, self._subjects(values, destinations), strict=True):
+            self._check(reduce_op, value, subject, site)
+        return [
+            self._inner.reduce_implementation(reduce_op, value, destination, options)
+            for value, destination in value_destination_pairs
+        ]
+
+    def _gather_implementation(self, per_replica_value: Any, destinations: Any, axis: Any, options: Any) -> Any:
+        site = self._source(sys._getframe(1))
+        self._record("gather", None, axis, None, [_form(value) for value in per_replica_value.values], site)
+        return self._inner._gather_implementation(per_replica_value, destinations, axis, options)  # noqa: SLF001
+
+    # Checks and trace.
+
+    def _subjects(self, values: Sequence[Any], destinations: Sequence[Any]) -> list[str | None]:
+        """Returns what each value is, where that is known: a gradient by its place, or what is sent to a variable."""
+        forms = tuple([_form(value.values[0]) for value in values])
+        if self._names and forms == self._forms:
+            return list(self._names)
+        names = [one.name if isinstance(one, tf.Variable) else None for one in destinations]
+        count = len(values)
+        return [name or (f"value {number} of {count}" if count > 1 else None) for number, name in enumerate(names, 1)]
+
+    def _check(self, reduce_op: Any, value: Any, subject: str | None, site: Site) -> None:
+        forms = [_form(one) for one in value.values]
+        if any(form != forms[0] for form in forms):
+            what = f"reduce {reduce_op.name}" + (f" of {subject}" if subject else "")
+            lines = [f"  replica {number}: {_written(form)}" for number, form in enumerate(forms)]
+            raise ReplicasDisagree(
+                "\n".join(
+                    [
+                        f"Replicas sent values that cannot be added, {what} at {describe_site(site)}:",
+                        *lines,
+                        "All must send the same shape and dtype. Sum over the batch before, or name its axis.",
+                    ]
+                )
+            )
+        self._record("reduce", reduce_op.name, None, subject, forms, site)
+
+    def _record(
+        self, kind: str, op: str | None, axis: Any, subject: str | None, forms: Sequence[_Form], site: Site
+    ) -> None:
+        if self.trace is None:
+            return
+        for number, (shape, dtype) in enumerate(forms):
+            known = () if shape is None else shape
+            request = Request(kind, op, axis, subject, None, ((known, dtype),))
+            self.trace.record(0, request, (number,), (site,))
+
+
+def _left_fold(values: Sequence[Any]) -> Any:
+    if not values:
+        raise InvalidArgument("A reduction of no values was asked for. Give one for each replica.")
+    total = values[0]
+    for value in values[1:]:
+        total = tf.add(total, value)
+    return total
+
+
+def _form(value: Any) -> _Form:
+    """Returns shape and dtype; the rows of slices are each replica's own, so they count as unknown."""
+    if isinstance(value, tf.IndexedSlices):
+        return (None, *tuple(value.values.shape)[1:]), f"slices of {value.dtype.name}"
+    shape = value.shape
+    return None if shape.rank is None else tuple(shape), value.dtype.name
+
+
+def _written(form: _Form) -> str:
+    shape, dtype = form
+    return f"{dtype}[{'…' if shape is None else ','.join('?' if size is None else str(size) for size in shape)}]"

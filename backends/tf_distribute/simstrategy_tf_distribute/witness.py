@@ -1,0 +1,142 @@
+"""The real strategies of one process under simstrategy's names: `open_witness`.
+
+What it is asked it passes on; it repairs nothing, and times nothing. Several processes are in `workers.py`.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FunctionType, SimpleNamespace
+from typing import Any, Literal, final, get_args
+
+import tensorflow as tf
+
+import simstrategy
+from simstrategy.errors import InvalidArgument
+from simstrategy_tf_distribute.devices import mirrored, names
+from simstrategy_tf_distribute.words import XP, VariableWords, inward, outward, words_of
+
+__all__ = ["Kind", "Witness", "open_witness"]
+
+Kind = Literal["mirrored", "one_device", "central_storage", "multi_worker"]
+
+
+@final
+class Witness:
+    """A real strategy, as a program that was written for `simstrategy.Strategy` sees it.
+
+    inner: TensorFlow's own strategy. words: what the program says `ss` to; see `run_program`.
+    """
+
+    xp = XP
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self.words: SimpleNamespace = words_of(self)
+
+    def __repr__(self) -> str:
+        return f"<Witness: {type(self.inner).__name__}, {self.num_replicas_in_sync} replicas>"
+
+    @property
+    def num_replicas_in_sync(self) -> int:
+        return int(self.inner.num_replicas_in_sync)
+
+    @property
+    def extended(self) -> Any:
+        """TensorFlow's own."""
+        return self.inner.extended
+
+    @contextmanager
+    def _scope(self) -> Iterator["Witness"]:
+        with self.inner.scope():
+            yield self
+
+    def scope(self) -> Any:
+        return self._scope()
+
+    def run(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
+        def step(*own: Any, **named: Any) -> Any:
+            return inward(fn(*own, **named), self.inner)
+
+        return outward(self.inner.run(step, inward(tuple(args), self.inner), inward(dict(kwargs or {}), self.inner)))
+
+    experimental_run_v2 = run
+
+    def reduce(self, reduce_op: Any, value: Any, axis: Any = None) -> Any:
+        op = getattr(reduce_op, "name", reduce_op)
+        return outward(self.inner.reduce(op, inward(value, self.inner), axis))
+
+    def gather(self, value: Any, axis: int) -> Any:
+        return outward(self.inner.gather(inward(value, self.inner), axis))
+
+    def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
+        if isinstance(value, simstrategy.PerReplica):
+            return value.values
+        given = value.inner if isinstance(value, VariableWords) else inward(value, self.inner)
+        components = self.inner.experimental_local_results(given)
+        return tuple(tf.convert_to_tensor(one) if isinstance(one, tf.Variable) else one for one in components)
+
+    def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
+        return _Steps(self.inner.experimental_distribute_dataset(dataset, options))
+
+    def distribute_datasets_from_function(self, dataset_fn: Callable[[Any], Any], options: Any = None) -> Any:
+        return _Steps(self.inner.distribute_datasets_from_function(dataset_fn, options))
+
+    def experimental_distribute_values_from_function(self, value_fn: Callable[[Any], Any]) -> Any:
+        return outward(self.inner.experimental_distribute_values_from_function(value_fn))
+
+    def run_program(self, program: Callable[..., Any]) -> Any:
+        """Runs `program(strategy)`, whose module calls simstrategy `ss` or `simstrategy`, with TensorFlow's meaning.
+
+        The program is not changed: a function of the same code is run among other names. Functions of other
+        modules that it calls keep their own.
+        """
+        if not isinstance(program, FunctionType):
+            raise InvalidArgument(f"run_program takes a plain function program(strategy), got {program!r}.")
+        own = {name: self.words for name, value in program.__globals__.items() if value is simstrategy}
+        scope = {**program.__globals__, **own}
+        for name, value in program.__globals__.items():
+            if isinstance(value, FunctionType) and value.__globals__ is program.__globals__:
+                scope[name] = _among(value, scope)
+        return _among(program, scope)(self)
+
+    def close(self) -> None:
+        """Does nothing: TensorFlow keeps what it has until the process ends."""
+
+
+def _among(function: FunctionType, scope: dict[str, Any]) -> FunctionType:
+    made = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+@final
+class _Steps:
+    """A distributed dataset whose steps have our classes of distributed values."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(outward, iter(self.inner))
+
+
+def open_witness(kind: Kind, replicas: int = 1) -> Witness:
+    """Returns a real strategy as a witness: MirroredStrategy, OneDeviceStrategy or CentralStorageStrategy.
+
+    replicas: as many logical CPUs. MirroredStrategy reduces by copies: its collectives, which it would choose
+    itself, are spoiled where several strategies meet in one process (measured on 2.21.0). Raises
+    InvalidArgument for several replicas of one device, and for "multi_worker", whose workers are processes:
+    see `run_workers`.
+    """
+    if kind not in get_args(Kind):
+        raise InvalidArgument(f"There is no witness {kind!r}; choose from {', '.join(get_args(Kind))}.")
+    if kind == "multi_worker":
+        raise InvalidArgument("The workers of a multi_worker witness are processes: run_workers(file, workers=2).")
+    if kind == "mirrored":
+        return Witness(mirrored(replicas, tf.distribute.ReductionToOneDevice()))
+    devices = names(replicas)
+    if kind == "central_storage":
+        return Witness(tf.distribute.experimental.CentralStorageStrategy(devices, parameter_device="CPU:0"))
+    if replicas != 1:
+        raise InvalidArgument(f"A one_device witness has one replica, not {replicas}. Use 'mirrored'.")
+    return Witness(tf.distribute.OneDeviceStrategy(devices[0]))

@@ -1,0 +1,181 @@
+"""simstrategy's words with the meaning that TensorFlow gives them: what a portable program says `ss` to.
+
+Contexts, variables and enums of the real tf.distribute under our names, so that one program runs on both. Where
+TensorFlow has no such thing, the word says so; where TensorFlow errs, its error shows: it is the witness.
+"""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, Final, final
+
+import numpy as np
+import tensorflow as tf
+
+from simstrategy.errors import Unsupported
+from simstrategy.values import DistributedValues, Mirrored, PerReplica
+from simstrategy_tensorflow.namespace import TensorFlowNamespace
+
+__all__ = ["ReplicaWords", "VariableWords", "inward", "outward", "words_of"]
+
+XP: Final = TensorFlowNamespace("")
+
+
+def outward(value: Any) -> Any:
+    """Returns TensorFlow's result with our classes of distributed values, in nests of lists, tuples and mappings."""
+    if isinstance(value, tf.distribute.DistributedValues) and not isinstance(value, tf.Variable):
+        kind = Mirrored if type(value).__name__ == "Mirrored" else PerReplica
+        return kind(value.values)
+    return _map(outward, value)
+
+
+def inward(value: Any, strategy: Any) -> Any:
+    """Returns a program's argument as TensorFlow takes it: its own distributed values, tensors for host data."""
+    if isinstance(value, VariableWords):
+        return value.inner
+    if isinstance(value, DistributedValues):
+        parts = [_tensor(one) for one in value.values]
+        return strategy.experimental_distribute_values_from_function(
+            lambda context: parts[int(context.replica_id_in_sync_group)]
+        )
+    return _map(lambda one: inward(one, strategy), _tensor(value))
+
+
+def _tensor(value: Any) -> Any:
+    return tf.constant(value) if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def _map(function: Callable[[Any], Any], value: Any) -> Any:
+    if isinstance(value, tuple):
+        items = [function(one) for one in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if isinstance(value, list):
+        return [function(one) for one in value]
+    if isinstance(value, dict):
+        return {key: function(one) for key, one in value.items()}
+    return value
+
+
+@final
+class ReplicaWords:
+    """A replica's context: `simstrategy.ReplicaContext`'s names over TensorFlow's own."""
+
+    xp = XP
+
+    def __init__(self, inner: Any, witness: Any) -> None:
+        self._inner, self._witness = inner, witness
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ReplicaWords) and self._inner is other._inner
+
+    __hash__ = None  # type: ignore[assignment]
+
+    strategy = property(lambda self: self._witness)
+    num_replicas_in_sync = property(lambda self: self._inner.num_replicas_in_sync)
+    devices = property(lambda self: tuple(self._inner.devices))
+
+    @property
+    def replica_id_in_sync_group(self) -> int:
+        """The replica's number, an int where TensorFlow can tell it now."""
+        number = tf.get_static_value(self._inner.replica_id_in_sync_group)
+        return self._inner.replica_id_in_sync_group if number is None else int(number)
+
+    def all_reduce(self, reduce_op: Any, value: Any) -> Any:
+        return self._inner.all_reduce(_op(reduce_op), inward(value, self._witness.inner))
+
+    def all_gather(self, value: Any, axis: int) -> Any:
+        return self._inner.all_gather(inward(value, self._witness.inner), axis)
+
+    def merge_call(self, merge_fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
+        def merged(_: Any, *own: Any, **named: Any) -> Any:
+            return inward(merge_fn(self._witness, *outward(own), **outward(named)), self._witness.inner)
+
+        given = inward(tuple(args), self._witness.inner), inward(dict(kwargs or {}), self._witness.inner)
+        return self._inner.merge_call(merged, *given)
+
+    def seed(self, label: str) -> int:
+        """Raises Unsupported: TensorFlow has no such thing."""
+        raise Unsupported("tf.distribute gives replicas no seeds. Leave ctx.seed out of programs for the witness.")
+
+
+@final
+class VariableWords:
+    """A variable made in a real strategy's scope, with `simstrategy.Variable`'s names; `inner` is TensorFlow's."""
+
+    inner: Any
+
+    def __init__(
+        self,
+        initial_value: Any,
+        *,
+        trainable: bool | None = None,
+        synchronization: Any = None,
+        aggregation: Any = None,
+        dtype: Any = None,
+        name: str | None = None,
+    ) -> None:
+        self.inner = tf.Variable(
+            initial_value.inner if isinstance(initial_value, VariableWords) else initial_value,
+            trainable=trainable,
+            synchronization=tf.VariableSynchronization[getattr(synchronization, "name", None) or "AUTO"],
+            aggregation=tf.VariableAggregation[getattr(aggregation, "name", None) or "NONE"],
+            dtype=dtype,
+            name=name,
+        )
+
+    native = property(lambda self: self.inner)
+    dtype = property(lambda self: self.inner.dtype.name)
+    shape = property(lambda self: tuple(self.inner.shape))
+
+    @property
+    def name(self) -> str:
+        return str(self.inner.name).removesuffix(":0")
+
+    def value(self) -> Any:
+        return tf.convert_to_tensor(self.inner)
+
+    def read_value(self) -> Any:
+        return self.inner.read_value()
+
+    def numpy(self) -> Any:
+        return self.inner.numpy()
+
+    def assign(self, value: Any) -> Any:
+        return outward(self.inner.assign(self._taken(value)))
+
+    def assign_add(self, delta: Any) -> Any:
+        return outward(self.inner.assign_add(self._taken(delta)))
+
+    def assign_sub(self, delta: Any) -> Any:
+        return outward(self.inner.assign_sub(self._taken(delta)))
+
+    def _taken(self, value: Any) -> Any:
+        return inward(value, tf.distribute.get_strategy())
+
+
+def _op(reduce_op: Any) -> Any:
+    return getattr(reduce_op, "name", reduce_op)
+
+
+def words_of(witness: Any) -> SimpleNamespace:
+    """Returns the names that a program uses of `simstrategy`, as TensorFlow means them; for one witness."""
+
+    def get_replica_context() -> ReplicaWords | None:
+        inner = tf.distribute.get_replica_context()
+        return None if inner is None else ReplicaWords(inner, witness)
+
+    def get_strategy() -> Any:
+        return witness if tf.distribute.get_strategy() is witness.inner else tf.distribute.get_strategy()
+
+    return SimpleNamespace(
+        get_replica_context=get_replica_context,
+        get_strategy=get_strategy,
+        has_strategy=tf.distribute.has_strategy,
+        in_cross_replica_context=tf.distribute.in_cross_replica_context,
+        Variable=VariableWords,
+        PerReplica=PerReplica,
+        Mirrored=Mirrored,
+        ReduceOp=tf.distribute.ReduceOp,
+        VariableSynchronization=tf.VariableSynchronization,
+        VariableAggregation=tf.VariableAggregation,
+        data=SimpleNamespace(Dataset=tf.data.Dataset, TextLineDataset=tf.data.TextLineDataset),
+    )
