@@ -5,6 +5,7 @@ While it runs, its context is the current mode: see `modes.py`.
 
 import sys
 from collections.abc import Mapping
+from itertools import repeat
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -105,6 +106,15 @@ class ReplicaContext:
         engine, placement = self.engine, self._placement
         if engine.kind is DEFAULT:
             return value
+        _, last_op, _, _, last_structure, last_specs = last = engine.last_request
+        if last_op == op.value and last_structure is not None and engine.plain_types:
+            # The fast path of a nest like the last one, of arrays that are where they should be.
+            like = tree.leaves_like(value, last_structure)
+            if like and all(map(isinstance, like, repeat(engine.plain_types))):
+                wanted = [(shape, dtype, placement) for shape, dtype in last_specs]
+                if list(map(engine.spec, like)) == wanted:
+                    answer = self.park((last, like, site, engine.reductions.many, None))
+                    return tree.refill(value, last_structure, answer)
         leaves, structure = tree.flatten(value)
         if engine.composites is not None and any(isinstance(leaf, engine.composites.types) for leaf in leaves):
             return tree.refill(value, structure, all_reduce_leaves(self, op, leaves, site))
