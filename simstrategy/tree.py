@@ -124,18 +124,22 @@ def refill(nest: Any, structure: Structure | None, leaves: Sequence[Any]) -> Any
 
 def _refill_from(nest: Any, structure: Structure, leaves: Iterator[Any]) -> Any:
     container, keys, children = structure
+    places = range(len(children)) if keys is None else keys
     if children.count(None) == len(children):
         items = list(islice(leaves, len(children)))
     else:
-        items = []
-        for place, child in zip(range(len(children)) if keys is None else keys, children, strict=True):
-            items.append(next(leaves) if child is None else _refill_from(nest[place], child, leaves))
+        items = [
+            next(leaves) if child is None else _refill_from(nest[place], child, leaves)
+            for place, child in zip(places, children, strict=True)
+        ]
+    if container is list:
+        return items
     if keys is None:
-        return items if container is list else rebuild_sequence(container, items)
-    own = tuple(nest)
-    if own == keys:
-        return rebuild_mapping(container, keys, items)
+        return rebuild_sequence(container, items)
     by_key = dict(zip(keys, items, strict=True))
+    if container is dict:
+        return {**nest, **by_key}  # in its own order
+    own = tuple(nest)
     return rebuild_mapping(container, own, [by_key[key] for key in own])
 
 
