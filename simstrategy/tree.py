@@ -6,9 +6,10 @@ flattened in sorted key order), which is why no tree library stands here. It kno
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
-__all__ = ["Structure", "describe", "flatten", "is_leaf", "kind_of", "map_leaves", "refill", "unflatten"]
+__all__ = ["Structure", "describe", "flatten", "is_leaf", "kind_of", "leaves_like", "map_leaves", "refill", "unflatten"]
 
 
 class Structure(NamedTuple):
@@ -70,6 +71,39 @@ def _flatten_into(leaves: list[Any], nest: Any, kind: str) -> Structure:
     return _new_structure(Structure, (type(nest), keys, tuple(children)))
 
 
+def leaves_like(value: object, structure: Structure) -> list[Any] | None:
+    """Returns the leaves in order if the value is plain lists, tuples and dicts of this structure, else None.
+
+    Quicker than `flatten`, and says less: what the structure has as a leaf is not looked at, so one of
+    the leaves may turn out to be a container.
+    """
+    leaves: list[Any] = []
+    return leaves if _collect_like(leaves, value, structure) else None
+
+
+def _collect_like(leaves: list[Any], nest: Any, structure: Structure) -> bool:
+    container, keys, children = structure
+    kind = type(nest)
+    if kind is not container or len(nest) != len(children):
+        return False
+    if container is dict:
+        try:
+            nest = list(map(nest.__getitem__, keys or ()))
+        except KeyError:
+            return False
+    elif container is not list and container is not tuple:
+        return False
+    if children.count(None) == len(children):
+        leaves += nest
+        return True
+    for item, child in zip(nest, children, strict=True):
+        if child is None:
+            leaves.append(item)
+        elif not _collect_like(leaves, item, child):
+            return False
+    return True
+
+
 def unflatten(structure: Structure | None, leaves: Sequence[Any]) -> Any:
     """Rebuilds a nest from a structure and as many leaves as it has."""
     return leaves[0] if structure is None else _unflatten_from(structure, iter(leaves))
@@ -90,20 +124,23 @@ def refill(nest: Any, structure: Structure | None, leaves: Sequence[Any]) -> Any
 
 def _refill_from(nest: Any, structure: Structure, leaves: Iterator[Any]) -> Any:
     container, keys, children = structure
+    places = range(len(children)) if keys is None else keys
+    if children.count(None) == len(children):
+        items = list(islice(leaves, len(children)))
+    else:
+        items = [
+            next(leaves) if child is None else _refill_from(nest[place], child, leaves)
+            for place, child in zip(places, children, strict=True)
+        ]
+    if container is list:
+        return items
     if keys is None:
-        return rebuild_sequence(
-            container,
-            [
-                next(leaves) if child is None else _refill_from(item, child, leaves)
-                for item, child in zip(nest, children, strict=True)
-            ],
-        )
-    items = {
-        key: next(leaves) if child is None else _refill_from(nest[key], child, leaves)
-        for key, child in zip(keys, children, strict=True)
-    }
+        return rebuild_sequence(container, items)
+    by_key = dict(zip(keys, items, strict=True))
+    if container is dict:
+        return {**nest, **by_key}  # in its own order
     own = tuple(nest)
-    return rebuild_mapping(container, own, list(items.values()) if own == keys else [items[key] for key in own])
+    return rebuild_mapping(container, own, [by_key[key] for key in own])
 
 
 def rebuild_sequence(container: type, items: list[Any]) -> Any:

@@ -49,6 +49,41 @@ def test_flatten_and_unflatten_are_inverse_and_keep_types(nest):
 
 
 @given(NESTS)
+def test_refill_puts_leaves_where_flatten_found_them_and_keeps_the_order_of_keys(nest):
+    leaves, structure = tree.flatten(nest)
+    numbered = tree.refill(nest, structure, list(range(len(leaves))))
+    assert tree.flatten(numbered) == (list(range(len(leaves))), structure)
+    assert repr(tree.refill(numbered, structure, leaves)) == repr(nest)
+
+
+def is_plain(nest):
+    if tree.is_leaf(nest):
+        return True
+    return type(nest) in (list, tuple, dict) and all(map(is_plain, nest.values() if type(nest) is dict else nest))
+
+
+@given(NESTS, NESTS)
+def test_leaves_like_finds_the_leaves_of_a_plain_nest_of_the_same_structure_alone(nest, other):
+    leaves, structure = tree.flatten(nest)
+    if structure is None:
+        return
+    assert tree.leaves_like(nest, structure) == (leaves if is_plain(nest) else None)
+    found = tree.leaves_like(other, structure)
+    if found is not None and all(map(tree.is_leaf, found)):
+        assert tree.flatten(other) == (found, structure)
+
+
+def test_leaves_like_adds_no_key_to_a_mapping_that_makes_what_it_lacks():
+    _, structure = tree.flatten(collections.defaultdict(list, a=1, b=2))
+    other = collections.defaultdict(list, a=1, c=2)
+    assert tree.leaves_like(other, structure) is None
+    assert dict(other) == {"a": 1, "c": 2}
+    _, plain = tree.flatten({"a": 1, "b": 2})
+    assert tree.leaves_like({"a": 1, "c": 2}, plain) is None
+    assert tree.leaves_like({"b": 2, "a": 1}, plain) == [1, 2]
+
+
+@given(NESTS)
 def test_map_leaves_sees_the_leaves_that_flatten_finds(nest):
     seen = []
     tree.map_leaves(seen.append, nest)

@@ -97,8 +97,8 @@ class Engine:
         self.plain_types = self.array_types if self.autodiff is None and kind is not DEFAULT else ()
         """The types of arrays that all_reduce may take the short way: no gradient has to flow through them."""
         self.resolve_one: Resolve = self.reductions.one
-        self._request = Request("all_reduce", None, None, None, None, ())
-        self.last_one: tuple[ReduceOp | None, list[Spec], Request] = (None, [], self._request)
+        self.last_request = Request("all_reduce", None, None, None, None, ())
+        self.last_one: tuple[ReduceOp | None, list[Spec], Request] = (None, [], self.last_request)
         """The last request to all-reduce one array, and the array's spec for each local replica: replicas mostly ask
         for the same, and so share one object."""
         self._strategy: Strategy | None = None
@@ -177,12 +177,12 @@ class Engine:
         self, op: str, structure: tree.Structure | None, specs: tuple[tuple[tuple[int, ...], str], ...]
     ) -> Request:
         """Returns the request to all-reduce a nest.  Raises InvalidArgument for bool."""
-        last = self._request
+        last = self.last_request
         if last[5] == specs and last[4] == structure and last[1] == op:
             return last
         self.reductions.require_numbers(specs, "all_reduce")
-        self._request = Request("all_reduce", op, None, None, structure, specs)
-        return self._request
+        self.last_request = Request("all_reduce", op, None, None, structure, specs)
+        return self.last_request
 
     def run(self, fn: Callable[..., Any], args: Any, kwargs: Any, site: Site) -> Any:
         strategy = self.strategy

@@ -202,13 +202,18 @@ class Variable:
         return self.write_at("assign_sub", delta, read_value, self.engine.source(sys._getframe(1)))
 
     def write_at(self, kind: str, value: Any, read_value: bool, site: Site) -> Any:
-        mode = current_mode()
-        if type(mode) is not ReplicaContext or mode.engine is not self.engine:
+        mode, engine = current_mode(), self.engine
+        if type(mode) is not ReplicaContext or mode.engine is not engine:
             twin = outside.traced(self, mode)
             if twin is not None:
                 return twin.write_at(kind, value, read_value, site)
             return self._write_outside(kind, value, mode, read_value, site)
-        self._write_in_replica(kind, value, mode, site)
+        reduces, form = self.policy.replica_write == "reduce", self._forms[mode.index]
+        if reduces and isinstance(value, engine.array_types) and engine.spec(value) == form:
+            # The short way of an array that is as it should be.
+            mode.park((self._requests[kind], (value, value, site), site, self._resolve_reduced, None))
+        else:
+            self._write_in_replica(kind, value, mode, site)
         if not read_value:
             return None
         if self._home is None:
@@ -220,11 +225,7 @@ class Variable:
         return Request(kind, op, None, self.name, None, ((self.shape, self.dtype),))
 
     def _write_in_replica(self, kind: str, value: Any, replica: ReplicaContext, site: Site) -> None:
-        engine, how, form = self.engine, self.policy.replica_write, self._forms[replica.index]
-        if how == "reduce" and isinstance(value, engine.array_types) and engine.spec(value) == form:
-            # The short way of an array that is as it should be.
-            replica.park((self._requests[kind], (value, value, site), site, self._resolve_reduced, None))
-            return
+        how = self.policy.replica_write
         if how == "refuse":
             refuse_unaggregated(self, kind, replica, site)
         array = self._adopt(value, replica.index, kind, site)

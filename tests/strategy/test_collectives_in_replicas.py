@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import simstrategy as ss
+from simstrategy import tree
 from simstrategy.errors import InvalidArgument, InvalidType
 
 MEANS = {
@@ -162,6 +163,42 @@ def test_requests_of_many_shapes_after_each_other_are_not_confused(mirrored, sam
             for dtype in ("float32", "float64", "float32"):
                 for one in next(results).values:
                     same(one, np.full(shape, 3.0 if op == "SUM" else 1.5, dtype))
+
+
+def test_nests_of_many_forms_after_each_other_are_not_confused(mirrored):
+    strategy = mirrored(2)
+    fives = strategy.run(lambda: ctx().xp.full((2,), 5.0, dtype="float32")).values[0]
+    seen = []
+
+    def replica():
+        xp, mine = ctx().xp, float(rank())
+        array, host = xp.full((2,), mine, dtype="float32"), np.full(2, mine, np.float32)
+        values = [
+            {"a": array, "b": [array, array]},
+            {"b": [array, array], "a": array},
+            {"a": array, "b": [array, mine]},
+            {"a": array, "b": [host, fives]},
+            {"a": array, "b": (array, array)},
+            {"a": array, "c": [array, array]},
+            {"a": array, "b": [array]},
+            {"a": array, "b": [array, [array]]},
+            {"a": array, "b": [array, xp.astype(array, "float64")]},
+            {"a": array, "b": [array, array]},
+            {"a": [array, array], "b": array},
+        ]
+        seen.extend((op, value, ctx().all_reduce(op, value)) for value in values for op in ("SUM", "MEAN", "SUM"))
+
+    strategy.run(replica)
+    assert len(seen) == 66
+    for op, value, result in seen:
+        (found, structure), (given, wanted) = tree.flatten(result), tree.flatten(value)
+        assert structure == wanted
+        assert list(result) == list(value)
+        for array, leaf in zip(found, given, strict=True):
+            total = 10.0 if leaf is fives else 1.0
+            assert array.shape == np.shape(leaf)
+            assert set(array.ravel().tolist()) == {total / 2 if op == "MEAN" else total}
+            assert array.dtype == getattr(leaf, "dtype", np.float32)
 
 
 @pytest.mark.parametrize("axis", [0, -2, np.int64(0)])
