@@ -14,7 +14,7 @@ RANK = os.environ.get("RANK")
 
 
 def hello(*arguments: Any) -> list[Any]:
-    print("hello from", os.environ["RANK"])
+    sys.stdout.write(f"hello from {os.environ['RANK']}\n")
     return [os.getpid(), os.environ["RANK"], *arguments]
 
 
@@ -41,6 +41,11 @@ def nothing_json() -> Any:
 def fails() -> None:
     if os.environ["RANK"] == "1":
         raise KeyError("mine")
+
+
+def fails_or_waits() -> None:
+    fails()
+    waits()
 
 
 def ends(how: str) -> None:

@@ -18,7 +18,8 @@ def main() -> None:
     with Launcher(2) as launcher:
         own = launcher.run(f"{JOBS}:starts_a_process")
         told = {"processes": [*launcher.processes, *(one.value for one in own)], "folder": str(launcher.folder)}
-        print(json.dumps(told), flush=True)
+        sys.stdout.write(json.dumps(told) + "\n")
+        sys.stdout.flush()
         launcher.run(f"{JOBS}:{'stops_itself' if sys.argv[1:] else 'waits'}", timeout_s=1000.0)
 
 

@@ -1,7 +1,7 @@
-"""PyTorch as two backends of simstrategy: `torch` and `gloo`.  The door only; NCCL and GPUs are not here."""
+"""PyTorch as three backends of simstrategy: `torch`, `gloo` and `nccl`.  The door only."""
 
-from simstrategy_torch.gloo import GlooBackend
 from simstrategy_torch.local import TorchBackend, open_torch
-from simstrategy_torch.rendezvous import open_gloo
+from simstrategy_torch.processes import ProcessBackend
+from simstrategy_torch.rendezvous import open_gloo, open_nccl
 
-__all__ = ["GlooBackend", "TorchBackend", "open_gloo", "open_torch"]
+__all__ = ["ProcessBackend", "TorchBackend", "open_gloo", "open_nccl", "open_torch"]

@@ -1,4 +1,4 @@
-"""Tensors as both backends see them: dtypes, host data, cells, and additions.  No groups, no devices but the CPU.
+"""Tensors as all backends here see them: dtypes, host data, cells, and additions.  No groups, and no choice of device.
 
 Whatever is made here is a tensor of its own: it shares memory with nothing, and no gradient flows through
 additions and cells but where a docstring says so.
@@ -13,9 +13,7 @@ import torch
 from simstrategy.device import Array, ArraySpec, Device, Op, canonical_dtype
 from simstrategy.errors import InvalidArgument, InvalidType, Unsupported
 
-__all__ = ["DTYPES", "PLACEMENT", "TorchCell", "copied", "fold", "get", "host_dtype", "named", "put", "spec"]
-
-PLACEMENT: Final = "cpu"
+__all__ = ["DTYPES", "TorchCell", "copied", "fold", "get", "host_dtype", "named", "put", "spec"]
 
 # PyTorch has uint16, uint32 and uint64 as containers only: on a CPU it cannot add them.
 _NAMES = "bool int8 int16 int32 int64 uint8 float16 bfloat16 float32 float64 complex64 complex128"
@@ -43,7 +41,7 @@ def named(dtype: Any) -> torch.dtype:
     """Returns PyTorch's dtype for a name or NumPy dtype.  Raises InvalidArgument for one that is not here."""
     name = canonical_dtype(dtype)
     if name not in DTYPES:
-        raise InvalidArgument(f"There is no dtype {name!r} on PyTorch's CPU; choose from {', '.join(DTYPES)}.")
+        raise InvalidArgument(f"There is no dtype {name!r} in PyTorch's arithmetic; choose from {', '.join(DTYPES)}.")
     return DTYPES[name]
 
 
@@ -53,20 +51,20 @@ def host_dtype(dtype: torch.dtype) -> "np.dtype[Any] | None":
 
 
 def put(value: np.ndarray | Array, device: Device) -> torch.Tensor:
-    """Returns a copy of a NumPy array or a tensor on the CPU, of its shape and dtype.
+    """Returns a copy of a NumPy array or a tensor on the device, of its shape and dtype.
 
     A tensor's copy is connected to it: gradients flow. Raises InvalidArgument for a dtype outside DTYPES,
     and InvalidType for anything else than an array.
     """
     if isinstance(value, torch.Tensor):
         named(spec(value).dtype)
-        return value.to(PLACEMENT, copy=True)
+        return value.to(device.placement, copy=True)
     if not isinstance(value, np.ndarray):
         raise InvalidType(f"put takes a NumPy array or a torch.Tensor, got a {type(value).__name__}.")
     wanted = named(value.dtype)
     # Copied before PyTorch sees it: it refuses foreign byte orders and negative strides, and shares the memory.
     own = np.array(value, dtype=value.dtype.newbyteorder("="), order="C", copy=True, subok=False)
-    return torch.from_numpy(own.view(np.int16) if wanted is torch.bfloat16 else own).view(wanted)
+    return torch.from_numpy(own.view(np.int16) if wanted is torch.bfloat16 else own).view(wanted).to(device.placement)
 
 
 def get(array: torch.Tensor) -> np.ndarray:
@@ -86,7 +84,7 @@ def get(array: torch.Tensor) -> np.ndarray:
 def spec(array: torch.Tensor) -> ArraySpec:
     """Returns the shape, the dtype's Array API name, and PyTorch's name of the device."""
     name = _NAME_OF.get(array.dtype) or str(array.dtype).removeprefix("torch.")
-    return ArraySpec(tuple(array.shape), name, str(array.device))
+    return ArraySpec(tuple(array.shape), name, "cpu" if array.is_cpu else str(array.device))
 
 
 def copied(array: torch.Tensor) -> torch.Tensor:
@@ -102,8 +100,11 @@ def fold(arrays: Sequence[torch.Tensor], op: Op) -> torch.Tensor:
     if op != "SUM" and arrays[0].is_complex():
         raise Unsupported(f"{op} of complex numbers: PyTorch orders none. Reduce their parts, or their abs.")
     total = copied(arrays[0])
+    # Complex numbers part by part: PyTorch multiplies a summand by 1 + 0j first, which makes NaN of what is infinite.
+    parts = torch.view_as_real(total) if total.is_complex() else total
     for array in arrays[1:]:
-        _COMBINE[op](total, array.detach(), out=total)
+        other = array.detach()
+        _COMBINE[op](parts, torch.view_as_real(other.resolve_conj()) if other.is_complex() else other, out=parts)
     return total
 
 

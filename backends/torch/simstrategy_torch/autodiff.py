@@ -1,7 +1,7 @@
 """Makes the functions of the core differentiable, to any order.
 
-Linear functions only, as collectives are: the gradient of `backward` is `forward`. On a CPU, PyTorch runs
-`backward` in the thread that asks for the gradient, which is the replica's lane, so it may park there.
+Linear functions only, as collectives are: the gradient of `backward` is `forward`. `backward` runs in the
+thread that asks for the gradient, which is the replica's lane, so it may park there (see `placement.On`).
 """
 
 from typing import Any, final
@@ -25,13 +25,13 @@ class _Linear(torch.autograd.Function):
         ctx.functions = forward, backward
         ctx.chosen = [_has_gradient(array) for array in arrays]
         others = [result for result, chosen in zip(results, ctx.chosen, strict=True) if not chosen]
-        ctx.others = [(result.shape, result.dtype) for result in others]
+        ctx.others = [(result.shape, result.dtype, result.device) for result in others]
         ctx.mark_non_differentiable(*others)
         return results
 
     @staticmethod
     def backward(ctx: Any, *upstream: Any) -> Any:
-        zeros = iter([torch.zeros(shape, dtype=dtype, device="cpu") for shape, dtype in ctx.others])
+        zeros = iter([torch.zeros(shape, dtype=dtype, device=device) for shape, dtype, device in ctx.others])
         sent = [one if chosen else next(zeros) for one, chosen in zip(upstream, ctx.chosen, strict=True)]
         forward, backward = ctx.functions
         found = TorchAutodiff().differentiable(backward, forward, tuple(sent))

@@ -1,4 +1,4 @@
-"""N replicas in one process on the CPU: the backend `torch`.  No processes, no network, no GPUs.
+"""N replicas in one process, all on the CPU or all on one GPU: the backend `torch`.  No other process, no network.
 
 Every total is a left fold in rank order, one rounding to the dtype at each addition. Results of group-calls
 are detached and share no memory, with each other or with what went in.
@@ -11,29 +11,37 @@ import torch
 
 from simstrategy.device import PROTOCOL_VERSION, Array, ArraySpec, Backend, Capabilities, Device, Op
 from simstrategy.errors import InvalidArgument
-from simstrategy_torch.arrays import DTYPES, PLACEMENT, TorchCell, copied, fold, get, put, spec
+from simstrategy_torch.arrays import DTYPES, TorchCell, copied, fold, get, put, spec
 from simstrategy_torch.autodiff import TorchAutodiff
 from simstrategy_torch.namespace import TorchNamespace
-from simstrategy_torch.placement import On
+from simstrategy_torch.placement import On, finished, placement_named
 
-__all__ = ["TorchBackend", "open_torch"]
+__all__ = ["TorchBackend", "counted", "open_torch"]
 
 Arrays = tuple[Array, ...]
 
 
-def open_torch(*, replicas: int | None = None) -> "TorchBackend":
-    """Opens `replicas` replicas (default 1) on this process's CPU.  Raises InvalidArgument for less than 1."""
+def open_torch(*, replicas: int | None = None, device: str = "cpu") -> "TorchBackend":
+    """Opens `replicas` replicas (default 1) in this process, all on `device`: "cpu", or a GPU such as "cuda:0".
+
+    Raises InvalidArgument for less than 1 and for what names no device, BackendUnavailable for a GPU that is not here.
+    """
+    return TorchBackend(counted("torch", replicas), placement_named(device))
+
+
+def counted(name: str, replicas: int | None) -> int:
+    """Returns a number of replicas, by default 1.  Raises InvalidArgument for what is none."""
     count = 1 if replicas is None else replicas
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise InvalidArgument(f"The backend 'torch' takes a number of replicas of at least 1, got {replicas!r}.")
-    return TorchBackend(tuple([Device(rank, 0, PLACEMENT) for rank in range(count)]))
+        raise InvalidArgument(f"The backend {name!r} takes a number of replicas of at least 1, got {replicas!r}.")
+    return count
 
 
 @final
 class TorchBackend:
-    """One process's replicas, all on the CPU."""
+    """One process's replicas, all on one device."""
 
-    __slots__ = ("devices", "local_devices")
+    __slots__ = ("_placement", "devices", "local_devices", "xp")
 
     name = "torch"
     protocol_version = PROTOCOL_VERSION
@@ -42,19 +50,24 @@ class TorchBackend:
     )
     array_types = (torch.Tensor,)
     autodiff = TorchAutodiff()
-    xp = TorchNamespace()
+    compilation = None
+    frontend = None
+    composites = None
     put = staticmethod(put)
     get = staticmethod(get)
     spec = staticmethod(spec)
 
-    def __init__(self, devices: tuple[Device, ...]) -> None:
-        self.devices = self.local_devices = devices
+    def __init__(self, replicas: int, placement: str) -> None:
+        self._placement = placement
+        self.devices = self.local_devices = tuple([Device(rank, 0, placement) for rank in range(replicas)])
+        self.xp = TorchNamespace(placement)
 
     def on(self, device: Device) -> On:
-        return On()
+        return On(self._placement)
 
     def synchronize(self) -> None:
-        """Does nothing: on a CPU, PyTorch never runs ahead."""
+        """Waits for the device; on a CPU, PyTorch never runs ahead."""
+        finished(self._placement)
 
     def close(self) -> None:
         """Does nothing: there is nothing to leave behind."""
@@ -91,4 +104,4 @@ class TorchBackend:
 
 
 if TYPE_CHECKING:
-    _: Backend = TorchBackend(())
+    _: Backend = TorchBackend(1, "cpu")

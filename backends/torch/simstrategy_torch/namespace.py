@@ -12,7 +12,7 @@ import torch
 
 from simstrategy.device import ArrayNamespace, default_dtype
 from simstrategy.errors import InvalidArgument, InvalidType
-from simstrategy_torch.arrays import PLACEMENT, host_dtype, named
+from simstrategy_torch.arrays import host_dtype, named
 
 __all__ = ["TorchNamespace"]
 
@@ -21,10 +21,18 @@ _Tensor = torch.Tensor
 _WEAK: Final = (bool, int, float, complex)
 
 
-def _tensor(value: Any, dtype: torch.dtype | None = None) -> _Tensor:
-    """Returns a tensor of any data.  Python numbers and lists get a default dtype, other data keep theirs."""
+def _tensor(place: str, value: Any, dtype: torch.dtype | None = None) -> _Tensor:
+    """Returns a tensor of any data.  Python numbers and lists get a default dtype, other data keep theirs.
+
+    place: the device of what is made of host data; a tensor stays where it is.
+    """
     if isinstance(value, _Tensor):
         return value if dtype in (None, value.dtype) else value.to(dtype)
+    made = _host_tensor(value, dtype)
+    return made if place == "cpu" else made.to(place)
+
+
+def _host_tensor(value: Any, dtype: torch.dtype | None) -> _Tensor:
     usual = None
     if not isinstance(value, (np.ndarray, np.generic)):
         try:
@@ -57,32 +65,32 @@ def _common_dtype(dtypes: list[torch.dtype], weak: list[Any]) -> torch.dtype:
             return named(np.result_type(*map(host_dtype, dtypes), *weak))
     except TypeError:  # bfloat16 and an integer
         pass
-    return reduce(torch.promote_types, [*dtypes, *[_tensor(one).dtype for one in weak]])
+    return reduce(torch.promote_types, [*dtypes, *[_host_tensor(one, None).dtype for one in weak]])
 
 
-def _promoted(*values: Any) -> list[_Tensor]:
+def _promoted(place: str, *values: Any) -> list[_Tensor]:
     """Returns tensors of one dtype: that of the arrays among them, widened as NumPy does where it must be."""
     if all(_is_weak(value) for value in values):
-        values = (_tensor(values[0]), *values[1:])
-    data = [value if _is_weak(value) else _tensor(value) for value in values]
+        values = (_tensor(place, values[0]), *values[1:])
+    data = [value if _is_weak(value) else _tensor(place, value) for value in values]
     dtypes = [value.dtype for value in data if not _is_weak(value)]
     weak = [value for value in data if _is_weak(value)]
     dtype = dtypes[0]
     if any(one != dtype for one in dtypes) or any(not isinstance(one, _WEAK[: _kind(dtype) + 1]) for one in weak):
         dtype = _common_dtype(dtypes, weak)
-    return [_scalar(one, dtype) if _is_weak(one) else _tensor(one, dtype) for one in data]
+    return [_scalar(place, one, dtype) if _is_weak(one) else _tensor(place, one, dtype) for one in data]
 
 
-def _scalar(number: Any, dtype: torch.dtype) -> _Tensor:
+def _scalar(place: str, number: Any, dtype: torch.dtype) -> _Tensor:
     """Returns a Python number in a dtype.  Raises OverflowError where the dtype has no such number."""
-    return _tensor(number if dtype is torch.bfloat16 else np.asarray(number, host_dtype(dtype)), dtype)
+    return _tensor(place, number if dtype is torch.bfloat16 else np.asarray(number, host_dtype(dtype)), dtype)
 
 
 def _unary(function: _Function, *, bools: _Function | None = None, integers: _Function | None = None) -> Any:
     """Makes a method of one array and settings.  bools, integers: what is done for those instead."""
 
-    def call(_self: "TorchNamespace", x: Any, /, *settings: Any, **keywords: Any) -> Any:
-        tensor = x if isinstance(x, _Tensor) else _tensor(x)
+    def call(self: "TorchNamespace", x: Any, /, *settings: Any, **keywords: Any) -> Any:
+        tensor = x if isinstance(x, _Tensor) else _tensor(self.placement, x)
         special = (bools, integers, None, None)[_kind(tensor.dtype)] if bools or integers else None
         return (special or function)(tensor, *settings, **keywords)
 
@@ -92,12 +100,20 @@ def _unary(function: _Function, *, bools: _Function | None = None, integers: _Fu
 def _binary(function: _Function, *, bools: _Function | None = None) -> Any:
     """Makes a method of two arrays.  bools: what is done for bool instead."""
 
-    def call(_self: "TorchNamespace", x1: Any, x2: Any, /) -> Any:
+    def call(self: "TorchNamespace", x1: Any, x2: Any, /) -> Any:
         if not (isinstance(x1, _Tensor) and isinstance(x2, _Tensor) and x1.dtype == x2.dtype):
-            x1, x2 = _promoted(x1, x2)
+            x1, x2 = _promoted(self.placement, x1, x2)
         return (bools if bools is not None and x1.dtype is torch.bool else function)(x1, x2)
 
     return call
+
+
+def _add(x1: _Tensor, x2: _Tensor) -> _Tensor:
+    """Adds; complex numbers part by part, because PyTorch multiplies the second by 1 + 0j first."""
+    if not x1.is_complex():
+        return torch.add(x1, x2)
+    parts = [torch.view_as_real(one.resolve_conj()) for one in torch.broadcast_tensors(x1, x2)]  # type: ignore[no-untyped-call]
+    return torch.view_as_complex(torch.add(*parts))
 
 
 _divide: Final = _binary(torch.divide)
@@ -111,11 +127,11 @@ def _divide_parts(self: "TorchNamespace", x1: Any, x2: Any, /) -> Any:
 
 
 def _logical(function: _Function) -> Any:
-    return lambda _self, x1, x2, /: function(_tensor(x1), _tensor(x2))
+    return lambda self, x1, x2, /: function(_tensor(self.placement, x1), _tensor(self.placement, x2))
 
 
 def _joining(function: _Function) -> Any:
-    return lambda _self, arrays, /, *, axis=0: function(_promoted(*arrays), axis)
+    return lambda self, arrays, /, *, axis=0: function(_promoted(self.placement, *arrays), axis)
 
 
 def _reduction(function: _Function, **special: _Function) -> Any:
@@ -176,7 +192,7 @@ def _squeeze(x: _Tensor, axis: int | tuple[int, ...]) -> _Tensor:
 
 def _take(x: _Tensor, indices: Any, *, axis: int) -> _Tensor:
     """Counts from the end where an index is negative; beyond the ends PyTorch raises IndexError."""
-    places = _tensor(indices)
+    places = _tensor(str(x.device), indices)
     if _kind(places.dtype) != 1:
         raise InvalidType(f"take got {places.dtype} as indices: cast them to int32 or int64 first.")
     axis %= x.ndim
@@ -189,34 +205,40 @@ def _shape(shape: Any) -> tuple[int, ...]:
     return (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(shape)
 
 
-def _filled(shape: Any, fill_value: Any, dtype: torch.dtype | None) -> _Tensor:
-    value = _tensor(fill_value, dtype)
-    return torch.empty(_shape(shape), dtype=value.dtype, device=PLACEMENT).copy_(value)
+def _filled(place: str, shape: Any, fill_value: Any, dtype: torch.dtype | None) -> _Tensor:
+    value = _tensor(place, fill_value, dtype)
+    return torch.empty(_shape(shape), dtype=value.dtype, device=place).copy_(value)
 
 
 def _filled_like(x: _Tensor, fill_value: Any, *, dtype: Any = None) -> _Tensor:
-    return _filled(x.shape, fill_value, x.dtype if dtype is None else named(dtype))
+    return _filled(str(x.device), x.shape, fill_value, x.dtype if dtype is None else named(dtype))
 
 
 @final
 class TorchNamespace:
-    """See `simstrategy.device.namespace`.  Reshaped arrays may share memory with their arguments, as NumPy's do."""
+    """See `simstrategy.device.namespace`.  Reshaped arrays may share memory with their arguments, as NumPy's do.
 
-    __slots__ = ()
+    placement: the device of what is created; all replicas of a process share one.
+    """
+
+    __slots__ = ("placement",)
+
+    def __init__(self, placement: str) -> None:
+        self.placement = placement
 
     def asarray(self, value: Any, *, dtype: Any = None) -> _Tensor:
         if dtype is not None and isinstance(value, _Tensor):
             return value.to(named(dtype), copy=True)
-        return _tensor(value, None if dtype is None else named(dtype))
+        return _tensor(self.placement, value, None if dtype is None else named(dtype))
 
     def zeros(self, shape: Any, *, dtype: Any = None) -> _Tensor:
-        return _filled(shape, 0, named(dtype or "float32"))
+        return _filled(self.placement, shape, 0, named(dtype or "float32"))
 
     def ones(self, shape: Any, *, dtype: Any = None) -> _Tensor:
-        return _filled(shape, 1, named(dtype or "float32"))
+        return _filled(self.placement, shape, 1, named(dtype or "float32"))
 
     def full(self, shape: Any, fill_value: Any, *, dtype: Any = None) -> _Tensor:
-        return _filled(shape, fill_value, None if dtype is None else named(dtype))
+        return _filled(self.placement, shape, fill_value, None if dtype is None else named(dtype))
 
     def arange(self, start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> _Tensor:
         plain = np.arange(start, step=step) if stop is None else np.arange(start, stop, step)
@@ -224,18 +246,18 @@ class TorchNamespace:
 
     def eye(self, n_rows: int, n_cols: int | None = None, /, *, dtype: Any = None) -> _Tensor:
         columns = n_rows if n_cols is None else n_cols
-        return torch.eye(n_rows, columns, dtype=named(dtype or "float32"), device=PLACEMENT)
+        return torch.eye(n_rows, columns, dtype=named(dtype or "float32"), device=self.placement)
 
     def where(self, condition: Any, x1: Any, x2: Any, /) -> _Tensor:
-        first, second = _promoted(x1, x2)
-        return torch.where(_tensor(condition, torch.bool), first, second)
+        first, second = _promoted(self.placement, x1, x2)
+        return torch.where(_tensor(self.placement, condition, torch.bool), first, second)
 
     zeros_like = _unary(lambda x, **dtype: _filled_like(x, 0, **dtype))
     ones_like = _unary(lambda x, **dtype: _filled_like(x, 1, **dtype))
     full_like = _unary(_filled_like)
     astype = _unary(lambda x, dtype: x.to(named(dtype), copy=True))
 
-    add = _binary(torch.add)
+    add = _binary(_add)
     subtract = _binary(torch.subtract)
     multiply = _binary(torch.multiply)
     divide = _divide_parts
@@ -290,4 +312,4 @@ class TorchNamespace:
 
 
 if TYPE_CHECKING:
-    _: ArrayNamespace = TorchNamespace()
+    _: ArrayNamespace = TorchNamespace("cpu")

@@ -119,7 +119,7 @@ def test_an_environment_that_is_no_number_is_refused(monkeypatch: pytest.MonkeyP
 
 
 def test_missing_processes_are_waited_for_and_then_named(tmp_path: Path) -> None:
-    with pytest.raises(PeerFailed, match="worker 0 of 2: ranks 1 did not come"):
+    with pytest.raises(PeerFailed, match="worker 0 of 2: rank 1 did not come"):
         ss.backend("gloo", rank=0, world_size=2, init_method=f"file://{tmp_path / 'meet'}", timeout_s=0.05)
 
 

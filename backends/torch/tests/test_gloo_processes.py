@@ -147,6 +147,6 @@ def test_a_process_that_comes_late_or_dies_fails_its_peers_call(tmp_path: Path) 
         finish(first)
     answers = json.loads((tmp_path / "answers0").read_text())
     assert "exchange in worker 0 of 2" in answers["late"]
-    assert "did not come within 0.2 s" in answers["late"]
-    assert "exchange in worker 0 of 2: another process ended" in answers["dead"]
+    assert "worker 1 did not come within 0.2 s" in answers["late"]
+    assert "exchange in worker 0 of 2: worker 1 ended or lost the connection" in answers["dead"]
     assert answers["threads left"] == 0

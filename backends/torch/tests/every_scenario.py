@@ -1,0 +1,25 @@
+"""Every scenario, one after the other: what `ci/run.py deep scenarios` runs.  test_scenarios.py runs a few of them.
+
+python -m pytest backends/torch/tests/every_scenario.py
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playing import judge
+from scenarios import SCENARIOS, WORKERS
+
+from simstrategy.launch import Launcher
+
+
+@pytest.fixture(scope="module")
+def launcher() -> Iterator[Launcher]:
+    with Launcher(WORKERS, preload=["simstrategy_torch"]) as opened:
+        yield opened
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_survivor_names_who_and_what(launcher: Launcher, tmp_path: Path, name: str) -> None:
+    judge(launcher, name, tmp_path)
