@@ -36,9 +36,7 @@ class Animal(NamedTuple):
     def subject(self, profile: Any, seed: int = 0) -> Subject:
         """Returns the animal as the subject of an examination."""
         if self.call.startswith("strategy."):
-            return Subject(
-                self.name, open_backend=opened, strategy=altered_strategy(self), profile=profile, seed=seed
-            )
+            return Subject(self.name, open_backend=opened, strategy=altered_strategy(self), profile=profile, seed=seed)
         return Subject(self.name, open_backend=self.open, profile=profile, seed=seed)
 
     def open(self, *, replicas: Any = None) -> Backend:

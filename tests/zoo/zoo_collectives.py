@@ -120,7 +120,11 @@ def the_root_counts_from_its_own_rank(sim, state, arrays, op, *, root):
 def a_broadcast_loses_the_sign_of_zero(sim, state, array, *, spec, root):
     """Broadcasts by summing zeros and the root's array."""
     found = sim.broadcast(array, spec=spec, root=root)
-    return found if spec.dtype == "bool" else tuple(freeze(np.asarray(one + one.dtype.type(0)), type(one)) for one in found)
+    return (
+        found
+        if spec.dtype == "bool"
+        else tuple(freeze(np.asarray(one + one.dtype.type(0)), type(one)) for one in found)
+    )
 
 
 @zoo_keeper("B-11", "test_a_broadcast_is_the_roots_array_to_the_bit", "broadcast")

@@ -2,13 +2,13 @@
 
 import inspect
 import threading
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 
 import numpy as np
 from zoo_animals import Altered, loose, opened, zoo_keeper
 
 from simstrategy.errors import InvalidArgument
-from simstrategy.sim.arrays import current_class, freeze
+from simstrategy.sim.arrays import _PLACED, current_class, freeze
 
 
 @zoo_keeper("B-1", "test_ranks_count_from_zero_and_are_all_of_one_process", "")
@@ -39,27 +39,37 @@ def placement_is_ignored(sim, state, device):
     return nullcontext()
 
 
+class _On:
+    """A placement that is left in a way of its own."""
+
+    def __init__(self, manager, leave):
+        self._manager, self._leave = manager, leave
+
+    def __enter__(self):
+        self._before = current_class()
+        self._manager.__enter__()
+
+    def __exit__(self, *raised):
+        self._leave(self._manager, self._before, raised)
+
+
 @zoo_keeper("B-2", "test_a_placement_ends_where_it_was_left", "on")
-@contextmanager
 def placement_goes_to_the_default(sim, state, device):
     """On leaving, the first device is chosen, and not the one before."""
-    depth = state["depth"] = state.get("depth", 0) + 1
-    before = current_class()
-    with sim.on(device):
-        yield
-    state["depth"] = depth - 1
-    if before is not None and depth > 1:
-        sim.on(sim.devices[0]).__enter__()
+
+    def leave(manager, before, raised):
+        manager.__exit__(*raised)
+        if before is not None and before.rank:
+            # In place of what is on top, so that leaving stays even.
+            _PLACED.set((type(sim.put(np.zeros(1), sim.devices[0])), _PLACED.get()[1]))
+
+    return _On(sim.on(device), leave)
 
 
 @zoo_keeper("B-2", "test_an_exception_leaves_a_placement_too", "on")
-@contextmanager
 def placement_outlives_an_exception(sim, state, device):
     """A context manager without `finally`."""
-    manager = sim.on(device)
-    manager.__enter__()
-    yield
-    manager.__exit__(None, None, None)
+    return _On(sim.on(device), lambda manager, before, raised: raised[0] or manager.__exit__(*raised))
 
 
 @zoo_keeper("B-2", "test_functions_compute_where_their_arguments_are", "xp.multiply")

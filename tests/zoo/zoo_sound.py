@@ -110,9 +110,7 @@ def unsteady(*, replicas=None):
         found = others[state["calls"] % 3].all_reduce(arrays, op)
         return tuple(one.view(type(array)) for one, array in zip(found, arrays, strict=True))
 
-    return Altered(
-        sim, {"all_reduce": all_reduce}, capabilities=replace(sim.capabilities, reproducible_bits=False)
-    )
+    return Altered(sim, {"all_reduce": all_reduce}, capabilities=replace(sim.capabilities, reproducible_bits=False))
 
 
 SOUND = {

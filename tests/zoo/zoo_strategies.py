@@ -139,7 +139,7 @@ def splitting(cut):
 @zoo_keeper("D-1", CHUNKS, "strategy.experimental_distribute_dataset")
 def chunks_are_as_equal_as_can_be(strategy, state, dataset, options=None):
     """`array_split`: 5 elements are 2, 2, 1 and not 2, 2, 1, 0."""
-    return splitting(lambda batch, count: np.array_split(batch, count))(strategy, state, dataset)
+    return splitting(np.array_split)(strategy, state, dataset)
 
 
 @zoo_keeper("D-1", CHUNKS, "strategy.experimental_distribute_dataset")
@@ -234,7 +234,9 @@ def a_disagreement_names_one_replica(strategy, state, fn, args=(), kwargs=None):
 @zoo_keeper("V-1", "test_arguments_reach_each_replica_as_its_component", "strategy.run")
 def named_arguments_are_the_first_replicas(strategy, state, fn, args=(), kwargs=None):
     """Takes named arguments apart once, for replica 0."""
-    named = {name: value.values[0] if isinstance(value, ss.PerReplica) else value for name, value in (kwargs or {}).items()}
+    named = {
+        name: value.values[0] if isinstance(value, ss.PerReplica) else value for name, value in (kwargs or {}).items()
+    }
     return strategy.run(fn, args=args, kwargs=named)
 
 

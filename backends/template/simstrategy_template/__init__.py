@@ -1,0 +1,203 @@
+"""A complete backend on NumPy, to start from: docs/writing_a_backend.md goes through it line by line.
+
+It simulates nothing that the simulator does not do better: no clusters, no read-only arrays, no speed.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import reduce
+from types import FrameType, SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final, cast, final
+
+import numpy as np
+
+from simstrategy.device import (
+    PROTOCOL_VERSION,
+    ArrayNamespace,
+    ArraySpec,
+    Backend,
+    Capabilities,
+    Device,
+    Op,
+    default_dtype,
+)
+from simstrategy.errors import InvalidArgument
+
+__all__ = ["ToyArray", "ToyBackend", "ToyCell", "open_template"]
+
+DTYPES: Final = (
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
+)
+COMBINE: Final = {"SUM": np.add, "MIN": np.minimum, "MAX": np.maximum}
+HERE: ContextVar[str] = ContextVar("toy device", default="toy:0")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ToyArray:
+    """An array on a device.  Nobody writes into `host` after it was made."""
+
+    host: np.ndarray
+    placement: str
+
+
+def adopt(value: Any) -> np.ndarray:
+    """Copies host data; Python's numbers get the default dtype of their kind."""
+    host = np.array(value, copy=True)
+    usual = None if isinstance(value, (np.ndarray, np.generic)) else default_dtype(host.dtype.kind)
+    return host if usual is None else host.astype(usual)
+
+
+def lifted(function: Callable[..., Any], count: int) -> Callable[..., ToyArray]:
+    """Makes a function on ToyArrays of NumPy's, whose first `count` arguments are arrays; 0: one list of them."""
+
+    def call(*given: Any, **options: Any) -> ToyArray:
+        found, rest = (list(given[0]), given[1:]) if count == 0 else (list(given[:count]), given[count:])
+        place = next((one.placement for one in found if isinstance(one, ToyArray)), HERE.get())
+        arrays = any(isinstance(one, (ToyArray, np.ndarray, np.generic)) for one in found)
+        for number, one in enumerate(found):
+            if isinstance(one, ToyArray):
+                found[number] = one.host  # a number beside an array takes the array's dtype: NumPy does that
+            elif not (arrays and isinstance(one, (bool, int, float, complex))):
+                found[number], arrays = adopt(one), True
+        return ToyArray(np.asarray(function(*([found] if count == 0 else found), *rest, **options)), place)
+
+    return call
+
+
+def made(function: Callable[..., Any]) -> Callable[..., ToyArray]:
+    """Makes a function that creates arrays, float32 unless it is told otherwise."""
+    return lambda *given, dtype=None: ToyArray(function(*given, dtype=dtype or "float32"), HERE.get())
+
+
+def asarray(value: Any, *, dtype: str | None = None) -> ToyArray:
+    """Adopts host data on the current device."""
+    array = value if isinstance(value, ToyArray) else ToyArray(adopt(value), HERE.get())
+    return array if dtype is None else ToyArray(array.host.astype(dtype), array.placement)
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: str | None = None) -> ToyArray:
+    """Counts, in int32 or float32 as the numbers are."""
+    counted = np.arange(start, step=step) if stop is None else np.arange(start, stop, step)
+    return asarray(counted.tolist(), dtype=dtype)
+
+
+def full(shape: Any, fill_value: Any, *, dtype: str | None = None) -> ToyArray:
+    """Repeats a number; the dtype is the number's default one."""
+    return asarray(np.full(shape, adopt(fill_value)), dtype=dtype)
+
+
+def divide(x: Any, y: Any) -> Any:
+    """Divides with one rounding, the parts of a complex number each by itself."""
+    if isinstance(x, np.ndarray) and x.dtype.kind == "c" and not np.iscomplexobj(y):
+        return np.stack([x.real / y, x.imag / y], -1).view(x.dtype)[..., 0]  # each part is rounded by itself
+    return np.true_divide(x, y)
+
+
+ONE = """negative abs sign square sqrt exp log log1p tanh floor ceil isfinite isnan logical_not astype permute_dims
+    reshape expand_dims squeeze broadcast_to mean max min all any zeros_like ones_like full_like""".split()
+TWO = """add subtract multiply pow maximum minimum equal not_equal less less_equal greater greater_equal logical_and
+    logical_or matmul take""".split()
+FUNCTIONS: dict[str, Any] = {name: lifted(getattr(np, name), 1) for name in ONE}
+FUNCTIONS |= {name: lifted(getattr(np, name), 2) for name in TWO} | {"divide": lifted(divide, 2)}
+FUNCTIONS |= {"where": lifted(np.where, 3), "concat": lifted(np.concat, 0), "stack": lifted(np.stack, 0)}
+FUNCTIONS |= {"zeros": made(np.zeros), "ones": made(np.ones), "eye": made(np.eye)}
+FUNCTIONS |= {"asarray": asarray, "arange": arange, "full": full}
+FUNCTIONS["sum"] = lifted(lambda x, **options: np.sum(x, dtype=x.dtype, **options), 1)
+FUNCTIONS["prod"] = lifted(lambda x, **options: np.prod(x, dtype=x.dtype, **options), 1)
+FUNCTIONS["argmax"] = lifted(lambda x, **options: np.argmax(x, **options).astype(np.int32), 1)
+
+
+@final
+class ToyCell:
+    """A variable's storage: the array itself, since nobody writes into one."""
+
+    def __init__(self, initial: ToyArray) -> None:
+        self.native = initial
+
+    def read(self) -> ToyArray:
+        return self.native
+
+    def write(self, value: ToyArray) -> None:
+        self.native = value
+
+
+@final
+class ToyBackend:
+    """Any number of devices in one process."""
+
+    name = "template"
+    protocol_version = PROTOCOL_VERSION
+    capabilities = Capabilities(
+        dtypes=frozenset(DTYPES), carrier="greenlet", reproducible_bits=True, mutable_arrays=False
+    )
+    array_types = (ToyArray,)
+    xp = cast(ArrayNamespace, SimpleNamespace(**FUNCTIONS))
+    autodiff = compilation = frontend = composites = None
+    cell = ToyCell
+
+    def __init__(self, devices: tuple[Device, ...]) -> None:
+        self.devices = self.local_devices = devices
+
+    @contextmanager
+    def on(self, device: Device) -> Iterator[None]:
+        token = HERE.set(device.placement)
+        try:
+            yield
+        finally:
+            HERE.reset(token)
+
+    def synchronize(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def put(self, value: Any, device: Device) -> ToyArray:
+        if isinstance(value, ToyArray):
+            return ToyArray(value.host, device.placement)
+        if value.dtype.name not in DTYPES:
+            raise InvalidArgument(f"There is no dtype {value.dtype.name!r} here; choose from {', '.join(DTYPES)}.")
+        return ToyArray(np.array(value, value.dtype.newbyteorder("="), copy=True), device.placement)
+
+    def get(self, array: ToyArray) -> np.ndarray:
+        return np.array(array.host, copy=True)
+
+    def spec(self, array: ToyArray) -> ArraySpec:
+        return ArraySpec(array.host.shape, array.host.dtype.name, array.placement)
+
+    def all_reduce(self, arrays: tuple[ToyArray, ...], op: Op) -> tuple[ToyArray, ...]:
+        total = np.asarray(reduce(COMBINE[op], [array.host for array in arrays]))
+        return tuple(ToyArray(total, device.placement) for device in self.devices)
+
+    def reduce(self, arrays: tuple[ToyArray, ...], op: Op, *, root: int) -> ToyArray:
+        return self.all_reduce(arrays, op)[root]
+
+    def broadcast(self, array: Any, *, spec: ArraySpec, root: int) -> tuple[ToyArray, ...]:
+        return tuple(self.put(array, device) for device in self.devices)
+
+    def all_gather(self, arrays: tuple[ToyArray, ...], *, axis: int, sizes: tuple[int, ...]) -> tuple[ToyArray, ...]:
+        whole = np.concatenate([array.host for array in arrays], axis)
+        return tuple(ToyArray(whole, device.placement) for device in self.devices)
+
+    def exchange(self, note: bytes, *, timeout_s: float | None) -> tuple[bytes, ...]:
+        return (note,)
+
+    def prepare(self, function: Any) -> Any:
+        return function
+
+    def source(self, frame: FrameType) -> tuple[str, int]:
+        return frame.f_code.co_filename, frame.f_lineno
+
+
+def open_template(*, replicas: int | None = None) -> ToyBackend:
+    """Opens a backend of `replicas` devices (default 1).  Raises InvalidArgument for less than 1."""
+    count = 1 if replicas is None else replicas
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise InvalidArgument(f"The template takes a number of replicas of at least 1, got {replicas!r}.")
+    return ToyBackend(tuple(Device(rank, 0, f"toy:{rank}") for rank in range(count)))
+
+
+if TYPE_CHECKING:
+    _: Backend = ToyBackend(())

@@ -1,0 +1,46 @@
+"""The template passes the conformance kit, and the guide that goes through it shows its very lines."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("simstrategy_conformance")
+
+import simstrategy_template
+from simstrategy.errors import InvalidArgument
+from simstrategy_conformance.index import entries, failure_of
+from simstrategy_conformance.profiles import Profile
+from simstrategy_conformance.subject import Subject
+
+ENTRIES = {entry.name: entry for entry in entries()}
+PROFILE = Profile("template", examples=6, replicas_max=4)
+SOURCE = Path(simstrategy_template.__file__)
+GUIDE = Path(__file__).resolve().parents[3] / "docs" / "writing_a_backend.md"
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_the_template_passes(name):
+    subject = Subject("template", open_backend=simstrategy_template.open_template, profile=PROFILE)
+    failure = failure_of(ENTRIES[name], subject)
+    subject.close()
+    if failure is not None:
+        raise failure
+
+
+def test_the_guide_shows_the_whole_template_and_nothing_else():
+    blocks = re.findall(r"^```python\n(.*?)^```$", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    shown = [line for block in blocks for line in block.splitlines() if line]
+    written = [line for line in SOURCE.read_text(encoding="utf-8").splitlines() if line]
+    assert shown == written
+
+
+def test_the_template_is_small():
+    lines = SOURCE.read_text(encoding="utf-8").splitlines()
+    assert sum(bool(line.strip()) for line in lines) <= 150
+
+
+@pytest.mark.parametrize("replicas", [0, -1, True, 1.5])
+def test_an_impossible_number_of_replicas_is_refused(replicas):
+    with pytest.raises(InvalidArgument, match="at least 1"):
+        simstrategy_template.open_template(replicas=replicas)

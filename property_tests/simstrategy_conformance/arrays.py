@@ -1,0 +1,109 @@
+"""Host arrays of all dtypes and shapes, as strategies; and the few things that tests do to a backend's arrays.
+
+Exact numbers, for what is a matter of semantics: sums of them are right to the bit in any order.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from hypothesis import strategies as st
+
+from simstrategy.device import Backend
+from simstrategy_conformance.subject import Subject
+
+__all__ = [
+    "NUMBERS",
+    "SHAPES",
+    "Group",
+    "exact_arrays",
+    "floats_of",
+    "groups",
+    "put_all",
+    "scribble",
+    "special_arrays",
+]
+
+Host = np.ndarray[Any, Any]
+
+NUMBERS: Final = (
+    "float32", "int32", "float64", "int64", "float16", "int8", "uint8", "int16", "complex64", "complex128",
+    "uint16", "uint32", "uint64",
+)  # fmt: skip
+SHAPES: Final = st.sampled_from([(), (1,), (2,), (0,), (3,), (2, 2), (2, 0), (1, 2, 1)])
+
+
+class Group(NamedTuple):
+    """One array for each rank, of one form."""
+
+    arrays: tuple[Host, ...]
+
+    @property
+    def ranks(self) -> int:
+        return len(self.arrays)
+
+    def __repr__(self) -> str:
+        form = f"{self.arrays[0].dtype.name}{list(self.arrays[0].shape)}"
+        return f"{self.ranks} ranks of {form}: {[array.tolist() for array in self.arrays]}"
+
+
+def _element(dtype: np.dtype[Any]) -> st.SearchStrategy[Any]:
+    if dtype.kind == "b":
+        return st.booleans()
+    if dtype.kind in "iu":
+        bounds = np.iinfo(dtype)
+        small = st.integers(0 if dtype.kind == "u" else -9, 9)
+        return small | st.integers(int(bounds.min), int(bounds.max))
+    quarters = st.integers(-16, 16).map(lambda n: n / 4)
+    return st.builds(complex, quarters, quarters) if dtype.kind == "c" else quarters
+
+
+@st.composite
+def exact_arrays(draw: Any, dtype: str, shape: tuple[int, ...]) -> Host:
+    """Draws an array whose numbers add without rounding."""
+    plain = np.dtype(dtype)
+    count = int(np.prod(shape, dtype=np.int64))
+    element = _element(plain)
+    return np.array([draw(element) for _ in range(count)], plain).reshape(shape)
+
+
+def floats_of(dtype: str) -> st.SearchStrategy[float]:
+    """Draws floats of a dtype: also huge, tiny, subnormal, infinite, NaN and negative zeros."""
+    width: Any = {"float16": 16, "float32": 32, "float64": 64}[dtype]
+    return st.floats(width=width, allow_nan=True, allow_infinity=True, allow_subnormal=True)
+
+
+@st.composite
+def special_arrays(draw: Any, dtype: str, shape: tuple[int, ...]) -> Host:
+    """Draws an array of any numbers of a dtype at all."""
+    plain = np.dtype(dtype)
+    count = int(np.prod(shape, dtype=np.int64))
+    if plain.kind not in "fc":
+        return np.array(draw(exact_arrays(dtype, shape)))
+    part = floats_of(dtype if plain.kind == "f" else "float32" if plain.itemsize == 8 else "float64")
+    element = part if plain.kind == "f" else st.builds(complex, part, part)
+    return np.array([draw(element) for _ in range(count)], plain).reshape(shape)
+
+
+@st.composite
+def groups(draw: Any, subject: Subject, *, dtypes: Sequence[str] = NUMBERS, replicas_min: int = 1) -> Group:
+    """Draws one exact array for each rank."""
+    most = max(subject.profile.replicas_max, replicas_min)
+    ranks = draw(st.sampled_from([n for n in (2, 3, 1, 4, most) if replicas_min <= n <= most]))
+    dtype = draw(st.sampled_from(subject.having(*dtypes)))
+    shape = draw(SHAPES)
+    return Group(tuple(draw(exact_arrays(dtype, shape)) for _ in range(ranks)))
+
+
+def put_all(backend: Backend, arrays: Sequence[Host]) -> tuple[Any, ...]:
+    """Puts one array on each device."""
+    return tuple(backend.put(array, device) for array, device in zip(arrays, backend.devices, strict=True))
+
+
+def scribble(array: Any) -> bool:
+    """Overwrites an array of numbers where its type lets a program do so; tells whether it did."""
+    try:
+        array[...] = 77
+    except Exception:  # noqa: BLE001 - each framework has its own word for "no"
+        return False
+    return True

@@ -1,0 +1,111 @@
+"""How a property of the kit is written: a clause, what to draw, and a function that fails.
+
+    @examined("B-8", case=lambda subject: groups(subject))
+    def test_a_sum_is_over_all_ranks(subject: Subject, case: Group) -> None: ...
+
+The function stays an ordinary test that pytest collects, and that anything else may call with a subject. The draws
+depend on the subject's profile and seed and on the test's name, and on nothing else: no database, no clock.
+"""
+
+import functools
+import inspect
+import zlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis.errors import FlakyFailure
+from hypothesis.strategies import SearchStrategy
+
+from simstrategy_conformance.subject import Subject
+
+__all__ = ["Counted", "clause", "clauses_of", "counted", "examined", "options", "seed_of", "steady"]
+
+Draws = SearchStrategy[Any] | Callable[[Subject], SearchStrategy[Any]]
+Test = Callable[..., None]
+
+
+class Counted(NamedTuple):
+    """What a test has looked at so far in this process: a number of examples, and words for what was in them."""
+
+    examples: dict[str, int]
+    words: dict[str, dict[str, int]]
+
+
+counted = Counted({}, {})
+"""Filled by the tests, read by the reports."""
+
+
+def clause(*identifiers: str) -> Callable[[Test], Test]:
+    """Names the clauses of docs/semantics.md that a test stands for."""
+    return pytest.mark.clause(*identifiers)
+
+
+def clauses_of(test: Test) -> tuple[str, ...]:
+    """Returns the clauses that a test names."""
+    return tuple(one for mark in vars(test).get("pytestmark", ()) if mark.name == "clause" for one in mark.args)
+
+
+def seed_of(subject: Subject, name: str) -> int:
+    """Returns the seed of a test, the same in every process."""
+    return zlib.crc32(f"{subject.seed}/{name}".encode())
+
+
+def options(subject: Subject, share: float = 1.0) -> settings:
+    """Returns Hypothesis's settings for a share of the profile's examples."""
+    return settings(
+        max_examples=max(2, round(subject.profile.examples * share)),
+        deadline=None,
+        database=None,
+        derandomize=False,
+        report_multiple_bugs=False,
+        print_blob=False,
+        phases=(Phase.generate, *((Phase.shrink,) if subject.profile.shrink else ())),
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+def steady(search: Callable[[], None]) -> None:
+    """Runs a search; of a failure that did not come again, tells the failure first."""
+    try:
+        search()
+    except FlakyFailure as flaky:
+        first = next(iter(flaky.exceptions))
+        first.add_note("The same example did not fail again: something is kept from call to call, or left to chance.")
+        raise first from None
+
+
+def examined(*identifiers: str, share: float = 1.0, **draws: Draws) -> Callable[[Test], Test]:
+    """Makes a property of a function that takes a subject and draws by name; share: of the profile's examples."""
+
+    def decorate(function: Test) -> Test:
+        name = function.__name__
+
+        @functools.wraps(function)
+        def test(subject: Subject) -> None:
+            def one(**drawn: Any) -> None:
+                counted.examples[name] = counted.examples.get(name, 0) + 1
+                function(subject, **drawn)
+
+            one.__name__ = one.__qualname__ = name
+            subject.open(1)  # what a framework does when it is first used is no part of an example
+            found = {
+                key: drawn if isinstance(drawn, SearchStrategy) else drawn(subject) for key, drawn in draws.items()
+            }
+            # What Hypothesis gives by name has to be in the signature that it sees.
+            parameters = [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY) for key in found]
+            vars(one)["__signature__"] = inspect.Signature(parameters)
+            # Overflow and NaN are what some examples are about.
+            with np.errstate(all="ignore"):
+                steady(options(subject, share)(seed(seed_of(subject, name))(given(**found)(one))))
+
+        vars(test)["__signature__"] = inspect.Signature(
+            [inspect.Parameter("subject", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Subject)]
+        )
+        # Pytest looks behind a wrapper for what to give; here it is the subject alone.
+        del test.__wrapped__
+        return clause(*identifiers)(test)
+
+    return decorate

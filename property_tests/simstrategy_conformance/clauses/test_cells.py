@@ -1,0 +1,91 @@
+"""The storage of variables: `cell`, `read` and `write`."""
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from simstrategy_conformance.arrays import NUMBERS, SHAPES, exact_arrays, scribble
+from simstrategy_conformance.checking import examined
+from simstrategy_conformance.observe import same_bits
+from simstrategy_conformance.subject import Subject
+
+Host = np.ndarray[Any, Any]
+
+
+@st.composite
+def histories(draw: Any, subject: Subject) -> tuple[Host, ...]:
+    """Draws the values that a cell has, one after the other."""
+    dtype = draw(st.sampled_from(subject.having(*NUMBERS)))
+    shape = draw(SHAPES)
+    return tuple(draw(exact_arrays(dtype, shape)) for _ in range(draw(st.integers(1, 4))))
+
+
+def _made(subject: Subject, host: Host, rank: int = 0) -> Any:
+    """Returns an array that the program has made, and may write into where arrays are mutable."""
+    backend = subject.open(2)
+    with backend.on(backend.devices[rank]):
+        return backend.xp.add(backend.put(host, backend.devices[rank]), 0)
+
+
+@examined("B-7", values=histories)
+def test_a_cell_holds_what_was_written_last(subject: Subject, values: tuple[Host, ...]) -> None:
+    backend = subject.open(2)
+    cell = backend.cell(_made(subject, values[0]))
+    form = backend.spec(cell.read())
+    for value in values:
+        cell.write(_made(subject, value))
+        assert same_bits(value, backend.get(cell.read()))
+        assert backend.spec(cell.read()) == form
+        assert cell.native is not None
+
+
+@examined("B-7", values=histories)
+def test_a_cell_begins_with_its_initial_value(subject: Subject, values: tuple[Host, ...]) -> None:
+    backend = subject.open(2)
+    initial = _made(subject, values[0], rank=1)
+    cell = backend.cell(initial)
+    assert same_bits(values[0], backend.get(cell.read()))
+    assert tuple(backend.spec(cell.read())) == tuple(backend.spec(initial))
+
+
+@examined("B-7", values=histories)
+def test_what_was_read_stays_what_it_was(subject: Subject, values: tuple[Host, ...]) -> None:
+    backend = subject.open(2)
+    cell = backend.cell(_made(subject, values[0]))
+    read = [cell.read()]
+    for value in values[1:]:
+        cell.write(_made(subject, value))
+        read.append(cell.read())
+    for value, array in zip(values, read, strict=True):
+        assert same_bits(value, backend.get(array)), "a later write changed what had been read"
+
+
+@examined("B-7", values=histories)
+def test_a_cell_is_no_alias_of_what_it_was_given(subject: Subject, values: tuple[Host, ...]) -> None:
+    backend = subject.open(2)
+    initial, last = _made(subject, values[0]), _made(subject, values[-1])
+    cell = backend.cell(initial)
+    scribble(initial)
+    assert same_bits(values[0], backend.get(cell.read())), "writing into the initial value changed the cell"
+    cell.write(last)
+    scribble(last)
+    assert same_bits(values[-1], backend.get(cell.read())), "writing into a written value changed the cell"
+
+
+@examined("B-7", values=histories)
+def test_writing_into_what_was_read_changes_no_cell(subject: Subject, values: tuple[Host, ...]) -> None:
+    backend = subject.open(2)
+    cell = backend.cell(_made(subject, values[0]))
+    cell.write(_made(subject, values[-1]))
+    scribble(cell.read())
+    assert same_bits(values[-1], backend.get(cell.read()))
+
+
+@examined("B-7", values=histories)
+def test_cells_of_one_initial_value_go_their_own_ways(subject: Subject, values: tuple[Host, ...]) -> None:
+    backend = subject.open(2)
+    initial = _made(subject, values[0])
+    one, other = backend.cell(initial), backend.cell(initial)
+    one.write(_made(subject, values[-1]))
+    assert same_bits(values[0], backend.get(other.read())), "a write to one cell changed another"

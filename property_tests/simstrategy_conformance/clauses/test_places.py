@@ -1,0 +1,167 @@
+"""Ranks, devices and placement: what `devices`, `on`, `synchronize`, `close`, `prepare` and `source` promise."""
+
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import simstrategy as ss
+from simstrategy_conformance.checking import clause, examined
+from simstrategy_conformance.subject import Drawn, Subject, me
+
+ONES = np.ones((2,), np.float32)
+
+
+def ranks(subject: Subject) -> st.SearchStrategy[int]:
+    return st.integers(1, subject.profile.replicas_max)
+
+
+@examined("B-1", count=ranks)
+def test_ranks_count_from_zero_and_are_all_of_one_process(subject: Subject, count: int) -> None:
+    backend = subject.open(count)
+    assert [device.rank for device in backend.devices] == list(range(count))
+    assert backend.local_devices == backend.devices
+    assert {device.process for device in backend.devices} == {0}
+    assert backend.protocol_version == ss.device.PROTOCOL_VERSION
+    assert all(isinstance(device.placement, str) and device.placement for device in backend.devices)
+
+
+@clause("B-1")
+@pytest.mark.parametrize("count", [0, -1, True, 1.5, "2"])
+def test_an_impossible_number_of_replicas_is_refused(subject: Subject, count: Any) -> None:
+    with pytest.raises(ss.errors.InvalidArgument):
+        subject.fresh(count).close()
+
+
+@clause("B-1")
+def test_one_replica_is_the_default(subject: Subject) -> None:
+    assert len(subject.fresh(None).devices) == 1
+
+
+@examined("B-2", count=ranks, data=st.data())
+def test_what_is_created_on_a_device_is_there(subject: Subject, count: int, data: st.DataObject) -> None:
+    backend = subject.open(count)
+    device = data.draw(st.sampled_from(backend.devices))
+    with backend.on(device):
+        made = [backend.xp.zeros((2,)), backend.xp.asarray([1.0]), backend.xp.full((), 3), backend.xp.arange(2)]
+    assert [backend.spec(one)[2] for one in made] == [device.placement] * len(made)
+
+
+@examined("B-2", count=ranks, data=st.data())
+def test_a_placement_ends_where_it_was_left(subject: Subject, count: int, data: st.DataObject) -> None:
+    backend = subject.open(count)
+    path = data.draw(st.lists(st.sampled_from(backend.devices), min_size=1, max_size=3))
+
+    def here() -> str:
+        return str(backend.spec(backend.xp.zeros((1,)))[2])
+
+    def descend(depth: int) -> None:
+        before = here()
+        if depth < len(path):
+            with backend.on(path[depth]):
+                assert here() == path[depth].placement
+                descend(depth + 1)
+                assert here() == path[depth].placement
+        assert here() == before
+
+    descend(0)
+
+
+@examined("B-2", count=ranks, data=st.data())
+def test_an_exception_leaves_a_placement_too(subject: Subject, count: int, data: st.DataObject) -> None:
+    backend = subject.open(count)
+    before = backend.spec(backend.xp.zeros((1,)))[2]
+    with pytest.raises(KeyError), backend.on(data.draw(st.sampled_from(backend.devices))):
+        raise KeyError
+    assert backend.spec(backend.xp.zeros((1,)))[2] == before
+
+
+@examined("B-2", count=ranks, data=st.data())
+def test_functions_compute_where_their_arguments_are(subject: Subject, count: int, data: st.DataObject) -> None:
+    backend = subject.open(count)
+    home, away = (data.draw(st.sampled_from(backend.devices)) for _ in range(2))
+    with backend.on(home):
+        x = backend.xp.ones((2,))
+    with backend.on(away):
+        made = [backend.xp.add(x, x), backend.xp.multiply(x, 2.0), backend.xp.sum(x), backend.xp.reshape(x, (2, 1))]
+    assert [backend.spec(one)[2] for one in made] == [home.placement] * len(made)
+
+
+@examined("B-2", count=ranks, draws=st.lists(st.integers(0, 5), max_size=8))
+def test_replicas_stay_on_their_devices_through_meetings(subject: Subject, count: int, draws: list[int]) -> None:
+    strategy = subject.strategy(count, schedule=Drawn(tuple(draws)))
+    spec = subject.open(count).spec
+
+    def replica() -> tuple[bool, bool, bool]:
+        ctx = me()
+        own = ctx.devices[0]
+        before = spec(ctx.xp.zeros((2,)))[2] == own
+        met = ctx.all_reduce("SUM", ctx.xp.ones((2,)))
+        return before, spec(met)[2] == own, spec(ctx.xp.zeros((2,)))[2] == own
+
+    found = strategy.run(replica)
+    strategy.close()
+    assert found == (True, True, True)
+
+
+@clause("B-16")
+def test_closing_twice_is_closing_once(subject: Subject) -> None:
+    backend = subject.fresh(2)
+    backend.synchronize()
+    backend.close()
+    backend.close()
+
+
+@clause("B-16")
+def test_backends_that_are_open_together_know_nothing_of_each_other(subject: Subject) -> None:
+    one, other = subject.fresh(2), subject.fresh(3)
+    x = one.put(ONES, one.devices[1])
+    other.close()
+    y = one.all_reduce((one.put(ONES, one.devices[0]), x), "SUM")[1]
+    assert one.get(y).tolist() == [2.0, 2.0]
+    with one.on(one.devices[1]):
+        assert one.spec(one.xp.zeros((1,)))[2] == one.devices[1].placement
+    one.close()
+
+
+@clause("B-16")
+def test_nothing_that_python_knows_of_is_left_running(subject: Subject) -> None:
+    subject.fresh(2).close()  # what a framework starts once for all is no backend's
+    before = set(threading.enumerate())
+    backend = subject.fresh(2)
+    backend.get(backend.all_reduce(tuple(backend.put(ONES, device) for device in backend.devices), "SUM")[0])
+    backend.close()
+    assert set(threading.enumerate()) - before == set()
+
+
+@clause("B-17")
+def test_a_prepared_function_does_what_the_function_does(subject: Subject) -> None:
+    backend = subject.open(1)
+
+    def made(add: int) -> Any:
+        def function(x: int, *rest: int, by: int = 2, **named: int) -> tuple[Any, ...]:
+            return x + add, rest, by, named
+
+        return function
+
+    for add in (1, 2):  # the same code and another closure is another function
+        prepared = backend.prepare(made(add))
+        assert tuple(prepared(1, 5, by=3, other=4)) == (1 + add, (5,), 3, {"other": 4})
+        assert prepared(1)[2] == 2
+
+
+@clause("B-17")
+def test_a_frame_of_plain_python_is_where_it_says(subject: Subject) -> None:
+    backend, frame = subject.open(1), sys._getframe()
+    file, line = backend.source(frame)
+    assert (file, line) == (__file__, frame.f_lineno - 1)
+
+
+@clause("B-16")
+@pytest.mark.parametrize("call", ["synchronize", "close"])
+def test_an_unused_backend_can_be_waited_for_and_closed(subject: Subject, call: str) -> None:
+    backend = subject.fresh(1)
+    {"synchronize": backend.synchronize, "close": backend.close}[call]()

@@ -1,0 +1,110 @@
+"""What a backend does not do, told by its author: `conformance.toml` beside its code.
+
+    [[exception]]
+    clause = "B-9"
+    test = "test_subnormals_are_added_and_not_flushed"
+    kind = "never"
+    reason = "The processor flushes subnormals, and the framework does not let us change that."
+    link = "https://example.org/issue/1"
+
+Strict both ways: a failure without an exception fails the run, and so does an exception whose tests pass.
+"""
+
+import tomllib
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from simstrategy.errors import InvalidArgument
+
+__all__ = ["FILE", "KINDS", "Excepted", "exceptions_of", "file_of", "read_exceptions"]
+
+FILE: Final = "conformance.toml"
+KINDS: Final = ("missing", "upstream", "never")
+"""Not yet done; a fault of the framework; impossible here."""
+_FIELDS: Final = ("clause", "kind", "reason", "link")
+
+
+class Excepted(NamedTuple):
+    """One exception.  test: the one test that it is about; empty for all tests of the clause."""
+
+    clause: str
+    kind: str
+    reason: str
+    link: str
+    test: str
+
+    def covers(self, clauses: tuple[str, ...], test: str) -> bool:
+        """Tells whether a test is excepted."""
+        return self.clause in clauses and self.test in ("", test)
+
+    def __str__(self) -> str:
+        return f"{self.clause}{' ' + self.test if self.test else ''} ({self.kind}): {self.reason} {self.link}"
+
+
+def file_of(backend: str) -> Path | None:
+    """Returns where a backend's exceptions are written: beside its package; None where there is no such file."""
+    location = backend
+    if ":" not in backend:
+        points = tuple(entry_points(group="simstrategy.backends", name=backend))
+        if not points:
+            return None
+        location = points[0].value
+    module = location.partition(":")[0]
+    spec = find_spec(module)
+    if spec is None or spec.origin is None:
+        return None
+    file = Path(spec.origin).parent / FILE
+    return file if file.exists() else None
+
+
+def exceptions_of(backend: str, known: dict[str, tuple[str, ...]], file: Path | None = None) -> tuple[Excepted, ...]:
+    """Returns a backend's exceptions.  known: the kit's clauses, and the tests of each."""
+    found = file or file_of(backend)
+    return () if found is None else read_exceptions(found, backend, known)
+
+
+def read_exceptions(file: Path, backend: str, known: dict[str, tuple[str, ...]]) -> tuple[Excepted, ...]:
+    """Reads the exceptions that a file has for a backend; raises InvalidArgument for one that says nothing."""
+    try:
+        tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InvalidArgument(
+            f"{file} cannot be read: {error}. It has to be a TOML file of [[exception]] tables."
+        ) from error
+    unknown = sorted(set(tables) - {"exception"})
+    if unknown or not isinstance(tables.get("exception", []), list):
+        raise InvalidArgument(f"{file} may have [[exception]] tables alone, and has {', '.join(unknown) or 'another'}.")
+    entries = (
+        [_entry(table, f"{file}, exception {number}") for number, table in enumerate(tables["exception"], 1)]
+        if tables
+        else []
+    )
+    for where, _, excepted in entries:
+        if excepted.clause not in known:
+            raise InvalidArgument(
+                f"{where}: the kit examines no clause {excepted.clause!r}; there are {', '.join(known)}."
+            )
+        if excepted.test and excepted.test not in known[excepted.clause]:
+            raise InvalidArgument(
+                f"{where}: clause {excepted.clause} has no test {excepted.test!r}; it has "
+                f"{', '.join(known[excepted.clause])}."
+            )
+    return tuple(excepted for _, meant, excepted in entries if meant in ("", backend))
+
+
+def _entry(table: Any, where: str) -> tuple[str, str, Excepted]:
+    if not isinstance(table, dict):
+        raise InvalidArgument(f"{where} is no table: write [[exception]].")
+    missing = [name for name in _FIELDS if not isinstance(table.get(name), str) or (name != "link" and not table[name])]
+    unknown = sorted(set(table) - {*_FIELDS, "test", "backend"})
+    if missing or unknown:
+        raise InvalidArgument(
+            f"{where}: it needs {', '.join(_FIELDS)}, and may have test and backend; "
+            f"missing: {', '.join(missing) or 'none'}; unknown: {', '.join(unknown) or 'none'}."
+        )
+    if table["kind"] not in KINDS:
+        raise InvalidArgument(f"{where}: kind is one of {', '.join(KINDS)}, not {table['kind']!r}.")
+    texts = {name: str(table.get(name, "")) for name in (*_FIELDS, "test")}
+    return where, str(table.get("backend", "")), Excepted(**texts)

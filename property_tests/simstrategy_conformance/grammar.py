@@ -1,0 +1,64 @@
+"""What programs may be made of, and what the generator knows of a value that it has drawn.  It draws nothing."""
+
+from typing import Any, Final, NamedTuple
+
+__all__ = ["AFTER", "BODY", "Grammar", "Value", "shape_of"]
+
+BODY: Final = ("all_reduce", "all_gather", "merge", "write", "read", "compute", "give", "share", "seed", "look")
+AFTER: Final = ("reduce", "gather", "local", "assign", "fetch")
+_VARIABLE_KINDS: Final = tuple(
+    (synchronization, aggregation)
+    for synchronization in ("ON_WRITE", "ON_READ")
+    for aggregation in ("SUM", "MEAN", "ONLY_FIRST_REPLICA", "NONE")
+)
+
+
+class Grammar(NamedTuple):
+    """What programs are made of; a statement that is named several times is drawn more often."""
+
+    body: tuple[str, ...] = ("all_reduce", "all_reduce", "merge", "all_gather", *BODY, "write", "write")
+    after: tuple[str, ...] = ("reduce", "reduce", "assign", "fetch", "gather", *AFTER)
+    body_max: int = 7
+    after_max: int = 4
+    variables: bool = True
+    variables_min: int = 0
+    kinds: tuple[tuple[str, str], ...] = _VARIABLE_KINDS
+    """Synchronization and aggregation of variables."""
+    data: bool | None = None
+    """Whether there is a dataset; None for either."""
+    stops: bool = True
+    """Whether a replica may raise, leave, or disagree."""
+    stop_kinds: tuple[str, ...] = ("raise", "leave", "leave", "disagree", "disagree", "disagree")
+    stop_certain: bool = False
+    draws: bool = True
+    workers_max: int = 2
+    replicas_min: int = 1
+    profiles: tuple[str, ...] = ("TF1_15", "TF2")
+
+
+class Value(NamedTuple):
+    """What is known of the result of a statement.
+
+    shapes: of each rank, None where a batch has left them open. bits: of the largest number, in quarters; None
+    where sums would round. shared: one object on all replicas.
+    """
+
+    dtype: str
+    shapes: tuple[tuple[int, ...], ...] | None
+    bits: int | None
+    shared: bool = False
+
+    @property
+    def even(self) -> bool:
+        """Whether all ranks have the same shape."""
+        return self.shapes is not None and len(set(self.shapes)) == 1
+
+    @property
+    def summable(self) -> bool:
+        """Whether a sum of such values, and of what is made of it, is exact."""
+        return self.bits is not None and self.bits <= (7 if self.dtype == "float16" else 12)
+
+
+def shape_of(numbers: Any) -> tuple[int, ...]:
+    """Returns the shape of a nest of tuples of numbers."""
+    return (len(numbers), *(shape_of(numbers[0]) if numbers else ())) if isinstance(numbers, tuple) else ()

@@ -1,0 +1,63 @@
+"""All tests of the kit, and the clauses that each stands for; runs them without pytest where somebody wants that."""
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import pytest
+
+from simstrategy_conformance import clauses
+from simstrategy_conformance.checking import Test, clauses_of
+from simstrategy_conformance.subject import Subject
+
+__all__ = ["Entry", "by_clause", "entries", "failure_of"]
+
+
+class Entry(NamedTuple):
+    """One test.  settings: what `parametrize` gives it, one run for each."""
+
+    name: str
+    clauses: tuple[str, ...]
+    test: Test
+    settings: tuple[dict[str, Any], ...]
+
+
+def _modules() -> Iterator[ModuleType]:
+    for found in pkgutil.iter_modules(clauses.__path__):
+        if found.name.startswith("test_"):
+            yield importlib.import_module(f"{clauses.__name__}.{found.name}")
+
+
+def entries() -> tuple[Entry, ...]:
+    """Returns every test, module by module."""
+    found = []
+    for module in _modules():
+        for name, test in vars(module).items():
+            if name.startswith("test_"):
+                marks = [mark for mark in vars(test).get("pytestmark", ()) if mark.name == "parametrize"]
+                settings = [{mark.args[0]: value} for mark in marks for value in mark.args[1]] or [{}]
+                found.append(Entry(name, clauses_of(test), test, tuple(settings)))
+    return tuple(found)
+
+
+def by_clause() -> dict[str, tuple[str, ...]]:
+    """Returns the names of the tests of each clause."""
+    found: dict[str, list[str]] = {}
+    for entry in entries():
+        for one in entry.clauses:
+            found.setdefault(one, []).append(entry.name)
+    return {one: tuple(found[one]) for one in sorted(found, key=lambda one: (one[0], int(one[2:])))}
+
+
+def failure_of(entry: Entry, subject: Subject) -> BaseException | None:
+    """Runs a test; returns what it raised, None where it passed or skipped itself."""
+    for settings in entry.settings:
+        try:
+            entry.test(subject, **settings)
+        except pytest.skip.Exception:
+            continue
+        except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001 - whatever it is, the subject has failed
+            return error
+    return None

@@ -1,0 +1,107 @@
+"""Runs a program and keeps everything that two backends have to agree about, as host data; tells differences.
+
+Values are compared to the bit, dtypes, containers and errors to the letter. It knows no clause.
+"""
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import simstrategy as ss
+from simstrategy_conformance.oracle import UNTOLD, Each
+
+__all__ = ["Observed", "difference", "host", "observe", "same_bits"]
+
+Host = np.ndarray[Any, Any]
+
+
+class Observed(NamedTuple):
+    """error: class name, message and notes. warnings: the texts of simstrategy's own. events: of the trace."""
+
+    result: Any
+    error: tuple[str, str, tuple[str, ...]] | None
+    warnings: tuple[str, ...]
+    events: tuple[ss.trace.Event, ...]
+
+
+def observe(
+    function: Callable[[Any], Any], strategy: Any, backend: ss.device.Backend, trace: ss.trace.Trace
+) -> Observed:
+    """Runs `function(strategy)`; an exception is an outcome too."""
+    result, error = None, None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = host(function(strategy), backend)
+        except Exception as raised:  # noqa: BLE001 - what a program ends with is what is compared
+            error = (type(raised).__name__, str(raised), tuple(vars(raised).get("__notes__", ())))
+    ours = tuple(str(one.message) for one in caught if isinstance(one.message, ss.errors.SimStrategyWarning))
+    return Observed(result, error, ours, tuple(trace.events()))
+
+
+def host(value: Any, backend: ss.device.Backend) -> Any:
+    """Returns a nest with host arrays in place of the backend's, and `Each` in place of distributed values."""
+    if isinstance(value, backend.array_types):
+        return backend.get(value)
+    if isinstance(value, (ss.PerReplica, ss.Mirrored)):
+        return Each(tuple(host(one, backend) for one in value.values))
+    if isinstance(value, dict):
+        return {key: host(item, backend) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(host(item, backend) for item in value)
+    return np.array(value) if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def same_bits(one: Host, other: Host) -> bool:
+    """Tells whether two arrays are equal to the bit, but for the sign and payload of NaNs, which nobody promises."""
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return False
+    if one.dtype.kind == "c":
+        return same_bits(one.real, other.real) and same_bits(one.imag, other.imag)
+    if one.dtype.kind in "fV":  # bfloat16 is V
+        nans = one != one
+        same: bool = np.array_equal(nans, other != other) and one[~nans].tobytes() == other[~nans].tobytes()
+        return same
+    return one.tobytes() == other.tobytes()
+
+
+def difference(expected: Any, found: Any, path: str = "result") -> str | None:  # noqa: PLR0911 - one for each kind
+    """Returns the first difference between two host nests in words, or None."""
+    if isinstance(expected, str) and expected == UNTOLD:
+        return None
+    if type(expected) is not type(found):
+        return f"{path}: expected {_kind(expected)}, found {_kind(found)}"
+    if isinstance(expected, np.ndarray):
+        return None if same_bits(expected, found) else f"{path}: expected {_text(expected)}, found {_text(found)}"
+    if isinstance(expected, dict):
+        if list(expected) != list(found):
+            return f"{path}: expected keys {list(expected)}, found {list(found)}"
+        pairs = [(expected[key], found[key], f"{path}[{key!r}]") for key in expected]
+    elif isinstance(expected, Each):
+        pairs = _pairs(expected.values, found.values, path, " of replica {}")
+        if len(expected.values) != len(found.values):
+            return f"{path}: expected {len(expected.values)} components, found {len(found.values)}"
+    elif isinstance(expected, (list, tuple)):
+        if len(expected) != len(found):
+            return f"{path}: expected {len(expected)} items, found {len(found)}"
+        pairs = _pairs(expected, found, path, "[{}]")
+    else:
+        return None if expected == found else f"{path}: expected {expected!r}, found {found!r}"
+    return next((told for one in pairs if (told := difference(*one)) is not None), None)
+
+
+def _pairs(expected: Any, found: Any, path: str, form: str) -> list[tuple[Any, Any, str]]:
+    both = zip(expected, found, strict=False)
+    return [(one, other, path + form.format(number)) for number, (one, other) in enumerate(both)]
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, Each):
+        return f"a value of {len(value.values)} components ({', '.join(_kind(one) for one in value.values[:3])})"
+    return _text(value) if isinstance(value, np.ndarray) else f"{type(value).__name__} {value!r}"
+
+
+def _text(array: Host) -> str:
+    return f"{array.dtype.name}{list(array.shape)} {array.tolist()}"

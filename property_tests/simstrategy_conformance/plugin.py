@@ -1,0 +1,128 @@
+"""The pytest plugin: options, markers, a `strategy` fixture for everyone, and reports for the kit's own tests.
+
+It is loaded in every session of whoever installed the kit, so it imports nothing but pytest; what the kit's tests
+need is imported when the first of them is met.
+"""
+
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from simstrategy_conformance.session import Session
+
+__all__: list[str] = []
+
+_REPLICAS = 2
+"""Of the `strategy` fixture, where a test names no number."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("simstrategy", "conformance of simstrategy's backends")
+    group.addoption("--simstrategy-backend", default="sim", metavar="NAME", help="a backend's name, or module:factory")
+    profiles = ("quick", "default", "deep")
+    group.addoption("--simstrategy-profile", default="default", choices=profiles, help="how many examples")
+    group.addoption("--simstrategy-seed", default=0, type=int, metavar="N", help="what examples are drawn from")
+    group.addoption("--simstrategy-clauses", metavar="LIST", help="only tests of these, such as B-8,R-2")
+    group.addoption("--simstrategy-exceptions", metavar="FILE", help="in place of the backend's conformance.toml")
+    group.addoption("--simstrategy-json", metavar="FILE", help="where to write the report as JSON")
+    group.addoption("--simstrategy-markdown", metavar="FILE", help="where to write the report as Markdown")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "replicas(*counts): the numbers of replicas that the `strategy` fixture has")
+    config.addinivalue_line("markers", "clause(*identifiers): the clauses that a test of the conformance kit examines")
+
+    for option in ("--simstrategy-json", "--simstrategy-markdown"):
+        file = config.getoption(option)
+        if file and not Path(file).absolute().parent.is_dir():
+            raise pytest.UsageError(f"{option}: there is no folder to write {file} to.")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    marker = metafunc.definition.get_closest_marker("replicas")
+    if marker is not None and "strategy" in metafunc.fixturenames:
+        counts = marker.args
+        if not counts or not all(isinstance(count, int) and count > 0 for count in counts):
+            raise pytest.UsageError(f"@pytest.mark.replicas takes numbers such as (1, 2, 8), got {counts!r}.")
+        metafunc.parametrize("strategy", counts, indirect=True, ids=[f"{count}-replicas" for count in counts])
+
+
+@pytest.fixture
+def strategy(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """A mirrored strategy on the session's backend, of as many replicas as `@pytest.mark.replicas` says (or 2)."""
+    import simstrategy as ss  # noqa: PLC0415 - not before somebody asks for a strategy
+
+    backend = ss.backend(
+        request.config.getoption("--simstrategy-backend"), replicas=getattr(request, "param", _REPLICAS)
+    )
+    made = ss.Strategy.mirrored(backend)
+    yield made
+    made.close()
+    backend.close()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    wanted = config.getoption("--simstrategy-clauses")
+    if not wanted:
+        return
+    names = {name.strip() for name in wanted.split(",")}
+    kept = [item for item in items if names & {name for mark in item.iter_markers("clause") for name in mark.args}]
+    if not kept:
+        raise pytest.UsageError(f"The kit has no tests of {wanted}: write clauses such as B-8,R-2.")
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = kept
+
+
+_KEY = pytest.StashKey["Session"]()
+
+
+def _session(config: pytest.Config) -> "Session":
+    """Returns what is known of the kit's tests in this session, made when the first is met."""
+    if _KEY not in config.stash:
+        from simstrategy_conformance.session import Session  # noqa: PLC0415 - the kit is not run in every session
+
+        config.stash[_KEY] = Session(config)
+    return config.stash[_KEY]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    examined = item.get_closest_marker("clause") is not None
+    if examined and (call.when == "call" or call.excinfo is not None):
+        _session(item.config).describe(item)
+        report = yield
+        return _session(item.config).judge(item, report) if call.when == "call" else report
+    return (yield)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    # Under xdist this is called in the session that collects, with what the workers have described.
+    described = any(name == "clauses" for name, _ in report.user_properties)
+    if _CONFIGS and described and (report.when == "call" or report.failed):
+        _session(_CONFIGS[-1]).add(report)
+
+
+_CONFIGS: list[pytest.Config] = []
+"""The sessions that are under way, the innermost last: a report does not say whose it is."""
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    _CONFIGS.append(session.config)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    _CONFIGS.pop()
+    if _KEY in session.config.stash and _session(session.config).finish():
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if _KEY in config.stash:
+        for line in _session(config).lines():
+            terminalreporter.write_line(line)

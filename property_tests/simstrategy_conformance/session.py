@@ -1,0 +1,113 @@
+"""One run of the kit under pytest: which subject, what came of each test, and whether exceptions still hold."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from simstrategy.errors import SimStrategyError
+from simstrategy_conformance.checking import counted
+from simstrategy_conformance.exceptions import Excepted, exceptions_of
+from simstrategy_conformance.index import by_clause
+from simstrategy_conformance.profiles import PROFILES
+from simstrategy_conformance.reports import Outcome, Report, json_text, markdown_text, table_lines
+from simstrategy_conformance.subject import Subject
+
+__all__ = ["Session", "subject_of"]
+
+
+def subject_of(config: pytest.Config) -> Subject:
+    """Returns the subject that a session's options name."""
+    profile = PROFILES[config.getoption("--simstrategy-profile")]
+    seed: int = config.getoption("--simstrategy-seed")
+    return Subject(config.getoption("--simstrategy-backend"), profile=profile, seed=seed)
+
+
+class Session:
+    """What is known of the kit's tests in a session of pytest."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._backend: str = config.getoption("--simstrategy-backend")
+        self._outcomes: list[Outcome] = []
+        self._words: dict[str, int] = {}
+        self._wrong: list[str] = []
+        file = config.getoption("--simstrategy-exceptions")
+        try:
+            self._exceptions = exceptions_of(self._backend, by_clause(), None if file is None else Path(file))
+        except SimStrategyError as error:
+            raise pytest.UsageError(str(error)) from error
+
+    # Where a test runs.
+
+    def describe(self, item: pytest.Item) -> None:
+        """Writes what the collecting session has to know onto a test's report."""
+        name = _name_of(item)
+        item.user_properties.append(("clauses", " ".join(_clauses_of(item))))
+        item.user_properties.append(("examples", counted.examples.pop(name, 1)))
+        for word, times in counted.words.pop(name, {}).items():
+            item.user_properties.append((f"construct {word}", times))
+
+    def judge(self, item: pytest.Item, report: pytest.TestReport) -> pytest.TestReport:
+        """Makes an expected failure of one that is excepted."""
+        excepted = self._excepted(_clauses_of(item), _name_of(item))
+        if excepted is not None and report.failed:
+            report.outcome = "skipped"
+            vars(report)["wasxfail"] = f"reason: {excepted}"
+        return report
+
+    def _excepted(self, clauses: tuple[str, ...], name: str) -> Excepted | None:
+        return next((one for one in self._exceptions if one.covers(clauses, name)), None)
+
+    # Where reports are collected.
+
+    def add(self, report: pytest.TestReport) -> None:
+        """Takes the report of one test."""
+        told: dict[str, Any] = dict(report.user_properties)
+        name = report.nodeid.rpartition("::")[2]
+        verdict = "excepted" if "wasxfail" in vars(report) else report.outcome
+        text = str(report.longrepr) if report.failed else ""
+        clauses = tuple(told["clauses"].split())
+        self._outcomes.append(Outcome(name, clauses, verdict, int(told["examples"]), report.duration, text))
+        for word, times in told.items():
+            if word.startswith("construct "):
+                self._words[word[10:]] = self._words.get(word[10:], 0) + int(times)
+
+    def finish(self) -> bool:
+        """Judges the exceptions and writes the files; tells whether something is wrong that no test has told."""
+        for one in self._exceptions:
+            covered = [found for found in self._outcomes if one.covers(found.clauses, found.name.partition("[")[0])]
+            if covered and all(found.verdict != "excepted" for found in covered):
+                self._wrong.append(f"{one.clause} is excepted and passes: take the exception out. {one}")
+        if not hasattr(self._config, "workerinput"):
+            for option, write in (("--simstrategy-json", json_text), ("--simstrategy-markdown", markdown_text)):
+                if self._config.getoption(option):
+                    Path(self._config.getoption(option)).write_text(write(self.report()), encoding="utf-8")
+        return bool(self._wrong) and not hasattr(self._config, "workerinput")
+
+    def report(self) -> Report:
+        """Returns what is known now."""
+        return Report(
+            backend=self._backend,
+            profile=self._config.getoption("--simstrategy-profile"),
+            seed=self._config.getoption("--simstrategy-seed"),
+            outcomes=tuple(sorted(self._outcomes, key=lambda one: one.name)),
+            exceptions=self._exceptions,
+            wrong=tuple(self._wrong),
+            words=self._words,
+        )
+
+    def lines(self) -> list[str]:
+        """Returns the table for the terminal."""
+        return table_lines(self.report())
+
+
+_PARAMETERS: Final = "["
+
+
+def _name_of(item: pytest.Item) -> str:
+    return item.name.partition(_PARAMETERS)[0]
+
+
+def _clauses_of(item: pytest.Item) -> tuple[str, ...]:
+    return tuple(one for mark in item.iter_markers("clause") for one in mark.args)

@@ -1,0 +1,143 @@
+"""The subject of an examination: a backend that is opened again and again, and strategies on it.
+
+The one place of the kit that opens backends. The simulator is a subject like any other, reached by name; what the
+kit knows of it besides is that it alone simulates clusters.
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal, final
+
+import pytest
+
+import simstrategy as ss
+from simstrategy.device import Backend
+from simstrategy.schedules import InOrder, Schedule
+from simstrategy_conformance.observe import Observed, observe
+from simstrategy_conformance.profiles import PROFILES, Profile
+from simstrategy_conformance.program import Program
+from simstrategy_conformance.script import function_of
+
+__all__ = ["Drawn", "MakeStrategy", "Subject", "me"]
+
+Open = Callable[..., Backend]
+MakeStrategy = Callable[..., Any]
+"""Makes a strategy from an opened backend and settings, as `Strategy.mirrored` does."""
+
+
+def me() -> ss.ReplicaContext:
+    """Returns the running replica's context."""
+    context = ss.get_replica_context()
+    assert context is not None, "no replica runs here"
+    return context
+
+
+@final
+class Drawn:
+    """A schedule of given draws, and the first option after the last; so that a shorter one is a simpler one."""
+
+    __slots__ = ("_draws", "_next", "taken")
+
+    def __init__(self, draws: tuple[int, ...]) -> None:
+        self._draws = draws
+        self._next = 0
+        self.taken: list[tuple[str, int, int]] = []
+
+    @property
+    def name(self) -> str:
+        return f"Replayed({self.taken!r})"
+
+    def choose(self, label: str, n: int) -> int:
+        taken = self._draws[self._next] % n if self._next < len(self._draws) else 0
+        self._next += 1
+        self.taken.append((label, n, taken))
+        return taken
+
+
+@final
+class Subject:
+    """A backend by name, or a factory of one, under a profile and a seed.
+
+    open: a factory as the registry's, ``open(*, replicas)``. strategy: makes the strategies to examine; a
+    whole strategy of somebody's own can be examined so. clusters: runs a program on a simulated cluster, for
+    the simulator alone.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        open_backend: Open | None = None,
+        strategy: MakeStrategy = ss.Strategy.mirrored,
+        profile: Profile = PROFILES["default"],
+        seed: int = 0,
+    ) -> None:
+        self.name = name
+        self.profile = profile
+        self.seed = seed
+        self._open: Open = open_backend or (lambda **options: ss.backend(name, **options))
+        self._make = strategy
+        self._opened: dict[int, Backend] = {}
+        self._simulator: Subject | None = None
+        self.clusters = name == "sim" and open_backend is None
+
+    def open(self, replicas: int) -> Backend:
+        """Returns a backend of so many replicas: the same one again, where it was asked for before."""
+        if replicas not in self._opened:
+            self._opened[replicas] = self.fresh(replicas)
+        return self._opened[replicas]
+
+    def fresh(self, replicas: Any) -> Backend:
+        """Opens a backend; skips the test where there are too few devices for it."""
+        try:
+            return self._open(replicas=replicas)
+        except ss.errors.BackendUnavailable as error:
+            pytest.skip(str(error))
+
+    def close(self) -> None:
+        """Closes what was opened."""
+        while self._opened:
+            self._opened.popitem()[1].close()
+        if self._simulator is not None:
+            self._simulator.close()
+
+    @property
+    def dtypes(self) -> frozenset[str]:
+        """What the backend claims to hold."""
+        return self.open(1).capabilities.dtypes
+
+    def having(self, *wanted: str) -> tuple[str, ...]:
+        """Returns those of some dtypes that the backend claims to hold; skips the test if there are none."""
+        found = tuple(one for one in wanted if one in self.dtypes)
+        if not found:
+            pytest.skip(f"{self.name} holds none of {', '.join(wanted)}")
+        return found
+
+    def strategy(self, replicas: int, **settings: Any) -> Any:
+        """Returns a strategy of its own on the backend of so many replicas."""
+        return self._make(self.open(replicas), **settings)
+
+    def simulator(self) -> "Subject":
+        """Returns the simulator, as a subject beside this one."""
+        if self._simulator is None:
+            self._simulator = Subject("sim", profile=self.profile, seed=self.seed)
+        return self._simulator
+
+    def observe(
+        self, program: Program, *, lanes: Literal["auto", "greenlet", "thread"] = "auto"
+    ) -> tuple[Observed, Drawn | None]:
+        """Runs a program; returns what it came to, and the schedule with what it drew, where it drew."""
+        function, _ = function_of(program)
+        trace = ss.trace.Trace(root="")
+        drawn = Drawn(program.draws) if program.draws else None
+        schedule: Schedule = InOrder() if drawn is None else drawn
+        semantics = ss.Semantics.TF2 if program.profile == "TF2" else ss.Semantics.TF1_15
+        if program.workers > 1:
+            cluster = ss.sim.Cluster(
+                program.workers, program.replicas, semantics=semantics, schedule=schedule, trace=trace
+            )
+            return observe(lambda made: made.run(function), cluster, self.open(1), trace), drawn
+        made = self.strategy(program.replicas, semantics=semantics, schedule=schedule, trace=trace, lanes=lanes)
+        try:
+            return observe(function, made, self.open(program.replicas), trace), drawn
+        finally:
+            made.close()

@@ -1,0 +1,119 @@
+"""The generator: what programs are made of, scripts that run by themselves, and the same draws in every process."""
+
+import os
+import statistics
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, seed
+
+from simstrategy_conformance.census import CONSTRUCTS, collectives_of, constructs_of
+from simstrategy_conformance.checking import options
+from simstrategy_conformance.generate import programs
+from simstrategy_conformance.oracle import run
+from simstrategy_conformance.profiles import PROFILES
+from simstrategy_conformance.script import FILE, script_text
+from simstrategy_conformance.subject import Subject
+
+
+def drawn(count, number=0, **grammar):
+    """Returns so many programs, drawn for the simulator."""
+    subject = Subject("sim", profile=PROFILES["default"]._replace(examples=count))
+    subject.open(1)
+    found = []
+
+    @given(programs(subject, **grammar))
+    def keep(program):
+        found.append(program)
+
+    options(subject)(seed(number)(keep))()
+    return found
+
+
+@pytest.fixture(scope="module")
+def many():
+    return drawn(1000)
+
+
+@pytest.mark.slow
+def test_every_construct_is_in_one_of_twenty_programs(many):
+    shares = {word: sum(word in constructs_of(program) for program in many) / len(many) for word in CONSTRUCTS}
+    assert {word: share for word, share in shares.items() if share < 0.05} == {}
+
+
+def test_every_word_that_a_program_has_is_counted(many):
+    assert {word for program in many for word in constructs_of(program)} == set(CONSTRUCTS)
+
+
+def test_half_of_all_programs_meet_four_times_or_more(many):
+    assert statistics.median(collectives_of(program) for program in many) >= 4
+
+
+def test_a_script_has_25_lines_at_most_and_is_python(many):
+    for program in many[::5]:
+        text = script_text(program, "acme")
+        assert len(text.splitlines()) <= 25, text
+        compile(text, FILE, "exec")
+
+
+def test_most_programs_end_with_a_result_and_some_with_each_error(many):
+    endings = [run(program).error for program in many[::2]]
+    assert endings.count(None) > len(endings) / 2
+    assert {"KeyError", "ReplicasDisagree", "InvalidArgument"} <= set(endings)
+
+
+@pytest.mark.slow
+def test_a_script_runs_by_itself_and_prints_both_backends(many):
+    program = next(one for one in many if one.variables and one.data and run(one).error is None and one.workers == 1)
+    printed = subprocess.run(
+        [sys.executable, "-c", script_text(program, "sim")], capture_output=True, text=True, check=True
+    )
+    assert printed.stdout.startswith("sim: ")
+
+
+COUNTEREXAMPLE = """
+import simstrategy as ss
+from simstrategy.device.wrapper import Wrapper
+from simstrategy_conformance.census import constructs_of
+from simstrategy_conformance.index import entries, failure_of
+from simstrategy_conformance.profiles import Profile
+from simstrategy_conformance.subject import Subject
+
+class Wrong(Wrapper):
+    def all_reduce(self, arrays, op):
+        return self._inner.all_reduce((arrays[0],) * len(arrays), op)
+
+subject = Subject("wrong", open_backend=lambda *, replicas=None: Wrong(ss.backend("sim", replicas=replicas)),
+                  profile=Profile("few", 20, 4), seed=SEED)
+for entry in entries():
+    if {"B-8", "E-1", "R-5"} & set(entry.clauses):
+        error = failure_of(entry, subject)
+        print(entry.name, error, getattr(error, "__notes__", ()))
+"""
+
+
+def _printed(hash_seed, number):
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    code = COUNTEREXAMPLE.replace("SEED", str(number))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_the_same_seed_gives_the_same_counterexamples_in_every_process():
+    one, again = _printed("1", 7), _printed("2", 7)
+    assert one == again
+    assert "ctx.all_reduce" in one
+    assert "test_a_sum_is_over_all_ranks_and_the_same_on_each None" not in one
+
+
+def test_another_seed_draws_other_programs():
+    assert [repr(one.body) for one in drawn(30, 1)] == [repr(one.body) for one in drawn(30, 1)]
+    assert [repr(one.body) for one in drawn(30, 1)] != [repr(one.body) for one in drawn(30, 2)]
+
+
+def test_a_grammar_is_kept_to():
+    for program in drawn(60, body=("look",), after=(), variables=False, data=False, stops=False, workers_max=1):
+        assert {one.kind for one in program.body} <= {"look"}
+        assert (program.after, program.variables, program.data, program.workers) == ((), (), None, 1)

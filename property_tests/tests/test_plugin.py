@@ -1,0 +1,169 @@
+"""The plugin and the command, each in a process of its own, as strangers use them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as Xml
+
+import pytest
+
+import simstrategy_conformance
+
+SCHEMA = json.loads((Path(simstrategy_conformance.__file__).parent / "report.schema.json").read_text())
+BACKEND = """
+import simstrategy as ss
+from simstrategy.device.wrapper import Wrapper
+
+class Wrong(Wrapper):
+    def exchange(self, note, *, timeout_s):
+        return (note[:7],)
+
+def open_wrong(*, replicas=None):
+    return Wrong(ss.backend("sim", replicas=replicas))
+"""
+EXCEPTION = '[[exception]]\nclause = "{}"\nkind = "missing"\nreason = "Not yet."\nlink = ""\n'
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "acme.py").write_text(BACKEND)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nthis = is nobody's setting\n")
+    return tmp_path
+
+
+def conform(folder, *options, clauses="B-8,B-15"):
+    command = ["conform", "acme:open_wrong", "--profile=quick", f"--clauses={clauses}", *options]
+    script = Path(sys.executable).with_name("simstrategy")
+    code = [str(script)] if script.exists() else [sys.executable, "-m", "simstrategy.cli"]
+    return subprocess.run([*code, *command], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def matches(value, schema):
+    """Fails unless a value is as a JSON schema describes it; knows the words that ours uses."""
+    kinds = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool}
+    assert isinstance(value, kinds[schema["type"]]), f"{value!r} is no {schema['type']}"
+    assert value in schema.get("enum", [value])
+    assert value == schema.get("const", value)
+    if isinstance(value, list):
+        for item in value:
+            matches(item, schema["items"])
+    if isinstance(value, dict):
+        assert set(schema.get("required", ())) <= set(value)
+        others = schema.get("additionalProperties", True)
+        for key, item in value.items():
+            known = schema.get("properties", {}).get(key, others)
+            assert known is not False, f"{key} is not in the schema"
+            matches(item, known)
+
+
+@pytest.mark.slow
+def test_a_broken_backend_is_told_by_clause_in_every_form_of_report(folder):
+    done = conform(folder, "--json=r.json", "--markdown=r.md", "--junit=r.xml")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "acme:open_wrong breaks B-15." in done.stdout
+    assert "note=" in done.stdout
+    report = json.loads((folder / "r.json").read_text())
+    matches(report, SCHEMA)
+    assert {one["clause"]: one["verdict"] for one in report["clauses"]} == {"B-8": "passed", "B-15": "failed"}
+    assert report["clauses"][0]["tests"][0]["examples"] > 10
+    assert "| B-15 | failed |" in (folder / "r.md").read_text()
+    properties = {one.get("name") for one in Xml.parse(folder / "r.xml").iter("property")}
+    assert {"clauses", "examples"} <= properties
+
+
+@pytest.mark.slow
+def test_exceptions_are_strict_both_ways(folder):
+    (folder / "conformance.toml").write_text(EXCEPTION.format("B-15"))
+    excused = conform(folder)
+    assert excused.returncode == 0, excused.stdout + excused.stderr
+    assert "acme:open_wrong conforms." in excused.stdout
+    (folder / "conformance.toml").write_text(EXCEPTION.format("B-15") + EXCEPTION.format("B-8"))
+    passing = conform(folder)
+    assert passing.returncode == 1, passing.stdout + passing.stderr
+    assert "B-8 is excepted and passes" in passing.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--profile=enormous",), "'enormous'"),
+        (("--exceptions=none.toml",), "cannot be read"),
+        (("--clauses=Z-1",), "no tests of Z-1"),
+        (("--json=none/r.json",), "no folder to write none/r.json to"),
+    ],
+)
+def test_what_cannot_be_run_ends_with_2(folder, options, told):
+    done = conform(folder, *options)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert told in done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_a_backend_that_is_not_there_is_told_in_one_line():
+    done = subprocess.run(
+        [sys.executable, "-m", "simstrategy.cli", "conform", "nobody"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("BackendNotFound: No backend named 'nobody'.")
+
+
+MINE = """
+import numpy as np
+import pytest
+import simstrategy as ss
+
+@pytest.mark.replicas(1, 3)
+def test_sum(strategy):
+    ctx = ss.get_replica_context
+    found = strategy.run(lambda: ctx().all_reduce("SUM", np.float32(1)))
+    assert float(strategy.experimental_local_results(found)[0]) == strategy.num_replicas_in_sync
+
+def test_default(strategy):
+    assert strategy.num_replicas_in_sync == 2
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parallel", [(), ("-n", "2")])
+def test_everyones_tests_get_strategies_of_as_many_replicas_as_they_name(tmp_path, parallel):
+    (tmp_path / "test_mine.py").write_text(MINE)
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *parallel]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "3 passed" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_the_kit_runs_in_several_processes_and_counts_in_one(folder):
+    done = conform(folder, "--jobs=2", "--json=r.json")
+    assert done.returncode == 1, done.stdout + done.stderr
+    report = json.loads((folder / "r.json").read_text())
+    assert {one["clause"]: one["verdict"] for one in report["clauses"]} == {"B-8": "passed", "B-15": "failed"}
+
+
+@pytest.mark.slow
+def test_the_plugin_brings_nothing_heavy_into_a_session():
+    code = (
+        "import sys, pytest; before = set(sys.modules); import simstrategy_conformance.plugin; "
+        "print(sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['simstrategy_conformance', 'simstrategy_conformance.plugin']"
+
+
+@pytest.mark.slow
+def test_a_backend_that_cannot_be_opened_does_not_conform(tmp_path):
+    (tmp_path / "acme.py").write_text("def open_none(*, replicas=None):\n    raise OSError('no such device')\n")
+    command = [
+        "--pyargs",
+        "simstrategy_conformance",
+        "--simstrategy-backend=acme:open_none",
+        "--simstrategy-clauses=B-8",
+    ]
+    code = "import sys, pytest; sys.path.insert(0, '.'); sys.exit(pytest.main(sys.argv[1:]))"
+    whole = [sys.executable, "-c", code, "-q", "--tb=line", *command]
+    done = subprocess.run(whole, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "acme:open_none breaks B-8." in done.stdout
