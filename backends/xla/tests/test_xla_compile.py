@@ -1,4 +1,4 @@
-"""Compiled steps: one program for all ranks does what its lanes do, or says what it cannot.  Clauses: P-1, P-2, P-3, P-4, P-5."""
+"""Compiled steps: one program for all ranks does what its lanes do.  Clauses: P-1, P-2, P-3, P-4, P-5."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Compiled programs examined: what was asked for is in them, and nothing else; planted faults are seen.  Clauses: P-6."""
+"""Compiled programs examined: what was asked for is in them, and nothing else.  Clauses: P-6."""
 
 import importlib.util
 import os
