@@ -1,6 +1,6 @@
 """The full counts that acceptance lists name; what they print is kept in docs/evidence/.
 
-    python3 ci/run.py deep [torture] [red] [bench] [golden] [split] [pipelines] [demo]
+    python3 ci/run.py deep [torture] [red] [bench] [golden] [split] [pipelines] [scenarios] [processes] [demo]
 
 Without names it runs all of them. Each evidence file begins with the versions it was made with.
 """
@@ -28,6 +28,8 @@ RUNS = {
         *(sys.executable, "-m", "pytest", "-q", "tests/data/test_against_tensorflow.py"),
         *("--hypothesis-profile=pipelines", "--hypothesis-show-statistics"),
     ],
+    "scenarios": [sys.executable, "-m", "pytest", "-q", "backends/torch/tests/every_scenario.py", "--durations=10"],
+    "processes": [sys.executable, "ci/bench/processes.py"],
     "demo": [sys.executable, "ci/run.py", "demo"],
 }
 

@@ -1,11 +1,21 @@
 """What the white-box tests share: short ways to make strategies and devices.  No tests, no mocks."""
 
+import signal
+import threading
+
 import numpy as np
 import pytest
 
 import simstrategy as ss
 from simstrategy.sim import SimBackend
 from simstrategy.sim.backend import simulated_devices
+
+
+def pytest_configure():
+    """Hears SIGINT again where a shell started the tests in the background: processes of the tests inherit that."""
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    if ignored and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

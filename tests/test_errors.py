@@ -5,6 +5,7 @@ import pytest
 from simstrategy import errors
 
 BUILT_IN = {
+    "CannotCompile": (RuntimeError,),
     "ContextError": (RuntimeError,),
     "InvalidArgument": (ValueError,),
     "InvalidType": (TypeError,),

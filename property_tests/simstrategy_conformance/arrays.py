@@ -70,7 +70,10 @@ def exact_arrays(draw: Any, dtype: str, shape: tuple[int, ...]) -> Host:
 def floats_of(dtype: str) -> st.SearchStrategy[float]:
     """Draws floats of a dtype: also huge, tiny, subnormal, infinite, NaN and negative zeros."""
     width: Any = {"float16": 16, "float32": 32, "float64": 64}[dtype]
-    return st.floats(width=width, allow_nan=True, allow_infinity=True, allow_subnormal=True)
+    info = np.finfo(dtype)
+    edges = [float(one) for one in (info.smallest_subnormal, info.tiny, info.max, info.eps)]
+    special = st.sampled_from([-0.0, *edges, *(-edge for edge in edges), float("inf"), -float("inf"), float("nan")])
+    return st.floats(width=width, allow_nan=True, allow_infinity=True, allow_subnormal=True) | special
 
 
 @st.composite

@@ -6,6 +6,7 @@ Prints the process ids and the folder, and waits in a job that never ends.
 """
 
 import json
+import signal
 import sys
 from pathlib import Path
 
@@ -15,6 +16,8 @@ JOBS = f"{Path(__file__).parent / 'jobs.py'}"
 
 
 def main() -> None:
+    # Whoever runs the tests in the background leaves SIGINT ignored, and children inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with Launcher(2) as launcher:
         own = launcher.run(f"{JOBS}:starts_a_process")
         told = {"processes": [*launcher.processes, *(one.value for one in own)], "folder": str(launcher.folder)}

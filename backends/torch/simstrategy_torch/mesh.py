@@ -146,7 +146,8 @@ class Mesh:
             silent = [rank for rank, peer in self._peers.items() if peer.told is None]
             why = f"{_named(silent)} did not answer" if silent else "all processes answered"
             absent = _Absent(tuple(silent), why)
-        why = f"{absent.why}; {what}"
+        # What another found out already says which call it was.
+        why = absent.why if what.partition(" ")[0] in absent.why else f"{absent.why}; {what}"
         self.fail(why, absent.ranks)
         return why
 
@@ -178,12 +179,12 @@ class Mesh:
 
     def _await_notes(self, deadline: float, timeout_s: float) -> _Absent | None:
         while True:
+            missing = [rank for rank, peer in self._peers.items() if not peer.notes or peer.unsent]
+            if not missing:
+                return None  # whatever became of anybody since: it is the next exchange's
             absent = self._gone()
             if absent is not None:
                 return absent
-            missing = [rank for rank, peer in self._peers.items() if not peer.notes or peer.unsent]
-            if not missing:
-                return None
             left = deadline - time.monotonic()
             if left <= 0:
                 return _Absent(tuple(missing), f"{_named(missing)} did not come within {timeout_s:g} s")

@@ -44,8 +44,11 @@ class Transport(NamedTuple):
     """Takes the process's number on its machine; returns the device of its replicas.  Raises BackendUnavailable."""
     connect: Callable[[Any, int, int, str, float, str], Group]
     """Takes store, rank, size, the meeting place's host, seconds and placement; returns connections to all."""
-    wait: Callable[[Any, Mesh, float], None]
-    """Takes a call's work, the mesh, to look for who is gone, and seconds; returns at its end.  Raises RuntimeError."""
+    wait: Callable[[Callable[[], Any], Mesh, float], None]
+    """Takes what starts a call, the mesh, to look for who is gone, and seconds; returns at its end.
+
+    Raises RuntimeError. No frame may keep the call's work then: with the traceback it would keep the connections.
+    """
     shut: Callable[[Group], None]
     """Ends the connections, those of a call that hangs as well."""
 
@@ -223,7 +226,7 @@ class ProcessBackend:
         if self._mesh.failure is not None and self._mesh.failure != CLOSED:
             raise self._failed(call, self._mesh.failure)
         try:
-            self._transport.wait(start(), self._mesh, self._timeout_s)
+            self._transport.wait(start, self._mesh, self._timeout_s)
         except BackendUnavailable:
             raise
         except RuntimeError as error:  # PyTorch has no class of its own for what the network tells

@@ -8,6 +8,7 @@ import os
 import socket
 import struct
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Final
 
@@ -70,9 +71,9 @@ def _connect_gloo(store: Any, rank: int, size: int, host: str, timeout_s: float,
     return distributed.ProcessGroupGloo(store, rank, size, options)
 
 
-def _wait_for_gloo(work: Any, _mesh: Mesh, _timeout_s: float) -> None:
+def _wait_for_gloo(start: Callable[[], Any], _mesh: Mesh, _timeout_s: float) -> None:
     """Waits; gloo itself notices who is gone, and ends at its time-out."""
-    work.wait()
+    start().wait()
 
 
 def _let_go(_group: Group) -> None:
@@ -86,21 +87,25 @@ def _connect_nccl(store: Any, rank: int, size: int, _host: str, timeout_s: float
     return distributed.ProcessGroupNCCL(store, rank, size, options)
 
 
-def _wait_for_nccl(work: Any, mesh: Mesh, timeout_s: float) -> None:
+def _wait_for_nccl(start: Callable[[], Any], mesh: Mesh, timeout_s: float) -> None:
     """Waits on the host, for on the GPU nobody could tell who is gone: a kernel waits for its peers for ever."""
-    begun = looked = time.monotonic()
-    while not work.is_completed():
-        now = time.monotonic()
-        if now - begun < _SPIN_S:
-            continue
-        if now - begun > timeout_s:
-            raise RuntimeError(f"it did not end within {timeout_s:g} s")
-        if now - looked > _LOOK_S:
-            looked = now
-            if (gone := mesh.look()) is not None:
-                raise RuntimeError(gone)
-        time.sleep(_PAUSE_S)
-    work.wait()
+    work = start()
+    try:
+        begun = looked = time.monotonic()
+        while not work.is_completed():
+            now = time.monotonic()
+            if now - begun < _SPIN_S:
+                continue
+            if now - begun > timeout_s:
+                raise RuntimeError(f"it did not end within {timeout_s:g} s")
+            if now - looked > _LOOK_S:
+                looked = now
+                if (gone := mesh.look()) is not None:
+                    raise RuntimeError(gone)
+            time.sleep(_PAUSE_S)
+        work.wait()
+    finally:
+        del work
 
 
 def _abort(group: Group) -> None:

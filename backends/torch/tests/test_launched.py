@@ -35,6 +35,11 @@ def test_processes_meet_as_their_launcher_says(launcher: Launcher, name: str) ->
 
 
 @pytest.mark.slow
+def test_nothing_that_arrives_is_unpickled(launcher: Launcher) -> None:
+    assert values(launcher.run(launched.audited)) == [[], []]
+
+
+@pytest.mark.slow
 def test_torchrun_itself_starts_a_program(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}

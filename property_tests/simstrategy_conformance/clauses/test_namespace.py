@@ -212,7 +212,8 @@ def test_the_place_of_the_largest_is_an_int32(subject: Subject, x: Host) -> None
 @examined("B-20", top=st.integers(-999, 999), bottom=st.integers(1, 999))
 def test_division_is_rounded_once(subject: Subject, top: int, bottom: int) -> None:
     for dtype in subject.having("float32", "float64"):
-        x, y = np.array([top], dtype), np.array([bottom], dtype)
+        # Many at once, since two roundings mostly come out as one.
+        x, y = np.arange(top, top + 16).astype(dtype), np.full((16,), bottom, dtype)
         check(subject, call(subject, "divide", put(subject, x), put(subject, y)), x / y)
         check(subject, call(subject, "divide", put(subject, x), float(bottom)), x / y)
 
@@ -220,9 +221,9 @@ def test_division_is_rounded_once(subject: Subject, top: int, bottom: int) -> No
 @examined("B-20", real=st.integers(-999, 999), imaginary=st.integers(-999, 999), bottom=st.integers(1, 99))
 def test_a_complex_number_is_divided_part_by_part(subject: Subject, real: int, imaginary: int, bottom: int) -> None:
     dtype = subject.having("complex64", "complex128")[0]
-    x = np.array([complex(real, imaginary)], dtype)
+    x = np.array([complex(real + n, imaginary - n) for n in range(16)], dtype)
     count = x.real.dtype.type(bottom)
-    wanted = np.array([x.real[0] / count, x.imag[0] / count], x.real.dtype).view(dtype)
+    wanted = np.stack([x.real / count, x.imag / count], -1).view(dtype)[:, 0]
     check(subject, call(subject, "divide", put(subject, x), float(bottom)), wanted)
 
 
