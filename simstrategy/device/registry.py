@@ -21,6 +21,7 @@ INSTALL_HINTS = {
     "tensorflow": "pip install simstrategy-tensorflow",
     "torch": "pip install simstrategy-torch",
     "gloo": "pip install simstrategy-torch",
+    "nccl": "pip install simstrategy-torch",
     "xla": "pip install simstrategy-xla",
     "tpu": "pip install 'simstrategy-xla[tpu]'",
 }

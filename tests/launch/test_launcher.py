@@ -1,4 +1,4 @@
-"""Workers that stay: jobs, how they end, and that nothing is left of them whoever dies."""
+"""Workers that stay: jobs, how they end, and that nothing is left of them whoever dies.  Clauses: K-5."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A few of the scenarios, on workers that stay; every_scenario.py plays them all."""
+"""A few of the scenarios, on workers that stay; every_scenario.py plays them all.  Clauses: K-3, K-4."""
 
 from collections.abc import Iterator
 from pathlib import Path
