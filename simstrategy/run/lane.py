@@ -3,7 +3,7 @@
 No schedule and no meeting: `lanes.py` and `relay.py` run groups of lanes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
 __all__ = ["FINISHED", "Body", "Failed", "Job", "Lane", "LaneStopped", "Meet", "Park", "stop"]
@@ -16,8 +16,9 @@ Meet = Callable[[list[Any], list[int]], Sequence[Any]]
 Failed = Callable[[int, BaseException, list[Any], list[int]], None]
 """Is told of the lane that raised, its exception, all lanes' latest arrivals, and who came in this round."""
 
-Job = tuple[Body, int, list[Any], Park, Park]
-"""What a lane is told first: its body, its index, where its result goes, how it parks, and where it goes at the end."""
+Job = tuple[Body, Iterator[int], list[Any], Park, Park]
+"""What a lane is told first: its body, what gives its index next, where its result goes, how it parks, and where it
+goes at the end."""
 
 FINISHED: Final[tuple[Any, ...]] = (None,) * 5
 """Stands for the arrival of a lane that has returned; compared by identity."""

@@ -52,13 +52,14 @@ class Lanes:
             # InOrder always takes the first of those that are left, so it need not be asked.
             if type(self.schedule) is InOrder:
                 relay = Relay(lanes, hub)
-                relay.run([(body, i, results, relay.park, back) for i in range(count)], meet, failed)
+                # One job for all, who take their indices as they start.
+                relay.run([(body, iter(range(count)), results, relay.park, back)] * count, meet, failed)
             else:
-                self._run_group(lanes, [(body, i, results, back, back) for i in range(count)], meet, failed)
+                self._run_group(lanes, [(body, iter((i,)), results, back, back) for i in range(count)], meet, failed)
             self._greenlets.give_back(lanes)
         else:
             threads = [self._threads.pop() if self._threads else _Thread() for _ in range(count)]
-            jobs = [(body, i, results, thread.park, thread.park) for i, thread in enumerate(threads)]
+            jobs = [(body, iter((i,)), results, thread.park, thread.park) for i, thread in enumerate(threads)]
             for thread in threads:
                 thread.begin(copy_context())
             try:
@@ -181,10 +182,11 @@ def _work(park: Park) -> NoReturn:
     """The life of a pooled greenlet: one job after the other, until one raises."""
     job: Job = park(FINISHED)
     while True:
-        body, index, results, park, back = job
+        body, indices, results, park, back = job
+        index = next(indices)
         results[index] = body(index, park)
         # Not by `park`, which may hand over to another lane: one that waits for a job holds none.
-        del job, body, results, park
+        del job, body, indices, results, park
         job = back(FINISHED)
 
 
@@ -262,7 +264,8 @@ class _Thread:
             self._go.acquire()
             if self._dismissed or self._context is None:
                 return
-            body, index, results, park, _ = self._answer
+            body, indices, results, park, _ = self._answer
+            index = next(indices)
             error: BaseException | None = None
             try:
                 results[index] = self._context.run(body, index, park)
@@ -270,7 +273,7 @@ class _Thread:
                 error = raised
             # Nothing of the run is kept: it holds the strategy, whose end ends this thread.
             self._outcome, self._answer, self._context = (FINISHED, error), None, None
-            del body, results, park, error
+            del body, indices, results, park, error
             self._back.release()
 
 

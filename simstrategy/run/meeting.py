@@ -35,6 +35,26 @@ class Arrival(NamedTuple):
 
 
 @final
+class _Habit:
+    """What this process said last on one kind of occasion, and what all said then: steps repeat themselves."""
+
+    __slots__ = ("data", "note", "sizes", "told", "what")
+
+    def __init__(self) -> None:
+        self.what: object = None
+        """What the note was made of: as long as it is equal, so is the note."""
+        self.note = Note("left", "", (), ())
+        self.data = b""
+        """The note, encoded."""
+        self.told: tuple[bytes, ...] = ()
+        """All processes' notes when they last agreed, and the sizes in them."""
+        self.sizes: Sizes = ()
+
+    def change(self, what: object, note: Note) -> None:
+        self.what, self.note, self.data = what, note, note.encode()
+
+
+@final
 class MeetingRoom:
     """What all meetings of one strategy share: the group, the trace, and what was warned of.
 
@@ -50,10 +70,7 @@ class MeetingRoom:
         self.processes = len({device.process for device in backend.devices})
         self._warned: set[tuple[str, str]] = set()
         self._shared: BaseException | None = None
-        self._asked: tuple[tuple[Request, list[Site], Sizes] | None, Note | None, bytes] = (None, None, b"")
-        """What the local replicas asked for last, and the note that said so."""
-        self._agreed: tuple[tuple[bytes, ...], Sizes] = ((), ())
-        """The last notes of all processes that said the same, and the sizes in them: steps repeat themselves."""
+        self._asking, self._ending = _Habit(), _Habit()
         self._failure: tuple[BaseException, tuple[str, ...]] | None = None
         """The last exception of a local replica, and a line on each replica for the other processes."""
 
@@ -75,9 +92,11 @@ class MeetingRoom:
             return
         if error is None:
             key = function_key(function)
-            lines = tuple(f"replica {rank}: returned from {key}" for rank in self.ranks)
-            # Its values may differ: a worker's function may well know which worker it is.
-            self.exchange(Note("returned", key.code_fingerprint(), lines, ()))
+            if self._ending.what != key:
+                lines = tuple(f"replica {rank}: returned from {key}" for rank in self.ranks)
+                # Its values may differ: a worker's function may well know which worker it is.
+                self._ending.change(key, Note("returned", key.code_fingerprint(), lines, ()))
+            self._say(self._ending)
         else:
             self.leave(error)
 
@@ -108,23 +127,26 @@ class MeetingRoom:
 
         describe: returns a line for each replica. Most ask for what they asked for last, from the same lines.
         """
-        last, note, data = self._asked
-        if last is None or note is None or last != asked:
-            note = Note("request", fingerprint(asked[0]), describe(), asked[2])
-            data = note.encode()
-            self._asked = (asked, note, data)
-        return self.exchange(note, data)
+        if self._asking.what != asked:
+            self._asking.change(asked, Note("request", fingerprint(asked[0]), describe(), asked[2]))
+        return self._say(self._asking)
 
-    def exchange(self, note: Note, data: bytes | None = None) -> Sizes:
-        """Sends this process's note; returns all ranks' sizes, or raises what the notes tell.  data: it, encoded."""
+    def exchange(self, note: Note) -> Sizes:
+        """Sends this process's note; returns all ranks' sizes, or raises what the notes tell."""
+        once = _Habit()
+        once.change(None, note)
+        return self._say(once)
+
+    def _say(self, habit: _Habit) -> Sizes:
+        note = habit.note
         try:
-            told = self.backend.exchange(note.encode() if data is None else data, timeout_s=None)
+            told = self.backend.exchange(habit.data, timeout_s=None)
         except PeerFailed as error:
             self._shared = located(error, note.lines)
             raise self._shared from error
-        if told == self._agreed[0]:
+        if told == habit.told:
             self._shared = None
-            return self._agreed[1]
+            return habit.sizes
         notes = [Note.decode(data) for data in told]
         try:
             sizes = compare_notes(notes, self.worker)
@@ -134,8 +156,7 @@ class MeetingRoom:
             self._shared = error
             raise
         self._shared = None
-        if note.status == "request":
-            self._agreed = (told, sizes)
+        habit.told, habit.sizes = told, sizes
         return sizes
 
     def compare_sites(self, lines: Sequence[str]) -> None:
@@ -181,25 +202,22 @@ class Meeting:
         if first is FINISHED:
             self._disagree(arrivals)
         request, _, site, resolve, size = first
-        sites_differ, payloads = False, []
-        for other, payload, place, _, _ in arrivals:
-            # Asked by identity first: a repeated request is often the very same object.
-            if other is not request and other != request:
-                self._disagree(arrivals)
-            if place != site:
-                sites_differ = True
-            payloads.append(payload)
-        if sites_differ and room.checks and room.processes == 1:
+        # Column by column, and counted by C: identity is asked first, and a repeated request is often the very object.
+        requests, payloads, sites, _, all_sizes = zip(*arrivals, strict=True)
+        count = len(arrivals)
+        if requests.count(request) != count:
+            self._disagree(arrivals)
+        if sites.count(site) != count and room.checks and room.processes == 1:
             room.compare_sites(self._lines(arrivals))
         if room.trace is not None:
             ranks = room.ranks
-            room.trace.record(room.worker, request, [ranks[i] for i in order], [arrivals[i][2] for i in order])
-        sizes: Sizes = () if size is None else tuple([arrival[4] for arrival in arrivals])
+            room.trace.record(room.worker, request, [ranks[i] for i in order], [sites[i] for i in order])
+        sizes: Sizes = () if size is None else all_sizes
         if room.processes > 1:
-            asked = (request, [arrival[2] for arrival in arrivals], sizes)
+            asked = (request, list(sites), sizes)
             sizes = room.ask(asked, lambda: self._lines(arrivals))
         try:
-            answers: Sequence[Any] = resolve(request, payloads, sizes)
+            answers: Sequence[Any] = resolve(request, list(payloads), sizes)
         except PeerFailed as error:
             raise located(error, self._lines(arrivals)) from error
         return answers

@@ -131,11 +131,12 @@ def _unary(function: Callable[..., Any]) -> Any:
 
 
 _ADD: Final[Callable[..., Any]] = np.add.reduce
+_HALF: Final = np.dtype(np.float16).num
 
 
 def _sum(array: Any, axis: Any, dtype: Any, out: Any, keepdims: Any) -> Any:
     """Sums; float16 one by one, in float16: NumPy takes float32 in between, and TensorFlow does not."""
-    if array.dtype != np.float16 or array.size == 0:
+    if array.dtype.num != _HALF or array.size == 0:
         return _ADD(array, axis, dtype, out, keepdims)
     axes = range(array.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
     summed = sorted({one % array.ndim for one in axes}) if array.ndim else []

@@ -3,11 +3,12 @@
 What users and libraries call is in `strategy.py`, `extended.py` and `context.py`; all of it drives this.
 """
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from hashlib import blake2b
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, Final, Literal, final
 
 import numpy as np
 
@@ -29,13 +30,15 @@ from simstrategy.strategy.reduction import Reductions
 from simstrategy.strategy.semantics import Semantics
 from simstrategy.strategy.variables import Variable
 from simstrategy.trace import Request, Site, Trace, describe_site
-from simstrategy.values import Mirrored, PerReplica, regroup, select
+from simstrategy.values import MODE, Mirrored, PerReplica, component_rows, regroup, select
 
 if TYPE_CHECKING:
     from simstrategy.strategy.compiling import Tracing
     from simstrategy.strategy.strategy import Strategy
 
 __all__ = ["Engine"]
+
+_set_mode: Final = MODE.set
 
 Watch = Callable[[str, Sequence[Array], Site], None]
 
@@ -88,6 +91,7 @@ class Engine:
         self.num_replicas = len(self.devices)
         self.xp = self.backend.xp
         self.spec = backend.spec
+        self.form: Callable[[Array], object] = getattr(backend, "form", backend.spec)
         self.source = backend.source
         self.array_types = self.backend.array_types
         self.autodiff = self.backend.autodiff
@@ -205,13 +209,24 @@ class Engine:
             return compiled(args, named)
         function = self.backend.prepare(fn)
         # Made here, in the caller's thread, and entered in the lanes': see Backend.on.
-        placements = [self.backend.on(device) for device in self.local_devices]
+        placements = [self.framework.around(self.backend.on(device)) for device in self.local_devices]
+        args = tuple(args)
+        rows = component_rows(args, len(placements))
 
         def body(index: int, park: Park) -> Any:
-            with placements[index], self.framework.scope():
-                enter_mode(ReplicaContext(self, index, park))
-                own = tuple([select(index, arg) for arg in args])
-                return function(*own, **select(index, named)) if named else function(*own)
+            # Not by `with`, which keeps a method for each lane while it waits: what 10,000 lanes keep costs the garbage
+            # collector more than the lanes themselves.
+            placement = placements[index]
+            placement.__enter__()
+            try:
+                _set_mode(ReplicaContext(self, index, park))
+                own = rows[index] if rows else select(index, args)
+                result = function(*own, **select(index, named)) if named else function(*own)
+            except BaseException:
+                placement.__exit__(*sys.exc_info())
+                raise
+            placement.__exit__(None, None, None)
+            return result
 
         meeting = Meeting(room, fn)
         try:

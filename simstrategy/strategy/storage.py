@@ -38,28 +38,33 @@ class Storage:
             self.cells[index].write(self._applied(kind, index, array))
         self.is_coherent = len(self.cells) == 1
 
-    def write_reduced(self, kind: str, op: str | None, deltas: tuple[Array, ...]) -> None:
-        """Writes every component with the SUM or MEAN of all ranks' arrays."""
+    def write_reduced(self, kind: str, op: str | None, deltas: tuple[Array, ...]) -> tuple[Array, ...] | None:
+        """Writes every component with the SUM or MEAN of all ranks' arrays; see `write_equal`."""
         if self._writes_once(kind):
-            self.write_equal(kind, (self._reductions.on_first(op, deltas),))
-        else:
-            self.write_equal(kind, self._reductions.all_reduce(op, deltas))
+            return self.write_equal(kind, (self._reductions.on_first(op, deltas),))
+        return self.write_equal(kind, self._reductions.all_reduce(op, deltas))
 
-    def write_equal(self, kind: str, arrays: Sequence[Array]) -> None:
-        """Writes every component with equal arrays; only the first is looked at where one memory holds all."""
+    def write_equal(self, kind: str, arrays: Sequence[Array]) -> tuple[Array, ...] | None:
+        """Writes every component with equal arrays; only the first is looked at where one memory holds all.
+
+        Returns then what the replicas read from now on, each on its device.
+        """
         share = self._reductions.share
+        written: tuple[Array, ...] | None = None
         if share is None or not self._writes_once(kind):
             self._write(kind, arrays)
         else:
             first = self._devices[0]
             with self._backend.on(first):
-                written = self._applied(kind, 0, arrays[0])
+                value = self._applied(kind, 0, arrays[0])
             if kind == "assign":
                 # The program may still write to what it gave; what was computed here is nobody else's.
-                written = self._backend.put(written, first)
-            for cell, array in zip(self.cells, share(written), strict=False):
+                value = self._backend.put(value, first)
+            written = share(value)
+            for cell, array in zip(self.cells, written, strict=False):
                 cell.write(array)
         self.is_coherent = self.is_coherent or kind == "assign"
+        return written
 
     def write_different(self, kind: str, arrays: Sequence[Array]) -> None:
         """Writes every component with an array of its own, from which on they may differ."""

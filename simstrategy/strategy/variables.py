@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, final
 
 import numpy as np
 
-from simstrategy.device import Array, Cell, Spec
+from simstrategy.device import Array, Cell
 from simstrategy.errors import ContextError, InvalidArgument
 from simstrategy.run import Sizes
 from simstrategy.strategy import creation, outside
 from simstrategy.strategy.context import Mode, ReplicaContext
 from simstrategy.strategy.enums import VariableAggregation, VariableSynchronization
 from simstrategy.strategy.kinds import DEFAULT
-from simstrategy.strategy.modes import current_mode
+from simstrategy.strategy.modes import MODE, current_mode
 from simstrategy.strategy.policies import Policy
 from simstrategy.strategy.refusals import refuse_unaggregated, require_mean, require_sum
 from simstrategy.strategy.storage import Storage
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Variable"]
 
 _KINDS: Final = ("assign", "assign_add", "assign_sub")
+_mode: Final = MODE.get
 
 
 @final
@@ -60,7 +61,8 @@ class Variable:
     _cells: tuple[Cell, ...]
     _home: "Engine | None"
     """The engine whose replicas each find a component at their own place."""
-    _forms: tuple[Spec, ...]
+    _forms: tuple[object, ...]
+    """Of what may be written the short way, by local replica: see `device.Forms`; none where it may not."""
     _requests: dict[str, Request]
     """What replicas ask for when they write: one object for each kind, quickly compared."""
 
@@ -104,7 +106,7 @@ class Variable:
         self._cells = creation.make_cells(plan, array)
         self.storage = Storage(engine, self._cells)
         self._home = None if plan.policy.layout == "central" else engine
-        self._forms = tuple((self.shape, self.dtype, device.placement) for device in engine.local_devices)
+        self._forms = self._short_forms()
         self._requests = {kind: self.request(kind, self.aggregation.value) for kind in _KINDS}
         if engine.kind is not DEFAULT:
             engine.created.append(self)
@@ -121,8 +123,16 @@ class Variable:
         other._cells = (cell,)
         other.storage = Storage(engine, other._cells)
         other._home = engine
-        other._forms = ((self.shape, self.dtype, engine.local_devices[0].placement),)
+        other._forms = other._short_forms()
         return other
+
+    def _short_forms(self) -> tuple[object, ...]:
+        engine = self.engine
+        if self.policy.replica_write != "reduce" or len(self._cells) != len(engine.local_devices):
+            return ()
+        if engine.form != engine.spec:
+            return tuple([engine.form(cell.read()) for cell in self._cells])
+        return tuple([(self.shape, self.dtype, device.placement) for device in engine.local_devices])
 
     def __repr__(self) -> str:
         devices = self.engine.local_devices[: len(self._cells)]
@@ -145,7 +155,7 @@ class Variable:
 
         Inside another strategy the value is brought to the device that computes there.
         """
-        mode = current_mode()
+        mode = _mode()
         if type(mode) is ReplicaContext and mode.engine is self._home:
             return self._cells[mode.index].read()
         return self.value_at(self.engine.source(sys._getframe(1)))
@@ -202,16 +212,18 @@ class Variable:
         return self.write_at("assign_sub", delta, read_value, self.engine.source(sys._getframe(1)))
 
     def write_at(self, kind: str, value: Any, read_value: bool, site: Site) -> Any:
-        mode, engine = current_mode(), self.engine
+        mode, engine = _mode(), self.engine
         if type(mode) is not ReplicaContext or mode.engine is not engine:
             twin = outside.traced(self, mode)
             if twin is not None:
                 return twin.write_at(kind, value, read_value, site)
             return self._write_outside(kind, value, mode, read_value, site)
-        reduces, form = self.policy.replica_write == "reduce", self._forms[mode.index]
-        if reduces and isinstance(value, engine.array_types) and engine.spec(value) == form:
+        forms = self._forms
+        if forms and isinstance(value, engine.array_types) and engine.form(value) == forms[mode.index]:
             # The short way of an array that is as it should be.
-            mode.park((self._requests[kind], (value, value, site), site, self._resolve_reduced, None))
+            written = mode.park((self._requests[kind], (value, value, site), site, self._resolve_reduced, None))
+            if written is not None:
+                return written if read_value else None
         else:
             self._write_in_replica(kind, value, mode, site)
         if not read_value:
@@ -242,13 +254,14 @@ class Variable:
         if self.policy.layout == "mirrored":
             self.engine.divergence.written(self, kind, site)
 
-    def _resolve_reduced(self, request: Request, payloads: list[Any], sizes: Sizes) -> Sequence[None]:
-        """Reduces the replicas' values and applies the result to every component."""
+    def _resolve_reduced(self, request: Request, payloads: list[Any], sizes: Sizes) -> Sequence[Array | None]:
+        """Reduces the replicas' values and applies the result to every component; returns them where they are known."""
         first, _, site = payloads[0]
-        deltas = tuple([array for _, array, _ in payloads])
+        deltas: tuple[Array, ...]
+        values, deltas, _ = zip(*payloads, strict=True)
         # Between processes nobody knows which objects are the same, and all have to take the same turn.
         alone = self.engine.room.processes == 1
-        if alone and len(payloads) > 1 and all(value is first for value, _, _ in payloads):
+        if alone and len(payloads) > 1 and all(value is first for value in values):
             require_sum(self, request, first, site)
             if isinstance(first, Variable) and not first.storage.is_coherent:
                 self.storage.write_different(request.kind, deltas)
@@ -256,7 +269,9 @@ class Variable:
                 self.storage.write_equal(request.kind, deltas)
         else:
             require_mean(self, request, site)
-            self.storage.write_reduced(request.kind, request.op, deltas)
+            written = self.storage.write_reduced(request.kind, request.op, deltas)
+            if written is not None:
+                return written
         return [None] * len(payloads)
 
     def _resolve_first(self, request: Request, payloads: list[Any], sizes: Sizes) -> Sequence[None]:
@@ -304,8 +319,6 @@ class Variable:
     def _adopt(self, value: Any, index: int, kind: str, site: Site) -> Array:
         """Returns the value on a replica's device.  Raises InvalidArgument for another shape or dtype."""
         engine = self.engine
-        if isinstance(value, engine.array_types) and engine.spec(value) == self._forms[index]:
-            return value
         if isinstance(value, Variable):
             value = value.value_at(site)
         array = engine.adopt(value, index, dtype=self.dtype)
