@@ -11,7 +11,7 @@ from simstrategy.device import Array
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType
 from simstrategy.strategy import get_replica_context, get_strategy
 from simstrategy.strategy.engine import Engine
-from simstrategy.strategy.reduction import MEAN_DTYPES
+from simstrategy.strategy.reductions.reduction import MEAN_DTYPES
 from simstrategy.trace import Site, describe_site
 
 __all__ = ["compute_average_loss", "scale_regularization_loss"]

@@ -10,10 +10,10 @@ from simstrategy.strategy.current import (
 )
 from simstrategy.strategy.enums import ReduceOp, VariableAggregation, VariableSynchronization
 from simstrategy.strategy.extended import StrategyExtended
-from simstrategy.strategy.localizing import ValueContext
+from simstrategy.strategy.library.localizing import ValueContext
 from simstrategy.strategy.semantics import PROFILES, Semantics
 from simstrategy.strategy.strategy import Strategy
-from simstrategy.strategy.variables import Variable
+from simstrategy.strategy.variables.variable import Variable
 
 __all__ = [
     "PROFILES",

@@ -19,7 +19,7 @@ from simstrategy.values import PerReplica, select
 
 if TYPE_CHECKING:
     from simstrategy.strategy.engine import Engine
-    from simstrategy.strategy.variables import Variable
+    from simstrategy.strategy.variables.variable import Variable
 
 __all__ = ["CompiledStep", "Made", "Tracing"]
 

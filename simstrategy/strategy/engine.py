@@ -4,31 +4,31 @@ What users and libraries call is in `strategy.py`, `extended.py` and `context.py
 """
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from hashlib import blake2b
-from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, Literal, final
 
 import numpy as np
 
 from simstrategy import tree
-from simstrategy.device import Array, ArraySpec, Backend, Frontend, Spec, Strict, default_dtype
-from simstrategy.errors import CannotCompile, InvalidArgument, InvalidType
+from simstrategy.device import Array, ArraySpec, Backend, Frontend, Spec, Strict
+from simstrategy.errors import CannotCompile, InvalidArgument
 from simstrategy.run import Lanes, Meeting, MeetingRoom, Park, Resolve, Sizes, function_key
 from simstrategy.schedules import InOrder, Schedule
 from simstrategy.strategy.compiling import CompiledStep, Made
-from simstrategy.strategy.components import VariableComponent
 from simstrategy.strategy.context import ReplicaContext
-from simstrategy.strategy.divergence import Divergence
+from simstrategy.strategy.doors import host_array, require_call, require_settings
 from simstrategy.strategy.enums import ReduceOp
 from simstrategy.strategy.framework import Framework
 from simstrategy.strategy.kinds import DEFAULT, MIRRORED, Kind
 from simstrategy.strategy.modes import CrossReplica, engine_here, enter_mode, leave_mode, require_cross_replica
-from simstrategy.strategy.reducing import reduce_leaf, reduce_nest
-from simstrategy.strategy.reduction import Reductions
+from simstrategy.strategy.reductions.reducing import reduce_leaf, reduce_nest
+from simstrategy.strategy.reductions.reduction import Reductions
 from simstrategy.strategy.semantics import Semantics
-from simstrategy.strategy.variables import Variable
+from simstrategy.strategy.variables.components import VariableComponent
+from simstrategy.strategy.variables.divergence import Divergence
+from simstrategy.strategy.variables.variable import Variable
 from simstrategy.trace import Request, Site, Trace, describe_site
 from simstrategy.values import MODE, Mirrored, PerReplica, component_rows, regroup, select
 
@@ -54,6 +54,8 @@ class Engine:
     """Is shown what enters `reduce`: the call, the local replicas' arrays, the call site.  For checks."""
     tracing: "Tracing | None" = None
     """Where this engine traces a step of another's strategy: see `compiling.py`."""
+    _lone: ReplicaContext | None = None
+    _strategy: "Strategy | None" = None
 
     def __init__(
         self,
@@ -67,11 +69,10 @@ class Engine:
         lanes: Literal["auto", "greenlet", "thread"] = "auto",
         seed: int = 0,
     ) -> None:
-        _require_settings(checks, lanes, seed)
+        require_settings(checks, lanes, seed)
         self._settings = {"kind": kind, "semantics": semantics, "checks": checks, "lanes": lanes, "seed": seed}
         self._opened = backend
         self._seeds_drawn: dict[tuple[str, int], int] = {}
-        self._lone: ReplicaContext | None = None
         self.kind = kind
         self.seed = seed
         self.backend: Backend = Strict(backend) if checks else backend
@@ -105,7 +106,6 @@ class Engine:
         self.last_one: tuple[ReduceOp | None, list[Spec], Request] = (None, [], self.last_request)
         """The last request to all-reduce one array, and the array's spec for each local replica: replicas mostly ask
         for the same, and so share one object."""
-        self._strategy: Strategy | None = None
 
     @property
     def frontend(self) -> Frontend | None:
@@ -191,7 +191,7 @@ class Engine:
     def run(self, fn: Callable[..., Any], args: Any, kwargs: Any, site: Site) -> Any:
         strategy = self.strategy
         require_cross_replica(strategy, "run")
-        _require_call(fn, args, kwargs)
+        require_call(fn, args, kwargs)
         named = {} if kwargs is None else dict(kwargs)
         if engine_here(self) is not self:
             raise CannotCompile(
@@ -279,7 +279,7 @@ class Engine:
                 return self.adopt(value.value(), index, dtype=dtype)
             if self.composites is not None and isinstance(value, self.composites.types):
                 return self.backend.put(self.composites.dense(value), device)
-            value = _plain(value, dtype)
+            value = host_array(value, dtype)
         return self.backend.put(np.asarray(value), device)
 
     def from_rank_0(self, array: Array | None, shape: tuple[int, ...], dtype: str) -> tuple[Array, ...]:
@@ -296,36 +296,3 @@ class Engine:
         if len(columns) == 1:
             return tree.unflatten(structure, columns[0])
         return tree.unflatten(structure, [PerReplica(leaf) for leaf in zip(*columns, strict=True)])
-
-
-def _require_settings(checks: object, lanes: object, seed: object) -> None:
-    if checks not in (True, False, "strict"):
-        raise InvalidArgument(f'checks is True, False or "strict", not {checks!r}.')
-    if lanes not in ("auto", "greenlet", "thread"):
-        raise InvalidArgument(f'lanes is "auto", "greenlet" or "thread", not {lanes!r}.')
-    if not isinstance(seed, int) or isinstance(seed, bool):
-        raise InvalidArgument(f"seed is an int, not {seed!r}.")
-
-
-def _require_call(fn: object, args: object, kwargs: object) -> None:
-    if not isinstance(args, (list, tuple)):
-        raise InvalidArgument(f"positional args must be a list or tuple, got {type(args).__name__}: {args!r}.")
-    if not callable(fn):
-        raise InvalidType(f"run takes a function to call on each replica, got {fn!r}.")
-    if not isinstance(kwargs, (Mapping, NoneType)):
-        raise InvalidType(f"run takes a mapping as kwargs, got {kwargs!r}. Write run(fn, kwargs={{'x': value}}).")
-
-
-def _plain(value: Any, dtype: str | None) -> np.ndarray[Any, Any]:
-    """Makes a host array of Python numbers and lists."""
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise InvalidArgument(f"{value!r} is no array: {error}. Give rows of equal length.") from error
-    if array.dtype == object or array.dtype.kind not in "biufc":
-        raise InvalidType(
-            f"Expected an array, a number or a nest of them, got a {type(value).__name__}: {value!r}. "
-            f"Convert it to a NumPy array of numbers first."
-        )
-    wanted = dtype or default_dtype(array.dtype.kind)
-    return array if wanted in (None, "bfloat16") else array.astype(wanted)

@@ -9,16 +9,16 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, final
 
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType
-from simstrategy.strategy.components import container_of
-from simstrategy.strategy.destinations import batch_reduce_to, broadcast_to, reduce_to
 from simstrategy.strategy.engine import Engine
 from simstrategy.strategy.enums import ReduceOp, VariableSynchronization
 from simstrategy.strategy.kinds import DEFAULT
+from simstrategy.strategy.library.destinations import batch_reduce_to, broadcast_to, reduce_to
+from simstrategy.strategy.library.updating import non_slot_devices, update, update_non_slot
 from simstrategy.strategy.modes import current_mode, engine_here, require_cross_replica, require_library_context
-from simstrategy.strategy.outside import moved, read_outside
-from simstrategy.strategy.reducing import op_in
-from simstrategy.strategy.updating import non_slot_devices, update, update_non_slot
-from simstrategy.strategy.variables import Variable
+from simstrategy.strategy.reductions.reducing import op_in
+from simstrategy.strategy.variables.components import container_of
+from simstrategy.strategy.variables.outside import moved, read_outside
+from simstrategy.strategy.variables.variable import Variable
 
 __all__ = ["StrategyExtended"]
 

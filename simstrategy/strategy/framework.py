@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, final
 
 from simstrategy.device import Frontend
 from simstrategy.strategy.enums import VariableAggregation, VariableSynchronization
-from simstrategy.strategy.variables import Variable
+from simstrategy.strategy.variables.variable import Variable
 
 __all__ = ["Framework"]
 

@@ -11,17 +11,17 @@ from simstrategy.device import ArrayNamespace, Backend
 from simstrategy.errors import ContextError, InvalidType
 from simstrategy.strategy import inputs
 from simstrategy.strategy.compiling import CompiledStep
-from simstrategy.strategy.configuring import updated_config
 from simstrategy.strategy.enums import ReduceOp
 from simstrategy.strategy.extended import StrategyExtended
-from simstrategy.strategy.gathering import gather
 from simstrategy.strategy.kinds import CENTRAL_STORAGE, DEFAULT, MIRRORED, MULTI_WORKER, ONE_DEVICE
-from simstrategy.strategy.localizing import ValueContext, local_results, values_from_function
+from simstrategy.strategy.library.configuring import updated_config
+from simstrategy.strategy.library.localizing import ValueContext, local_results, values_from_function
 from simstrategy.strategy.modes import Scope, engine_here, require_cross_replica, require_library_context
 from simstrategy.strategy.opening import Settings, open_engine
-from simstrategy.strategy.reducing import op_in, plain_axis
-from simstrategy.strategy.saving import restore, save
-from simstrategy.strategy.variables import Variable
+from simstrategy.strategy.reductions.gathering import gather
+from simstrategy.strategy.reductions.reducing import op_in, plain_axis
+from simstrategy.strategy.variables.saving import restore, save
+from simstrategy.strategy.variables.variable import Variable
 
 __all__ = ["Strategy"]
 

@@ -9,7 +9,7 @@ import pytest
 import simstrategy as ss
 from simstrategy import Semantics, VariableAggregation, VariableSynchronization
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType, MirroredDiverged, ReplicasDisagree
-from simstrategy.strategy.policies import POLICIES
+from simstrategy.strategy.variables.policies import POLICIES
 
 NONE, SUM, MEAN, FIRST = (VariableAggregation[n] for n in ("NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA"))
 ON_WRITE, ON_READ = VariableSynchronization.ON_WRITE, VariableSynchronization.ON_READ

@@ -11,7 +11,7 @@ import simstrategy as ss
 from simstrategy import Semantics, VariableAggregation, VariableSynchronization
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType, ReplicasDisagree
 from simstrategy.strategy import kinds
-from simstrategy.strategy.policies import CENTRAL, PLAIN, policy_of
+from simstrategy.strategy.variables.policies import CENTRAL, PLAIN, policy_of
 
 NONE, SUM, MEAN, FIRST = (VariableAggregation[n] for n in ("NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA"))
 AUTO, NO_SYNC, ON_WRITE, ON_READ = (VariableSynchronization[n] for n in ("AUTO", "NONE", "ON_WRITE", "ON_READ"))

@@ -13,8 +13,8 @@ from simstrategy import tree
 from simstrategy.device import Array, canonical_dtype
 from simstrategy.errors import InvalidArgument, InvalidType, ReplicasDisagree
 from simstrategy.strategy.kinds import DEFAULT
-from simstrategy.strategy.outside import read_across
-from simstrategy.strategy.variables import Variable
+from simstrategy.strategy.variables.outside import read_across
+from simstrategy.strategy.variables.variable import Variable
 from simstrategy.trace import Request, Site, describe_site
 
 if TYPE_CHECKING:

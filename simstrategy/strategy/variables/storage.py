@@ -1,6 +1,6 @@
 """Where a variable's components are, and the writing of them: each on its device, or all at once.
 
-It carries out what `variables.py` decided; whose value counts and how replicas' values become one is no
+It carries out what `variable.py` decided; whose value counts and how replicas' values become one is no
 business of its.
 """
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from simstrategy.device import Array
 from simstrategy.errors import InvalidArgument
-from simstrategy.strategy.variables import Variable
+from simstrategy.strategy.variables.variable import Variable
 from simstrategy.trace import Site, describe_site
 from simstrategy.values import Component
 

@@ -16,14 +16,23 @@ from simstrategy.strategy.enums import (
     synchronization_of,
 )
 from simstrategy.strategy.kinds import DEFAULT
-from simstrategy.strategy.policies import Policy, has_one_component, policy_of
+from simstrategy.strategy.variables.policies import Policy, has_one_component, policy_of
 from simstrategy.trace import Request
 
 if TYPE_CHECKING:
     from simstrategy.strategy.context import Mode
     from simstrategy.strategy.engine import Engine
 
-__all__ = ["Plan", "creator_in", "initial_array", "make_cells", "name_of", "plan_of", "request_in_replica"]
+__all__ = [
+    "Plan",
+    "creator_in",
+    "initial_array",
+    "make_cells",
+    "name_of",
+    "plan_of",
+    "request_in_replica",
+    "short_forms",
+]
 
 
 class Plan(NamedTuple):
@@ -137,3 +146,17 @@ def name_of(plan: Plan, number: int) -> str:
     match = _NUMBERED.match(plan.name)
     stem = plan.name if match is None else match[1]
     return f"{stem}_{str(number)[1:]}" if number else stem
+
+
+def short_forms(
+    engine: "Engine", policy: Policy, cells: tuple[Cell, ...], shape: tuple[int, ...], dtype: str
+) -> tuple[object, ...]:
+    """Returns the form of what each local replica may write the short way; nothing where it may not.
+
+    See `device.Forms`.
+    """
+    if policy.replica_write != "reduce" or len(cells) != len(engine.local_devices):
+        return ()
+    if engine.form != engine.spec:
+        return tuple([engine.form(cell.read()) for cell in cells])
+    return tuple([(shape, dtype, device.placement) for device in engine.local_devices])

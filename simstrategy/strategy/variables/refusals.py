@@ -9,12 +9,12 @@ import numpy as np
 
 from simstrategy.errors import InvalidArgument
 from simstrategy.strategy.enums import AGGREGATIONS
-from simstrategy.strategy.reduction import MEAN_DTYPES
+from simstrategy.strategy.reductions.reduction import MEAN_DTYPES
 from simstrategy.trace import Request, Site, describe_site
 
 if TYPE_CHECKING:
     from simstrategy.strategy.context import ReplicaContext
-    from simstrategy.strategy.variables import Variable
+    from simstrategy.strategy.variables.variable import Variable
 
 __all__ = ["refuse_unaggregated", "require_mean", "require_sum"]
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from simstrategy import tree
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType
 from simstrategy.run import FunctionKey, Sizes, function_key
-from simstrategy.strategy.components import VariableComponent
 from simstrategy.strategy.context import ReplicaContext
 from simstrategy.strategy.kinds import DEFAULT
 from simstrategy.strategy.modes import CrossReplica, current_mode, enter_mode, leave_mode, require_library_context
-from simstrategy.strategy.reducing import is_distributed
-from simstrategy.strategy.variables import Variable
+from simstrategy.strategy.reductions.reducing import is_distributed
+from simstrategy.strategy.variables.components import VariableComponent
+from simstrategy.strategy.variables.variable import Variable
 from simstrategy.trace import Request, Site
 from simstrategy.values import DistributedValues, Mirrored, PerReplica, regroup, select
 

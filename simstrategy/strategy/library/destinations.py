@@ -1,7 +1,7 @@
 """`reduce_to`, `batch_reduce_to` and `broadcast_to`: results where a library wants them.
 
 A destination is every replica's device (of a variable, of a distributed value) or one device (of an array, by
-name). How values are reduced is in `reducing.py`.
+name). How values are reduced is in `reductions/`.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from simstrategy import tree
 from simstrategy.device import Array
 from simstrategy.errors import InvalidArgument, InvalidType
-from simstrategy.strategy.components import VariableComponent, container_of
-from simstrategy.strategy.reducing import is_distributed, reduce_leaf, refuse_mirrored_sum, values_of
-from simstrategy.strategy.variables import Variable
+from simstrategy.strategy.reductions.reducing import is_distributed, reduce_leaf, refuse_mirrored_sum, values_of
+from simstrategy.strategy.variables.components import VariableComponent, container_of
+from simstrategy.strategy.variables.variable import Variable
 from simstrategy.trace import Request, Site
 from simstrategy.values import DistributedValues, Mirrored
 

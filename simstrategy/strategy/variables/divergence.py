@@ -18,7 +18,7 @@ from simstrategy.strategy.enums import AGGREGATIONS
 from simstrategy.trace import Site, describe_site
 
 if TYPE_CHECKING:
-    from simstrategy.strategy.variables import Variable
+    from simstrategy.strategy.variables.variable import Variable
 
 __all__ = ["Divergence"]
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, final
 from simstrategy import tree
 from simstrategy.errors import InvalidType
 from simstrategy.strategy.modes import require_cross_replica
-from simstrategy.strategy.reducing import is_distributed
-from simstrategy.strategy.variables import Variable
+from simstrategy.strategy.reductions.reducing import is_distributed
+from simstrategy.strategy.variables.variable import Variable
 from simstrategy.values import DistributedValues, Mirrored, regroup, select
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from simstrategy.device import Array
 from simstrategy.errors import InvalidArgument, InvalidType
 from simstrategy.strategy.composites import is_composite, reduce_composites
 from simstrategy.strategy.enums import ReduceOp, VariableSynchronization
-from simstrategy.strategy.variables import Variable
+from simstrategy.strategy.variables.variable import Variable
 from simstrategy.trace import Request, Site, describe_site
 from simstrategy.values import DistributedValues, Mirrored, PerReplica
 

@@ -9,7 +9,7 @@ from simstrategy import tree
 from simstrategy.device import Array
 from simstrategy.errors import ContextError, InvalidArgument
 from simstrategy.strategy.modes import current_mode, require_cross_replica
-from simstrategy.strategy.reducing import values_of
+from simstrategy.strategy.reductions.reducing import values_of
 from simstrategy.trace import Request, Site, describe_site
 from simstrategy.values import DistributedValues
 

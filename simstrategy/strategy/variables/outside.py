@@ -18,7 +18,7 @@ from simstrategy.values import Mirrored, PerReplica
 if TYPE_CHECKING:
     from simstrategy.strategy.context import Mode
     from simstrategy.strategy.engine import Engine
-    from simstrategy.strategy.variables import Variable
+    from simstrategy.strategy.variables.variable import Variable
 
 Adopt = Callable[[Any, int, str, Site], Array]
 

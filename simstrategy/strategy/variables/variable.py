@@ -9,14 +9,14 @@ import numpy as np
 from simstrategy.device import Array, Cell
 from simstrategy.errors import ContextError, InvalidArgument
 from simstrategy.run import Sizes
-from simstrategy.strategy import creation, outside
 from simstrategy.strategy.context import Mode, ReplicaContext
 from simstrategy.strategy.enums import VariableAggregation, VariableSynchronization
 from simstrategy.strategy.kinds import DEFAULT
 from simstrategy.strategy.modes import MODE, current_mode
-from simstrategy.strategy.policies import Policy
-from simstrategy.strategy.refusals import refuse_unaggregated, require_mean, require_sum
-from simstrategy.strategy.storage import Storage
+from simstrategy.strategy.variables import creation, outside
+from simstrategy.strategy.variables.policies import Policy
+from simstrategy.strategy.variables.refusals import refuse_unaggregated, require_mean, require_sum
+from simstrategy.strategy.variables.storage import Storage
 from simstrategy.trace import Request, Site, describe_site
 from simstrategy.values import Mirrored, PerReplica
 
@@ -62,7 +62,6 @@ class Variable:
     _home: "Engine | None"
     """The engine whose replicas each find a component at their own place."""
     _forms: tuple[object, ...]
-    """Of what may be written the short way, by local replica: see `device.Forms`; none where it may not."""
     _requests: dict[str, Request]
     """What replicas ask for when they write: one object for each kind, quickly compared."""
 
@@ -106,7 +105,7 @@ class Variable:
         self._cells = creation.make_cells(plan, array)
         self.storage = Storage(engine, self._cells)
         self._home = None if plan.policy.layout == "central" else engine
-        self._forms = self._short_forms()
+        self._forms = creation.short_forms(engine, plan.policy, self._cells, self.shape, self.dtype)
         self._requests = {kind: self.request(kind, self.aggregation.value) for kind in _KINDS}
         if engine.kind is not DEFAULT:
             engine.created.append(self)
@@ -123,16 +122,8 @@ class Variable:
         other._cells = (cell,)
         other.storage = Storage(engine, other._cells)
         other._home = engine
-        other._forms = other._short_forms()
+        other._forms = creation.short_forms(engine, self.policy, other._cells, self.shape, self.dtype)
         return other
-
-    def _short_forms(self) -> tuple[object, ...]:
-        engine = self.engine
-        if self.policy.replica_write != "reduce" or len(self._cells) != len(engine.local_devices):
-            return ()
-        if engine.form != engine.spec:
-            return tuple([engine.form(cell.read()) for cell in self._cells])
-        return tuple([(self.shape, self.dtype, device.placement) for device in engine.local_devices])
 
     def __repr__(self) -> str:
         devices = self.engine.local_devices[: len(self._cells)]
@@ -257,7 +248,6 @@ class Variable:
     def _resolve_reduced(self, request: Request, payloads: list[Any], sizes: Sizes) -> Sequence[Array | None]:
         """Reduces the replicas' values and applies the result to every component; returns them where they are known."""
         first, _, site = payloads[0]
-        deltas: tuple[Array, ...]
         values, deltas, _ = zip(*payloads, strict=True)
         # Between processes nobody knows which objects are the same, and all have to take the same turn.
         alone = self.engine.room.processes == 1
@@ -269,9 +259,7 @@ class Variable:
                 self.storage.write_equal(request.kind, deltas)
         else:
             require_mean(self, request, site)
-            written = self.storage.write_reduced(request.kind, request.op, deltas)
-            if written is not None:
-                return written
+            return self.storage.write_reduced(request.kind, request.op, deltas) or [None] * len(payloads)
         return [None] * len(payloads)
 
     def _resolve_first(self, request: Request, payloads: list[Any], sizes: Sizes) -> Sequence[None]:

@@ -1,0 +1,1 @@
+"""Calls for library code: updates, destinations, placements, configurations."""

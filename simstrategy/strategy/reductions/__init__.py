@@ -1,0 +1,1 @@
+"""Sums, means and gathers over replicas: the rules, and the answers of meetings."""

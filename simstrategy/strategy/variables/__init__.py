@@ -1,0 +1,1 @@
+"""Variables: the table of their policies, and what carries it out."""
