@@ -22,6 +22,8 @@ def split(
     batch: Annotated[int, typer.Option(help="The global batch size.", min=1)] = 4,
     drop_remainder: Annotated[bool, typer.Option("--drop-remainder", help="Drop a short last batch.")] = False,
     repeat: Annotated[int, typer.Option(help="How often the elements are repeated before batching.", min=1)] = 1,
+    repeat_batches: Annotated[int, typer.Option(help="The same after batching: each ends with its own.", min=1)] = 1,
+    mapped: Annotated[bool, typer.Option("--map", help="Map a function over the batches: hides their size.")] = False,
     workers: Annotated[int, typer.Option(help="Workers.", min=1)] = 1,
     replicas: Annotated[int, typer.Option(help="Replicas of each worker.", min=1)] = 2,
     policy: Annotated[str, typer.Option(help="OFF, AUTO, FILE, DATA, HINT, several of them, or all.")] = "all",
@@ -39,7 +41,8 @@ def split(
             elements = numbered_lines(_counts(files)) if files else Dataset.range(total)
             if one is AutoShardPolicy.HINT:
                 elements = elements.shard(SHARD_HINT, 0)
-            dataset = elements.repeat(repeat).batch(batch, drop_remainder=drop_remainder)
+            dataset = elements.repeat(repeat).batch(batch, drop_remainder=drop_remainder).repeat(repeat_batches)
+            dataset = dataset.map(lambda batch: batch) if mapped else dataset
             try:
                 answers[one.name] = shares(dataset, one, rules, workers=workers, replicas=replicas, rule=_rule(rule))
             except InvalidArgument as error:

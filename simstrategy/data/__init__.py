@@ -14,6 +14,7 @@ from simstrategy.data.options import (
     Options,
 )
 from simstrategy.data.readers import TextLineDataset, TFRecordDataset
+from simstrategy.data.rows import Form, Rows
 from simstrategy.data.sharding import By, DatasetRules, ShardedByElement
 from simstrategy.data.sources import Source, source_of
 from simstrategy.data.splitting import (
@@ -35,6 +36,7 @@ __all__ = [
     "DistributedIterator",
     "ElementSpec",
     "Feed",
+    "Form",
     "Group",
     "InputContext",
     "InputIterator",
@@ -43,6 +45,7 @@ __all__ = [
     "OptionalValue",
     "Options",
     "Plan",
+    "Rows",
     "ShardedByElement",
     "Source",
     "SplitRule",

@@ -13,6 +13,7 @@ from simstrategy.data import transformations as steps
 from simstrategy.data.elements import as_element
 from simstrategy.data.nodes import PLAIN_RUN, Node
 from simstrategy.data.options import SHARD_HINT, Options
+from simstrategy.data.showing import shown
 from simstrategy.errors import InvalidArgument, InvalidType
 
 __all__ = ["Dataset"]
@@ -51,7 +52,7 @@ class Dataset:
     @staticmethod
     def range(*limits: int) -> "Dataset":
         """Makes a dataset of int64 scalars, with the arguments of Python's range."""
-        return Dataset(Node(origins.RANGE, (), range(*limits)))
+        return Dataset(origins.numbers(limits))
 
     @staticmethod
     def from_generator(generator: Callable[[], Iterable[Any]], output_signature: Any = None) -> "Dataset":
@@ -67,7 +68,7 @@ class Dataset:
         """Makes a dataset whose elements are nests of the elements of a nest of datasets, up to the shortest."""
         leaves, structure = tree.flatten(datasets)
         if not leaves or not all(isinstance(one, Dataset) for one in leaves):
-            raise InvalidType(f"zip takes a nest of datasets, as in Dataset.zip((a, b)), got {datasets!r:.80}.")
+            raise InvalidType(f"zip takes a nest of datasets, as in Dataset.zip((a, b)), got {shown(datasets)}.")
         return Dataset(Node(steps.ZIP, tuple(one.node for one in leaves), (structure,)))
 
     # One element at a time.
@@ -97,7 +98,7 @@ class Dataset:
 
     # Groups.
 
-    def batch(self, batch_size: int, *, drop_remainder: bool = False) -> "Dataset":
+    def batch(self, batch_size: int, drop_remainder: bool = False) -> "Dataset":
         """Stacks `batch_size` successive elements; the last batch may be smaller, or is dropped."""
         return self._step(grouping.BATCH, _positive(batch_size, "batch", "batch_size"), bool(drop_remainder))
 
@@ -105,7 +106,7 @@ class Dataset:
         """Yields the rows of every element."""
         return self._step(grouping.UNBATCH)
 
-    def shuffle(self, buffer_size: int, seed: int | None = None, *, reshuffle_each_iteration: bool = True) -> "Dataset":
+    def shuffle(self, buffer_size: int, seed: int | None = None, reshuffle_each_iteration: bool = True) -> "Dataset":
         """Yields elements drawn from a buffer of `buffer_size` that is filled in order.
 
         seed: without one, each draw is asked of the schedule of the strategy that iterates, per worker; under
@@ -156,7 +157,7 @@ class Dataset:
     def with_options(self, options: Options) -> "Dataset":
         """Carries options for being distributed; what is None in them stays as it was."""
         if not isinstance(options, Options):
-            raise InvalidType(f"with_options takes simstrategy.data.Options, got {options!r:.80}.")
+            raise InvalidType(f"with_options takes simstrategy.data.Options, got {shown(options)}.")
         return self._step(steps.OPTIONS, options)
 
     @property
@@ -176,13 +177,24 @@ class Dataset:
     def __iter__(self) -> Iterator[Any]:
         return self.node.elements(PLAIN_RUN)
 
+    def __repr__(self) -> str:
+        return f"Dataset({_shown(self.node)})"
+
     def _step(self, kind: Any, *settings: Any) -> "Dataset":
         return Dataset(Node(kind, (self.node,), settings))
 
 
+def _shown(node: Node) -> str:
+    """Returns the steps of a pipeline from its source on: the same text in every run."""
+    before = ", ".join(map(_shown, node.inputs))
+    return (
+        f"({before}) → {node.kind.name}" if len(node.inputs) > 1 else " → ".join(filter(None, (before, node.kind.name)))
+    )
+
+
 def _called(function: Any, step: str) -> Any:
     if not callable(function):
-        raise InvalidType(f"{step} takes a function of an element, got {function!r:.80}.")
+        raise InvalidType(f"{step} takes a function of an element, got {shown(function)}.")
     return function
 
 

@@ -1,7 +1,8 @@
 """What flows through a pipeline: nests of NumPy arrays, their forms, and how they are stacked and cut.
 
 Tuples and mappings are structure, lists are data, as in TensorFlow. Texts are arrays of NumPy's kinds S, U or
-object; what readers yield is object, because S loses trailing zero bytes. No ragged and no sparse elements.
+object; what readers yield is object, because S loses trailing zero bytes. Ragged and sparse batches are a
+framework's own: see `rows.py`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,9 @@ from typing import Any, Final, final
 import numpy as np
 
 from simstrategy import tree
+from simstrategy.data.rows import Form
+from simstrategy.data.showing import shown
+from simstrategy.data.tensors import as_numpy
 from simstrategy.device import default_dtype
 from simstrategy.errors import InvalidArgument, InvalidType
 
@@ -27,6 +31,7 @@ __all__ = [
     "leading_sizes",
     "spec_of",
     "stack",
+    "texts_of",
 ]
 
 Host = np.ndarray[Any, Any]
@@ -35,13 +40,19 @@ _TEXTS: Final = "SUO"
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ElementSpec:
     """The form of one array of an element; None stands for a size that varies or is not known."""
 
     shape: tuple[int | None, ...]
     dtype: str
     """The Array API name, or "string"."""
+    form: Form | None = None
+    """What a framework's ragged or sparse batch is; None for an array."""
+
+    def __repr__(self) -> str:
+        form = "" if self.form is None else f", form={self.form!r}"
+        return f"ElementSpec(shape={self.shape!r}, dtype={self.dtype!r}{form})"
 
 
 def as_element(value: Any, where: str) -> Any:
@@ -66,7 +77,9 @@ def as_leaf(value: Any, where: str) -> Host:
     if isinstance(value, (np.ndarray, np.generic)):
         array = np.asarray(value)
     elif value is None or isinstance(value, (set, frozenset)):
-        raise InvalidType(f"{where} got {value!r}, which is no array. Elements are nests of arrays, numbers and texts.")
+        raise InvalidType(
+            f"{where} got {shown(value)}, which is no array. Elements are nests of arrays, numbers and texts."
+        )
     elif isinstance(value, (bytes, str)):
         # Kept as they are: NumPy's own bytes would lose trailing zeros.
         array = np.array(value, dtype=object)
@@ -77,10 +90,10 @@ def as_leaf(value: Any, where: str) -> Host:
             f"{where} got a {type(value).__name__} of dtype {array.dtype}; elements are nests of arrays of numbers or "
             f"texts. Convert it first."
         )
-    if array.dtype.kind == "O" and not all(isinstance(one, (bytes, str)) for one in array.reshape(-1)[:1]):
+    if array.dtype.kind == "O" and not _are_texts(array, value):
         raise InvalidType(
-            f"{where} got a {type(value).__name__}: {value!r:.80}, which NumPy can only hold as an object. "
-            f"Elements are nests of arrays of numbers or texts."
+            f"{where} got a {type(value).__name__}: {shown(value)}, which NumPy can only hold as an object. "
+            f"Elements are nests of arrays of numbers or texts: make one of it first."
         )
     view = array.view()
     view.flags.writeable = False
@@ -88,16 +101,22 @@ def as_leaf(value: Any, where: str) -> Host:
 
 
 def _of_python(value: Any, where: str) -> Host:
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise InvalidArgument(f"{where} got rows of unequal length: {error}. Pad them to one shape first.") from error
+    array = as_numpy(value, where)
     if isinstance(value, (list, tuple, bool, int, float, complex)) and not _holds_arrays(value):
+        if array.dtype.kind in "SU":
+            # Kept as they are, as above; and a number among texts stays one, to be refused.
+            return np.array(value, dtype=object)
         usual = default_dtype(array.dtype.kind)
         if usual == "int32" and array.size and (array.max() > 2**31 - 1 or array.min() < -(2**31)):
             return array
         return array if usual is None else array.astype(usual)
     return array
+
+
+def _are_texts(array: Host, value: Any) -> bool:
+    """Tells whether an array of objects holds texts; of a large array that is no list's, the first one speaks."""
+    flat = array.reshape(-1)
+    return all(isinstance(one, (bytes, str)) for one in (flat[:1] if isinstance(value, np.ndarray) else flat))
 
 
 def _holds_arrays(value: Any) -> bool:
@@ -129,7 +148,9 @@ def has_scalars(nest: Any) -> bool:
 def empty_of_spec(spec: Any) -> Any:
     """Returns an element of no rows of the given forms; other sizes that are not known are 0 too."""
 
-    def empty(leaf: ElementSpec) -> Host:
+    def empty(leaf: ElementSpec) -> Any:
+        if leaf.form is not None:
+            return leaf.form.empty(leaf.shape, leaf.dtype)
         dtype = np.dtype(object) if leaf.dtype == "string" else np.dtype(leaf.dtype)
         return np.empty([0, *(size or 0 for size in leaf.shape[1:])], dtype)
 
@@ -151,6 +172,14 @@ def stack(rows: Sequence[Any], where: str) -> Any:
     return _joined(rows, where, np.stack, "stack")
 
 
+def texts_of(texts: Sequence[bytes]) -> Host:
+    """Returns one array [batch] of texts."""
+    array = np.empty(len(texts), object)
+    array[:] = texts
+    array.flags.writeable = False
+    return array
+
+
 def concatenate(parts: Sequence[Any], where: str) -> Any:
     """Returns one element whose arrays are the parts' arrays, end to end along their first dimension."""
     return parts[0] if len(parts) == 1 else _joined(parts, where, np.concatenate, "join")
@@ -168,9 +197,12 @@ def _joined(rows: Sequence[Any], where: str, join: Any, verb: str) -> Any:
     joined = []
     for column in zip(*(leaves for leaves, _ in flat), strict=True):
         _check_column(column, where, verb)
-        array = join(column)
-        array.flags.writeable = False
-        joined.append(array)
+        if type(column[0]) is np.ndarray:
+            array = join(column)
+            array.flags.writeable = False
+            joined.append(array)
+        else:
+            joined.append(column[0].joined(column))
     return tree.refill(rows[0], structure, joined)
 
 

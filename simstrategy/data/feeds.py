@@ -5,6 +5,7 @@ and TensorFlow 1.13's way with batches. Nothing here knows devices, or that othe
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -204,6 +205,6 @@ def _split_spec(spec: Any, total: int, workers: int) -> Any:
     def of_leaf(leaf: ElementSpec) -> ElementSpec:
         size = leaf.shape[0] if leaf.shape else None
         even = size is not None and workers == 1 and size % total == 0
-        return ElementSpec((size // total if even and size is not None else None, *leaf.shape[1:]), leaf.dtype)
+        return replace(leaf, shape=(size // total if even and size is not None else None, *leaf.shape[1:]))
 
     return tree.map_leaves(of_leaf, spec)

@@ -1,10 +1,11 @@
 """What puts elements together or takes them apart: batches, and a shuffle's buffer."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Final
 
 from simstrategy import tree
-from simstrategy.data.elements import ElementSpec, leading_sizes, stack
+from simstrategy.data.elements import ElementSpec, leading_sizes, stack, texts_of
 from simstrategy.data.nodes import NOTHING, Elements, Kind, Node, Run
 from simstrategy.data.origins import SLICES, row_count, rows_of
 from simstrategy.errors import InvalidArgument
@@ -15,20 +16,23 @@ __all__ = ["BATCH", "SHUFFLE", "UNBATCH"]
 
 def _batch(node: Node, run: Run) -> Elements:
     size, drop_remainder = node.settings
-    if node.inputs[0].kind is SLICES:
+    (source,) = node.inputs
+    if source.kind is SLICES:
         # Rows that lie side by side already are not taken apart and copied together again.
-        yield from (
-            rows_of(node.inputs[0], *piece) for piece in _pieces(row_count(node.inputs[0]), size, drop_remainder)
-        )
-        return
-    rows: list[Any] = []
-    for row in node.inputs[0].elements(run):
-        rows.append(row)
-        if len(rows) == size:
+        yield from (rows_of(source, *piece) for piece in _pieces(row_count(source), size, drop_remainder))
+    elif source.kind.texts is not None:
+        # Nor does each text get an array of its own first: there may be very many.
+        yield from map(texts_of, _groups(source.kind.texts(source, run), size, drop_remainder))
+    else:
+        for rows in _groups(source.elements(run), size, drop_remainder):
             yield stack(rows, "batch")
-            rows = []
-    if rows and not drop_remainder:
-        yield stack(rows, "batch")
+
+
+def _groups(rows: Iterator[Any], size: int, drop_remainder: bool) -> Iterator[list[Any]]:
+    while len(group := list(islice(rows, size))) == size:
+        yield group
+    if group and not drop_remainder:
+        yield group
 
 
 def _pieces(count: int, size: int, drop_remainder: bool) -> Iterator[tuple[int, int]]:

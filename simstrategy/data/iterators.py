@@ -123,8 +123,12 @@ class DistributedIterator:
             self._ended = True
             return ()
         parts = [EMPTY] * self._group.replicas if step is None else step.parts
-        flat = [tree.flatten(part) for part in self._filled(parts)]
-        return (self._group.distribute([leaves for leaves, _ in flat], structure=flat[0][1]),)
+        filled = self._filled(parts)
+        flat = [tree.flatten(part) for part in filled]
+        structure = flat[0][1]
+        placed, _ = tree.flatten(self._group.distribute([leaves for leaves, _ in flat], structure=structure))
+        # Into the element's own nest, whose mappings keep the order of their keys.
+        return (tree.refill(filled[0], structure, placed),)
 
     def _known(self, step: Step | None) -> Step | None:
         """Returns the step, or none where it is of empty parts and nothing at all tells what they look like."""

@@ -43,6 +43,8 @@ class Kind(NamedTuple):
     """Whether batches come through as they are, or not at all."""
     renew: Callable[[Any], Any] = lambda settings: settings
     """Makes settings for a rewritten node: what a node remembers is not shared."""
+    texts: Callable[["Node", Run], Iterator[bytes]] | None = None
+    """Starts an iteration over texts that are in no array yet, where elements are that: for who makes one of many."""
 
 
 class Node(NamedTuple):

@@ -1,4 +1,4 @@
-"""Where elements come from: arrays in memory, numbers, generators, and other people's iterables."""
+"""Where elements come from: arrays in memory, numbers and generators.  Other people's iterables: `foreign.py`."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Final
@@ -8,16 +8,16 @@ import numpy as np
 from simstrategy import tree
 from simstrategy.data.elements import ElementSpec, as_element, spec_of
 from simstrategy.data.nodes import Elements, Kind, Node, Run, probed_spec
+from simstrategy.data.showing import shown
 from simstrategy.errors import InvalidArgument, InvalidType
 
 __all__ = [
     "GENERATOR",
-    "ITERABLE",
     "RANGE",
     "SLICES",
     "TENSORS",
     "from_generator",
-    "from_iterable",
+    "numbers",
     "row_count",
     "rows_of",
     "slices",
@@ -57,7 +57,7 @@ def _generator(node: Node, run: Run) -> Elements:
     make, signature = node.settings
     made = make()
     if not isinstance(made, Iterable):
-        raise InvalidType(f"The function of from_generator returns something to iterate over, not {made!r:.80}.")
+        raise InvalidType(f"The function of from_generator returns something to iterate over, not {shown(made)}.")
     for number, value in enumerate(made):
         element = as_element(value, f"from_generator, element {number},")
         if signature is not None:
@@ -81,17 +81,6 @@ def _check_signature(element: Any, signature: Any, number: int) -> None:
         )
 
 
-def _iterable(node: Node, run: Run) -> Elements:
-    for number, value in enumerate(node.settings):
-        yield _element_of(value, number)
-
-
-def _element_of(value: Any, number: int) -> Any:
-    # Here a list may be a nest, as it always was: whoever brings batches of their own brings their own containers.
-    leaves, structure = tree.flatten(value)
-    return tree.refill(value, structure, [as_element(leaf, f"the dataset, element {number},") for leaf in leaves])
-
-
 TENSORS: Final = Kind("from_tensors", _tensors, lambda node: spec_of(node.settings))
 SLICES: Final = Kind(
     "from_tensor_slices",
@@ -102,7 +91,6 @@ RANGE: Final = Kind("range", _range, lambda node: ElementSpec((), "int64"))
 GENERATOR: Final = Kind(
     "from_generator", _generator, lambda node: probed_spec(node) if node.settings[1] is None else node.settings[1]
 )
-ITERABLE: Final = Kind("an iterable", _iterable, lambda node: None)
 
 
 def slices(tensors: Any) -> Node:
@@ -117,24 +105,28 @@ def slices(tensors: Any) -> Node:
     return Node(SLICES, (), (nest, leaves, structure))
 
 
+def numbers(limits: tuple[Any, ...]) -> Node:
+    """Makes the node of `Dataset.range`.  Raises InvalidType and InvalidArgument for what Python's range refuses."""
+    shown = ", ".join(map(repr, limits))
+    try:
+        asked = range(*limits)
+    except TypeError as error:
+        raise InvalidType(f"range takes one to three ints, as Python's does, got ({shown}): {error}.") from error
+    except ValueError as error:
+        raise InvalidArgument(f"range takes a step that is not 0, got ({shown}).") from error
+    if asked and not all(-(2**63) <= number < 2**63 for number in (asked[0], asked[-1])):
+        raise InvalidArgument(f"range makes numbers of int64, and ({shown}) reaches beyond them.")
+    return Node(RANGE, (), asked)
+
+
 def from_generator(generator: Callable[[], Iterable[Any]], signature: Any) -> Node:
     """Makes the node of `Dataset.from_generator`."""
     if not callable(generator):
         raise InvalidType(
             f"from_generator takes a function that starts a generator, so that the dataset can be iterated again, got "
-            f"{generator!r:.80}. Give the generator function itself, without calling it."
+            f"{shown(generator)}. Give the generator function itself, without calling it."
         )
     leaves = [] if signature is None else tree.flatten(signature)[0]
     if not all(isinstance(leaf, ElementSpec) for leaf in leaves):
-        raise InvalidType(f"output_signature is a nest of simstrategy.data.ElementSpec, got {signature!r:.80}.")
+        raise InvalidType(f"output_signature is a nest of simstrategy.data.ElementSpec, got {shown(signature)}.")
     return Node(GENERATOR, (), (generator, signature))
-
-
-def from_iterable(batches: Any) -> Node:
-    """Makes the node of any iterable of batches.  Raises InvalidType for what is none."""
-    if not isinstance(batches, Iterable) or isinstance(batches, (str, bytes, dict)):
-        raise InvalidType(
-            f"Expected a dataset or an iterable of batches, got a {type(batches).__name__}. "
-            f"Use simstrategy.data.Dataset.from_tensor_slices(...).batch(...)."
-        )
-    return Node(ITERABLE, (), batches)

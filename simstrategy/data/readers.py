@@ -7,13 +7,14 @@ import os
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from glob import glob
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, NoReturn
 
 import numpy as np
 
 from simstrategy.data.dataset import Dataset
 from simstrategy.data.elements import ElementSpec, Host
 from simstrategy.data.nodes import Elements, Kind, Node, Run
+from simstrategy.data.showing import shown
 from simstrategy.errors import InvalidArgument, InvalidType, Unsupported
 
 __all__ = ["READ", "Open", "TFRecordDataset", "TextLineDataset", "lines_of"]
@@ -24,8 +25,13 @@ Format = Callable[[BinaryIO, str], Iterator[bytes]]
 Open = Callable[[str], BinaryIO]
 """Opens a file by name; raises OSError."""
 
-_LENGTH: Final = struct.Struct("<Q")
+_HEAD: Final = struct.Struct("<QI")
+"""A record's length in bytes, and the checksum of these eight bytes."""
+_LENGTH_BYTES: Final = 8
 _CHECKSUM: Final = struct.Struct("<I")
+_BUFFER_BYTES: Final = 1 << 18
+_CHUNK_BYTES: Final = 1 << 24
+"""More than this is not asked for at once: a damaged length may promise any number of bytes."""
 _RECORD_BYTES_MAX: Final = 1 << 40
 """A length beyond this, in bytes, is damage, even if its checksum fits: no memory holds such a record."""
 
@@ -62,7 +68,7 @@ def _reader(files: Files, form: Format, name: str) -> Dataset:
 
 
 def _from_disk(path: str) -> BinaryIO:
-    return open(path, "rb")
+    return open(path, "rb", buffering=_BUFFER_BYTES)
 
 
 def _names(files: Any, reader: str) -> Host:
@@ -75,11 +81,14 @@ def _names(files: Any, reader: str) -> Host:
             )
     else:
         try:
+            if isinstance(files, (set, frozenset)):
+                # In which order they come, and to which worker, would be chance.
+                raise TypeError
             # An element of a dataset of names is an array without dimensions.
             found = [os.fspath(one) for one in (files.reshape(-1).tolist() if isinstance(files, np.ndarray) else files)]
         except TypeError:
             raise InvalidType(
-                f"{reader} takes a file name, a pattern, a list of names or a dataset of names, got {files!r:.80}."
+                f"{reader} takes a file name, a pattern, a list of names or a dataset of names, got {shown(files)}."
             ) from None
     names = np.empty(len(found), object)
     names[:] = found
@@ -90,18 +99,27 @@ def _is_pattern(name: str) -> bool:
     return any(sign in name for sign in "*?[")
 
 
-def _read(node: Node, run: Run) -> Elements:
+def _texts(node: Node, run: Run) -> Iterator[bytes]:
     for name in node.inputs[0].elements(run):
-        for content in _contents(node.settings, name):
-            array = np.array(content, dtype=object)
-            array.flags.writeable = False
-            yield array
+        yield from _contents(node.settings, name)
+
+
+def _read(node: Node, run: Run) -> Elements:
+    for text in _texts(node, run):
+        array = np.array(text, dtype=object)
+        array.flags.writeable = False
+        yield array
 
 
 def _path(name: Any, reader: str) -> str:
     if not isinstance(name, np.ndarray) or name.ndim or not isinstance(name.item(), (str, bytes)):
-        raise InvalidType(f"{reader} reads files by name, and its dataset of names has {name!r:.80}.")
-    return os.fsdecode(name.item())
+        raise InvalidType(f"{reader} reads files by name, and its dataset of names has {shown(name)}.")
+    path = os.fsdecode(name.item())
+    if "\0" in path:
+        raise InvalidArgument(
+            f"{reader}: {path!r} names no file: it has a null character in it. Mend the list of files."
+        )
+    return path
 
 
 def _contents(settings: tuple[Format, Open, str], name: Any) -> Iterator[bytes]:
@@ -124,33 +142,34 @@ def _lines(file: BinaryIO, path: str) -> Iterator[bytes]:
 
 def _records(file: BinaryIO, path: str) -> Iterator[bytes]:
     checksum = _checksum()
-    number = 0
-    while True:
-        start = file.tell()
-        where = f"{path!r}, record {number} at byte {start}"
-        head = file.read(_LENGTH.size + _CHECKSUM.size)
-        if not head:
-            return
-        if len(head) < _LENGTH.size + _CHECKSUM.size:
-            _damaged(where, f"ends after {len(head)} of the {_LENGTH.size + _CHECKSUM.size} bytes of a record's head")
-        size, sum_of_size = _LENGTH.unpack_from(head)[0], _CHECKSUM.unpack_from(head, _LENGTH.size)[0]
-        if checksum(head[: _LENGTH.size]) != sum_of_size or size > _RECORD_BYTES_MAX:
-            _damaged(where, "has a length whose checksum is wrong: the record is damaged, or the file is no TFRecord")
-        data = _exactly(file, size)
-        tail = file.read(_CHECKSUM.size)
+    number = start = 0
+    head = file.read(_HEAD.size)
+    while head:
+        if len(head) < _HEAD.size:
+            _damaged(path, number, start, f"ends after {len(head)} of the {_HEAD.size} bytes of a record's head")
+        size, sum_of_size = _HEAD.unpack(head)
+        if _masked(checksum(head[:_LENGTH_BYTES])) != sum_of_size or size > _RECORD_BYTES_MAX:
+            what = "has a length whose checksum is wrong: the record is damaged, or the file is no TFRecord, or packed"
+            _damaged(path, number, start, what)
+        data = file.read(size) if size <= _CHUNK_BYTES else _exactly(file, size)
+        # Read with the next record's head, which saves a call for every record.
+        tail = file.read(_CHECKSUM.size + _HEAD.size)
         if len(data) < size or len(tail) < _CHECKSUM.size:
-            _damaged(where, f"ends after {len(data) + len(tail)} of {size + _CHECKSUM.size} bytes: it is truncated")
-        if checksum(data) != _CHECKSUM.unpack(tail)[0]:
-            _damaged(where, f"has {size} bytes whose checksum is wrong: it is damaged")
+            found = f"{len(data) + len(tail)} of {size + _CHECKSUM.size} bytes"
+            _damaged(path, number, start, f"ends after {found}: it is truncated")
+        if _masked(checksum(data)) != _CHECKSUM.unpack_from(tail)[0]:
+            _damaged(path, number, start, f"has {size} bytes whose checksum is wrong: it is damaged")
         yield data
         number += 1
+        start += _HEAD.size + size + _CHECKSUM.size
+        head = tail[_CHECKSUM.size :]
 
 
-def _exactly(file: BinaryIO, size: int, chunk: int = 1 << 24) -> bytes:
+def _exactly(file: BinaryIO, size: int) -> bytes:
     """Reads so many bytes, or what there is: never asks for the memory that a damaged length promises."""
     parts = []
     while size > 0:
-        part = file.read(min(size, chunk))
+        part = file.read(min(size, _CHUNK_BYTES))
         if not part:
             break
         parts.append(part)
@@ -158,25 +177,27 @@ def _exactly(file: BinaryIO, size: int, chunk: int = 1 << 24) -> bytes:
     return b"".join(parts)
 
 
-def _damaged(where: str, what: str) -> None:
-    raise InvalidArgument(f"TFRecordDataset: {where} {what}. Write the file anew, or leave it out.")
+def _damaged(path: str, number: int, start: int, what: str) -> NoReturn:
+    raise InvalidArgument(
+        f"TFRecordDataset: {path!r}, record {number} at byte {start} {what}. Write the file anew, or leave it out."
+    )
 
 
 def _checksum() -> Callable[[bytes], int]:
-    """Returns the masked CRC-32C of the format."""
+    """Returns the CRC-32C of a library that calculates it in hardware."""
     try:
         import google_crc32c  # noqa: PLC0415 - an optional extra
     except ImportError as error:
         raise Unsupported(
             "TFRecordDataset needs a library for checksums: pip install 'simstrategy[tfrecord]'."
         ) from error
-    value = google_crc32c.value
-
-    def masked(data: bytes) -> int:
-        crc: int = value(data)
-        return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-    return masked
+    value: Callable[[bytes], int] = google_crc32c.value
+    return value
 
 
-READ: Final = Kind("a reader", _read, lambda node: ElementSpec((), "string"))
+def _masked(crc: int) -> int:
+    """Returns a checksum as the format writes it, so that a checksum of checksums stays one."""
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+READ: Final = Kind("a reader", _read, lambda node: ElementSpec((), "string"), texts=_texts)

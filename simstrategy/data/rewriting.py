@@ -9,10 +9,11 @@ from typing import Final
 
 from simstrategy import tree
 from simstrategy.data.elements import is_static, leading_sizes
+from simstrategy.data.foreign import ITERABLE
 from simstrategy.data.grouping import BATCH
 from simstrategy.data.nodes import NOTHING, PLAIN_RUN, Elements, Kind, Node, Run, dataset_of, first_element, mapped
 from simstrategy.data.options import SHARD_HINT, Options
-from simstrategy.data.origins import GENERATOR, ITERABLE
+from simstrategy.data.origins import GENERATOR
 from simstrategy.data.readers import READ
 from simstrategy.data.sharding import owns
 from simstrategy.data.transformations import FLAT_MAP, INTERLEAVE, MAP, OPTIONS, PREFETCH, SHARD, ZIP

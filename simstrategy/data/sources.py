@@ -9,10 +9,9 @@ from typing import Any, Protocol, final, runtime_checkable
 
 from simstrategy.data import rewriting
 from simstrategy.data.dataset import Dataset
-from simstrategy.data.elements import spec_of
+from simstrategy.data.foreign import from_iterable
 from simstrategy.data.nodes import Node, Run
 from simstrategy.data.options import Options
-from simstrategy.data.origins import ITERABLE, from_iterable
 
 __all__ = ["PipelineSource", "Source", "source_of"]
 
@@ -82,16 +81,10 @@ class PipelineSource:
         return PipelineSource(rewriting.by_hint(self._node, workers, worker))
 
     def element_spec(self) -> Any:
-        if self._node.kind is ITERABLE and iter(self._node.settings) is not self._node.settings:
-            element = next(self._node.elements(_FIRST), None)
-            return None if element is None else spec_of(element)
         return self._node.spec()
 
     def elements(self, run: Run) -> Iterator[Any]:
         return self._node.elements(run)
-
-
-_FIRST = Run(lambda label, n: 0)
 
 
 def source_of(dataset: Any) -> Source:

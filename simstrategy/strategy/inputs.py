@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+import numpy as np
+
 from simstrategy import tree
 from simstrategy.data import (
     DatasetRules,
@@ -19,6 +21,7 @@ from simstrategy.data import (
     InputIterator,
     InputOptions,
     InputReplicationMode,
+    Rows,
     ShardedByElement,
     Source,
     SplitRule,
@@ -30,6 +33,7 @@ from simstrategy.data import (
     source_of,
     split_feed,
 )
+from simstrategy.data.showing import shown
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType, Unsupported
 from simstrategy.strategy.context import current_mode
 from simstrategy.strategy.kinds import DEFAULT
@@ -66,7 +70,7 @@ def distribute_from_function(engine: "Engine", dataset_fn: Callable[[InputContex
     mode = _options(options).experimental_replication_mode
     if not callable(dataset_fn):
         raise InvalidType(
-            f"dataset_fn is a function of an InputContext that returns a dataset, got {dataset_fn!r:.80}."
+            f"dataset_fn is a function of an InputContext that returns a dataset, got {shown(dataset_fn)}."
         )
     made = [dataset_fn(context) for context in _contexts(engine, mode)]
     if engine.kind is DEFAULT:
@@ -92,7 +96,7 @@ def input_fn_iterator(engine: "Engine", input_fn: Callable[[InputContext], Any],
             f"distribute_datasets_from_function."
         )
     if not callable(input_fn):
-        raise InvalidType(f"input_fn is a function of an InputContext, got {input_fn!r:.80}.")
+        raise InvalidType(f"input_fn is a function of an InputContext, got {shown(input_fn)}.")
     (context,) = _contexts(engine, mode)
     made = input_fn(context)
     group = group_of(engine)
@@ -101,7 +105,7 @@ def input_fn_iterator(engine: "Engine", input_fn: Callable[[InputContext], Any],
     try:
         feed = _dealt(engine, [made], always_whole=engine.semantics.input_fn_remainder == "drop")
     except InvalidType as error:
-        raise InvalidArgument(f"input_fn must return a dataset or a callable; it returned {made!r:.80}.") from error
+        raise InvalidArgument(f"input_fn must return a dataset or a callable; it returned {shown(made)}.") from error
     return _framed(engine, InputIterator(_stacked(engine, feed), group))
 
 
@@ -148,6 +152,8 @@ def group_of(engine: "Engine") -> Group:
 
 def _placed(engine: "Engine", leaf: Any, index: int) -> Any:
     """Returns a host array on a replica's device; texts stay on the host, for no device holds them."""
+    if type(leaf) is not np.ndarray and isinstance(leaf, Rows):
+        return leaf.placed(engine.local_devices[index].placement)
     if leaf.dtype.kind in "SUO" or engine.kind is DEFAULT:
         return leaf
     return engine.adopt(leaf, index)
@@ -188,7 +194,7 @@ def _options(options: Any) -> InputOptions:
     if options is None:
         return InputOptions()
     if not isinstance(options, InputOptions):
-        raise InvalidType(f"options are simstrategy.InputOptions, got {options!r:.80}.")
+        raise InvalidType(f"options are simstrategy.InputOptions, got {shown(options)}.")
     return options
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simstrategy.data import SHARD_HINT, Dataset, ElementSpec, Options
+from simstrategy.data import SHARD_HINT, Dataset, ElementSpec, Options, TextLineDataset
 from simstrategy.errors import InvalidArgument, InvalidType
 
 
@@ -261,6 +261,12 @@ def test_batching_keeps_dtype_and_stacks_every_leaf():
     assert last["x"].shape == (1, 2)
 
 
+def test_settings_may_be_given_in_tensorflows_order():
+    assert listed(Dataset.range(5).batch(2, True)) == [[0, 1], [2, 3]]
+    again = Dataset.range(9).shuffle(9, 1, False).repeat(2)
+    assert listed(again)[:9] == listed(again)[9:]
+
+
 def test_batching_twice_batches_batches():
     assert listed(Dataset.range(8).batch(2).batch(2)) == [[[0, 1], [2, 3]], [[4, 5], [6, 7]]]
 
@@ -421,6 +427,15 @@ def test_a_dataset_is_iterated_anew_each_time_and_by_several_at_once():
     assert next(one).tolist() == next(other).tolist() == [0, 1]
     assert next(one).tolist() == [2, 3]
     assert next(other).tolist() == [2, 3]
+
+
+def test_a_dataset_shows_its_steps_the_same_way_in_every_run():
+    numbers = Dataset.range(9).shuffle(3, 1).batch(2)
+    assert repr(numbers) == "Dataset(range → shuffle → batch)"
+    assert repr(TextLineDataset([]).batch(1)) == "Dataset(from_tensor_slices → a reader → batch)"
+    assert repr(Dataset.zip((numbers, Dataset.range(3))).map(lambda x, y: x)) == (
+        "Dataset((range → shuffle → batch, range) → zip → map)"
+    )
 
 
 def test_a_step_leaves_the_dataset_before_it_alone():

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from simstrategy.device import Array, Device
 from simstrategy.errors import InvalidArgument, OutOfRangeError, Unsupported
+from simstrategy_tensorflow.rows import COMPOSED, TensorFlowRows, spec_of
 
 __all__ = ["TensorFlowDataset", "TensorFlowIterator"]
 
@@ -43,7 +44,7 @@ class _Steps:
     @property
     def signature(self) -> tuple[Any, ...]:
         """The form of each tensor."""
-        return tuple([tf.TensorSpec(one.shape, tf.as_dtype(one.dtype)) for one in tf.nest.flatten(self._spec)])
+        return tuple([spec_of(one) for one in tf.nest.flatten(self._spec)])
 
     def flow(self, start: Callable[[], Iterator[Any]]) -> Any:
         """Returns a `tf.data.Dataset` of flat steps; `start` begins a pass whenever the graph does."""
@@ -62,10 +63,15 @@ class _Steps:
         """Returns a step as the program sees it, each component on its device; texts stay on the host."""
         count = len(self._devices)
         placed = [
-            one if one.dtype == tf.string else self._put(one, self._devices[number % count])
+            one if one.dtype == tf.string else self._put_on(one, self._devices[number % count])
             for number, one in enumerate(flat)
         ]
         return tf.nest.pack_sequence_as(self._spec, placed)
+
+    def _put_on(self, value: Any, device: Device) -> Any:
+        if isinstance(value, COMPOSED):
+            return TensorFlowRows(value).placed(device.placement)
+        return self._put(value, device)
 
 
 @final

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 import tensorflow as tf
 
-from simstrategy.data import AutoShardPolicy, ElementSpec, Options, Source
+from simstrategy.data import AutoShardPolicy, Options, Source
 from simstrategy.errors import Unsupported
+from simstrategy_tensorflow.rows import COMPOSED, KNOWN, TensorFlowRows, form_of
 
 __all__ = ["TensorFlowSource"]
 
@@ -28,11 +29,11 @@ class TensorFlowSource:
 
     def __init__(self, dataset: Any) -> None:
         leaves = tf.nest.flatten(dataset.element_spec)
-        other = [type(leaf).__name__.removesuffix("Spec") for leaf in leaves if not isinstance(leaf, tf.TensorSpec)]
+        other = [type(leaf).__name__.removesuffix("Spec") for leaf in leaves if not isinstance(leaf, KNOWN)]
         if other:
             raise Unsupported(
-                f"A distributed dataset has elements of plain tensors, and this one has a {other[0]}. Make it dense "
-                f"before it is distributed, dataset.map(lambda x: x.to_tensor()), or let each replica make its own in "
+                f"A distributed dataset has elements of dense, ragged and sparse tensors, and this one has a "
+                f"{other[0]}. Make tensors of it before it is distributed, or let each replica make its own in "
                 f"distribute_datasets_from_function."
             )
         if not hasattr(dataset._variant_tensor, "numpy"):  # noqa: SLF001 - no public name tells
@@ -79,14 +80,16 @@ class TensorFlowSource:
         spec = self._dataset.element_spec
         if any(leaf.shape.rank is None for leaf in tf.nest.flatten(spec)):
             return None
-        return tf.nest.map_structure(lambda leaf: ElementSpec(tuple(leaf.shape), leaf.dtype.name), spec)
+        return tf.nest.map_structure(form_of, spec)
 
     def elements(self, run: Any) -> Iterator[Any]:
         for element in self._dataset:
             yield tf.nest.map_structure(_host, element)
 
 
-def _host(tensor: Any) -> np.ndarray[Any, Any]:
+def _host(tensor: Any) -> Any:
+    if isinstance(tensor, COMPOSED):
+        return TensorFlowRows(tensor)
     value = tensor.numpy()
     # NumPy's own bytes would lose trailing zeros.
     return np.array(value, object) if isinstance(value, bytes) else np.asarray(value)

@@ -133,9 +133,3 @@ def test_sparse_and_ragged_values_of_replicas_go_into_a_tf_function_and_out_agai
     doubled = tf.function(lambda value: strategy.run(lambda x: x * 2.0, (value,)))
     value = strategy.run(lambda: tf.ragged.constant([[1.0], []]))
     assert [one.to_list() for one in doubled(value).values] == [[[2.0], []]] * COUNT
-
-
-def test_a_dataset_of_ragged_elements_is_refused_with_the_way_out() -> None:
-    dataset = tf.data.Dataset.from_tensor_slices(tf.ragged.constant([[1.0], []])).batch(2)
-    with pytest.raises(Unsupported, match="this one has a RaggedTensor"):
-        ours().experimental_distribute_dataset(dataset)

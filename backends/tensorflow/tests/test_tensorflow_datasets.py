@@ -112,3 +112,17 @@ def test_a_dataset_made_while_a_function_is_traced_is_refused() -> None:
 
     with pytest.raises(Unsupported, match=r"is made inside a tf\.function"):
         program()
+
+
+def test_a_loop_of_a_graph_takes_a_list_of_batches_the_last_of_which_is_short() -> None:
+    strategy = ss.Strategy.mirrored("tensorflow", replicas=2)
+    distributed = strategy.experimental_distribute_dataset([np.arange(4.0), np.arange(3.0)])
+
+    @tf.function
+    def total() -> Any:
+        found = tf.constant(0.0, tf.float64)
+        for step in distributed:
+            found += tf.reduce_sum(step.values[0]) + tf.reduce_sum(step.values[1])
+        return found
+
+    assert float(total()) == 9
