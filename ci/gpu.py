@@ -2,13 +2,15 @@
 
     python3 ci/run.py gpu [--evidence FILE]
 
-Every part runs in processes of its own under a hard time limit, so that a hanging GPU ends the part and nothing
-else. With several NCCL ranks on one GPU, NCCL's own switch is used (2.30 and later), or a host id for each rank.
+A program on torch, nccl and xla, beside the simulator, and the conformance kit on each: `on_gpu.py` opens them. Every
+part runs in processes of its own under a hard time limit, so that a hanging GPU ends the part and nothing else. With
+several NCCL ranks on one GPU, NCCL's own switch is used (2.30.3 and later), or a host id for each rank.
 """
 
 import argparse
 import os
 import platform
+import signal
 import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
@@ -16,9 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
+HERE = Path(__file__).resolve().parent
 LIMIT_S = 240.0
-SHARED_GPU = {"NCCL_MULTI_RANK_GPU_ENABLE": "1", "NCCL_NVLS_ENABLE": "0", "NCCL_MAX_CTAS": "2"}
-SHARED_FROM = (2, 30)
+KIT_LIMIT_S = 900.0
+LINES = 40
 
 
 def program(strategy):
@@ -80,14 +83,12 @@ def gradients(strategy, device):
 def in_several(name, replicas):
     """Runs the program as one process of several, all on the first GPU where there is but one; for workers."""
     import torch
+    from on_gpu import share_the_gpu
 
     import simstrategy as ss
 
     if name == "nccl":
-        if torch.cuda.nccl.version() >= SHARED_FROM:
-            os.environ.update(SHARED_GPU)
-        else:
-            os.environ.update({"NCCL_HOSTID": f"rank{os.environ['RANK']}", "NCCL_SOCKET_IFNAME": "lo"})
+        share_the_gpu(os.environ["RANK"], torch.cuda.nccl.version())
     backend = ss.backend(name, replicas=replicas, timeout_s=60.0)
     found = program(ss.Strategy.multi_worker(backend))
     backend.close()
@@ -129,17 +130,46 @@ def parts():
     for workers, replicas in ((2, 1), (2, 2), (4, 1)):
         how = part(in_several, ["nccl", replicas], workers, simulated(workers, replicas))
         yield f"nccl, {workers} processes of {replicas} replicas", how
-    found = subprocess.run(
-        [sys.executable, "-c", "import jax; print(jax.local_devices(backend='gpu'))"],
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
-    if found.returncode:
-        yield "xla on the GPU", "did not run: JAX finds no GPU here (its CUDA plug-in is not installed)"
+    yield "the kit on torch, all replicas on cuda:0", conforms("on_gpu:torch_replicas", "default")
+    yield "the kit on nccl, 2 processes on one GPU", conforms("on_gpu:nccl_processes", "quick")
+    code, told = ended([sys.executable, "-c", "import jax; print(jax.local_devices(backend='gpu'))"], LIMIT_S)
+    if code:
+        why = "it did not answer" if code is None else (told.strip().splitlines() or ["it says nothing"])[-1]
+        yield "xla on the GPU", f"did not run: JAX finds no GPU here (its CUDA plug-in is not installed): {why}"
     else:
         yield "xla on the GPU", part(in_one_process, ["xla", 1, {"platform": "gpu"}], 1, simulated(1, 1))
+        yield "the kit on xla, on GPUs", conforms("on_gpu:xla_replicas", "default")
+
+
+def conforms(factory, profile):
+    """Runs the conformance kit on a factory; returns how it went, in words."""
+    script = Path(sys.executable).with_name("simstrategy")
+    code, told = ended([str(script), "conform", factory, "--profile", profile], KIT_LIMIT_S)
+    if code is None:
+        return f"FAILED: the kit did not end in {KIT_LIMIT_S:g} s and was killed:\n{told}"
+    if code:
+        return f"FAILED: the kit ended with code {code}:\n{told}"
+    counts = [line for line in told.splitlines() if " passed" in line]
+    return f"conforms, profile {profile}: {counts[-1] if counts else told}"
+
+
+def ended(command, limit_s):
+    """Runs a command in a group of its own, killed at its limit; returns its code, or None, and its last words."""
+    settings = {**os.environ, "PYTHONPATH": f"{HERE}:{os.environ.get('PYTHONPATH', '')}".rstrip(":")}
+    with subprocess.Popen(
+        command, cwd=HERE, env=settings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+    ) as process:
+        try:
+            told, _ = process.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            told, _ = process.communicate()
+            return None, last_lines(told)
+    return process.returncode, last_lines(told)
+
+
+def last_lines(told):
+    return "\n".join(told.decode(errors="replace").splitlines()[-LINES:])
 
 
 def versions():
@@ -159,6 +189,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--evidence", type=Path)
     options = parser.parse_args()
+    # What JAX would take at once is most of the GPU's memory, which others here need as well.
+    os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
     lines = [versions()]
     if torch.cuda.is_available():
         names = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
@@ -172,7 +204,8 @@ def main():
         lines.append(f"skipped: PyTorch {torch.__version__} finds no GPU on this machine. No NCCL or GPU path was run.")
         print(*lines, sep="\n")
     if options.evidence:
-        options.evidence.write_text("\n".join(f"gpu: {line}" for line in lines) + "\n", encoding="utf-8")
+        told = "\n".join(lines).splitlines()
+        options.evidence.write_text("\n".join(f"gpu: {line}" for line in told) + "\n", encoding="utf-8")
     return 1 if any("FAILED" in line for line in lines) else 0
 
 

@@ -117,6 +117,13 @@ class Autodiff(Protocol):
         """
         ...
 
+    def tracks(self, array: Array) -> bool:
+        """Tells whether a gradient may have to flow through an array here and now: True where that is not known.
+
+        What is not tracked is all-reduced without `differentiable`, which is quicker.
+        """
+        ...
+
 
 class GroupFunction(Protocol):
     def __call__(self, arrays: tuple[Array, ...], /) -> tuple[Array, ...]: ...

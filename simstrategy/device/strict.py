@@ -30,6 +30,8 @@ class Strict(Wrapper):
         "_last",
         "_local_ranks",
         "_placements",
+        "_process",
+        "_processes",
         "_shared_placements",
         "_spec",
         "_summable",
@@ -48,6 +50,8 @@ class Strict(Wrapper):
         self._placements = tuple(device.placement for device in self.local_devices)
         self._shared_placements = len(set(self._placements)) < len(self._placements)
         self._check_devices()
+        self._processes = len({device.process for device in self.devices})
+        self._process = self.local_devices[0].process
 
     def _check_devices(self) -> None:
         ranks = [device.rank for device in self.devices]
@@ -107,10 +111,9 @@ class Strict(Wrapper):
 
     def exchange(self, note: bytes, *, timeout_s: float | None) -> tuple[bytes, ...]:
         notes = self._inner.exchange(note, timeout_s=timeout_s)
-        processes = len({device.process for device in self.devices})
-        here = self.local_devices[0].process
-        if len(notes) != processes or notes[here] != note:
-            self._fail("exchange", f"{len(notes)} notes", f"{processes}, number {here} being the one sent")
+        if len(notes) != self._processes or notes[self._process] != note:
+            wanted = f"{self._processes}, number {self._process} being the one sent"
+            self._fail("exchange", f"{len(notes)} notes", wanted)
         return notes
 
     # Arrays and cells.

@@ -92,13 +92,15 @@ class ReplicaContext:
             self._require_default("all_reduce")
         engine = self.engine
         site = engine.source(_frame(1))
-        if isinstance(value, engine.plain_types):
+        tracks = engine.tracks
+        plain = isinstance(value, engine.plain_types) and (tracks is None or not tracks(value))
+        if plain:
             # The fast path of one array like the last one, which is where it should be: a plain tuple for an Arrival.
             last_op, last_specs, request = engine.last_one
             if last_op is reduce_op and engine.spec(value) == last_specs[self.index]:
                 return self.park((request, value, site, engine.resolve_one, None))
         op = reduce_op if type(reduce_op) is ReduceOp else ReduceOp.of(reduce_op)
-        if isinstance(value, engine.plain_types):
+        if plain:
             shape, dtype, placement = engine.spec(value)
             if placement == self._placement:
                 request = engine.request_one(op, shape, dtype)
@@ -113,7 +115,8 @@ class ReplicaContext:
         if last_op == op.value and last_structure is not None and engine.plain_types:
             # The fast path of a nest like the last one, of arrays that are where they should be.
             like = tree.leaves_like(value, last_structure)
-            if like and all(map(isinstance, like, repeat(engine.plain_types))):
+            tracks, types = engine.tracks, engine.plain_types
+            if like and all(map(isinstance, like, repeat(types))) and not (tracks and any(map(tracks, like))):
                 if self._wanted[0] is not last:
                     self._wanted = (last, [(shape, dtype, placement) for shape, dtype in last_specs])
                 if list(map(engine.spec, like)) == self._wanted[1]:
@@ -151,6 +154,9 @@ class ReplicaContext:
             values = tuple([engine.adopt(value, self.index) for value in values])
             specs = tuple([engine.spec(value)[:2] for value in values])
             request = engine.request_many(op.value, structure, specs)
+            if structure is None:
+                # Another replica may have come by the fast path: one request, one form of payload.
+                return (self.park((request, values[0], site, engine.resolve_one, None)),)
             answer: tuple[Array, ...] = self.park((request, values, site, engine.reductions.many, None))
             return answer
 

@@ -99,8 +99,9 @@ class Engine:
         self.composites = self.backend.composites
         self.framework = Framework.of(self.backend.frontend)
         self.own = self.framework.own
-        self.plain_types = self.array_types if self.autodiff is None and kind is not DEFAULT else ()
-        """The types of arrays that all_reduce may take the short way: no gradient has to flow through them."""
+        self.plain_types = self.array_types if kind is not DEFAULT else ()
+        """The types of arrays that all_reduce may take the short way, unless a gradient has to flow through them."""
+        self.tracks = None if self.autodiff is None else self.autodiff.tracks
         self.resolve_one: Resolve = self.reductions.one
         self.last_request = Request("all_reduce", None, None, None, None, ())
         self.last_one: tuple[ReduceOp | None, list[Spec], Request] = (None, [], self.last_request)

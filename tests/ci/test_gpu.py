@@ -56,3 +56,36 @@ def test_without_a_gpu_the_step_says_so_and_writes_it_down(tmp_path: Path) -> No
     assert done.returncode == 0
     assert "finds no GPU on this machine. No NCCL or GPU path was run." in done.stdout
     assert (tmp_path / "gpu.txt").read_text().startswith("gpu: Python")
+
+
+@pytest.mark.slow
+def test_a_kit_that_cannot_run_is_a_failure_with_its_reason() -> None:
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    said = gpu.conforms("on_gpu:torch_replicas", "quick")
+    assert said.startswith("FAILED: the kit ended with code 2:\n")
+    assert "finds no GPU here" in said
+
+
+@pytest.mark.slow
+def test_what_hangs_is_killed_at_its_limit_with_all_that_it_started() -> None:
+    child = "import os, time; print('begun', flush=True); time.sleep(600)"
+    script = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    assert gpu.ended([sys.executable, "-c", script], 1.0) == (None, "begun")
+
+
+def test_ranks_share_a_gpu_by_nccls_switch_or_by_host_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = importlib.util.spec_from_file_location("on_gpu", FILE.with_name("on_gpu.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    on_gpu = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(on_gpu)
+    settings: dict[str, str] = {}
+    monkeypatch.setattr(on_gpu.os, "environ", settings)
+    on_gpu.share_the_gpu("1", (2, 30, 2))
+    assert settings == {"NCCL_HOSTID": "rank1", "NCCL_SOCKET_IFNAME": "lo"}
+    settings.clear()
+    on_gpu.share_the_gpu("1", (2, 30, 3))
+    assert settings == on_gpu.SHARED_GPU

@@ -76,6 +76,33 @@ def test_a_clause_without_a_test_is_seen_and_one_with_a_test_is_not(tidy):
     assert [(violation.line, violation.rule[:10]) for violation in found] == [(2, "clause A-1")]
 
 
+GUIDE = "## What is examined\nB-1, B-2.\n"
+KIT = '@examined("B-1", x=1)\ndef test_one():\n    pass\n\n@clause("B-2")\ndef test_other():\n    pass\n'
+THIRD = '@clause("B-3")\ndef test_third():\n    pass\n'
+
+
+@pytest.mark.parametrize(
+    ("guide", "kit", "says"),
+    [
+        (GUIDE, KIT, ""),
+        (GUIDE, KIT.partition("\n\n")[0], "clause B-2 has no test in the conformance kit"),
+        (GUIDE.replace(", B-2", ""), KIT, "B-2 is examined, and docs/writing_a_backend.md does not list it"),
+        (GUIDE.replace("B-2", "B-2, B-3"), KIT + THIRD, "there is no clause B-3 in docs/semantics.md"),
+        ("B-1, B-2.\n", KIT, "no part '## What is examined'"),
+    ],
+)
+def test_a_test_taken_out_of_the_kit_is_seen(tidy, guide, kit, says):
+    found = [one.rule for one in tidy.check_kit("**B-1** One.\n**B-2** Two.\n", guide, {"test_x.py": kit})]
+    assert len(found) == bool(says)
+    assert all(says in rule for rule in found)
+
+
+def test_what_is_a_test_is_told_by_its_folder_or_name(tidy):
+    long = "x = 1\n" * 320
+    assert rules(tidy, long, "property_tests/simstrategy_conformance/clauses/test_x.py") == []
+    assert rules(tidy, long, "property_tests/simstrategy_conformance/oracle.py") != []
+
+
 def test_a_decision_record_without_its_parts_is_seen(tidy):
     assert len(list(tidy.check_record("docs/decisions/1.md", "## Context\n"))) == 2
 

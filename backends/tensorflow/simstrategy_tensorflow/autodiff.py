@@ -39,3 +39,7 @@ class TensorFlowAutodiff:
 
         carried = dict(zip(chosen, tf.custom_gradient(apply)(*[arrays[i] for i in chosen]), strict=True))
         return tuple([carried.get(i, result) for i, result in enumerate(results)])
+
+    def tracks(self, array: Any) -> bool:
+        """Returns True: which tape watches what is not known outside it."""
+        return True

@@ -51,6 +51,9 @@ class TorchAutodiff:
         results: Arrays = apply(forward, backward, *arrays)
         return results
 
+    def tracks(self, array: torch.Tensor) -> bool:
+        return array.requires_grad and torch.is_grad_enabled()
+
 
 def _has_gradient(array: torch.Tensor) -> bool:
     return array.is_floating_point() or array.is_complex()

@@ -32,6 +32,7 @@ class Opening(NamedTuple):
     name: str
     place: Place
     replicas: int
+    folded_bytes_max: int
     timeout_s: float
     deadline: float
     """By time.monotonic()."""
@@ -51,6 +52,7 @@ class _Person(NamedTuple):
     name: str
     size: int
     replicas: int
+    folded_bytes_max: int
     host: str
     port: int
     token: str
@@ -68,7 +70,8 @@ def introduce(store: Any, opening: Opening, address: str) -> Mesh:
         door.bind((address, 0))
         door.listen(place.size)
         token = os.urandom(_TOKEN_BYTES)
-        me = _Person(opening.name, place.size, opening.replicas, address, door.getsockname()[1], token.hex())
+        port = door.getsockname()[1]
+        me = _Person(opening.name, place.size, opening.replicas, opening.folded_bytes_max, address, port, token.hex())
         store.set(f"here/{place.rank}", json.dumps(me))
         try:
             people = _others(store, opening, me)
@@ -117,6 +120,7 @@ def _require_alike(opening: Opening, me: _Person, rank: int, other: _Person) -> 
         ("backends", me.name, other.name),
         ("a different world_size", me.size, other.size),
         ("different numbers of replicas", me.replicas, other.replicas),
+        ("a different folded_bytes_max", me.folded_bytes_max, other.folded_bytes_max),
     ):
         if mine != theirs:
             raise InvalidArgument(

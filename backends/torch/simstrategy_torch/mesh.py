@@ -22,7 +22,7 @@ _NOTE: Final = b"n"
 _FAULT: Final = b"f"
 _HEAD_BYTES: Final = 9
 """What it is, then the length of what follows."""
-_PIECE_BYTES: Final = 1 << 18
+_PIECE_BYTES: Final = 1 << 14
 _ROLL_CALL_S: Final = 1.0
 """How long the others get to say that they are alive, once something failed."""
 
@@ -53,7 +53,11 @@ class _Peer:
 
     def post(self, kind: bytes, data: bytes) -> None:
         """Sends a message, as far as it goes at once."""
-        self.unsent += kind + len(data).to_bytes(_HEAD_BYTES - 1) + data
+        self.pass_on(_message(kind, data))
+
+    def pass_on(self, message: bytes) -> None:
+        """Sends what `_message` returned, as far as it goes at once."""
+        self.unsent += message
         self.send()
 
     def send(self) -> None:
@@ -114,8 +118,9 @@ class Mesh:
         if self.failure is not None:
             raise PeerFailed(self.failure)
         try:
+            message = _message(_NOTE, note)
             for peer in self._peers.values():
-                peer.post(_NOTE, note)
+                peer.pass_on(message)
             absent = self._await_notes(time.monotonic() + timeout_s, timeout_s)
         except BaseException as error:
             self.fail(f"worker {self.rank} was interrupted by {type(error).__name__}", (self.rank,))
@@ -218,6 +223,10 @@ class Mesh:
             peer.send()
             if not peer.gone:
                 self._poll.modify(peer.line, select.POLLIN)
+
+
+def _message(kind: bytes, data: bytes) -> bytes:
+    return kind + len(data).to_bytes(_HEAD_BYTES - 1) + data
 
 
 def _named(ranks: list[int]) -> str:

@@ -21,7 +21,7 @@ from simstrategy_torch.mesh import CLOSED, Mesh
 from simstrategy_torch.namespace import TorchNamespace
 from simstrategy_torch.placement import On, finished
 
-__all__ = ["Group", "ProcessBackend", "Transport"]
+__all__ = ["FOLDED_BYTES_MAX", "Group", "ProcessBackend", "Transport"]
 
 distributed: Any = _typed  # for PyTorch's types leave out most of what is used here
 
@@ -29,7 +29,7 @@ Arrays = tuple[Array, ...]
 Group = Any
 """A `ProcessGroupGloo`, a `ProcessGroupNCCL`, or a `ProcessGroup` with one inside: they share methods and no class."""
 
-_FOLDED_BYTES_MAX: Final = 512 * 1024
+FOLDED_BYTES_MAX: Final = 512 * 1024
 """Of all ranks together: below, one gather and a fold take a third of the time of gloo's all-reduce."""
 
 
@@ -58,10 +58,12 @@ class ProcessBackend:
     """This process's replicas, equally many in each, and its connections to the others.
 
     group, mesh: used for nothing else, and closed with the backend. rank, size: of the process and of the
-    processes. replicas: of each process, all on `placement`. shut: ends the group, once.
+    processes. replicas: of each process, all on `placement`. shut: ends the group, once. folded_bytes_max: of all
+    ranks together, up to which a sum is gathered and folded; the same in all processes.
     """
 
     __slots__ = (
+        "_folded_bytes_max",
         "_group",
         "_mesh",
         "_placement",
@@ -100,6 +102,7 @@ class ProcessBackend:
         timeout_s: float,
         shut: Callable[[Group], None],
         replicas: int = 1,
+        folded_bytes_max: int = FOLDED_BYTES_MAX,
     ) -> None:
         self.name = transport.name
         self._transport = transport
@@ -111,6 +114,7 @@ class ProcessBackend:
         self._placement = placement
         self._timeout_s = timeout_s
         self._replicas = replicas
+        self._folded_bytes_max = folded_bytes_max
         self.xp = TorchNamespace(placement)
         self.capabilities = Capabilities(
             dtypes=frozenset(DTYPES),
@@ -190,7 +194,7 @@ class ProcessBackend:
 
     def _total(self, call: str, arrays: Arrays, op: Op) -> torch.Tensor:
         first = arrays[0]
-        large = first.nbytes * len(self.devices) > _FOLDED_BYTES_MAX
+        large = first.nbytes * len(self.devices) > self._folded_bytes_max
         if not large or op != "SUM" or first.dtype in self._transport.not_summed:
             return fold(self._gather(call, torch.stack([array.detach() for array in arrays])), op)
         total = fold([array.detach() for array in arrays], op) if len(arrays) > 1 else copied(first)

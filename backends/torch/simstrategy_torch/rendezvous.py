@@ -19,7 +19,7 @@ from simstrategy_torch.environment import LOOPBACK, Place, place_of
 from simstrategy_torch.introductions import LINGER_S, Opening, introduce
 from simstrategy_torch.local import counted
 from simstrategy_torch.mesh import Mesh
-from simstrategy_torch.processes import Group, ProcessBackend, Transport
+from simstrategy_torch.processes import FOLDED_BYTES_MAX, Group, ProcessBackend, Transport
 from simstrategy_torch.stores import answered, open_store
 from simstrategy_torch.transports import GLOO, NCCL, own_address
 
@@ -38,6 +38,7 @@ def open_gloo(
     world_size: int | None = None,
     init_method: str | None = None,
     timeout_s: float = 60.0,
+    folded_bytes_max: int = FOLDED_BYTES_MAX,
 ) -> ProcessBackend:
     """Opens this process's replicas, on its CPU, of a group of processes; returns when all of them have come.
 
@@ -46,11 +47,13 @@ def open_gloo(
     `torch.distributed`, else a world of this process alone. init_method: where they meet, "env://" (the
     default: as the launcher says, or MASTER_ADDR and MASTER_PORT), "tcp://host:port" or "file:///path", a file
     that is removed once all have met. timeout_s: how long any call waits for another process.
+    folded_bytes_max: sums of so many bytes, of all ranks together, are gathered and added in rank order, to the
+    simulator's bits; larger ones are the process group's own all-reduce, which adds in an order of its own.
 
     Raises InvalidArgument for impossible settings, BackendUnavailable where the meeting place cannot be
     had, and PeerFailed, with the missing ranks, where others do not come in time.
     """
-    return open_processes(GLOO, replicas, rank, world_size, init_method, timeout_s)
+    return open_processes(GLOO, replicas, rank, world_size, init_method, timeout_s, folded_bytes_max)
 
 
 def open_nccl(
@@ -60,13 +63,14 @@ def open_nccl(
     world_size: int | None = None,
     init_method: str | None = None,
     timeout_s: float = 60.0,
+    folded_bytes_max: int = FOLDED_BYTES_MAX,
 ) -> ProcessBackend:
     """Opens this process's replicas, on one GPU, of a group of processes.  Settings as for `open_gloo`.
 
     The GPU is that of the process's number on its machine (LOCAL_RANK and its like). Raises also
     BackendUnavailable where there is no GPU.
     """
-    return open_processes(NCCL, replicas, rank, world_size, init_method, timeout_s)
+    return open_processes(NCCL, replicas, rank, world_size, init_method, timeout_s, folded_bytes_max)
 
 
 def open_processes(
@@ -76,11 +80,14 @@ def open_processes(
     world_size: int | None,
     init_method: str | None,
     timeout_s: float,
+    folded_bytes_max: int = FOLDED_BYTES_MAX,
 ) -> ProcessBackend:
     """Opens this process's part of a group whose tensors travel by `transport`."""
     count = counted(transport.name, replicas)
     if not isinstance(timeout_s, (int, float)) or not timeout_s > 0:
         raise InvalidArgument(f"timeout_s is a number of seconds above 0, got {timeout_s!r}.")
+    if not isinstance(folded_bytes_max, int) or isinstance(folded_bytes_max, bool) or folded_bytes_max < 0:
+        raise InvalidArgument(f"folded_bytes_max is a number of bytes of at least 0, got {folded_bytes_max!r}.")
     within = rank is None and world_size is None and init_method is None and distributed.is_initialized()
     if within:
         local = os.environ.get("LOCAL_RANK", "")
@@ -89,7 +96,7 @@ def open_processes(
     else:
         place = place_of(transport.name, os.environ, rank, world_size, init_method)
     placement = transport.placement(place.local_rank)
-    opening = Opening(transport.name, place, count, timeout_s, time.monotonic() + timeout_s)
+    opening = Opening(transport.name, place, count, folded_bytes_max, timeout_s, time.monotonic() + timeout_s)
     group, mesh, shut = (_connect_within if within else _connect)(transport, opening, placement)
     return ProcessBackend(
         transport,
@@ -101,6 +108,7 @@ def open_processes(
         timeout_s=timeout_s,
         shut=shut,
         replicas=count,
+        folded_bytes_max=folded_bytes_max,
     )
 
 

@@ -426,6 +426,11 @@ def other_replicas(rank: int) -> None:
     opened(replicas=1 + (rank == 1))
 
 
+@scenario(("InvalidArgument",) * 3, "a different folded_bytes_max", opens=False)
+def other_limits(rank: int) -> None:
+    opened(folded_bytes_max=1 + (rank == 1))
+
+
 @scenario(("PeerFailed", None, "PeerFailed"), "rank 1 did not come", opens=False)
 def one_missing(rank: int) -> None:
     if rank != 1:

@@ -21,6 +21,10 @@ _PROBE: Final = np.zeros((), np.int32)
 class XlaAutodiff:
     """See `simstrategy.device.Autodiff`.  Integers carry no gradient; zeros are sent `backward` for them."""
 
+    def tracks(self, array: Any) -> bool:
+        """Returns True: that JAX traces has to be noticed at every call."""
+        return True
+
     def differentiable(
         self, forward: GroupFunction, backward: GroupFunction, arrays: tuple[Array, ...]
     ) -> tuple[Array, ...]:

@@ -1,0 +1,49 @@
+"""Campaigns of whole programs at quick counts, and that they can fail; `ci/run.py deep` has the full ones."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CAMPAIGNS = ROOT / "ci" / "campaigns"
+DEVIATIONS = ROOT / "backends" / "tf_distribute" / "deviations.toml"
+
+
+def asked(file, *options):
+    """Returns the exit code and what a campaign prints."""
+    command = [sys.executable, str(CAMPAIGNS / file), *options]
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, env=environment)
+    return done.returncode, done.stdout + (done.stderr if done.returncode else "")
+
+
+@pytest.mark.slow
+def test_forty_programs_agree_on_every_pair():
+    code, printed = asked("campaign.py", "tensorflow", "witness", "xla", "compiled", "--programs", "40", "--jobs", "1")
+    assert code == 0, printed
+    assert re.findall(r"^(\w+): .*, (\d+) different programs", printed, re.MULTILINE) == [
+        ("tensorflow", "40"),
+        ("witness", "40"),
+        ("xla", "40"),
+        ("compiled", "40"),
+    ]
+    assert "DIFFERENT" not in printed
+
+
+@pytest.mark.slow
+def test_three_planted_bugs_are_found_and_become_small():
+    code, printed = asked("hunt.py", "--bugs", "3", "--programs", "100", "--examples", "500", "--jobs", "1")
+    assert code == 0, printed
+    assert "every bug was found, and became small" in printed
+
+
+def test_every_deviation_that_is_excused_has_a_reproduction():
+    excused = re.findall(r'^    "(.*)": _', (CAMPAIGNS / "known.py").read_text(encoding="utf-8"), re.MULTILINE)
+    described = tomllib.loads(DEVIATIONS.read_text(encoding="utf-8"))["deviation"]
+    assert excused
+    assert excused == [one["name"] for one in described]
