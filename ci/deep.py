@@ -1,6 +1,8 @@
 """The full counts that acceptance lists name; what they print is kept in docs/evidence/.
 
-    python3 ci/run.py deep [torture] [red] [bench] [golden] [split] [pipelines] [scenarios] [processes] [demo]
+    python3 ci/run.py deep [torture] [red] [bench] [golden] [split] [pipelines] [scenarios] [processes] [stream] [demo]
+                            [programs_census] [programs_tensorflow] [programs_witness] [programs_xla]
+                            [programs_compiled] [programs_bugs]
 
 Without names it runs all of them. Each evidence file begins with the versions it was made with.
 """
@@ -30,7 +32,27 @@ RUNS = {
     ],
     "scenarios": [sys.executable, "-m", "pytest", "-q", "backends/torch/tests/every_scenario.py", "--durations=10"],
     "processes": [sys.executable, "ci/bench/processes.py"],
+    "kit_gloo": [sys.executable, "ci/kit_gloo.py"],
+    "ends": [sys.executable, "-m", "pytest", "-q", "backends/tf_distribute/tests/every_end.py"],
+    "stream": [sys.executable, "ci/bench/stream.py"],
     "demo": [sys.executable, "ci/run.py", "demo"],
+    "programs_census": [sys.executable, "ci/campaigns/shares.py", "--programs", "5000"],
+    "programs_tensorflow": [sys.executable, "ci/campaigns/campaign.py", "tensorflow", "--programs", "10000"],
+    "programs_witness": [sys.executable, "ci/campaigns/campaign.py", "witness", "--programs", "3000"],
+    "programs_xla": [sys.executable, "ci/campaigns/campaign.py", "xla", "--programs", "5000"],
+    "programs_compiled": [sys.executable, "ci/campaigns/campaign.py", "compiled", "--programs", "1000"],
+    "programs_bugs": [sys.executable, "ci/campaigns/hunt.py"],
+    "zoo": [sys.executable, "tests/zoo/zoo_matrix.py", "--jobs", "2"],
+    "kit": [sys.executable, "ci/bench/kit.py"],
+    "keras": [sys.executable, "ci/keras_programs.py"],
+    "stranger": [sys.executable, "ci/stranger.py"],
+    "tpu_compile": [
+        *("env", "TPU_LIBRARY_PATH=.venv/tpu/libtpu/libtpu.so", sys.executable, "-m", "simstrategy.cli"),
+        *("conform", "tpu", "--compile-only", "--program", "examples/compiled_digits.py:first_steps"),
+    ],
+    "compiled": [sys.executable, "ci/bench/compiled.py"],
+    "kit_xla": [sys.executable, "ci/tpu.py", "--host-devices", "1,2,4,8"],
+    "tpu": [sys.executable, "ci/run.py", "tpu"],
 }
 
 

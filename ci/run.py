@@ -194,6 +194,11 @@ def gpu(options: list[str]) -> int:
     return _run([str(PYTHON), "ci/gpu.py", *options])
 
 
+def tpu(options: list[str]) -> int:
+    """Runs the kit and the examples on this machine's TPUs; without one it says so and succeeds."""
+    return _run([str(PYTHON), "ci/tpu.py", *options])
+
+
 def golden_record(options: list[str]) -> int:
     """Asks real TensorFlow 1.13, 1.15 and 2.21 the recorded cases again; `--write` records. No test does it."""
     return _run([str(PYTHON), "ci/golden/record.py", *options])
@@ -216,6 +221,7 @@ STEPS = {
     "torture": torture,
     "bench": bench,
     "gpu": gpu,
+    "tpu": tpu,
     "golden-record": golden_record,
     "all": everything,
 }

@@ -45,6 +45,7 @@ BANNED_ATTRIBUTES = {
 BANNED_TEXT = re.compile(r"py" + r"pi\.org|(?<!\w)/(?:root|work)/\w", re.ASCII)
 BANNED_IN_CODE = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b", re.ASCII)
 CLAUSE = re.compile(r"^\*\*([A-Z]-\d+)\*\*", re.MULTILINE)
+GUIDE, KIT = "docs/writing_a_backend.md", "property_tests/simstrategy_conformance/clauses/test_*.py"
 RECORD_HEADINGS = ("## Context", "## Decision", "## What we gave up")
 
 
@@ -79,7 +80,8 @@ def check_python(file: str, text: str) -> Iterator[Violation]:
 
 
 def _is_test(file: str) -> bool:
-    return "tests/" in file
+    *folders, name = file.split("/")
+    return "tests" in folders or name.startswith("test_")
 
 
 def _check_chance(file: str, node: ast.AST) -> Iterator[Violation]:
@@ -138,6 +140,29 @@ def check_clauses(law: str, tests: str) -> Iterator[Violation]:
             yield Violation("docs/semantics.md", line, f"clause {match.group(1)} has no test that names it")
 
 
+def check_kit(law: str, guide: str, kit: dict[str, str]) -> Iterator[Violation]:
+    """Checks that the kit has tests of the very clauses that its guide lists, and that all of them are the law's.
+
+    kit: the text of each of its files of tests.
+    """
+    heading, found = "## What is examined", {}
+    start = guide.find(heading)
+    if start < 0:
+        yield Violation(GUIDE, 1, f"no part {heading!r}, which lists the clauses that the kit examines")
+        return
+    listed = {one: guide.count("\n", 0, start) + 1 for one in re.findall(r"\b[A-Z]-\d+\b", guide[start:])}
+    for file, text in kit.items():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Call) and _called(node) in {"clause", "examined"}:
+                found |= {one.value: (file, node.lineno) for one in node.args if isinstance(one, ast.Constant)}
+    for clause in sorted(set(listed) - set(found)):
+        yield Violation(GUIDE, listed[clause], f"clause {clause} has no test in the conformance kit")
+    for clause in sorted(set(found) - set(listed)):
+        yield Violation(*found[clause], f"clause {clause} is examined, and {GUIDE} does not list it")
+    for clause in sorted(set(found) - set(CLAUSE.findall(law))):
+        yield Violation(*found[clause], f"there is no clause {clause} in docs/semantics.md")
+
+
 def check_record(file: str, text: str) -> Iterator[Violation]:
     """Checks a decision record's parts."""
     for heading in RECORD_HEADINGS:
@@ -163,6 +188,8 @@ def check_repository(root: Path) -> list[Violation]:
     law = root / "docs" / "semantics.md"
     if law.exists():
         found += check_clauses(law.read_text(encoding="utf-8"), "\n".join(tests))
+        kit = {path.relative_to(root).as_posix(): path.read_text("utf-8") for path in sorted(root.glob(KIT))}
+        found += check_kit(law.read_text("utf-8"), (root / GUIDE).read_text("utf-8"), kit)
     return found
 
 

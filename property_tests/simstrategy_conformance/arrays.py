@@ -53,7 +53,8 @@ def _element(dtype: np.dtype[Any]) -> st.SearchStrategy[Any]:
     if dtype.kind in "iu":
         bounds = np.iinfo(dtype)
         small = st.integers(0 if dtype.kind == "u" else -9, 9)
-        return small | st.integers(int(bounds.min), int(bounds.max))
+        ends = st.sampled_from([int(bounds.max), int(bounds.min)])
+        return small | st.integers(int(bounds.min), int(bounds.max)) | ends
     quarters = st.integers(-16, 16).map(lambda n: n / 4)
     return st.builds(complex, quarters, quarters) if dtype.kind == "c" else quarters
 

@@ -10,7 +10,7 @@ depend on the subject's profile and seed and on the test's name, and on nothing 
 import functools
 import inspect
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from hypothesis.strategies import SearchStrategy
 
 from simstrategy_conformance.subject import Subject
 
-__all__ = ["Counted", "clause", "clauses_of", "counted", "examined", "options", "seed_of", "steady"]
+__all__ = ["Counted", "clause", "clauses_of", "counted", "examined", "options", "search", "seed_of", "steady"]
 
 Draws = SearchStrategy[Any] | Callable[[Subject], SearchStrategy[Any]]
 Test = Callable[..., None]
@@ -77,29 +77,33 @@ def steady(search: Callable[[], None]) -> None:
         raise first from None
 
 
+def search(
+    subject: Subject, name: str, function: Test, draws: Mapping[str, Draws], *, share: float, of: str = ""
+) -> None:
+    """Looks for draws by which a function fails.  name: what the seed is made of; of: the test that it is a part of."""
+
+    def one(**drawn: Any) -> None:
+        counted.examples[of or name] = counted.examples.get(of or name, 0) + 1
+        function(subject, **drawn)
+
+    one.__name__ = one.__qualname__ = of or name
+    subject.open(1)  # what a framework does when it is first used is no part of an example
+    found = {key: drawn if isinstance(drawn, SearchStrategy) else drawn(subject) for key, drawn in draws.items()}
+    # What Hypothesis gives by name has to be in the signature that it sees.
+    parameters = [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY) for key in found]
+    vars(one)["__signature__"] = inspect.Signature(parameters)
+    # Overflow and NaN are what some examples are about.
+    with np.errstate(all="ignore"):
+        steady(options(subject, share)(seed(seed_of(subject, name))(given(**found)(one))))
+
+
 def examined(*identifiers: str, share: float = 1.0, **draws: Draws) -> Callable[[Test], Test]:
     """Makes a property of a function that takes a subject and draws by name; share: of the profile's examples."""
 
     def decorate(function: Test) -> Test:
-        name = function.__name__
-
         @functools.wraps(function)
         def test(subject: Subject) -> None:
-            def one(**drawn: Any) -> None:
-                counted.examples[name] = counted.examples.get(name, 0) + 1
-                function(subject, **drawn)
-
-            one.__name__ = one.__qualname__ = name
-            subject.open(1)  # what a framework does when it is first used is no part of an example
-            found = {
-                key: drawn if isinstance(drawn, SearchStrategy) else drawn(subject) for key, drawn in draws.items()
-            }
-            # What Hypothesis gives by name has to be in the signature that it sees.
-            parameters = [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY) for key in found]
-            vars(one)["__signature__"] = inspect.Signature(parameters)
-            # Overflow and NaN are what some examples are about.
-            with np.errstate(all="ignore"):
-                steady(options(subject, share)(seed(seed_of(subject, name))(given(**found)(one))))
+            search(subject, function.__name__, function, draws, share=share)
 
         vars(test)["__signature__"] = inspect.Signature(
             [inspect.Parameter("subject", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Subject)]

@@ -1,6 +1,7 @@
 """Reports of an examination: a table by clause for the terminal, JSON with a schema, and Markdown.
 
-JUnit XML is pytest's own (`--junitxml`); clauses and counts are among its properties.
+The files tell no times, so that the same run writes them again to the byte; the terminal does. JUnit XML is pytest's
+own (`--junitxml`), with times; clauses and counts are among its properties.
 """
 
 import json
@@ -121,7 +122,7 @@ def json_text(report: Report) -> str:
                 "clause": name,
                 "verdict": _verdict(found),
                 "tests": [
-                    {"name": o.name, "verdict": o.verdict, "examples": o.examples, "seconds": round(o.seconds, 3)}
+                    {"name": o.name, "verdict": o.verdict, "examples": o.examples}
                     | ({"failure": o.text} if o.text else {})
                     for o in found
                 ],

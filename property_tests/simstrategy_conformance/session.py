@@ -1,5 +1,6 @@
 """One run of the kit under pytest: which subject, what came of each test, and whether exceptions still hold."""
 
+import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -66,7 +67,8 @@ class Session:
         told: dict[str, Any] = dict(report.user_properties)
         name = report.nodeid.rpartition("::")[2]
         verdict = "excepted" if "wasxfail" in vars(report) else report.outcome
-        text = str(report.longrepr) if report.failed else ""
+        # An address is another one in each process.
+        text = re.sub(r" at 0x[0-9a-f]+", "", str(report.longrepr)) if report.failed else ""
         clauses = tuple(told["clauses"].split())
         self._outcomes.append(Outcome(name, clauses, verdict, int(told["examples"]), report.duration, text))
         for word, times in told.items():

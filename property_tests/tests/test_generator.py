@@ -4,15 +4,17 @@ import os
 import statistics
 import subprocess
 import sys
+from random import Random
 
 import pytest
-from hypothesis import given, seed
+from hypothesis import find, given, seed
 
-from simstrategy_conformance.census import CONSTRUCTS, collectives_of, constructs_of
+from simstrategy_conformance.census import CONSTRUCTS, collectives_of, constructs_of, replicas_and_numbers
 from simstrategy_conformance.checking import options
 from simstrategy_conformance.generate import programs
 from simstrategy_conformance.oracle import run
 from simstrategy_conformance.profiles import PROFILES
+from simstrategy_conformance.program import AllReduce, Assign, Batch, Data, Given, Node, Program, VariableSpec
 from simstrategy_conformance.script import FILE, script_text
 from simstrategy_conformance.subject import Subject
 
@@ -106,6 +108,53 @@ def test_the_same_seed_gives_the_same_counterexamples_in_every_process():
     assert one == again
     assert "ctx.all_reduce" in one
     assert "test_a_sum_is_over_all_ranks_and_the_same_on_each None" not in one
+
+
+# What is left of a program that has a construct: workers, replicas of each, runs, statements, draws, and numbers.
+SMALLEST = {
+    "workers": (2, 1, 1, 0, 0, 0),
+    "schedule": (1, 1, 1, 0, 1, 0),
+    "several runs": (1, 1, 2, 0, 0, 0),
+    "disagreement": (1, 2, 1, 1, 0, 0),
+    "gather": (1, 1, 1, 2, 0, 1),
+    "partial batch": (1, 1, 1, 0, 0, 1),
+    "used result": (1, 1, 1, 2, 0, 1),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("word", SMALLEST)
+def test_programs_shrink_in_every_direction(word):
+    subject = Subject("sim", profile=PROFILES["default"]._replace(examples=2000))
+    strategy = programs(subject)
+    found = find(strategy, lambda one: word in constructs_of(one), settings=options(subject), random=Random(1))
+    statements = len(found.body) + len(found.after)
+    size = found.workers, found.replicas, found.runs, statements, len(found.draws), replicas_and_numbers(found)[1]
+    assert size == SMALLEST[word]
+
+
+def test_the_numbers_of_a_program_are_counted_for_all_replicas():
+    replicas, numbers = replicas_and_numbers(
+        Program(
+            2,
+            (AllReduce("SUM", Given("float32", ((1.0, 2.0), (3.0, 4.0)))),),
+            after=(Assign(0, "assign", 1.0),),
+            variables=(VariableSpec("ON_READ", "SUM", "float32", 0.0),),
+            data=Data("float32", (1.0, 2.0, 3.0), 2),
+        )
+    )
+    assert (replicas, numbers) == (2, 4 + 1 + 1 + 3)
+
+
+def test_a_compiled_step_gets_its_host_data_as_arguments():
+    program = Program(
+        2, (AllReduce("SUM", Node("list", (Given("float32", (1.0, 2.0)), Batch()))),), data=Data("float32", (1.0,), 1)
+    )
+    text = script_text(program, "acme", step="compiled")
+    assert "def step(batch, g0):" in text
+    assert 'ctx.all_reduce("SUM", [g0, batch])' in text
+    assert text.index("step = strategy.compile(step)") < text.index("strategy.run(step, args=(batch, g0,))")
+    assert "compile" not in script_text(program, "acme", step="fed")
 
 
 def test_another_seed_draws_other_programs():

@@ -1,6 +1,7 @@
 """The plugin and the command, each in a process of its own, as strangers use them."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -32,11 +33,12 @@ def folder(tmp_path):
     return tmp_path
 
 
-def conform(folder, *options, clauses="B-8,B-15"):
-    command = ["conform", "acme:open_wrong", "--profile=quick", f"--clauses={clauses}", *options]
+def conform(folder, *options, clauses="B-8,B-15", backend="acme:open_wrong", **settings):
+    command = ["conform", backend, "--profile=quick", f"--clauses={clauses}", *options]
     script = Path(sys.executable).with_name("simstrategy")
     code = [str(script)] if script.exists() else [sys.executable, "-m", "simstrategy.cli"]
-    return subprocess.run([*code, *command], cwd=folder, capture_output=True, text=True, check=False)
+    environment = {**os.environ, **settings}
+    return subprocess.run([*code, *command], cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 def matches(value, schema):
@@ -70,6 +72,38 @@ def test_a_broken_backend_is_told_by_clause_in_every_form_of_report(folder):
     assert "| B-15 | failed |" in (folder / "r.md").read_text()
     properties = {one.get("name") for one in Xml.parse(folder / "r.xml").iter("property")}
     assert {"clauses", "examples"} <= properties
+
+
+FORGETFUL = """
+import simstrategy as ss
+from simstrategy.device.wrapper import Wrapper
+
+class Wrong(Wrapper):
+    def all_reduce(self, arrays, op):
+        return self._inner.all_reduce(arrays[:2] + arrays[:1] * (len(arrays) - 2), op)
+
+def open_wrong(*, replicas=None):
+    return Wrong(ss.backend("sim", replicas=replicas))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("backend", "code"), [("sim", 0), ("acme:open_wrong", 1)])
+def test_the_same_seed_gives_the_same_reports_to_the_byte_in_every_process(folder, backend, code):
+    (folder / "acme.py").write_text(FORGETFUL)
+    reports = []
+    for number in ("1", "77"):
+        files = ["--json=r.json", "--markdown=r.md"]
+        done = conform(folder, *files, clauses="B-8,E-1,V-1", backend=backend, PYTHONHASHSEED=number)
+        assert done.returncode == code, done.stdout + done.stderr
+        reports.append([(folder / name).read_bytes() for name in ("r.json", "r.md")])
+    assert reports[0] == reports[1]
+    told = json.loads(reports[0][0])
+    assert told["conforms"] is (code == 0)
+    assert told["programs"]["collectives_median"] > 0
+    if code:
+        failures = [test["failure"] for one in told["clauses"] for test in one["tests"] if "failure" in test]
+        assert any("group=3 ranks of" in text for text in failures), failures
 
 
 @pytest.mark.slow

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
+from simstrategy.check.checkers import checker_of
 from simstrategy.check.compare import Comparison, Sensitivity, compare, sensitivity
-from simstrategy.check.outcome import Outcome, Program, program_folder, run_program
+from simstrategy.check.outcome import Outcome, Program, program_folder, program_name, run_program
 from simstrategy.check.report import Report, Row
 from simstrategy.check.watching import Watched
 from simstrategy.device import Backend, Nudged, open_backend
@@ -60,12 +60,17 @@ def check(
     run cannot be compared. Two runs agree if they are equal, or if no leaf differs by more than 5 times
     (`check.compare.MARGIN`) what moving every input by one unit in the last place does to it on the
     reference.
+
+    A program that says, by its parameter's type, that it takes another library's strategy is run by what is
+    installed for that library (`check.checkers`), with each number of replicas; the first is the reference.
     """
     if not callable(program):
         raise InvalidArgument(f"check takes a function program(strategy), got {program!r}.")
-    _require_lists(backends=backends, replicas=replicas, workers=workers, schedules=schedules)
-    if not isinstance(semantics, Semantics):
-        raise InvalidArgument(f"semantics is a profile such as Semantics.TF2, got {semantics!r}.")
+    _require_lists(backends=backends, replicas=replicas, workers=workers, schedules=schedules, semantics=[semantics])
+    theirs = checker_of(program)
+    if theirs is not None:
+        _require_defaults(backends, workers, schedules, semantics)
+        return theirs(program, replicas=replicas, allow_errors=allow_errors, on_row=on_row)
     spans = {name: _spans_processes(name) for name in backends}
     together = [name for name in backends if not spans[name]]
     apart = [name for name in backends if spans[name]]
@@ -79,14 +84,15 @@ def check(
         _collect(rows, on_row, _check_together(program, together, count, schedules, settings))
     for count in workers:
         _collect(rows, on_row, _check_apart(program, apart, count, schedules, settings))
-    code = getattr(program, "__code__", None)
-    return Report(PurePath(code.co_filename).name if code is not None else repr(program), rows)
+    return Report(program_name(program), rows)
 
 
 def _require_lists(**lists: Sequence[object]) -> None:
     """Raises InvalidArgument for what is no list, and for an empty one, which would check nothing."""
     for name, given in lists.items():
-        wanted: type | None = {"backends": str, "replicas": int, "workers": int}.get(name)
+        if name == "semantics" and not isinstance(given[0], Semantics):
+            raise InvalidArgument(f"semantics is a profile such as Semantics.TF2, got {given[0]!r}.")
+        wanted: type | None = {"backends": str, "replicas": int, "workers": int, "semantics": Semantics}.get(name)
         if not isinstance(given, Sequence) or isinstance(given, str):
             raise InvalidArgument(f"{name} is a list, such as {name}=[…], got {given!r}.")
         if not given and name != "workers":
@@ -95,6 +101,24 @@ def _require_lists(**lists: Sequence[object]) -> None:
             if (wanted is None and not callable(one)) or (wanted is not None and not isinstance(one, wanted)):
                 kind = "functions that make a schedule" if wanted is None else f"a list of {wanted.__name__}"
                 raise InvalidArgument(f"{name} is {kind}, got {one!r} in it.")
+
+
+def _require_defaults(
+    backends: Sequence[str], workers: Sequence[int], schedules: Sequence[ScheduleMaker], semantics: Semantics
+) -> None:
+    """Raises InvalidArgument for settings that mean nothing to another library's strategy."""
+    given = {
+        "backends": list(backends) != ["sim"],
+        "workers": bool(workers),
+        "schedules": list(schedules) != [InOrder],
+        "semantics": semantics is not Semantics.TF1_15,
+    }
+    wrong = [name for name, changed in given.items() if changed]
+    if wrong:
+        raise InvalidArgument(
+            f"The program takes another library's strategy, which has no {' and no '.join(wrong)} to choose: leave "
+            f"that out, and say replicas alone. To run on simstrategy's backends, let it take a simstrategy.Strategy."
+        )
 
 
 def _collect(rows: list[Row], on_row: OnRow, new: Iterator[Row]) -> None:

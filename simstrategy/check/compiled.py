@@ -20,6 +20,10 @@ __all__ = ["CompiledReport", "StepReport", "check_compiled"]
 
 _REDUCED = ("all_reduce", "reduce", "assign", "assign_add", "assign_sub")
 
+_EXAMINES_NOT = (
+    "Backend {!r} does not examine what it compiles. Use backend='tpu' with a topology, such as topology='v5e:2x4'."
+)
+
 
 class StepReport(NamedTuple):
     """One program of a step; problems: what is not as it should be, in words."""
@@ -48,7 +52,9 @@ class CompiledReport:
         lines = []
         for step in self.steps:
             facts = step.facts
-            kinds = Counter(f"{one.kind} {one.reducer or ''}".strip() for one in facts.collectives)
+            kinds = Counter(
+                " ".join([one.kind, *([one.reducer] if one.reducer else []), one.dtype]) for one in facts.collectives
+            )
             verdict = "NOT AS ASKED" if step.problems else "as asked"
             lines.append(f"{step.step} on {facts.target}, {self.ranks} ranks: {verdict}")
             lines.append(
@@ -82,14 +88,11 @@ def check_compiled(
     """
     if not callable(program):
         raise InvalidArgument(f"check_compiled takes a function program(strategy), got {program!r}.")
-    opened = open_backend(backend, **options) if isinstance(backend, str) else backend
+    opened = _opened(backend, options) if isinstance(backend, str) else backend
     with closing(opened):
         compilation = opened.compilation
         if compilation is None or compilation.examined is None:
-            raise InvalidArgument(
-                f"Backend {opened.name!r} does not examine what it compiles. Use backend='tpu' with a topology, such "
-                f"as topology='v5e:2x4'."
-            )
+            raise InvalidArgument(_EXAMINES_NOT.format(opened.name))
         before, ranks = len(compilation.examined), len(opened.devices)
         with closing(Strategy.mirrored(opened, semantics=semantics)) as strategy:
             program(strategy)
@@ -100,6 +103,15 @@ def check_compiled(
                 for one, facts in zip(made, found, strict=True)
             ]
     return CompiledReport(steps, ranks)
+
+
+def _opened(name: str, options: dict[str, Any]) -> Backend:
+    try:
+        return open_backend(name, **options)
+    except TypeError as error:
+        if "topology" in options and "topology" in str(error):
+            raise InvalidArgument(_EXAMINES_NOT.format(name)) from error
+        raise
 
 
 def _asked_on_simulator(program: Program, ranks: int, semantics: Semantics | None) -> dict[str, list[tuple[str, ...]]]:

@@ -13,7 +13,7 @@ from simstrategy.strategy import Strategy, Variable
 from simstrategy.trace import Event, Trace
 from simstrategy.values import DistributedValues
 
-__all__ = ["Outcome", "Program", "program_folder", "run_program"]
+__all__ = ["Outcome", "Program", "program_folder", "program_name", "run_program"]
 
 Program = Callable[[Strategy], Any]
 
@@ -39,6 +39,12 @@ def program_folder(program: Program) -> str:
     return str(Path(code.co_filename).parent) if code is not None else ""
 
 
+def program_name(program: Program) -> str:
+    """Returns the name of a program's file, for reports."""
+    code = getattr(program, "__code__", None)
+    return Path(code.co_filename).name if code is not None else repr(program)
+
+
 def run_program(program: Program, strategy: Strategy, trace: Trace, *, watched: Watched | None = None) -> Outcome:
     """Runs `program(strategy)`; an exception is an outcome too.  KeyboardInterrupt is not.
 
@@ -54,7 +60,7 @@ def run_program(program: Program, strategy: Strategy, trace: Trace, *, watched: 
         notes = tuple(getattr(error, "__notes__", ())) or (raised_where(error),)
         events = tuple(trace.events(worker=engine.room.worker))
         return Outcome((), (type(error).__name__, str(error)), events, notes, watched.found if watched else None)
-    leaves = [*_walk(result, "result", engine.backend.get, engine.array_types)]
+    leaves = [*_walk(result, "result", engine.backend.get, engine.array_types, engine.framework.own)]
     for number, variable in enumerate(engine.created):
         # A variable that the replicas share has one component, for the first of them.
         for rank, component in zip(engine.room.ranks, variable.components, strict=False):
@@ -64,21 +70,25 @@ def run_program(program: Program, strategy: Strategy, trace: Trace, *, watched: 
 
 
 def _walk(
-    value: Any, path: str, get: Callable[[Any], np.ndarray[Any, Any]], array_types: tuple[type, ...]
+    value: Any,
+    path: str,
+    get: Callable[[Any], np.ndarray[Any, Any]],
+    array_types: tuple[type, ...],
+    own: Callable[[Any], Any],
 ) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    if isinstance(value, Variable):
-        return  # compared with the other variables, component by component
+    if isinstance(own(value), Variable):
+        return  # ours, or the framework's dress of one: compared with the other variables, component by component
     if isinstance(value, DistributedValues):
         for index, component in enumerate(value.values):
-            yield from _walk(component, f"{path} of local replica {index}", get, array_types)
+            yield from _walk(component, f"{path} of local replica {index}", get, array_types, own)
     elif tree.is_leaf(value):
         yield path, get(value) if isinstance(value, array_types) else _host(value)
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
-            yield from _walk(item, f"{path}[{index}]", get, array_types)
+            yield from _walk(item, f"{path}[{index}]", get, array_types, own)
     else:
         for key in tree.sorted_keys(value):
-            yield from _walk(value[key], f"{path}[{key!r}]", get, array_types)
+            yield from _walk(value[key], f"{path}[{key!r}]", get, array_types, own)
 
 
 def _host(value: Any) -> np.ndarray[Any, Any]:

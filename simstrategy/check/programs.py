@@ -3,18 +3,23 @@
 import importlib.util
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from simstrategy.check.outcome import Program
-from simstrategy.errors import InvalidArgument
+from simstrategy.device import INSTALL_HINTS
+from simstrategy.errors import BackendUnavailable, InvalidArgument
 
 __all__ = ["load_program"]
+
+_BROUGHT_WITH: Final = {"tensorflow": "tensorflow", "keras": "tensorflow", "torch": "torch", "jax": "xla"}
+"""Which backend brings a library that programs import."""
 
 
 def load_program(file: str | Path, function: str = "program") -> Program:
     """Returns a function of a Python file, run with its own folder importable.
 
-    Raises InvalidArgument for a missing file or function; what the file itself raises comes out as it is.
+    Raises InvalidArgument for a missing file or function, and BackendUnavailable where the file imports a library that
+    is not installed and that we know who brings; what else the file itself raises comes out as it is.
     """
     path = Path(file).resolve()
     if not path.is_file():
@@ -32,6 +37,14 @@ def load_program(file: str | Path, function: str = "program") -> Program:
         spec.loader.exec_module(module)
     except SyntaxError as error:
         raise InvalidArgument(f"{error.filename}:{error.lineno} is no Python: {error.msg}. Mend the file.") from error
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        hint = INSTALL_HINTS.get(_BROUGHT_WITH.get(package, ""))
+        if hint is None:
+            raise
+        raise BackendUnavailable(
+            f"{file} imports {package}, which is not installed here. It comes with: {hint}"
+        ) from error
     found: Any = vars(module).get(function)
     if not callable(found):
         raise InvalidArgument(f"{file} defines no function {function}(strategy). Define it at the top level.")

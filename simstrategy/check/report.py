@@ -74,6 +74,15 @@ class Report:
             if row.not_finite is not None:
                 yield f"{row.backend}, replicas {row.replicas}, {row.schedule}: {row.not_finite}"
 
+    def remarks(self) -> Iterator[str]:
+        """Yields what a reader should know of a check that agrees."""
+        if self.agrees and not any(row.events or row.raised for row in self.rows):
+            yield (
+                "The program asked nothing of its strategies: no variable, no run, no collective. Their agreement says "
+                "little. One that takes another library's strategy says so by type, such as "
+                "program(strategy: tf.distribute.Strategy)."
+            )
+
     def raise_for_difference(self) -> None:
         """Raises `Difference`, an AssertionError, with the table and every row's first difference."""
         if not self.agrees:
@@ -88,4 +97,4 @@ class Report:
         verdict = "All runs agree." if self.agrees else "\n".join(["First differences:", *self.problems()])
         found = list(self.not_finite())
         values = ["First values that are not finite:", *found] if found else []
-        return "\n".join([f"check of {self.program}", *table, *values, verdict])
+        return "\n".join([f"check of {self.program}", *table, *values, *self.remarks(), verdict])

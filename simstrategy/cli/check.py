@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.table import Table
 
-from simstrategy.check import Row
+from simstrategy.check import Report, Row
 from simstrategy.check import check as run_check
 from simstrategy.check.programs import load_program
 from simstrategy.check.report import COLUMNS
@@ -27,6 +28,9 @@ def check(
     allow_errors: Annotated[bool, typer.Option(help="A program may raise, if it raises the same everywhere.")] = False,
 ) -> None:
     """Run a program on several backends and compare values, variables, errors and traces.
+
+    One that takes a tf.distribute.Strategy, by its parameter's type, such as a Keras program, runs under
+    TensorFlow's own MirroredStrategy with each number of replicas.
 
     Exit code 0: all agree. 1: some differ. 2: the check could not be done.
     """
@@ -49,6 +53,12 @@ def check(
                 allow_errors=allow_errors,
                 on_row=seen,
             )
+    _show(console, report)
+    if not report.agrees:
+        raise typer.Exit(1)
+
+
+def _show(console: Console, report: Report) -> None:
     table = Table(*COLUMNS, title=f"check of {report.program}", box=None, header_style="bold", title_justify="left")
     for row in report.rows:
         style = "red" if row.problem is not None else "dim" if row.reference else None
@@ -56,8 +66,8 @@ def check(
     console.print(table)
     for found in report.not_finite():
         console.print(f"First value that is not finite: {found}", style="yellow", markup=False)
+    for remark in report.remarks():
+        console.print(remark, style="yellow", markup=False, highlight=False)
     for problem in report.problems():
         console.print(problem, style="red", markup=False)
     console.print("All runs agree." if report.agrees else "Not all runs agree.", style="bold")
-    if not report.agrees:
-        raise typer.Exit(1)

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from simstrategy.check.checkers import checker_of
 from simstrategy.check.outcome import Outcome, program_folder, run_program
 from simstrategy.check.processes import run_in_processes
 from simstrategy.check.programs import load_program
@@ -40,6 +41,11 @@ def run(
     console = wide_console()
     with clear_errors():
         loaded = load_program(program, function)
+        if checker_of(loaded) is not None:
+            raise InvalidArgument(
+                f"{program.name}: {function} takes another library's strategy, which runs itself. Compare its replica "
+                f"counts with: simstrategy check {program}"
+            )
         profile = semantics_named(semantics)
         made = schedule_maker(schedule)()
         if trace is not None and not trace.parent.is_dir():

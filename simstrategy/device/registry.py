@@ -23,6 +23,7 @@ INSTALL_HINTS = {
     "gloo": "pip install simstrategy-torch",
     "nccl": "pip install simstrategy-torch",
     "xla": "pip install simstrategy-xla",
+    "xla_processes": "pip install simstrategy-xla",
     "tpu": "pip install 'simstrategy-xla[tpu]'",
 }
 """The line that brings each backend that we know of."""

@@ -6,6 +6,8 @@ things in. It knows the clause that it breaks and the kit's test that has to see
 
 from collections.abc import Callable
 from contextvars import copy_context
+from pathlib import Path
+from types import FrameType
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -18,6 +20,7 @@ from simstrategy_conformance.subject import Subject
 
 __all__ = ["Altered", "Animal", "Keeper", "altered_strategy", "failure_apart", "loose", "subject_with", "zoo_keeper"]
 
+HERE = Path(__file__).parent
 CALLS = (
     "all_reduce", "reduce", "broadcast", "all_gather", "exchange", "put", "get", "cell", "spec", "on",
     "synchronize", "close", "prepare", "source",
@@ -103,9 +106,8 @@ def altered_strategy(animal: Animal) -> Callable[..., Any]:
     """Returns what makes strategies with one method exchanged."""
 
     def make(backend: Backend, **settings: Any) -> Any:
-        strategy = ss.Strategy.mirrored(backend, **settings)
-        names = ("scope", "run", "reduce", "gather", "experimental_local_results", "experimental_distribute_dataset")
-        methods = {name: getattr(strategy, name) for name in (*names, "close")}
+        strategy = ss.Strategy.mirrored(Altered(backend, {"source": _source}), **settings)
+        methods = {name: getattr(strategy, name) for name in dir(strategy) if not name.startswith("_")}
         state: dict[str, Any] = {}
 
         def method(*arguments: Any, **options: Any) -> Any:
@@ -114,6 +116,13 @@ def altered_strategy(animal: Animal) -> Callable[..., Any]:
         return _Functions(methods | {animal.call.removeprefix("strategy."): method})
 
     return make
+
+
+def _source(inner: Backend, state: dict[str, Any], frame: FrameType) -> tuple[str, int]:
+    """Returns where an animal was called, since what calls strategies here is no program's line."""
+    while Path(frame.f_code.co_filename).parent == HERE and frame.f_back is not None:
+        frame = frame.f_back
+    return inner.source(frame)
 
 
 def loose(array: Any) -> Any:

@@ -35,6 +35,26 @@ def test_the_guide_shows_the_whole_template_and_nothing_else():
     assert shown == written
 
 
+@pytest.fixture(scope="module")
+def short():
+    (block,) = re.findall(r"^```py\n(.*?)^```$", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    names = {"__name__": "my_backend"}
+    exec(compile(block, "my_backend.py", "exec"), names)
+    return block, names["MyBackend"]
+
+
+def test_the_guides_short_backend_has_sixty_lines_at_most(short):
+    assert sum(bool(line.strip()) for line in short[0].splitlines()) <= 60
+
+
+@pytest.mark.slow
+def test_the_guides_short_backend_passes(short):
+    subject = Subject("mine", open_backend=short[1], profile=PROFILE._replace(examples=2))
+    failed = {name: failure_of(entry, subject) for name, entry in ENTRIES.items()}
+    subject.close()
+    assert {name: error for name, error in failed.items() if error is not None} == {}
+
+
 def test_the_template_is_small():
     lines = SOURCE.read_text(encoding="utf-8").splitlines()
     assert sum(bool(line.strip()) for line in lines) <= 150

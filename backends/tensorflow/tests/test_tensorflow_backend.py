@@ -1,7 +1,5 @@
 """TensorFlow's collectives, cells and opening: equal to the simulator to the bit, and true to the contract."""
 
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -162,16 +160,3 @@ def test_impossible_numbers_of_devices_are_refused(options: dict[str, Any]) -> N
 def test_a_device_that_is_not_there_is_named() -> None:
     with pytest.raises(BackendUnavailable, match="TPU:7"):
         ss.backend("tensorflow", devices=["TPU:7"])
-
-
-@pytest.mark.slow
-def test_too_few_devices_in_a_started_tensorflow_say_how_many_and_what_to_do() -> None:
-    program = (
-        "import tensorflow as tf; tf.zeros(1); import simstrategy as ss\n"
-        "ss.backend('tensorflow', replicas=1)\n"
-        "try: ss.backend('tensorflow', replicas=3)\n"
-        "except ss.errors.BackendUnavailable as error: print(error)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert "started with 1 devices: /device:CPU:0" in done.stdout
-    assert 'ss.backend("tensorflow", replicas=3) before any other' in done.stdout

@@ -11,6 +11,7 @@ import pytest
 import tensorflow as tf
 
 import simstrategy as ss
+from simstrategy.check.check import run_here
 from simstrategy.errors import InvalidArgument, MirroredDiverged, ReplicasDisagree, Unsupported
 from simstrategy_tensorflow.variables import DistributedVariable
 
@@ -233,3 +234,18 @@ def test_a_module_finds_its_variables(strategy: ss.Strategy) -> None:
         module = tf.Module()
         module.w, module.b = tf.Variable(1.0), tf.Variable(2.0, trainable=False)
     assert (len(module.variables), [one.numpy() for one in module.trainable_variables]) == (2, [1.0])
+
+
+def test_a_check_compares_a_plain_variable_that_a_program_returns_by_its_components_once() -> None:
+    def program(strategy: ss.Strategy) -> Any:
+        with strategy.scope():
+            plain = tf.Variable([1.0, 2.0], name="plain", aggregation=tf.VariableAggregation.SUM)
+        return {"plain": plain, "sum": strategy.run(lambda: ss.get_replica_context().all_reduce("SUM", plain.value()))}  # type: ignore[union-attr]
+
+    outcome = run_here(program, "tensorflow", ss.schedules.InOrder, replicas=2)
+    assert [path for path, _ in outcome.leaves] == [
+        "result['sum'] of local replica 0",
+        "result['sum'] of local replica 1",
+        "variable 0 'plain', replica 0",
+        "variable 0 'plain', replica 1",
+    ]

@@ -3,9 +3,9 @@
 It sets no settings and opens nothing: `open_witness` does, and `OrderedReduction` is given to a strategy.
 """
 
-from simstrategy_tf_distribute.agreement import Agreement, replicas_agree
+from simstrategy_tf_distribute.agreement import replicas_agree
 from simstrategy_tf_distribute.reduction import OrderedReduction
 from simstrategy_tf_distribute.witness import Witness, open_witness
 from simstrategy_tf_distribute.workers import run_workers
 
-__all__ = ["Agreement", "OrderedReduction", "Witness", "open_witness", "replicas_agree", "run_workers"]
+__all__ = ["OrderedReduction", "Witness", "open_witness", "replicas_agree", "run_workers"]

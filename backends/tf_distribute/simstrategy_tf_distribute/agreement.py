@@ -1,59 +1,42 @@
-"""Does a Keras program come to the same with any number of replicas?  Runs it under the real MirroredStrategy to see.
+"""Does a program come to the same with any number of replicas?  Runs it under the real MirroredStrategy to see.
 
-Every run adds in rank order and is traced. What replicas disagree about is an error of the run, and is reported;
-which layers may differ (a BatchNormalization sees each replica's part alone) is for the reader to know.
+Every run adds in rank order and is traced. What may differ by rounding is measured: the first count's run again, with
+its data and its variables' first values one unit in the last place off. Why runs differ is for `causes.py` to find.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, final
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 import keras  # type: ignore[import-untyped]
 import numpy as np
 
-from simstrategy.errors import InvalidArgument, SimStrategyError
-from simstrategy.trace import Event, Trace
-from simstrategy_tf_distribute.devices import mirrored
+from simstrategy.check import Report, Row
+from simstrategy.check.compare import Sensitivity, compare, distances, sensitivity
+from simstrategy.check.outcome import Outcome, program_folder, program_name
+from simstrategy.errors import InvalidArgument
+from simstrategy.run import raised_where
+from simstrategy.schedules import InOrder
+from simstrategy.trace import Trace
+from simstrategy_tf_distribute.causes import coarsest_ulp, first_not_finite, layers_on_their_own, step_causes
+from simstrategy_tf_distribute.devices import ObservedStrategy, names
+from simstrategy_tf_distribute.observing import Observer, Step, nudged_variables
 from simstrategy_tf_distribute.reduction import OrderedReduction
+from simstrategy_tf_distribute.results import leaves_of
 
-__all__ = ["Agreement", "Row", "replicas_agree"]
+__all__ = ["replicas_agree"]
 
-Host = np.ndarray[Any, Any]
-RTOL, ATOL = 1e-3, 1e-5
-"""What sums of float32 in another order come to in a short training; see `replicas_agree`."""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One replica count beside the first."""
-
-    replicas: int
-    verdict: str
-    """"the same bits", "within rounding", or what differs first, and by how much."""
-    agrees: bool
-    events: tuple[Event, ...]
-    """What the replicas reduced, traced once for each traced step."""
+_NUDGES: Final = (1, 2, 3)
+_NAMED_MAX: Final = 6
+"""Differences that are told one by one."""
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """What `replicas_agree` found; prints as a table."""
-
-    rows: tuple[Row, ...]
-
-    def __bool__(self) -> bool:
-        return all(row.agrees for row in self.rows)
-
-    def __str__(self) -> str:
-        lines = [f"{row.replicas:>8}  {len(row.events):>10}  {row.verdict}" for row in self.rows]
-        return "\n".join(["replicas  reductions  beside the first", *lines])
-
-    def raise_for_difference(self) -> None:
-        """Raises AssertionError with the table unless all replica counts agree."""
-        if not self:
-            raise AssertionError(f"The program depends on the number of replicas:\n{self}")
+class _Run(NamedTuple):
+    outcome: Outcome
+    steps: list[Step]
+    models: list[Any]
 
 
 def replicas_agree(
@@ -61,65 +44,157 @@ def replicas_agree(
     *,
     replicas: Sequence[int] = (1, 2, 4),
     seed: int = 0,
-    rtol: float = RTOL,
-    atol: float = ATOL,
-) -> Agreement:
-    """Runs `program(strategy)` under the real MirroredStrategy for each number of replicas, and compares.
+    allow_errors: bool = False,
+    on_row: Callable[[Row], None] = lambda row: None,
+) -> Report:
+    """Runs `program(strategy)` under the real MirroredStrategy with each number of replicas, and compares.
 
-    program: builds, compiles and fits in `strategy.scope()`, and returns a nest of arrays and numbers:
-    weights, a history. Before each run Keras's seed is set anew. rtol, atol: |a - b| <= atol + rtol |a| is
-    rounding. Raises InvalidArgument for no replica counts, and what the program raises with the first.
+    program: builds, compiles and fits in `strategy.scope()`, and returns what it came to: the fitted model, whose
+    weights are compared by name, or a nest of models, histories, arrays and numbers. Before each run Keras's names
+    and seeds are set anew (`keras.utils.clear_session`). The first number is the reference, and is run twice: it has
+    to come to the same bits. Two numbers agree if no leaf differs by more than 5 times (`simstrategy.check`) what one
+    ulp of all data and of every variable's first value does to it. allow_errors: a program may raise, if it raises the
+    same everywhere. Raises InvalidArgument for no numbers, and for a program that returns nothing that can be
+    compared; BackendUnavailable where TensorFlow has started with fewer devices.
+
+    Source of what Keras and MirroredStrategy do: Keras 3.15.1 and TensorFlow 2.21.0, as measured.
     """
     if not replicas or not callable(program):
         raise InvalidArgument("replicas_agree takes a program(strategy) and at least one number of replicas.")
-    rows: list[Row] = []
-    expected: dict[str, Host] = {}
-    for count in replicas:
-        trace = Trace()
-        keras.utils.set_random_seed(seed)
-        strategy = mirrored(count, OrderedReduction(trace=trace))
-        try:
-            found = dict(_leaves(program(strategy), "result"))
-        except SimStrategyError as error:
-            if not rows:
-                raise
-            rows.append(Row(count, f"{type(error).__name__}: {error}", False, tuple(trace.events())))
-            continue
-        expected = expected or found
-        verdict, agrees = _compared(expected, found, rtol, atol)
-        rows.append(Row(count, verdict if rows else "the first", agrees, tuple(trace.events())))
-    return Agreement(tuple(rows))
+    names(max(replicas))  # TensorFlow makes its devices once: as many as will ever be wanted
+    run = partial(_run, program, seed)
+    first, again = run(replicas[0]), run(replicas[0])
+    nudged = [run(replicas[0], pattern) for pattern in _NUDGES]
+    moved = sensitivity(first.outcome, [one.outcome for one in nudged])
+    ulp = coarsest_ulp(first.models)
+    one_ulp = tuple([(max(largest, ulp), max(mean, ulp)) if largest else (0.0, 0.0) for largest, mean in moved])
+    rows = [_reference_row(replicas[0], first, again, one_ulp, allow_errors)]
+    on_row(rows[0])
+    for count in replicas[1:]:
+        rows.append(_row((replicas[0], count), first, run(count), nudged, one_ulp))
+        on_row(rows[-1])
+    return Report(program_name(program), rows)
 
 
-def _compared(expected: Mapping[str, Host], found: Mapping[str, Host], rtol: float, atol: float) -> tuple[str, bool]:
-    if list(expected) != list(found):
-        only = [path for path in {**expected, **found} if (path in expected) != (path in found)]
-        return f"another structure: {', '.join(only[:3])} is there once only", False
-    same = True
-    for path, one in expected.items():
-        other = found[path]
-        if (one.shape, one.dtype) != (other.shape, other.dtype):
-            return f"{path}: {one.dtype}{list(one.shape)} became {other.dtype}{list(other.shape)}", False
-        same = same and one.tobytes() == other.tobytes()
-        if not np.allclose(one, other, rtol=rtol, atol=atol, equal_nan=True):
-            far = np.abs(one.astype(np.float64) - other.astype(np.float64))
-            where = np.unravel_index(int(np.argmax(far)), far.shape)
-            return f"{path}{list(map(int, where))}: {one[where]!s} became {other[where]!s}", False
-    return ("the same bits" if same else "within rounding"), True
+def _run(program: Callable[[Any], Any], seed: int, count: int, pattern: int | None = None) -> _Run:
+    """Runs a program once; where that raises, once more without looking at steps, which XLA cannot compile."""
+    run = _attempt(program, seed, count, pattern, Observer())
+    return run if run.outcome.error is None else _attempt(program, seed, count, pattern, None)
 
 
-def _leaves(value: Any, path: str) -> Iterator[tuple[str, Host]]:
-    if isinstance(value, Mapping):
-        for key in sorted(value, key=str):
-            yield from _leaves(value[key], f"{path}[{key!r}]")
-    elif isinstance(value, (list, tuple)):
-        for number, item in enumerate(value):
-            yield from _leaves(item, f"{path}[{number}]")
-    else:
-        array = np.asarray(value)
-        if array.dtype.kind not in "biufc":
-            raise InvalidArgument(
-                f"The program returned {value!r:.60} at {path}, which is no array of numbers. Return weights, such as "
-                f"model.get_weights(), and a history, such as model.fit(...).history."
-            )
-        yield path, array
+def _attempt(
+    program: Callable[[Any], Any], seed: int, count: int, pattern: int | None, observer: Observer | None
+) -> _Run:
+    trace, steps = Trace(root=program_folder(program)), [] if observer is None else observer.steps
+    keras.utils.clear_session()
+    keras.utils.set_random_seed(seed)
+    ops = OrderedReduction(trace=trace, observer=observer)
+    strategy = ObservedStrategy(count, ops, observer, pattern=pattern)
+    models: list[Any] = []
+    try:
+        with nullcontext() if pattern is None else nudged_variables(pattern):
+            result = program(strategy)
+        leaves = tuple(leaves_of(result, "result", models))
+    except (InvalidArgument, KeyboardInterrupt):
+        raise
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - compared like a value: both may raise the same
+        # TensorFlow numbers what it has traced, on and on.
+        raised = (type(error).__name__, re.sub(r"_\d+", "_N", str(error)))
+        return _Run(Outcome((), raised, tuple(trace.events()), (raised_where(error),)), steps, models)
+    if not leaves:
+        raise InvalidArgument(
+            "The program returned no model, and nothing else that could be compared. Return the fitted keras.Model, "
+            "or weights, or a history: return model."
+        )
+    return _Run(Outcome(leaves, None, tuple(trace.events()), not_finite=first_not_finite(steps)), steps, models)
+
+
+def _reference_row(count: int, first: _Run, again: _Run, one_ulp: Sensitivity, allow_errors: bool) -> Row:
+    largest = max((unit for leaf in one_ulp for unit in leaf), default=0.0)
+    found = compare(first.outcome, again.outcome, tuple((0.0, 0.0) for _ in first.outcome.leaves))
+    error, problem = first.outcome.error, None
+    if not found.equal_bits:
+        problem = f"comes to something else when it is run again, so it cannot be compared: {found.problem}"
+    elif error is not None and not allow_errors:
+        problem = "\n".join([f"raises {error[0]}: {error[1]}", *first.outcome.notes])
+    return _filled(count, first, problem, reference=True, equal_bits=True, one_ulp=largest)
+
+
+def _row(counts: tuple[int, int], first: _Run, other: _Run, nudged: Sequence[_Run], one_ulp: Sensitivity) -> Row:
+    found = compare(first.outcome, other.outcome, one_ulp)
+    problem = found.problem
+    if problem is not None and first.outcome.error is None and other.outcome.error is None:
+        told = [*_differences(first, other, one_ulp), *_reasons(counts, first, other, nudged)]
+        problem = "\n".join([told[0], *[f"  {line}" for line in told[1:]]])
+    elif problem is not None:
+        problem = "\n".join([problem, *other.outcome.notes])
+    distances = {"equal_bits": found.equal_bits, "distance": found.distance, "one_ulp": found.one_ulp}
+    return _filled(counts[1], other, problem, reference=False, **distances)
+
+
+def _filled(count: int, run: _Run, problem: str | None, **found: Any) -> Row:
+    settings = {"distance": 0.0, **found}
+    return Row(
+        "MirroredStrategy",
+        str(count),
+        InOrder.name,
+        events=len(run.outcome.events),
+        trace_compared=False,
+        problem=problem,
+        raised=run.outcome.error is not None,
+        not_finite=run.outcome.not_finite,
+        **settings,
+    )
+
+
+def _differences(first: _Run, other: _Run, one_ulp: Sensitivity) -> Iterator[str]:
+    """Yields how much differs and what: moving statistics first, because theirs is a reason of its own."""
+    if [path for path, _ in first.outcome.leaves] != [path for path, _ in other.outcome.leaves]:
+        yield str(compare(first.outcome, other.outcome, one_ulp).problem)
+        return
+    found: list[tuple[bool, str]] = []
+    for one, two, units in zip(first.outcome.leaves, other.outcome.leaves, one_ulp, strict=True):
+        alone = compare(Outcome((one,), None, ()), Outcome((two,), None, ()), (units,))
+        if alone.problem is not None:
+            moving = "/moving_" in one[0]
+            found.append((not moving, f"{'moving statistics: ' if moving else ''}{alone.problem}"))
+    found.sort(key=lambda pair: pair[0])
+    yield f"{len(found)} of {len(one_ulp)} results differ:"
+    yield from [text for _, text in found[:_NAMED_MAX]]
+    if len(found) > _NAMED_MAX:
+        yield f"… and {len(found) - _NAMED_MAX} more"
+
+
+def _reasons(counts: tuple[int, int], first: _Run, other: _Run, nudged: Sequence[_Run]) -> Iterator[str]:
+    trained = first.models[0].trainable_variables if first.models else []
+    causes = step_causes(first.steps, other.steps, _units(first, nudged), [one.path for one in trained], counts)
+    if causes.first is not None:
+        yield causes.first
+    if causes.certain:
+        return
+    yield from layers_on_their_own(first.models)
+    for number, step in enumerate(other.steps, 1):
+        if step.parts is not None and len(set(step.parts)) > 1:
+            parts = ", ".join(map(str, step.parts))
+            yield f"step {number} has parts of {parts} examples: a mean over each part weighs examples differently"
+            return
+
+
+def _units(first: _Run, nudged: Sequence[_Run]) -> list[list[float]]:
+    """Returns how far each sum of each step moves where the variables begin one ulp off, and at least one ulp."""
+    units: list[list[float]] = []
+    for number, step in enumerate(first.steps):
+        moved = [one.steps[number].reduced for one in nudged if number < len(one.steps)]
+        row = []
+        for place, values in enumerate(step.reduced):
+            total = sum(values[1:], values[0])
+            exact = total.dtype.kind in "biu"
+            smallest = 0.0 if exact else max(coarsest_ulp(first.models), float(np.finfo(np.float32).eps))
+            far = [
+                distances(total, sum(one[place][1:], one[place][0]))[0]
+                for one in moved
+                if len(one) == len(step.reduced) and one[place][0].shape == total.shape
+            ]
+            row.append(max([smallest, *[one for one in far if np.isfinite(one)]]))
+        units.append(row)
+    return units

@@ -6,6 +6,7 @@ in a traced function that is while it is traced, so a compiled step is traced on
 
 import sys
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any, final
 
 import tensorflow as tf
@@ -13,10 +14,13 @@ import tensorflow as tf
 from simstrategy.errors import InvalidArgument, ReplicasDisagree
 from simstrategy.trace import Request, Trace, describe_site
 from simstrategy_tensorflow.conversion import Origins
+from simstrategy_tf_distribute import devices
+from simstrategy_tf_distribute.observing import Observer
 
 __all__ = ["OrderedReduction"]
 
 Site = tuple[str, int]
+_BETWEEN = (__file__, devices.__file__)
 _Form = tuple[tuple[int | None, ...] | None, str]
 
 
@@ -29,16 +33,17 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
 
     ``tf.distribute.MirroredStrategy(devices, cross_device_ops=OrderedReduction(trace=trace))``. MEAN divides the
     sum once. Slices (`tf.IndexedSlices`) are put end to end. trace: gets one event for each value and replica,
-    in the order in which TensorFlow asks. Raises ReplicasDisagree, with one line per replica, for values of
-    different shapes or dtypes.
+    in the order in which TensorFlow asks. observer: is told what each replica sends, at every step. Raises
+    ReplicasDisagree, with one line per replica, for values of different shapes or dtypes.
     """
 
-    def __init__(self, *, trace: Trace | None = None) -> None:
+    def __init__(self, *, trace: Trace | None = None, observer: Observer | None = None) -> None:
         super().__init__()
         self.trace = trace
+        self.observer = observer
         self._names: tuple[str, ...] = ()
         self._forms: tuple[_Form, ...] = ()
-        self._source = Origins().source
+        self._origins = Origins()
         self._inner = tf.distribute.ReductionToOneDevice(accumulation_fn=_left_fold)
 
     def name_gradients(self, variables: Sequence[Any]) -> None:
@@ -49,7 +54,15 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
         self._names = tuple([f"gradient of {getattr(one, 'path', one.name)}" for one in variables])
         self._forms = tuple([(tuple(one.shape), tf.as_dtype(one.dtype).name) for one in variables])
 
-    # What TensorFlow asks of a subclass.
+    # What TensorFlow asks of a subclass. The first two are asked even of one replica, whose value is its own sum.
+
+    def reduce(self, reduce_op: Any, per_replica_value: Any, destinations: Any, options: Any = None) -> Any:
+        self._observe(reduce_op, [per_replica_value])
+        return tf.distribute.CrossDeviceOps.reduce(self, reduce_op, per_replica_value, destinations, options)
+
+    def batch_reduce(self, reduce_op: Any, value_destination_pairs: Any, options: Any = None) -> Any:
+        self._observe(reduce_op, [value for value, _ in value_destination_pairs])
+        return tf.distribute.CrossDeviceOps.batch_reduce(self, reduce_op, value_destination_pairs, options)
 
     def reduce_implementation(self, reduce_op: Any, per_replica_value: Any, destinations: Any, options: Any) -> Any:
         site = self._source(sys._getframe(1))
@@ -73,6 +86,24 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
         return self._inner._gather_implementation(per_replica_value, destinations, axis, options)  # noqa: SLF001
 
     # Checks and trace.
+
+    def _observe(self, reduce_op: Any, values: Sequence[Any]) -> None:
+        if self.observer is not None:
+            for value in values:
+                self.observer.sends(value, mean=reduce_op == tf.distribute.ReduceOp.MEAN)
+
+    def _source(self, frame: FrameType) -> Site:
+        """Returns the user's line: not TensorFlow's, nor one of the files here that stand between the two."""
+        site: Site = self._origins.source(frame)
+        while site[0] in _BETWEEN:
+            nearest: FrameType | None = frame
+            while nearest is not None and nearest.f_code.co_filename != site[0]:
+                nearest = nearest.f_back
+            if nearest is None or nearest.f_back is None:
+                break
+            frame = nearest.f_back
+            site = self._origins.source(frame)
+        return site
 
     def _subjects(self, values: Sequence[Any], destinations: Sequence[Any]) -> list[str | None]:
         """Returns what each value is, where that is known: a gradient by its place, or what is sent to a variable."""

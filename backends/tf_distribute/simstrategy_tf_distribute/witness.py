@@ -55,7 +55,7 @@ class Witness:
 
     def run(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
         def step(*own: Any, **named: Any) -> Any:
-            return inward(fn(*own, **named), self.inner)
+            return inward(fn(*own, **named), self.inner, host=True)
 
         return outward(self.inner.run(step, inward(tuple(args), self.inner), inward(dict(kwargs or {}), self.inner)))
 

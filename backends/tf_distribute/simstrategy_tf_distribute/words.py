@@ -28,8 +28,11 @@ def outward(value: Any) -> Any:
     return _map(outward, value)
 
 
-def inward(value: Any, strategy: Any) -> Any:
-    """Returns a program's argument as TensorFlow takes it: its own distributed values, tensors for host data."""
+def inward(value: Any, strategy: Any, *, host: bool = False) -> Any:
+    """Returns a program's argument as TensorFlow takes it: its own distributed values, tensors for host data.
+
+    host: host data stay as they are, as in what a replica returns, which TensorFlow does not touch.
+    """
     if isinstance(value, VariableWords):
         return value.inner
     if isinstance(value, DistributedValues):
@@ -37,7 +40,7 @@ def inward(value: Any, strategy: Any) -> Any:
         return strategy.experimental_distribute_values_from_function(
             lambda context: parts[int(context.replica_id_in_sync_group)]
         )
-    return _map(lambda one: inward(one, strategy), _tensor(value))
+    return _map(lambda one: inward(one, strategy, host=host), value if host else _tensor(value))
 
 
 def _tensor(value: Any) -> Any:
@@ -161,7 +164,8 @@ def words_of(witness: Any) -> SimpleNamespace:
 
     def get_replica_context() -> ReplicaWords | None:
         inner = tf.distribute.get_replica_context()
-        return None if inner is None else ReplicaWords(inner, witness)
+        # The same object while it is the same context, as TensorFlow's own is.
+        return None if inner is None else vars(inner).setdefault("_simstrategy_words", ReplicaWords(inner, witness))
 
     def get_strategy() -> Any:
         return witness if tf.distribute.get_strategy() is witness.inner else tf.distribute.get_strategy()

@@ -1,8 +1,5 @@
 """Our reductions inside the real MirroredStrategy: Keras's fit is the same to the bit, checked, and traced by name."""
 
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import keras
@@ -12,8 +9,8 @@ import tensorflow as tf
 from sklearn.datasets import load_digits
 
 import simstrategy as ss
-from simstrategy.errors import InvalidArgument, ReplicasDisagree
-from simstrategy_tf_distribute import OrderedReduction, replicas_agree
+from simstrategy.errors import ReplicasDisagree
+from simstrategy_tf_distribute import OrderedReduction
 from simstrategy_tf_distribute.devices import mirrored
 
 COUNT = 2
@@ -21,26 +18,22 @@ DIGITS = load_digits()
 FEATURES, LABELS = (DIGITS.data[:150] / 16).astype(np.float32), DIGITS.target[:150].astype(np.int32)
 
 
-def model_of(*, normalized: bool = True) -> Any:
-    layers = [keras.layers.Input((64,)), keras.layers.Dense(16, activation="relu", name="hidden")]
-    if normalized:
-        layers += [keras.layers.BatchNormalization(name="norm"), keras.layers.Dropout(0.3)]
-    return keras.Sequential([*layers, keras.layers.Dense(10, name="out")])
+def model_of() -> Any:
+    layers = keras.layers
+    hidden = [layers.Dense(16, activation="relu", name="hidden"), layers.BatchNormalization(name="norm")]
+    return keras.Sequential([layers.Input((64,)), *hidden, layers.Dropout(0.3), layers.Dense(10, name="out")])
 
 
-def fit(
-    strategy: Any, *, normalized: bool = True, ops: OrderedReduction | None = None, examples: int = 150
-) -> tuple[Any, Any, list[Any]]:
-    """Fits two epochs of digits in batches of 64, the last perhaps partial; returns history, evaluation, weights."""
+def fit(strategy: Any, *, ops: OrderedReduction | None = None) -> tuple[Any, Any, list[Any]]:
+    """Fits two epochs of digits in batches of 64, the last of 22; returns history, evaluation, weights."""
     with strategy.scope():
-        model = model_of(normalized=normalized)
+        model = model_of()
         loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         model.compile(keras.optimizers.SGD(0.1), loss, metrics=["accuracy"])
     if ops is not None:
         ops.name_gradients(model.trainable_variables)
-    features, labels = FEATURES[:examples], LABELS[:examples]
-    history = model.fit(features, labels, batch_size=64, epochs=2, shuffle=False, verbose=0).history
-    return history, model.evaluate(features, labels, batch_size=64, verbose=0), model.get_weights()
+    history = model.fit(FEATURES, LABELS, batch_size=64, epochs=2, shuffle=False, verbose=0).history
+    return history, model.evaluate(FEATURES, LABELS, batch_size=64, verbose=0), model.get_weights()
 
 
 # Of Keras and TensorFlow, which say it of themselves.
@@ -107,67 +100,3 @@ def test_slices_and_gathers_go_through_and_are_traced() -> None:
         *[("reduce", ("slices of float32",))] * COUNT,
         *[("gather", ("float32",))] * COUNT,
     ]
-
-
-def agreeing(strategy: Any) -> Any:
-    history, _, weights = fit(strategy, normalized=False, examples=128)
-    return history, weights
-
-
-def partial(strategy: Any) -> Any:
-    return fit(strategy, normalized=False, examples=150)[2]
-
-
-def depending(strategy: Any) -> Any:
-    """Divides by the replica's part of the batch, as the well-known mistake is."""
-    with strategy.scope():
-        weight = tf.Variable(1.0, aggregation=tf.VariableAggregation.SUM)
-    batches = strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices(FEATURES[:16, 10]).batch(8))
-    for batch in batches:
-        strategy.run(lambda x: weight.assign_sub(0.1 * tf.reduce_mean(x)), args=(batch,))
-    return weight.numpy()
-
-
-@quiet
-@pytest.mark.slow
-def test_a_keras_program_agrees_with_itself_on_any_number_of_replicas() -> None:
-    agreement = replicas_agree(agreeing, replicas=(1, 2, 4))
-    agreement.raise_for_difference()
-    assert [row.replicas for row in agreement.rows] == [1, 2, 4]
-    assert len(agreement.rows[1].events) >= 2 * 4
-
-
-@quiet
-@pytest.mark.slow
-def test_keras_means_over_unequal_parts_of_a_last_batch_are_found() -> None:
-    # A last batch of 22 is 11 and 11 of two replicas, which weigh alike; of four it is 6, 6, 6 and 4, which do not.
-    even, uneven = replicas_agree(partial, replicas=(1, 2, 4)).rows[1:]
-    assert (even.agrees, uneven.agrees) == (True, False)
-    assert "became" in uneven.verdict
-
-
-@pytest.mark.slow
-def test_a_program_that_depends_on_the_number_of_replicas_is_told_where() -> None:
-    agreement = replicas_agree(depending, replicas=(1, 2))
-    assert not agreement
-    with pytest.raises(AssertionError, match=r"(?s)depends on the number of replicas.* 2 .*result\[\]: .* became"):
-        agreement.raise_for_difference()
-
-
-def test_what_cannot_be_compared_is_refused() -> None:
-    with pytest.raises(InvalidArgument, match="at least one number of replicas"):
-        replicas_agree(depending, replicas=())
-    with pytest.raises(InvalidArgument, match=r"is no array of numbers\. Return weights"):
-        replicas_agree(lambda strategy: "text", replicas=(1,))
-
-
-@pytest.mark.slow
-def test_the_command_says_whether_replica_counts_agree(tmp_path: Path) -> None:
-    file = tmp_path / "program.py"
-    file.write_text("def program(strategy):\n    return {'of': strategy.num_replicas_in_sync}\n")
-    command = [sys.executable, "-m", "simstrategy_tf_distribute", str(file), "--replicas", "1,2"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "result['of'][]: 1 became 2" in done.stdout
-    done = subprocess.run([*command[:-1], "two"], capture_output=True, text=True, check=False)
-    assert (done.returncode, "numbers such as --replicas 1,2,4" in done.stderr) == (2, True)

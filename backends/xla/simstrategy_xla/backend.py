@@ -1,53 +1,91 @@
-"""XLA devices of one process as one `Backend`.  It opens nothing and makes no devices."""
+"""XLA devices as one `Backend`.  It opens nothing, makes no devices and finds no other process."""
 
+import functools
 from contextlib import AbstractContextManager
 from types import FrameType
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import jax
 import numpy as np
 
-from simstrategy.device import PROTOCOL_VERSION, Array, ArraySpec, Backend, Capabilities, Compilation, Device, Op
+from simstrategy.device import PROTOCOL_VERSION, Array, ArraySpec, Backend, Capabilities, Compilation, Device, Op, Spec
 from simstrategy.errors import InvalidType
 from simstrategy_xla.autodiff import XlaAutodiff
 from simstrategy_xla.collectives import Collectives
 from simstrategy_xla.compilation import XlaCompilation
 from simstrategy_xla.namespace import XlaNamespace, committed, dtypes_here, require_values
+from simstrategy_xla.peers import NAME, Peers
+from simstrategy_xla.ranks import Wait, ranks_on
 from simstrategy_xla.topology import ExaminedCompilation, Topology
 
-__all__ = ["XlaBackend"]
+__all__ = ["Processes", "XlaBackend"]
 
 Arrays = tuple[Array, ...]
 
 
+class Processes(NamedTuple):
+    """What a backend of several processes knows of the others."""
+
+    peers: Peers
+    wait: Wait
+    """Returns when a program has ended that all of them run.  Raises PeerFailed."""
+    timeout_s: float
+
+
 @final
 class XlaBackend:
-    """One process's XLA devices; rank r computes on `xla_devices[r]`."""
+    """XLA devices of one process, or of a group of processes; rank r computes on `xla_devices[r]`."""
 
-    __slots__ = ("_collectives", "_xla_devices", "capabilities", "compilation", "devices", "local_devices", "xp")
+    __slots__ = (
+        "_collectives",
+        "_placements",
+        "_processes",
+        "_xla_devices",
+        "capabilities",
+        "compilation",
+        "devices",
+        "local_devices",
+        "name",
+        "xp",
+    )
 
-    name = "xla"
     protocol_version = PROTOCOL_VERSION
     array_types = (jax.Array,)
     autodiff = XlaAutodiff()
     frontend = None
     composites = None
 
-    def __init__(self, xla_devices: tuple[jax.Device, ...]) -> None:
+    def __init__(self, xla_devices: tuple[jax.Device, ...], processes: Processes | None = None) -> None:
         dtypes = dtypes_here()
+        is_cpu = xla_devices[0].platform == "cpu"
+        self.name = "xla" if processes is None else NAME
         self.capabilities = Capabilities(
             dtypes=frozenset(dtypes),
             carrier="thread",
             # Measured there alone: GPUs may add in another order each time.
-            reproducible_bits=xla_devices[0].platform == "cpu",
+            reproducible_bits=is_cpu,
             mutable_arrays=False,
+            spans_processes=processes is not None,
         )
-        self.devices = self.local_devices = tuple([Device(rank, 0, str(one)) for rank, one in enumerate(xla_devices)])
-        self.xp = XlaNamespace(xla_devices, dtypes)
+        own = 0 if processes is None else processes.peers.rank
+        places = [0 if processes is None else one.process_index for one in xla_devices]
+        self.devices = tuple(
+            [Device(rank, place, str(one)) for rank, (place, one) in enumerate(zip(places, xla_devices, strict=True))]
+        )
+        self.local_devices = tuple([device for device in self.devices if device.process == own])
+        local = tuple([xla_devices[device.rank] for device in self.local_devices])
+        self.xp = XlaNamespace(local, dtypes)
+        self._processes = processes
         self._xla_devices = xla_devices
-        self._collectives = Collectives(xla_devices)
-        waits = xla_devices[0].platform == "cpu"
-        self.compilation: Compilation = XlaCompilation(xla_devices, self.capabilities, dtypes, waits=waits)
+        self._placements = {one: str(one) for one in xla_devices}
+        # Two programs at once can starve each other of XLA's CPU threads, and XLA then ends the process.
+        waits: Any = jax.block_until_ready if is_cpu else _at_once
+        ranks = ranks_on(xla_devices, waits if processes is None else processes.wait)
+        self._collectives = Collectives(ranks)
+        # Whether a step takes the lanes is each process's own decision: together they could not keep in step.
+        self.compilation: Compilation | None = (
+            XlaCompilation(ranks, self.capabilities, dtypes) if processes is None else None
+        )
 
     def examine_for(self, topology: Topology) -> None:
         """Compiles every program for a topology too, from now on, and keeps what is found in `compilation.examined`."""
@@ -64,7 +102,7 @@ class XlaBackend:
             array.block_until_ready()
 
     def close(self) -> None:
-        """Does nothing: JAX keeps its devices until the process ends."""
+        """Does nothing: JAX keeps its devices, and its group of processes, until the process ends."""
 
     def put(self, value: np.ndarray | Array, device: Device) -> Array:
         target = self._xla_devices[device.rank]
@@ -80,7 +118,9 @@ class XlaBackend:
         return np.array(array)
 
     def spec(self, array: Array) -> ArraySpec:
-        return ArraySpec(array.shape, array.dtype.name, str(self.xp.device_of(array)))
+        # Asked for very often: NumPy makes the name of a dtype anew each time, and JAX that of a device.
+        placement = None if isinstance(array, jax.core.Tracer) else self._placements.get(array.device)
+        return ArraySpec(array.shape, _name(array.dtype), placement or str(self.xp.device_of(array)))
 
     def cell(self, initial: Array) -> "XlaCell":
         return XlaCell(initial)
@@ -88,24 +128,43 @@ class XlaBackend:
     def all_reduce(self, arrays: Arrays, op: Op) -> Arrays:
         return self._collectives.total(arrays, op)
 
-    def reduce(self, arrays: Arrays, op: Op, *, root: int) -> Array:
-        return self._collectives.total(arrays, op)[root]
+    def reduce(self, arrays: Arrays, op: Op, *, root: int) -> Array | None:
+        totals = self._collectives.total(arrays, op)
+        first = self.local_devices[0].rank
+        return totals[root - first] if first <= root < first + len(totals) else None
 
-    def broadcast(self, array: Array | None, *, spec: ArraySpec, root: int) -> Arrays:
-        return tuple([jax.device_put(array, device) for device in self._xla_devices])
+    def broadcast(self, array: Array | None, *, spec: Spec, root: int) -> Arrays:
+        shape, dtype, _ = spec
+        empty = np.zeros(shape, self.xp.named(dtype))
+        sent = [
+            array if device.rank == root else jax.device_put(empty, self._xla_devices[device.rank])
+            for device in self.local_devices
+        ]
+        return self._collectives.chosen(tuple(sent), root)
 
     def all_gather(self, arrays: Arrays, *, axis: int, sizes: tuple[int, ...]) -> Arrays:
         return self._collectives.joined(arrays, axis, sizes)
 
     def exchange(self, note: bytes, *, timeout_s: float | None) -> tuple[bytes, ...]:
-        """Returns the note: there is one process, and nobody to wait for."""
-        return (note,)
+        """Returns all processes' notes; where there is one process, the note.  Raises PeerFailed."""
+        if self._processes is None:
+            return (note,)
+        return self._processes.peers.exchange(note, self._processes.timeout_s if timeout_s is None else timeout_s)
 
     def prepare(self, function: Any) -> Any:
         return function
 
     def source(self, frame: FrameType) -> tuple[str, int]:
         return frame.f_code.co_filename, frame.f_lineno
+
+
+@functools.cache
+def _name(dtype: np.dtype[Any]) -> str:
+    return dtype.name
+
+
+def _at_once(outputs: Any) -> None:
+    """Waits for nothing: the device does one after the other."""
 
 
 @final

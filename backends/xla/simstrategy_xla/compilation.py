@@ -1,82 +1,64 @@
-"""Steps that run as one compiled program on all ranks.  What a step is made of is the core's business.
-
-A program is `shard_map` over the ranks, so each rank sees its own arrays, and XLA sees one program.
-"""
+"""Steps that run as one compiled program on all ranks.  What a step is made of is the core's business."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, final
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from simstrategy.device import Array, Backend, Capabilities, Compilation, ProgramBody
 from simstrategy.errors import CannotCompile, Unsupported
-from simstrategy_xla.collectives import RANKS
-from simstrategy_xla.namespace import committed
+from simstrategy_xla.namespace import NO_VALUE
+from simstrategy_xla.ranks import RANKS, Ranks
 from simstrategy_xla.spmd import SpmdBackend
 
-__all__ = ["XlaCompilation", "XlaProgram"]
+__all__ = ["Form", "XlaCompilation"]
 
 Arrays = tuple[Array, ...]
 Form = tuple[tuple[int, ...], str]
-
-_SPREAD = PartitionSpec(RANKS)  # type: ignore[no-untyped-call]
 
 
 @final
 class XlaCompilation:
     """See `simstrategy.device.Compilation`."""
 
-    __slots__ = ("_capabilities", "_dtypes", "_mesh", "_waits")
+    __slots__ = ("_capabilities", "_dtypes", "_ranks")
     examined = None
 
-    def __init__(
-        self, devices: Sequence[Any], capabilities: Capabilities, dtypes: dict[str, np.dtype[Any]], *, waits: bool
-    ) -> None:
-        self._mesh = Mesh(np.array(devices), (RANKS,))
+    def __init__(self, ranks: Ranks, capabilities: Capabilities, dtypes: dict[str, np.dtype[Any]]) -> None:
+        self._ranks = ranks
         self._capabilities = capabilities
         self._dtypes = dtypes
-        self._waits = waits
 
     def trace(self, body: ProgramBody, forms: Sequence[Form]) -> None:
         """Runs `body` once without values.  Raises CannotCompile where it asks for one."""
-        self._translated(lambda: jax.eval_shape(self._program(body, forms, []), *self._structs(forms)))
+        jitted, structs = self._jitted(body, forms)
+        self._translated(lambda: jax.eval_shape(jitted, *structs))
 
-    def compile(self, body: ProgramBody, forms: Sequence[Form]) -> "XlaProgram":
+    def compile(self, body: ProgramBody, forms: Sequence[Form]) -> Callable[[Sequence[Arrays]], list[Arrays]]:
         """Returns the program of `body`, compiled for inputs of these forms on each rank."""
-        scalars: list[bool] = []
-        lowered = self._translated(lambda: self._program(body, forms, scalars).lower(*self._structs(forms)))
-        return XlaProgram(lowered.compile(), NamedSharding(self._mesh, _SPREAD), scalars, waits=self._waits)
+        return self._ranks.program(self.compiled(body, forms))
 
-    def _program(self, body: ProgramBody, forms: Sequence[Form], scalars: list[bool]) -> Any:
-        """Returns the jitted function; ranks' arrays lie side by side along their first axis, scalars get one."""
+    def compiled(self, body: ProgramBody, forms: Sequence[Form]) -> Any:
+        """Returns JAX's own object of it: its text, memory and costs."""
+        jitted, structs = self._jitted(body, forms)
+        return self._translated(lambda: jitted.lower(*structs)).compile()
 
+    def _jitted(self, body: ProgramBody, forms: Sequence[Form]) -> tuple[Any, list[Any]]:
         def ranked(*inputs: Array) -> Arrays:
-            backend: Backend = SpmdBackend(self._mesh.size, self._capabilities, self._dtypes)
-            outputs = body(
-                backend,
-                jax.lax.axis_index(RANKS),
-                tuple([jnp.reshape(one, shape) for one, (shape, _) in zip(inputs, forms, strict=True)]),
-            )
-            scalars[:] = [not one.shape for one in outputs]
-            return tuple([jnp.reshape(one, one.shape or (1,)) for one in outputs])
+            backend: Backend = SpmdBackend(self._ranks.count, self._capabilities, self._dtypes)
+            return body(backend, jax.lax.axis_index(RANKS), inputs)
 
-        return jax.jit(jax.shard_map(ranked, mesh=self._mesh, in_specs=_SPREAD, out_specs=_SPREAD, check_vma=False))
-
-    def _structs(self, forms: Sequence[Form]) -> list[Any]:
-        sharding = NamedSharding(self._mesh, _SPREAD)
-        return [
-            jax.ShapeDtypeStruct(_beside(self._mesh.size, shape), self._dtypes[dtype], sharding=sharding)  # type: ignore[no-untyped-call]
-            for shape, dtype in forms
-        ]
+        native = [(shape, self._dtypes[dtype]) for shape, dtype in forms]
+        return self._ranks.jitted(ranked, native), self._ranks.structs(native)
 
     @staticmethod
     def _translated(call: Callable[[], Any]) -> Any:
         try:
             return call()
         except (jax.errors.JAXTypeError, jax.errors.JAXIndexError, Unsupported) as error:
+            if isinstance(error, Unsupported) and NO_VALUE not in str(error):
+                raise  # said of what lanes could not do either
             said = str(error).splitlines()[0].rstrip(".")
             refusal = CannotCompile(
                 f"The step asks for something that is known only when the program runs: {said}. Choose with xp.where, "
@@ -88,39 +70,5 @@ class XlaCompilation:
             raise refusal from error
 
 
-@final
-class XlaProgram:
-    """A compiled program: every rank's inputs in, every rank's outputs out."""
-
-    __slots__ = ("_scalars", "_sharding", "_waits", "compiled")
-
-    def __init__(self, compiled: Any, sharding: NamedSharding, scalars: Sequence[bool], *, waits: bool) -> None:
-        self.compiled = compiled
-        """JAX's own object: its text, memory and costs."""
-        self._scalars = tuple(scalars)
-        """Which outputs are scalars."""
-        self._sharding = sharding
-        self._waits = waits
-
-    def __call__(self, inputs: Sequence[Arrays]) -> list[Arrays]:
-        wholes = [self._whole(arrays) for arrays in inputs]
-        outputs = self.compiled(*wholes)
-        if self._waits:
-            jax.block_until_ready(outputs)  # type: ignore[no-untyped-call]
-        shards = [[shard.data for shard in output.addressable_shards] for output in outputs]
-        pairs = zip(shards, self._scalars, strict=True)
-        return [tuple([jnp.reshape(one, ()) for one in own] if scalar else own) for own, scalar in pairs]
-
-    def _whole(self, arrays: Arrays) -> Array:
-        shape = arrays[0].shape
-        rows = [committed(array) if shape else jnp.reshape(committed(array), 1) for array in arrays]
-        return jax.make_array_from_single_device_arrays(_beside(len(rows), shape), self._sharding, rows)
-
-
-def _beside(count: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Returns the shape of `count` ranks' arrays side by side along their first axis."""
-    return (count * shape[0], *shape[1:]) if shape else (count,)
-
-
 if TYPE_CHECKING:
-    _: Callable[..., Compilation] = XlaCompilation
+    _: type[Compilation] = XlaCompilation

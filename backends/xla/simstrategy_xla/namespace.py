@@ -15,13 +15,15 @@ import numpy as np
 from simstrategy.device import Array, ArrayNamespace, canonical_dtype, default_dtype
 from simstrategy.errors import InvalidArgument, InvalidType, Unsupported
 
-__all__ = ["XlaNamespace", "committed", "config", "dtypes_here", "require_values"]
+__all__ = ["NO_VALUE", "XlaNamespace", "committed", "config", "dtypes_here", "require_values"]
 
 _NAMES: Final = (
     *("bool", "int8", "int16", "int32", "uint8", "uint16", "uint32"),
     *("float16", "bfloat16", "float32", "complex64"),
 )
 _WIDE: Final = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
+NO_VALUE: Final = "which has no value while JAX traces"
+"""What tells that tracing was in the way, in the text of an error."""
 _Function = Callable[..., Any]
 config: Final[Any] = jax.config
 """JAX's settings, as this process and thread have them; JAX gives them no types."""
@@ -44,9 +46,9 @@ def require_values(arrays: Sequence[Array], what: str) -> None:
     for array in arrays:
         if isinstance(array, jax.core.Tracer):
             raise Unsupported(
-                f"The backend 'xla' was asked for {what} with a tracer {array.dtype}{list(array.shape)}, which has no "
-                f"value while JAX traces. Meet, read and write outside jax.jit, vmap and scan, and compile what lies "
-                f"between. Take jax.grad in the replica function: under it, ctx.all_reduce and ctx.all_gather can meet."
+                f"The backend 'xla' was asked for {what} with a tracer {array.dtype}{list(array.shape)}, {NO_VALUE}. "
+                f"Meet, read and write outside jax.jit, vmap and scan, and compile what lies between. Take jax.grad in "
+                f"the replica function: under it, ctx.all_reduce and ctx.all_gather can meet."
             )
 
 
@@ -70,6 +72,10 @@ def _divide(x1: Any, x2: Any) -> Array:
 
 def _is_weak(value: Any) -> bool:
     return isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic)
+
+
+def _is_elsewhere(value: Any, device: Any) -> bool:
+    return isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer) and value.device != device
 
 
 def _unary(function: _Function) -> Any:
@@ -140,13 +146,14 @@ class XlaNamespace:
         return current if current in self._devices else self._devices[0]
 
     def operands(self, values: Sequence[Any], *like: Any) -> list[Any]:
-        """Returns arrays on one device: the running replica's, else the first one's.
+        """Returns arrays on one device: where they all are, else the running replica's, else the first one's.
 
-        What another replica's device holds, such as the result of a reduction, is moved here. Python
-        numbers stay numbers beside an array, as JAX has it.
+        What another replica's device holds, such as the result of a reduction, is moved to what it meets here.
+        Python numbers stay numbers beside an array, as JAX has it.
         """
-        running = config.jax_default_device
-        device = running if running in self._devices else self.device_of(*values, *like)
+        device, running = self.device_of(*values, *like), config.jax_default_device
+        if running in self._devices and any(_is_elsewhere(value, device) for value in (*values, *like)):
+            device = running
         if all(_is_weak(value) for value in values):
             values = (self._array(values[0], device), *values[1:])
         found = [value if _is_weak(value) else _moved(self._array(value, device), device) for value in values]

@@ -16,7 +16,7 @@ import numpy as np
 
 from simstrategy.device import PROTOCOL_VERSION, Array, ArraySpec, Backend, Capabilities, Device, GroupFunction, Op
 from simstrategy.errors import CannotCompile
-from simstrategy_xla.collectives import RANKS, joined, total
+from simstrategy_xla.collectives import chosen, joined, total
 from simstrategy_xla.namespace import XlaNamespace
 
 __all__ = ["SpmdBackend"]
@@ -29,6 +29,10 @@ Arrays = tuple[Array, ...]
 @final
 class SpmdAutodiff:
     """See `simstrategy.device.Autodiff`: what is sent back goes through `backward`, not through XLA's own rule."""
+
+    def tracks(self, array: Any) -> bool:
+        """Returns True: while JAX traces, a gradient may come of everything."""
+        return True
 
     def differentiable(self, forward: GroupFunction, backward: GroupFunction, arrays: Arrays) -> Arrays:
         apply: Any = jax.custom_vjp(lambda *values: forward(values))
@@ -97,7 +101,7 @@ class SpmdBackend:
         return total(arrays[0], op)
 
     def broadcast(self, array: Array | None, *, spec: ArraySpec, root: int) -> Arrays:
-        return (jax.lax.all_gather(array, RANKS)[root],)
+        return (chosen(array, root),)
 
     def all_gather(self, arrays: Arrays, *, axis: int, sizes: tuple[int, ...]) -> Arrays:
         return (joined(arrays[0], axis, sizes),)

@@ -3,7 +3,7 @@
 Opening one starts no device. libtpu asks the cloud who it is unless told not to; it is told here.
 """
 
-import importlib
+import importlib.util
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, final
@@ -14,11 +14,14 @@ from simstrategy.device import Capabilities, Compilation, Facts, Program, Progra
 from simstrategy.errors import BackendUnavailable, InvalidArgument
 from simstrategy_xla.compilation import Form, XlaCompilation
 from simstrategy_xla.hlo import collectives_in
+from simstrategy_xla.ranks import Spread
 
 __all__ = ["TOPOLOGIES", "ExaminedCompilation", "Topology", "open_topology"]
 
 TOPOLOGIES: Final = ("v4:2x2x1", "v5e:2x4", "v5p:2x2x2", "v6e:2x4")
 """Small ones of each generation that are known to compile; others may be named as well."""
+_LIBRARY: Final = "TPU_LIBRARY_PATH"
+"""JAX's own setting."""
 _SETTINGS: Final = {"TPU_SKIP_MDS_QUERY": "1", "TPU_WORKER_HOSTNAMES": "localhost"}
 
 
@@ -34,8 +37,8 @@ class Topology:
         self, body: ProgramBody, forms: Sequence[Form], capabilities: Capabilities, dtypes: dict[str, np.dtype[Any]]
     ) -> Facts:
         """Compiles a program for all devices of the topology and reads it.  Raises CannotCompile."""
-        compilation = XlaCompilation(self.devices, capabilities, dtypes, waits=False)
-        compiled = compilation.compile(body, forms).compiled
+        compilation = XlaCompilation(Spread(self.devices, lambda outputs: None), capabilities, dtypes)
+        compiled = compilation.compiled(body, forms)
         costs, memory = compiled.cost_analysis(), compiled.memory_analysis()
         return Facts(
             self.name,
@@ -78,28 +81,38 @@ def open_topology(name: str) -> Topology:
     """
     for setting, value in _SETTINGS.items():
         os.environ.setdefault(setting, value)
-    try:
-        importlib.import_module("libtpu")
-    except ImportError as error:
-        raise BackendUnavailable(
-            "Compiling for a TPU without one needs libtpu, which is not installed. It comes with: pip install "
-            "'simstrategy-xla[tpu]'"
-        ) from error
+    _require_libtpu()
     from jax.experimental import topologies  # noqa: PLC0415 - JAX looks for libtpu when this is imported
 
     try:
         found = topologies.get_topology_desc(platform="tpu", topology_name=name)
     except Exception as error:
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        said = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
         if isinstance(error, (ValueError, NotImplementedError)) or "topology" in said.lower():
             raise InvalidArgument(
-                f"There is no TPU topology {name!r}: {said} Name one as generation:shape, such as "
+                f"There is no TPU topology {name!r}: {said}. Name one as generation:shape, such as "
                 f"{', '.join(TOPOLOGIES)}."
             ) from error
         raise BackendUnavailable(
-            f"libtpu cannot describe {name!r}: {said} Reinstall libtpu, and see its log."
+            f"libtpu cannot be used: {said}. Install the one that belongs to this jaxlib with: pip install "
+            f"'simstrategy-xla[tpu]'"
         ) from error
     return Topology(name, found.devices)
+
+
+def _require_libtpu() -> None:
+    """Raises BackendUnavailable unless JAX will find libtpu: the file that is named, else the package."""
+    named = os.environ.get(_LIBRARY)
+    if named is not None and not os.path.isfile(named):
+        raise BackendUnavailable(
+            f"{_LIBRARY} names {named!r}, where there is no file. Let it name a libtpu.so, or unset it to use the "
+            f"package libtpu."
+        )
+    if named is None and importlib.util.find_spec("libtpu") is None:
+        raise BackendUnavailable(
+            "Compiling for a TPU without one needs libtpu, which is not installed. It comes with: pip install "
+            f"'simstrategy-xla[tpu]'. Where it is installed elsewhere, let {_LIBRARY} name its libtpu.so."
+        )
 
 
 if TYPE_CHECKING:

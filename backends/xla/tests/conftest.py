@@ -1,6 +1,14 @@
-"""The one backend of these tests: opened once, since JAX makes its CPU devices once."""
+"""The one backend of these tests: opened once, since JAX makes its CPU devices once.
+
+Lets this folder's modules import each other as well: pytest's importlib mode does not.
+"""
+
+import sys
+from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 from simstrategy_xla import XlaBackend, open_xla
 

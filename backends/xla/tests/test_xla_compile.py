@@ -1,12 +1,16 @@
 """Compiled steps: one program for all ranks does what its lanes do.  Clauses: P-1, P-2, P-3, P-4, P-5."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import simstrategy as ss
-from simstrategy.errors import CannotCompile, InvalidArgument, InvalidType
+from simstrategy.check.programs import load_program
+from simstrategy.errors import CannotCompile, InvalidArgument, InvalidType, Unsupported
 
 RANKS = 4
+EXAMPLE = Path(__file__).parents[3] / "examples" / "compiled_digits.py"
 AGGREGATION, SYNCHRONIZATION = ss.VariableAggregation, ss.VariableSynchronization
 
 
@@ -78,6 +82,21 @@ def gradients(x):
 def test_a_program_gives_what_the_lanes_give(strategy, step):
     x = rows(strategy, 2, 3)
     assert_same(strategy.run(strategy.compile(step), args=(x,)), strategy.run(step, args=(x,)))
+
+
+@pytest.mark.slow
+def test_the_compiled_steps_of_the_digits_are_their_lanes():
+    """And the simulator's, where a step is its function: to a few roundings of float32."""
+    steps = load_program(EXAMPLE, "first_steps")
+    strategy = ss.Strategy.mirrored("xla", replicas=2)
+    compiled, lanes = steps(strategy), steps(strategy, compiles=False)
+    simulated = steps(ss.Strategy.mirrored("sim", replicas=2))
+    assert [*compiled] == ["softmax_step", "mlp_step"]
+    assert len(strategy.extended.engine.programs) == 2
+    for name, found in compiled.items():
+        for one, lane, other in zip(found, lanes[name], simulated[name], strict=True):
+            np.testing.assert_allclose(np.asarray(one), np.asarray(lane), rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=1e-5, atol=1e-6)
 
 
 def variables(strategy):
@@ -233,6 +252,43 @@ def test_the_programs_own_errors_come_out_as_they_are(strategy):
         strategy.run(strategy.compile(lambda x: ctx().all_reduce("SUM", x > 0)), args=(rows(strategy, 2),))
 
 
+def test_what_lanes_refuse_as_well_is_told_as_they_tell_it(strategy):
+    def step(x):
+        return ctx().all_reduce("MEAN", ctx().xp.astype(x, "int32"))
+
+    with pytest.raises(Unsupported) as lanes:
+        strategy.run(step, args=(rows(strategy, 2),))
+    with pytest.raises(Unsupported) as compiled:
+        strategy.run(strategy.compile(step), args=(rows(strategy, 2),))
+    assert str(compiled.value) == str(lanes.value)
+    assert str(lanes.value).startswith(
+        "The mean of int32 is float64, which backend 'xla' cannot hold as it was opened."
+    )
+
+
+def test_empty_arrays_and_scalars_come_back_in_their_forms(strategy):
+    def step(x):
+        xp = ctx().xp
+        return ctx().all_reduce("SUM", x[:0]), xp.zeros((2, 0)), xp.sum(x), ctx().all_gather(x[:, :0], 0)
+
+    wanted = [[(0, 3)] * RANKS, [(2, 0)] * RANKS, [()] * RANKS, [(8, 0)] * RANKS]
+    found = strategy.run(strategy.compile(step), args=(rows(strategy, 2, 3),))
+    assert [[one.shape for one in host(leaf)] for leaf in found] == wanted
+
+
 def test_an_argument_that_cannot_be_part_of_a_program_is_told(strategy):
     with pytest.raises(CannotCompile, match=r"is no array and cannot tell whether it is the same next time"):
         strategy.run(strategy.compile(lambda x, seen: x), args=(rows(strategy, 2), {1, 2}))
+
+
+def test_variables_without_elements_go_from_run_to_run(strategy):
+    with strategy.scope():
+        empty = ss.Variable(np.zeros((0, 2), np.float32), aggregation=AGGREGATION.SUM)
+
+    def step():
+        empty.assign_add(np.zeros((0, 2), np.float32))
+        return empty.value()
+
+    compiled = strategy.compile(step)
+    for _ in range(3):
+        assert [one.shape for one in host(strategy.run(compiled))] == [(0, 2)] * RANKS

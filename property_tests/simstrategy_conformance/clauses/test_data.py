@@ -42,8 +42,8 @@ def test_a_batch_is_cut_into_equal_chunks_and_a_rest(subject: Subject, count: in
     assert found == wanted, f"{size} elements in batches of {batch} on {count} replicas: {found}, expected {wanted}"
 
 
-@examined("D-1", program=lambda s: programs(s, data=True, variables=False, stops=False, body_max=3, workers_max=1))
-def test_programs_over_datasets_see_their_parts(subject: Subject, program: Program) -> None:
+@examined("D-4", program=lambda s: programs(s, data=True, variables=False, stops=False, body_max=3, workers_max=1))
+def test_programs_see_their_parts_of_datasets_and_empty_ones(subject: Subject, program: Program) -> None:
     agrees(subject, program)
 
 

@@ -72,11 +72,6 @@ def test_a_batch_is_reduced_by_its_elements(subject: Subject, parts: tuple[Host,
     assert same_bits(wanted, found), f"{op} of {[p.tolist() for p in parts]}: expected {wanted!r}, found {found!r}"
 
 
-@examined("R-2", program=lambda s: small(s, ("give", "compute"), ("reduce",), data=None))
-def test_reduce_with_an_axis_in_programs(subject: Subject, program: Program) -> None:
-    agrees(subject, program)
-
-
 @examined("R-2", parts=partial_batches, axes=st.sampled_from([-1, (0,), (-1,)]))
 def test_an_axis_may_count_from_behind_and_come_in_a_tuple(
     subject: Subject, parts: tuple[Host, ...], axes: Any
@@ -85,13 +80,6 @@ def test_an_axis_may_count_from_behind_and_come_in_a_tuple(
     if len({one.shape for one in sums}) == 1:
         wanted, found = oracle.all_reduced(sums, "SUM"), reduced(subject, "SUM", parts, axes)
         assert same_bits(wanted, found), f"axis {axes} of {[p.tolist() for p in parts]}: {wanted!r}, found {found!r}"
-
-
-@clause("R-2")
-def test_nothing_at_all_sums_to_zero_and_has_no_mean(subject: Subject) -> None:
-    empty = (np.zeros((0,), np.float32),) * 2
-    assert reduced(subject, "SUM", empty, 0) == 0
-    assert np.isnan(reduced(subject, "MEAN", empty, 0))
 
 
 @clause("R-3")
@@ -123,17 +111,6 @@ def test_what_cannot_be_added_is_refused_with_each_replicas_form(subject: Subjec
 @examined("R-5", program=lambda s: small(s, ("all_reduce",), ("local",)))
 def test_all_reduce_gives_every_replica_the_reduction_of_a_nest(subject: Subject, program: Program) -> None:
     agrees(subject, program)
-
-
-@examined("R-5", numbers=st.lists(st.integers(-99, 99), min_size=1, max_size=3))
-def test_what_all_reduce_makes_differentiable_is_what_it_computes(subject: Subject, numbers: list[int]) -> None:
-    backend = subject.open(2)
-    autodiff = backend.autodiff
-    if autodiff is None:
-        pytest.skip("the backend makes nothing differentiable")
-    values = tuple(backend.put(np.array([n], np.float32), backend.devices[0]) for n in numbers)
-    found = autodiff.differentiable(lambda arrays: tuple(backend.xp.add(one, 1) for one in arrays), tuple, values)
-    assert [backend.get(one).tolist() for one in found] == [[n + 1.0] for n in numbers]
 
 
 @examined("R-6", program=lambda s: small(s, ("all_gather",), ("local",), data=None))

@@ -1,0 +1,260 @@
+"""Programs under the real MirroredStrategy with several numbers of replicas: what agrees, and why what differs does."""
+
+import itertools
+import re
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import simstrategy as ss
+from simstrategy.errors import Difference, InvalidArgument
+from simstrategy_tf_distribute import agreement, replicas_agree
+from simstrategy_tf_distribute.causes import coarsest_ulp, layers_on_their_own, step_causes
+from simstrategy_tf_distribute.observing import Step
+
+FEATURES = np.random.default_rng(0).normal(size=(22, 3)).astype(np.float32)
+TARGETS = FEATURES @ np.float32([1, -2, 3])
+BATCH = 8  # the last one has 6: 3 and 3 of two replicas; 2, 2, 2 and none of four
+
+
+@pytest.fixture
+def one_nudge(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a program differs by far, one measurement of rounding is enough."""
+    monkeypatch.setattr(agreement, "_NUDGES", (1,))
+
+
+def trained(strategy: Any, op: str, divide: Any, *, batch: int = BATCH, rows: int = 22) -> Any:
+    """Trains a linear model by gradients that are reduced with `op`, of a loss that `divide` divides."""
+    with strategy.scope():
+        weights = tf.Variable(tf.ones(3))
+
+    def step(features: Any, targets: Any) -> None:
+        with tf.GradientTape() as tape:
+            losses = (tf.linalg.matvec(features, weights) - targets) ** 2
+            loss = tf.reduce_sum(losses) / divide(tf.cast(tf.size(losses), tf.float32))
+        gradient = tape.gradient(loss, weights)
+        weights.assign_sub(0.1 * tf.distribute.get_replica_context().all_reduce(op, gradient))
+
+    step_of_all = tf.function(lambda batch: strategy.run(step, args=batch), reduce_retracing=True)
+    data = tf.data.Dataset.from_tensor_slices((FEATURES[:rows], TARGETS[:rows])).batch(batch)
+    for elements in strategy.experimental_distribute_dataset(data):
+        step_of_all(elements)
+    return {"weights": weights}
+
+
+def by_the_batch(strategy: tf.distribute.Strategy) -> Any:
+    return trained(strategy, "SUM", lambda size: float(BATCH))
+
+
+def mean_of_means(strategy: tf.distribute.Strategy) -> Any:
+    return trained(strategy, "MEAN", tf.identity, rows=15)
+
+
+def sum_of_means(strategy: tf.distribute.Strategy) -> Any:
+    return trained(strategy, "SUM", tf.identity)
+
+
+def divided_twice(strategy: tf.distribute.Strategy) -> Any:
+    return trained(strategy, "MEAN", lambda size: float(BATCH))
+
+
+def batch_of_each(strategy: tf.distribute.Strategy) -> Any:
+    return trained(strategy, "SUM", lambda size: 8.0, batch=8 * strategy.num_replicas_in_sync)
+
+
+def unlike(strategy: tf.distribute.Strategy) -> Any:
+    return trained(strategy, "SUM", lambda size: 8.0 if strategy.num_replicas_in_sync == 1 else 7.0)
+
+
+@pytest.mark.slow
+def test_a_loss_divided_by_the_whole_batch_agrees_on_any_number_of_replicas() -> None:
+    report = ss.check(by_the_batch, replicas=[1, 2, 4])
+    report.raise_for_difference()
+    assert [(row.backend, row.replicas, row.events) for row in report.rows] == [
+        ("MirroredStrategy", "1", 0),
+        ("MirroredStrategy", "2", 2 * 2),
+        ("MirroredStrategy", "4", 2 * 4),
+    ]
+    assert all(row.one_ulp < 1e-5 for row in report.rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        (
+            mean_of_means,
+            (
+                r"step 2 \(7 examples, on 2 replicas 4, 3\) is the first whose sums differ: value 1 by .* mean of "
+                r"means over unequal parts: .* Weighed by their examples, the replicas' values come to what 1 replica"
+            ),
+        ),
+        (
+            sum_of_means,
+            r"step 1 \(8 examples, on 2 replicas 4, 4\) is the first .* It is a sum of means: .* and 2 means are added",
+        ),
+        (divided_twice, r"It is divided by the number of replicas once too often: 2 times their sum is what 1 replica"),
+        (batch_of_each, r"step 1 \(8 examples, on 2 replicas 8, 8: 16 in all\) is the first whose sums differ"),
+        (unlike, r"step 1 .* is the first whose sums differ: value 1 by 1\.4e-01 \(one ulp makes [0-9.e-]+\)\.$"),
+    ],
+    ids=lambda one: getattr(one, "__name__", ""),
+)
+@pytest.mark.usefixtures("one_nudge")
+def test_a_wrong_scale_is_named_with_the_step_and_what_mends_it(program: Any, told: str) -> None:
+    report = replicas_agree(program, replicas=[1, 2])
+    assert not report.agrees
+    with pytest.raises(Difference) as raised:
+        report.raise_for_difference()
+    assert f"check of test_agreement.py\n{'backend':16}" in str(raised.value)
+    (problem,) = report.problems()
+    first, *reasons = problem.splitlines()
+    assert first == "MirroredStrategy, replicas 2, InOrder(): 1 of 1 results differ:"
+    assert reasons[0].startswith("  result['weights']: element [")
+    assert re.search(told, reasons[1]), problem
+
+
+def model(*layers: Any) -> Any:
+    return keras.Sequential([keras.layers.Input((3,)), *layers, keras.layers.Dense(1, name="out")])
+
+
+def normalized(strategy: tf.distribute.Strategy) -> Any:
+    with strategy.scope():
+        made = model(keras.layers.BatchNormalization(name="norm"), keras.layers.Dropout(0.5, name="drop"))
+        made.compile(keras.optimizers.SGD(0.1 / BATCH), keras.losses.MeanSquaredError(reduction="sum"))
+    history = made.fit(FEATURES, TARGETS, batch_size=BATCH, shuffle=False, verbose=0)
+    return made, history
+
+
+# Of Keras and TensorFlow, which say it of themselves.
+quiet = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
+
+
+@quiet
+@pytest.mark.slow
+@pytest.mark.usefixtures("one_nudge")
+def test_keras_layers_that_see_a_replicas_part_alone_are_named_with_their_statistics() -> None:
+    (problem,) = replicas_agree(normalized, replicas=[1, 2]).problems()
+    lines = problem.splitlines()
+    assert lines[1].startswith("  moving statistics: result[0]: sequential/norm/moving_mean: element [")
+    assert lines[2].startswith("  moving statistics: result[0]: sequential/norm/moving_variance: element [")
+    assert any("step 1 (8 examples, on 2 replicas 4, 4) is the first whose sums differ: the gr" in one for one in lines)
+    assert lines[-2].startswith(
+        "  norm (BatchNormalization) normalises each replica's part by its own statistics; sync"
+    )
+    assert lines[-1] == "  drop (Dropout) draws at random for each replica's part alone"
+
+
+@pytest.mark.slow
+def test_layers_that_see_the_whole_batch_are_not_named() -> None:
+    shared = keras.layers.BatchNormalization(name="shared", synchronized=True)
+    frozen = keras.layers.BatchNormalization(name="frozen", trainable=False)
+    inner = model(keras.layers.GaussianNoise(0.1, name="noise"))
+    assert list(layers_on_their_own([model(shared, frozen, inner)])) == [
+        "noise (GaussianNoise) draws at random for each replica's part alone"
+    ]
+
+
+def raising(strategy: Any) -> Any:
+    if strategy.num_replicas_in_sync == raising_from[0]:
+        raise KeyError("mine")
+    return np.float32(1)
+
+
+raising_from = [1]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("one_nudge")
+def test_a_program_that_raises_is_a_difference_and_told_where() -> None:
+    raising_from[0] = 2
+    (problem,) = replicas_agree(raising, replicas=[1, 2]).problems()
+    assert "replicas 2, InOrder(): errors differ: none against KeyError('mine')" in problem
+    assert "raised at test_agreement.py:" in problem
+    raising_from[0] = 1
+    (problem,) = replicas_agree(raising, replicas=[1]).problems()
+    assert "replicas 1, InOrder(): raises KeyError: 'mine'" in problem
+    assert replicas_agree(raising, replicas=[1], allow_errors=True).agrees
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("one_nudge")
+def test_other_results_and_results_that_change_from_run_to_run_are_told() -> None:
+    counter = itertools.count()
+    (problem,) = replicas_agree(lambda strategy: [next(counter)], replicas=[1]).problems()
+    assert "comes to something else when it is run again, so it cannot be compared: result[0]: 0 against 1" in problem
+    (problem,) = replicas_agree(lambda s: {s.num_replicas_in_sync: 1.0}, replicas=[1, 2]).problems()
+    assert "results have different structures: missing ['result[1]'], not expected ['result[2]']" in problem
+    (problem,) = replicas_agree(lambda s: np.zeros(s.num_replicas_in_sync), replicas=[1, 2]).problems()
+    assert "result: float64[1] against float64[2]" in problem
+
+
+@pytest.mark.slow
+def test_what_cannot_be_compared_is_refused() -> None:
+    with pytest.raises(InvalidArgument, match="at least one number of replicas"):
+        replicas_agree(by_the_batch, replicas=())
+    with pytest.raises(
+        InvalidArgument, match=r"'text' at result\['a'\], which is no array of numbers\. Return the fitted"
+    ):
+        replicas_agree(lambda strategy: {"a": "text"}, replicas=(1,))
+    for nothing in (None, [], {}):
+        with pytest.raises(InvalidArgument) as raised:
+            replicas_agree(lambda strategy, nothing=nothing: nothing, replicas=(1,))
+        assert str(raised.value) == (
+            "The program returned no model, and nothing else that could be compared. Return the fitted keras.Model, or "
+            "weights, or a history: return model."
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("one_nudge")
+def test_values_that_are_not_finite_are_told_with_step_and_replica_though_they_agree() -> None:
+    def program(strategy: Any) -> Any:
+        def step() -> Any:
+            context = tf.distribute.get_replica_context()
+            return context.all_reduce("SUM", tf.constant([0.0, np.nan]) * tf.ones(2))
+
+        strategy.run(lambda: tf.distribute.get_replica_context().all_reduce("SUM", tf.ones(1) * 2.0))
+        strategy.run(step)
+        return np.float32(1)
+
+    report = replicas_agree(program, replicas=[1, 2])
+    assert report.agrees
+    assert list(report.not_finite()) == [
+        f"MirroredStrategy, replicas {count}, InOrder(): step 2, replica 0: float32[2] that entered sum 1 is nan at [1]"
+        for count in (1, 2)
+    ]
+
+
+@quiet
+@pytest.mark.slow
+@pytest.mark.usefixtures("one_nudge")
+def test_a_step_that_xla_compiles_is_compared_by_its_results_alone() -> None:
+    def program(strategy: Any) -> Any:
+        return tf.function(lambda: strategy.run(lambda: tf.ones(2) * 2.0), jit_compile=True)()
+
+    row = replicas_agree(program, replicas=[1]).rows[0]
+    assert (row.problem, row.raised) == (None, False)
+
+
+def test_mixed_precision_rounds_as_its_coarsest_layer() -> None:
+    half = keras.layers.Dense(2, dtype="mixed_float16")
+    assert coarsest_ulp([model(half)]) == 2.0**-10
+    assert coarsest_ulp([model(), model(keras.layers.Dense(2, dtype="bfloat16"))]) == 2.0**-7
+    assert coarsest_ulp([]) == 0.0
+
+
+def test_integers_are_equal_or_are_not_and_more_or_fewer_steps_are_told() -> None:
+    one, two = Step((2,), [(np.array([1, 2]),)]), Step((1, 1), [(np.array([1, 2]), np.array([0, 1]))])
+    causes = step_causes([one], [two], [[0.0]], [], (1, 2))
+    assert causes.first == (
+        "step 1 (2 examples, on 2 replicas 1, 1) is the first whose sums differ: value 1 by inf "
+        "(one ulp makes 0.0e+00)."
+    )
+    same = Step(None, [(np.array([1, 1]), np.array([0, 1]))])
+    assert step_causes([one], [same], [[0.0]], [], (1, 2)).first is None
+    assert step_causes([one], [same, same], [[0.0]], [], (1, 2)).first == (
+        "1 steps became 2: the batches depend on the replicas."
+    )

@@ -1,0 +1,200 @@
+"""How the ranks of a group lie on devices, each on one of its own or all on one, and programs over all of them.
+
+It knows functions of one rank, arrays and devices; what a collective or a step is, it does not.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol, final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from simstrategy.device import Array
+from simstrategy.errors import InvalidArgument
+from simstrategy_xla.namespace import committed
+
+__all__ = ["RANKS", "Form", "OnOne", "Ranks", "Spread", "Wait", "ranks_on"]
+
+RANKS: Final = "ranks"
+"""The name of the axis, for XLA's collectives."""
+Arrays = tuple[Array, ...]
+Form = tuple[tuple[int, ...], Any]
+"""Of one rank's array: shape and dtype."""
+Ranked = Callable[..., Arrays]
+"""What every rank does with its arrays."""
+
+_SPREAD, _SAME = PartitionSpec(RANKS), PartitionSpec()  # type: ignore[no-untyped-call]
+
+
+Wait = Callable[[Any], None]
+"""Returns when what it is given has values."""
+
+
+class Ranks(Protocol):
+    """The ranks of a group: makes programs of what each of them does."""
+
+    @property
+    def count(self) -> int: ...
+
+    def jitted(self, ranked: Ranked, forms: Sequence[Form]) -> Any:
+        """Returns what JAX compiles for arrays of these forms; `run` and `program` know how to call it."""
+        ...
+
+    def structs(self, forms: Sequence[Form]) -> list[Any]:
+        """Returns what stands for its arguments without values."""
+        ...
+
+    def run(self, call: Callable[..., Any], inputs: Sequence[Arrays]) -> list[Arrays]:
+        """Returns every output's arrays of the local ranks, given every input's."""
+        ...
+
+    def program(self, call: Callable[..., Any]) -> Callable[[Sequence[Arrays]], list[Arrays]]:
+        """Returns the same for a call that is made again and again."""
+        ...
+
+
+def ranks_on(devices: Sequence[Any], wait: Wait) -> Ranks:
+    """Returns the ranks of a group, rank r on `devices[r]`.  Raises InvalidArgument for some on one and some not."""
+    different = [device for number, device in enumerate(devices) if device not in devices[:number]]
+    if len(different) == len(devices):
+        return Spread(devices, wait)
+    if len(different) == 1:
+        return OnOne(len(devices), wait)
+    raise InvalidArgument(
+        f"{len(devices)} replicas are to be on {len(different)} devices: {', '.join(map(str, devices))}. Give one "
+        f"device for each replica, or the same one for all."
+    )
+
+
+@final
+class Spread:
+    """One rank on each device: a program is `shard_map` over them.
+
+    The ranks' arrays lie side by side along their first axis as one array; scalars get such an axis.
+    """
+
+    __slots__ = ("_local", "_mesh", "_sharding", "_wait", "count")
+
+    def __init__(self, devices: Sequence[Any], wait: Wait) -> None:
+        self.count = len(devices)
+        self._mesh = Mesh(np.array(devices), (RANKS,))
+        self._sharding = NamedSharding(self._mesh, _SPREAD)
+        self._local = len(self._sharding.addressable_devices)
+        self._wait = wait
+
+    def jitted(self, ranked: Ranked, forms: Sequence[Form]) -> Any:
+        def beside(*inputs: Array) -> tuple[list[Array], dict[int, Array]]:
+            outputs = ranked(*[jnp.reshape(one, shape) for one, (shape, _) in zip(inputs, forms, strict=True)])
+            wholes = [jnp.reshape(one, one.shape or (1,)) for one in outputs]
+            # A scalar is seen without the axis that it goes back in with.
+            return wholes, {number: one for number, one in enumerate(outputs) if not one.shape}
+
+        # Unchecked: what goes by one name is each rank's own.
+        specs = (_SPREAD, _SAME)
+        return jax.jit(jax.shard_map(beside, mesh=self._mesh, in_specs=_SPREAD, out_specs=specs, check_vma=False))
+
+    def structs(self, forms: Sequence[Form]) -> list[Any]:
+        return [
+            jax.ShapeDtypeStruct(self._beside(shape), dtype, sharding=self._sharding)  # type: ignore[no-untyped-call]
+            for shape, dtype in forms
+        ]
+
+    def run(self, call: Callable[..., Any], inputs: Sequence[Arrays]) -> list[Arrays]:
+        return self.called(call, [self.whole(arrays) for arrays in inputs])[1]
+
+    def program(self, call: Callable[..., Any]) -> "Remembering":
+        return Remembering(self, call)
+
+    def called(self, call: Callable[..., Any], wholes: Sequence[Array]) -> tuple[list[Array], list[Arrays]]:
+        """Returns the outputs as they are, and in parts."""
+        outputs, scalars = call(*wholes)
+        self._wait((outputs, scalars))
+        return outputs, [
+            tuple([shard.data for shard in scalars[number].addressable_shards])
+            if number in scalars
+            else self._parts(one)
+            for number, one in enumerate(outputs)
+        ]
+
+    def whole(self, arrays: Arrays) -> Array:
+        """Returns the local ranks' arrays as the array that they are parts of."""
+        shape = arrays[0].shape
+        rows = [committed(array) if shape else jnp.reshape(committed(array), 1) for array in arrays]
+        return jax.make_array_from_single_device_arrays(self._beside(shape), self._sharding, rows)
+
+    def _parts(self, whole: Array) -> Arrays:
+        if whole.size:
+            return tuple([whole.addressable_data(number) for number in range(self._local)])
+        # JAX keeps an array without elements whole on every device.
+        return tuple([shard.data[: whole.shape[0] // self.count] for shard in whole.addressable_shards])
+
+    def _beside(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        first, *rest = shape or (1,)
+        return (first * self.count, *rest)
+
+
+@final
+class Remembering:
+    """A program that remembers what it last was given and returned, and what those arrays were parts of.
+
+    A variable that a step has written comes back with the next one, so most arrays need not be put together
+    again. It keeps one step's arguments and results alive.
+    """
+
+    __slots__ = ("_call", "_known", "_ranks")
+
+    def __init__(self, ranks: Spread, call: Callable[..., Any]) -> None:
+        self._ranks = ranks
+        self._call = call
+        self._known: list[tuple[Arrays, Array]] = []
+
+    def __call__(self, inputs: Sequence[Arrays]) -> list[Arrays]:
+        known = self._known
+        given = [(arrays, _found(known, arrays)) for arrays in inputs]
+        wholes = [self._ranks.whole(arrays) if whole is None else whole for arrays, whole in given]
+        outputs, parts = self._ranks.called(self._call, wholes)
+        # What has no elements JAX gives back whole on every device, and does not take so.
+        spread = [(own, whole) for own, whole in zip(parts, outputs, strict=True) if whole.size]
+        self._known = [*spread, *zip(inputs, wholes, strict=True)]
+        return parts
+
+
+def _found(known: Sequence[tuple[Arrays, Array]], arrays: Arrays) -> Array | None:
+    for parts, whole in known:
+        if parts[0] is arrays[0] and all(one is other for one, other in zip(parts, arrays, strict=True)):
+            return whole
+    return None
+
+
+@final
+class OnOne:
+    """All ranks on one device: a program is `vmap` over them."""
+
+    __slots__ = ("_wait", "count")
+
+    def __init__(self, count: int, wait: Wait) -> None:
+        self.count = count
+        self._wait = wait
+
+    def jitted(self, ranked: Ranked, forms: Sequence[Form]) -> Any:
+        mapped = jax.vmap(ranked, axis_name=RANKS, axis_size=self.count)
+
+        def together(*inputs: Arrays) -> list[Arrays]:
+            outputs = mapped(*[jnp.stack(arrays) for arrays in inputs])
+            return [tuple([one[rank] for rank in range(self.count)]) for one in outputs]
+
+        return jax.jit(together)
+
+    def structs(self, forms: Sequence[Form]) -> list[Any]:
+        return [(jax.ShapeDtypeStruct(shape, dtype),) * self.count for shape, dtype in forms]  # type: ignore[no-untyped-call]
+
+    def run(self, call: Callable[..., Any], inputs: Sequence[Arrays]) -> list[Arrays]:
+        outputs: list[Arrays] = call(*[tuple(arrays) for arrays in inputs])
+        self._wait(outputs)
+        return outputs
+
+    def program(self, call: Callable[..., Any]) -> Callable[[Sequence[Arrays]], list[Arrays]]:
+        return functools.partial(self.run, call)

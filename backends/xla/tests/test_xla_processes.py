@@ -1,0 +1,150 @@
+"""Two processes through `jax.distributed` are a simulated cluster of two workers.  Clauses: K-1, K-2, K-3, K-4, K-5."""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import joined
+import numpy as np
+import pytest
+
+import simstrategy as ss
+from simstrategy.launch import Launcher
+
+ANEW = (
+    " Read the other processes' output and start all of them anew; where they only need longer, open the backend with "
+    "a larger timeout_s."
+)
+
+
+@pytest.fixture(scope="module")
+def launcher() -> Iterator[Launcher]:
+    with Launcher(2, preload=["simstrategy_xla"]) as opened:
+        yield opened
+
+
+def values(ended: Any) -> list[Any]:
+    assert all(one.well for one in ended), ended
+    return [one.value for one in ended]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("replicas", [1, 2])
+def test_two_processes_come_to_what_a_simulated_cluster_comes_to(launcher: Launcher, replicas: int) -> None:
+    launcher.renew()
+    found = values(launcher.run(joined.trained, [replicas]))
+    wanted = ss.sim.Cluster(workers=2, replicas_per_worker=replicas).run(joined.training)
+    for one, other in zip(found, wanted, strict=True):
+        assert len(one) == len(other)
+        for left, right in zip(one, other, strict=True):
+            np.testing.assert_allclose(left, right, rtol=1e-6)
+    again = values(launcher.run(joined.trained, [replicas]))
+    assert again == found, "a second opening in the same processes comes to the same bits"
+
+
+@pytest.mark.slow
+def test_processes_say_who_they_are_and_hear_who_asks_for_something_else(launcher: Launcher) -> None:
+    launcher.renew()
+    first, second = values(launcher.run(joined.told))
+    assert first == second
+    about, local, said = first
+    name, spans, devices = about
+    assert (name, spans, local) == ("xla_processes", True, 2)
+    assert [(rank, process) for rank, process, _ in devices] == [(0, 0), (1, 0), (2, 1), (3, 1)]
+    lines = said.splitlines()[1:]
+    assert [line.partition(" at ")[0] for line in lines] == [
+        f"  replica {rank}: all_reduce SUM float32[{2 + rank // 2}]" for rank in range(4)
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("inside", [True, False], ids=["in a collective", "in an exchange"])
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_process_that_dies_is_named_to_the_other(launcher: Launcher, which: int, inside: bool) -> None:
+    launcher.renew()
+    ended = launcher.run(joined.one_dies, [which, inside])
+    other = 1 - which
+    assert ended[which].code == -9
+    call = "a collective" if inside else "exchange"
+    assert ended[other].value == f"Backend 'xla_processes', {call} in worker {other} of 2: worker {which} ended." + ANEW
+
+
+@pytest.mark.slow
+def test_a_process_that_does_not_come_is_named(launcher: Launcher) -> None:
+    launcher.renew()
+    said, _ = values(launcher.run(joined.one_hangs))
+    assert said == "Backend 'xla_processes', exchange in worker 0 of 2: worker 1 did not come within 0.2 s." + ANEW
+    launcher.renew()
+    said, _ = values(launcher.run(joined.late))
+    head, _, tail = said.partition("127.0.0.1:")
+    assert head == "Backend 'xla_processes', opening in worker 0 of 2: worker 1 did not come to "
+    assert tail.partition(" ")[2] == "within 0.3 s." + ANEW
+
+
+@pytest.mark.slow
+def test_different_numbers_of_replicas_are_told_to_all(launcher: Launcher) -> None:
+    launcher.renew()
+    said = (
+        "InvalidArgument: The backend 'xla_processes' was opened with different numbers of replicas, by rank: 1, 2. "
+        "Open it with the same number in every process."
+    )
+    assert values(launcher.run(joined.unequal)) == [said, said]
+
+
+@pytest.mark.slow
+def test_joining_after_jax_has_started_is_told_with_what_to_do(launcher: Launcher) -> None:
+    launcher.renew()
+    said = (
+        "The backend 'xla_processes' joins other processes before JAX's first use, and JAX has started already. Open "
+        "it before any other use of JAX, or call jax.distributed.initialize first."
+    )
+    assert values(launcher.run(joined.started)) == [said, said]
+
+
+@pytest.mark.slow
+def test_a_group_that_the_program_has_made_is_taken(launcher: Launcher) -> None:
+    launcher.renew()
+    assert values(launcher.run(joined.within)) == [[3.0], [3.0]]
+
+
+@pytest.mark.slow
+def test_another_program_that_comes_to_the_meeting_place_is_let_go(launcher: Launcher) -> None:
+    launcher.renew()
+    assert values(launcher.run(joined.with_a_stranger)) == [[2.0], [2.0]]
+
+
+@pytest.mark.slow
+def test_nothing_is_left_behind() -> None:
+    with Launcher(2, preload=["simstrategy_xla"]) as opened:
+        values(opened.run(joined.trained, [1]))
+        processes, folder = opened.processes, opened.folder
+    assert not folder.exists()
+    assert not [one for one in processes if os.path.exists(f"/proc/{one}")]
+
+
+WRONG = {
+    "replicas": ({"replicas": 0}, "The backend 'xla_processes' takes a number of replicas of at least 1, got 0."),
+    "timeout": ({"timeout_s": 0}, "timeout_s is a number of seconds above 0, got 0."),
+    "rank": (
+        {"rank": 2, "world_size": 2, "address": "127.0.0.1:1"},
+        "The backend 'xla_processes' got rank 2 of world_size 2: ranks are 0 to 1.",
+    ),
+    "address": (
+        {"rank": 0, "world_size": 2, "address": "here"},
+        "address is \"host:port\" of rank 0, got 'here'.",
+    ),
+    "no size": (
+        {"rank": 0, "address": "127.0.0.1:1"},
+        (
+            "The backend 'xla_processes' does not know its world_size: WORLD_SIZE is '' in the environment. Start the "
+            "program with torchrun or simstrategy.launch, or give rank=, world_size= and address=."
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("options", "text"), WRONG.values(), ids=WRONG)
+def test_impossible_settings_are_told(options: Any, text: str) -> None:
+    with pytest.raises(ss.errors.InvalidArgument) as raised:
+        ss.backend("xla_processes", **options)
+    assert str(raised.value) == text

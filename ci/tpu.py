@@ -1,0 +1,127 @@
+"""What can only be run on a machine with TPUs; without one it says so and succeeds.
+
+    python3 ci/run.py tpu [--evidence FILE]
+    python3 ci/tpu.py --host-devices 1,2,4,8 [--profile quick]
+
+Runs the conformance kit on the backend `tpu`, and the examples with as many replicas as there are devices. With
+--host-devices, the kit on `xla` in processes that have so many host CPU devices and no more, where more replicas than
+devices are all on the first one: TPUs play no part.
+"""
+
+import argparse
+import os
+import platform
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+COMMAND = [sys.executable, "-m", "simstrategy.cli"]
+EXCEPTIONS = ROOT / "backends" / "xla" / "simstrategy_xla" / "conformance.toml"
+LIMIT_S = 3600.0
+LOOK_LIMIT_S = 120.0
+LOOK = "import jax; found = jax.local_devices(backend='tpu'); print(len(found), found[0].device_kind)"
+EXAMPLES = ("train_digits.py", "compiled_digits.py")
+TOLD = 6
+"""Lines of a command that failed."""
+
+
+def open_here(*, replicas=None):
+    """Opens `xla` for the kit: one replica on each device, or all on the first one where there are too few."""
+    import jax
+
+    import simstrategy as ss
+
+    if isinstance(replicas, int) and replicas > len(found := jax.local_devices()):
+        return ss.backend("xla", devices=[str(found[0])] * replicas)
+    return ss.backend("xla", replicas=replicas)
+
+
+def devices():
+    """Returns how many TPU devices JAX finds and their kind, or 0 and why there are none."""
+    try:
+        found = subprocess.run(
+            [sys.executable, "-c", LOOK], capture_output=True, text=True, timeout=LOOK_LIMIT_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return 0, f"JAX did not say within {LOOK_LIMIT_S:g} s whether there is one"
+    if found.returncode:
+        return 0, (found.stderr.strip().splitlines() or ["JAX said nothing"])[-1]
+    count, _, kind = found.stdout.strip().splitlines()[-1].partition(" ")
+    return int(count), kind
+
+
+def run(what, command, *, folder=ROOT, **settings):
+    """Runs a command; returns a line that begins with FAILED where it did, with the end of what it printed."""
+    environment = {**os.environ, **settings}
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return f"FAILED: {what}: did not end in {LIMIT_S:g} s"
+    last = (done.stdout.strip() or done.stderr.strip()).splitlines()
+    if done.returncode:
+        return "\n  ".join([f"FAILED: {what}: exit code {done.returncode}", *last[-TOLD:]])
+    return f"{what}: {last[-1].strip('= ') if last else 'ended with 0'}"
+
+
+def on_tpus(count, profile):
+    """Runs all parts on this machine's TPUs; yields a line for each."""
+    yield run("kit on tpu", [*COMMAND, "conform", "tpu", "--profile", profile])
+    counts = [number for number in (1, 2, 4, 8) if number <= count]
+    shown = ",".join(map(str, counts))
+    check = [*COMMAND, "check", f"examples/{EXAMPLES[0]}", "--backends", "sim,tpu", "--replicas", shown]
+    yield run(f"{EXAMPLES[0]} on sim and tpu, {shown} replicas", check)
+    for number in counts:
+        yield run(EXAMPLES[1], [sys.executable, f"examples/{EXAMPLES[1]}", "tpu", str(number)])
+
+
+def on_host_devices(counts, profile):
+    """Runs the kit on `xla` with each number of host devices; yields a line for each."""
+    for count in counts:
+        flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={count}".strip()
+        settings = {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
+        command = [*COMMAND, "conform", "tpu:open_here", "--exceptions", str(EXCEPTIONS), "--profile", profile]
+        yield run(f"kit on xla, {count} host devices", command, folder=ROOT / "ci", **settings)
+
+
+def versions():
+    """Returns what is installed that matters here."""
+    found = [f"Python {platform.python_version()}"]
+    for name in ("jax", "jaxlib", "libtpu", "numpy"):
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            found.append(f"no {name}")
+    return ", ".join(found)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--evidence", type=Path)
+    parser.add_argument("--profile", default="default", choices=("quick", "default", "deep"))
+    parser.add_argument("--host-devices", type=lambda text: [int(one) for one in text.split(",")])
+    options = parser.parse_args()
+    lines = [versions()]
+    print(lines[0], flush=True)
+    if options.host_devices:
+        parts = on_host_devices(options.host_devices, options.profile)
+    else:
+        count, kind = devices()
+        if not count:
+            parts = [f"skipped: JAX finds no TPU on this machine ({kind}). Nothing was run on one."]
+        else:
+            print(f"{count} devices: {kind}", flush=True)
+            parts = on_tpus(count, options.profile)
+    for line in parts:
+        lines.append(line)
+        print(line, flush=True)
+    if options.evidence:
+        options.evidence.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return 1 if any(line.startswith("FAILED") for line in lines) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,239 @@
+"""The array functions one by one: what each is tried with, and what NumPy makes of it.
+
+A table with a row for every function of the contract but those that have a clause of their own. It compares nothing.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from hypothesis import strategies as st
+
+from simstrategy_conformance.arrays import SHAPES, exact_arrays
+from simstrategy_conformance.subject import Subject
+
+__all__ = ["CASES", "Case"]
+
+Host = np.ndarray[Any, Any]
+PLAIN: Final = ("float32", "int32", "float64", "int64")
+FLOATS: Final = ("float32", "float64")
+
+
+class Case(NamedTuple):
+    """One call.  arguments: host arrays become the backend's.  near: whether the last bits are the framework's own."""
+
+    arguments: tuple[Any, ...]
+    wanted: Host
+    options: dict[str, Any] = {}  # noqa: RUF012 - nobody writes into it
+    near: bool = False
+
+
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+Make = Callable[[Draw, Subject], Case]
+
+
+def _cases(make: Make) -> Callable[[Subject], st.SearchStrategy[Case]]:
+    @st.composite
+    def drawn(draw: Any, subject: Subject) -> Case:
+        case = make(draw, subject)
+        # NumPy makes scalars of arrays without dimensions wherever it can.
+        given = tuple(np.asarray(one) if isinstance(one, np.generic) else one for one in case.arguments)
+        return Case(given, np.asarray(case.wanted), case.options, case.near)
+
+    return drawn
+
+
+def _array(draw: Draw, subject: Subject, dtypes: tuple[str, ...] = PLAIN, *, like: Host | None = None) -> Host:
+    """Draws an array of any form, or of another's."""
+    dtype = draw(st.sampled_from(subject.having(*dtypes))) if like is None else like.dtype.name
+    return np.asarray(draw(exact_arrays(dtype, draw(SHAPES) if like is None else like.shape)))
+
+
+def _matrix(draw: Draw, subject: Subject) -> Host:
+    dtype = draw(st.sampled_from(subject.having(*PLAIN)))
+    return np.asarray(draw(exact_arrays(dtype, draw(st.sampled_from([(2, 3), (1, 2), (3, 1), (0, 2), (2, 2)])))))
+
+
+def _special(draw: Draw, subject: Subject, *, like: Host | None = None) -> Host:
+    """Draws an array of which some are infinite and some are not numbers."""
+    x = _array(draw, subject, FLOATS, like=like)
+    element = st.sampled_from([None, None, float("nan"), float("inf"), -float("inf")])
+    drawn = [draw(element) for _ in range(x.size)]
+    return np.array([n if e is None else e for n, e in zip(x.reshape(-1), drawn, strict=True)], x.dtype).reshape(
+        x.shape
+    )
+
+
+def _binary(name: str) -> Make:
+    def make(draw: Draw, subject: Subject) -> Case:
+        special = name not in ("add", "subtract", "multiply") and draw(st.booleans())
+        x = (_special if special else _array)(draw, subject)
+        y = _array(draw, subject, like=x)
+        arguments = (x, y) if draw(st.booleans()) else (y, x)
+        return Case(arguments, np.asarray(getattr(np, name)(*arguments)))
+
+    return make
+
+
+def _power(draw: Draw, subject: Subject) -> Case:
+    x = np.abs(_array(draw, subject, FLOATS)) + 1
+    y = np.array(np.clip(_array(draw, subject, like=x), -2, 2), x.dtype)
+    return Case((x, y), np.asarray(np.power(x, y)), near=True)
+
+
+def _logical(name: str) -> Make:
+    def make(draw: Draw, subject: Subject) -> Case:
+        x = draw(exact_arrays("bool", draw(SHAPES)))
+        given = (x,) if name == "logical_not" else (x, draw(exact_arrays("bool", x.shape)))
+        return Case(given, np.asarray(getattr(np, name)(*given)))
+
+    return make
+
+
+def _unary(name: str) -> Make:
+    def make(draw: Draw, subject: Subject) -> Case:
+        x = _special(draw, subject) if name in ("isnan", "isfinite") else _array(draw, subject, FLOATS)
+        return Case((x,), np.asarray(getattr(np, name)(x)))
+
+    return make
+
+
+def _continuous(name: str) -> Make:
+    def make(draw: Draw, subject: Subject) -> Case:
+        x = np.array(draw(st.lists(st.integers(1, 400), min_size=1, max_size=4)), "float32") / np.float32(16)
+        return Case((x,), getattr(np, name)(x.astype("float64")).astype("float32"), near=True)
+
+    return make
+
+
+def _reduction(name: str) -> Make:
+    def make(draw: Draw, subject: Subject) -> Case:
+        x = _matrix(draw, subject)
+        x = x if name != "mean" or x.dtype.kind == "f" else x.astype("float32").clip(-99, 99)
+        x = np.array([[1]], x.dtype) if not x.size and name not in ("all", "any") else x
+        x = x > 0 if name in ("all", "any") else x
+        if name in ("max", "min") and x.dtype.kind == "f" and draw(st.booleans()):
+            x = _special(draw, subject, like=x)
+        axis, keepdims = draw(st.sampled_from([None, 0, 1, (0, 1), -1])), draw(st.booleans())
+        wanted = np.asarray(getattr(np, name)(x, axis=axis, keepdims=keepdims))
+        return Case((x,), wanted, {"axis": axis, "keepdims": keepdims}, near=name == "mean")
+
+    return make
+
+
+def _filled(name: str) -> Make:
+    """Of arrays that are made of a form, with a number in them or without one."""
+
+    def make(draw: Draw, subject: Subject) -> Case:
+        dtype, shape = draw(st.sampled_from(subject.having(*PLAIN))), draw(SHAPES)
+        number = (draw(st.integers(-9, 9)),) if name.startswith("full") else ()
+        form = np.ones(shape, dtype) if name.endswith("_like") else shape
+        return Case((form, *number), np.asarray(getattr(np, name)(form, *number, dtype=dtype)), {"dtype": dtype})
+
+    return make
+
+
+def _like(name: str) -> Make:
+    def make(draw: Draw, subject: Subject) -> Case:
+        x = _array(draw, subject)
+        number = (3,) if name == "full_like" else ()
+        return Case((x, *number), np.asarray(getattr(np, name)(x, *number)))
+
+    return make
+
+
+def _either(one: Make, other: Make) -> Make:
+    return lambda draw, subject: (one if draw(st.booleans()) else other)(draw, subject)
+
+
+def _adopted(draw: Draw, subject: Subject) -> Case:
+    x = _array(draw, subject)
+    return Case((x,), x)
+
+
+def _counted(draw: Draw, subject: Subject) -> Case:
+    dtype = draw(st.sampled_from(subject.having(*PLAIN)))
+    given = draw(st.sampled_from([(3,), (0,), (1, 4), (4, 1, -1), (0, 7, 3), (5, 5)]))
+    return Case(given, np.arange(*given, dtype=dtype), {"dtype": dtype})
+
+
+def _diagonal(draw: Draw, subject: Subject) -> Case:
+    dtype = draw(st.sampled_from(subject.having(*PLAIN)))
+    given = draw(st.sampled_from([(2,), (1, 3), (3, 2), (0,)]))
+    return Case(given, np.eye(*given, dtype=dtype), {"dtype": dtype})
+
+
+def _cast(draw: Draw, subject: Subject) -> Case:
+    x = np.clip(_array(draw, subject), -99, 99)
+    dtype = draw(st.sampled_from(subject.having(*PLAIN, "bool")))
+    return Case((x, dtype), x.astype(dtype))
+
+
+def _chosen(draw: Draw, subject: Subject) -> Case:
+    x = _array(draw, subject)
+    y, which = _array(draw, subject, like=x), draw(exact_arrays("bool", x.shape))
+    return Case((which, x, y), np.where(which, x, y))
+
+
+def _matmul(draw: Draw, subject: Subject) -> Case:
+    x = np.clip(_matrix(draw, subject), -9, 9)
+    y = np.ascontiguousarray(x.T)
+    # A sum that begins with 0 has another sign of zero than one that begins with its first term.
+    return Case((x, y), x @ y, near=x.dtype.kind == "f")
+
+
+def _formed(name: str) -> Make:
+    def make(draw: Draw, subject: Subject) -> Case:
+        x, axis = _matrix(draw, subject), draw(st.sampled_from([0, 1, -1]))
+        if name == "permute_dims":
+            return Case((x, (1, 0)), x.T)
+        if name == "reshape":
+            shape = draw(st.sampled_from([(x.size,), x.shape[::-1], (1, *x.shape)]))
+            return Case((x, shape), x.reshape(shape))
+        if name == "expand_dims":
+            return Case((x,), np.expand_dims(x, axis), {"axis": axis})
+        if name == "squeeze":
+            return Case((np.expand_dims(x, axis), axis), x)
+        return Case((x, (2, *x.shape)), np.broadcast_to(x, (2, *x.shape)))
+
+    return make
+
+
+def _joined(name: str) -> Make:
+    def make(draw: Draw, subject: Subject) -> Case:
+        x, axis = _matrix(draw, subject), draw(st.integers(0, 1))
+        y = _array(draw, subject, like=x)
+        return Case(([x, y],), getattr(np, name)([x, y], axis=axis), {"axis": axis})
+
+    return make
+
+
+def _taken(draw: Draw, subject: Subject) -> Case:
+    x, axis = _matrix(draw, subject), draw(st.integers(0, 1))
+    most = x.shape[axis] - 1
+    places = np.array(draw(st.lists(st.integers(0, most), max_size=3)) if most >= 0 else [], "int32")
+    return Case((x, places), np.take(x, places, axis), {"axis": axis})
+
+
+_MAKES: Final[dict[str, Make]] = {
+    "asarray": _adopted,
+    "arange": _counted,
+    "eye": _diagonal,
+    "astype": _cast,
+    "pow": _power,
+    "where": _chosen,
+    "matmul": _matmul,
+    "take": _taken,
+    **{name: _filled(name) for name in ("zeros", "ones", "full")},
+    **{name: _either(_filled(name), _like(name)) for name in ("zeros_like", "ones_like", "full_like")},
+    **{name: _binary(name) for name in ("add", "subtract", "multiply", "maximum", "minimum")},
+    **{name: _binary(name) for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")},
+    **{name: _logical(name) for name in ("logical_and", "logical_or", "logical_not")},
+    **{name: _unary(name) for name in ("negative", "abs", "sign", "square", "floor", "ceil", "isfinite", "isnan")},
+    **{name: _continuous(name) for name in ("sqrt", "exp", "log", "log1p", "tanh")},
+    **{name: _formed(name) for name in ("permute_dims", "reshape", "expand_dims", "squeeze", "broadcast_to")},
+    **{name: _joined(name) for name in ("concat", "stack")},
+    **{name: _reduction(name) for name in ("mean", "max", "min", "all", "any")},
+}
+CASES: Final = {name: _cases(make) for name, make in _MAKES.items()}
+"""By name, what draws a call on a subject, with what it has to come to."""

@@ -1,0 +1,123 @@
+"""Who checks a program of another library: by the type that it says it takes."""
+
+import sys
+from importlib.metadata import EntryPoint
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import simstrategy as ss
+from simstrategy.check import Report, Row, checkers
+from simstrategy.check.checkers import checker_of
+from simstrategy.errors import BackendUnavailable, InvalidArgument
+
+
+class Theirs:
+    """A strategy of a library called acme."""
+
+
+Theirs.__module__ = "acme.strategies"
+
+
+def of_acme(strategy: Theirs) -> Any:
+    raise AssertionError("acme's checker runs it")
+
+
+def in_words(strategy: "Theirs", more: int = 1) -> Any: ...
+
+
+def ours(strategy: ss.Strategy) -> Any:
+    return strategy.run(lambda: ss.get_replica_context().all_reduce("SUM", 1.0))
+
+
+def unknown_words(strategy: "OnlyATypeCheckerKnows") -> Any: ...  # noqa: F821
+
+
+def of_tensorflow(strategy: Theirs) -> Any: ...
+
+
+def check_acme(program, *, replicas, allow_errors, on_row):
+    rows = [Row("acme", str(n), "its own", n == replicas[0], True, 0.0, 1e-7, 3, False, None) for n in replicas]
+    for row in rows:
+        on_row(row)
+    return Report(f"{program.__name__}, errors {'allowed' if allow_errors else 'not allowed'}", rows)
+
+
+@pytest.fixture
+def acme(monkeypatch):
+    """Installs a checker for acme, and one for another library that cannot be imported."""
+    module = ModuleType("simstrategy_acme_checks")
+    module.check_acme = check_acme
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    points = {
+        "acme": EntryPoint("acme", "simstrategy_acme_checks:check_acme", checkers.GROUP),
+        "broken": EntryPoint("broken", "simstrategy_missing:check", checkers.GROUP),
+        "misspelt": EntryPoint("misspelt", "simstrategy_acme_checks:chekc", checkers.GROUP),
+    }
+    monkeypatch.setattr(checkers, "entry_points", lambda group, name: [points[name]] if name in points else [])
+
+
+@pytest.mark.parametrize("program", [of_acme, in_words])
+def test_a_program_is_checked_by_the_library_whose_strategy_it_says_it_takes(acme, program):
+    assert checker_of(program) is check_acme
+    seen = []
+    report = ss.check(program, replicas=[1, 2], allow_errors=True, on_row=seen.append)
+    assert (report.program, [row.replicas for row in report.rows]) == (
+        f"{program.__name__}, errors allowed",
+        ["1", "2"],
+    )
+    assert seen == list(report.rows)
+    assert report.agrees
+
+
+@pytest.mark.parametrize("program", [ours, unknown_words, lambda strategy: 1, len, print])
+def test_a_program_that_takes_ours_or_does_not_say_is_checked_here(acme, program):
+    assert checker_of(program) is None
+
+
+def test_a_type_of_a_library_without_a_checker_is_checked_here(monkeypatch):
+    assert checker_of(of_acme) is None
+
+
+def test_a_library_that_we_know_of_says_what_to_install(acme, monkeypatch):
+    monkeypatch.setattr(Theirs, "__module__", "tensorflow.python.distribute")
+    with pytest.raises(BackendUnavailable) as raised:
+        ss.check(of_tensorflow, replicas=[1])
+    assert str(raised.value) == (
+        "The program takes a strategy of tensorflow, and nothing is installed that checks such programs. "
+        "It comes with: pip install simstrategy-witness"
+    )
+
+
+@pytest.mark.parametrize(
+    ("package", "told"),
+    [
+        ("broken", r"from simstrategy_missing:check: No module named 'simstrategy_missing'\."),
+        ("misspelt", r"from simstrategy_acme_checks:chekc: 'chekc'\."),
+    ],
+)
+def test_a_checker_that_cannot_be_imported_is_named(acme, monkeypatch, package, told):
+    monkeypatch.setattr(Theirs, "__module__", package)
+    with pytest.raises(BackendUnavailable, match=f"takes a strategy of {package}, and what checks such .* {told}"):
+        checker_of(of_acme)
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"backends": ["sim", "torch"]}, "no backends to choose"),
+        ({"workers": [1], "schedules": [lambda: ss.schedules.Seeded(1)]}, "no workers and no schedules to choose"),
+        ({"semantics": ss.Semantics.TF2}, "no semantics to choose"),
+    ],
+)
+def test_settings_that_mean_nothing_to_another_librarys_strategy_are_refused(acme, settings, named):
+    with pytest.raises(InvalidArgument, match=f"another library's strategy, which has {named}: leave that out"):
+        ss.check(of_acme, **settings)
+
+
+def test_an_agreement_of_runs_that_asked_nothing_says_so():
+    empty, full = ss.check(lambda strategy: 1.0, replicas=[1, 2]), ss.check(ours, replicas=[1, 2])
+    assert empty.agrees
+    assert "The program asked nothing of its strategies: no variable, no run, no collective." in str(empty)
+    assert list(full.remarks()) == []
