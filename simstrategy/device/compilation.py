@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from simstrategy.device.protocol import Backend
+    from simstrategy.device.protocol import Backend, Cell
 
 __all__ = ["Collective", "Compilation", "Facts", "Program", "ProgramBody"]
 
@@ -54,8 +54,18 @@ class ProgramBody(Protocol):
 class Program(Protocol):
     """A compiled step."""
 
-    def __call__(self, inputs: Sequence[tuple[Array, ...]], /) -> Sequence[tuple[Array, ...]]:
-        """Runs on all local ranks: every input's and every output's arrays, in rank order."""
+    def __call__(
+        self,
+        inputs: Sequence[tuple[Array, ...]],
+        read: Sequence[tuple["Cell", ...]],
+        written: Sequence[tuple["Cell", ...]],
+        /,
+    ) -> Sequence[tuple[Array, ...]]:
+        """Runs on all local ranks.
+
+        inputs: every input's arrays, in rank order. read: cells whose values are the inputs after them. written: cells
+        that take the first outputs. Returns the other outputs' arrays.
+        """
         ...
 
 

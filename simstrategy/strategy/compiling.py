@@ -15,7 +15,7 @@ from simstrategy.device import Array, Backend, Compilation, Program
 from simstrategy.errors import CannotCompile
 from simstrategy.run import function_key
 from simstrategy.trace import Event, Request, Site, Trace
-from simstrategy.values import PerReplica, select
+from simstrategy.values import PerReplica, component_rows, select
 
 if TYPE_CHECKING:
     from simstrategy.strategy.engine import Engine
@@ -35,9 +35,9 @@ class Made(NamedTuple):
     asked: tuple[Event, ...]
     """What the step asked of the other ranks while it was traced, in order."""
     read: tuple["Variable", ...]
-    """Whose components are inputs, after the arguments."""
+    """Whose cells are inputs, after the arguments."""
     written: tuple["Variable", ...]
-    """Whose components are outputs, before the results."""
+    """Whose cells take the first outputs."""
     result: Any
     """What one rank returns, with `_Output` in the place of arrays."""
 
@@ -116,16 +116,14 @@ class CompiledStep:
     def run(self, args: Sequence[Any], kwargs: Mapping[str, Any], site: Site) -> Any:
         """Runs the program for arguments of these forms; by lanes where replicas have unequal ones."""
         engine = self._engine
-        own = [tree.flatten(select(index, (tuple(args), dict(kwargs)))) for index in range(len(engine.local_devices))]
-        structure = own[0][1]
-        columns = [*zip(*(leaves for leaves, _ in own), strict=True)] if all(s == structure for _, s in own) else None
+        structure, columns = _columns(engine, tuple(args), dict(kwargs))
         inputs = None if columns is None else [_as_input(engine, column) for column in columns]
-        if columns is None or inputs is None or any(one is _UNEQUAL for one in inputs):
+        if inputs is None or any(one is _UNEQUAL for one in inputs):
             return engine.run(self._step, args, kwargs, site)
-        arrays = [one for one in inputs if isinstance(one, tuple)]
-        forms = tuple(engine.spec(one[0])[:2] for one in arrays)
+        arrays = [one.arrays for one in inputs if isinstance(one, _Input)]
+        forms = tuple(one.form for one in inputs if isinstance(one, _Input))
         constants = tuple((type(one.value), one.value) for one in inputs if isinstance(one, _Constant))
-        key = (structure, tuple(isinstance(one, tuple) for one in inputs), forms, constants)
+        key = (structure, tuple(isinstance(one, _Input) for one in inputs), forms, constants)
         try:
             made = self._made.get(key)
         except TypeError as error:
@@ -138,9 +136,10 @@ class CompiledStep:
         if engine.room.trace is not None:
             request = Request("compiled", None, None, function_key(self._step), structure, forms)
             engine.room.trace.record(engine.room.worker, request, (None,), (site,))
-        outputs = made.program([*arrays, *(variable.components for variable in made.read)])
-        for variable, values in zip(made.written, outputs, strict=False):
-            variable.storage.replace(values)
+        read = [variable.storage.cells for variable in made.read]
+        outputs = made.program(arrays, read, [variable.storage.cells for variable in made.written])
+        for variable in made.written:
+            variable.storage.replaced()
             if variable.policy.layout == "mirrored" and variable.policy.replica_write == "own":
                 engine.divergence.written(variable, "assign", site)
         if engine.divergence.pending:
@@ -162,7 +161,7 @@ class CompiledStep:
             seen[:] = [tracing]
             written = [*tracing.written().values()]
             returned = tree.map_leaves(tracing.original, returned)
-            arrays, template = _split(returned, backend.array_types, len(written))
+            arrays, template = _split(returned, backend.array_types)
             result[:] = [template]
             return (*written, *arrays)
 
@@ -192,23 +191,50 @@ class _Constant:
 _UNEQUAL = _Constant("replicas have different ones")
 
 
-def _as_input(engine: "Engine", column: tuple[Any, ...]) -> Any:
+@dataclass(frozen=True, slots=True)
+class _Input:
+    """An argument that is an array on each local rank, all of one form."""
+
+    arrays: tuple[Array, ...]
+    form: Form
+
+
+def _columns(
+    engine: "Engine", args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tree.Structure | None, list[tuple[Any, ...]] | None]:
+    """Returns the structure of one rank's arguments, and each leaf's values; no values where ranks differ in it."""
+    rows = [] if kwargs else component_rows(args, len(engine.local_devices))
+    columns = list(zip(*rows, strict=True))
+    if columns and all(isinstance(one, engine.array_types) for column in columns for one in column):
+        return tree.flatten((rows[0], {}))[1], columns
+    own = [tree.flatten(select(index, (args, kwargs))) for index in range(len(engine.local_devices))]
+    structure = own[0][1]
+    same = all(other == structure for _, other in own)
+    return structure, list(zip(*(leaves for leaves, _ in own), strict=True)) if same else None
+
+
+def _as_input(engine: "Engine", column: tuple[Any, ...]) -> "_Input | _Constant":
     """Returns local ranks' arrays, a constant, or _UNEQUAL."""
     first = column[0]
-    if not isinstance(first, (*engine.array_types, np.ndarray, np.generic)):
+    kinds = (*engine.array_types, np.ndarray, np.generic)
+    if not isinstance(first, kinds):
         return _Constant(first) if all(one is first or _same(one, first) for one in column) else _UNEQUAL
-    if not all(isinstance(one, (*engine.array_types, np.ndarray, np.generic)) for one in column):
+    if not all(isinstance(one, kinds) for one in column):
         return _UNEQUAL
-    arrays = tuple([engine.adopt(one, index) for index, one in enumerate(column)])
-    form = engine.spec(arrays[0])[:2]
-    return arrays if all(engine.spec(one)[:2] == form for one in arrays) else _UNEQUAL
+    arrays, forms = [], []
+    for index, (one, device) in enumerate(zip(column, engine.local_devices, strict=True)):
+        array = one if isinstance(one, engine.array_types) else engine.adopt(one, index)
+        shape, dtype, placement = engine.spec(array)
+        arrays.append(array if placement == device.placement else engine.adopt(array, index))
+        forms.append((shape, dtype))
+    return _Input(tuple(arrays), forms[0]) if forms.count(forms[0]) == len(forms) else _UNEQUAL
 
 
 def _same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and isinstance(one, (bool, int, float, complex, str)) and one == other
 
 
-def _split(nest: Any, array_types: tuple[type, ...], first: int) -> tuple[list[Array], Any]:
+def _split(nest: Any, array_types: tuple[type, ...]) -> tuple[list[Array], Any]:
     """Returns the arrays of a nest, and the nest with their places among the outputs."""
     arrays: list[Array] = []
 
@@ -216,7 +242,7 @@ def _split(nest: Any, array_types: tuple[type, ...], first: int) -> tuple[list[A
         if not isinstance(leaf, array_types):
             return leaf
         arrays.append(leaf)
-        return _Output(first + len(arrays) - 1)
+        return _Output(len(arrays) - 1)
 
     return arrays, tree.map_leaves(place, nest)
 

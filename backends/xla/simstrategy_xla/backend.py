@@ -11,9 +11,10 @@ import numpy as np
 from simstrategy.device import PROTOCOL_VERSION, Array, ArraySpec, Backend, Capabilities, Compilation, Device, Op, Spec
 from simstrategy.errors import InvalidType
 from simstrategy_xla.autodiff import XlaAutodiff
+from simstrategy_xla.cells import XlaCell
 from simstrategy_xla.collectives import Collectives
 from simstrategy_xla.compilation import XlaCompilation
-from simstrategy_xla.namespace import XlaNamespace, committed, dtypes_here, require_values
+from simstrategy_xla.namespace import XlaNamespace, dtypes_here, require_values
 from simstrategy_xla.peers import NAME, Peers
 from simstrategy_xla.ranks import Wait, ranks_on
 from simstrategy_xla.topology import ExaminedCompilation, Topology
@@ -165,23 +166,6 @@ def _name(dtype: np.dtype[Any]) -> str:
 
 def _at_once(outputs: Any) -> None:
     """Waits for nothing: the device does one after the other."""
-
-
-@final
-class XlaCell:
-    """A variable's storage.  `native` is its present value, a jax.Array: what `jax.grad` and optimizers take."""
-
-    __slots__ = ("native",)
-
-    def __init__(self, initial: Array) -> None:
-        self.write(initial)
-
-    def read(self) -> Array:
-        return self.native
-
-    def write(self, value: Array) -> None:
-        require_values((value,), "writing a variable")
-        self.native: Array = committed(value)
 
 
 if TYPE_CHECKING:

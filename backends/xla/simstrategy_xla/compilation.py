@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, final
 import jax
 import numpy as np
 
-from simstrategy.device import Array, Backend, Capabilities, Compilation, ProgramBody
+from simstrategy.device import Array, Backend, Capabilities, Compilation, Program, ProgramBody
 from simstrategy.errors import CannotCompile, Unsupported
 from simstrategy_xla.namespace import NO_VALUE
 from simstrategy_xla.ranks import RANKS, Ranks
@@ -35,7 +35,7 @@ class XlaCompilation:
         jitted, structs = self._jitted(body, forms)
         self._translated(lambda: jax.eval_shape(jitted, *structs))
 
-    def compile(self, body: ProgramBody, forms: Sequence[Form]) -> Callable[[Sequence[Arrays]], list[Arrays]]:
+    def compile(self, body: ProgramBody, forms: Sequence[Form]) -> Program:
         """Returns the program of `body`, compiled for inputs of these forms on each rank."""
         return self._ranks.program(self.compiled(body, forms))
 

@@ -12,8 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from simstrategy.device import Array
+from simstrategy.device import Array, Cell, Program
 from simstrategy.errors import InvalidArgument
+from simstrategy_xla.cells import Parts, hold, whole_of
 from simstrategy_xla.namespace import committed
 
 __all__ = ["RANKS", "Form", "OnOne", "Ranks", "Spread", "Wait", "ranks_on"]
@@ -21,6 +22,7 @@ __all__ = ["RANKS", "Form", "OnOne", "Ranks", "Spread", "Wait", "ranks_on"]
 RANKS: Final = "ranks"
 """The name of the axis, for XLA's collectives."""
 Arrays = tuple[Array, ...]
+Cells = tuple[Cell, ...]
 Form = tuple[tuple[int, ...], Any]
 """Of one rank's array: shape and dtype."""
 Ranked = Callable[..., Arrays]
@@ -51,8 +53,8 @@ class Ranks(Protocol):
         """Returns every output's arrays of the local ranks, given every input's."""
         ...
 
-    def program(self, call: Callable[..., Any]) -> Callable[[Sequence[Arrays]], list[Arrays]]:
-        """Returns the same for a call that is made again and again."""
+    def program(self, call: Callable[..., Any]) -> Program:
+        """Returns a call that is made again and again, and reads and writes variables."""
         ...
 
 
@@ -103,21 +105,16 @@ class Spread:
         ]
 
     def run(self, call: Callable[..., Any], inputs: Sequence[Arrays]) -> list[Arrays]:
-        return self.called(call, [self.whole(arrays) for arrays in inputs])[1]
+        return [parts.arrays for parts in self.called(call, [self.whole(arrays) for arrays in inputs])]
 
     def program(self, call: Callable[..., Any]) -> "Remembering":
         return Remembering(self, call)
 
-    def called(self, call: Callable[..., Any], wholes: Sequence[Array]) -> tuple[list[Array], list[Arrays]]:
-        """Returns the outputs as they are, and in parts."""
+    def called(self, call: Callable[..., Any], wholes: Sequence[Array]) -> list[Parts]:
+        """Returns the outputs, as they are and to be cut."""
         outputs, scalars = call(*wholes)
         self._wait((outputs, scalars))
-        return outputs, [
-            tuple([shard.data for shard in scalars[number].addressable_shards])
-            if number in scalars
-            else self._parts(one)
-            for number, one in enumerate(outputs)
-        ]
+        return [Parts(one, functools.partial(self._parts, one, scalars.get(i))) for i, one in enumerate(outputs)]
 
     def whole(self, arrays: Arrays) -> Array:
         """Returns the local ranks' arrays as the array that they are parts of."""
@@ -125,7 +122,9 @@ class Spread:
         rows = [committed(array) if shape else jnp.reshape(committed(array), 1) for array in arrays]
         return jax.make_array_from_single_device_arrays(self._beside(shape), self._sharding, rows)
 
-    def _parts(self, whole: Array) -> Arrays:
+    def _parts(self, whole: Array, scalar: Array | None) -> Arrays:
+        if scalar is not None:
+            return tuple([shard.data for shard in scalar.addressable_shards])
         if whole.size:
             return tuple([whole.addressable_data(number) for number in range(self._local)])
         # JAX keeps an array without elements whole on every device.
@@ -140,8 +139,8 @@ class Spread:
 class Remembering:
     """A program that remembers what it last was given and returned, and what those arrays were parts of.
 
-    A variable that a step has written comes back with the next one, so most arrays need not be put together
-    again. It keeps one step's arguments and results alive.
+    Much of it comes back with the next step, and need not be put together again. It keeps one step's arguments and
+    results alive.
     """
 
     __slots__ = ("_call", "_known", "_ranks")
@@ -151,15 +150,30 @@ class Remembering:
         self._call = call
         self._known: list[tuple[Arrays, Array]] = []
 
-    def __call__(self, inputs: Sequence[Arrays]) -> list[Arrays]:
-        known = self._known
-        given = [(arrays, _found(known, arrays)) for arrays in inputs]
-        wholes = [self._ranks.whole(arrays) if whole is None else whole for arrays, whole in given]
-        outputs, parts = self._ranks.called(self._call, wholes)
-        # What has no elements JAX gives back whole on every device, and does not take so.
-        spread = [(own, whole) for own, whole in zip(parts, outputs, strict=True) if whole.size]
-        self._known = [*spread, *zip(inputs, wholes, strict=True)]
-        return parts
+    def __call__(self, inputs: Sequence[Arrays], read: Sequence[Cells], written: Sequence[Cells]) -> list[Arrays]:
+        """See `simstrategy.device.Program`."""
+        known, self._known = self._known, []
+        wholes = [self._whole(arrays, known) for arrays in inputs]
+        for cells in read:
+            whole = whole_of(cells)
+            wholes.append(self._whole(tuple([cell.read() for cell in cells]), known) if whole is None else whole)
+        outputs = self._ranks.called(self._call, wholes)
+        for cells, parts in zip(written, outputs, strict=False):
+            if parts.whole.size:
+                hold(cells, parts)
+            else:  # which JAX gives back whole on every device, and does not take so
+                for cell, array in zip(cells, parts.arrays, strict=True):
+                    cell.write(array)
+        results = outputs[len(written) :]
+        self._known += [(parts.arrays, parts.whole) for parts in results if parts.whole.size]
+        return [parts.arrays for parts in results]
+
+    def _whole(self, arrays: Arrays, known: Sequence[tuple[Arrays, Array]]) -> Array:
+        whole = _found(known, arrays)
+        if whole is None:
+            whole = self._ranks.whole(arrays)
+        self._known.append((arrays, whole))
+        return whole
 
 
 def _found(known: Sequence[tuple[Arrays, Array]], arrays: Arrays) -> Array | None:
@@ -196,5 +210,13 @@ class OnOne:
         self._wait(outputs)
         return outputs
 
-    def program(self, call: Callable[..., Any]) -> Callable[[Sequence[Arrays]], list[Arrays]]:
-        return functools.partial(self.run, call)
+    def program(self, call: Callable[..., Any]) -> Program:
+        def run(inputs: Sequence[Arrays], read: Sequence[Cells], written: Sequence[Cells]) -> list[Arrays]:
+            values = [tuple([cell.read() for cell in cells]) for cells in read]
+            outputs = self.run(call, [*inputs, *values])
+            for cells, arrays in zip(written, outputs, strict=False):
+                for cell, array in zip(cells, arrays, strict=True):
+                    cell.write(array)
+            return outputs[len(written) :]
+
+        return run

@@ -71,10 +71,8 @@ class Storage:
         self._write(kind, arrays)
         self.is_coherent = len(self.cells) == 1
 
-    def replace(self, arrays: Sequence[Array]) -> None:
-        """Replaces every component with an array of its own, from which on they may differ."""
-        for cell, array in zip(self.cells, arrays, strict=True):
-            cell.write(array)
+    def replaced(self) -> None:
+        """Is told that a program has written every cell, from which on they may differ."""
         self.is_coherent = len(self.cells) == 1
 
     def _writes_once(self, kind: str) -> bool:
