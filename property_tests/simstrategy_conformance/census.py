@@ -9,7 +9,7 @@ from typing import Any, Final
 from simstrategy_conformance.checking import counted
 from simstrategy_conformance.program import Program
 
-__all__ = ["CONSTRUCTS", "collectives_of", "constructs_of", "count_words"]
+__all__ = ["CONSTRUCTS", "collectives_of", "constructs_of", "count_words", "replicas_and_numbers"]
 
 _KINDS: Final = tuple(
     f"{synchronization} {aggregation}"
@@ -19,8 +19,8 @@ _KINDS: Final = tuple(
 CONSTRUCTS: Final = (
     "all_reduce", "all_gather", "merge_call", "nested run", "nest", "MEAN", "reduce", "reduce with axis", "gather",
     "local results", "variable write", "variable read", "assign outside", "read outside", *_KINDS, "dataset",
-    "partial batch", "empty part", "seed", "shared object", "context", "scope", "schedule", "several runs",
-    "raise", "early return", "disagreement", "TF2", "one replica", "four replicas or more", "workers",
+    "partial batch", "empty batch", "empty part", "seed", "shared object", "context", "scope", "schedule",
+    "several runs", "raise", "early return", "disagreement", "TF2", "one replica", "four replicas or more", "workers",
     "used result", "not float32",
 )  # fmt: skip
 """Every word that `constructs_of` knows."""
@@ -73,12 +73,11 @@ def _of_data(program: Program) -> set[str]:
     words = {"dataset", *(("partial batch",) if size % batch else ()), *(("several runs",) if size > batch else ())}
     last = size % batch or batch
     width = -(-last // program.ranks)
-    return words | ({"empty part"} if width * (program.ranks - 1) >= last else set())
+    return words | ({"empty batch"} if width * (program.ranks - 1) >= last else set())
 
 
 def collectives_of(program: Program) -> int:
     """Returns how often replicas meet and values are reduced in a program."""
-    turns = program.runs if program.data is None else -(-len(program.data.numbers) // program.data.batch)
     aggregating = ("SUM", "MEAN", "ONLY_FIRST_REPLICA")
     met = 0
     for one in program.body:
@@ -91,7 +90,24 @@ def collectives_of(program: Program) -> int:
             met += spec.synchronization == "ON_WRITE" and spec.aggregation in aggregating
         elif one.kind == "stop":
             met += 1
-    return met * turns + sum(one.kind in ("reduce", "gather") for one in program.after)
+    return met * steps_of(program) + sum(one.kind in ("reduce", "gather") for one in program.after)
+
+
+def steps_of(program: Program) -> int:
+    """Returns how often the replica function runs."""
+    return program.runs if program.data is None else -(-len(program.data.numbers) // program.data.batch)
+
+
+def replicas_and_numbers(program: Program) -> tuple[int, int]:
+    """Returns how many replicas a program has, and how many numbers it is written with, those of all replicas."""
+    found = [value for statement in program.body for value in _values(statement) if value.kind == "given"]
+    numbers = sum(_count(one.parts) for one in found) + sum(_count(one.initial) for one in program.variables)
+    numbers += 0 if program.data is None else len(program.data.numbers)
+    return program.ranks, numbers + sum(one.kind == "assign" for one in program.after)
+
+
+def _count(numbers: Any) -> int:
+    return sum(map(_count, numbers)) if isinstance(numbers, tuple) else 1
 
 
 def count_words(test: str, program: Program) -> None:

@@ -4,21 +4,21 @@ Numbers are quarters of small integers, and sums are made of nothing that was ro
 exact whatever the order of its additions, and programs have one right result, to the bit.
 """
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from itertools import chain, count, cycle
+from typing import Any
 
 from hypothesis import strategies as st
 
 from simstrategy_conformance import program as p
-from simstrategy_conformance.grammar import Grammar, Value, shape_of
+from simstrategy_conformance.after import AfterWriter
+from simstrategy_conformance.grammar import Grammar, Value, filled, patterned, shape_of
 from simstrategy_conformance.subject import Subject
 
 __all__ = ["programs"]
 
-_SHAPES: Final = ((), (1,), (2,), (0,), (3,), (2, 2))
 
-
-class _Writer:
+class _Writer(AfterWriter):
     """Draws the statements of one program, and knows what has been drawn so far."""
 
     def __init__(self, draw: Any, subject: Subject, grammar: Grammar) -> None:
@@ -26,8 +26,7 @@ class _Writer:
         self.grammar = grammar
         dtypes = subject.dtypes
         # Most arrays are float32, which comes first and is what the others shrink to.
-        pool = ("float32", "float32", "float32", "int32", "float64", "float16", "int64", "uint8")
-        self.dtypes = tuple(one for one in pool if one in dtypes)
+        self.dtypes = tuple(one for one in grammar.dtypes if one in dtypes)
         self.wide = "float64" in dtypes
         workers_max = grammar.workers_max if subject.clusters else 1
         few = st.integers(1, workers_max)
@@ -49,35 +48,47 @@ class _Writer:
     # Numbers and arrays.
 
     def number(self, dtype: str) -> float | int:
+        drawn: float | int = self.draw(self.one(dtype))
+        return drawn
+
+    def one(self, dtype: str) -> st.SearchStrategy[Any]:
         if dtype.startswith("float"):
-            return float(self.draw(st.integers(-16, 16))) / 4
-        return int(self.draw(st.integers(0, 255) if dtype == "uint8" else st.integers(-9, 9)))
+            return st.integers(-16, 16).map(lambda quarters: quarters / 4)
+        return st.integers(0, 255) if dtype == "uint8" else st.integers(-9, 9)
 
     def array(self, dtype: str, shape: tuple[int, ...]) -> Any:
-        if not shape:
-            return self.number(dtype)
-        return tuple(self.array(dtype, shape[1:]) for _ in range(shape[0]))
+        return filled(shape, self.numbers(dtype))
+
+    def numbers(self, dtype: str) -> Iterator[float | int]:
+        """Draws numbers without end: a few of their own, and then those of a pattern, of which 0 is all zeros.
+
+        What is drawn has the same form for any number of replicas and any shape, so that these shrink by themselves.
+        """
+        pattern = self.draw(st.integers(0, 31))
+        own = self.draw(st.lists(self.one(dtype), max_size=8))
+        return chain(own, (patterned(dtype, pattern, place) for place in count()))
 
     def given(self, *, ragged: bool = False, dtype: str | None = None, shape: tuple[int, ...] | None = None) -> Any:
         """Draws host data; ragged: of a size along the first axis that each rank has for itself."""
-        dtype = self.draw(st.sampled_from(self.dtypes)) if dtype is None else dtype
-        if shape is None:
-            shape = self.draw(st.sampled_from(_SHAPES))
+        drawn = self.draw(st.sampled_from(self.dtypes))
+        dtype = drawn if dtype is None else dtype
+        shape = self.draw(st.sampled_from(self.grammar.shapes)) if shape is None else shape
         shapes = [shape] * self.ranks
-        if ragged and shape and len(shape) < 3:
-            shapes = [(self.draw(st.integers(0, 3)), *shape[1:]) for _ in shapes]
-        parts = tuple(self.array(dtype, one) for one in shapes)
-        assert dtype is not None
+        if ragged:
+            sizes = chain(
+                self.draw(st.lists(st.sampled_from(self.grammar.sizes), max_size=8)), cycle(self.grammar.sizes[:1])
+            )
+            shapes = [(size, *shape[1:]) if shape else shape for size, _ in zip(sizes, shapes, strict=False)]
+        numbers = self.numbers(dtype)
+        parts = tuple(filled(one, numbers) for one in shapes)
         return p.Given(dtype, parts, tuple(shape[1:])), Value(dtype, tuple(shapes), 5)
-
-    def earlier(self, wanted: Any) -> list[int]:
-        return [number for number, value in enumerate(self.values) if value is not None and wanted(value)]
 
     def value(self, *, ragged: bool = False, wanted: Any = lambda value: True) -> Any:
         """Draws an earlier result that fits, or new host data."""
         fits = self.earlier(lambda value: value.summable and (ragged or value.even) and wanted(value))
-        if fits and self.draw(st.booleans()):
-            number = self.draw(st.sampled_from(fits))
+        # Drawn whether or not there is a choice, so that a statement shrinks apart from those before it.
+        if self.draw(st.booleans()) and fits:
+            number = fits[-1 - self.draw(st.integers(0, self.grammar.body_max)) % len(fits)]
             return p.Use(number), self.values[number]
         return self.given(ragged=ragged)
 
@@ -122,15 +133,15 @@ class _Writer:
         self.add(p.AllGather(0, nest), known)
 
     def _gatherable(self) -> Any:
-        if self.data is not None and self.draw(st.booleans()):
+        if self.draw(st.booleans()) and self.data is not None:
             return p.Batch(), Value(self.data.dtype, None, 5)
         one, value = self.value(ragged=True, wanted=lambda value: value.shapes is None or value.shapes[0] != ())
         return (one, value) if value.shapes is None or value.shapes[0] else self.given(ragged=True, shape=(2,))
 
     def merge(self) -> None:
         value, known = self.value(wanted=lambda value: not value.shared)
-        hows = ("sum", "nested", "nested", "local", "same", *(("mean",) if self.mean_of(known) else ()))
-        how = self.draw(st.sampled_from(hows))
+        how: Any = self.draw(st.sampled_from(self.grammar.merges))
+        how = how if how != "mean" or self.mean_of(known) else self.grammar.merges[0]
         kept = {"nested": Value(known.dtype, known.shapes, (known.bits or 0) + 3), "same": known}
         kept["sum"] = Value(known.dtype, known.shapes, (known.bits or 0) + 3, shared=True)
         # What has one object on all ranks is no value of each replica: later statements leave it alone.
@@ -156,7 +167,7 @@ class _Writer:
         return self.add(p.Read(self.draw(st.integers(0, len(self.variables) - 1))), None)
 
     def compute(self) -> None:
-        if self.data is not None and self.draw(st.booleans()):
+        if self.draw(st.booleans()) and self.data is not None:
             value, known = p.Batch(), Value(self.data.dtype, None, 5)
         else:
             value, known = self.value(ragged=True)
@@ -166,7 +177,7 @@ class _Writer:
         self.add(p.Compute(how, value), Value(known.dtype, shapes, bits))
 
     def give(self) -> None:
-        if self.data is not None and self.draw(st.booleans()):
+        if self.draw(st.booleans()) and self.data is not None:
             return self.add(p.Give(p.Batch()), Value(self.data.dtype, None, 5))
         nest, values, single = self.nest(lambda: self.value(ragged=True))
         return self.add(p.Give(nest), values[0] if single else None)
@@ -186,63 +197,6 @@ class _Writer:
         # Workers that fail apart from each other are a matter of the meetings between processes.
         if self.workers == 1:
             self.add(p.Stop(how, self.draw(st.integers(0, self.ranks - 1))), None)
-
-    # Statements after the runs.
-
-    def reduce(self) -> None:
-        fits = self.earlier(lambda value: not value.shared and value.bits is not None)
-        fits = [n for n in fits if self._axes(self.values[n])]
-        if not fits:
-            return
-        number = self.draw(st.sampled_from(fits))
-        value = self.values[number]
-        assert value is not None
-        self.after.append(p.Reduce(self.op([value]), number, self.draw(st.sampled_from(self._axes(value)))))  # type: ignore[arg-type]
-
-    def _axes(self, value: Value | None) -> list[Any]:
-        """Returns the axes along which a value can be reduced without a sum that rounds."""
-        assert value is not None
-        if value.shapes is None:
-            return [0, -1]
-        found: list[Any] = [None] if value.even and value.summable else []
-        dimensions = len(value.shapes[0])
-        tails = {shape[1:] for shape in value.shapes}
-        if dimensions and len(tails) == 1 and value.dtype != "float16":
-            found += [0]
-        if dimensions == 2 and value.dtype != "float16":
-            found += [(0, 1), -2]
-        return found
-
-    def gather(self) -> None:
-        fits = self.earlier(lambda v: not v.shared and (v.shapes is None or v.shapes[0] != ()))
-        if fits:
-            self.after.append(p.Gather(self.draw(st.sampled_from(fits)), 0))
-
-    def local(self) -> None:
-        fits = self.earlier(lambda value: not value.shared)
-        if fits:
-            self.after.append(p.Local(self.draw(st.sampled_from(fits))))
-
-    def assign(self) -> None:
-        if not self.variables:
-            return self.local()
-        # A number is given, and a variable keeps its shape.
-        scalars = [number for number, spec in enumerate(self.variables) if shape_of(spec.initial) == ()]
-        if not scalars:
-            return self.fetch()
-        number = self.draw(st.sampled_from(scalars))
-        spec = self.variables[number]
-        total = spec.synchronization == "ON_READ" and spec.aggregation == "SUM"
-        methods = ("assign",) if total and self.draw(st.integers(0, 3)) else ("assign", "assign_add", "assign_sub")
-        if total and self.ranks & (self.ranks - 1):
-            self.exact[number] = False
-        self.after.append(p.Assign(number, self.draw(st.sampled_from(methods)), self.number(spec.dtype)))
-        return None
-
-    def fetch(self) -> None:
-        may = [n for n, spec in enumerate(self.variables) if self.exact[n] or spec.synchronization == "ON_WRITE"]
-        if may:
-            self.after.append(p.Fetch(self.draw(st.sampled_from(may))))
 
     # The whole.
 
@@ -267,7 +221,7 @@ class _Writer:
     def program(self) -> p.Program:
         grammar, draw = self.grammar, self.draw
         runs = 1
-        if grammar.data or (grammar.data is None and draw(st.integers(0, 3)) == 3):
+        if grammar.data or (grammar.data is None and draw(st.integers(0, 2)) == 2):
             self.dataset()
         else:
             runs = draw(st.sampled_from((1, 1, 2, 3)))
@@ -277,6 +231,7 @@ class _Writer:
         for _ in range(grammar.body_max):
             if not draw(_another(self, grammar.body)):
                 break
+        # Rare enough to leave most programs what comes after a run, and common enough for every kind of stop.
         if grammar.stops and (grammar.stop_certain or draw(st.integers(0, 1))):
             self.stop()
         if not self.body or self.body[-1].kind != "stop":
@@ -299,14 +254,14 @@ class _Writer:
 
 
 @st.composite
-def _another(draw: Any, writer: _Writer, kinds: tuple[str, ...], *, share: int = 9, certain: bool = False) -> bool:
+def _another(draw: Any, writer: _Writer, kinds: tuple[str, ...], *, share: int = 15, certain: bool = False) -> bool:
     """Draws one more statement, or in one case of share + 1 none.
 
     A draw of its own, so that a program that shrinks can lose it alone.
     """
     if not certain and not draw(st.integers(0, share)):
         return False
-    vars(_Writer)[draw(st.sampled_from(kinds))](writer)
+    getattr(writer, draw(st.sampled_from(kinds)))()
     return True
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "Batch",
     "Compute",
     "Data",
+    "Fed",
     "Fetch",
     "Gather",
     "Give",
@@ -48,6 +49,14 @@ class Given:
     parts: tuple[Numbers, ...]
     tails: tuple[int, ...] = ()
     """The sizes behind the leading one, which an empty part does not show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fed:
+    """An argument of the replica function, by its number: what a `Given` becomes where a step is compiled."""
+
+    kind: ClassVar[str] = "fed"
+    number: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,15 @@ One line for each statement, so that a counterexample fits into 25 lines. Draws 
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from dataclasses import replace
+from typing import Any, Final, Literal
 
-from simstrategy_conformance.program import Given, Node, Program
+from simstrategy_conformance.program import Fed, Given, Node, Program
 
-__all__ = ["FILE", "function_of", "function_text", "script_text"]
+__all__ = ["FILE", "Step", "function_of", "function_text", "script_text"]
+
+Step = Literal["plain", "fed", "compiled"]
+"""How a replica function gets its host data: its own, or as arguments; and whether it is compiled besides."""
 
 FILE = "program.py"
 """The file name that call sites in traces and messages show."""
@@ -50,7 +54,7 @@ def _value(value: Any, *, adopted: bool = False) -> str:
             return f"{{{', '.join(pairs)}}}"
         inner = ", ".join(items) + ("," if value.container == "tuple" and len(items) == 1 else "")
         return f"[{inner}]" if value.container == "list" else f"({inner})"
-    return "batch" if value.kind == "batch" else f"a{value.number}"
+    return "batch" if value.kind == "batch" else f"{'g' if value.kind == 'fed' else 'a'}{value.number}"
 
 
 _TEXTS: Final[dict[str, Callable[[Any], str]]] = {
@@ -108,25 +112,56 @@ def _variables(program: Program) -> list[str]:
     return lines
 
 
-def function_text(program: Program) -> list[str]:
+def _fed(program: Program) -> tuple[Program, list[Given]]:
+    """Returns a program whose host data are arguments of its replica function, and what they are.
+
+    A rank has no value while a step is compiled, so nothing can be chosen by it.
+    """
+    found: list[Given] = []
+
+    def feed(value: Any) -> Any:
+        if isinstance(value, Node):
+            return replace(value, items=tuple(feed(item) for item in value.items))
+        if not isinstance(value, Given):
+            return value
+        found.append(value)
+        return Fed(len(found) - 1)
+
+    body: list[Any] = []
+    for statement in program.body:
+        names = [name for name in ("nest", "value") if name in statement.__slots__]
+        body.append(replace(statement, **{name: feed(getattr(statement, name)) for name in names}))
+    return replace(program, body=tuple(body)), found
+
+
+def function_text(program: Program, step: Step = "plain") -> list[str]:
     """Returns the lines of `def program(strategy)`."""
+    program, given = (program, []) if step == "plain" else _fed(program)
     shares = any(statement.kind == "share" for statement in program.body)
     lines = [f"def program(strategy{', shared=np.zeros(2)' if shares else ''}):"]
     if program.variables:
         lines += ["    with strategy.scope():", *(f"        {line}" for line in _variables(program))]
-    lines += [f"    def step({'batch' if program.data else ''}):"]
+    lines += [
+        f"    g{number} = strategy.experimental_distribute_values_from_function("
+        f"lambda c: {_value(one).replace('[r]', '[c.replica_id_in_sync_group]')})"
+        for number, one in enumerate(given)
+    ]
+    names = [*(["batch"] if program.data else []), *(f"g{number}" for number in range(len(given)))]
+    lines += [f"    def step({', '.join(names)}):"]
     lines += ["        ctx = ss.get_replica_context(); r = ctx.replica_id_in_sync_group"]
     for number, statement in enumerate(program.body):
         lines += [f"        {line}" for line in _statement(statement, number)]
     results = "".join(f"a{number}, " for number in range(len(program.body)))
     lines += [f"        return ({results.rstrip(' ')})"]
+    lines += ["    step = strategy.compile(step)"] if step == "compiled" else []
+    args = f", args=({', '.join(names)},)" if names else ""
     if program.data is not None:
         data = program.data
         source = f"ss.data.Dataset.from_tensor_slices({_array(_numbers(data.numbers), data.dtype)}).batch({data.batch})"
         lines.append(f"    batches = strategy.experimental_distribute_dataset({source})")
-        run = "[strategy.run(step, args=(batch,)) for batch in batches]"
+        run = f"[strategy.run(step{args}) for batch in batches]"
     else:
-        run = f"[strategy.run(step) for _ in range({program.runs})]"
+        run = f"[strategy.run(step{args}) for _ in range({program.runs})]"
     lines.append(f"    {'with strategy.scope(): ' if program.scoped else ''}out = {run}")
     lines += [
         f"    {_AFTER[statement.kind](statement, f'b{number}')}" for number, statement in enumerate(program.after)
@@ -136,12 +171,12 @@ def function_text(program: Program) -> list[str]:
     return [*lines, f"    return out, [{found}], [{held}]"]
 
 
-def script_text(program: Program, backend: str, draws: Sequence[Any] = ()) -> str:
+def script_text(program: Program, backend: str, draws: Sequence[Any] = (), step: Step = "plain") -> str:
     """Returns a self-contained script that shows a program on a backend; needs `simstrategy` alone.
 
     backend: a name, or module:factory. draws: what a schedule drew, for `Replayed`; none for InOrder.
     """
-    lines = ["import numpy as np, simstrategy as ss", *function_text(program)]
+    lines = ["import numpy as np, simstrategy as ss", *function_text(program, step)]
     semantics = f"ss.Semantics.{program.profile}"
     if program.workers > 1:
         made = f"ss.sim.Cluster({program.workers}, {program.replicas}, semantics={semantics})"
@@ -152,9 +187,9 @@ def script_text(program: Program, backend: str, draws: Sequence[Any] = ()) -> st
     return "\n".join([*lines, f'    print(f"{{backend}}:", program({made}))'])
 
 
-def function_of(program: Program) -> tuple[Callable[[Any], Any], str]:
+def function_of(program: Program, step: Step = "plain") -> tuple[Callable[[Any], Any], str]:
     """Returns the compiled `program(strategy)`, and its text."""
-    text = "\n".join(["import numpy as np, simstrategy as ss", *function_text(program), ""])
+    text = "\n".join(["import numpy as np, simstrategy as ss", *function_text(program, step), ""])
     names: dict[str, Any] = {"__name__": "program"}
     exec(compile(text, FILE, "exec"), names)  # noqa: S102 - text that this module has written itself
     function: Callable[[Any], Any] = names["program"]
