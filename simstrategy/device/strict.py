@@ -5,7 +5,6 @@ contract wants. It checks forms and places, never values: values are the conform
 """
 
 from collections.abc import Callable, Sequence
-from operator import eq
 from typing import Any, Final, NoReturn, final
 
 import numpy as np
@@ -25,9 +24,9 @@ class Strict(Wrapper):
     """A backend that examines the backend inside it."""
 
     __slots__ = (
+        "_first_rank",
         "_form",
         "_good",
-        "_last",
         "_local_ranks",
         "_placements",
         "_process",
@@ -41,10 +40,8 @@ class Strict(Wrapper):
         Wrapper.__init__(self, inner)
         self._spec = inner.spec
         self._form: Callable[[Array], object] = getattr(inner, "form", inner.spec)
-        self._good: dict[tuple[tuple[int, ...], str], list[object]] = {}
-        """The forms of equal arrays on all local devices that were found to be good, by shape and summable dtype."""
-        self._last: list[object] = [None]
-        """The forms of the last that were all-reduced."""
+        self._good: dict[object, list[object]] = {}
+        """The forms of summable arrays on all local devices that were found to be good, by the first one's."""
         self._summable = self.capabilities.dtypes - {"bool"}
         self._local_ranks = frozenset(device.rank for device in self.local_devices)
         self._placements = tuple(device.placement for device in self.local_devices)
@@ -52,6 +49,7 @@ class Strict(Wrapper):
         self._check_devices()
         self._processes = len({device.process for device in self.devices})
         self._process = self.local_devices[0].process
+        self._first_rank = self.local_devices[0].rank
 
     def _check_devices(self) -> None:
         ranks = [device.rank for device in self.devices]
@@ -65,22 +63,25 @@ class Strict(Wrapper):
     # Group-calls.
 
     def all_reduce(self, arrays: tuple[Array, ...], op: Op) -> tuple[Array, ...]:
-        # Most are like the one before, and their results like their arguments.
-        form, last = self._form, self._last
-        if len(arrays) != len(last) or op not in _OPS or not all(map(eq, map(form, arrays), last)):
+        # Most are like some before, and their results like their arguments.
+        forms = list(map(self._form, arrays))
+        if not forms or self._good.get(forms[0]) != forms or op not in _OPS:
             self._check_equal_arrays("all_reduce", arrays, op)
-            last = self._last = list(map(form, arrays))
         results = self._inner.all_reduce(arrays, op)
-        if len(results) != len(last) or self._shared_placements or not all(map(eq, map(form, results), last)):
+        if self._shared_placements or list(map(self._form, results)) != forms:
             shape, dtype, _ = self._spec(arrays[0])
             self._check_results("all_reduce", results, shape, dtype)
         return results
 
     def reduce(self, arrays: tuple[Array, ...], op: Op, *, root: int) -> Array | None:
-        shape, dtype = self._check_equal_arrays("reduce", arrays, op)
+        forms = list(map(self._form, arrays))
+        if not forms or self._good.get(forms[0]) != forms or op not in _OPS:
+            self._check_equal_arrays("reduce", arrays, op)
         placement = self._check_rank("reduce", root)
         result = self._inner.reduce(arrays, op, root=root)
-        self._check_root("reduce", result, (shape, dtype, placement), root)
+        if result is None or root != self._first_rank or self._form(result) != forms[0]:
+            shape, dtype, _ = self._spec(arrays[0])
+            self._check_root("reduce", result, (shape, dtype, placement), root)
         return result
 
     def broadcast(self, array: Array | None, *, spec: ArraySpec, root: int) -> tuple[Array, ...]:
@@ -126,10 +127,12 @@ class Strict(Wrapper):
             self._fail("put", _text(found), _text((*form, device.placement)))
         return array
 
-    def share(self, array: Array) -> tuple[Array, ...]:
-        shape, dtype, _ = self._spec(array)
-        results = Wrapper.share(self, array)
-        self._check_results("share", results, shape, dtype)
+    def share(self, array: Array, cells: tuple[Cell, ...] = ()) -> tuple[Array, ...]:
+        form = self._form(array)
+        results = Wrapper.share(self, array, cells)
+        if self._shared_placements or list(map(self._form, results)) != self._good.get(form):
+            shape, dtype, _ = self._spec(array)
+            self._check_results("share", results, shape, dtype)
         return results
 
     def get(self, array: Array) -> np.ndarray:
@@ -149,37 +152,35 @@ class Strict(Wrapper):
 
     # The checks.
 
-    def _check_equal_arrays(self, call: str, arrays: tuple[Array, ...], op: str) -> tuple[tuple[int, ...], str]:
+    def _check_equal_arrays(self, call: str, arrays: tuple[Array, ...], op: str) -> None:
         if op not in _OPS:
             self._fail(call, f"op {op!r}", "SUM, MIN or MAX")
         if not arrays:
             self._fail(call, "0 arrays", f"{len(self._placements)}, one for each local rank")
         shape, dtype, _ = self._spec(arrays[0])
-        # Most are like one before.
-        if list(map(self._form, arrays)) == self._good.get((shape, dtype)):
-            return shape, dtype
         if len(arrays) != len(self._placements):
             self._fail(call, f"{len(arrays)} arrays", f"{len(self._placements)}, one for each local rank")
         if dtype not in self._summable:
             self._fail(call, f"dtype {dtype}", f"one of {sorted(self._summable)}")
         for array, device in zip(arrays, self.local_devices, strict=True):
             self._check_spec(call, "arrays", device, array, shape, dtype)
-        self._keep_good(arrays, shape, dtype)
-        return shape, dtype
+        self._keep_good(arrays, dtype)
 
-    def _keep_good(self, arrays: Sequence[Array], shape: tuple[int, ...], dtype: str) -> None:
+    def _keep_good(self, arrays: Sequence[Array], dtype: str) -> None:
         if len(self._good) >= _FORMS_KEPT:
             self._good.clear()
         if dtype in self._summable:
-            self._good[shape, dtype] = list(map(self._form, arrays))
+            forms = list(map(self._form, arrays))
+            self._good[forms[0]] = forms
 
     def _check_results(self, call: str, results: tuple[Array, ...], shape: tuple[int, ...], dtype: str) -> None:
-        if list(map(self._form, results)) != self._good.get((shape, dtype)):
+        forms = list(map(self._form, results))
+        if not forms or forms != self._good.get(forms[0]) or self._spec(results[0])[:2] != (shape, dtype):
             if len(results) != len(self._placements):
                 self._fail(call, f"{len(results)} results", f"{len(self._placements)}, one for each local rank")
             for array, device in zip(results, self.local_devices, strict=True):
                 self._check_spec(call, "results", device, array, shape, dtype)
-            self._keep_good(results, shape, dtype)
+            self._keep_good(results, dtype)
         # An object is on one device, so where all devices differ the right places prove different objects.
         if self._shared_placements and len(set(map(id, results))) != len(results):
             self._fail(call, "one object for several ranks", "an array object of its own for each rank")

@@ -57,9 +57,9 @@ class Traced(Wrapper):
         self._record("put", (array,), rank=device.rank)
         return array
 
-    def share(self, array: Array) -> tuple[Array, ...]:
+    def share(self, array: Array, cells: tuple[Cell, ...] = ()) -> tuple[Array, ...]:
         self._record("share", (array,))
-        return Wrapper.share(self, array)
+        return Wrapper.share(self, array, cells)
 
     def get(self, array: Array) -> np.ndarray:
         self._record("get", (array,))

@@ -68,9 +68,9 @@ class Wrapper(ABC):  # noqa: B024 - abstract by agreement: only final classes ar
     def put(self, value: np.ndarray | Array, device: Device) -> Array:
         return self._inner.put(value, device)
 
-    def share(self, array: Array) -> tuple[Array, ...]:
+    def share(self, array: Array, cells: tuple[Cell, ...] = ()) -> tuple[Array, ...]:
         inner: Any = self._inner
-        shared: tuple[Array, ...] = inner.share(array)
+        shared: tuple[Array, ...] = inner.share(array, cells)
         return shared
 
     def get(self, array: Array) -> np.ndarray:

@@ -107,9 +107,12 @@ class SimBackend:
             dtype_named(value.dtype.name)
         return freeze(np.array(value, dtype=value.dtype.newbyteorder("="), order="C", copy=True), kind)
 
-    def share(self, array: SimArray) -> tuple[SimArray, ...]:
+    def share(self, array: SimArray, cells: tuple["SimCell", ...] = ()) -> tuple[SimArray, ...]:
         set_writeable(array, False)
-        return tuple(map(array.view, self._local))
+        shared = tuple(map(array.view, self._local))
+        for cell, one in zip(cells, shared, strict=False):
+            cell.value = one
+        return shared
 
     def get(self, array: SimArray) -> np.ndarray[Any, Any]:
         return np.array(array, copy=True, subok=False)
@@ -174,11 +177,11 @@ def _the_one(parts: Sequence[SimArray | None]) -> SimArray:
 class SimCell:
     """A variable's storage: a reference to a read-only array, replaced by every write."""
 
-    __slots__ = ("_kind", "_value")
+    __slots__ = ("_kind", "value")
 
     def __init__(self, initial: SimArray) -> None:
         self._kind = type(initial)
-        self._value = initial
+        self.value = initial
         self.write(initial)
 
     @property
@@ -186,8 +189,8 @@ class SimCell:
         return self
 
     def read(self) -> SimArray:
-        return self._value
+        return self.value
 
     def write(self, value: SimArray) -> None:
         # What can still be written to by its maker is copied; what is read-only may be shared.
-        self._value = freeze(np.array(value, copy=True, subok=False), self._kind) if value.flags.writeable else value
+        self.value = freeze(np.array(value, copy=True, subok=False), self._kind) if value.flags.writeable else value

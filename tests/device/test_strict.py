@@ -44,8 +44,8 @@ class Wrong(Wrapper):
     def put(self, value, device):
         return self._maybe("put", self._inner.put(value, device))
 
-    def share(self, array):
-        return self._maybe("share", Wrapper.share(self, array))
+    def share(self, array, cells=()):
+        return self._maybe("share", Wrapper.share(self, array, cells))
 
     def get(self, array):
         return self._maybe("get", self._inner.get(array))

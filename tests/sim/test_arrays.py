@@ -136,6 +136,14 @@ def test_share_puts_one_array_on_all_devices_read_only_and_copies_nothing(sim):
             one[0] = 7
 
 
+def test_share_writes_the_cells_that_it_is_given_each_with_the_array_on_its_device(sim):
+    backend = sim(3)
+    cells = tuple(backend.cell(backend.put(np.zeros(2, np.float32), device)) for device in backend.devices)
+    shared = backend.share(backend.xp.ones(2), cells)
+    assert all(cell.read() is one for cell, one in zip(cells, shared, strict=True))
+    assert [form(cell.read()) for cell in cells] == ["sim:0", "sim:1", "sim:2"]
+
+
 def test_get_gives_a_fresh_plain_copy_that_may_be_written_to(sim):
     backend = sim(1)
     array = backend.put(np.ones(3, np.float32), backend.devices[0])

@@ -32,11 +32,12 @@ MEAN_DTYPES: Final = {
 class Reductions:
     """The answers to collective requests of one group."""
 
-    __slots__ = ("_backend", "_count", "share")
+    __slots__ = ("_backend", "_count", "_is_alone", "share")
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._count = len(backend.devices)
+        self._is_alone = len(backend.local_devices) == self._count
         unified = backend.capabilities.unified_memory
         self.share = cast("UnifiedMemory", backend).share if unified else None
         """Where all local devices have one memory: hands an array that only the core has to all of them."""
@@ -72,7 +73,7 @@ class Reductions:
 
     def total(self, arrays: tuple[Array, ...]) -> Array:
         """Returns the sum of all ranks' arrays, on rank 0 where that is local, else on this process's first."""
-        if len(self._backend.local_devices) == self._count:
+        if self._is_alone:
             return self._backend.reduce(arrays, "SUM", root=0)
         return self._backend.all_reduce(arrays, "SUM")[0]
 

@@ -54,15 +54,12 @@ class Storage:
         if share is None or not self._writes_once(kind):
             self._write(kind, arrays)
         else:
-            first = self._devices[0]
-            with self._backend.on(first):
-                value = self._applied(kind, 0, arrays[0])
+            # No device is entered: functions compute where their arguments are.
+            value = self._applied(kind, 0, arrays[0])
             if kind == "assign":
                 # The program may still write to what it gave; what was computed here is nobody else's.
-                value = self._backend.put(value, first)
-            written = share(value)
-            for cell, array in zip(self.cells, written, strict=False):
-                cell.write(array)
+                value = self._backend.put(value, self._devices[0])
+            written = share(value, self.cells)
         self.is_coherent = self.is_coherent or kind == "assign"
         return written
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Variable"]
 
 _KINDS: Final = ("assign", "assign_add", "assign_sub")
-_mode: Final = MODE.get
+_mode, _frame = MODE.get, sys._getframe
 
 
 @final
@@ -149,7 +149,7 @@ class Variable:
         mode = _mode()
         if type(mode) is ReplicaContext and mode.engine is self._home:
             return self._cells[mode.index].read()
-        return self.value_at(self.engine.source(sys._getframe(1)))
+        return self.value_at(self.engine.source(_frame(1)))
 
     def value_at(self, site: Site) -> Array:
         """Returns `value()` for a call at this site: for this project's own rooms."""
@@ -157,12 +157,12 @@ class Variable:
 
     def read_value(self) -> Array:
         """The same as `value`; outside every scope, always aggregated where the components are the replicas' own."""
-        site = self.engine.source(sys._getframe(1))
+        site = self.engine.source(_frame(1))
         return outside.moved(self.read_at("read_value", site), self.engine, current_mode())
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """Returns `value()` as a host copy."""
-        return self.engine.backend.get(self.read_at("numpy", self.engine.source(sys._getframe(1))))
+        return self.engine.backend.get(self.read_at("numpy", self.engine.source(_frame(1))))
 
     def read_at(self, method: str, site: Site) -> Array:
         """Returns what a method of reading gives at a site: for this project's own rooms, like `write_at`."""
@@ -192,15 +192,15 @@ class Variable:
         Returns the new value as it is read there, as Mirrored of the components where they are equal and no
         replica runs; None without `read_value`, which spares the reading.
         """
-        return self.write_at("assign", value, read_value, self.engine.source(sys._getframe(1)))
+        return self.write_at("assign", value, read_value, self.engine.source(_frame(1)))
 
     def assign_add(self, delta: Any, *, read_value: bool = True) -> Any:
         """Adds to the value; in a replica function the aggregation of all replicas' deltas.  See `assign`."""
-        return self.write_at("assign_add", delta, read_value, self.engine.source(sys._getframe(1)))
+        return self.write_at("assign_add", delta, read_value, self.engine.source(_frame(1)))
 
     def assign_sub(self, delta: Any, *, read_value: bool = True) -> Any:
         """Subtracts from the value; in a replica function the aggregation of all replicas' deltas.  See `assign`."""
-        return self.write_at("assign_sub", delta, read_value, self.engine.source(sys._getframe(1)))
+        return self.write_at("assign_sub", delta, read_value, self.engine.source(_frame(1)))
 
     def write_at(self, kind: str, value: Any, read_value: bool, site: Site) -> Any:
         mode, engine = _mode(), self.engine
@@ -251,7 +251,7 @@ class Variable:
         values, deltas, _ = zip(*payloads, strict=True)
         # Between processes nobody knows which objects are the same, and all have to take the same turn.
         alone = self.engine.room.processes == 1
-        if alone and len(payloads) > 1 and all(value is first for value in values):
+        if alone and len(values) > 1 and values[1] is first and all(value is first for value in values):
             require_sum(self, request, first, site)
             if isinstance(first, Variable) and not first.storage.is_coherent:
                 self.storage.write_different(request.kind, deltas)
