@@ -1,8 +1,6 @@
 """The full counts that acceptance lists name; what they print is kept in docs/evidence/.
 
-    python3 ci/run.py deep [torture] [red] [bench] [golden] [split] [pipelines] [scenarios] [processes] [stream] [demo]
-                            [programs_census] [programs_tensorflow] [programs_witness] [programs_xla]
-                            [programs_compiled] [programs_bugs]
+    python3 ci/run.py deep [NAME …]      the names are those of RUNS, below
 
 Without names it runs all of them. Each evidence file begins with the versions it was made with.
 """

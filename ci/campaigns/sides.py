@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import simstrategy as ss
+from simstrategy.errors import TENSORFLOW_ERRORS
 from simstrategy_conformance.observe import Observed, difference, host, observe
 from simstrategy_conformance.oracle import Each
 from simstrategy_conformance.profiles import Profile
@@ -128,7 +129,10 @@ class Sides:
                 found = self._witnesses[program.replicas].run_program(function)
                 result = host(found, self.subject.open(program.replicas))
             except Exception as raised:  # noqa: BLE001 - what a program ends with is what is compared
-                error = (type(raised).__name__, str(raised), ())
+                name = type(raised).__name__
+                # By the table of the project: the class of ours that stands for TensorFlow's.
+                stands = TENSORFLOW_ERRORS.get(name)
+                error = (name if stands is None else stands.__name__, str(raised), ())
         return Observed(result, error, (), ())
 
 
