@@ -130,6 +130,9 @@ def _unary(function: Callable[..., Any]) -> Any:
     return call
 
 
+# Methods of the class that all devices' classes share: looking them up on each device's own is slower by far.
+_view: Final[Callable[..., Any]] = np.ndarray.view
+_transpose: Final[Callable[..., Any]] = np.ndarray.transpose
 _ADD: Final[Callable[..., Any]] = np.add.reduce
 _HALF: Final = np.dtype(np.float16).num
 
@@ -151,11 +154,15 @@ def _reduction(function: Callable[..., Any], *, keep_dtype: bool = False) -> Any
     """Makes a reduction of one called as `function(array, axis, dtype, None, keepdims)`."""
 
     def call(_self: "SimNamespace", x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-        array = x if isinstance(x, SimArray) else _self.asarray(x)
-        result = function(array.view(_Plain), axis, array.dtype if keep_dtype else None, None, keepdims)
+        kind = type(x)
+        if not isinstance(x, SimArray):
+            x = _self.asarray(x)
+            kind = type(x)
+        plain = _view(x, _Plain)
+        result = function(plain, axis, plain.dtype if keep_dtype else None, None, keepdims)
         if type(result) is _Plain:
-            return result.view(type(array))
-        return np.asarray(result).view(type(array))
+            return result.view(kind)
+        return np.asarray(result).view(kind)
 
     return call
 
@@ -271,8 +278,7 @@ class SimNamespace:
     matmul = _binary(np.matmul)
 
     def permute_dims(self, x: Any, /, axes: tuple[int, ...]) -> SimArray:
-        array: Any = x if isinstance(x, SimArray) else self.asarray(x)
-        result: SimArray = array.transpose(axes)
+        result: SimArray = _transpose(x if isinstance(x, SimArray) else self.asarray(x), axes)
         return result
 
     def reshape(self, x: Any, /, shape: tuple[int, ...]) -> SimArray:
