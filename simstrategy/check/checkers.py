@@ -9,12 +9,14 @@ imported only for such a program. Nothing here knows a framework, nor how a chec
 import importlib
 import inspect
 from collections.abc import Callable, Sequence
-from importlib.metadata import entry_points
-from typing import Final, Protocol, get_type_hints
+from typing import TYPE_CHECKING, Final, Protocol, get_type_hints
 
 from simstrategy.check.outcome import Program
 from simstrategy.check.report import Report, Row
 from simstrategy.errors import BackendUnavailable
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["GROUP", "HINTS", "Checker", "checker_of"]
 
@@ -22,6 +24,13 @@ GROUP: Final = "simstrategy.checks"
 
 HINTS: Final = {"tensorflow": "pip install simstrategy-witness"}
 """The line that brings each checker that we know of."""
+
+
+def entry_points(*, group: str, name: str) -> Sequence["EntryPoint"]:
+    """Returns what is installed by a name."""
+    from importlib import metadata  # noqa: PLC0415 - slow to import, and few programs need it
+
+    return tuple(metadata.entry_points(group=group, name=name))
 
 
 class Checker(Protocol):
@@ -40,7 +49,7 @@ def checker_of(program: Program) -> Checker | None:
     """
     taken = _taken(program)
     package = "" if taken is None else taken.__module__.partition(".")[0]
-    points = tuple(entry_points(group=GROUP, name=package)) if package else ()
+    points = entry_points(group=GROUP, name=package) if package else ()
     if not points:
         if package in HINTS:
             raise BackendUnavailable(

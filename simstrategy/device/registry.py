@@ -1,16 +1,17 @@
 """Finds backends by name and opens them.
 
-A backend is an entry point of the group `simstrategy.backends` (ours too, without privileges) or
-`module:factory`. It is imported only when it is asked for by name. A factory has the signature
-``open(*, replicas: int | None = None, **options) -> Backend``.
+A backend is an entry point of the group `simstrategy.backends`, ours too, or `module:factory`. It is imported only when
+it is asked for by name. A factory has the signature ``open(*, replicas: int | None = None, **options) -> Backend``.
 """
 
 import importlib
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from simstrategy.device.protocol import PROTOCOL_VERSION, Backend
 from simstrategy.errors import BackendNotFound, BackendUnavailable, InvalidArgument
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["GROUP", "INSTALL_HINTS", "available", "open_backend"]
 
@@ -28,9 +29,14 @@ INSTALL_HINTS = {
 }
 """The line that brings each backend that we know of."""
 
+_OWN: Final = {"sim": "simstrategy.sim:open_sim"}
+"""What this distribution's own entry points say, for a quick start: to look through all that are installed is slow."""
 
-def available() -> dict[str, EntryPoint]:
+
+def available() -> dict[str, "EntryPoint"]:
     """Returns the installed backends by name, in alphabetical order; imports none of them."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - slow to import, see _OWN
+
     found = {point.name: point for point in entry_points(group=GROUP)}
     return {name: found[name] for name in sorted(found)}
 
@@ -55,10 +61,13 @@ def open_backend(name: str, /, **options: Any) -> Backend:
 
 
 def _load(name: str) -> Any:
-    points = tuple(entry_points(group=GROUP, name=name))
-    if not points:
-        raise BackendNotFound(_unknown(name))
-    return _import_factory(points[0].value, name)
+    location = _OWN.get(name)
+    if location is None:
+        found = available().get(name)
+        if found is None:
+            raise BackendNotFound(_unknown(name))
+        location = found.value
+    return _import_factory(location, name)
 
 
 def _import_factory(location: str, name: str) -> Any:

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import simstrategy as ss
-from simstrategy.device import INSTALL_HINTS, PROTOCOL_VERSION, available, open_backend
+from simstrategy.device import INSTALL_HINTS, PROTOCOL_VERSION, available, open_backend, registry
 from simstrategy.errors import BackendNotFound, BackendUnavailable, InvalidArgument
 
 MODULE = """
@@ -125,3 +125,7 @@ def test_importing_simstrategy_and_listing_backends_imports_no_framework_and_no_
     forbidden = {"tensorflow", "torch", "jax", "jaxlib", "sklearn", "typer", "rich", "ml_dtypes", "click", "hypothesis"}
     assert not loaded & forbidden
     assert not {name for name in loaded if name.startswith("simstrategy_")}
+
+
+def test_what_is_known_of_our_own_backend_is_what_its_entry_point_says():
+    assert {"sim": available()["sim"].value} == registry._OWN
