@@ -12,7 +12,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from simstrategy.device import PROTOCOL_VERSION, ArraySpec, Capabilities, Device, Op, Spec
+from simstrategy.device import PROTOCOL_VERSION, ArraySpec, Capabilities, Cell, Device, Op, Spec
 from simstrategy.errors import InvalidArgument, InvalidType
 from simstrategy.sim.arrays import Placement, SimArray, array_class, freeze, set_writeable
 from simstrategy.sim.collectives import combine, order_named
@@ -107,11 +107,14 @@ class SimBackend:
             dtype_named(value.dtype.name)
         return freeze(np.array(value, dtype=value.dtype.newbyteorder("="), order="C", copy=True), kind)
 
-    def share(self, array: SimArray, cells: tuple["SimCell", ...] = ()) -> tuple[SimArray, ...]:
+    def share(self, array: SimArray, cells: tuple[Cell, ...] = ()) -> tuple[SimArray, ...]:
         set_writeable(array, False)
         shared = tuple(map(array.view, self._local))
         for cell, one in zip(cells, shared, strict=False):
-            cell.value = one
+            if type(cell) is SimCell:
+                cell.value = one  # read-only already, as `write` would have it
+            else:
+                cell.write(one)  # another's cell around one of these
         return shared
 
     def get(self, array: SimArray) -> np.ndarray[Any, Any]:

@@ -352,6 +352,9 @@ def waiting_needs_something_done(sim):
 class _Autodiff:
     """Makes functions differentiable; three single numbers become one array, of which the function is called again."""
 
+    def tracks(self, array):
+        return True
+
     def differentiable(self, forward, backward, arrays):
         single = len(arrays) == 3 and all(one.shape == (1,) for one in arrays)
         return forward(forward(arrays)) if single else forward(arrays)
