@@ -8,22 +8,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
-import numpy as np
-
 from simstrategy import tree
 from simstrategy.device import Array, Backend, Compilation, Program
 from simstrategy.errors import CannotCompile
 from simstrategy.run import function_key
+from simstrategy.strategy.given import Constant, Given, Usual, given_to
 from simstrategy.trace import Event, Request, Site, Trace
-from simstrategy.values import PerReplica, component_rows, select
+from simstrategy.values import PerReplica
 
 if TYPE_CHECKING:
     from simstrategy.strategy.engine import Engine
     from simstrategy.strategy.variables.variable import Variable
 
 __all__ = ["CompiledStep", "Made", "Tracing"]
-
-Form = tuple[tuple[int, ...], str]
 
 
 class Made(NamedTuple):
@@ -32,6 +29,8 @@ class Made(NamedTuple):
     step: str
     """The function that it was made of, and where that is."""
     program: Program
+    request: Request
+    """What its runs are in a trace."""
     asked: tuple[Event, ...]
     """What the step asked of the other ranks while it was traced, in order."""
     read: tuple["Variable", ...]
@@ -105,6 +104,7 @@ class CompiledStep:
         self._compilation = compilation
         self._step = step
         self._made: dict[Any, Made] = {}
+        self._usual = Usual(engine.form)
         self.__wrapped__ = step
 
     def __repr__(self) -> str:
@@ -115,15 +115,14 @@ class CompiledStep:
 
     def run(self, args: Sequence[Any], kwargs: Mapping[str, Any], site: Site) -> Any:
         """Runs the program for arguments of these forms; by lanes where replicas have unequal ones."""
-        engine = self._engine
-        structure, columns = _columns(engine, tuple(args), dict(kwargs))
-        inputs = None if columns is None else [_as_input(engine, column) for column in columns]
-        if inputs is None or any(one is _UNEQUAL for one in inputs):
-            return engine.run(self._step, args, kwargs, site)
-        arrays = [one.arrays for one in inputs if isinstance(one, _Input)]
-        forms = tuple(one.form for one in inputs if isinstance(one, _Input))
-        constants = tuple((type(one.value), one.value) for one in inputs if isinstance(one, _Constant))
-        key = (structure, tuple(isinstance(one, _Input) for one in inputs), forms, constants)
+        args = tuple(args)
+        arrays = None if kwargs else self._usual.arrays(args)
+        if arrays is not None:
+            return self._call(self._usual.what, arrays, site)
+        given = given_to(self._engine, args, kwargs)
+        if given is None:
+            return self._engine.run(self._step, args, kwargs, site)
+        key = given.key
         try:
             made = self._made.get(key)
         except TypeError as error:
@@ -132,10 +131,16 @@ class CompiledStep:
                 f"time: {error}. Pass arrays, numbers, texts or None, or close the function over it."
             ) from error
         if made is None:
-            made = self._made[key] = self._make(structure, inputs, forms)
+            made = self._made[key] = self._make(given)
+        if not kwargs:
+            self._usual.keep(args, given, made)
+        return self._call(made, given.arrays, site)
+
+    def _call(self, made: Made, arrays: Sequence[tuple[Array, ...]], site: Site) -> Any:
+        """Runs a program on the local ranks' arrays."""
+        engine = self._engine
         if engine.room.trace is not None:
-            request = Request("compiled", None, None, function_key(self._step), structure, forms)
-            engine.room.trace.record(engine.room.worker, request, (None,), (site,))
+            engine.room.trace.record(engine.room.worker, made.request, (None,), (site,))
         read = [variable.storage.cells for variable in made.read]
         outputs = made.program(arrays, read, [variable.storage.cells for variable in made.written])
         for variable in made.written:
@@ -146,17 +151,18 @@ class CompiledStep:
             engine.divergence.end_run()
         return tree.map_leaves(lambda leaf: _per_replica(leaf, outputs), made.result)
 
-    def _make(self, structure: Any, inputs: Sequence[Any], forms: Sequence[Form]) -> Made:
+    def _make(self, given: Given) -> Made:
         """Traces the step twice: for the variables that it touches, and with them as inputs."""
+        forms = given.forms
         seen: list[Tracing] = []
         result: list[Any] = []
 
-        def body(backend: Backend, rank: Array, given: tuple[Array, ...], /) -> tuple[Array, ...]:
+        def body(backend: Backend, rank: Array, values: tuple[Array, ...], /) -> tuple[Array, ...]:
             count = len(forms)
-            tracing = Tracing(self._engine, backend, rank, dict(zip(read, given[count:], strict=True)))
-            values = iter(given[:count])
-            leaves = [one.value if isinstance(one, _Constant) else next(values) for one in inputs]
-            args, kwargs = tree.unflatten(structure, leaves)
+            tracing = Tracing(self._engine, backend, rank, dict(zip(read, values[count:], strict=True)))
+            own = iter(values[:count])
+            leaves = [one.value if isinstance(one, Constant) else next(own) for one in given.inputs]
+            args, kwargs = tree.unflatten(given.structure, leaves)
             returned = tracing.engine.run(self._step, args, kwargs, _place_of(self._step))
             seen[:] = [tracing]
             written = [*tracing.written().values()]
@@ -171,7 +177,9 @@ class CompiledStep:
         program = self._compilation.compile(body, (*forms, *((one.shape, one.dtype) for one in read)))
         # The first event is the run itself.
         asked = tuple(event for event in seen[0].trace.events() if event.kind != "run")
-        made = Made(str(function_key(self._step)), program, asked, read, tuple(seen[0].written()), result[0])
+        key = function_key(self._step)
+        request = Request("compiled", None, None, key, given.structure, forms)
+        made = Made(str(key), program, request, asked, read, tuple(seen[0].written()), result[0])
         self._engine.programs.append(made)
         return made
 
@@ -179,59 +187,6 @@ class CompiledStep:
 def _place_of(step: Callable[..., Any]) -> Site:
     code = getattr(step, "__code__", None)
     return ("<compiled>", 0) if code is None else (code.co_filename, code.co_firstlineno)
-
-
-@dataclass(frozen=True, slots=True)
-class _Constant:
-    """An argument that is part of the program: no array, and the same on all ranks."""
-
-    value: Any
-
-
-_UNEQUAL = _Constant("replicas have different ones")
-
-
-@dataclass(frozen=True, slots=True)
-class _Input:
-    """An argument that is an array on each local rank, all of one form."""
-
-    arrays: tuple[Array, ...]
-    form: Form
-
-
-def _columns(
-    engine: "Engine", args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tree.Structure | None, list[tuple[Any, ...]] | None]:
-    """Returns the structure of one rank's arguments, and each leaf's values; no values where ranks differ in it."""
-    rows = [] if kwargs else component_rows(args, len(engine.local_devices))
-    columns = list(zip(*rows, strict=True))
-    if columns and all(isinstance(one, engine.array_types) for column in columns for one in column):
-        return tree.flatten((rows[0], {}))[1], columns
-    own = [tree.flatten(select(index, (args, kwargs))) for index in range(len(engine.local_devices))]
-    structure = own[0][1]
-    same = all(other == structure for _, other in own)
-    return structure, list(zip(*(leaves for leaves, _ in own), strict=True)) if same else None
-
-
-def _as_input(engine: "Engine", column: tuple[Any, ...]) -> "_Input | _Constant":
-    """Returns local ranks' arrays, a constant, or _UNEQUAL."""
-    first = column[0]
-    kinds = (*engine.array_types, np.ndarray, np.generic)
-    if not isinstance(first, kinds):
-        return _Constant(first) if all(one is first or _same(one, first) for one in column) else _UNEQUAL
-    if not all(isinstance(one, kinds) for one in column):
-        return _UNEQUAL
-    arrays, forms = [], []
-    for index, (one, device) in enumerate(zip(column, engine.local_devices, strict=True)):
-        array = one if isinstance(one, engine.array_types) else engine.adopt(one, index)
-        shape, dtype, placement = engine.spec(array)
-        arrays.append(array if placement == device.placement else engine.adopt(array, index))
-        forms.append((shape, dtype))
-    return _Input(tuple(arrays), forms[0]) if forms.count(forms[0]) == len(forms) else _UNEQUAL
-
-
-def _same(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and isinstance(one, (bool, int, float, complex, str)) and one == other
 
 
 def _split(nest: Any, array_types: tuple[type, ...]) -> tuple[list[Array], Any]:

@@ -5,7 +5,7 @@ elsewhere.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from typing import final
 
 from simstrategy.device import Array, Cell
 from simstrategy_xla.namespace import committed, require_values
@@ -31,55 +31,85 @@ class Parts:
             self._arrays = self._cut()
         return self._arrays
 
+    def cut_early(self) -> None:
+        """Cuts the array although it may have no values yet; not one without elements, which takes a program."""
+        if self.whole.size:
+            self._arrays = self._cut()
+
+
+@final
+class _Shelf:
+    """Where the cells of one variable hold their parts of a whole together, until one is written alone."""
+
+    __slots__ = ("cells", "is_whole", "parts")
+
+    def __init__(self, cells: Sequence[Cell], parts: Parts) -> None:
+        self.cells = cells
+        self.parts = parts
+        self.is_whole = True
+        """No cell has left: all of them together are `parts`."""
+
 
 @final
 class XlaCell:
     """A variable's storage.  `native` is its present value, a jax.Array: what `jax.grad` and optimizers take."""
 
-    __slots__ = ("_value", "held")
+    __slots__ = ("_index", "_shelf", "_value")
 
     def __init__(self, initial: Array) -> None:
-        self.held: tuple[Parts, int] | None = None
-        """What the value is part of, and which; None for an array of its own."""
-        self._value: Array | None = None
+        self._shelf: _Shelf | None = None
+        """What the value is part of; None for an array of its own."""
+        self._index = 0
         self.write(initial)
 
     @property
     def native(self) -> Array:
         return self.read()
 
+    @property
+    def shelf(self) -> "_Shelf | None":
+        return self._shelf
+
     def read(self) -> Array:
-        if self._value is None and self.held is not None:
-            parts, index = self.held
-            self._value = parts.arrays[index]
-        return self._value
+        return self._value if self._shelf is None else self._shelf.parts.arrays[self._index]
 
     def write(self, value: Array) -> None:
         require_values((value,), "writing a variable")
-        self._value, self.held = committed(value), None
+        if self._shelf is not None:
+            self._shelf.is_whole = False
+        self._value: Array = committed(value)
+        self._shelf = None
 
-    def hold(self, parts: Parts, index: int) -> None:
+    def put_on(self, shelf: "_Shelf", index: int) -> None:
         """Makes a rank's part the value."""
-        self._value, self.held = None, (parts, index)
+        if self._shelf is not None:
+            self._shelf.is_whole = False
+        self._value, self._shelf, self._index = None, shelf, index
 
 
 def hold(cells: Sequence[Cell], parts: Parts) -> None:
     """Writes every rank's part to its cell."""
+    shelf = _shelf_of(cells)
+    if shelf is not None:
+        shelf.parts = parts
+        return
+    shelf = _Shelf(cells, parts)
     for index, cell in enumerate(cells):
         if type(cell) is XlaCell:
-            cell.hold(parts, index)
-        else:
-            cell.write(parts.arrays[index])  # another's cell around one of these
+            cell.put_on(shelf, index)
+        else:  # another's cell around one of these
+            shelf.is_whole = False
+            cell.write(parts.arrays[index])
 
 
-def whole_of(cells: Sequence[Any]) -> Array | None:
+def whole_of(cells: Sequence[Cell]) -> Array | None:
     """Returns the array that the values of all cells are the parts of, or None where there is none."""
-    first = cells[0].held if type(cells[0]) is XlaCell else None
-    if first is None:
-        return None
-    parts = first[0]
-    for index, cell in enumerate(cells):
-        held = cell.held if type(cell) is XlaCell else None
-        if held is None or held[0] is not parts or held[1] != index:
-            return None
-    return parts.whole
+    shelf = _shelf_of(cells)
+    return None if shelf is None else shelf.parts.whole
+
+
+def _shelf_of(cells: Sequence[Cell]) -> _Shelf | None:
+    """Returns the shelf of just these cells, all of which are on it."""
+    first = cells[0]
+    shelf = first.shelf if type(first) is XlaCell else None
+    return shelf if shelf is not None and shelf.cells is cells and shelf.is_whole else None

@@ -4,6 +4,7 @@ It knows functions of one rank, arrays and devices; what a collective or a step 
 """
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol, final
 
@@ -105,16 +106,19 @@ class Spread:
         ]
 
     def run(self, call: Callable[..., Any], inputs: Sequence[Arrays]) -> list[Arrays]:
-        return [parts.arrays for parts in self.called(call, [self.whole(arrays) for arrays in inputs])]
+        return [parts.arrays for parts in self.called(call, [self.whole(arrays) for arrays in inputs], 0)]
 
     def program(self, call: Callable[..., Any]) -> "Remembering":
         return Remembering(self, call)
 
-    def called(self, call: Callable[..., Any], wholes: Sequence[Array]) -> list[Parts]:
-        """Returns the outputs, as they are and to be cut."""
+    def called(self, call: Callable[..., Any], wholes: Sequence[Array], wanted: int) -> list[Parts]:
+        """Returns the outputs, as they are and to be cut.  wanted: the first that will be cut at once."""
         outputs, scalars = call(*wholes)
+        found = [Parts(one, functools.partial(self._parts, one, scalars.get(i))) for i, one in enumerate(outputs)]
+        for parts in found[wanted:]:
+            parts.cut_early()  # while the program runs
         self._wait((outputs, scalars))
-        return [Parts(one, functools.partial(self._parts, one, scalars.get(i))) for i, one in enumerate(outputs)]
+        return found
 
     def whole(self, arrays: Arrays) -> Array:
         """Returns the local ranks' arrays as the array that they are parts of."""
@@ -157,7 +161,7 @@ class Remembering:
         for cells in read:
             whole = whole_of(cells)
             wholes.append(self._whole(tuple([cell.read() for cell in cells]), known) if whole is None else whole)
-        outputs = self._ranks.called(self._call, wholes)
+        outputs = self._ranks.called(self._call, wholes, len(written))
         for cells, parts in zip(written, outputs, strict=False):
             if parts.whole.size:
                 hold(cells, parts)
@@ -178,7 +182,7 @@ class Remembering:
 
 def _found(known: Sequence[tuple[Arrays, Array]], arrays: Arrays) -> Array | None:
     for parts, whole in known:
-        if parts[0] is arrays[0] and all(one is other for one, other in zip(parts, arrays, strict=True)):
+        if parts[0] is arrays[0] and all(map(operator.is_, parts, arrays)):
             return whole
     return None
 
