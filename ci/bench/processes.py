@@ -1,10 +1,11 @@
 """Measures what agreeing costs between real processes: our Strategy on gloo against torch.distributed doing the same.
 
 Both take turns in the same processes, one local replica each, one BLAS thread; now one begins and now the other, so
-that what else the machine does meets both. A figure is the median over pairs of turns; the best turns and the
-processor time, of all threads of a process, are printed beside it.
+that what else the machine does meets both. A figure is the median over pairs of turns of the median of several
+launches, all of which are printed, for processes keep their luck with memory and cores as long as they live. The
+best turns and the processor time, of all threads of a process, are printed beside it.
 
-    python3 ci/bench/processes.py [--workers 2,4] [--rounds 100] [--pin] [--evidence FILE]
+    python3 ci/bench/processes.py [--workers 2,4] [--rounds 80] [--launches 3] [--pin] [--evidence FILE]
 
 --pin: keeps each process on one core of its own, for systems that gather processes which talk to each other on one.
 """
@@ -103,25 +104,33 @@ def measure(rounds, pin):
     return seconds, busy
 
 
-def row_of(what, ended, names, limit):
-    """Returns (work, what was measured, budget, kept); names: of ours and of what it is measured against."""
+def figures_of(ended, names):
+    """Returns ours ÷ theirs of one launch: in the middle, the best turns, processor time; and their milliseconds."""
     seconds, busy = zip(*[one.value for one in ended], strict=True)
     # A turn is as long as in the process that took longest.
     ours, bare = [[max(turn) for turn in zip(*[one[name] for one in seconds], strict=True)] for name in names]
     worked = [statistics.median(sum(turn) for turn in zip(*[one[name] for one in busy], strict=True)) for name in names]
     middle = statistics.median(mine / its for mine, its in zip(ours, bare, strict=True))
-    found = f"{middle:.2f}  best {min(ours) / min(bare):.2f}  processor {worked[0] / worked[1]:.2f}"
-    return f"{what} ({statistics.median(bare) * 1e3:.2f} ms)", found, limit, limit is None or middle <= limit
+    return middle, min(ours) / min(bare), worked[0] / worked[1], statistics.median(bare) * 1e3
 
 
-def rows_of(workers, ended):
+def row_of(what, launches, names, limit):
+    """Returns (work, what was measured, budget, kept); names: of ours and of what it is measured against."""
+    found = sorted(figures_of(ended, names) for ended in launches)
+    middle, best, worked, milliseconds = found[len(found) // 2]
+    each = ", ".join(f"{one[0]:.3f}" for one in found)
+    text = f"{middle:.3f}  of {each}; best {best:.2f}, processor {worked:.2f}"
+    return f"{what} ({milliseconds:.2f} ms)", text, limit, limit is None or middle <= limit
+
+
+def rows_of(workers, launches):
     """Returns a row for each pair."""
     bound = workers == 2  # more are stated: on a small machine they share its cores
     reduce = f"1 MiB all_reduce, {workers} gloo processes ÷ torch.distributed"
     step = f"step with an all_reduce, {workers} gloo processes ÷ torch.distributed"
     return [
-        row_of(reduce, ended, ("our_reduce", "bare_reduce"), OURS_MAX if bound else None),
-        row_of(step, ended, ("our_step", "bare_step"), STEP_MAX if bound else None),
+        row_of(reduce, launches, ("our_reduce", "bare_reduce"), OURS_MAX if bound else None),
+        row_of(step, launches, ("our_step", "bare_step"), STEP_MAX if bound else None),
     ]
 
 
@@ -130,19 +139,22 @@ def main():
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", default="2,4")
-    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=80, help="of each launch")
+    parser.add_argument("--launches", type=int, default=3)
     parser.add_argument("--pin", action="store_true")
     parser.add_argument("--evidence", type=Path)
     options = parser.parse_args()
     rows = []
     for workers in map(int, options.workers.split(",")):
-        with Launcher(workers, preload=["simstrategy_torch"]) as launcher:
-            ended = launcher.run(measure, [options.rounds, options.pin], timeout_s=300.0)
-        broken = [one for one in ended if not one.well]
+        launches = []
+        for _ in range(options.launches):
+            with Launcher(workers, preload=["simstrategy_torch"]) as launcher:
+                launches.append(launcher.run(measure, [options.rounds, options.pin], timeout_s=300.0))
+        broken = [one for ended in launches for one in ended if not one.well]
         if broken:
             print(f"A worker failed: {broken[0]}", file=sys.stderr)
             return 1
-        rows += rows_of(workers, ended)
+        rows += rows_of(workers, launches)
     width = max(len(row[0]) for row in rows)
     lines = [f"Python {platform.python_version()}, torch {version('torch')}, {os.cpu_count()} cores"]
     for work, found, limit, kept in rows:

@@ -5,6 +5,7 @@ process is found or started.
 """
 
 import math
+import os
 import select
 import socket
 import time
@@ -23,6 +24,8 @@ _FAULT: Final = b"f"
 _HEAD_BYTES: Final = 9
 """What it is, then the length of what follows."""
 _PIECE_BYTES: Final = 1 << 14
+_SPIN_S: Final = 0.00005
+"""Others mostly come at nearly the same time, and to be woken takes longer than this."""
 _ROLL_CALL_S: Final = 1.0
 """How long the others get to say that they are alive, once something failed."""
 
@@ -213,7 +216,7 @@ class Mesh:
         blocked = [peer for peer in self._peers.values() if peer.unsent and not peer.gone]
         for peer in blocked:
             self._poll.modify(peer.line, select.POLLIN | select.POLLOUT)
-        for descriptor, _ in self._poll.poll(math.ceil(max(seconds, 0.0) * 1000)):
+        for descriptor, _ in self._events(seconds):
             peer = self._peers[self._ranks[descriptor]]
             peer.receive()
             if peer.gone:
@@ -223,6 +226,13 @@ class Mesh:
             peer.send()
             if not peer.gone:
                 self._poll.modify(peer.line, select.POLLIN)
+
+    def _events(self, seconds: float) -> list[tuple[int, int]]:
+        """Returns what has come or can go on, after at most so long; looks a while before it sleeps."""
+        looking = time.monotonic() + min(seconds, _SPIN_S)
+        while not (found := self._poll.poll(0)) and time.monotonic() < looking:
+            os.sched_yield()
+        return found or self._poll.poll(math.ceil(max(seconds, 0.0) * 1000))
 
 
 def _message(kind: bytes, data: bytes) -> bytes:
