@@ -7,7 +7,6 @@ part of a simulated cluster.
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from operator import attrgetter
-from types import FrameType
 from typing import Any, Final, final
 
 import numpy as np
@@ -75,6 +74,7 @@ class SimBackend:
     compilation = None
     frontend = None
     composites = None
+    source: Final = staticmethod(attrgetter("f_code.co_filename", "f_lineno"))
 
     def __init__(
         self, devices: tuple[Device, ...], *, worker: int, order: str = "linear", link: Link | None = None
@@ -157,9 +157,6 @@ class SimBackend:
 
     def prepare(self, function: Any) -> Any:
         return function
-
-    def source(self, frame: FrameType) -> tuple[str, int]:
-        return frame.f_code.co_filename, frame.f_lineno
 
     def _total(self, arrays: tuple[SimArray, ...], op: Op) -> np.ndarray[Any, Any]:
         if self._link is None:

@@ -29,7 +29,6 @@ __all__ = ["CrossReplica", "Mode", "ReplicaContext", "current_mode"]
 _frame: Final = sys._getframe
 _mode: Final = _MODE.get
 
-_NOTHING_WANTED: Final[tuple[Request | None, list[Any]]] = (None, [])
 _AXIS_FREE: Final = None
 """Stands in a gathered shape for the size that replicas choose freely."""
 
@@ -41,21 +40,26 @@ class ReplicaContext:
     Made by `Strategy.run` for each replica, and usable only in that replica, while it runs.
     """
 
-    __slots__ = ("_placement", "_wanted", "engine", "index", "num_replicas_in_sync", "park", "replica_id_in_sync_group")
+    __slots__ = ("engine", "index", "park")
 
+    # As little as can be: every replica of every run makes one.
     def __init__(self, engine: "Engine", index: int, park: Park) -> None:
-        device = engine.local_devices[index]
         self.engine = engine
         """The engine of the strategy whose replica this is."""
         self.park = park
         """How the rest of this room meets the other replicas: see `simstrategy.run`."""
-        self._placement = device.placement
-        self._wanted = _NOTHING_WANTED
-        """A request for a nest, and the specs that its arrays have here."""
         self.index = index
         """The replica's place among this process's."""
-        self.replica_id_in_sync_group: int = device.rank if engine.tracing is None else engine.tracing.rank
-        self.num_replicas_in_sync: int = engine.num_replicas
+
+    @property
+    def replica_id_in_sync_group(self) -> int:
+        """The replica's rank; while a step is compiled, an array that has no value yet."""
+        tracing = self.engine.tracing
+        return self.engine.local_devices[self.index].rank if tracing is None else tracing.rank
+
+    @property
+    def num_replicas_in_sync(self) -> int:
+        return self.engine.num_replicas
 
     @property
     def strategy(self) -> "Strategy":
@@ -74,7 +78,7 @@ class ReplicaContext:
     @property
     def devices(self) -> tuple[str, ...]:
         """The placement of this replica, as a tuple of one."""
-        return (self._placement,)
+        return (self.engine.local_devices[self.index].placement,)
 
     @property
     def xp(self) -> ArrayNamespace:
@@ -102,26 +106,25 @@ class ReplicaContext:
         op = reduce_op if type(reduce_op) is ReduceOp else ReduceOp.of(reduce_op)
         if plain:
             shape, dtype, placement = engine.spec(value)
-            if placement == self._placement:
+            if placement == engine.local_devices[self.index].placement:
                 request = engine.request_one(op, shape, dtype)
                 return self.park((request, value, site, engine.resolve_one, None))
         return self._all_reduce_nest(op, value, site)
 
     def _all_reduce_nest(self, op: ReduceOp, value: Any, site: Site) -> Any:
-        engine, placement = self.engine, self._placement
+        engine = self.engine
         if engine.kind is DEFAULT:
             return value
-        _, last_op, _, _, last_structure, last_specs = last = engine.last_request
+        placement = engine.local_devices[self.index].placement
+        _, last_op, _, _, last_structure, _ = last = engine.last_request
         if last_op == op.value and last_structure is not None and engine.plain_types:
             # The fast path of a nest like the last one, of arrays that are where they should be.
             like = tree.leaves_like(value, last_structure)
             tracks, types = engine.tracks, engine.plain_types
-            if like and all(map(isinstance, like, repeat(types))) and not (tracks and any(map(tracks, like))):
-                if self._wanted[0] is not last:
-                    self._wanted = (last, [(shape, dtype, placement) for shape, dtype in last_specs])
-                if list(map(engine.spec, like)) == self._wanted[1]:
-                    answer = self.park((last, like, site, engine.reductions.many, None))
-                    return tree.refill(value, last_structure, answer)
+            usual = like and all(map(isinstance, like, repeat(types))) and not (tracks and any(map(tracks, like)))
+            if usual and list(map(engine.spec, like)) == engine.specs_of_last()[self.index]:
+                answer = self.park((last, like, site, engine.reductions.many, None))
+                return tree.refill(value, last_structure, answer)
         leaves, structure = tree.flatten(value)
         if engine.composites is not None and any(isinstance(leaf, engine.composites.types) for leaf in leaves):
             return tree.refill(value, structure, all_reduce_leaves(self, op, leaves, site))

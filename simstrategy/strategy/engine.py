@@ -90,6 +90,7 @@ class Engine:
         self.devices = self.backend.devices
         self.local_devices = self.backend.local_devices
         self.num_replicas = len(self.devices)
+        self._on = backend.on
         self.xp = self.backend.xp
         self.spec = backend.spec
         self.form: Callable[[Array], object] = getattr(backend, "form", backend.spec)
@@ -107,6 +108,7 @@ class Engine:
         self.last_one: tuple[ReduceOp | None, list[Spec], Request] = (None, [], self.last_request)
         """The last request to all-reduce one array, and the array's spec for each local replica: replicas mostly ask
         for the same, and so share one object."""
+        self._last_many: tuple[Request, list[list[Spec]]] = (self.last_request, [])
 
     @property
     def frontend(self) -> Frontend | None:
@@ -189,6 +191,16 @@ class Engine:
         self.last_request = Request("all_reduce", op, None, None, structure, specs)
         return self.last_request
 
+    def specs_of_last(self) -> list[list[Spec]]:
+        """Returns the specs of the arrays in `last_request`, for each local replica."""
+        request, specs = self._last_many
+        if request is not self.last_request:
+            request = self.last_request
+            forms: Any = request.leaves  # of all-reduces, whose sizes nobody chooses
+            specs = [[(shape, dtype, one.placement) for shape, dtype in forms] for one in self.local_devices]
+            self._last_many = (request, specs)
+        return specs
+
     def run(self, fn: Callable[..., Any], args: Any, kwargs: Any, site: Site) -> Any:
         strategy = self.strategy
         require_cross_replica(strategy, "run")
@@ -210,7 +222,7 @@ class Engine:
             return compiled(args, named)
         function = self.backend.prepare(fn)
         # Made here, in the caller's thread, and entered in the lanes': see Backend.on.
-        placements = [self.framework.around(self.backend.on(device)) for device in self.local_devices]
+        placements = self.framework.around(map(self._on, self.local_devices))
         args = tuple(args)
         rows = component_rows(args, len(placements))
 

@@ -3,10 +3,9 @@
 What they are the backend's frontend says; where there is none, everything is what it was.
 """
 
-import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple, final
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, NamedTuple
 
 from simstrategy.device import Frontend
 from simstrategy.strategy.enums import VariableAggregation, VariableSynchronization
@@ -31,41 +30,21 @@ class Framework(NamedTuple):
             return cls(None, nullcontext, _same)
         return cls(frontend, frontend.attach(_make), frontend.variable)
 
-    def around(self, device: AbstractContextManager[None]) -> AbstractContextManager[None]:
-        """Returns what enters a device and then, where there is a framework, its scope."""
-        return device if self.frontend is None else _Both(device, self.scope)
+    def around(self, devices: Iterable[AbstractContextManager[None]]) -> list[AbstractContextManager[None]]:
+        """Returns what enters each device and then, where there is a framework, its scope."""
+        return list(devices) if self.frontend is None else [_both(device, self.scope) for device in devices]
 
     def compiled(self, function: Any, run: Callable[..., Any]) -> Callable[..., Any] | None:
         """Returns what compiles a run of `function`, where that is a compiled one; see `Frontend.compiled`."""
         return None if self.frontend is None else self.frontend.compiled(function, run)
 
 
-@final
-class _Both:
-    """A context manager of two, the second made only where the first is entered."""
-
-    __slots__ = ("_first", "_make_second", "_second")
-
-    def __init__(
-        self, first: AbstractContextManager[None], make_second: Callable[[], AbstractContextManager[None]]
-    ) -> None:
-        self._first = first
-        self._make_second = make_second
-
-    def __enter__(self) -> None:
-        self._first.__enter__()
-        try:
-            self._second = self._make_second()
-            self._second.__enter__()
-        except BaseException:
-            self._first.__exit__(*sys.exc_info())
-            raise
-
-    def __exit__(self, *error: Any) -> None:
-        try:
-            self._second.__exit__(*error)
-        finally:
-            self._first.__exit__(*error)
+@contextmanager
+def _both(
+    device: AbstractContextManager[None], make_scope: Callable[[], AbstractContextManager[None]]
+) -> Iterator[None]:
+    with device, make_scope():  # made only where the device has been entered
+        yield
 
 
 def _make(initial_value: Any, *, synchronization: str, aggregation: str, **settings: Any) -> Variable:
