@@ -119,10 +119,10 @@ class ReplicaContext:
         _, last_op, _, _, last_structure, _ = last = engine.last_request
         if last_op == op.value and last_structure is not None and engine.plain_types:
             # The fast path of a nest like the last one, of arrays that are where they should be.
-            like = tree.leaves_like(value, last_structure)
+            like = tree.leaves_like(value, last_structure) or []
             tracks, types = engine.tracks, engine.plain_types
-            usual = like and all(map(isinstance, like, repeat(types))) and not (tracks and any(map(tracks, like)))
-            if usual and list(map(engine.spec, like)) == engine.specs_of_last()[self.index]:
+            usual = all(map(isinstance, like, repeat(types))) and not (tracks and any(map(tracks, like)))
+            if like and usual and list(map(engine.spec, like)) == engine.specs_of_last()[self.index]:
                 answer = self.park((last, like, site, engine.reductions.many, None))
                 return tree.refill(value, last_structure, answer)
         leaves, structure = tree.flatten(value)

@@ -55,6 +55,8 @@ class Engine:
     tracing: "Tracing | None" = None
     """Where this engine traces a step of another's strategy: see `compiling.py`."""
     _lone: ReplicaContext | None = None
+    _last_many: tuple[Request | None, list[list[Spec]]] = (None, [])
+    """A request for a nest, and the specs of its arrays for each local replica."""
     _strategy: "Strategy | None" = None
 
     def __init__(
@@ -87,8 +89,7 @@ class Engine:
         self.divergence = Divergence(self.room, self.created)
         self._lanes = Lanes(self.backend.capabilities.carrier if lanes == "auto" else lanes, self.schedule)
         # What the hot paths ask for, in one look-up each.
-        self.devices = self.backend.devices
-        self.local_devices = self.backend.local_devices
+        self.devices, self.local_devices = self.backend.devices, self.backend.local_devices
         self.num_replicas = len(self.devices)
         self._on = backend.on
         self.xp = self.backend.xp
@@ -108,7 +109,6 @@ class Engine:
         self.last_one: tuple[ReduceOp | None, list[Spec], Request] = (None, [], self.last_request)
         """The last request to all-reduce one array, and the array's spec for each local replica: replicas mostly ask
         for the same, and so share one object."""
-        self._last_many: tuple[Request, list[list[Spec]]] = (self.last_request, [])
 
     @property
     def frontend(self) -> Frontend | None:
