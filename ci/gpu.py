@@ -9,14 +9,11 @@ several NCCL ranks on one GPU, NCCL's own switch is used (2.30.3 and later), or 
 
 import argparse
 import os
-import platform
-import signal
-import subprocess
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
+from accelerators import ended, versions
 
 HERE = Path(__file__).resolve().parent
 LIMIT_S = 240.0
@@ -132,9 +129,10 @@ def parts():
         yield f"nccl, {workers} processes of {replicas} replicas", how
     yield "the kit on torch, all replicas on cuda:0", conforms("on_gpu:torch_replicas", "default")
     yield "the kit on nccl, 2 processes on one GPU", conforms("on_gpu:nccl_processes", "quick")
-    code, told = ended([sys.executable, "-c", "import jax; print(jax.local_devices(backend='gpu'))"], LIMIT_S)
-    if code:
-        why = "it did not answer" if code is None else (told.strip().splitlines() or ["it says nothing"])[-1]
+    look = [sys.executable, "-c", "import jax; print(jax.local_devices(backend='gpu'))"]
+    code, told = ended(look, LIMIT_S, folder=HERE)
+    if code != 0:
+        why = "it did not answer" if code is None else (told or ["it says nothing"])[-1]
         yield "xla on the GPU", f"did not run: JAX finds no GPU here (its CUDA plug-in is not installed): {why}"
     else:
         yield "xla on the GPU", part(in_one_process, ["xla", 1, {"platform": "gpu"}], 1, simulated(1, 1))
@@ -144,43 +142,19 @@ def parts():
 def conforms(factory, profile):
     """Runs the conformance kit on a factory; returns how it went, in words."""
     script = Path(sys.executable).with_name("simstrategy")
-    code, told = ended([str(script), "conform", factory, "--profile", profile], KIT_LIMIT_S)
+    path = f"{HERE}:{os.environ.get('PYTHONPATH', '')}".rstrip(":")
+    command = [str(script), "conform", factory, "--profile", profile]
+    code, told = ended(command, KIT_LIMIT_S, folder=HERE, PYTHONPATH=path)
     if code is None:
-        return f"FAILED: the kit did not end in {KIT_LIMIT_S:g} s and was killed:\n{told}"
+        return f"FAILED: the kit did not end in {KIT_LIMIT_S:g} s and was killed:\n{last_lines(told)}"
     if code:
-        return f"FAILED: the kit ended with code {code}:\n{told}"
-    counts = [line for line in told.splitlines() if " passed" in line]
-    return f"conforms, profile {profile}: {counts[-1] if counts else told}"
-
-
-def ended(command, limit_s):
-    """Runs a command in a group of its own, killed at its limit; returns its code, or None, and its last words."""
-    settings = {**os.environ, "PYTHONPATH": f"{HERE}:{os.environ.get('PYTHONPATH', '')}".rstrip(":")}
-    with subprocess.Popen(
-        command, cwd=HERE, env=settings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
-    ) as process:
-        try:
-            told, _ = process.communicate(timeout=limit_s)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            told, _ = process.communicate()
-            return None, last_lines(told)
-    return process.returncode, last_lines(told)
+        return f"FAILED: the kit ended with code {code}:\n{last_lines(told)}"
+    counts = [line for line in told if " passed" in line]
+    return f"conforms, profile {profile}: {counts[-1] if counts else last_lines(told)}"
 
 
 def last_lines(told):
-    return "\n".join(told.decode(errors="replace").splitlines()[-LINES:])
-
-
-def versions():
-    """Returns what is installed that matters here."""
-    found = [f"Python {platform.python_version()}"]
-    for name in ("torch", "jax", "numpy"):
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            found.append(f"no {name}")
-    return ", ".join(found)
+    return "\n".join(told[-LINES:])
 
 
 def main():
@@ -191,7 +165,7 @@ def main():
     options = parser.parse_args()
     # What JAX would take at once is most of the GPU's memory, which others here need as well.
     os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
-    lines = [versions()]
+    lines = [versions("torch", "jax", "numpy")]
     if torch.cuda.is_available():
         names = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
         nccl = ".".join(map(str, torch.cuda.nccl.version()))

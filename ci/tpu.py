@@ -10,11 +10,10 @@ devices are all on the first one: TPUs play no part.
 
 import argparse
 import os
-import platform
-import subprocess
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+from accelerators import ended, versions
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = [sys.executable, "-m", "simstrategy.cli"]
@@ -40,31 +39,24 @@ def open_here(*, replicas=None):
 
 def devices():
     """Returns how many TPU devices JAX finds and their kind, or 0 and why there are none."""
-    try:
-        found = subprocess.run(
-            [sys.executable, "-c", LOOK], capture_output=True, text=True, timeout=LOOK_LIMIT_S, check=False
-        )
-    except subprocess.TimeoutExpired:
+    code, told = ended([sys.executable, "-c", LOOK], LOOK_LIMIT_S, folder=ROOT)
+    if code is None:
         return 0, f"JAX did not say within {LOOK_LIMIT_S:g} s whether there is one"
-    if found.returncode:
-        return 0, (found.stderr.strip().splitlines() or ["JAX said nothing"])[-1]
-    count, _, kind = found.stdout.strip().splitlines()[-1].partition(" ")
+    if code:
+        return 0, (told or ["JAX said nothing"])[-1]
+    count, _, kind = told[-1].partition(" ")
     return int(count), kind
 
 
 def run(what, command, *, folder=ROOT, **settings):
     """Runs a command; returns a line that begins with FAILED where it did, with the end of what it printed."""
-    environment = {**os.environ, **settings}
-    try:
-        done = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
-        )
-    except subprocess.TimeoutExpired:
+    code, told = ended(command, LIMIT_S, folder=folder, **settings)
+    if code is None:
         return f"FAILED: {what}: did not end in {LIMIT_S:g} s"
-    last = (done.stdout.strip() or done.stderr.strip()).splitlines()
-    if done.returncode:
-        return "\n  ".join([f"FAILED: {what}: exit code {done.returncode}", *last[-TOLD:]])
-    return f"{what}: {last[-1].strip('= ') if last else 'ended with 0'}"
+    if code:
+        return "\n  ".join([f"FAILED: {what}: exit code {code}", *told[-TOLD:]])
+    counts = [line for line in told if " passed" in line]
+    return f"{what}: {(counts or told)[-1].strip('= ') if told else 'ended with 0'}"
 
 
 def on_tpus(count, profile):
@@ -87,24 +79,13 @@ def on_host_devices(counts, profile):
         yield run(f"kit on xla, {count} host devices", command, folder=ROOT / "ci", **settings)
 
 
-def versions():
-    """Returns what is installed that matters here."""
-    found = [f"Python {platform.python_version()}"]
-    for name in ("jax", "jaxlib", "libtpu", "numpy"):
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            found.append(f"no {name}")
-    return ", ".join(found)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--evidence", type=Path)
     parser.add_argument("--profile", default="default", choices=("quick", "default", "deep"))
     parser.add_argument("--host-devices", type=lambda text: [int(one) for one in text.split(",")])
     options = parser.parse_args()
-    lines = [versions()]
+    lines = [versions("jax", "jaxlib", "libtpu", "numpy")]
     print(lines[0], flush=True)
     if options.host_devices:
         parts = on_host_devices(options.host_devices, options.profile)

@@ -1,4 +1,4 @@
-"""The parts of the step `gpu`, played on the CPU: what they compare, and that they can fail."""
+"""The parts of the steps `gpu` and `tpu`, played on the CPU: what they compare, and that they can fail."""
 
 import importlib.util
 import subprocess
@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-FILE = Path(__file__).resolve().parents[2] / "ci" / "gpu.py"
+FOLDER = Path(__file__).resolve().parents[2] / "ci"
+FILE = FOLDER / "gpu.py"
+sys.path.append(str(FOLDER))  # the scripts' own, where they find each other
 
 
-def _loaded() -> Any:
-    spec = importlib.util.spec_from_file_location("gpu", FILE)
+def _loaded(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -20,7 +22,7 @@ def _loaded() -> Any:
     return module
 
 
-gpu = _loaded()
+gpu, tpu = _loaded("gpu"), _loaded("tpu")
 
 
 @pytest.mark.slow
@@ -73,15 +75,24 @@ def test_a_kit_that_cannot_run_is_a_failure_with_its_reason() -> None:
 def test_what_hangs_is_killed_at_its_limit_with_all_that_it_started() -> None:
     child = "import os, time; print('begun', flush=True); time.sleep(600)"
     script = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
-    assert gpu.ended([sys.executable, "-c", script], 1.0) == (None, "begun")
+    assert gpu.ended([sys.executable, "-c", script], 1.0, folder=FOLDER) == (None, ["begun"])
+
+
+def test_a_part_of_the_step_tpu_tells_how_it_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    def said(script: str) -> Any:
+        return tpu.run("part", [sys.executable, "-c", script], SAID="yes")
+
+    assert said("import os; print('=== 3 passed ===', os.environ['SAID']); print('late')") == "part: 3 passed === yes"
+    assert said("pass") == "part: ended with 0"
+    assert said("print(*range(9), sep=chr(10)); raise SystemExit(2)") == (
+        "FAILED: part: exit code 2\n  3\n  4\n  5\n  6\n  7\n  8"
+    )
+    monkeypatch.setattr(tpu, "LIMIT_S", 0.5)
+    assert said("import time; time.sleep(600)") == "FAILED: part: did not end in 0.5 s"
 
 
 def test_ranks_share_a_gpu_by_nccls_switch_or_by_host_ids(monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = importlib.util.spec_from_file_location("on_gpu", FILE.with_name("on_gpu.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    on_gpu = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(on_gpu)
+    on_gpu = _loaded("on_gpu")
     settings: dict[str, str] = {}
     monkeypatch.setattr(on_gpu.os, "environ", settings)
     on_gpu.share_the_gpu("1", (2, 30, 2))
