@@ -16,7 +16,9 @@ import sys
 import time
 from statistics import median
 
-REPLICAS, IN, HIDDEN, OUT, RATE = 8, 784, 128, 10, 0.1
+from subjects import HIDDEN, IN, OUT, RATE, mlp_data
+
+REPLICAS = 8
 BATCHES = (32, 128)
 """Of each replica."""
 BUDGET = 1.10
@@ -28,16 +30,8 @@ def data(batch):
     """Returns images [8 * batch, 784], one-hot labels [8 * batch, 10] and the first weights."""
     import numpy as np
 
-    rng = np.random.default_rng(0)
-    images = rng.random((REPLICAS * batch, IN), dtype=np.float32)
-    labels = np.eye(OUT, dtype=np.float32)[rng.integers(0, OUT, REPLICAS * batch)]
-    weights = [
-        (rng.standard_normal((IN, HIDDEN)) / 28).astype(np.float32),
-        np.zeros(HIDDEN, np.float32),
-        (rng.standard_normal((HIDDEN, OUT)) / 11).astype(np.float32),
-        np.zeros(OUT, np.float32),
-    ]
-    return images, labels, weights
+    images, labels, weights = mlp_data(REPLICAS, batch)
+    return np.concatenate(images), np.concatenate(labels), weights
 
 
 def gradients(xp, weights, images, labels, transposed):

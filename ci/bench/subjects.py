@@ -28,12 +28,13 @@ def times_of(action, rounds):
     return times
 
 
-def mlp_data(replicas):
+def mlp_data(replicas, batch=BATCH):
+    """Returns each replica's images [batch, 784] and one-hot labels [batch, 10], and the first weights."""
     import numpy as np
 
     rng = np.random.default_rng(0)
-    images = [rng.random((BATCH, IN), dtype=np.float32) for _ in range(replicas)]
-    labels = [np.eye(OUT, dtype=np.float32)[rng.integers(0, OUT, BATCH)] for _ in range(replicas)]
+    images = [rng.random((batch, IN), dtype=np.float32) for _ in range(replicas)]
+    labels = [np.eye(OUT, dtype=np.float32)[rng.integers(0, OUT, batch)] for _ in range(replicas)]
     weights = [
         (rng.standard_normal((IN, HIDDEN)) / 28).astype(np.float32),
         np.zeros(HIDDEN, np.float32),

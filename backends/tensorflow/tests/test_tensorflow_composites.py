@@ -8,23 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from beside import COUNT, theirs
 
 import simstrategy as ss
 from simstrategy.errors import ReplicasDisagree, Unsupported
 
-ss.backend("tensorflow")  # makes the logical CPUs, while that is still possible
-
-COUNT = 2
-
 
 def ours(replicas: int = COUNT) -> ss.Strategy:
     return ss.Strategy.mirrored("tensorflow", replicas=replicas)
-
-
-def theirs() -> Any:
-    # Copies, as collectives of several strategies in one process spoil each other.
-    copies = tf.distribute.ReductionToOneDevice()
-    return tf.distribute.MirroredStrategy([f"CPU:{i}" for i in range(COUNT)], cross_device_ops=copies)
 
 
 def slices(context: Any, dtype: Any = tf.float32) -> Any:

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from beside import theirs
 
 import simstrategy as ss
 from simstrategy.data import ElementSpec
 from simstrategy.errors import Unsupported
 from simstrategy_tensorflow.sources import TensorFlowSource
-
-ss.backend("tensorflow")  # makes the logical CPUs, while that is still possible
 
 COUNT = 3
 STEPS = 12
@@ -73,14 +72,13 @@ def steps(strategy: Any, dataset: Any) -> Any:
 @pytest.mark.filterwarnings("ignore:To make it possible to preserve tf.data options")  # MirroredStrategy's own
 @pytest.mark.parametrize("name", PIPELINES)
 def test_a_pipeline_is_split_as_mirrored_strategy_splits_it(name: str, files: list[str]) -> None:
-    copies = tf.distribute.ReductionToOneDevice()
-    theirs = tf.distribute.MirroredStrategy([f"CPU:{i}" for i in range(COUNT)], cross_device_ops=copies)
     ours = ss.Strategy.mirrored("tensorflow", replicas=COUNT, semantics=ss.Semantics.TF2)
+    mirrored = theirs(COUNT)
     for policy in POLICIES:
         options = tf.data.Options()
         options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy[policy]
         dataset = PIPELINES[name](files).with_options(options)
-        assert steps(ours, dataset) == steps(theirs, dataset), policy
+        assert steps(ours, dataset) == steps(mirrored, dataset), policy
 
 
 def test_structures_and_texts_come_through() -> None:

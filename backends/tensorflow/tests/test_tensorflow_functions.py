@@ -9,25 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from beside import COUNT, theirs
 
 import simstrategy as ss
 from simstrategy.errors import ContextError, InvalidArgument, ReplicasDisagree, Unsupported
 
-ss.backend("tensorflow")  # makes the logical CPUs, while that is still possible
-
-COUNT = 2
 EPOCHS = 3
 FEATURES = np.random.default_rng(0).normal(size=(14, 3)).astype(np.float32)
 
 
 def ours() -> ss.Strategy:
     return ss.Strategy.mirrored("tensorflow", replicas=COUNT)
-
-
-def theirs() -> Any:
-    # Copies, as collectives of several strategies in one process spoil each other.
-    copies = tf.distribute.ReductionToOneDevice()
-    return tf.distribute.MirroredStrategy([f"CPU:{i}" for i in range(COUNT)], cross_device_ops=copies)
 
 
 @pytest.fixture

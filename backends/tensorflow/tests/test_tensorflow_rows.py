@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from beside import theirs
 
 import simstrategy as ss
 from simstrategy.data import ElementSpec, SplitRule
 from simstrategy.errors import InvalidType, Unsupported
 from simstrategy_tensorflow.rows import Ragged, Sparse, TensorFlowRows
-
-ss.backend("tensorflow")  # makes the logical CPUs, while that is still possible
 
 POLICIES = ("AUTO", "OFF")
 slices = tf.data.Dataset.from_tensor_slices
@@ -63,12 +62,6 @@ def steps(strategy: Any, distributed: Any) -> Any:
         return [shown(one) for one in strategy.experimental_local_results(step)]
 
     return [parts(step) for step in distributed]
-
-
-def theirs(count: int) -> Any:
-    return tf.distribute.MirroredStrategy(
-        [f"CPU:{i}" for i in range(count)], cross_device_ops=tf.distribute.ReductionToOneDevice()
-    )
 
 
 def under(policy: str, dataset: Any) -> Any:

@@ -9,25 +9,16 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from beside import COUNT, theirs
 
 import simstrategy as ss
 from simstrategy.check.check import run_here
 from simstrategy.errors import InvalidArgument, MirroredDiverged, ReplicasDisagree, Unsupported
 from simstrategy_tensorflow.variables import DistributedVariable
 
-ss.backend("tensorflow")  # makes the logical CPUs, while that is still possible
-
-COUNT = 2
-
 
 def ours(**settings: Any) -> ss.Strategy:
     return ss.Strategy.mirrored("tensorflow", replicas=COUNT, semantics=ss.Semantics.TF2, **settings)
-
-
-def theirs() -> Any:
-    # Copies, as collectives of several strategies in one process spoil each other.
-    copies = tf.distribute.ReductionToOneDevice()
-    return tf.distribute.MirroredStrategy([f"CPU:{i}" for i in range(COUNT)], cross_device_ops=copies)
 
 
 @pytest.fixture

@@ -3,20 +3,13 @@
 python -m pytest backends/torch/tests/every_scenario.py
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playing import judge
-from scenarios import SCENARIOS, WORKERS
+from scenarios import SCENARIOS
 
 from simstrategy.launch import Launcher
-
-
-@pytest.fixture(scope="module")
-def launcher() -> Iterator[Launcher]:
-    with Launcher(WORKERS, preload=["simstrategy_torch"]) as opened:
-        yield opened
 
 
 @pytest.mark.slow

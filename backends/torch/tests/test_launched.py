@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,7 @@ import pytest
 import simstrategy as ss
 from simstrategy.launch import Launcher
 
-
-@pytest.fixture(scope="module")
-def launcher() -> Iterator[Launcher]:
-    with Launcher(2, preload=["simstrategy_torch"]) as opened:
-        yield opened
+WORKERS = 2
 
 
 def values(ended: Any) -> list[Any]:

@@ -1,11 +1,10 @@
 """A few of the scenarios, on workers that stay; every_scenario.py plays them all.  Clauses: K-3, K-4."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playing import judge
-from scenarios import SCENARIOS, WORKERS
+from scenarios import SCENARIOS
 
 from simstrategy.launch import Launcher
 
@@ -24,12 +23,6 @@ QUICK = (
     "port_of_a_stranger",
     "one_missing",
 )
-
-
-@pytest.fixture(scope="module")
-def launcher() -> Iterator[Launcher]:
-    with Launcher(WORKERS, preload=["simstrategy_torch"]) as opened:
-        yield opened
 
 
 @pytest.mark.slow
