@@ -22,6 +22,7 @@ REPLICAS = 8
 BATCHES = (32, 128)
 """Of each replica."""
 BUDGET = 1.10
+ROUNDS_MIN = 30
 STEP_MS_MIN = 1.0
 """The budget is of steps that take so long."""
 
@@ -142,6 +143,8 @@ def main():
     parser.add_argument("--processes", type=int, default=3, help="one after the other; the median one counts")
     parser.add_argument("--one", type=int, metavar="BATCH", help="measure in this process, and print JSON")
     options = parser.parse_args()
+    if options.rounds < ROUNDS_MIN:
+        parser.error(f"a median takes at least {ROUNDS_MIN} rounds, not {options.rounds}")
     if options.one:
         print(json.dumps(measure(options.rounds, options.one)))
         return 0
