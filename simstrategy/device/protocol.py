@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 PROTOCOL_VERSION = 1
+"""Changes with every release that a backend written for the one before would not conform to; 1 until there is one."""
 
 Array = Any
 """An array of the backend's own type, on one device."""
