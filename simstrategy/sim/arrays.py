@@ -4,6 +4,7 @@ Each device has a class of its own, made once, and NumPy carries the class throu
 several replicas share is read-only; writing to it says what to do instead.
 """
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, ClassVar, Final, final
 
@@ -12,7 +13,7 @@ import numpy as np
 from simstrategy.device import Device
 from simstrategy.errors import InvalidArgument
 
-__all__ = ["Placement", "SimArray", "array_class", "current_class", "freeze", "set_writeable"]
+__all__ = ["Placement", "SimArray", "array_class", "current_class", "freeze", "set_writeable", "view"]
 
 
 class SimArray(np.ndarray[Any, Any]):
@@ -22,10 +23,19 @@ class SimArray(np.ndarray[Any, Any]):
     rank: ClassVar[int]
     placement: ClassVar[str]
 
+    def __getitem__(self, key: Any) -> Any:
+        result = np.ndarray.__getitem__(self, key)
+        # NumPy makes a number of an element, and a number is nowhere.
+        return result if isinstance(result, SimArray) else np.asarray(result).view(type(self))
+
     def __setitem__(self, key: Any, value: Any) -> None:
         if not self.flags.writeable:
             raise _read_only(self)
         np.ndarray.__setitem__(self, key, value)
+
+
+view: Final[Callable[..., Any]] = np.ndarray.view
+"""Of the class that all devices' classes share: looked up on each device's own it takes far longer."""
 
 
 def _in_place(name: str) -> Any:
@@ -51,7 +61,11 @@ def _operator(name: str, ufunc: np.ufunc) -> Any:
     def operator(self: SimArray, other: Any) -> Any:
         kind, of_other = type(self), type(other)
         if of_other is kind or of_other is float:
-            return ufunc(self, other, subok=False).view(kind)
+            result = ufunc(self, other, subok=False)
+            try:
+                return view(result, kind)
+            except TypeError:  # a number: of two arrays without axes, or of two vectors
+                return np.asarray(result).view(kind)
         return inherited(self, other)
 
     operator.__name__ = name

@@ -7,7 +7,7 @@ import numpy as np
 
 from simstrategy.device import canonical_dtype, default_dtype
 from simstrategy.errors import InvalidArgument
-from simstrategy.sim.arrays import SimArray, current_class
+from simstrategy.sim.arrays import SimArray, current_class, view
 
 __all__ = ["DTYPES", "SimNamespace", "dtype_named", "dtype_names"]
 
@@ -95,9 +95,10 @@ def _binary(function: Callable[..., Any]) -> Any:
         if (other is not kind and other is not float) or not isinstance(x1, SimArray):
             x1, x2, kind = _operands(_self, x1, x2)
         result = function(x1, x2, subok=False)
-        if type(result) is _Plain:
-            return result.view(kind)
-        return np.asarray(result).view(kind)
+        try:
+            return view(result, kind)
+        except TypeError:  # a number
+            return np.asarray(result).view(kind)
 
     return call
 
@@ -123,15 +124,14 @@ def _unary(function: Callable[..., Any]) -> Any:
     def call(_self: "SimNamespace", x: Any, /) -> Any:
         array = x if isinstance(x, SimArray) else _self.asarray(x)
         result = function(array, subok=False)
-        if type(result) is _Plain:
-            return result.view(type(array))
-        return np.asarray(result).view(type(array))
+        try:
+            return view(result, type(array))
+        except TypeError:  # a number
+            return np.asarray(result).view(type(array))
 
     return call
 
 
-# Methods of the class that all devices' classes share: looking them up on each device's own is slower by far.
-_view: Final[Callable[..., Any]] = np.ndarray.view
 _transpose: Final[Callable[..., Any]] = np.ndarray.transpose
 _ADD: Final[Callable[..., Any]] = np.add.reduce
 _HALF: Final = np.dtype(np.float16).num
@@ -158,11 +158,12 @@ def _reduction(function: Callable[..., Any], *, keep_dtype: bool = False) -> Any
         if not isinstance(x, SimArray):
             x = _self.asarray(x)
             kind = type(x)
-        plain = _view(x, _Plain)
+        plain = view(x, _Plain)
         result = function(plain, axis, plain.dtype if keep_dtype else None, None, keepdims)
-        if type(result) is _Plain:
-            return result.view(kind)
-        return np.asarray(result).view(kind)
+        try:
+            return view(result, kind)
+        except TypeError:  # a number
+            return np.asarray(result).view(kind)
 
     return call
 

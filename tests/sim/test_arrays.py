@@ -100,14 +100,27 @@ def test_an_operator_gives_what_numpy_gives_on_the_device_of_its_left_array(sim,
 
 
 @pytest.mark.parametrize("name", sorted(BINARY.keys() - {"@"}))
-def test_an_operator_on_scalars_gives_what_numpy_gives(sim, name):
-    backend = sim(1)
-    scalar = backend.xp.asarray(2.0)
+def test_an_operator_on_scalars_gives_what_numpy_gives_on_their_device(sim, name):
+    backend = sim(2)
     plain = np.array(2, np.float32)
-    for second, other in ((scalar, plain), (0.5, 0.5), (np.float32(3), np.float32(3))):
-        found, wanted = BINARY[name](scalar, second), BINARY[name](plain, other)
-        assert found == wanted
-        assert found.dtype == wanted.dtype
+    scalar = backend.put(plain, backend.devices[1])
+    for second, other in ((scalar, plain), (0.5, 0.5), (3, 3), (np.float32(3), np.float32(3))):
+        for left, right, expected in ((scalar, second, (plain, other)), (second, scalar, (other, plain))):
+            found, wanted = BINARY[name](left, right), BINARY[name](*expected)
+            assert found == wanted
+            assert found.dtype == wanted.dtype
+            assert (form(found), found.shape) == ("sim:1", ())
+
+
+def test_a_number_taken_out_of_an_array_is_on_its_device(sim):
+    backend = sim(2)
+    vector = backend.put(np.float32([1, 2, 3]), backend.devices[1])
+    xp = backend.xp
+    taken = [vector[0], vector[-1], vector @ vector, vector[(1,)], vector[...][2], *vector]
+    taken += [xp.sum(vector) * 2.0, vector.sum(), vector.max() > 1.0, xp.mean(vector), xp.matmul(vector, vector)]
+    assert {(form(one), one.shape) for one in taken} == {("sim:1", ())}
+    assert [float(one) for one in taken[:5]] == [1.0, 3.0, 14.0, 2.0, 3.0]
+    assert [one.dtype.name for one in (taken[0], vector[0] > 1.0)] == ["float32", "bool"]
 
 
 def test_an_operator_on_shapes_that_do_not_fit_says_what_numpy_says(sim):
