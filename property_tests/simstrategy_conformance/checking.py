@@ -10,13 +10,15 @@ depend on the subject's profile and seed and on the test's name, and on nothing 
 import functools
 import inspect
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.errors import FlakyFailure
+from hypothesis.internal.conjecture import providers
 from hypothesis.strategies import SearchStrategy
 
 from simstrategy_conformance.subject import Subject
@@ -67,10 +69,31 @@ def options(subject: Subject, share: float = 1.0) -> settings:
     )
 
 
-def steady(search: Callable[[], None]) -> None:
-    """Runs a search; of a failure that did not come again, tells the failure first."""
+@contextmanager
+def _seed_alone() -> Iterator[None]:
+    """Lets draws depend on the seed alone, and not on the modules that were imported, whose numbers Hypothesis likes.
+
+    It reads them in files of the user's own, and has no setting for that; what does not read them is left alone.
+    """
+    read = getattr(providers, "_get_local_constants", None)
+    if read is None:
+        yield
+        return
+    nothing = type(read())()
+    vars(providers)["_get_local_constants"] = lambda: nothing
+    providers.CONSTANTS_CACHE.cache.clear()
     try:
-        search()
+        yield
+    finally:
+        vars(providers)["_get_local_constants"] = read
+        providers.CONSTANTS_CACHE.cache.clear()
+
+
+def steady(search: Callable[[], None]) -> None:
+    """Runs a search, the same in every process; of a failure that did not come again, tells the failure first."""
+    try:
+        with _seed_alone():
+            search()
     except FlakyFailure as flaky:
         first = next(iter(flaky.exceptions))
         first.add_note("The same example did not fail again: something is kept from call to call, or left to chance.")

@@ -1,5 +1,6 @@
 """The generator: what programs are made of, scripts that run by themselves, and the same draws in every process."""
 
+import importlib
 import os
 import statistics
 import subprocess
@@ -8,9 +9,10 @@ from random import Random
 
 import pytest
 from hypothesis import find, given, seed
+from hypothesis.strategies import integers
 
 from simstrategy_conformance.census import CONSTRUCTS, collectives_of, constructs_of, replicas_and_numbers
-from simstrategy_conformance.checking import options
+from simstrategy_conformance.checking import options, search
 from simstrategy_conformance.generate import programs
 from simstrategy_conformance.oracle import run
 from simstrategy_conformance.profiles import PROFILES
@@ -166,3 +168,21 @@ def test_a_grammar_is_kept_to():
     for program in drawn(60, body=("look",), after=(), variables=False, data=False, stops=False, workers_max=1):
         assert {one.kind for one in program.body} <= {"look"}
         assert (program.after, program.variables, program.data, program.workers) == ((), (), None, 1)
+
+
+def test_draws_do_not_depend_on_the_modules_that_were_imported(tmp_path, monkeypatch):
+    """Hypothesis reads numbers in the modules of its user, and draws them now and then."""
+    subject = Subject("sim", profile=PROFILES["default"]._replace(examples=400))
+
+    def numbers():
+        found = []
+        search(subject, "numbers", lambda _, number: found.append(number), {"number": integers()}, share=1.0)
+        return found
+
+    first = numbers()
+    odd = [10**9 + 7919 * number for number in range(200)]
+    (tmp_path / "full_of_numbers.py").write_text(f"ODD = {odd}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, "full_of_numbers", importlib.import_module("full_of_numbers"))
+    assert numbers() == first
+    assert not {*first} & {*odd}
