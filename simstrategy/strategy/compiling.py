@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from simstrategy import tree
-from simstrategy.device import Array, Backend, Compilation, Program
+from simstrategy.device import Array, Backend, Cell, Compilation, Program
 from simstrategy.errors import CannotCompile
 from simstrategy.run import function_key
 from simstrategy.strategy.given import Constant, Given, Usual, given_to
@@ -37,6 +37,10 @@ class Made(NamedTuple):
     """Whose cells are inputs, after the arguments."""
     written: tuple["Variable", ...]
     """Whose cells take the first outputs."""
+    read_cells: tuple[tuple[Cell, ...], ...]
+    written_cells: tuple[tuple[Cell, ...], ...]
+    diverging: tuple["Variable", ...]
+    """Those written whose components may come to differ."""
     result: Any
     """What one rank returns, with `_Output` in the place of arrays."""
 
@@ -141,12 +145,11 @@ class CompiledStep:
         engine = self._engine
         if engine.room.trace is not None:
             engine.room.trace.record(engine.room.worker, made.request, (None,), (site,))
-        read = [variable.storage.cells for variable in made.read]
-        outputs = made.program(arrays, read, [variable.storage.cells for variable in made.written])
+        outputs = made.program(arrays, made.read_cells, made.written_cells)
         for variable in made.written:
             variable.storage.replaced()
-            if variable.policy.layout == "mirrored" and variable.policy.replica_write == "own":
-                engine.divergence.written(variable, "assign", site)
+        for variable in made.diverging:
+            engine.divergence.written(variable, "assign", site)
         if engine.divergence.pending:
             engine.divergence.end_run()
         return tree.map_leaves(lambda leaf: _per_replica(leaf, outputs), made.result)
@@ -179,7 +182,19 @@ class CompiledStep:
         asked = tuple(event for event in seen[0].trace.events() if event.kind != "run")
         key = function_key(self._step)
         request = Request("compiled", None, None, key, given.structure, forms)
-        made = Made(str(key), program, request, asked, read, tuple(seen[0].written()), result[0])
+        written = tuple(seen[0].written())
+        made = Made(
+            step=str(key),
+            program=program,
+            request=request,
+            asked=asked,
+            read=read,
+            written=written,
+            read_cells=tuple([variable.storage.cells for variable in read]),
+            written_cells=tuple([variable.storage.cells for variable in written]),
+            diverging=tuple([one for one in written if one.policy.may_diverge]),
+            result=result[0],
+        )
         self._engine.programs.append(made)
         return made
 

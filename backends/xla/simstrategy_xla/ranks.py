@@ -79,14 +79,14 @@ class Spread:
     The ranks' arrays lie side by side along their first axis as one array; scalars get such an axis.
     """
 
-    __slots__ = ("_local", "_mesh", "_sharding", "_wait", "count")
+    __slots__ = ("_local", "_mesh", "_sharding", "count", "wait")
 
     def __init__(self, devices: Sequence[Any], wait: Wait) -> None:
         self.count = len(devices)
         self._mesh = Mesh(np.array(devices), (RANKS,))
         self._sharding = NamedSharding(self._mesh, _SPREAD)
         self._local = len(self._sharding.addressable_devices)
-        self._wait = wait
+        self.wait = wait
 
     def jitted(self, ranked: Ranked, forms: Sequence[Form]) -> Any:
         def beside(*inputs: Array) -> tuple[list[Array], dict[int, Array]]:
@@ -106,19 +106,20 @@ class Spread:
         ]
 
     def run(self, call: Callable[..., Any], inputs: Sequence[Arrays]) -> list[Arrays]:
-        return [parts.arrays for parts in self.called(call, [self.whole(arrays) for arrays in inputs], 0)]
+        outputs, awaited = self.started(call, [self.whole(arrays) for arrays in inputs], 0)
+        self.wait(awaited)
+        return [parts.arrays for parts in outputs]
 
     def program(self, call: Callable[..., Any]) -> "Remembering":
         return Remembering(self, call)
 
-    def called(self, call: Callable[..., Any], wholes: Sequence[Array], wanted: int) -> list[Parts]:
-        """Returns the outputs, as they are and to be cut.  wanted: the first that will be cut at once."""
-        outputs, scalars = call(*wholes)
+    def started(self, call: Callable[..., Any], wholes: Sequence[Array], wanted: int) -> tuple[list[Parts], Any]:
+        """Returns the outputs, to be cut, and what `wait` takes.  wanted: the first cut at once, while it runs."""
+        outputs, scalars = awaited = call(*wholes)
         found = [Parts(one, functools.partial(self._parts, one, scalars.get(i))) for i, one in enumerate(outputs)]
         for parts in found[wanted:]:
-            parts.cut_early()  # while the program runs
-        self._wait((outputs, scalars))
-        return found
+            parts.cut_early()
+        return found, awaited
 
     def whole(self, arrays: Arrays) -> Array:
         """Returns the local ranks' arrays as the array that they are parts of."""
@@ -161,7 +162,9 @@ class Remembering:
         for cells in read:
             whole = whole_of(cells)
             wholes.append(self._whole(tuple([cell.read() for cell in cells]), known) if whole is None else whole)
-        outputs = self._ranks.called(self._call, wholes, len(written))
+        outputs, awaited = self._ranks.started(self._call, wholes, len(written))
+        known.clear()  # what only the last step needed goes while this one runs
+        self._ranks.wait(awaited)
         for cells, parts in zip(written, outputs, strict=False):
             if parts.whole.size:
                 hold(cells, parts)

@@ -45,7 +45,7 @@ class Divergence:
 
     def watch(self, variable: "Variable") -> None:
         """Is told of a new variable: where workers may write one apart, they all ask each other after every run."""
-        apart = variable.policy.layout == "mirrored" and variable.policy.replica_write == "own"
+        apart = variable.policy.may_diverge
         if apart and self._room.processes > 1 and self._room.checks:
             self._watches_workers = self.pending = True
 

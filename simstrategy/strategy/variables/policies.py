@@ -29,6 +29,11 @@ class Policy(NamedTuple):
     cross_write: Literal["each", "share"]
     cross_read: Literal["first", "reduce", "refuse", "profile"]
 
+    @property
+    def may_diverge(self) -> bool:
+        """Whether components that should be equal are each replica's own to write."""
+        return self.layout == "mirrored" and self.replica_write == "own"
+
 
 POLICIES: Final[dict[tuple[Synchronization, Aggregation], Policy]] = {
     (Synchronization.ON_WRITE, Aggregation.NONE): Policy("mirrored", "profile", "each", "first"),
