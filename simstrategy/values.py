@@ -50,7 +50,7 @@ class DistributedValues:
     __array_ufunc__ = None
 
     def __init__(self, values: Sequence[Any]) -> None:
-        if not isinstance(values, Sequence) or isinstance(values, (str, bytes)):
+        if not isinstance(values, (tuple, Sequence)) or isinstance(values, (str, bytes)):  # an ABC is asked slowly
             raise InvalidType(f"A {type(self).__name__} takes a list of values, one per replica, got {values!r}.")
         self.values = tuple(values)
 

@@ -250,7 +250,7 @@ class ReplicaContext:
             self._require_default("merge_call")
         if not callable(merge_fn):
             raise InvalidType(f"merge_call takes a function merge_fn(strategy, *args, **kwargs), got {merge_fn!r}.")
-        if not isinstance(args, (list, tuple)) or not isinstance(kwargs, (Mapping, NoneType)):
+        if not isinstance(args, (list, tuple)) or not isinstance(kwargs, (NoneType, Mapping)):
             raise InvalidType(
                 f"merge_call takes a list or tuple as args and a mapping as kwargs, got {args!r} and {kwargs!r}. "
                 f"Write merge_call(merge_fn, args=(value,))."

@@ -28,7 +28,7 @@ def require_call(fn: object, args: object, kwargs: object) -> None:
         raise InvalidArgument(f"positional args must be a list or tuple, got {type(args).__name__}: {args!r}.")
     if not callable(fn):
         raise InvalidType(f"run takes a function to call on each replica, got {fn!r}.")
-    if not isinstance(kwargs, (Mapping, NoneType)):
+    if not isinstance(kwargs, (NoneType, Mapping)):
         raise InvalidType(f"run takes a mapping as kwargs, got {kwargs!r}. Write run(fn, kwargs={{'x': value}}).")
 
 
