@@ -12,20 +12,25 @@ __all__ = ["ended", "versions"]
 def ended(command, limit_s, *, folder, **settings):
     """Runs a command in a group of its own, killed at its limit; returns its code, or None, and its lines.
 
-    settings: of the environment, beside what is there.
+    The last lines are those of its output, or of its errors where it failed. settings: of the environment, beside what
+    is there.
     """
     environment = {**os.environ, **settings}
     with subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     ) as process:
         try:
-            told, _ = process.communicate(timeout=limit_s)
+            told = process.communicate(timeout=limit_s)
             code = process.returncode
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
-            told, _ = process.communicate()
+            told = process.communicate()
             code = None
-    return code, told.decode(errors="replace").strip().splitlines()
+        except BaseException:  # interrupted: what holds the device must not go on
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    output, errors = [one.decode(errors="replace").strip().splitlines() for one in told]
+    return code, errors + output if code == 0 else output + errors
 
 
 def versions(*names):

@@ -144,6 +144,8 @@ def main():
     parser.add_argument("--pin", action="store_true")
     parser.add_argument("--evidence", type=Path)
     options = parser.parse_args()
+    if options.launches < 1 or options.rounds < 1:
+        parser.error(f"a median takes at least one launch and one round, not {options.launches} and {options.rounds}")
     rows = []
     for workers in map(int, options.workers.split(",")):
         launches = []

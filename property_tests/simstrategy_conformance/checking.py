@@ -79,7 +79,8 @@ def _seed_alone() -> Iterator[None]:
     if read is None:
         yield
         return
-    nothing = type(read())()
+    found = read()  # in some versions by kind
+    nothing = {kind: type(own)() for kind, own in found.items()} if isinstance(found, dict) else type(found)()
     vars(providers)["_get_local_constants"] = lambda: nothing
     providers.CONSTANTS_CACHE.cache.clear()
     try:

@@ -25,5 +25,5 @@ class Forms(Protocol):
     """A quicker look at an array, for the checks of every collective."""
 
     def form(self, array: Array) -> object:
-        """Returns anything hashable that is equal for two arrays exactly where their `spec` is."""
+        """Returns anything hashable that is equal for two arrays only where their `spec` is, and mostly there."""
         ...

@@ -23,11 +23,6 @@ class SimArray(np.ndarray[Any, Any]):
     rank: ClassVar[int]
     placement: ClassVar[str]
 
-    def __getitem__(self, key: Any) -> Any:
-        result = np.ndarray.__getitem__(self, key)
-        # NumPy makes a number of an element, and a number is nowhere.
-        return result if isinstance(result, SimArray) else np.asarray(result).view(type(self))
-
     def __setitem__(self, key: Any, value: Any) -> None:
         if not self.flags.writeable:
             raise _read_only(self)
@@ -105,9 +100,9 @@ set_writeable: Final[Any] = np.ndarray.setflags
 
 def freeze(array: np.ndarray[Any, Any], kind: type[SimArray]) -> SimArray:
     """Returns a read-only view of an array that nobody else can write to, on a device."""
-    view = array.view(kind)
-    set_writeable(view, False)
-    return view
+    frozen = array.view(kind)
+    set_writeable(frozen, False)
+    return frozen
 
 
 _NOWHERE: Final[tuple[type[SimArray] | None, Any]] = (None, None)

@@ -120,9 +120,9 @@ class CompiledStep:
     def run(self, args: Sequence[Any], kwargs: Mapping[str, Any], site: Site) -> Any:
         """Runs the program for arguments of these forms; by lanes where replicas have unequal ones."""
         args = tuple(args)
-        arrays = None if kwargs else self._usual.arrays(args)
-        if arrays is not None:
-            return self._call(self._usual.what, arrays, site)
+        known = None if kwargs else self._usual.known(args)
+        if known is not None:
+            return self._call(*known, site)
         given = given_to(self._engine, args, kwargs)
         if given is None:
             return self._engine.run(self._step, args, kwargs, site)

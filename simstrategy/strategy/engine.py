@@ -227,8 +227,8 @@ class Engine:
         rows = component_rows(args, len(placements))
 
         def body(index: int, park: Park) -> Any:
-            # Not by `with`, which keeps a method for each lane while it waits: what 10,000 lanes keep costs the garbage
-            # collector more than the lanes themselves.
+            # Not by `with`, which keeps a method for each lane while it waits: what 10,000 lanes of the simulator keep
+            # costs the garbage collector more than the lanes themselves.
             placement = placements[index]
             placement.__enter__()
             try:

@@ -79,37 +79,37 @@ class Usual:
     They are known by what one C call each tells; `what` is whatever the caller makes of them.
     """
 
-    __slots__ = ("_form", "_forms", "_kinds", "what")
+    __slots__ = ("_form", "_last")
 
     def __init__(self, form: Callable[[Array], object]) -> None:
         self._form = form
-        self._kinds: set[type] = set()
-        self._forms: list[list[object]] = []
-        self.what: Any = None
+        self._last: tuple[set[type], list[list[object]], Any] = (set(), [], None)
+        """The arrays' types, their forms, and `what`."""
 
-    def arrays(self, args: tuple[Any, ...]) -> list[tuple[Array, ...]] | None:
-        """Returns each argument's arrays if all are of the forms and on the devices of the last call's; else None."""
-        if not args or len(args) != len(self._forms):
+    def known(self, args: tuple[Any, ...]) -> tuple[Any, list[tuple[Array, ...]]] | None:
+        """Returns `what` and each argument's arrays, if all are of the forms and on the devices of the last call's."""
+        kinds, forms, what = self._last
+        if not args or len(args) != len(forms):
             return None
         found, form = [], self._form
-        for one, wanted in zip(args, self._forms, strict=True):
-            if not isinstance(one, DistributedValues) or not self._kinds.issuperset(map(type, one.values)):
+        for one, wanted in zip(args, forms, strict=True):
+            if not isinstance(one, DistributedValues) or not kinds.issuperset(map(type, one.values)):
                 return None
             if list(map(form, one.values)) != wanted:
                 return None
             found.append(one.values)
-        return found
+        return what, found
 
     def keep(self, args: tuple[Any, ...], given: Given, what: Any) -> None:
         """Remembers a call, if its arguments are nothing but arrays that were taken as they are."""
-        self._forms = []
+        self._last = (set(), [], None)
         values = [one.values for one in args if isinstance(one, DistributedValues)]
         if len(values) != len(args) or len(values) != len(given.arrays):
             return
-        if all(all(map(is_, own, taken)) for own, taken in zip(values, given.arrays, strict=True)):
-            self._kinds = {type(one) for own in values for one in own}
-            self._forms = [list(map(self._form, own)) for own in values]
-            self.what = what
+        pairs = zip(values, given.arrays, strict=True)
+        if all(len(own) == len(taken) and all(map(is_, own, taken)) for own, taken in pairs):
+            kinds = {type(one) for own in values for one in own}
+            self._last = (kinds, [list(map(self._form, own)) for own in values], what)
 
 
 def _columns(

@@ -112,15 +112,13 @@ def test_an_operator_on_scalars_gives_what_numpy_gives_on_their_device(sim, name
             assert (form(found), found.shape) == ("sim:1", ())
 
 
-def test_a_number_taken_out_of_an_array_is_on_its_device(sim):
+def test_a_number_made_of_arrays_is_on_their_device(sim):
     backend = sim(2)
     vector = backend.put(np.float32([1, 2, 3]), backend.devices[1])
     xp = backend.xp
-    taken = [vector[0], vector[-1], vector @ vector, vector[(1,)], vector[...][2], *vector]
-    taken += [xp.sum(vector) * 2.0, vector.sum(), vector.max() > 1.0, xp.mean(vector), xp.matmul(vector, vector)]
-    assert {(form(one), one.shape) for one in taken} == {("sim:1", ())}
-    assert [float(one) for one in taken[:5]] == [1.0, 3.0, 14.0, 2.0, 3.0]
-    assert [one.dtype.name for one in (taken[0], vector[0] > 1.0)] == ["float32", "bool"]
+    made = [vector @ vector, xp.matmul(vector, vector), xp.sum(vector) * 2.0, vector.sum() > 1.0, xp.mean(vector)]
+    assert {(form(one), one.shape) for one in made} == {("sim:1", ())}
+    assert [float(one) for one in made] == [14.0, 14.0, 12.0, 1.0, 2.0]
 
 
 def test_an_operator_on_shapes_that_do_not_fit_says_what_numpy_says(sim):

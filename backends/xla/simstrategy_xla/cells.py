@@ -15,7 +15,7 @@ __all__ = ["Parts", "XlaCell", "hold", "whole_of"]
 
 @final
 class Parts:
-    """An array over all ranks, and what cuts it into theirs, once and not before it is wanted."""
+    """An array over all ranks, and what cuts it into theirs, once: when it is wanted, or early."""
 
     __slots__ = ("_arrays", "_cut", "whole")
 

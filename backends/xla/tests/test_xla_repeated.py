@@ -62,6 +62,14 @@ def test_arrays_given_to_other_replicas_are_brought_there(strategy):
     assert [one.device for one in turned.values] == [one.device for one in pair.values]
 
 
+def test_components_that_are_too_many_are_left_out_each_time():
+    strategy = ss.Strategy.mirrored(ss.backend("xla", devices=[str(jax.devices()[0])] * 2))
+    three = ss.PerReplica([jax.device_put(np.float32([number]), jax.devices()[0]) for number in range(3)])
+    compiled = strategy.compile(lambda x: x + 1)
+    for _ in range(3):
+        assert host(strategy.run(compiled, args=(three,))) == [[1.0], [2.0]]
+
+
 def test_host_data_is_never_taken_for_arrays(strategy):
     compiled = strategy.compile(total)
     rows = ss.PerReplica([np.float32([rank + 1]) for rank in range(RANKS)])
