@@ -1,7 +1,7 @@
 """The logical CPUs that the real strategies run on: made by the backend that knows how, and no GPUs."""
 
 from collections.abc import Sequence
-from typing import Any, final
+from typing import Any, Final, final
 
 import tensorflow as tf
 
@@ -21,6 +21,28 @@ def mirrored(replicas: int, cross_device_ops: tf.distribute.CrossDeviceOps | Non
     return tf.distribute.MirroredStrategy(names(replicas), cross_device_ops=cross_device_ops)
 
 
+_iterators: Final[list[Any]] = []
+"""Of the last observed strategy: see `_kept`."""
+
+
+def _kept(dataset: Any) -> Any:
+    """Returns a distributed dataset whose iterators live until the next strategy is made.
+
+    TensorFlow 2.21.0 ends the process now and then where an iterator goes while its own thread still reads ahead
+    (`MultiDeviceBuffer::BackgroundThread` asks one that is gone for the next element), and Keras lets go of each right
+    after its last step.
+    """
+    kind = type(dataset)
+
+    def iterate(self: Any) -> Any:
+        iterator = kind.__iter__(self)
+        _iterators.append(iterator)
+        return iterator
+
+    dataset.__class__ = type(kind.__name__, (kind,), {"__iter__": iterate})
+    return dataset
+
+
 @final
 class ObservedStrategy(tf.distribute.MirroredStrategy):  # type: ignore[misc]  # what Keras asks for
     """The real MirroredStrategy on logical CPUs, whose steps an `Observer` is told, if there is one.
@@ -37,12 +59,13 @@ class ObservedStrategy(tf.distribute.MirroredStrategy):  # type: ignore[misc]  #
         pattern: int | None = None,
     ) -> None:
         tf.distribute.MirroredStrategy.__init__(self, names(replicas), cross_device_ops=cross_device_ops)
+        _iterators.clear()
         self._observer = observer
         self._pattern = pattern
 
     def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
         given = dataset if self._pattern is None else nudged_dataset(dataset, self._pattern)
-        return tf.distribute.MirroredStrategy.experimental_distribute_dataset(self, given, options)
+        return _kept(tf.distribute.MirroredStrategy.experimental_distribute_dataset(self, given, options))
 
     def run(self, fn: Any, args: Sequence[Any] = (), kwargs: Any = None, options: Any = None) -> Any:
         if self._observer is not None:

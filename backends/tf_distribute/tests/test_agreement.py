@@ -1,7 +1,9 @@
 """Programs under the real MirroredStrategy with several numbers of replicas: what agrees, and why what differs does."""
 
+import gc
 import itertools
 import re
+import weakref
 from typing import Any
 
 import keras
@@ -13,7 +15,9 @@ import simstrategy as ss
 from simstrategy.errors import Difference, InvalidArgument
 from simstrategy_tf_distribute import agreement, replicas_agree
 from simstrategy_tf_distribute.causes import coarsest_ulp, layers_on_their_own, step_causes
+from simstrategy_tf_distribute.devices import ObservedStrategy
 from simstrategy_tf_distribute.observing import Step
+from simstrategy_tf_distribute.reduction import OrderedReduction
 
 FEATURES = np.random.default_rng(0).normal(size=(22, 3)).astype(np.float32)
 TARGETS = FEATURES @ np.float32([1, -2, 3])
@@ -258,3 +262,21 @@ def test_integers_are_equal_or_are_not_and_more_or_fewer_steps_are_told() -> Non
     assert step_causes([one], [same, same], [[0.0]], [], (1, 2)).first == (
         "1 steps became 2: the batches depend on the replicas."
     )
+
+
+def test_an_iterator_lives_until_the_next_strategy_is_made() -> None:
+    """TensorFlow may end the process where one goes while it reads ahead."""
+
+    def observed() -> ObservedStrategy:
+        return ObservedStrategy(2, OrderedReduction(trace=ss.trace.Trace(), observer=None), None)
+
+    distributed = observed().experimental_distribute_dataset(tf.data.Dataset.range(4).batch(2))
+    iterator = iter(distributed)
+    assert [np.asarray(one).tolist() for one in next(iterator).values] == [[0], [1]]
+    alive = weakref.ref(iterator)
+    del iterator
+    gc.collect()
+    assert alive() is not None
+    observed()
+    gc.collect()
+    assert alive() is None
