@@ -115,7 +115,6 @@ class ReplicaContext:
         engine = self.engine
         if engine.kind is DEFAULT:
             return value
-        placement = engine.local_devices[self.index].placement
         _, last_op, _, _, last_structure, _ = last = engine.last_request
         if last_op == op.value and last_structure is not None and engine.plain_types:
             # The fast path of a nest like the last one, of arrays that are where they should be.
@@ -128,6 +127,7 @@ class ReplicaContext:
         leaves, structure = tree.flatten(value)
         if engine.composites is not None and any(isinstance(leaf, engine.composites.types) for leaf in leaves):
             return tree.refill(value, structure, all_reduce_leaves(self, op, leaves, site))
+        placement = engine.local_devices[self.index].placement
         arrays, specs = [], []
         for leaf in leaves:
             array = leaf if isinstance(leaf, engine.array_types) else engine.adopt(leaf, self.index)

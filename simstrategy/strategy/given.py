@@ -17,7 +17,7 @@ from simstrategy.values import DistributedValues, component_rows, select
 if TYPE_CHECKING:
     from simstrategy.strategy.engine import Engine
 
-__all__ = ["Constant", "Form", "Given", "Usual", "given_to"]
+__all__ = ["Constant", "Given", "Usual", "given_to"]
 
 Form = tuple[tuple[int, ...], str]
 
@@ -72,6 +72,11 @@ def given_to(engine: "Engine", args: tuple[Any, ...], kwargs: Mapping[str, Any])
     return Given(structure, inputs)
 
 
+_Last = tuple[set[type], list[list[object]], Any]
+"""What is known of a call: its arrays' types, their forms, and `what`."""
+_NOTHING: Final[_Last] = (set(), [], None)
+
+
 @final
 class Usual:
     """The arguments of the last call, where each was an array on every replica: steps mostly get such ones again.
@@ -83,8 +88,7 @@ class Usual:
 
     def __init__(self, form: Callable[[Array], object]) -> None:
         self._form = form
-        self._last: tuple[set[type], list[list[object]], Any] = (set(), [], None)
-        """The arrays' types, their forms, and `what`."""
+        self._last = _NOTHING
 
     def known(self, args: tuple[Any, ...]) -> tuple[Any, list[tuple[Array, ...]]] | None:
         """Returns `what` and each argument's arrays, if all are of the forms and on the devices of the last call's."""
@@ -102,7 +106,7 @@ class Usual:
 
     def keep(self, args: tuple[Any, ...], given: Given, what: Any) -> None:
         """Remembers a call, if its arguments are nothing but arrays that were taken as they are."""
-        self._last = (set(), [], None)
+        self._last = _NOTHING
         values = [one.values for one in args if isinstance(one, DistributedValues)]
         if len(values) != len(args) or len(values) != len(given.arrays):
             return

@@ -1,6 +1,9 @@
 """The parts of the steps `gpu` and `tpu`, played on the CPU: what they compare, and that they can fail."""
 
 import importlib.util
+import os
+import select
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -76,6 +79,33 @@ def test_what_hangs_is_killed_at_its_limit_with_all_that_it_started() -> None:
     child = "import os, time; print('begun', flush=True); time.sleep(600)"
     script = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
     assert gpu.ended([sys.executable, "-c", script], 1.0, folder=FOLDER) == (None, ["begun"])
+
+
+@pytest.mark.slow
+def test_an_interrupted_command_is_killed(tmp_path: Path) -> None:
+    """What holds the device must not go on."""
+    begun = tmp_path / "begun"
+    os.mkfifo(begun)
+    child = f"import os, time; print(os.getpid(), file=open({str(begun)!r}, 'w'), flush=True); time.sleep(600)"
+    script = (
+        f"import sys; sys.path.append({str(FOLDER)!r}); from accelerators import ended; "
+        f"ended([sys.executable, '-c', {child!r}], 600, folder={str(tmp_path)!r})"
+    )
+    told = os.open(begun, os.O_RDONLY | os.O_NONBLOCK)
+    with subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL) as parent:
+        assert select.select([told], [], [], 60.0)[0]
+        number = int(os.read(told, 100))
+        os.close(told)
+        parent.send_signal(signal.SIGINT)
+        assert parent.wait(timeout=20) != 0
+    with pytest.raises(ProcessLookupError):
+        os.kill(number, 0)
+
+
+def test_what_is_said_last_is_output_unless_the_command_failed() -> None:
+    script = "import sys; print('output', flush=True); print('late', file=sys.stderr); sys.exit({})"
+    for code, told in ((0, ["late", "output"]), (3, ["output", "late"])):
+        assert gpu.ended([sys.executable, "-c", script.format(code)], 60.0, folder=FOLDER) == (code, told)
 
 
 def test_a_part_of_the_step_tpu_tells_how_it_ended(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,10 +54,10 @@ class _Shelf:
 class XlaCell:
     """A variable's storage.  `native` is its present value, a jax.Array: what `jax.grad` and optimizers take."""
 
-    __slots__ = ("_index", "_shelf", "_value")
+    __slots__ = ("_index", "_value", "shelf")
 
     def __init__(self, initial: Array) -> None:
-        self._shelf: _Shelf | None = None
+        self.shelf: _Shelf | None = None
         """What the value is part of; None for an array of its own."""
         self._index = 0
         self.write(initial)
@@ -66,25 +66,21 @@ class XlaCell:
     def native(self) -> Array:
         return self.read()
 
-    @property
-    def shelf(self) -> "_Shelf | None":
-        return self._shelf
-
     def read(self) -> Array:
-        return self._value if self._shelf is None else self._shelf.parts.arrays[self._index]
+        return self._value if self.shelf is None else self.shelf.parts.arrays[self._index]
 
     def write(self, value: Array) -> None:
         require_values((value,), "writing a variable")
-        if self._shelf is not None:
-            self._shelf.is_whole = False
+        if self.shelf is not None:
+            self.shelf.is_whole = False
         self._value: Array = committed(value)
-        self._shelf = None
+        self.shelf = None
 
     def put_on(self, shelf: "_Shelf", index: int) -> None:
         """Makes a rank's part the value."""
-        if self._shelf is not None:
-            self._shelf.is_whole = False
-        self._value, self._shelf, self._index = None, shelf, index
+        if self.shelf is not None:
+            self.shelf.is_whole = False
+        self._value, self.shelf, self._index = None, shelf, index
 
 
 def hold(cells: Sequence[Cell], parts: Parts) -> None:

@@ -73,8 +73,10 @@ def test_components_that_are_too_many_are_left_out_each_time():
 def test_host_data_is_never_taken_for_arrays(strategy):
     compiled = strategy.compile(total)
     rows = ss.PerReplica([np.float32([rank + 1]) for rank in range(RANKS)])
-    for _ in range(3):
-        assert host(strategy.run(compiled, args=(rows,))) == [[10.0]] * RANKS
+    for own in (rows, rows, given(strategy, 1), rows, given(strategy, 1)):
+        assert host(strategy.run(compiled, args=(own,))) == [[10.0]] * RANKS
+    numbers = ss.PerReplica([1.0, 2.0, 3.0, 4.0])
+    assert host(strategy.run(compiled, args=(numbers,))) == [10.0] * RANKS
 
 
 def test_the_program_of_usual_arguments_is_in_the_trace_each_time():
@@ -114,9 +116,10 @@ def test_cells_hold_a_whole_until_one_of_them_is_written_alone():
 
 def test_cells_that_are_held_with_others_leave_those_they_were_with():
     cells, parts = cells_and_parts()
-    hold(cells, parts)
-    alone = (cells[0],)
-    hold(alone, Parts(np.float32([5]), lambda: (jax.device_put(np.float32([5]), jax.devices()[0]),)))
-    assert (whole_of(cells), whole_of(cells[::-1])) == (None, None)
-    assert values(cells) == [5.0, 1.0]
-    assert whole_of(alone) is not None
+    for number, wanted in ((0, [5.0, 1.0]), (1, [0.0, 5.0])):
+        hold(cells, parts)
+        alone = (cells[number],)
+        hold(alone, Parts(np.float32([5]), lambda one=number: (jax.device_put(np.float32([5]), jax.devices()[one]),)))
+        assert (whole_of(cells), whole_of(cells[::-1])) == (None, None)
+        assert values(cells) == wanted
+        assert whole_of(alone) is not None
