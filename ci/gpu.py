@@ -15,6 +15,8 @@ from pathlib import Path
 import numpy as np
 from accelerators import ended, versions
 
+from simstrategy.strategy import group_of
+
 HERE = Path(__file__).resolve().parent
 LIMIT_S = 240.0
 KIT_LIMIT_S = 900.0
@@ -45,7 +47,7 @@ def program(strategy):
     for batch in strategy.experimental_distribute_dataset([features[:4], features[4:]]):
         for one in strategy.run(step, args=(batch,)):
             own = strategy.experimental_local_results(one)
-            results.append([strategy.extended.engine.backend.get(part).tolist() for part in own])
+            results.append([group_of(strategy).backend.get(part).tolist() for part in own])
     return [*results, weights.numpy().tolist()]
 
 

@@ -39,7 +39,7 @@ FAULTS = (
     Fault("format", "simstrategy/tree.py", "\nx   = 1\n", "would be reformatted"),
     Fault("mypy", "simstrategy/tree.py", "\nwrong: int = 'text'\n", "Incompatible types"),
     Fault("mypy", "simstrategy/run/notes.py", "\n\ndef untyped(x):\n    return x\n", "no-untyped-def"),
-    Fault("layers", "simstrategy/tree.py", "\nfrom simstrategy.run import Lanes  # noqa\n", "rooms"),
+    Fault("layers", "simstrategy/tree.py", "\nfrom simstrategy.run import ReplicaTasks  # noqa\n", "rooms"),
     Fault("layers", "simstrategy/sim/backend.py", "\nfrom simstrategy.strategy import Strategy  # noqa\n", "simulat"),
     Fault("layers", "simstrategy/run/notes.py", "\nimport jax  # noqa\n", "no framework"),
     Fault("tidy", "simstrategy/tree.py", "\nimport random  # noqa\n", "import of random"),

@@ -15,7 +15,17 @@ import numpy as np
 from simstrategy import tree
 from simstrategy.errors import InvalidArgument, InvalidType
 
-__all__ = ["MODE", "Component", "DistributedValues", "Mirrored", "PerReplica", "component_rows", "regroup", "select"]
+__all__ = [
+    "MODE",
+    "Component",
+    "DistributedValues",
+    "LocalValue",
+    "Mirrored",
+    "PerReplica",
+    "component_rows",
+    "regroup",
+    "select",
+]
 
 
 class Mode(Protocol):
@@ -36,7 +46,18 @@ MODE: Final[ContextVar[Any]] = ContextVar("simstrategy.mode", default=None)
 """The current `Mode`, or None where no strategy is current.  Set by `strategy/modes.py` alone."""
 
 
-class DistributedValues:
+class LocalValue:
+    """A value that stands for one array where it is used: distributed values, variables and their components.
+
+    Abstract, like `DistributedValues`.
+    """
+
+    __slots__ = ()
+    here: Callable[[], Any]
+    """Returns the array that the value stands for in the current mode.  A method of every final class."""
+
+
+class DistributedValues(LocalValue):
     """What `PerReplica` and `Mirrored` have in common: `values`, one component per local replica.
 
     Abstract, though no ABC: whether a value is distributed is asked of every argument of every replica,
@@ -159,7 +180,7 @@ class Mirrored(DistributedValues):
         return np.array(self.here(), dtype, copy=copy)
 
 
-class Component:
+class Component(LocalValue):
     """A part of something that has one part on each device: all its parts together come back as the whole.
 
     Abstract, like `DistributedValues`. container: the whole. index: the local replica whose part it is.

@@ -53,8 +53,8 @@ def worker_backend():
 
 
 @pytest.fixture(params=["greenlet", "thread"])
-def carrier(request):
-    """Each carrier of lanes in turn."""
+def executor(request):
+    """Each executor of tasks in turn."""
     return request.param
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import simstrategy as ss
+from simstrategy.strategy import group_of
 
 SUM, MEAN = ss.ReduceOp.SUM, ss.ReduceOp.MEAN
 Aggregation, Synchronization = ss.VariableAggregation, ss.VariableSynchronization
@@ -294,7 +295,7 @@ def test_one_shared_object_counts_once_per_replica():
 # Clauses: U-1
 def test_every_component_begins_with_worker_0s_initial_value():
     def main(strategy):
-        return components(variable(strategy, initial=7.0 + strategy.extended.engine.room.worker))
+        return components(variable(strategy, initial=7.0 + group_of(strategy).coordinator.worker))
 
     assert ss.sim.Cluster(2, 2).run(main) == ([7.0, 7.0], [7.0, 7.0])
 
@@ -544,7 +545,7 @@ def test_a_cluster_spans_its_workers_and_keeps_local_results_local():
 # Clauses: K-2
 def test_a_worker_that_raises_or_leaves_is_named_to_the_others():
     def raising(strategy):
-        if strategy.extended.engine.room.worker == 1:
+        if group_of(strategy).coordinator.worker == 1:
             raise KeyError("mine")
         return strategy.run(lambda: me().all_reduce(SUM, 1.0))
 
@@ -554,7 +555,7 @@ def test_a_worker_that_raises_or_leaves_is_named_to_the_others():
     assert isinstance(raised.error, KeyError)
 
     def leaving(strategy):
-        if strategy.extended.engine.room.worker == 0:
+        if group_of(strategy).coordinator.worker == 0:
             strategy.run(lambda: me().all_reduce(SUM, 1.0))
 
     with pytest.raises(ss.errors.ReplicasDisagree, match=r"replica 0: all_reduce.*\n.*replica 1: the program ended"):

@@ -14,8 +14,8 @@ def ctx():
     return ss.get_replica_context()
 
 
-def test_a_replicas_losses_are_divided_by_all_replicas_examples(mirrored, same, carrier):
-    strategy = mirrored(2, lanes=carrier)
+def test_a_replicas_losses_are_divided_by_all_replicas_examples(mirrored, same, executor):
+    strategy = mirrored(2, executor=executor)
     for batch, wanted in ((None, 1), (12, 0.5), (np.int64(12), 0.5), (np.array(12), 0.5)):
         result = strategy.run(lambda batch=batch: compute_average_loss(LOSSES, global_batch_size=batch))
         for value in result.values:

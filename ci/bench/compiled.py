@@ -4,7 +4,7 @@
 
 Both do data-parallel SGD of an MLP 784-128-10, float32, and wait for the end of each step. They take turns in one
 process; the figure is the median of their times. What a compiled step costs more does not depend on its size, so a
-small step and a larger one are measured. Lanes are stated, not bounded.
+small step and a larger one are measured. ReplicaTasks are stated, not bounded.
 """
 
 import argparse

@@ -14,9 +14,10 @@ import numpy as np
 import tensorflow as tf
 
 from simstrategy.data import parts as splitting
-from simstrategy.strategy.engine import Engine
-from simstrategy.strategy.reductions import reducing
-from simstrategy.strategy.reductions.reduction import Reductions
+from simstrategy.strategy import replica, validation
+from simstrategy.strategy.reductions import leaf
+from simstrategy.strategy.reductions.arithmetic import Reductions
+from simstrategy.strategy.running import Runner
 from simstrategy_tensorflow.backend import TensorFlowBackend, TensorFlowCell
 from simstrategy_tensorflow.namespace import TensorFlowNamespace
 
@@ -117,18 +118,23 @@ def _empty_counts(right, engine, arrays, axis, site):
     return summed, [max(one, 1) for one in counts]
 
 
-def _last_axis(right, reductions, axis, shape, call):
-    return right(reductions, -1 if isinstance(axis, int) and axis < -1 else axis, shape, call)
+def _last_axis(right, axis, shape, call):
+    return right(-1 if isinstance(axis, int) and axis < -1 else axis, shape, call)
 
 
-def _next_replica(right, engine, request, payloads, sizes):
-    found = right(engine, request, payloads, sizes)
-    return [*found[1:], found[0]]
+def _next_replica(right, group):
+    resolve = right(group)
+
+    def wrong(request, calls, sizes):
+        found = resolve(request, calls, sizes)
+        return [*found[1:], found[0]]
+
+    return wrong
 
 
-def _no_memory(right, engine, *given):
-    engine._seeds_drawn.clear()  # noqa: SLF001 - the very thing that is to be lost
-    return right(engine, *given)
+def _no_memory(right, runner, *given):
+    runner.group._seeds_drawn.clear()  # noqa: SLF001 - the very thing that is to be lost
+    return right(runner, *given)
 
 
 def _even_chunks(right, size, count):
@@ -152,11 +158,11 @@ BUGS = {
     "a sum of nothing is not zero": Bug("R-3", TensorFlowNamespace, "sum", _nan_for_nothing),
     "a sum for a mean": Bug("R-1", Reductions, "divide", _sum_for_mean),
     "the mean of integers is an integer": Bug("R-2", Reductions, "divide", _int_mean),
-    "a partial batch counts as a full one": Bug("R-4", reducing, "_sum_own", _full_batch),
-    "an empty part counts as one element": Bug("R-4", reducing, "_sum_own", _empty_counts),
-    "axes before the last are taken for the last": Bug("R-3", Reductions, "axis_in", _last_axis),
-    "merged results go to the next replica": Bug("C-9", Engine, "resolve_merge", _next_replica),
-    "a run forgets which seeds were drawn": Bug("S-4", Engine, "run", _no_memory),
+    "a partial batch counts as a full one": Bug("R-4", leaf, "_sum_parts", _full_batch),
+    "an empty part counts as one element": Bug("R-4", leaf, "_sum_parts", _empty_counts),
+    "axes before the last are taken for the last": Bug("R-3", validation, "axis_in", _last_axis),
+    "merged results go to the next replica": Bug("C-9", replica, "resolve_merge", _next_replica),
+    "a run forgets which seeds were drawn": Bug("S-4", Runner, "run", _no_memory),
     "batches are cut evenly": Bug("D-1", splitting, "per_batch_chunks", _even_chunks),
 }
 """The bugs by what they do."""

@@ -11,6 +11,7 @@ import numpy as np
 
 import simstrategy as ss
 from simstrategy.errors import TENSORFLOW_ERRORS
+from simstrategy.strategy import programs_of
 from simstrategy_conformance.observe import Observed, difference, host, observe
 from simstrategy_conformance.oracle import Each
 from simstrategy_conformance.profiles import Profile
@@ -113,7 +114,7 @@ class Sides:
         try:
             return observe(function, made, self.subject.open(program.replicas), trace)
         finally:
-            self._made = len(made.extended.engine.programs)
+            self._made = len(programs_of(made))
             made.close()
 
     def _witnessed(self, program: Any) -> Observed:

@@ -123,7 +123,7 @@ class Subject:
         return self._simulator
 
     def observe(
-        self, program: Program, *, lanes: Literal["auto", "greenlet", "thread"] = "auto"
+        self, program: Program, *, executor: Literal["auto", "greenlet", "thread"] = "auto"
     ) -> tuple[Observed, Drawn | None]:
         """Runs a program; returns what it came to, and the schedule with what it drew, where it drew."""
         function, _ = function_of(program)
@@ -136,7 +136,7 @@ class Subject:
                 program.workers, program.replicas, semantics=semantics, schedule=schedule, trace=trace
             )
             return observe(lambda made: made.run(function), cluster, self.open(1), trace), drawn
-        made = self.strategy(program.replicas, semantics=semantics, schedule=schedule, trace=trace, lanes=lanes)
+        made = self.strategy(program.replicas, semantics=semantics, schedule=schedule, trace=trace, executor=executor)
         try:
             return observe(function, made, self.open(program.replicas), trace), drawn
         finally:

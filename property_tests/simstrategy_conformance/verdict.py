@@ -21,10 +21,10 @@ def fail(subject: Subject, program: Program, drawn: Drawn | None, told: str) -> 
     raise AssertionError(f"{told}\n\n{script_text(program, subject.name, draws)}\n")
 
 
-def agrees(subject: Subject, program: Program, *, lanes: Any = "auto") -> Observed:
+def agrees(subject: Subject, program: Program, *, executor: Any = "auto") -> Observed:
     """Fails unless the subject comes to what the oracle computes, and else to what the simulator does."""
     expected = oracle.run(program)
-    found, drawn = subject.observe(program, lanes=lanes)
+    found, drawn = subject.observe(program, executor=executor)
     told = _told(expected, found, program)
     if told is None and subject.name != "sim":
         reference, _ = subject.simulator().observe(program)

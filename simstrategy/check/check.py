@@ -10,17 +10,17 @@ from simstrategy.check.compare import Comparison, Sensitivity, compare, sensitiv
 from simstrategy.check.outcome import Outcome, Program, program_folder, program_name, run_program
 from simstrategy.check.report import Report, Row
 from simstrategy.check.watching import Watched
-from simstrategy.device import Backend, Nudged, open_backend
+from simstrategy.device import Backend, UlpPerturbed, open_backend
 from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import InOrder, Schedule
 from simstrategy.sim import Cluster
-from simstrategy.strategy import Semantics, Strategy
+from simstrategy.strategy import Semantics, Strategy, group_of
 from simstrategy.trace import Trace, first_difference
 
 __all__ = ["check", "run_here"]
 
 _NUDGES: Final = (1, 2, 3)
-"""Patterns of `Nudged`: how each input moves, up or down."""
+"""Patterns of `UlpPerturbed`: how each input moves, up or down."""
 
 OnRow = Callable[[Row], None]
 ScheduleMaker = Callable[[], Schedule]
@@ -155,12 +155,12 @@ def run_here(
     settings: Settings | None = None,
     nudge: int | None = None,
 ) -> Outcome:
-    """Runs a program once, in this process; `nudge` is a pattern of `device.Nudged`."""
+    """Runs a program once, in this process; `nudge` is a pattern of `device.UlpPerturbed`."""
     semantics = None if settings is None else settings.semantics
     with closing(open_backend(name, replicas=replicas)) as backend:
         trace = Trace(root=program_folder(program))
         watched = Watched(backend, trace) if nudge is None else None
-        wrapped: Backend = backend if nudge is None else Nudged(backend, nudge)
+        wrapped: Backend = backend if nudge is None else UlpPerturbed(backend, nudge)
         strategy = Strategy.mirrored(watched or wrapped, semantics=semantics, schedule=schedule(), trace=trace)
         with closing(strategy):
             return run_program(program, strategy, trace, watched=watched)
@@ -194,11 +194,11 @@ def _run_cluster(
 
     def wrap(backend: Backend) -> Backend:
         if nudge is not None:
-            return Nudged(backend, nudge)
+            return UlpPerturbed(backend, nudge)
         return watching.setdefault(backend.local_devices[0].process, Watched(backend, trace))
 
     def main(strategy: Strategy) -> Outcome:
-        return run_program(program, strategy, trace, watched=watching.get(strategy.extended.engine.room.worker))
+        return run_program(program, strategy, trace, watched=watching.get(group_of(strategy).coordinator.worker))
 
     cluster = Cluster(
         workers,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, final
 from simstrategy.check.outcome import Program, program_folder
 from simstrategy.device import Backend, Collective, Facts, open_backend
 from simstrategy.errors import Difference, InvalidArgument
-from simstrategy.strategy import Semantics, Strategy
+from simstrategy.strategy import Semantics, Strategy, programs_of
 from simstrategy.trace import Event, Trace
 
 __all__ = ["CompiledReport", "StepReport", "check_compiled"]
@@ -96,7 +96,7 @@ def check_compiled(
         before, ranks = len(compilation.examined), len(opened.devices)
         with closing(Strategy.mirrored(opened, semantics=semantics)) as strategy:
             program(strategy)
-            made, found = strategy.extended.engine.programs, compilation.examined[before:]
+            made, found = programs_of(strategy), compilation.examined[before:]
             asked = _asked_on_simulator(program, ranks, semantics)
             steps = [
                 _examine(one.step, one.asked, facts, asked.get(one.step, []), ranks)

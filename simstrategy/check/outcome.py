@@ -9,7 +9,7 @@ import numpy as np
 from simstrategy import tree
 from simstrategy.check.watching import Watched
 from simstrategy.run import raised_where
-from simstrategy.strategy import Strategy, Variable
+from simstrategy.strategy import Strategy, Variable, group_of
 from simstrategy.trace import Event, Trace
 from simstrategy.values import DistributedValues
 
@@ -50,22 +50,22 @@ def run_program(program: Program, strategy: Strategy, trace: Trace, *, watched: 
 
     watched: the strategy's backend, where values that are not finite are looked for.
     """
-    engine = strategy.extended.engine
+    group = group_of(strategy)
     if watched is not None:
-        engine.watch = watched.watch
+        group.reductions.probe = watched.watch
     try:
         result = program(strategy)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - compared like a value: both may raise the same
-        engine.room.leave(error)
+        group.coordinator.disconnect(error)
         notes = tuple(getattr(error, "__notes__", ())) or (raised_where(error),)
-        events = tuple(trace.events(worker=engine.room.worker))
+        events = tuple(trace.events(worker=group.coordinator.worker))
         return Outcome((), (type(error).__name__, str(error)), events, notes, watched.found if watched else None)
-    leaves = [*_walk(result, "result", engine.backend.get, engine.array_types, engine.framework.own)]
-    for number, variable in enumerate(engine.created):
+    leaves = [*_walk(result, "result", group.backend.get, group.array_types, group.frontend.unwrap)]
+    for number, variable in enumerate(group.variables.created):
         # A variable that the replicas share has one component, for the first of them.
-        for rank, component in zip(engine.room.ranks, variable.components, strict=False):
-            leaves.append((f"variable {number} {variable.name!r}, replica {rank}", engine.backend.get(component)))
-    events = tuple(trace.events(worker=engine.room.worker))
+        for rank, component in zip(group.coordinator.ranks, variable.components, strict=False):
+            leaves.append((f"variable {number} {variable.name!r}, replica {rank}", group.backend.get(component)))
+    events = tuple(trace.events(worker=group.coordinator.worker))
     return Outcome(tuple(leaves), None, events, not_finite=watched.found if watched else None)
 
 

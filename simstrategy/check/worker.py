@@ -9,7 +9,7 @@ from simstrategy.check.processes import save_outcome
 from simstrategy.check.programs import load_program
 from simstrategy.check.watching import Watched
 from simstrategy.device import open_backend
-from simstrategy.strategy import PROFILES, Strategy
+from simstrategy.strategy import PROFILES, Strategy, group_of
 from simstrategy.trace import Trace
 
 
@@ -22,5 +22,5 @@ def main(file: str, function: str, backend_name: str, semantics: str, replicas: 
         strategy = Strategy.multi_worker(watched, semantics=PROFILES[semantics], trace=trace)
         with closing(strategy):
             outcome = run_program(program, strategy, trace, watched=watched)
-            strategy.extended.engine.room.leave()
+            group_of(strategy).coordinator.disconnect()
         save_outcome(outcome, Path(f"{target}{os.environ['RANK']}"))

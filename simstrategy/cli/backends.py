@@ -14,7 +14,7 @@ __all__ = ["backends"]
 def backends() -> None:
     """List the backends: devices found, and for those that are missing, why and what to install."""
     table = Table(box=None, header_style="bold")
-    for column in ("name", "devices", "carrier", "notes"):
+    for column in ("name", "devices", "executor", "notes"):
         table.add_column(column)
     installed = available()
     for name in sorted({*installed, *INSTALL_HINTS}):
@@ -26,7 +26,7 @@ def backends() -> None:
                 found = backend.capabilities
                 devices = ", ".join(sorted({device.placement for device in backend.devices}))
                 note = "several processes" if found.spans_processes else "all replicas in one process"
-                table.add_row(name, devices, found.carrier, note)
+                table.add_row(name, devices, found.executor, note)
         except SimStrategyError as error:
             table.add_row(name, "-", "-", str(error), style="red")
     wide_console().print(table)

@@ -1,26 +1,14 @@
 """The device layer, for backend authors: the contract, the registry, and what wraps a backend."""
 
-from simstrategy.device.compilation import Collective, Compilation, Facts, Program, ProgramBody
+from simstrategy.device.compilation import Collective, Facts
 from simstrategy.device.frontend import Composites, Frontend, MakeVariable
 from simstrategy.device.namespace import NAMES, ArrayNamespace, canonical_dtype, default_dtype
-from simstrategy.device.nudged import Nudged
-from simstrategy.device.protocol import (
-    PROTOCOL_VERSION,
-    UNKNOWN,
-    Array,
-    ArraySpec,
-    Autodiff,
-    Backend,
-    Capabilities,
-    Cell,
-    Device,
-    GroupFunction,
-    Op,
-    Spec,
-)
+from simstrategy.device.optional import Autodiff, Forms, GroupFunction, UnifiedMemory
+from simstrategy.device.perturbed import UlpPerturbed
+from simstrategy.device.protocol import PROTOCOL_VERSION, Backend, Compilation, Program, ProgramBody, is_backend
 from simstrategy.device.registry import INSTALL_HINTS, available, open_backend
-from simstrategy.device.shortcuts import Forms, UnifiedMemory
 from simstrategy.device.strict import Strict
+from simstrategy.device.terms import UNKNOWN, Array, ArraySpec, Capabilities, Cell, Device, Op, Spec
 from simstrategy.device.traced import CallRecord, Traced
 
 __all__ = [
@@ -45,16 +33,17 @@ __all__ = [
     "Frontend",
     "GroupFunction",
     "MakeVariable",
-    "Nudged",
     "Op",
     "Program",
     "ProgramBody",
     "Spec",
     "Strict",
     "Traced",
+    "UlpPerturbed",
     "UnifiedMemory",
     "available",
     "canonical_dtype",
     "default_dtype",
+    "is_backend",
     "open_backend",
 ]

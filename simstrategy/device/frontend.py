@@ -1,32 +1,32 @@
-"""The optional parts of a backend that let users keep their framework's own words and values.
+"""The optional parts of a backend for programs that use the framework's variables, datasets, functions and values.
 
-A backend without them has `frontend = None` and `composites = None`: `protocol.py` is enough to write one.
+A backend without them has `frontend = None` and `composites = None`.
 """
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-__all__ = ["Composites", "Frontend", "MakeVariable"]
+from simstrategy.device.terms import Array
 
-Array = Any
+__all__ = ["Composites", "Frontend", "MakeVariable"]
 
 MakeVariable = Callable[..., Any]
 """Makes a variable of the strategy, as `simstrategy.Variable` does, from names of synchronization and aggregation."""
 
 
 class Frontend(Protocol):
-    """Optional: the framework's own words in a strategy: its variables, compiled functions, datasets and loops."""
+    """The framework's variables, compiled functions, datasets and loops in a strategy: `Backend.frontend`."""
 
     def attach(self, make: MakeVariable) -> Callable[[], AbstractContextManager[None]]:
-        """Returns what enters a scope: inside, in that thread, the variables asked of the framework come of `make`.
+        """Returns a function that enters a scope: inside, in that thread, `make` makes the framework's variables.
 
         Called once for each strategy; the scope is entered by `Strategy.scope` and by every replica.
         """
         ...
 
     def variable(self, value: Any) -> Any:
-        """Returns what `make` made, of the framework's variable that stands for it; anything else as it is."""
+        """Returns the variable that `make` made for this variable of the framework; any other value unchanged."""
         ...
 
     def compiled(self, function: Any, run: Callable[..., Any]) -> Callable[..., Any] | None:
@@ -37,37 +37,37 @@ class Frontend(Protocol):
         ...
 
     def source(self, dataset: Any) -> Any:
-        """Returns the framework's dataset as a `simstrategy.data.Source`; anything else as it is."""
+        """Returns the framework's dataset as a `simstrategy.data.Source`; any other value unchanged."""
         ...
 
     def dataset(self, dataset: Any) -> Any:
-        """Returns a distributed dataset, or an iterator over one, as the framework's own loops take it."""
+        """Returns a distributed dataset, or an iterator over one, in a form that the framework's loops accept."""
         ...
 
     def count(self, array: Array, axes: tuple[int, ...]) -> Array:
-        """Returns the number of elements along axes in an integer array: for sizes that only the graph will know."""
+        """Returns the number of elements along axes, an integer array []: for sizes not known before a graph runs."""
         ...
 
 
 class Composites(Protocol):
-    """Optional: the framework's values that are made of several arrays."""
+    """The framework's values that are made of several arrays: `Backend.composites`."""
 
     @property
     def types(self) -> tuple[type, ...]:
-        """What `isinstance` tells such values by."""
+        """The types of such values, for `isinstance`."""
         ...
 
     def parts(self, value: Any, call: str) -> tuple[Array, ...]:
-        """Returns the arrays that a sum of several such values puts end to end; the first is what MEAN divides.
+        """Returns the arrays that a sum of such values concatenates along axis 0; MEAN divides the first.
 
-        Raises Unsupported for a value of a kind that has no sum; call: what was asked for.
+        call: for messages. Raises Unsupported for a value of a kind that has no sum.
         """
         ...
 
     def joined(self, value: Any, parts: Sequence[Array]) -> Any:
-        """Returns a value like `value` of other parts."""
+        """Returns a value like `value` made of other parts."""
         ...
 
     def dense(self, value: Any) -> Array:
-        """Returns the value as one array.  Raises Unsupported where that would not be what is meant."""
+        """Returns the value as one array.  Raises Unsupported where one array would have another meaning."""
         ...

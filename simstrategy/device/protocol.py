@@ -1,139 +1,40 @@
-"""The device layer: all that a backend author has to read.
+"""The device layer: the calls that a backend provides.
 
-A backend is one group of devices, rank r being `devices[r]`. Its collectives are *group-calls*: they
-take the arrays of all local ranks at once, in rank order, and return theirs, so that waiting, matching
-and the search for disagreement happen once, above, for every backend. A process of a cluster holds the
-ranks in `local_devices`; every group-call is preceded by one `exchange`, which the core makes.
+A backend is one group of devices, rank r being `devices[r]`. Its collectives are *group-calls*: they take the arrays of
+all local ranks at once, in rank order, and return theirs. Matching of calls and the search for disagreement are in the
+core, once for every backend. A process of a cluster holds the ranks in `local_devices`; the core makes one `exchange`
+before every group-call.
 
-Arrays are opaque to the core: it computes with `xp` alone. MEAN is not here: the core sums and divides
-once. A backend need not inherit from anything below.
+Arrays are opaque to the core. MEAN is not here: the core sums and divides once. A backend need not inherit from
+anything below. Read `terms.py` as well; the optional parts are None in a backend that lacks them.
 """
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from simstrategy.device.compilation import Compilation
+from simstrategy.device.compilation import Facts
 from simstrategy.device.frontend import Composites, Frontend
 from simstrategy.device.namespace import ArrayNamespace
+from simstrategy.device.optional import Autodiff, Forms, UnifiedMemory
+from simstrategy.device.terms import Array, ArraySpec, Capabilities, Cell, Device, Op, Spec
 
-__all__ = [
-    "PROTOCOL_VERSION",
-    "UNKNOWN",
-    "Array",
-    "ArraySpec",
-    "Autodiff",
-    "Backend",
-    "Capabilities",
-    "Cell",
-    "Device",
-    "Op",
-    "Spec",
-]
+__all__ = ["PROTOCOL_VERSION", "Backend", "Compilation", "Program", "ProgramBody", "is_backend"]
 
 PROTOCOL_VERSION = 1
 """Changes with every release that a backend written for the one before would not conform to; 1 until there is one."""
 
-Array = Any
-"""An array of the backend's own type, on one device."""
-
-UNKNOWN = -1
-"""Stands for a size that only the graph will know, while a framework traces."""
-
-Op = Literal["SUM", "MIN", "MAX"]
-
-Spec = tuple[tuple[int, ...], str, str]
-"""An `ArraySpec`, or a plain tuple of its form, which is quicker to make: the core asks very often."""
-
-
-class Device(NamedTuple):
-    """One rank of the group."""
-
-    rank: int
-    process: int
-    """The worker that holds it: 0 for a backend of one process."""
-    placement: str
-    """The framework's own name of the device; several ranks may share one."""
-
-
-class ArraySpec(NamedTuple):
-    """What is known of an array without looking at its values."""
-
-    shape: tuple[int, ...]
-    dtype: str
-    """The Array API name: float32, int64, bool, complex64 … and bfloat16."""
-    placement: str
-    """The `placement` of the device that holds it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Capabilities:
-    """What differs between backends and the core has to know."""
-
-    dtypes: frozenset[str]
-    """The dtypes that `put`, `xp` and SUM accept, bool included where `put` accepts it."""
-    carrier: Literal["greenlet", "thread"]
-    """How replicas may be run: `thread` where the framework keeps tapes, graphs or scopes per thread."""
-    reproducible_bits: bool
-    """The same call on the same arrays gives the same bits, always."""
-    mutable_arrays: bool
-    """A program can write into an array, so no two results may share memory."""
-    unified_memory: bool = False
-    """One memory for all local devices: `put` of a read-only array of another device copies nothing, and the backend
-    is a `UnifiedMemory` as well."""
-    spans_processes: bool = False
-    """A group may have several processes: each opens the backend for itself and finds the others."""
-
-
-class Cell(Protocol):
-    """The storage of one variable on one device.  Its dtype and shape never change."""
-
-    @property
-    def native(self) -> Any:
-        """The framework's own variable, what a tape or an optimizer of the framework wants."""
-        ...
-
-    def read(self) -> Array:
-        """Returns the value; a later write does not change what was read."""
-        ...
-
-    def write(self, value: Array) -> None:
-        """Replaces the value; `value` is on this cell's device with its shape and dtype."""
-        ...
-
-
-class Autodiff(Protocol):
-    """Optional: makes functions of the core differentiable in the framework."""
-
-    def differentiable(
-        self, forward: "GroupFunction", backward: "GroupFunction", arrays: tuple[Array, ...]
-    ) -> tuple[Array, ...]:
-        """Returns forward(arrays); a gradient that arrives at the results is sent through `backward`.
-
-        Runs in the replica's lane. Both functions take and return as many arrays as `arrays` has, see
-        concrete values, and may park the lane.
-        """
-        ...
-
-    def tracks(self, array: Array) -> bool:
-        """Tells whether a gradient may have to flow through an array here and now: True where that is not known.
-
-        What is not tracked is all-reduced without `differentiable`, which is quicker.
-        """
-        ...
-
-
-class GroupFunction(Protocol):
-    def __call__(self, arrays: tuple[Array, ...], /) -> tuple[Array, ...]: ...
-
 
 class Backend(Protocol):
-    """One group of devices and what they can do.  All results are on the devices of their ranks."""
+    """One group of devices and its calls.  All results are on the devices of their ranks.
 
-    # Read-only, so that a backend may hold plain or constant attributes.
+    [n] below is the number of local ranks. Every call may raise the framework's own errors for a lack of memory.
+    """
+
+    # Read-only, so that a backend may have plain or constant attributes.
     @property
     def name(self) -> str: ...
     @property
@@ -152,7 +53,7 @@ class Backend(Protocol):
 
     @property
     def array_types(self) -> tuple[type, ...]:
-        """The types of this backend's arrays: what `isinstance` tells from host data."""
+        """The types of this backend's arrays, for `isinstance`: every other value is host data."""
         ...
 
     @property
@@ -160,10 +61,16 @@ class Backend(Protocol):
         """The array namespace; it computes where its arguments are, and creates on the device of `on`."""
         ...
 
+    # The optional parts.
+
     @property
     def autodiff(self) -> Autodiff | None: ...
     @property
-    def compilation(self) -> Compilation | None: ...
+    def memory(self) -> UnifiedMemory | None: ...
+    @property
+    def forms(self) -> Forms | None: ...
+    @property
+    def compilation(self) -> "Compilation | None": ...
     @property
     def frontend(self) -> Frontend | None: ...
     @property
@@ -172,29 +79,32 @@ class Backend(Protocol):
     def on(self, device: Device) -> AbstractContextManager[None]:
         """Places what is created inside on `device`.
 
-        Called in the thread that calls `Strategy.run`, entered in the lane's: what the framework keeps
-        per thread (a graph being traced, a gradient mode) can be picked up here and restored there.
+        Called in the thread that calls `Strategy.run`, entered in the task's: what the framework keeps per thread (a
+        graph being traced, a gradient mode) can be read here and restored there.
         """
         ...
 
     def synchronize(self) -> None:
-        """Returns when everything that was asked for is done."""
+        """Returns when all work that was started is done."""
         ...
 
     def close(self) -> None:
-        """Leaves no thread, process, file or port behind.  Closing twice is allowed."""
+        """Ends every thread, process and connection of the backend and deletes its files.  May be called twice."""
         ...
 
     def put(self, value: np.ndarray | Array, device: Device) -> Array:
         """Returns host data, or an array of another local device, on `device`.
 
-        Host data is copied: writing to it later changes nothing here. Keeps shape and dtype. Raises
-        `InvalidArgument` for a dtype outside `capabilities.dtypes`.
+        value: [any shape]; shape and dtype stay. Host data is copied: writing to it later changes no array. Raises
+        InvalidArgument for a dtype outside `capabilities.dtypes`, and InvalidType for what is no array.
         """
         ...
 
     def get(self, array: Array) -> np.ndarray:
-        """Returns a fresh host copy, with the same shape and dtype."""
+        """Returns a new host copy, with the same shape and dtype.
+
+        Raises InvalidType or Unsupported for an array without a value, while a framework traces.
+        """
         ...
 
     def spec(self, array: Array) -> Spec:
@@ -202,41 +112,105 @@ class Backend(Protocol):
         ...
 
     def cell(self, initial: Array) -> Cell:
-        """Returns storage on the device of `initial`, which is not aliased."""
+        """Returns storage on the device of `initial`, of its shape and dtype; it shares no memory with `initial`."""
         ...
 
-    # Group-calls: local ranks' arrays in, local ranks' results out, in rank order.
+    # Group-calls.  They raise PeerFailed where another process has failed or its connection has ended.
 
     def all_reduce(self, arrays: tuple[Array, ...], op: Op) -> tuple[Array, ...]:
-        """Combines equal-shaped arrays of all ranks elementwise.  Integers wrap; bool is refused above."""
+        """Combines arrays of all ranks elementwise.
+
+        arrays: [n] arrays of equal shape and dtype, bool excepted; integers wrap. Returns [n] arrays of that shape and
+        dtype.
+        """
         ...
 
     def reduce(self, arrays: tuple[Array, ...], op: Op, *, root: int) -> Array | None:
-        """Like `all_reduce`, for rank `root` alone: None where root is not local."""
+        """Returns the result of `all_reduce` for rank `root` alone: None where root is not local."""
         ...
 
     def broadcast(self, array: Array | None, *, spec: ArraySpec, root: int) -> tuple[Array, ...]:
-        """Sends rank `root`'s array to all ranks; `array` is None and `spec` tells its form elsewhere."""
+        """Sends rank `root`'s array to all ranks.
+
+        array: rank root's, [spec.shape] of spec.dtype; None where root is not local. Returns [n] arrays of that form.
+        """
         ...
 
     def all_gather(self, arrays: tuple[Array, ...], *, axis: int, sizes: tuple[int, ...]) -> tuple[Array, ...]:
-        """Concatenates the arrays of all ranks along `axis` (not negative), in rank order.
+        """Concatenates the arrays of all ranks along `axis`, in rank order.
 
-        `sizes` holds every rank's size along the axis, UNKNOWN where only the graph will know; other sizes
-        are equal.
+        arrays: [n] arrays of one dtype, whose shapes differ along the axis alone. axis: from 0. sizes: every rank's
+        size along the axis, UNKNOWN where it is not known before a graph runs. Returns [n] equal arrays.
         """
         ...
 
     def exchange(self, note: bytes, *, timeout_s: float | None) -> tuple[bytes, ...]:
-        """Sends one small message to every process and returns all, in process order."""
+        """Sends one small message to every process; returns all processes' messages, in process order.
+
+        timeout_s: in seconds; None for the backend's own limit. Raises PeerFailed where a process has failed, has
+        left, or does not reply in time.
+        """
         ...
 
-    # How the framework sees Python.
+    # How the framework treats Python.
 
     def prepare(self, function: Any) -> Any:
-        """Returns the replica function as the framework wants it called; itself by default."""
+        """Returns the replica function in the form that the framework calls; most backends return it unchanged."""
         ...
 
     def source(self, frame: FrameType) -> tuple[str, int]:
-        """Returns the user's file and line for a frame, through code that the framework generated."""
+        """Returns the user's file and line for a frame, also of code that the framework generated."""
         ...
+
+
+class ProgramBody(Protocol):
+    """A step as it is traced: takes a view of the group, the rank, and the rank's inputs; returns its outputs."""
+
+    def __call__(self, backend: Backend, rank: Array, inputs: tuple[Array, ...], /) -> tuple[Array, ...]: ...
+
+
+class Program(Protocol):
+    """A compiled step."""
+
+    def __call__(
+        self,
+        inputs: Sequence[tuple[Array, ...]],
+        read: Sequence[tuple[Cell, ...]],
+        written: Sequence[tuple[Cell, ...]],
+        /,
+    ) -> Sequence[tuple[Array, ...]]:
+        """Runs on all local ranks.
+
+        inputs: every input's [n] arrays, in rank order. read: [n] cells each, whose values are the inputs after them.
+        written: [n] cells each, which receive the first outputs. Returns the other outputs' [n] arrays.
+        """
+        ...
+
+
+class Compilation(Protocol):
+    """Makes one program for all ranks of a step whose inputs have equal forms everywhere: `Backend.compilation`.
+
+    `body` is called once while it is traced, with a backend of one local device that stands for every rank, and whose
+    group-calls become part of the program; the rank is an array without a value. forms: shape and dtype of each input.
+    """
+
+    def trace(self, body: ProgramBody, forms: Sequence[tuple[tuple[int, ...], str]]) -> None:
+        """Calls `body` once, and makes nothing.  Raises CannotCompile where it needs a value."""
+        ...
+
+    @property
+    def examined(self) -> Sequence[Facts] | None:
+        """What the compiler reported of the programs made so far, in order; None from a backend that does not ask."""
+        ...
+
+    def compile(self, body: ProgramBody, forms: Sequence[tuple[tuple[int, ...], str]]) -> Program:
+        """Returns the program.  Raises CannotCompile."""
+        ...
+
+
+def is_backend(value: Any) -> bool:
+    """Returns whether a value has the version number that every backend has."""
+    try:
+        return isinstance(value.protocol_version, int)
+    except AttributeError:
+        return False

@@ -1,7 +1,7 @@
 """Checks a backend's contract at every group-call: what goes in, and what comes out.
 
-On by default. A failure is a `ContractViolation` that names call, rank, what was found and what the
-contract wants. It checks forms and places, never values: values are the conformance kit's business.
+On by default. A failure is a `ContractViolation` that names call, rank, what was found and what the contract requires.
+It checks forms and places, never values: the conformance kit compares values.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,7 +9,9 @@ from typing import Any, Final, NoReturn, final
 
 import numpy as np
 
-from simstrategy.device.protocol import UNKNOWN, Array, ArraySpec, Backend, Cell, Device, Op, Spec
+from simstrategy.device.optional import UnifiedMemory
+from simstrategy.device.protocol import Backend
+from simstrategy.device.terms import UNKNOWN, Array, ArraySpec, Cell, Device, Op, Spec
 from simstrategy.device.wrapper import Wrapper
 from simstrategy.errors import ContractViolation
 
@@ -39,13 +41,14 @@ class Strict(Wrapper):
     def __init__(self, inner: Backend) -> None:
         Wrapper.__init__(self, inner)
         self._spec = inner.spec
-        self._form: Callable[[Array], object] = getattr(inner, "form", inner.spec)
+        self._form: Callable[[Array], object] = inner.spec if inner.forms is None else inner.forms.form
         self._good: dict[object, list[object]] = {}
         """The forms of summable arrays on all local devices that were found to be good, by the first one's."""
         self._summable = self.capabilities.dtypes - {"bool"}
         self._local_ranks = frozenset(device.rank for device in self.local_devices)
         self._placements = tuple(device.placement for device in self.local_devices)
         self._shared_placements = len(set(self._placements)) < len(self._placements)
+        self.memory = None if inner.memory is None else _StrictMemory(inner.memory, self._check_shared)
         self._check_devices()
         self._processes = len({device.process for device in self.devices})
         self._process = self.local_devices[0].process
@@ -127,14 +130,6 @@ class Strict(Wrapper):
             self._fail("put", _text(found), _text((*form, device.placement)))
         return array
 
-    def share(self, array: Array, cells: tuple[Cell, ...] = ()) -> tuple[Array, ...]:
-        form = self._form(array)
-        results = Wrapper.share(self, array, cells)
-        if self._shared_placements or list(map(self._form, results)) != self._good.get(form):
-            shape, dtype, _ = self._spec(array)
-            self._check_results("share", results, shape, dtype)
-        return results
-
     def get(self, array: Array) -> np.ndarray:
         value = self._inner.get(array)
         shape, dtype, _ = spec = self._spec(array)
@@ -151,6 +146,11 @@ class Strict(Wrapper):
         return cell
 
     # The checks.
+
+    def _check_shared(self, array: Array, results: tuple[Array, ...]) -> None:
+        if self._shared_placements or list(map(self._form, results)) != self._good.get(self._form(array)):
+            shape, dtype, _ = self._spec(array)
+            self._check_results("share", results, shape, dtype)
 
     def _check_equal_arrays(self, call: str, arrays: tuple[Array, ...], op: str) -> None:
         if op not in _OPS:
@@ -208,6 +208,22 @@ class Strict(Wrapper):
             f"Backend {self.name!r}, {call}: found {found}; the contract of simstrategy.device wants {wanted}. "
             f"Report it to the backend's author."
         )
+
+
+@final
+class _StrictMemory:
+    """A `UnifiedMemory` whose results are examined."""
+
+    __slots__ = ("_check", "_share")
+
+    def __init__(self, inner: UnifiedMemory, check: Callable[[Array, tuple[Array, ...]], None]) -> None:
+        self._share = inner.share
+        self._check = check
+
+    def share(self, array: Array, cells: tuple[Cell, ...] = ()) -> tuple[Array, ...]:
+        results = self._share(array, cells)
+        self._check(array, results)
+        return results
 
 
 def _text(spec: Spec) -> str:

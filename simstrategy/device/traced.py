@@ -4,11 +4,14 @@ The program's own trace (`simstrategy.trace`) is taken above, where call sites a
 what the core made of it.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple, final
 
 import numpy as np
 
-from simstrategy.device.protocol import Array, ArraySpec, Backend, Cell, Device, Op
+from simstrategy.device.optional import UnifiedMemory
+from simstrategy.device.protocol import Backend
+from simstrategy.device.terms import Array, ArraySpec, Cell, Device, Op
 from simstrategy.device.wrapper import Wrapper
 
 __all__ = ["CallRecord", "Traced"]
@@ -31,6 +34,7 @@ class Traced(Wrapper):
     def __init__(self, inner: Backend) -> None:
         Wrapper.__init__(self, inner)
         self.calls: list[CallRecord] = []
+        self.memory = None if inner.memory is None else _Memory(inner.memory, self._record)
 
     def all_reduce(self, arrays: tuple[Array, ...], op: Op) -> tuple[Array, ...]:
         self._record("all_reduce", arrays, op=op)
@@ -57,10 +61,6 @@ class Traced(Wrapper):
         self._record("put", (array,), rank=device.rank)
         return array
 
-    def share(self, array: Array, cells: tuple[Cell, ...] = ()) -> tuple[Array, ...]:
-        self._record("share", (array,))
-        return Wrapper.share(self, array, cells)
-
     def get(self, array: Array) -> np.ndarray:
         self._record("get", (array,))
         return self._inner.get(array)
@@ -80,3 +80,18 @@ class Traced(Wrapper):
     def _record(self, call: str, arrays: tuple[Array, ...], **settings: object) -> None:
         specs = tuple(self._inner.spec(array)[:2] for array in arrays)
         self.calls.append(CallRecord(call, tuple(sorted(settings.items())), specs))
+
+
+@final
+class _Memory:
+    """A `UnifiedMemory` whose calls are recorded."""
+
+    __slots__ = ("_inner", "_record")
+
+    def __init__(self, inner: UnifiedMemory, record: Callable[..., None]) -> None:
+        self._inner = inner
+        self._record = record
+
+    def share(self, array: Array, cells: tuple[Cell, ...] = ()) -> tuple[Array, ...]:
+        self._record("share", (array,))
+        return self._inner.share(array, cells)

@@ -1,6 +1,7 @@
-"""What all wrappers of a backend have in common: they forward.
+"""The base of all wrappers of a backend: it forwards every call and every optional part.
 
-Abstract: a final class overrides the calls that it watches and reaches the backend as `self._inner`.
+Abstract: a final class overrides the calls that it examines and calls the backend as `self._inner`. One that examines
+the calls of an optional part sets that part to an object of its own.
 """
 
 from abc import ABC
@@ -10,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from simstrategy.device.compilation import Compilation
 from simstrategy.device.frontend import Composites, Frontend
 from simstrategy.device.namespace import ArrayNamespace
-from simstrategy.device.protocol import Array, ArraySpec, Autodiff, Backend, Capabilities, Cell, Device, Op, Spec
+from simstrategy.device.optional import Autodiff, Forms, UnifiedMemory
+from simstrategy.device.protocol import Backend, Compilation
+from simstrategy.device.terms import Array, ArraySpec, Capabilities, Cell, Device, Op, Spec
 
 __all__ = ["Wrapper"]
 
@@ -29,8 +31,10 @@ class Wrapper(ABC):  # noqa: B024 - abstract by agreement: only final classes ar
         "compilation",
         "composites",
         "devices",
+        "forms",
         "frontend",
         "local_devices",
+        "memory",
         "name",
         "protocol_version",
         "xp",
@@ -46,6 +50,8 @@ class Wrapper(ABC):  # noqa: B024 - abstract by agreement: only final classes ar
         self.array_types: tuple[type, ...] = inner.array_types
         self.xp: ArrayNamespace = inner.xp
         self.autodiff: Autodiff | None = inner.autodiff
+        self.memory: UnifiedMemory | None = inner.memory
+        self.forms: Forms | None = inner.forms
         self.compilation: Compilation | None = inner.compilation
         self.frontend: Frontend | None = inner.frontend
         self.composites: Composites | None = inner.composites
@@ -67,11 +73,6 @@ class Wrapper(ABC):  # noqa: B024 - abstract by agreement: only final classes ar
 
     def put(self, value: np.ndarray | Array, device: Device) -> Array:
         return self._inner.put(value, device)
-
-    def share(self, array: Array, cells: tuple[Cell, ...] = ()) -> tuple[Array, ...]:
-        inner: Any = self._inner
-        shared: tuple[Array, ...] = inner.share(array, cells)
-        return shared
 
     def get(self, array: Array) -> np.ndarray:
         return self._inner.get(array)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from simstrategy.golden.verdict import Raised
-from simstrategy.strategy import ReplicaContext, Strategy, get_replica_context
+from simstrategy.strategy import ReplicaContext, Strategy, get_replica_context, group_of
 from simstrategy.values import PerReplica
 
 __all__ = ["attempt", "here", "host", "hosts", "placed"]
@@ -24,8 +24,8 @@ def attempt(call: Callable[[], Any]) -> Any:
 
 def host(strategy: Strategy, value: Any) -> Any:
     """Returns an array's host copy; what is no array of the backend stays, and so differs from any array."""
-    engine = strategy.extended.engine
-    return engine.backend.get(value) if isinstance(value, engine.array_types) else {"py": value}
+    group = group_of(strategy)
+    return group.backend.get(value) if isinstance(value, group.array_types) else {"py": value}
 
 
 def hosts(strategy: Strategy, value: Any) -> list[Any]:

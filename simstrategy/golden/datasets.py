@@ -15,7 +15,7 @@ from simstrategy.errors import OutOfRangeError, Unsupported
 from simstrategy.golden.asking import attempt, here, host, hosts
 from simstrategy.golden.verdict import Raised
 from simstrategy.sim import Cluster
-from simstrategy.strategy import Strategy
+from simstrategy.strategy import Strategy, group_of
 
 __all__ = ["autoshard_case", "dataset_iterator_case", "input_context_case", "input_fn_iterator_case", "split_case"]
 
@@ -46,10 +46,10 @@ def autoshard_case(body: Body, strategy: Strategy) -> Any:
 
     Several workers are a simulated cluster of the strategy's profile; on another backend that is Unsupported.
     """
-    engine = strategy.extended.engine
+    group = group_of(strategy)
     workers = body["workers"]
-    if workers > 1 and engine.backend.name != "sim":
-        return Raised(Unsupported(f"several workers of backend {engine.backend.name!r} are several processes: ask sim"))
+    if workers > 1 and group.backend.name != "sim":
+        return Raised(Unsupported(f"several workers of backend {group.backend.name!r} are several processes: ask sim"))
 
     def parts_of(strategy: Strategy) -> list[Any]:
         distributed = strategy.experimental_distribute_dataset(_sharded(body))
@@ -57,7 +57,7 @@ def autoshard_case(body: Body, strategy: Strategy) -> Any:
 
     if workers == 1:
         return attempt(lambda: {"streams": [parts_of(strategy)]})
-    cluster = Cluster(workers, body["replicas_per_worker"], semantics=engine.semantics)
+    cluster = Cluster(workers, body["replicas_per_worker"], semantics=group.semantics)
     return attempt(lambda: {"streams": list(cluster.run(parts_of))})
 
 

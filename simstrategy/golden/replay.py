@@ -21,7 +21,7 @@ from simstrategy.golden.datasets import (
 )
 from simstrategy.golden.variables import variable_case
 from simstrategy.golden.verdict import Raised
-from simstrategy.strategy import ReduceOp, Strategy
+from simstrategy.strategy import ReduceOp, Strategy, group_of
 from simstrategy.values import DistributedValues
 
 __all__ = ["BUILT", "dtypes_of", "replay"]
@@ -126,7 +126,7 @@ def _described(strategy: Strategy, value: Any) -> Any:
         return {"t": type(value).__name__, "c": [_described(strategy, item) for item in value]}
     if isinstance(value, DistributedValues):
         return {"kind": type(value).__name__, "values": [host(strategy, one) for one in value.values]}
-    kind = "Tensor" if isinstance(value, strategy.extended.engine.array_types) else "python"
+    kind = "Tensor" if isinstance(value, group_of(strategy).array_types) else "python"
     return {"kind": kind, "values": [host(strategy, value)]}
 
 

@@ -1,22 +1,25 @@
-"""Runs replica functions: lanes carry them, meetings answer them."""
+"""Runs replica functions as tasks, and matches their calls."""
 
+from simstrategy.run.calls import PendingCall, Resolve, Sizes, Suspend
+from simstrategy.run.coordinator import CollectiveMatcher, Coordinator
 from simstrategy.run.functions import FunctionKey, function_key
-from simstrategy.run.lanes import FINISHED, Lanes, LaneStopped, Park
-from simstrategy.run.meeting import Arrival, Meeting, MeetingRoom, Resolve
-from simstrategy.run.notes import Note, Sizes, raised_where
+from simstrategy.run.replica_tasks import ReplicaTasks
+from simstrategy.run.status import StatusMessage, raised_where
+from simstrategy.run.task import FINISHED, SuspendTask, TaskStopped
 
 __all__ = [
     "FINISHED",
-    "Arrival",
+    "CollectiveMatcher",
+    "Coordinator",
     "FunctionKey",
-    "LaneStopped",
-    "Lanes",
-    "Meeting",
-    "MeetingRoom",
-    "Note",
-    "Park",
+    "PendingCall",
+    "ReplicaTasks",
     "Resolve",
     "Sizes",
+    "StatusMessage",
+    "Suspend",
+    "SuspendTask",
+    "TaskStopped",
     "function_key",
     "raised_where",
 ]

@@ -1,4 +1,4 @@
-"""Tells whether two replicas mean the same function, and says which function that is.
+"""Compares functions: the key of a function is equal for two replicas exactly if they call the same one.
 
 Two functions are the same if their code is, and their defaults and closure hold the same numbers,
 strings, enums and Nones. Arrays and other objects are not compared: replicas' own may differ.

@@ -24,10 +24,9 @@ Link = Callable[[str, Any, Callable[[list[Any]], Any]], Any]
 
 _CAPABILITIES: Final = Capabilities(
     dtypes=frozenset((*DTYPES, "bfloat16")),
-    carrier="greenlet",
+    executor="greenlet",
     reproducible_bits=True,
     mutable_arrays=True,
-    unified_memory=True,
 )
 
 
@@ -60,13 +59,64 @@ def open_sim(
 
 
 @final
+class SimCell:
+    """A variable's storage: a reference to a read-only array, replaced by every write."""
+
+    __slots__ = ("_kind", "value")
+
+    def __init__(self, initial: SimArray) -> None:
+        self._kind = type(initial)
+        self.value = initial
+        self.write(initial)
+
+    @property
+    def native(self) -> "SimCell":
+        return self
+
+    def read(self) -> SimArray:
+        return self.value
+
+    def write(self, value: SimArray) -> None:
+        # What can still be written to by its maker is copied; what is read-only may be shared.
+        self.value = freeze(np.array(value, copy=True, subok=False), self._kind) if value.flags.writeable else value
+
+
+@final
+class SimForms:
+    """Compares arrays by what NumPy gives in one call."""
+
+    __slots__ = ()
+    form: Final = attrgetter("shape", "dtype", "placement")
+
+
+@final
+class SimMemory:
+    """The memory of all simulated devices of one process: NumPy's."""
+
+    __slots__ = ("_local",)
+
+    def __init__(self, local: tuple[type[SimArray], ...]) -> None:
+        self._local = local
+        """The array class of each local device."""
+
+    def share(self, array: SimArray, cells: tuple[Cell, ...] = ()) -> tuple[SimArray, ...]:
+        set_writeable(array, False)
+        shared = tuple(map(array.view, self._local))
+        for cell, one in zip(cells, shared, strict=False):
+            if type(cell) is SimCell:
+                cell.value = one  # read-only already, as `write` would make it
+            else:
+                cell.write(one)  # a wrapper around one of these
+        return shared
+
+
+@final
 class SimBackend:
     """One process of simulated devices."""
 
-    __slots__ = ("_classes", "_fold", "_link", "_local", "_placements", "devices", "local_devices", "xp")
+    __slots__ = ("_classes", "_fold", "_link", "_local", "_placements", "devices", "local_devices", "memory", "xp")
 
     name = "sim"
-    form: Final = attrgetter("shape", "dtype", "placement")
     protocol_version = PROTOCOL_VERSION
     capabilities = _CAPABILITIES
     array_types = (SimArray,)
@@ -74,6 +124,7 @@ class SimBackend:
     compilation = None
     frontend = None
     composites = None
+    forms = SimForms()
     source: Final = staticmethod(attrgetter("f_code.co_filename", "f_lineno"))
 
     def __init__(
@@ -86,6 +137,7 @@ class SimBackend:
         self._placements = {rank: Placement(kind) for rank, kind in self._classes.items()}
         self._fold = order_named(order)
         self._link = link
+        self.memory = SimMemory(self._local)
         self.xp = SimNamespace(self._local[0])
 
     def on(self, device: Device) -> AbstractContextManager[None]:
@@ -106,16 +158,6 @@ class SimBackend:
         if value.dtype not in dtype_names:
             dtype_named(value.dtype.name)
         return freeze(np.array(value, dtype=value.dtype.newbyteorder("="), order="C", copy=True), kind)
-
-    def share(self, array: SimArray, cells: tuple[Cell, ...] = ()) -> tuple[SimArray, ...]:
-        set_writeable(array, False)
-        shared = tuple(map(array.view, self._local))
-        for cell, one in zip(cells, shared, strict=False):
-            if type(cell) is SimCell:
-                cell.value = one  # read-only already, as `write` would have it
-            else:
-                cell.write(one)  # another's cell around one of these
-        return shared
 
     def get(self, array: SimArray) -> np.ndarray[Any, Any]:
         return np.array(array, copy=True, subok=False)
@@ -171,26 +213,3 @@ class SimBackend:
 
 def _the_one(parts: Sequence[SimArray | None]) -> SimArray:
     return next(part for part in parts if part is not None)
-
-
-@final
-class SimCell:
-    """A variable's storage: a reference to a read-only array, replaced by every write."""
-
-    __slots__ = ("_kind", "value")
-
-    def __init__(self, initial: SimArray) -> None:
-        self._kind = type(initial)
-        self.value = initial
-        self.write(initial)
-
-    @property
-    def native(self) -> "SimCell":
-        return self
-
-    def read(self) -> SimArray:
-        return self.value
-
-    def write(self, value: SimArray) -> None:
-        # What can still be written to by its maker is copied; what is read-only may be shared.
-        self.value = freeze(np.array(value, copy=True, subok=False), self._kind) if value.flags.writeable else value

@@ -8,11 +8,11 @@ from typing import Any, Literal, NamedTuple, final
 
 from simstrategy.device import Backend
 from simstrategy.errors import InvalidArgument, PeerFailed
-from simstrategy.run import Lanes, Park
+from simstrategy.run import ReplicaTasks, SuspendTask
 from simstrategy.schedules import InOrder, Schedule
 from simstrategy.sim.backend import SimBackend, simulated_devices
 from simstrategy.sim.fabric import Fabric
-from simstrategy.strategy import Semantics, Strategy
+from simstrategy.strategy import Semantics, Strategy, group_of
 from simstrategy.trace import Trace
 
 __all__ = ["Cluster", "Outcome"]
@@ -72,11 +72,11 @@ class Cluster:
     def outcomes(self, main: Callable[[Strategy], Any]) -> tuple[Outcome, ...]:
         """Runs `main(strategy)` as every worker; returns how each ended."""
         fabric = Fabric(self.workers)
-        lanes = Lanes("greenlet", self._schedule)
+        tasks = ReplicaTasks("greenlet", self._schedule)
         devices = simulated_devices(self.workers, self.replicas_per_worker)
 
-        def body(worker: int, park: Park) -> Outcome:
-            link = fabric.link(park) if self.workers > 1 else None
+        def body(worker: int, suspend: SuspendTask) -> Outcome:
+            link = fabric.link(suspend) if self.workers > 1 else None
             backend = SimBackend(devices, worker=worker, order=self._order, link=link)
             strategy = Strategy.multi_worker(
                 self._wrap(backend),
@@ -85,17 +85,17 @@ class Cluster:
                 checks=self._checks,
                 trace=self._trace,
             )
-            room = strategy.extended.engine.room
+            coordinator = group_of(strategy).coordinator
             try:
                 result = main(strategy)
             except Exception as error:  # noqa: BLE001 - kept, as a process keeps its own: the other workers go on and hear of it
-                room.leave(error)
+                coordinator.disconnect(error)
                 return Outcome(None, error)
-            room.leave()
+            coordinator.disconnect()
             return Outcome(result, None)
 
-        return tuple(lanes.run(self.workers, body, fabric.meet, _never_fails))
+        return tuple(tasks.run(self.workers, body, fabric.match, _never_fails))
 
 
-def _never_fails(index: int, error: BaseException, arrivals: Sequence[Any], order: Sequence[int]) -> None:
-    """A worker's lane raises only what ends the whole simulation, such as KeyboardInterrupt."""
+def _never_fails(index: int, error: BaseException, calls: Sequence[Any], order: Sequence[int]) -> None:
+    """A worker's task raises only what ends the whole simulation, such as KeyboardInterrupt."""

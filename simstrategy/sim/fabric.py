@@ -1,19 +1,21 @@
-"""What joins the workers of a simulated cluster: each group-call waits until every worker has made its own.
+"""Connects the workers of a simulated cluster: each group-call waits until every worker has made its call.
 
-A worker is a lane. Its backend's link parks the lane with what it contributes; when all have come, one
-result is made of all parts and goes to everyone.
+A worker is a task. The link of its backend suspends the task with what it contributes; when all workers are suspended,
+one result is made of all parts, and every worker gets it.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, final
 
-from simstrategy.run import FINISHED, Park
+from simstrategy.run import FINISHED, SuspendTask
 from simstrategy.sim.backend import Link
 
 __all__ = ["Fabric"]
 
 
 class _Call(NamedTuple):
+    """One worker's group-call: travels as a plain tuple of these fields."""
+
     name: str
     part: Any
     combine: Callable[[list[Any]], Any]
@@ -21,28 +23,25 @@ class _Call(NamedTuple):
 
 @final
 class Fabric:
-    """The meeting place of `workers` lanes."""
+    """The connections of `workers` tasks."""
 
-    __slots__ = ("_last_notes",)
+    __slots__ = ("_last_messages",)
 
     def __init__(self, workers: int) -> None:
-        self._last_notes: list[Any] = [None] * workers
+        self._last_messages: list[Any] = [None] * workers
 
-    def link(self, park: Park) -> Link:
-        """Returns what one worker's backend calls; `park` is its lane's."""
-        return lambda name, part, combine: park(_Call(name, part, combine))
+    def link(self, suspend: SuspendTask) -> Link:
+        """Returns the link of one worker's backend; `suspend` is its task's."""
+        return suspend
 
-    def meet(self, arrivals: list[Any], order: list[int]) -> Sequence[Any]:
-        """Answers one group-call of every worker.  A worker that has left repeats its last note."""
-        calls = [arrival for arrival in arrivals if arrival is not FINISHED]
-        first: _Call = calls[0]
-        assert all(call.name == first.name for call in calls), "the notes that came before would have told"
-        assert first.name == "exchange" or len(calls) == len(arrivals), "a worker left without a note"
-        parts = [
-            last if arrival is FINISHED else arrival.part
-            for arrival, last in zip(arrivals, self._last_notes, strict=True)
-        ]
+    def match(self, calls: list[Any], order: list[int]) -> Sequence[Any]:
+        """Answers one group-call of every worker.  For a worker that has left, its last message is repeated."""
+        made = [_Call(*call) for call in calls if call is not FINISHED]
+        first = made[0]
+        assert all(call.name == first.name for call in made), "the messages before would have shown a difference"
+        assert first.name == "exchange" or len(made) == len(calls), "a worker left without a message"
+        parts = [last if call is FINISHED else call[1] for call, last in zip(calls, self._last_messages, strict=True)]
         if first.name == "exchange":
-            self._last_notes = parts
+            self._last_messages = parts
         result = first.combine(parts)
-        return [result] * len(arrivals)
+        return [result] * len(calls)

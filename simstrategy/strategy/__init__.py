@@ -1,7 +1,7 @@
 """The semantics of strategies, written once above the device layer."""
 
-from simstrategy.strategy.context import ReplicaContext
 from simstrategy.strategy.current import (
+    current_group,
     experimental_set_strategy,
     get_replica_context,
     get_strategy,
@@ -10,9 +10,10 @@ from simstrategy.strategy.current import (
 )
 from simstrategy.strategy.enums import ReduceOp, VariableAggregation, VariableSynchronization
 from simstrategy.strategy.extended import StrategyExtended
-from simstrategy.strategy.library.localizing import ValueContext
+from simstrategy.strategy.library.local_results import ValueContext
+from simstrategy.strategy.replica import ReplicaContext
 from simstrategy.strategy.semantics import PROFILES, Semantics
-from simstrategy.strategy.strategy import Strategy
+from simstrategy.strategy.strategy import Strategy, group_of, programs_of
 from simstrategy.strategy.variables.variable import Variable
 
 __all__ = [
@@ -26,9 +27,12 @@ __all__ = [
     "Variable",
     "VariableAggregation",
     "VariableSynchronization",
+    "current_group",
     "experimental_set_strategy",
     "get_replica_context",
     "get_strategy",
+    "group_of",
     "has_strategy",
     "in_cross_replica_context",
+    "programs_of",
 ]

@@ -1,96 +1,89 @@
 """`Strategy.compile`: a replica function that runs as one program on all ranks, where the backend can make one.
 
-The function is traced once, by a second engine whose one local replica stands for every rank. What it does to
-variables becomes inputs and outputs of the program; what it asks of the other replicas becomes part of it.
+The function is traced once, by a second group whose one local replica stands for every rank. What it does to variables
+becomes inputs and outputs of the program; its collective calls become part of it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import Any, final
 
 from simstrategy import tree
-from simstrategy.device import Array, Backend, Cell, Compilation, Program
+from simstrategy.device import Array, Backend, Compilation
 from simstrategy.errors import CannotCompile
 from simstrategy.run import function_key
-from simstrategy.strategy.given import Constant, Given, Usual, given_to
-from simstrategy.trace import Event, Request, Site, Trace
+from simstrategy.strategy.arguments import ArgumentCache, Constant, StepArguments, bind_arguments
+from simstrategy.strategy.frontend import FrontendBinding
+from simstrategy.strategy.group import Group
+from simstrategy.strategy.programs import CompiledProgram, Output
+from simstrategy.strategy.running import Runner
+from simstrategy.strategy.variables.variable import Variable
+from simstrategy.trace import Request, Site, Trace
 from simstrategy.values import PerReplica
 
-if TYPE_CHECKING:
-    from simstrategy.strategy.engine import Engine
-    from simstrategy.strategy.variables.variable import Variable
-
-__all__ = ["CompiledStep", "Made", "Tracing"]
+__all__ = ["CompiledStep", "run_step"]
 
 
-class Made(NamedTuple):
-    """A program, and what its inputs and outputs are."""
+def run_step(
+    runner: Runner, fn: Any, args: Any, kwargs: Mapping[str, Any] | None, site: Site, strategy_run: Callable[..., Any]
+) -> Any:
+    """Runs a function on each replica: as one program, in the framework's compiled form, or as it is.
 
-    step: str
-    """The function that it was made of, and where that is."""
-    program: Program
-    request: Request
-    """What its runs are in a trace."""
-    asked: tuple[Event, ...]
-    """What the step asked of the other ranks while it was traced, in order."""
-    read: tuple["Variable", ...]
-    """Whose cells are inputs, after the arguments."""
-    written: tuple["Variable", ...]
-    """Whose cells take the first outputs."""
-    read_cells: tuple[tuple[Cell, ...], ...]
-    written_cells: tuple[tuple[Cell, ...], ...]
-    diverging: tuple["Variable", ...]
-    """Those written whose components may come to differ."""
-    result: Any
-    """What one rank returns, with `_Output` in the place of arrays."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Output:
-    """The place of a result among a program's outputs.  No named tuple, which would be a nest."""
-
-    number: int
+    strategy_run: `Strategy.run`, which a function that the framework compiles calls while it is traced.
+    """
+    frontend = runner.group.frontend
+    if type(fn) is CompiledStep or frontend.part is not None:
+        named = runner.checked(fn, args, kwargs, site)
+        if type(fn) is CompiledStep:
+            return fn.run(args, named, site)
+        compiled = frontend.compiled(fn, strategy_run)
+        if compiled is not None:
+            runner.record(fn, site)
+            return compiled(args, named)
+    return runner.run(fn, args, kwargs, site)
 
 
 @final
-class Tracing:
-    """One call of a step while it is traced: the stand-ins of the variables that it touches."""
+class _Tracing:
+    """One call of a step while it is traced: see `group.Tracing`.
 
-    def __init__(self, origin: "Engine", backend: Backend, rank: Array, given: Mapping["Variable", Array]) -> None:
+    backend: its local device stands for every rank. given: arrays that stand for the values of variables.
+    """
+
+    def __init__(self, origin: Group, backend: Backend, rank: Array, given: Mapping[Variable, Array]) -> None:
         self.origin = origin
-        """The engine whose step is traced."""
         self.rank = rank
         self.trace = Trace()
-        self.engine = origin.traced(backend, self)
+        settings = origin.settings._replace(backend=backend, checks=False, trace=self.trace, executor="auto")
+        self.group = Group(settings, frontend=FrontendBinding(unwrap=self._unwrap), tracing=self)
+        self.group.owner = origin.owner
         self._given = given
         self._twins: dict[Variable, Variable] = {}
         self._initial: dict[Variable, Array] = {}
 
-    def twin(self, variable: "Variable") -> "Variable":
-        """Returns what stands for a variable of the strategy while its step is traced."""
+    def traced_variable(self, variable: Variable) -> Variable:
         if variable not in self._twins:
-            # Where a first trace only looks for what is touched, rank 0's value will do.
+            # The first trace only looks for the variables that are used: rank 0's value is enough.
             value = self._given[variable] if variable in self._given else variable.components[0]
-            array = self.engine.adopt(value, 0)
+            array = self.group.adopt(value, 0)
             self._initial[variable] = array
-            self._twins[variable] = variable.twin(self.engine, self.engine.backend.cell(array))
+            self._twins[variable] = Variable.of(variable.state.on(self.group, self.group.backend.cell(array)))
         return self._twins[variable]
 
-    def own(self, value: Any) -> Any:
+    def _unwrap(self, value: Any) -> Any:
         """Returns what stands for a variable of the strategy, or for the framework's variable of one."""
-        value = self.origin.own(value)
-        return self.twin(value) if type(value).__name__ == "Variable" and value.engine is self.origin else value
+        value = self.origin.frontend.unwrap(value)
+        ours = isinstance(value, Variable) and value.state.group is self.origin
+        return self.traced_variable(value) if ours else value
 
-    def original(self, value: Any) -> Any:
-        """Returns the strategy's variable that a stand-in stands for; anything else as it is."""
+    def untraced(self, value: Any) -> Any:
         return next((variable for variable, twin in self._twins.items() if twin is value), value)
 
     @property
-    def touched(self) -> tuple["Variable", ...]:
+    def used(self) -> tuple[Variable, ...]:
         """The variables that the step read or wrote, in the order of their first use."""
         return tuple(self._twins)
 
-    def written(self) -> dict["Variable", Array]:
+    def written(self) -> dict[Variable, Array]:
         """Returns the last values of the variables that the step wrote."""
         last = {variable: twin.components[0] for variable, twin in self._twins.items()}
         return {variable: value for variable, value in last.items() if value is not self._initial[variable]}
@@ -98,17 +91,18 @@ class Tracing:
 
 @final
 class CompiledStep:
-    """What `Strategy.compile` returns: give it to `Strategy.run` in place of the function it was made of.
+    """What `Strategy.compile` returns: pass it to `Strategy.run` in place of the function it was made of.
 
-    Called inside a replica function, it is that function.
+    Called inside a replica function, it calls that function.
     """
 
-    def __init__(self, engine: "Engine", compilation: Compilation, step: Callable[..., Any]) -> None:
-        self._engine = engine
+    def __init__(self, runner: Runner, compilation: Compilation, step: Callable[..., Any]) -> None:
+        self._runner = runner
+        self._group = runner.group
         self._compilation = compilation
         self._step = step
-        self._made: dict[Any, Made] = {}
-        self._usual = Usual(engine.form)
+        self._made: dict[Any, CompiledProgram] = {}
+        self._usual = ArgumentCache(runner.group.form)
         self.__wrapped__ = step
 
     def __repr__(self) -> str:
@@ -118,14 +112,14 @@ class CompiledStep:
         return self._step(*args, **kwargs)
 
     def run(self, args: Sequence[Any], kwargs: Mapping[str, Any], site: Site) -> Any:
-        """Runs the program for arguments of these forms; by lanes where replicas have unequal ones."""
+        """Runs the program for arguments of these forms; the function itself where replicas have unequal ones."""
         args = tuple(args)
-        known = None if kwargs else self._usual.known(args)
+        known = None if kwargs else self._usual.lookup(args)
         if known is not None:
             return self._call(*known, site)
-        given = given_to(self._engine, args, kwargs)
+        given = bind_arguments(self._group, args, kwargs)
         if given is None:
-            return self._engine.run(self._step, args, kwargs, site)
+            return self._runner.run(self._step, args, kwargs, site)
         key = given.key
         try:
             made = self._made.get(key)
@@ -137,65 +131,66 @@ class CompiledStep:
         if made is None:
             made = self._made[key] = self._make(given)
         if not kwargs:
-            self._usual.keep(args, given, made)
+            self._usual.store(args, given, made)
         return self._call(made, given.arrays, site)
 
-    def _call(self, made: Made, arrays: Sequence[tuple[Array, ...]], site: Site) -> Any:
+    def _call(self, made: CompiledProgram, arrays: Sequence[tuple[Array, ...]], site: Site) -> Any:
         """Runs a program on the local ranks' arrays."""
-        engine = self._engine
-        if engine.room.trace is not None:
-            engine.room.trace.record(engine.room.worker, made.request, (None,), (site,))
+        group = self._group
+        if group.coordinator.trace is not None:
+            group.coordinator.trace.record(group.coordinator.worker, made.request, (None,), (site,))
         outputs = made.program(arrays, made.read_cells, made.written_cells)
         for variable in made.written:
-            variable.storage.replaced()
+            variable.storage.mark_diverged()
         for variable in made.diverging:
-            engine.divergence.written(variable, "assign", site)
-        if engine.divergence.pending:
-            engine.divergence.end_run()
+            group.variables.written(variable, "assign", site)
+        if group.variables.pending:
+            group.variables.end_run()
         return tree.map_leaves(lambda leaf: _per_replica(leaf, outputs), made.result)
 
-    def _make(self, given: Given) -> Made:
-        """Traces the step twice: for the variables that it touches, and with them as inputs."""
+    def _make(self, given: StepArguments) -> CompiledProgram:
+        """Traces the step twice: to find the variables that it uses, and with them as inputs."""
         forms = given.forms
-        seen: list[Tracing] = []
+        seen: list[_Tracing] = []
         result: list[Any] = []
 
         def body(backend: Backend, rank: Array, values: tuple[Array, ...], /) -> tuple[Array, ...]:
             count = len(forms)
-            tracing = Tracing(self._engine, backend, rank, dict(zip(read, values[count:], strict=True)))
-            own = iter(values[:count])
-            leaves = [one.value if isinstance(one, Constant) else next(own) for one in given.inputs]
+            tracing = _Tracing(self._group, backend, rank, dict(zip(read, values[count:], strict=True)))
+            arrays_left = iter(values[:count])
+            leaves = [one.value if isinstance(one, Constant) else next(arrays_left) for one in given.inputs]
             args, kwargs = tree.unflatten(given.structure, leaves)
-            returned = tracing.engine.run(self._step, args, kwargs, _place_of(self._step))
+            returned = Runner(tracing.group).run(self._step, args, kwargs, _place_of(self._step))
             seen[:] = [tracing]
             written = [*tracing.written().values()]
-            returned = tree.map_leaves(tracing.original, returned)
+            returned = tree.map_leaves(tracing.untraced, returned)
             arrays, template = _split(returned, backend.array_types)
             result[:] = [template]
             return (*written, *arrays)
 
         read: tuple[Variable, ...] = ()
         self._compilation.trace(body, forms)
-        read = seen[0].touched
+        read = seen[0].used
         program = self._compilation.compile(body, (*forms, *((one.shape, one.dtype) for one in read)))
         # The first event is the run itself.
         asked = tuple(event for event in seen[0].trace.events() if event.kind != "run")
         key = function_key(self._step)
         request = Request("compiled", None, None, key, given.structure, forms)
-        written = tuple(seen[0].written())
-        made = Made(
+        states = tuple([variable.state for variable in read])
+        written = tuple([variable.state for variable in seen[0].written()])
+        made = CompiledProgram(
             step=str(key),
             program=program,
             request=request,
             asked=asked,
-            read=read,
+            read=states,
             written=written,
-            read_cells=tuple([variable.storage.cells for variable in read]),
+            read_cells=tuple([variable.storage.cells for variable in states]),
             written_cells=tuple([variable.storage.cells for variable in written]),
             diverging=tuple([one for one in written if one.policy.may_diverge]),
             result=result[0],
         )
-        self._engine.programs.append(made)
+        self._runner.programs.append(made)
         return made
 
 
@@ -212,13 +207,13 @@ def _split(nest: Any, array_types: tuple[type, ...]) -> tuple[list[Array], Any]:
         if not isinstance(leaf, array_types):
             return leaf
         arrays.append(leaf)
-        return _Output(len(arrays) - 1)
+        return Output(len(arrays) - 1)
 
     return arrays, tree.map_leaves(place, nest)
 
 
 def _per_replica(leaf: Any, outputs: Sequence[tuple[Array, ...]]) -> Any:
-    if not isinstance(leaf, _Output):
+    if not isinstance(leaf, Output):
         return leaf
     values = outputs[leaf.number]
     return values[0] if len(values) == 1 else PerReplica(values)

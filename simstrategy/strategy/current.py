@@ -1,19 +1,24 @@
-"""Questions about the current context, and the default strategy that answers where none was entered.
+"""The current context, and the default strategy where none was entered.
 
-A strategy is made current by its scope, by `run`, and by `experimental_set_strategy`; nothing here runs one.
+A strategy is made current by its scope, by `run`, and by `experimental_set_strategy`.
 """
 
 from functools import lru_cache
+from typing import cast
 
 from simstrategy.errors import ContextError, InvalidType
-from simstrategy.strategy.context import ReplicaContext
+from simstrategy.run import CollectiveMatcher
 from simstrategy.strategy.extended import StrategyExtended
+from simstrategy.strategy.group import Group
 from simstrategy.strategy.kinds import DEFAULT
 from simstrategy.strategy.modes import CrossReplica, current_mode, enter_mode
-from simstrategy.strategy.opening import open_engine
-from simstrategy.strategy.strategy import Strategy
+from simstrategy.strategy.opening import default_group
+from simstrategy.strategy.replica import ReplicaContext
+from simstrategy.strategy.running import Runner
+from simstrategy.strategy.strategy import Strategy, group_of
 
 __all__ = [
+    "current_group",
     "default_strategy",
     "experimental_set_strategy",
     "get_replica_context",
@@ -26,33 +31,45 @@ __all__ = [
 @lru_cache(maxsize=1)
 def default_strategy() -> Strategy:
     """Returns the strategy that is current where none was entered: one replica on the simulator, made on first use."""
-    return Strategy(StrategyExtended(open_engine(DEFAULT, "sim", {})))
+    return Strategy(StrategyExtended(Runner(default_group())))
+
+
+@lru_cache(maxsize=1)
+def _default_replica() -> ReplicaContext:
+    """Returns the context of the default strategy's one replica, which is current where nothing was entered."""
+    group = group_of(default_strategy())
+    matcher = CollectiveMatcher(group.coordinator, _default_replica)
+    return ReplicaContext(group, 0, lambda *call: matcher.match([call], [0])[0])
 
 
 def has_strategy() -> bool:
-    """Tells whether a strategy other than the default one is current."""
+    """Returns whether a strategy other than the default one is current."""
     mode = current_mode()
-    return mode is not None and mode.engine.kind is not DEFAULT
+    return mode is not None and mode.group.kind is not DEFAULT
 
 
 def get_strategy() -> Strategy:
     """Returns the current strategy; the default one where none was entered."""
     mode = current_mode()
-    return default_strategy() if mode is None else mode.strategy
+    return default_strategy() if mode is None else cast("Strategy", mode.group.owner)
+
+
+def current_group() -> Group:
+    """Returns the current strategy's group: for the other packages of the core."""
+    return group_of(get_strategy())
 
 
 def get_replica_context() -> ReplicaContext | None:
     """Returns the running replica's context; None in a cross-replica context.
 
-    Where no strategy was entered, the default strategy's: replica 0 of 1, whose collectives return what
-    they get.
+    Where no strategy was entered, the default strategy's: replica 0 of 1, whose collectives return their argument.
     """
     mode = current_mode()
-    return default_strategy().extended.engine.lone_context() if mode is None else mode.replica
+    return _default_replica() if mode is None else cast("ReplicaContext | None", mode.replica)
 
 
 def in_cross_replica_context() -> bool:
-    """Tells whether a scope, a merge function or an update is current, and no replica runs."""
+    """Returns whether a scope, a merge function or an update is current, and no replica runs."""
     mode = current_mode()
     return mode is not None and mode.replica is None
 
@@ -68,7 +85,9 @@ def experimental_set_strategy(strategy: Strategy | None) -> None:
     if mode is not None and not (isinstance(mode, CrossReplica) and mode.permanent):
         raise ContextError(
             f"Must not be called inside a strategy's scope: experimental_set_strategy was called while "
-            f"{mode.strategy!r} is current. Call it outside scopes and replica functions."
+            f"{mode.group.owner!r} is current. Call it outside scopes and replica functions."
         )
-    default = strategy is None or strategy.extended.engine.kind is DEFAULT
-    enter_mode(None if default or strategy is None else CrossReplica(strategy, permanent=True))
+    if strategy is None or group_of(strategy).kind is DEFAULT:
+        enter_mode(None)
+    else:
+        enter_mode(CrossReplica(group_of(strategy), permanent=True))

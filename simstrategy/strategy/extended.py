@@ -1,7 +1,4 @@
-"""`StrategyExtended`: what library code calls on a strategy, such as optimizers and loops.
-
-A thin face over the engine, like `strategy.py`.
-"""
+"""`StrategyExtended`: the calls of a strategy for library code, such as optimizers and training loops."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -9,15 +6,16 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, final
 
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType
-from simstrategy.strategy.engine import Engine
+from simstrategy.strategy.compiling import run_step
 from simstrategy.strategy.enums import ReduceOp, VariableSynchronization
 from simstrategy.strategy.kinds import DEFAULT
 from simstrategy.strategy.library.destinations import batch_reduce_to, broadcast_to, reduce_to
 from simstrategy.strategy.library.updating import non_slot_devices, update, update_non_slot
-from simstrategy.strategy.modes import current_mode, engine_here, require_cross_replica, require_library_context
+from simstrategy.strategy.modes import active_group, current_mode, require_cross_replica, require_library_context
 from simstrategy.strategy.reductions.reducing import op_in
+from simstrategy.strategy.running import Runner
 from simstrategy.strategy.variables.components import container_of
-from simstrategy.strategy.variables.outside import moved, read_outside
+from simstrategy.strategy.variables.cross_replica import move_to_current, read_outside
 from simstrategy.strategy.variables.variable import Variable
 
 __all__ = ["StrategyExtended"]
@@ -29,16 +27,30 @@ Named = Mapping[str, Any] | None
 class StrategyExtended:
     """What `Strategy.extended` returns."""
 
-    __slots__ = ("engine",)
+    __slots__ = ("_group", "_run", "_runner")
 
     experimental_require_static_shapes = False
     """Whether shapes have to be known before a run: they never have."""
     experimental_should_init = True
     """Whether this process initializes its variables itself."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-        """What runs the replicas: for this project's own rooms."""
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._group = runner.group
+        self._run: Callable[..., Any] | None = None
+
+    def attach(self, strategy: object, run: Callable[..., Any]) -> Runner:
+        """Binds these calls to their strategy, once; returns what runs its replicas.  `Strategy` calls it.
+
+        run: `Strategy.run`. Raises InvalidArgument the second time.
+        """
+        if self._run is not None:
+            raise InvalidArgument(
+                "This StrategyExtended drives a Strategy already: Strategy(extended) takes one that is new. Use "
+                "copy.deepcopy(strategy) for another."
+            )
+        self._group.owner, self._run = strategy, run
+        return self._runner
 
     # Where things are.
 
@@ -51,37 +63,37 @@ class StrategyExtended:
     def parameter_devices(self) -> tuple[str, ...]:
         """The placements of variables: the replicas', or the first one's in central storage."""
         devices = self._devices("parameter_devices")
-        return devices[:1] if self.engine.kind.central else devices
+        return devices[:1] if self._group.kind.central else devices
 
     def _devices(self, name: str) -> tuple[str, ...]:
-        if self.engine.kind is DEFAULT:
+        if self._group.kind is DEFAULT:
             raise ContextError(
                 f"{name} is unsupported by the default strategy, which places nothing. Enter the scope of one "
                 f'that you made, for example Strategy.mirrored("sim", replicas=2).'
             )
-        return tuple(device.placement for device in self.engine.local_devices)
+        return tuple(device.placement for device in self._group.local_devices)
 
     def non_slot_devices(self, var_list: Sequence[Variable]) -> Any:
         """Returns where an optimizer's state that belongs to no one variable is kept: for `update_non_slot`.
 
         The replicas' placements; in central storage the first of the variables by name.
         """
-        return non_slot_devices(self.engine, var_list)
+        return non_slot_devices(self._group, var_list)
 
     def colocate_vars_with(self, colocate_with_variable: Variable) -> AbstractContextManager[None]:
         """Returns a context manager: variables made inside are on a variable's devices, as all of a strategy's are.
 
         Raises ContextError outside the strategy's scope, and InvalidArgument for what is no variable of it.
         """
-        strategy, mode = self.engine.strategy, current_mode()
-        if mode is None and self.engine.kind is not DEFAULT:
+        group, mode = self._group, current_mode()
+        if mode is None and group.kind is not DEFAULT:
             raise ContextError(
-                f'Need to be inside "with strategy.scope()" for {strategy!r}: colocate_vars_with was called outside.'
+                f'Need to be inside "with strategy.scope()" for {group.owner!r}: colocate_vars_with was called outside.'
             )
-        if mode is None or mode.strategy is not strategy:
-            require_cross_replica(strategy, "colocate_vars_with")
-        found = self.engine.own(colocate_with_variable)
-        if not isinstance(found, Variable) or found.engine is not self.engine:
+        if mode is None or mode.group.owner is not group.owner:
+            require_cross_replica(group, "colocate_vars_with")
+        found = group.frontend.unwrap(colocate_with_variable)
+        if not isinstance(found, Variable) or found.state.group is not group:
             raise InvalidArgument(
                 f"`colocate_vars_with` must only be passed a variable created in this strategy's scope, not: {found!r}."
             )
@@ -95,8 +107,9 @@ class StrategyExtended:
         args, kwargs: nests; distributed values become each replica's component. Raises what a replica
         raises, unchanged, and ReplicasDisagree.
         """
-        require_library_context(self.engine.strategy, "call_for_each_replica")
-        return self.engine.run(fn, args, kwargs, self.engine.source(sys._getframe(1)))
+        require_library_context(self._group, "call_for_each_replica")
+        assert self._run is not None
+        return run_step(self._runner, fn, args, kwargs, self._group.source(sys._getframe(1)), self._run)
 
     def reduce_to(self, reduce_op: ReduceOp | str, value: Any, destinations: Any) -> Any:
         """Reduces a nest of per-replica values to where a library wants the result.
@@ -105,17 +118,17 @@ class StrategyExtended:
         device; an array, a variable's component or a device's name, for one array there. A value that all
         replicas share is its own mean and has no sum. Raises InvalidArgument, InvalidType and ContextError.
         """
-        require_library_context(self.engine.strategy, "reduce_to")
-        engine = engine_here(self.engine)
-        op = op_in(engine, reduce_op)
-        return reduce_to(engine, op, value, destinations, engine.source(sys._getframe(1)))
+        require_library_context(self._group, "reduce_to")
+        target = active_group(self._group)
+        op = op_in(target, reduce_op)
+        return reduce_to(target, op, value, destinations, target.source(sys._getframe(1)))
 
     def batch_reduce_to(self, reduce_op: ReduceOp | str, value_destination_pairs: Sequence[Any]) -> list[Any]:
         """Reduces each value of a list of (value, destination) pairs like `reduce_to`."""
-        require_library_context(self.engine.strategy, "batch_reduce_to")
-        engine = engine_here(self.engine)
-        op = op_in(engine, reduce_op)
-        return batch_reduce_to(engine, op, value_destination_pairs, engine.source(sys._getframe(1)))
+        require_library_context(self._group, "batch_reduce_to")
+        target = active_group(self._group)
+        op = op_in(target, reduce_op)
+        return batch_reduce_to(target, op, value_destination_pairs, target.source(sys._getframe(1)))
 
     def broadcast_to(self, tensor: Any, destinations: Any = None) -> Any:
         """Returns one value where a library wants it: a copy for each device, never `tensor` itself.
@@ -123,9 +136,9 @@ class StrategyExtended:
         tensor: an array or host data of this worker; a Python number comes back as it is. destinations:
         see `reduce_to`; None is every local replica's device.
         """
-        require_library_context(self.engine.strategy, "broadcast_to")
-        engine = engine_here(self.engine)
-        return broadcast_to(engine, tensor, destinations, engine.source(sys._getframe(1)))
+        require_library_context(self._group, "broadcast_to")
+        target = active_group(self._group)
+        return broadcast_to(target, tensor, destinations, target.source(sys._getframe(1)))
 
     # Variables.
 
@@ -141,52 +154,53 @@ class StrategyExtended:
         (central storage, one device), `fn` gets the variable. In a replica function all replicas meet, where
         the semantics allow it, and each gets its own result. Raises what `fn` raises.
         """
-        engine = engine_here(self.engine)
-        return update(engine, var, fn, args, kwargs, group, engine.source(sys._getframe(1)))
+        target = active_group(self._group)
+        return update(target, var, fn, args, kwargs, group, target.source(sys._getframe(1)))
 
     def update_non_slot(
         self, colocate_with: Any, fn: Callable[..., Any], args: Any = (), kwargs: Named = None, group: bool = True
     ) -> Any:
         """Calls `fn(*args, **kwargs)` on each device that `non_slot_devices` returned; see `update`."""
-        site = self.engine.source(sys._getframe(1))
-        return update_non_slot(self.engine, colocate_with, fn, args, kwargs, group, site)
+        site = self._group.source(sys._getframe(1))
+        return update_non_slot(self._group, colocate_with, fn, args, kwargs, group, site)
 
     def read_var(self, v: Variable) -> Any:
         """Returns a variable's value; of an ON_READ one the aggregate of all replicas, outside replica functions."""
-        v = self.engine.own(v)
+        v = self._group.frontend.unwrap(v)
         if not isinstance(v, Variable):
             raise InvalidType(f"read_var takes a variable, got {v!r}.")
         mode = current_mode()
-        if mode is not None and mode.replica is not None and mode.engine is v.engine:
+        if mode is not None and mode.replica is not None and mode.group is v.state.group:
             if v.synchronization is VariableSynchronization.ON_READ:
-                require_cross_replica(self.engine.strategy, "read_var of an ON_READ variable")
+                require_cross_replica(self._group, "read_var of an ON_READ variable")
             return v.read_value()
-        return moved(read_outside(v, mode, "read_value", self.engine.source(sys._getframe(1))), v.engine, mode)
+        site = self._group.source(sys._getframe(1))
+        return move_to_current(read_outside(v.state, mode, "read_value", site), v.state.group, mode)
 
     def value_container(self, value: Any) -> Any:
         """Returns the variable of which `value` is a component; any other value as it is."""
-        return container_of(self.engine, value)
+        return container_of(self._group, value)
 
     def variable_created_in_scope(self, v: Any) -> bool:
         """Tells whether a variable, or the one whose component this is, was made in this strategy's scope."""
-        container = container_of(self.engine, v)
+        container = container_of(self._group, v)
         if not isinstance(container, Variable):
             raise InvalidType(f"variable_created_in_scope takes a variable, got {v!r}.")
-        return container.engine is self.engine
+        return container.state.group is self._group
 
-    # What a training loop of several processes asks.
+    # For training loops of several processes.
 
     @property
     def experimental_between_graph(self) -> bool:
         """Whether each process runs a program of its own: True for multi_worker and central_storage."""
-        return self.engine.kind.spans_processes or self.engine.kind.central
+        return self._group.kind.spans_processes or self._group.kind.central
 
     @property
     def should_checkpoint(self) -> bool:
         """Whether this process writes checkpoints: worker 0 does."""
-        return self.engine.room.worker == 0
+        return self._group.coordinator.worker == 0
 
     @property
     def should_save_summary(self) -> bool:
         """Whether this process writes summaries: worker 0 does."""
-        return self.engine.room.worker == 0
+        return self._group.coordinator.worker == 0

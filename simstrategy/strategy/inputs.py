@@ -1,12 +1,9 @@
-"""How data comes to a strategy: the dataset calls of `Strategy`, for an engine.
-
-The rules are those of the room `data`; here they meet a profile, a group, its devices and its schedule.
-"""
+"""The dataset calls of `Strategy`: applies the rules of `simstrategy.data` to a group, its devices and its schedule."""
 
 import warnings
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -16,7 +13,6 @@ from simstrategy.data import (
     DistributedDataset,
     DistributedIterator,
     Feed,
-    Group,
     InputContext,
     InputIterator,
     InputOptions,
@@ -33,15 +29,16 @@ from simstrategy.data import (
     source_of,
     split_feed,
 )
+from simstrategy.data import (
+    Group as InputPlacement,
+)
 from simstrategy.data.showing import shown
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType, Unsupported
-from simstrategy.strategy.context import current_mode
+from simstrategy.strategy.group import Group
 from simstrategy.strategy.kinds import DEFAULT
+from simstrategy.strategy.modes import current_mode
 from simstrategy.trace import Request
 from simstrategy.values import PerReplica
-
-if TYPE_CHECKING:
-    from simstrategy.strategy.engine import Engine
 
 __all__ = ["dataset_iterator", "distribute_dataset", "distribute_from_function", "input_fn_iterator"]
 
@@ -52,7 +49,7 @@ _USER: Final = 4
 """The stack level of whoever called the method of `Strategy`, seen from where a warning is given."""
 
 
-def distribute_dataset(engine: "Engine", dataset: Any, options: InputOptions | None) -> Any:
+def distribute_dataset(group: Group, dataset: Any, options: InputOptions | None) -> Any:
     """Returns the distributed dataset of a dataset of global batches; the default strategy's is the dataset itself."""
     chosen = _options(options)
     if chosen.experimental_replication_mode is InputReplicationMode.PER_REPLICA:
@@ -60,35 +57,35 @@ def distribute_dataset(engine: "Engine", dataset: Any, options: InputOptions | N
             "A dataset is split for the replicas, so InputReplicationMode.PER_REPLICA means nothing here. Use "
             "distribute_datasets_from_function, whose function can be called for each replica."
         )
-    if engine.kind is DEFAULT:
+    if group.kind is DEFAULT:
         return dataset
-    return _framed(engine, DistributedDataset(_split(engine, _source(engine, dataset), chosen), group_of(engine)))
+    return _framed(group, DistributedDataset(_split(group, _source(group, dataset), chosen), placement_of(group)))
 
 
-def distribute_from_function(engine: "Engine", dataset_fn: Callable[[InputContext], Any], options: Any) -> Any:
+def distribute_from_function(group: Group, dataset_fn: Callable[[InputContext], Any], options: Any) -> Any:
     """Returns the distributed dataset of what `dataset_fn` makes, which is called at once."""
     mode = _options(options).experimental_replication_mode
     if not callable(dataset_fn):
         raise InvalidType(
             f"dataset_fn is a function of an InputContext that returns a dataset, got {shown(dataset_fn)}."
         )
-    made = [dataset_fn(context) for context in _contexts(engine, mode)]
-    if engine.kind is DEFAULT:
+    made = [dataset_fn(context) for context in _contexts(group, mode)]
+    if group.kind is DEFAULT:
         return made[0]
-    return _framed(engine, DistributedDataset(_dealt(engine, made, always_whole=False), group_of(engine)))
+    return _framed(group, DistributedDataset(_dealt(group, made, always_whole=False), placement_of(group)))
 
 
-def dataset_iterator(engine: "Engine", dataset: Any) -> InputIterator:
+def dataset_iterator(group: Group, dataset: Any) -> InputIterator:
     """Returns the input iterator of a dataset of global batches."""
-    group, source = group_of(engine), _source(engine, dataset)
-    if engine.semantics.dataset_iterator == "even":
-        feed = even_feed(source, workers=group.workers, worker=group.worker, replicas=group.replicas)
+    placement, source = placement_of(group), _source(group, dataset)
+    if group.semantics.dataset_iterator == "even":
+        feed = even_feed(source, workers=placement.workers, worker=placement.worker, replicas=placement.replicas)
     else:
-        feed = _split(engine, source, InputOptions())
-    return _framed(engine, InputIterator(_stacked(engine, feed), group))
+        feed = _split(group, source, InputOptions())
+    return _framed(group, InputIterator(_stacked(group, feed), placement))
 
 
-def input_fn_iterator(engine: "Engine", input_fn: Callable[[InputContext], Any], mode: Any) -> InputIterator:
+def input_fn_iterator(group: Group, input_fn: Callable[[InputContext], Any], mode: Any) -> InputIterator:
     """Returns the input iterator of what `input_fn` makes: a dataset, or a function called for every element."""
     if mode is not InputReplicationMode.PER_WORKER:
         raise InvalidArgument(
@@ -97,72 +94,72 @@ def input_fn_iterator(engine: "Engine", input_fn: Callable[[InputContext], Any],
         )
     if not callable(input_fn):
         raise InvalidType(f"input_fn is a function of an InputContext, got {shown(input_fn)}.")
-    (context,) = _contexts(engine, mode)
+    (context,) = _contexts(group, mode)
     made = input_fn(context)
-    group = group_of(engine)
+    placement = placement_of(group)
     if callable(made):
-        return _framed(engine, InputIterator(called_feed(made, group.replicas), group))
+        return _framed(group, InputIterator(called_feed(made, placement.replicas), placement))
     try:
-        feed = _dealt(engine, [made], always_whole=engine.semantics.input_fn_remainder == "drop")
+        feed = _dealt(group, [made], always_whole=group.semantics.input_fn_remainder == "drop")
     except InvalidType as error:
         raise InvalidArgument(f"input_fn must return a dataset or a callable; it returned {shown(made)}.") from error
-    return _framed(engine, InputIterator(_stacked(engine, feed), group))
+    return _framed(group, InputIterator(_stacked(group, feed), placement))
 
 
-def _stacked(engine: "Engine", feed: Feed) -> Feed:
-    return evenly(feed) if engine.semantics.uneven_step == "refuse" else feed
+def _stacked(group: Group, feed: Feed) -> Feed:
+    return evenly(feed) if group.semantics.uneven_step == "refuse" else feed
 
 
-def _source(engine: "Engine", dataset: Any) -> Source:
+def _source(group: Group, dataset: Any) -> Source:
     if isinstance(dataset, (DistributedDataset, DistributedIterator, InputIterator)):
         raise InvalidType(
             "This dataset is distributed already: its steps have a part for each replica. Pass what it was made of."
         )
-    return source_of(dataset if engine.frontend is None else engine.frontend.source(dataset))
+    return source_of(dataset if group.frontend.part is None else group.frontend.part.source(dataset))
 
 
-def _framed(engine: "Engine", dataset: _Framed) -> _Framed:
+def _framed(group: Group, dataset: _Framed) -> _Framed:
     """Returns what is distributed as the framework's own loops take it."""
-    framed: _Framed = dataset if engine.frontend is None else engine.frontend.dataset(dataset)
+    framed: _Framed = dataset if group.frontend.part is None else group.frontend.part.dataset(dataset)
     return framed
 
 
-def group_of(engine: "Engine") -> Group:
-    """Returns what the room `data` has to know of an engine."""
+def placement_of(group: Group) -> InputPlacement:
+    """Returns a group's workers, replicas and devices for `simstrategy.data`."""
 
     def agree(here: int, frame: FrameType) -> Sequence[int]:
-        return engine.room.announce(_NEXT, engine.source(frame), (here,))
+        return group.coordinator.agree(_NEXT, group.source(frame), (here,))
 
     def distribute(values: Sequence[Any], *, structure: tree.Structure | None) -> Any:
-        columns = [[_placed(engine, leaf, index) for leaf in leaves] for index, leaves in enumerate(values)]
+        columns = [[_placed(group, leaf, index) for leaf in leaves] for index, leaves in enumerate(values)]
         if len(columns) == 1:
             return tree.unflatten(structure, columns[0])
         return tree.unflatten(structure, [PerReplica(leaf) for leaf in zip(*columns, strict=True)])
 
-    return Group(
-        workers=engine.room.processes,
-        worker=engine.room.worker,
-        replicas=len(engine.local_devices),
+    return InputPlacement(
+        workers=group.coordinator.processes,
+        worker=group.coordinator.worker,
+        replicas=len(group.local_devices),
         distribute=distribute,
         forbid=_forbid_in_replica,
-        agree=agree if engine.room.processes > 1 else None,
-        choose=engine.schedule.choose,
+        agree=agree if group.coordinator.processes > 1 else None,
+        choose=group.settings.schedule.choose,
     )
 
 
-def _placed(engine: "Engine", leaf: Any, index: int) -> Any:
+def _placed(group: Group, leaf: Any, index: int) -> Any:
     """Returns a host array on a replica's device; texts stay on the host, for no device holds them."""
     if type(leaf) is not np.ndarray and isinstance(leaf, Rows):
-        return leaf.placed(engine.local_devices[index].placement)
-    if leaf.dtype.kind in "SUO" or engine.kind is DEFAULT:
+        return leaf.placed(group.local_devices[index].placement)
+    if leaf.dtype.kind in "SUO" or group.kind is DEFAULT:
         return leaf
-    return engine.adopt(leaf, index)
+    return group.adopt(leaf, index)
 
 
-def _split(engine: "Engine", source: Source, options: InputOptions) -> Feed:
+def _split(group: Group, source: Source, options: InputOptions) -> Feed:
     """Decides how a source is split, warns where files are there and cannot be dealt, and makes the feed."""
-    workers, worker, replicas = engine.room.processes, engine.room.worker, len(engine.local_devices)
-    rules = DatasetRules(SplitRule(engine.semantics.dataset_split), engine.semantics.too_few_files)
+    workers, worker, replicas = group.coordinator.processes, group.coordinator.worker, len(group.local_devices)
+    rules = DatasetRules(SplitRule(group.semantics.dataset_split), group.semantics.too_few_files)
     plan = plan_split(source, options.over(source.options()), rules, workers=workers, replicas=replicas)
     if plan.sharding.warns:
         warnings.warn(
@@ -176,18 +173,18 @@ def _split(engine: "Engine", source: Source, options: InputOptions) -> Feed:
     return split_feed(source, plan, workers=workers, worker=worker, replicas=replicas)
 
 
-def _dealt(engine: "Engine", made: Sequence[Any], *, always_whole: bool) -> Feed:
-    sources = [_source(engine, dataset) for dataset in made]
-    replicas = len(engine.local_devices)
-    return dealt_feed(sources, workers=engine.room.processes, replicas=replicas, always_whole=always_whole)
+def _dealt(group: Group, made: Sequence[Any], *, always_whole: bool) -> Feed:
+    sources = [_source(group, dataset) for dataset in made]
+    replicas = len(group.local_devices)
+    return dealt_feed(sources, workers=group.coordinator.processes, replicas=replicas, always_whole=always_whole)
 
 
-def _contexts(engine: "Engine", mode: InputReplicationMode) -> list[InputContext]:
+def _contexts(group: Group, mode: InputReplicationMode) -> list[InputContext]:
     """Returns the contexts to call an input function with: one for this worker, or one for each of its replicas."""
-    total = engine.num_replicas
+    total = group.num_replicas
     if mode is InputReplicationMode.PER_WORKER:
-        return [InputContext(engine.room.processes, engine.room.worker, total)]
-    return [InputContext(total, device.rank, total) for device in engine.local_devices]
+        return [InputContext(group.coordinator.processes, group.coordinator.worker, total)]
+    return [InputContext(total, device.rank, total) for device in group.local_devices]
 
 
 def _options(options: Any) -> InputOptions:

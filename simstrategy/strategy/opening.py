@@ -1,20 +1,20 @@
-"""How a strategy comes to its backend: the settings that all constructors take, and what each kind requires.
-
-It runs nothing: the engine that comes out does.
-"""
+"""Opens the backend of a strategy and makes its group: settings, and what each kind requires."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypedDict
+from functools import lru_cache
+from typing import Any, Literal, NoReturn, TypedDict
 
-from simstrategy.device import Backend, open_backend
+from simstrategy.device import Backend, MakeVariable, is_backend, open_backend
 from simstrategy.errors import InvalidArgument
-from simstrategy.schedules import Schedule
-from simstrategy.strategy.engine import Engine
-from simstrategy.strategy.kinds import MULTI_WORKER, ONE_DEVICE, Kind
+from simstrategy.schedules import InOrder, Schedule
+from simstrategy.strategy.frontend import FrontendBinding
+from simstrategy.strategy.group import Group, GroupSettings
+from simstrategy.strategy.kinds import DEFAULT, MULTI_WORKER, ONE_DEVICE, Kind
 from simstrategy.strategy.semantics import Semantics
+from simstrategy.strategy.validation import require_settings
 from simstrategy.trace import Trace
 
-__all__ = ["Settings", "open_engine"]
+__all__ = ["Settings", "default_group", "make_group", "open_group"]
 
 
 class Settings(TypedDict, total=False):
@@ -31,25 +31,25 @@ class Settings(TypedDict, total=False):
     checks: bool | Literal["strict"]
     """False for none, True for the device contract and call sites, "strict" to make differing call sites an error."""
     trace: Trace | None
-    lanes: Literal["auto", "greenlet", "thread"]
-    """Who carries the replicas: "auto" asks the backend's capabilities."""
+    executor: Literal["auto", "greenlet", "thread"]
+    """What runs the replicas; "auto" for the backend's choice."""
     seed: int
-    """What `ReplicaContext.seed` starts from; default 0."""
+    """Of `ReplicaContext.seed`; default 0."""
 
 
-def open_engine(kind: Kind, backend: str | Backend, settings: Settings) -> Engine:
-    """Returns the engine of a kind on a backend, which is opened here if it is a name.
+def open_group(kind: Kind, backend: str | Backend, settings: Settings, make_variable: MakeVariable) -> Group:
+    """Returns the group of a kind on a backend, which is opened here if it is a name.
 
-    Raises InvalidArgument where the backend, or its number of devices, does not fit the kind, and what
-    opening the backend raises.
+    make_variable: makes the strategy's variables for the backend's framework. Raises InvalidArgument where the backend,
+    or its number of devices, does not fit the kind, and what opening the backend raises.
     """
-    if not isinstance(backend, str) and not hasattr(backend, "protocol_version"):
+    if not isinstance(backend, str) and not is_backend(backend):
         raise InvalidArgument(
             f"A strategy takes a backend's name or an opened backend, got {backend!r}. "
             f'Write for example Strategy.{kind.name}("sim", replicas=2).'
         )
-    of_engine: dict[str, Any] = {**settings}
-    replicas, devices = of_engine.pop("replicas", None), of_engine.pop("devices", None)
+    others: dict[str, Any] = {**settings}
+    replicas, devices = others.pop("replicas", None), others.pop("devices", None)
     opened = _opened(kind, backend, replicas, devices)
     processes = len({device.process for device in opened.devices})
     if processes > 1 and not kind.spans_processes:
@@ -62,7 +62,46 @@ def open_engine(kind: Kind, backend: str | Backend, settings: Settings) -> Engin
             f"A one_device strategy has one replica, and backend {opened.name!r} has {len(opened.devices)} devices. "
             f"Open it with one, or use Strategy.mirrored."
         )
-    return Engine(opened, kind=kind, **of_engine)
+    return make_group(_group_settings(opened, kind, **others), make_variable)
+
+
+def make_group(settings: GroupSettings, make_variable: MakeVariable) -> Group:
+    """Returns a group of these settings, attached to its backend's framework."""
+    return Group(settings, frontend=FrontendBinding.of(settings.backend.frontend, make_variable))
+
+
+@lru_cache(maxsize=1)
+def default_group() -> Group:
+    """Returns the group that is current where no strategy was entered: one replica on the simulator."""
+    return open_group(DEFAULT, "sim", {}, _no_framework)
+
+
+def _no_framework(*_: Any, **__: Any) -> NoReturn:
+    raise AssertionError("The simulator has no framework that makes variables.")
+
+
+def _group_settings(
+    opened: Backend,
+    kind: Kind,
+    *,
+    semantics: Semantics | None = None,
+    schedule: Schedule | None = None,
+    checks: bool | Literal["strict"] = True,
+    trace: Trace | None = None,
+    executor: Literal["auto", "greenlet", "thread"] = "auto",
+    seed: int = 0,
+) -> GroupSettings:
+    require_settings(checks, executor, seed)
+    return GroupSettings(
+        backend=opened,
+        kind=kind,
+        semantics=Semantics.TF1_15 if semantics is None else semantics,
+        schedule=InOrder() if schedule is None else schedule,
+        checks=checks,
+        executor=executor,
+        trace=trace,
+        seed=seed,
+    )
 
 
 def _opened(kind: Kind, backend: str | Backend, replicas: int | None, devices: Sequence[str] | None) -> Backend:

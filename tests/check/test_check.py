@@ -12,6 +12,7 @@ from simstrategy.device.wrapper import Wrapper
 from simstrategy.errors import Difference, InvalidArgument
 from simstrategy.schedules import InOrder, Seeded
 from simstrategy.sim import open_sim
+from simstrategy.strategy import group_of
 
 
 @final
@@ -137,7 +138,7 @@ def test_a_rounding_of_one_unit_is_explained(wrong):
 
 
 def on_wrong(strategy):
-    backend = strategy.extended.engine.backend
+    backend = group_of(strategy).backend
     while not isinstance(backend, Wrong) and hasattr(backend, "_inner"):
         backend = backend._inner
     return isinstance(backend, Wrong)

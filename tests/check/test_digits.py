@@ -10,6 +10,7 @@ import simstrategy as ss
 from simstrategy.check.compare import MARGIN
 from simstrategy.check.programs import load_program
 from simstrategy.sim.namespace import SimNamespace
+from simstrategy.strategy import group_of
 
 ROOT = Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "examples" / "train_digits.py"
@@ -26,7 +27,7 @@ program = load_program(DIGITS)
 
 
 def losses(strategy):
-    return {name: strategy.extended.engine.backend.get(value) for name, value in program(strategy).items()}
+    return {name: group_of(strategy).backend.get(value) for name, value in program(strategy).items()}
 
 
 @pytest.mark.slow

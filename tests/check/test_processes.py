@@ -17,7 +17,7 @@ import simstrategy as ss
 from simstrategy.check.outcome import run_program
 from simstrategy.check.processes import load_outcome, run_in_processes, save_outcome
 from simstrategy.errors import InvalidArgument, PeerFailed
-from simstrategy.strategy import Semantics
+from simstrategy.strategy import Semantics, group_of
 from simstrategy.trace import Trace, first_difference
 
 LIMIT_S = 20.0
@@ -25,7 +25,7 @@ LIMIT_S = 20.0
 
 def several_workers(strategy: ss.Strategy) -> Any:
     """Touches all that crosses processes: initial values, roles, data to the last worker's end, reductions."""
-    worker = strategy.extended.engine.room.worker
+    worker = group_of(strategy).coordinator.worker
     with strategy.scope():
         weights = ss.Variable(np.float32([worker, 1]), aggregation=ss.VariableAggregation.SUM, name="weights")
         seen = ss.Variable(

@@ -10,6 +10,7 @@ import pytest
 import simstrategy as ss
 from simstrategy.check.processes import run_in_processes
 from simstrategy.errors import InvalidArgument, PeerFailed
+from simstrategy.strategy import group_of
 
 
 def wrong_method(strategy):
@@ -28,7 +29,7 @@ def nearly_zero(strategy):
 def dies(strategy):
     import os
 
-    if strategy.extended.engine.room.worker == 1:
+    if group_of(strategy).coordinator.worker == 1:
         os._exit(3)
     return strategy.run(lambda: ss.get_replica_context().all_reduce("SUM", 1.0))
 

@@ -9,6 +9,7 @@ import simstrategy as ss
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.processes import load_outcome, save_outcome
 from simstrategy.check.watching import Watched
+from simstrategy.strategy import group_of
 
 
 def ctx():
@@ -132,7 +133,7 @@ def test_a_program_that_raises_has_its_line_too():
 
 def test_a_cluster_names_the_worker():
     def main(strategy):
-        value = np.float32(np.inf if strategy.extended.engine.room.worker else 1)
+        value = np.float32(np.inf if group_of(strategy).coordinator.worker else 1)
         return strategy.run(lambda: ctx().all_reduce("SUM", value))
 
     from simstrategy.check.check import Settings, _first_not_finite, _run_cluster
@@ -166,7 +167,7 @@ def test_broadcasts_are_looked_at_where_they_start():
 
 
 def test_without_a_check_nothing_looks(mirrored):
-    assert mirrored(2).extended.engine.watch is None
+    assert group_of(mirrored(2)).reductions.probe is None
 
 
 def test_values_that_a_framework_has_not_computed_yet_are_passed_by():

@@ -19,6 +19,7 @@ from simstrategy.trace import Trace
 LESSON = """
 import numpy as np
 import simstrategy as ss
+from simstrategy.strategy import group_of
 
 def program(strategy):
     with strategy.scope():
@@ -33,11 +34,11 @@ def replicas(strategy):
 
 def unlike(strategy):
     unlike.calls += 1
-    return np.float32(unlike.calls if strategy.extended.engine.schedule.name != "InOrder()" else 1)
+    return np.float32(unlike.calls if group_of(strategy).settings.schedule.name != "InOrder()" else 1)
 unlike.calls = 100
 
 def profile(strategy):
-    return strategy.extended.engine.semantics.name
+    return group_of(strategy).semantics.name
 """
 
 

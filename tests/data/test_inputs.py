@@ -9,6 +9,7 @@ import pytest
 import simstrategy as ss
 from simstrategy.data import Dataset, ElementSpec
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType, OutOfRangeError
+from simstrategy.strategy import group_of
 
 PER_REPLICA = ss.InputOptions(experimental_replication_mode=ss.InputReplicationMode.PER_REPLICA)
 PROFILES = [ss.Semantics.TF1_13, ss.Semantics.TF1_15, ss.Semantics.TF2]
@@ -69,7 +70,7 @@ def test_scalars_have_no_empties_so_an_incomplete_step_is_dropped_everywhere(mir
     ]
 
     def main(strategy):
-        count = 3 + 2 * strategy.extended.engine.room.worker
+        count = 3 + 2 * group_of(strategy).coordinator.worker
         return steps_of(strategy, strategy.distribute_datasets_from_function(lambda context: Dataset.range(count)))
 
     assert ss.sim.Cluster(2, 2).run(main) == ([[0, 1]], [[0, 1]])
@@ -77,7 +78,7 @@ def test_scalars_have_no_empties_so_an_incomplete_step_is_dropped_everywhere(mir
 
 def test_with_several_workers_even_batches_of_one_form_have_empties(steps_of):
     def main(strategy):
-        count = 2 + 4 * strategy.extended.engine.room.worker
+        count = 2 + 4 * group_of(strategy).coordinator.worker
         dataset = Dataset.range(count).batch(2, drop_remainder=True)
         return steps_of(strategy, strategy.distribute_datasets_from_function(lambda context: dataset))
 

@@ -21,6 +21,7 @@ from simstrategy.data import (
     TextLineDataset,
 )
 from simstrategy.errors import InvalidArgument, PeerFailed, ReplicasDisagree
+from simstrategy.strategy import group_of
 
 OFF, AUTO, FILE, DATA, HINT = (AutoShardPolicy[name] for name in ("OFF", "AUTO", "FILE", "DATA", "HINT"))
 TF2 = {"semantics": ss.Semantics.TF2}
@@ -221,7 +222,7 @@ def test_a_worker_that_never_has_an_element_knows_the_form_of_empties_from_the_d
 
 def test_reduce_over_all_workers_is_right_while_some_are_out_of_data():
     def main(strategy):
-        own = Dataset.range(1 + 4 * strategy.extended.engine.room.worker).map(np.float32).batch(1)
+        own = Dataset.range(1 + 4 * group_of(strategy).coordinator.worker).map(np.float32).batch(1)
         distributed = strategy.distribute_datasets_from_function(lambda context: own)
         return [float(strategy.reduce("MEAN", step, axis=0)) for step in distributed]
 
@@ -230,7 +231,7 @@ def test_reduce_over_all_workers_is_right_while_some_are_out_of_data():
 
 def test_get_next_as_optional_agrees_like_next():
     def main(strategy):
-        rows = 2 - strategy.extended.engine.room.worker
+        rows = 2 - group_of(strategy).coordinator.worker
         iterator = iter(strategy.distribute_datasets_from_function(lambda context: Dataset.range(rows).batch(1)))
         found = [iterator.get_next_as_optional() for _ in range(3)]
         return [np.asarray(one.get_value()).tolist() if one.has_value() else None for one in found]
@@ -241,7 +242,7 @@ def test_get_next_as_optional_agrees_like_next():
 def test_a_worker_that_asks_for_no_step_where_another_does_is_named_to_both():
     def main(strategy):
         iterator = iter(strategy.experimental_distribute_dataset(Dataset.range(4).batch(2)))
-        if strategy.extended.engine.room.worker == 1:
+        if group_of(strategy).coordinator.worker == 1:
             return strategy.reduce("SUM", np.float32(1))
         return next(iterator)
 
@@ -254,7 +255,7 @@ def test_a_worker_whose_source_fails_is_named_to_the_others():
     def main(strategy):
         def batches():
             yield np.arange(2)
-            if strategy.extended.engine.room.worker == 1:
+            if group_of(strategy).coordinator.worker == 1:
                 raise OSError("disk")
             yield np.arange(2)
 

@@ -22,6 +22,10 @@ class Wrong(Wrapper):
     def __init__(self, call, spoil):
         Wrapper.__init__(self, open_sim(replicas=3))
         self._call, self._spoil = call, spoil
+        self.memory = self
+
+    def share(self, array, cells=()):
+        return self._maybe("share", self._inner.memory.share(array, cells))
 
     def _maybe(self, call, result):
         return self._spoil(self, result) if call == self._call else result
@@ -43,9 +47,6 @@ class Wrong(Wrapper):
 
     def put(self, value, device):
         return self._maybe("put", self._inner.put(value, device))
-
-    def share(self, array, cells=()):
-        return self._maybe("share", Wrapper.share(self, array, cells))
 
     def get(self, array):
         return self._maybe("get", self._inner.get(array))
@@ -82,7 +83,7 @@ def call(backend, name):
         "all_gather": lambda: strict.all_gather(arrays, axis=1, sizes=(3, 3, 3)),
         "exchange": lambda: strict.exchange(b"note", timeout_s=None),
         "put": lambda: strict.put(X, strict.devices[1]),
-        "share": lambda: strict.share(arrays[0]),
+        "share": lambda: strict.memory.share(arrays[0]),
         "get": lambda: strict.get(arrays[0]),
         "cell": lambda: strict.cell(arrays[0]),
     }[name]()
@@ -143,6 +144,7 @@ def test_one_array_object_for_two_ranks_is_found_even_where_ranks_share_a_placem
         def __init__(self):
             Wrapper.__init__(self, open_sim(replicas=1))
             self.devices = self.local_devices = shared
+            self.forms = None
 
         def spec(self, array):
             return (array.shape, str(array.dtype), "same")
@@ -249,13 +251,14 @@ def test_a_result_of_the_form_of_the_last_sum_is_found_where_another_form_is_due
 def test_a_quicker_look_at_arrays_finds_the_same_faults():
     @final
     class Quick(Wrapper):
-        """A simulator with a `form` of its own, which counts."""
+        """A simulator with other forms, which are counted."""
 
         __slots__ = ("looks",)
 
         def __init__(self):
             Wrapper.__init__(self, open_sim(replicas=3))
             self.looks = 0
+            self.forms = self
 
         def form(self, array):
             self.looks += 1

@@ -17,7 +17,7 @@ def test_every_call_is_recorded_with_settings_and_forms():
     traced.exchange(b"four", timeout_s=None)
     traced.get(arrays[1])
     traced.cell(arrays[0])
-    traced.share(arrays[0])
+    traced.memory.share(arrays[0])
     traced.synchronize()
     traced.close()
     form = ((2, 3), "float32")

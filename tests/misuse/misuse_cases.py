@@ -98,9 +98,9 @@ def _():
     mirrored(checks="some")
 
 
-@misuse("Strategy.mirrored unknown lanes")
+@misuse("Strategy.mirrored unknown executor")
 def _():
-    mirrored(lanes="fibre")
+    mirrored(executor="fibre")
 
 
 @misuse("Strategy.one_device of two")

@@ -8,6 +8,7 @@ import numpy as np
 from program_catalogue import Case, eighths, per_replica, register, replica
 
 import simstrategy as ss
+from simstrategy.strategy import group_of
 
 __all__ = ["PROGRAMS"]
 
@@ -182,7 +183,7 @@ def reduce_of_what_cannot_be_added(strategy: ss.Strategy) -> Any:
     sides = per_replica(strategy, lambda rank: eighths(2, rank + 1))
     bools = per_replica(strategy, lambda rank: np.asarray([True]))
     texts = per_replica(strategy, lambda rank: "text")
-    count = len(strategy.extended.engine.local_devices)
+    count = len(group_of(strategy).local_devices)
     return [
         message(lambda: strategy.reduce("SUM", shapes)) if count > 1 else None,
         message(lambda: strategy.reduce("SUM", dtypes, axis=0)) if count > 1 else None,

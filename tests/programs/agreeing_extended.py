@@ -10,6 +10,7 @@ from program_catalogue import Case, eighths, per_replica, register, replica
 
 import simstrategy as ss
 from simstrategy.errors import SimStrategyError
+from simstrategy.strategy import group_of
 
 __all__ = ["PROGRAMS"]
 
@@ -21,7 +22,7 @@ SUM: Final = ss.VariableAggregation.SUM
 @contextmanager
 def in_tf2(strategy: ss.Strategy) -> Iterator[ss.Strategy]:
     """Gives a strategy with the semantics of TensorFlow 2 on the same group."""
-    with closing(ss.Strategy.multi_worker(strategy.extended.engine.backend, semantics=ss.Semantics.TF2)) as other:
+    with closing(ss.Strategy.multi_worker(group_of(strategy).backend, semantics=ss.Semantics.TF2)) as other:
         yield other
 
 

@@ -9,6 +9,7 @@ from program_catalogue import Case, eighths, per_replica, register, replica
 
 import simstrategy as ss
 from simstrategy.errors import OutOfRangeError
+from simstrategy.strategy import group_of
 
 __all__ = ["PROGRAMS"]
 
@@ -106,7 +107,7 @@ def reduce_of_a_plain_array_with_an_axis(strategy: ss.Strategy) -> Any:
 
 @program()
 def reduce_of_mirrored_values(strategy: ss.Strategy) -> Any:
-    value = ss.Mirrored([eighths(2) for _ in strategy.extended.engine.local_devices])
+    value = ss.Mirrored([eighths(2) for _ in group_of(strategy).local_devices])
     return strategy.reduce("MEAN", value), both(strategy, value, axis=0)
 
 

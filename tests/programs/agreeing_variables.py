@@ -8,6 +8,7 @@ import numpy as np
 from program_catalogue import Case, eighths, per_replica, register, replica
 
 import simstrategy as ss
+from simstrategy.strategy import group_of
 
 __all__ = ["PROGRAMS"]
 
@@ -120,7 +121,7 @@ def writes_between_runs_to_components(strategy: ss.Strategy) -> Any:
 @program()
 def a_write_of_one_value_per_replica(strategy: ss.Strategy) -> Any:
     one = variable(strategy, Aggregation.MEAN)
-    one.assign(ss.Mirrored([eighths(2, start=4) for _ in strategy.extended.engine.local_devices]))
+    one.assign(ss.Mirrored([eighths(2, start=4) for _ in group_of(strategy).local_devices]))
     return one.value(), strategy.run(one.value)
 
 
@@ -261,11 +262,11 @@ def what_writes_return(strategy: ss.Strategy) -> Any:
 
 def another(strategy: ss.Strategy, **settings: Any) -> Any:
     """Returns a context manager of one more strategy on the same backend."""
-    return closing(ss.Strategy.multi_worker(strategy.extended.engine.backend, **settings))
+    return closing(ss.Strategy.multi_worker(group_of(strategy).backend, **settings))
 
 
 def spans_processes(strategy: ss.Strategy) -> bool:
-    return bool(strategy.extended.engine.room.processes > 1)
+    return bool(group_of(strategy).coordinator.processes > 1)
 
 
 @program(cluster="own")
@@ -287,7 +288,7 @@ def a_variable_of_no_strategy(strategy: ss.Strategy) -> Any:
 def central_storage_has_one_component(strategy: ss.Strategy) -> Any:
     if spans_processes(strategy):
         return "for one process alone"
-    with closing(ss.Strategy.central_storage(strategy.extended.engine.backend)) as central:
+    with closing(ss.Strategy.central_storage(group_of(strategy).backend)) as central:
         summed, mean, first = [
             variable(central, aggregation, synchronization=ON_READ)
             for aggregation in (Aggregation.SUM, Aggregation.MEAN, Aggregation.ONLY_FIRST_REPLICA)

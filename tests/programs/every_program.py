@@ -15,6 +15,7 @@ from raising import RAISING
 
 import simstrategy as ss
 from simstrategy.check.outcome import program_folder, run_program
+from simstrategy.strategy import group_of
 from simstrategy.trace import Trace
 
 __all__ = ["EVERY", "every_program", "outcome_of"]
@@ -44,10 +45,10 @@ def outcome_of(program: Program, strategy: ss.Strategy) -> dict[str, Any]:
             raise
 
     trace = Trace(root=program_folder(program))
-    with closing(ss.Strategy.multi_worker(strategy.extended.engine.backend, trace=trace)) as one:
+    with closing(ss.Strategy.multi_worker(group_of(strategy).backend, trace=trace)) as one:
         outcome = run_program(noting, one, trace)
         # As the end of a process does: a worker that still waits for this one hears that it is gone.
-        one.extended.engine.room.leave()
+        group_of(one).coordinator.disconnect()
     return {
         "leaves": dict(outcome.leaves),
         "error": outcome.error,

@@ -14,6 +14,7 @@ from program_catalogue import Case, eighths, register, replica
 
 import simstrategy as ss
 from simstrategy import tree
+from simstrategy.strategy import group_of
 from simstrategy.trace import Request
 
 __all__ = ["GRADIENTS"]
@@ -67,9 +68,9 @@ class Gather:
 def own_part(total: Any, axis: int, size: int) -> Any:
     """Returns this replica's part of what all gathered; asks for the others' sizes, as the core's gradient does."""
     ctx = replica()
-    site = ctx.strategy.extended.engine.source(sys._getframe(1))
+    site = group_of(ctx.strategy).source(sys._getframe(1))
     request = Request("sizes", None, axis, None, None, ())
-    sizes = ctx.park((request, None, site, ctx.strategy.extended.engine.reductions.sizes, size))
+    sizes = ctx.park((request, None, site, group_of(ctx.strategy).reductions.sizes, size))
     start = sum(sizes[: ctx.replica_id_in_sync_group])
     return ctx.xp.take(total, ctx.xp.arange(start, start + size), axis=axis)
 
@@ -109,7 +110,7 @@ def differentiate(steps: Sequence[Step], argument: Any) -> dict[str, Any]:
 
     def weights(values: Arrays) -> list[Any]:
         ctx = replica()
-        dtype = ctx.strategy.extended.engine.spec(leaves[0])[1]
+        dtype = group_of(ctx.strategy).spec(leaves[0])[1]
         host = [eighths(*value.shape, start=3 * ctx.replica_id_in_sync_group + 1, dtype=dtype) for value in values]
         return [ctx.xp.asarray(one) for one in host]
 

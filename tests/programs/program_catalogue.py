@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 import simstrategy as ss
+from simstrategy.strategy import group_of
 
 __all__ = ["Case", "Program", "eighths", "marked_lines", "per_replica", "register", "replica", "with_sites"]
 
@@ -63,7 +64,7 @@ def eighths(*shape: int, start: int = 0, dtype: str = "float32") -> Host:
 
 def per_replica(strategy: ss.Strategy, make: Callable[[int], Any]) -> ss.PerReplica:
     """Returns a value whose component on each local replica is `make` of its rank over all workers."""
-    return ss.PerReplica([make(device.rank) for device in strategy.extended.engine.local_devices])
+    return ss.PerReplica([make(device.rank) for device in group_of(strategy).local_devices])
 
 
 _MARK = re.compile(r"#.*<(\w+)>")

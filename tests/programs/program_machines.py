@@ -20,7 +20,7 @@ from simstrategy.trace import Trace, first_difference
 
 __all__ = ["Machines", "Observed", "assert_same", "bits", "observe", "open_or_skip"]
 
-Lanes = Literal["auto", "greenlet", "thread"]
+Executor = Literal["auto", "greenlet", "thread"]
 
 
 class Observed(NamedTuple):
@@ -52,13 +52,13 @@ class Machines:
         name: str,
         replicas: int,
         *,
-        lanes: Lanes = "auto",
+        executor: Executor = "auto",
         schedule: Callable[[], Schedule] = InOrder,
     ) -> Observed:
         """Runs a program on a strategy of its own."""
         trace = Trace(root=program_folder(case.program))
         with self._opened_for(case, name, replicas) as backend:
-            strategy = ss.Strategy.mirrored(backend, schedule=schedule(), trace=trace, lanes=lanes)
+            strategy = ss.Strategy.mirrored(backend, schedule=schedule(), trace=trace, executor=executor)
             with closing(strategy):
                 return observe(case.program, strategy, trace)
 

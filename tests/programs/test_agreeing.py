@@ -19,7 +19,9 @@ every_program = pytest.mark.parametrize("name", ALL)
 @every_program
 def test_a_program_comes_to_the_same_on_threads(name: str, machines: Machines) -> None:
     for replicas in REPLICAS:
-        assert_same(machines.reference(ALL[name], replicas), machines.run(ALL[name], "sim", replicas, lanes="thread"))
+        assert_same(
+            machines.reference(ALL[name], replicas), machines.run(ALL[name], "sim", replicas, executor="thread")
+        )
 
 
 @every_program

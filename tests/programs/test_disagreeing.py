@@ -14,7 +14,7 @@ import simstrategy as ss
 from simstrategy.errors import CallSitesDiffer, ReplicasDisagree
 from simstrategy.schedules import InOrder, Schedule, Seeded
 
-Lanes = Literal["auto", "greenlet", "thread"]
+Executor = Literal["auto", "greenlet", "thread"]
 BACKENDS: Final = ("tensorflow", "torch", "xla")
 
 every_disagreement = pytest.mark.parametrize("name", DISAGREEING)
@@ -22,11 +22,11 @@ every_raising = pytest.mark.parametrize("name", RAISING)
 
 
 def failure(
-    program: Program, machines: Machines, backend: str, replicas: int, lanes: Lanes, schedule: Schedule
+    program: Program, machines: Machines, backend: str, replicas: int, executor: Executor, schedule: Schedule
 ) -> Exception:
     """Returns the exception that a program ends in."""
     opened = machines.open(backend, replicas)
-    with closing(ss.Strategy.mirrored(opened, lanes=lanes, schedule=schedule)) as strategy:
+    with closing(ss.Strategy.mirrored(opened, executor=executor, schedule=schedule)) as strategy:
         with warnings.catch_warnings():
             # Two of the programs meet from different lines before they disagree.
             warnings.simplefilter("ignore", CallSitesDiffer)
@@ -35,12 +35,12 @@ def failure(
         return raised.value
 
 
-@pytest.mark.parametrize("lanes", ["greenlet", "thread"])
+@pytest.mark.parametrize("executor", ["greenlet", "thread"])
 @every_disagreement
-def test_a_disagreement_has_one_line_for_every_replica(name: str, lanes: Lanes, machines: Machines) -> None:
+def test_a_disagreement_has_one_line_for_every_replica(name: str, executor: Executor, machines: Machines) -> None:
     case = DISAGREEING[name]
     for replicas in (2, 3, 4, 5):
-        error = failure(case.program, machines, "sim", replicas, lanes, InOrder())
+        error = failure(case.program, machines, "sim", replicas, executor, InOrder())
         assert (type(error), str(error)) == (ReplicasDisagree, case.message(replicas))
         assert len(str(error).splitlines()) == 1 + replicas
 
@@ -66,14 +66,14 @@ def test_disagreements_are_many() -> None:
     assert len(DISAGREEING) >= 30
 
 
-@pytest.mark.parametrize("lanes", ["greenlet", "thread"])
+@pytest.mark.parametrize("executor", ["greenlet", "thread"])
 @every_raising
 def test_an_exception_comes_out_unchanged_with_a_note_on_who_waited(
-    name: str, lanes: Lanes, machines: Machines
+    name: str, executor: Executor, machines: Machines
 ) -> None:
     case = RAISING[name]
     for replicas in (1, 2, 3, 5):
-        error = failure(case.program, machines, "sim", replicas, lanes, InOrder())
+        error = failure(case.program, machines, "sim", replicas, executor, InOrder())
         assert (type(error), str(error)) == (case.error, case.text)
         assert tuple(error.__notes__) == case.notes(replicas)
 

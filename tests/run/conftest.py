@@ -1,18 +1,18 @@
-"""What the tests of lanes share."""
+"""What the tests of tasks share."""
 
 import pytest
 
-from simstrategy.run import Lanes
+from simstrategy.run import ReplicaTasks
 from simstrategy.schedules import InOrder
 
 
 @pytest.fixture
-def lanes(carrier):
-    """Makes lanes on each carrier in turn, and closes them."""
+def tasks(executor):
+    """Makes tasks on each executor in turn, and closes them."""
     made = []
 
     def make(schedule=None):
-        made.append(Lanes(carrier, InOrder() if schedule is None else schedule))
+        made.append(ReplicaTasks(executor, InOrder() if schedule is None else schedule))
         return made[-1]
 
     yield make

@@ -139,7 +139,7 @@ def test_put_copies_host_data(sim):
 def test_share_puts_one_array_on_all_devices_read_only_and_copies_nothing(sim):
     backend = sim(3)
     array = backend.xp.ones(3)
-    shared = backend.share(array)
+    shared = backend.memory.share(array)
     assert [form(one) for one in shared] == ["sim:0", "sim:1", "sim:2"]
     assert all(np.shares_memory(one, array) for one in shared)
     for one in (array, *shared):
@@ -150,7 +150,7 @@ def test_share_puts_one_array_on_all_devices_read_only_and_copies_nothing(sim):
 def test_share_writes_the_cells_that_it_is_given_each_with_the_array_on_its_device(sim):
     backend = sim(3)
     cells = tuple(backend.cell(backend.put(np.zeros(2, np.float32), device)) for device in backend.devices)
-    shared = backend.share(backend.xp.ones(2), cells)
+    shared = backend.memory.share(backend.xp.ones(2), cells)
     assert all(cell.read() is one for cell, one in zip(cells, shared, strict=True))
     assert [form(cell.read()) for cell in cells] == ["sim:0", "sim:1", "sim:2"]
 

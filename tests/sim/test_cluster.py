@@ -7,6 +7,7 @@ import simstrategy as ss
 from simstrategy.errors import InvalidArgument, PeerFailed, ReplicasDisagree
 from simstrategy.schedules import Recorded, Replayed, Seeded
 from simstrategy.sim import Cluster
+from simstrategy.strategy import group_of
 
 
 def ctx():
@@ -77,7 +78,7 @@ def test_results_come_in_worker_order_and_local_results_are_the_workers_own():
 def test_a_variable_starts_with_worker_0s_value_everywhere():
     def main(strategy):
         with strategy.scope():
-            variable = ss.Variable(np.float32(10 + strategy.extended.engine.room.worker))
+            variable = ss.Variable(np.float32(10 + group_of(strategy).coordinator.worker))
         return [float(one) for one in variable.components]
 
     assert Cluster(2, 2).run(main) == ([10, 10], [10, 10])
@@ -102,7 +103,7 @@ def test_a_plain_value_is_reduced_once_per_worker():
 def test_a_worker_that_raises_ends_the_others_with_its_line(culprit):
     def main(strategy):
         strategy.run(lambda: ctx().all_reduce("SUM", 1.0))
-        if strategy.extended.engine.room.worker == culprit:
+        if group_of(strategy).coordinator.worker == culprit:
             raise KeyError("mine")
         return strategy.run(lambda: ctx().all_reduce("SUM", 2.0))
 
@@ -139,7 +140,7 @@ def test_a_replica_that_raises_ends_all_workers(culprit):
 def test_a_worker_that_leaves_early_is_named_in_everyone_who_still_asks(early):
     def main(strategy):
         strategy.run(lambda: ctx().all_reduce("SUM", 1.0))
-        if strategy.extended.engine.room.worker == early:
+        if group_of(strategy).coordinator.worker == early:
             return "left"
         return strategy.run(lambda: ctx().all_reduce("SUM", 2.0))
 
@@ -155,7 +156,7 @@ def test_a_worker_that_leaves_early_is_named_in_everyone_who_still_asks(early):
 
 def test_workers_that_want_different_things_hear_the_same_of_all_replicas():
     def main(strategy):
-        op = "MEAN" if strategy.extended.engine.room.worker else "SUM"
+        op = "MEAN" if group_of(strategy).coordinator.worker else "SUM"
         return strategy.run(lambda: ctx().all_reduce(op, 1.0))
 
     outcomes = Cluster(2, 2).outcomes(main)
@@ -176,15 +177,15 @@ def test_a_disagreement_within_one_worker_reaches_the_other():
 
 def test_different_numbers_of_runs_and_variables_and_reduces_are_found():
     def runs(strategy):
-        for _ in range(1 + strategy.extended.engine.room.worker):
+        for _ in range(1 + group_of(strategy).coordinator.worker):
             strategy.run(lambda: 0)
 
     def variables(strategy):
         with strategy.scope():
-            ss.Variable(np.zeros(1 + strategy.extended.engine.room.worker))
+            ss.Variable(np.zeros(1 + group_of(strategy).coordinator.worker))
 
     def reduces(strategy):
-        strategy.reduce("MEAN" if strategy.extended.engine.room.worker else "SUM", np.float32(1))
+        strategy.reduce("MEAN" if group_of(strategy).coordinator.worker else "SUM", np.float32(1))
 
     for main in (runs, variables, reduces):
         errors = [outcome.error for outcome in Cluster(2, 1).outcomes(main)]
@@ -195,7 +196,7 @@ def test_different_numbers_of_runs_and_variables_and_reduces_are_found():
 def test_an_error_that_all_workers_have_and_catch_is_survived_by_all():
     def main(strategy):
         try:
-            op = "MEAN" if strategy.extended.engine.room.worker else "SUM"
+            op = "MEAN" if group_of(strategy).coordinator.worker else "SUM"
             strategy.run(lambda: ctx().all_reduce(op, 1.0))
         except ReplicasDisagree:
             pass
@@ -257,7 +258,7 @@ def test_a_cluster_takes_whole_positive_numbers(wrong):
 
 def test_an_interrupt_ends_the_whole_simulation():
     def main(strategy):
-        if strategy.extended.engine.room.worker:
+        if group_of(strategy).coordinator.worker:
             raise KeyboardInterrupt
         strategy.run(lambda: ctx().all_reduce("SUM", 1.0))
 
@@ -273,7 +274,7 @@ def test_settings_reach_every_workers_strategy():
         return backend
 
     def main(strategy):
-        return strategy.extended.engine.semantics, strategy.extended.engine.room.checks
+        return group_of(strategy).semantics, group_of(strategy).coordinator.checks
 
     results = Cluster(2, 1, semantics=ss.Semantics.TF2, checks="strict", wrap=wrap).run(main)
     assert results == ((ss.Semantics.TF2, "strict"),) * 2
@@ -292,7 +293,7 @@ def test_one_object_shared_by_a_workers_replicas_counts_once_for_each(aggregatio
     def main(strategy):
         with strategy.scope():
             variable = ss.Variable(np.float32(0), aggregation=ss.VariableAggregation[aggregation])
-        shared = [5.0, 7.0][strategy.extended.engine.room.worker]
+        shared = [5.0, 7.0][group_of(strategy).coordinator.worker]
         strategy.run(variable.assign_add, args=(shared,))
         return [float(one) for one in variable.components]
 
@@ -304,7 +305,7 @@ def test_workers_take_the_same_turn_where_only_one_of_them_shares_an_object():
         with strategy.scope():
             variable = ss.Variable(np.float32(0), aggregation=ss.VariableAggregation.MEAN)
         shared = np.float32(4)
-        worker = strategy.extended.engine.room.worker
+        worker = group_of(strategy).coordinator.worker
         strategy.run(lambda: variable.assign_add(np.float32(rank()) if worker else shared))
         return [float(one) for one in variable.components]
 
@@ -313,7 +314,7 @@ def test_workers_take_the_same_turn_where_only_one_of_them_shares_an_object():
 
 def test_a_worker_that_has_left_is_named_every_time_another_asks():
     def main(strategy):
-        if strategy.extended.engine.room.worker:
+        if group_of(strategy).coordinator.worker:
             return "left"
         told = []
         for _ in range(3):

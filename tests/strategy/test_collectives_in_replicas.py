@@ -237,7 +237,7 @@ def test_all_gather_needs_an_axis_of_the_array(mirrored, value, axis, text):
         mirrored(2).run(lambda: ctx().all_gather(value, axis))
 
 
-def test_a_merge_function_runs_once_with_regrouped_arguments_and_its_result_is_handed_out(mirrored, carrier):
+def test_a_merge_function_runs_once_with_regrouped_arguments_and_its_result_is_handed_out(mirrored, executor):
     calls = []
 
     def merge(strategy, x, shared, *, key):
@@ -247,7 +247,7 @@ def test_a_merge_function_runs_once_with_regrouped_arguments_and_its_result_is_h
     def replica():
         return ctx().merge_call(merge, args=(rank() * 10, "text"), kwargs={"key": [rank()]})
 
-    result = mirrored(3, lanes=carrier).run(replica)
+    result = mirrored(3, executor=executor).run(replica)
     assert len(calls) == 1
     x, shared, key = calls[0]
     assert x.values == (0, 10, 20)

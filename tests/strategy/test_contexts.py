@@ -21,8 +21,8 @@ def where():
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_the_table_of_contexts(mirrored, carrier, count):
-    strategy = mirrored(count, lanes=carrier)
+def test_the_table_of_contexts(mirrored, executor, count):
+    strategy = mirrored(count, executor=executor)
     seen = {}
 
     def merge(merged):
@@ -173,11 +173,11 @@ def test_a_scope_is_not_visible_in_other_threads(mirrored):
     assert seen == [(None, False, False, None)]
 
 
-def test_run_in_a_merge_function_runs_a_second_set_of_replicas(mirrored, carrier):
+def test_run_in_a_merge_function_runs_a_second_set_of_replicas(mirrored, executor):
     def replica():
         return ctx().merge_call(lambda strategy: strategy.run(lambda: 10 + ctx().replica_id_in_sync_group))
 
-    assert mirrored(2, lanes=carrier).run(replica).values == (10, 11)
+    assert mirrored(2, executor=executor).run(replica).values == (10, 11)
 
 
 @pytest.mark.parametrize("args", [None, 5, "ab", {"a": 1}, {1}])
@@ -224,7 +224,10 @@ def test_a_strategy_is_told_by_its_backend_and_replicas(mirrored):
 
 @pytest.mark.parametrize(
     ("settings", "text"),
-    [({"checks": "loose"}, 'checks is True, False or "strict"'), ({"lanes": "fibre"}, 'lanes is "auto", "greenlet"')],
+    [
+        ({"checks": "loose"}, 'checks is True, False or "strict"'),
+        ({"executor": "fibre"}, 'executor is "auto", "greenlet"'),
+    ],
 )
 def test_impossible_settings_are_refused(settings, text):
     with pytest.raises(InvalidArgument, match=text):
@@ -256,8 +259,8 @@ def test_two_strategies_in_one_process_do_not_know_each_other(mirrored):
 
 
 @pytest.mark.slow
-def test_one_strategy_may_be_used_from_several_threads_at_once(mirrored, carrier):
-    strategy, wrong = mirrored(3, lanes=carrier), []
+def test_one_strategy_may_be_used_from_several_threads_at_once(mirrored, executor):
+    strategy, wrong = mirrored(3, executor=executor), []
 
     def use(size):
         try:

@@ -8,6 +8,7 @@ import pytest
 
 import simstrategy as ss
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType
+from simstrategy.strategy import group_of
 
 
 def where():
@@ -150,7 +151,7 @@ def test_a_flat_copy_is_refused_and_a_deep_one_is_a_strategy_of_its_own(mirrored
     twin = copy.deepcopy(strategy)
     assert twin is not strategy
     assert twin.num_replicas_in_sync == 3
-    assert twin.extended.engine.created == []
+    assert group_of(twin).variables.created == []
     with strategy.scope(), pytest.raises(ContextError, match="Mixing different strategies"):
         twin.run(where)
     assert twin.reduce("SUM", twin.run(lambda: ss.get_replica_context().replica_id_in_sync_group)) == 3

@@ -10,6 +10,7 @@ import simstrategy as ss
 from simstrategy import Semantics, VariableAggregation, VariableSynchronization
 from simstrategy.device.wrapper import Wrapper
 from simstrategy.errors import InvalidType, MirroredDiverged, ReplicasDisagree
+from simstrategy.strategy import group_of
 
 ON_READ = VariableSynchronization.ON_READ
 SUM, FIRST = VariableAggregation.SUM, VariableAggregation.ONLY_FIRST_REPLICA
@@ -86,7 +87,7 @@ def test_equal_values_are_no_divergence(mirrored, value):
     variable = made(strategy, 0.0)
     variable.assign(different(value, value, value))
     variable.assign(different(-0.0, 0.0, 0.0))
-    assert variable.storage.is_coherent
+    assert variable.state.storage.are_equal
     variable.assign_add(1.0)
     assert components(variable) == [1, 1, 1]
 
@@ -111,8 +112,8 @@ def test_what_is_called_mirrored_and_is_not_is_found(mirrored):
 
 
 @pytest.mark.parametrize("kind", ["assign", "assign_add", "assign_sub"])
-def test_local_writes_are_named_when_the_run_is_over(mirrored, carrier, kind):
-    strategy = mirrored(3, semantics=TF2, lanes=carrier)
+def test_local_writes_are_named_when_the_run_is_over(mirrored, executor, kind):
+    strategy = mirrored(3, semantics=TF2, executor=executor)
     variable = made(strategy)
     ended = []
 
@@ -201,7 +202,7 @@ def test_aggregated_writes_are_never_compared(mirrored):
     variable = made(strategy, aggregation=SUM)
     strategy.run(lambda: variable.assign_add(np.float32(rank())))
     variable.assign_add(1.0)
-    assert not strategy.extended.engine.divergence.pending
+    assert not group_of(strategy).variables.pending
 
 
 class Tracing(Wrapper):
@@ -285,7 +286,7 @@ def test_workers_that_write_different_values_are_named_on_each():
     def main(strategy):
         variable = made(strategy)
         for _ in range(2):
-            variable.assign_add(float(strategy.extended.engine.room.worker))
+            variable.assign_add(float(group_of(strategy).coordinator.worker))
         return components(variable)
 
     results, texts = told(2, 2, main)
@@ -297,7 +298,7 @@ def test_workers_that_write_equal_values_are_not():
     def main(strategy):
         variable, local = made(strategy), made(strategy, synchronization=ON_READ)
         variable.assign(5.0)
-        local.assign(float(strategy.extended.engine.room.worker))
+        local.assign(float(group_of(strategy).coordinator.worker))
         first = made(strategy, aggregation=FIRST)
         strategy.run(lambda: first.assign(np.float32(rank() + 5)))
         return components(variable) + components(first)

@@ -106,7 +106,7 @@ def test_a_device_an_array_or_a_component_as_destination_gets_the_result_there(m
     strategy = mirrored(3)
     value, v = per_replica(strategy, 1, 2, 6), variable(strategy)
     component = strategy.extended.update(v, lambda part: part, group=False)[1]
-    for destination in ("sim:1", value.values[1], component, v.storage.cells[1].native):
+    for destination in ("sim:1", value.values[1], component, v.state.storage.cells[1].native):
         total = strategy.extended.reduce_to("SUM", value, destination)
         assert (float(total), total.placement) == (9, "sim:1")
 
@@ -313,7 +313,7 @@ def test_a_component_leads_back_to_its_variable_and_other_values_to_themselves(m
     for v in (first, second):
         assert container(v) is v
         assert all(container(part) is v for part in strategy.extended.update(v, lambda part: part, group=False))
-        assert all(container(cell.native) is v for cell in v.storage.cells)
+        assert all(container(cell.native) is v for cell in v.state.storage.cells)
     for value in (None, 5, "text", first.components[0], PerReplica([1, 2])):
         assert container(value) is value
 

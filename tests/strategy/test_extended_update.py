@@ -47,7 +47,7 @@ def test_the_function_gets_each_component_and_its_parts_of_the_arguments(mirrore
 
     def function(part, scale, *, shift):
         seen.append((part.name, part.device, part.dtype, part.shape, scale, np.asarray(shift["by"]).tolist()))
-        assert part.native is v.storage.cells[part.index].native
+        assert part.native is v.state.storage.cells[part.index].native
         part.assign_add(shift["by"])
         part.assign_sub(1.0 * np.ones(2, np.float32))
         return part.assign(part.value() * 2).read_value()
@@ -242,8 +242,8 @@ def test_what_cannot_be_called_so_is_refused(mirrored):
 # In replica functions.
 
 
-def test_replicas_meet_in_an_update_in_tf2(mirrored, carrier):
-    strategy = mirrored(2, semantics=TF2, lanes=carrier)
+def test_replicas_meet_in_an_update_in_tf2(mirrored, executor):
+    strategy = mirrored(2, semantics=TF2, executor=executor)
     v = variable(strategy)
     calls = []
 

@@ -6,6 +6,7 @@ import pytest
 import simstrategy as ss
 from simstrategy import Mirrored, PerReplica
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType, ReplicasDisagree
+from simstrategy.strategy import group_of
 
 
 def parts(*rows, dtype=np.float32):
@@ -171,7 +172,7 @@ def test_gather_spans_all_workers_whose_sizes_may_differ(same, replicas):
 
 def test_workers_that_gather_different_forms_hear_of_each_other():
     def main(strategy):
-        width = strategy.extended.engine.room.worker + 1
+        width = group_of(strategy).coordinator.worker + 1
         return strategy.gather(strategy.run(lambda: np.ones((2, width), np.float32)), 0)
 
     with pytest.raises(ReplicasDisagree) as raised:

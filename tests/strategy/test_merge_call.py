@@ -16,8 +16,8 @@ def rank():
     return ctx().replica_id_in_sync_group
 
 
-def test_arguments_reach_the_function_regrouped_and_results_are_handed_out(mirrored, carrier):
-    strategy, seen = mirrored(2, lanes=carrier), []
+def test_arguments_reach_the_function_regrouped_and_results_are_handed_out(mirrored, executor):
+    strategy, seen = mirrored(2, executor=executor), []
 
     def merge(merging, nest, *, shared, own):
         seen.append((merging is strategy, nest["a"][0].values, shared, own.values))

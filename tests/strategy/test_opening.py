@@ -88,7 +88,7 @@ def test_one_device_is_one():
     )
 
 
-@pytest.mark.parametrize("setting", [{"seed": "x"}, {"seed": True}, {"checks": "no"}, {"lanes": "fibre"}], ids=str)
+@pytest.mark.parametrize("setting", [{"seed": "x"}, {"seed": True}, {"checks": "no"}, {"executor": "fibre"}], ids=str)
 @every_kind
 def test_impossible_settings_are_told(make, setting):
     (name,) = setting

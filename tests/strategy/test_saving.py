@@ -16,6 +16,7 @@ from simstrategy.errors import (
     PeerFailed,
     ReplicasDisagree,
 )
+from simstrategy.strategy import group_of
 
 NONE, SUM, MEAN, FIRST = (VariableAggregation[n] for n in ("NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA"))
 ON_WRITE, ON_READ = VariableSynchronization.ON_WRITE, VariableSynchronization.ON_READ
@@ -127,7 +128,7 @@ def test_more_replicas_than_the_dtype_counts_share_a_total(mirrored):
 def test_a_total_is_restored_by_the_profiles_arithmetic(mirrored):
     for profile, share in ((Semantics.TF1_15, np.float32(5) * np.float32(1 / 3)), (Semantics.TF2, np.float32(5) / 3)):
         variable = made(mirrored(3, semantics=profile), synchronization=ON_READ, aggregation=SUM)
-        variable.engine.strategy.restore([variable], {"w": np.float32(5)})
+        variable.state.group.owner.restore([variable], {"w": np.float32(5)})
         assert components(variable) == [float(share)] * 3
 
 
@@ -159,7 +160,7 @@ def test_a_diverged_variable_is_saved_as_its_first_component_and_restored_to_all
         variable.assign(ss.PerReplica([np.float32(1), np.float32(2)]))
     strategy.restore([variable], strategy.save([variable]))
     assert components(variable) == [1, 1]
-    assert variable.storage.is_coherent
+    assert variable.state.storage.are_equal
 
 
 @pytest.mark.parametrize("make", [ss.Strategy.central_storage, ss.Strategy.one_device])
@@ -316,7 +317,7 @@ def test_all_workers_save_the_same_and_restore_it():
 def test_workers_that_have_diverged_save_the_first_ones_value():
     def main(strategy):
         variable = made(strategy)
-        variable.assign(float(strategy.extended.engine.room.worker + 5))
+        variable.assign(float(group_of(strategy).coordinator.worker + 5))
         return components(variable), strategy.save([variable])["w"].item()
 
     assert ss.sim.Cluster(2, 1).run(main) == (([5], 5), ([6], 5))
@@ -326,7 +327,7 @@ def test_workers_that_bring_different_values_restore_nothing():
     def main(strategy):
         variable = made(strategy)
         with pytest.raises(ReplicasDisagree) as raised:
-            strategy.restore([variable], {"w": np.float32(strategy.extended.engine.room.worker // 2)})
+            strategy.restore([variable], {"w": np.float32(group_of(strategy).coordinator.worker // 2)})
         return str(raised.value).splitlines(), components(variable)
 
     found = ss.sim.Cluster(3, 1).run(main)
@@ -341,7 +342,7 @@ def test_workers_that_bring_different_values_restore_nothing():
 
 def test_a_variable_of_no_strategy_is_each_workers_own():
     def main(strategy):
-        worker = strategy.extended.engine.room.worker
+        worker = group_of(strategy).coordinator.worker
         plain = ss.Variable(worker + 1.0, name="plain")
         saved = strategy.save([plain, made(strategy)])
         plain.assign(0.0)
@@ -357,7 +358,7 @@ def test_a_worker_without_the_values_is_named_to_the_others_who_restore_nothing(
     def main(strategy):
         variable = made(strategy)
         kept.append(variable)
-        strategy.restore([variable], {} if strategy.extended.engine.room.worker else {"w": np.float32(9)})
+        strategy.restore([variable], {} if group_of(strategy).coordinator.worker else {"w": np.float32(9)})
 
     first, second = ss.sim.Cluster(2, 1).outcomes(main)
     assert isinstance(first.error, PeerFailed)
@@ -369,7 +370,7 @@ def test_a_worker_without_the_values_is_named_to_the_others_who_restore_nothing(
 def test_workers_that_save_different_variables_hear_of_it():
     def main(strategy):
         variables = [made(strategy, name="w"), made(strategy, [1.0, 2.0], name="b")]
-        strategy.save(variables[: 2 - strategy.extended.engine.room.worker])
+        strategy.save(variables[: 2 - group_of(strategy).coordinator.worker])
 
     with pytest.raises(ReplicasDisagree) as raised:
         ss.sim.Cluster(2, 1).run(main)

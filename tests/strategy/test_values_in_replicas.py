@@ -26,8 +26,8 @@ def on_devices(strategy, *rows):
     return strategy.run(lambda row: ctx().xp.asarray(np.float32(row)), args=(PerReplica(rows),)).values
 
 
-def test_a_captured_mirrored_value_stands_for_the_replicas_own_component(mirrored, carrier):
-    strategy = mirrored(2, lanes=carrier)
+def test_a_captured_mirrored_value_stands_for_the_replicas_own_component(mirrored, executor):
+    strategy = mirrored(2, executor=executor)
     value = Mirrored(on_devices(strategy, [1, 2], [3, 4]))
 
     def replica():
@@ -63,8 +63,8 @@ def test_a_captured_per_replica_value_is_refused_before_tf2(mirrored, semantics)
             strategy.run(use)
 
 
-def test_a_captured_per_replica_value_is_the_replicas_component_in_tf2(mirrored, carrier):
-    strategy = mirrored(2, semantics=ss.Semantics.TF2, lanes=carrier)
+def test_a_captured_per_replica_value_is_the_replicas_component_in_tf2(mirrored, executor):
+    strategy = mirrored(2, semantics=ss.Semantics.TF2, executor=executor)
     value = PerReplica(on_devices(strategy, 1, 2))
     added, reduced = strategy.run(lambda: (ctx().xp.add(value, 10.0), ctx().all_reduce("SUM", value)))
     assert (listed(added), listed(reduced)) == ([11, 12], [3, 3])

@@ -9,6 +9,7 @@ import pytest
 import simstrategy as ss
 from simstrategy import Semantics, VariableAggregation, VariableSynchronization
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType, MirroredDiverged, ReplicasDisagree
+from simstrategy.strategy import group_of
 from simstrategy.strategy.variables.policies import POLICIES
 
 NONE, SUM, MEAN, FIRST = (VariableAggregation[n] for n in ("NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA"))
@@ -66,8 +67,8 @@ REPLICA_ON_WRITE = [
 
 @pytest.mark.parametrize(("aggregation", "kind", "wanted"), REPLICA_ON_WRITE)
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
-def test_a_replicas_write_to_an_on_write_variable_is_aggregated(mirrored, carrier, aggregation, kind, wanted, profile):
-    strategy = mirrored(2, semantics=profile, lanes=carrier)
+def test_a_replicas_write_to_an_on_write_variable_is_aggregated(mirrored, executor, aggregation, kind, wanted, profile):
+    strategy = mirrored(2, semantics=profile, executor=executor)
     variable = made(strategy, aggregation=aggregation)
     after = strategy.run(lambda: [getattr(variable, kind)(np.float32(rank() + 1)), variable.value()][1])
     assert components(variable) == wanted
@@ -295,8 +296,8 @@ def test_an_on_read_variable_takes_one_value_not_one_per_replica(mirrored, aggre
     with pytest.raises(InvalidType) as raised:
         write(variable, kind, values)
     assert str(raised.value) == (
-        f"{kind} of variable 'w' at test_variables.py:{WRITE_LINE} takes one value and got a PerReplica: its replicas "
-        f"write their own. Reduce it first, or {kind} inside a replica function."
+        f"{kind} of variable 'w' at test_variables.py:{WRITE_LINE} takes one value and got a PerReplica: each "
+        f"replica writes its component. Reduce it first, or {kind} inside a replica function."
     )
     assert components(variable) == [1, 1]
     write(variable, "assign", ss.Mirrored([np.float32(6), np.float32(6)]))
@@ -434,7 +435,7 @@ def test_replicas_must_write_the_same_variables_in_the_same_order(mirrored):
 def test_variables_are_kept_in_creation_order_with_names(mirrored):
     strategy = mirrored(2)
     variables = [made(strategy), made(strategy, name="w"), made(strategy)]
-    assert strategy.extended.engine.created == variables
+    assert group_of(strategy).variables.created == variables
     assert [one.name for one in variables] == ["Variable_0", "w", "Variable_2"]
 
 
@@ -576,7 +577,7 @@ def test_variables_that_cannot_be_made_say_why(mirrored):
         "Variable 'm': aggregation MEAN needs a floating dtype, and it is int32. Make it float32, or choose another "
         "aggregation."
     )
-    dtypes = ", ".join(sorted(strategy.extended.engine.backend.capabilities.dtypes))
+    dtypes = ", ".join(sorted(group_of(strategy).backend.capabilities.dtypes))
     assert message(lambda: made(strategy, dtype="floaty")) == (
         f"There is no dtype 'floaty' on backend 'sim'; choose from {dtypes}."
     )

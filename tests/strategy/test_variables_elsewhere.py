@@ -8,6 +8,7 @@ import pytest
 import simstrategy as ss
 from simstrategy import Semantics, VariableAggregation, VariableSynchronization
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType, MirroredDiverged
+from simstrategy.strategy import group_of
 
 NONE, SUM, MEAN, FIRST = (VariableAggregation[n] for n in ("NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA"))
 ON_WRITE, ON_READ = VariableSynchronization.ON_WRITE, VariableSynchronization.ON_READ
@@ -53,9 +54,9 @@ def diverged(strategy, **settings):
 # Variables of no strategy, in strategies.
 
 
-def test_a_variable_of_no_strategy_is_read_on_every_replicas_device(mirrored, carrier):
+def test_a_variable_of_no_strategy_is_read_on_every_replicas_device(mirrored, executor):
     variable = ss.Variable(np.float32([1, 2]))
-    strategy = mirrored(3, lanes=carrier)
+    strategy = mirrored(3, executor=executor)
 
     for read in (variable.value, variable.read_value, variable.numpy):
         assert [one.tolist() for one in strategy.run(read).values] == [[1, 2]] * 3
@@ -65,9 +66,9 @@ def test_a_variable_of_no_strategy_is_read_on_every_replicas_device(mirrored, ca
 
 
 @pytest.mark.parametrize(("kind", "wanted"), [("assign", 2), ("assign_add", 4), ("assign_sub", -2)])
-def test_replicas_write_a_variable_of_no_strategy_one_after_the_other(mirrored, carrier, kind, wanted):
+def test_replicas_write_a_variable_of_no_strategy_one_after_the_other(mirrored, executor, kind, wanted):
     variable = ss.Variable(1.0, aggregation=SUM)
-    strategy = mirrored(2, lanes=carrier)
+    strategy = mirrored(2, executor=executor)
     strategy.run(lambda: getattr(variable, kind)(np.float32(rank() + 1)))
     assert components(variable) == [wanted]
 
@@ -81,7 +82,7 @@ def test_a_variable_of_no_strategy_is_written_in_scopes_and_by_several_strategie
     other.run(lambda: variable.assign_add(1.0))
     ss.Strategy.central_storage("sim", replicas=2).run(lambda: variable.assign_add(1.0, read_value=False))
     assert float(variable.value()) == 7
-    assert one.extended.engine.created == other.extended.engine.created == []
+    assert group_of(one).variables.created == group_of(other).variables.created == []
 
 
 def test_a_write_of_another_form_to_a_variable_of_no_strategy_is_refused(mirrored):
@@ -172,9 +173,9 @@ def test_writing_where_no_strategy_was_entered_is_refused_in_tf1_13(mirrored):
 # What a write returns.
 
 
-def test_a_replicas_write_returns_what_the_replica_then_reads(mirrored, carrier):
+def test_a_replicas_write_returns_what_the_replica_then_reads(mirrored, executor):
     for aggregation, wanted in ((SUM, [4, 4]), (MEAN, [2.5, 2.5]), (FIRST, [2, 2])):
-        strategy = mirrored(2, lanes=carrier)
+        strategy = mirrored(2, executor=executor)
         variable = made(strategy, aggregation=aggregation)
         returned = strategy.run(lambda variable=variable: variable.assign_add(np.float32(rank() + 1)))
         assert (type(returned), [float(one) for one in returned.values]) == (ss.PerReplica, wanted)

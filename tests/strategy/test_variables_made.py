@@ -10,8 +10,8 @@ import pytest
 import simstrategy as ss
 from simstrategy import Semantics, VariableAggregation, VariableSynchronization
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType, ReplicasDisagree
-from simstrategy.strategy import kinds
-from simstrategy.strategy.variables.policies import CENTRAL, PLAIN, policy_of
+from simstrategy.strategy import group_of, kinds
+from simstrategy.strategy.variables.policies import SHARED, SINGLE, policy_of
 
 NONE, SUM, MEAN, FIRST = (VariableAggregation[n] for n in ("NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA"))
 AUTO, NO_SYNC, ON_WRITE, ON_READ = (VariableSynchronization[n] for n in ("AUTO", "NONE", "ON_WRITE", "ON_READ"))
@@ -50,8 +50,8 @@ def central():
 # By replicas.
 
 
-def test_replicas_get_one_variable_with_replica_0s_name_and_value(mirrored, carrier):
-    strategy = mirrored(3, lanes=carrier)
+def test_replicas_get_one_variable_with_replica_0s_name_and_value(mirrored, executor):
+    strategy = mirrored(3, executor=executor)
     variable = strategy.run(
         lambda: ss.Variable(np.float32([rank() + 5]), name=f"layer_1/w_0{rank()}", aggregation=SUM, trainable=False)
     )
@@ -60,7 +60,7 @@ def test_replicas_get_one_variable_with_replica_0s_name_and_value(mirrored, carr
     assert (variable.aggregation, variable.synchronization, variable.trainable) == (SUM, ON_WRITE, False)
     assert components(variable) == [[5]] * 3
     assert [one.placement for one in variable.components] == ["sim:0", "sim:1", "sim:2"]
-    assert strategy.extended.engine.created == [variable]
+    assert group_of(strategy).variables.created == [variable]
     strategy.run(lambda: variable.assign_add(np.float32([1])))
     assert components(variable) == [[8]] * 3
 
@@ -81,7 +81,7 @@ def test_several_variables_are_made_in_order_and_names_may_repeat(mirrored):
     one, two, three = strategy.run(lambda: [ss.Variable(1.0, name="d"), ss.Variable(2.0, name="d"), ss.Variable(3.0)])
     assert [v.name for v in (one, two, three)] == ["d", "d", "Variable_2"]
     assert [components(v) for v in (one, two, three)] == [[1, 1], [2, 2], [3, 3]]
-    assert strategy.extended.engine.created == [one, two, three]
+    assert group_of(strategy).variables.created == [one, two, three]
 
 
 def test_one_replica_makes_a_variable_too(mirrored):
@@ -131,7 +131,7 @@ def test_replicas_that_make_different_variables_are_all_named(mirrored, what):
         f"  replica 1: {text} at {site}",
         f"  replica 2: variable w ON_WRITE trainable NONE float32[] at {site}",
     ]
-    assert strategy.extended.engine.created == []
+    assert group_of(strategy).variables.created == []
 
 
 @pytest.mark.parametrize("makers", [(0,), (1,), (0, 2)])
@@ -191,7 +191,7 @@ def test_what_cannot_be_a_variable_is_refused_in_replicas_as_in_scopes(mirrored)
         strategy.run(lambda: ss.Variable("text"))
     with pytest.raises(InvalidType, match="It looks like you are using a PerReplica"):
         made(strategy, ss.PerReplica([np.float32(1)] * 2))
-    assert strategy.extended.engine.created == []
+    assert group_of(strategy).variables.created == []
 
 
 def test_inside_a_merge_function_a_variable_is_made_as_in_a_scope(mirrored):
@@ -213,7 +213,7 @@ def test_workers_that_make_variables_in_replicas_take_worker_0s_name_and_value()
 def test_workers_that_make_variables_of_different_settings_hear_of_it(setting):
     def main(strategy):
         with strategy.scope():
-            ss.Variable(1.0, name="w", **(setting if strategy.extended.engine.room.worker else {}))
+            ss.Variable(1.0, name="w", **(setting if group_of(strategy).coordinator.worker else {}))
 
     with pytest.raises(ReplicasDisagree, match=r"worker 0: variable w ON_WRITE trainable NONE .*\n  worker 1: "):
         ss.sim.Cluster(2, 1).run(main)
@@ -256,7 +256,7 @@ def test_a_plain_variable_is_written_at_once_whatever_its_settings(synchronizati
         make = ss.Strategy.one_device if where == "one device" else ss.Strategy.central_storage
         strategy = make("sim", replicas=1, semantics=Semantics.TF2)
         variable = made(strategy, np.int32(1), **settings)
-    assert variable.policy == PLAIN
+    assert variable.state.policy == SINGLE
     assert (variable.synchronization, variable.aggregation) == (synchronization, aggregation)
     assert variable.trainable is (synchronization is not ON_READ)
     assert [int(variable.assign(6)), int(variable.assign_add(1)), int(variable.assign_sub(2))] == [6, 7, 5]
@@ -268,7 +268,7 @@ def test_a_plain_variable_is_written_at_once_whatever_its_settings(synchronizati
 
 def test_a_variable_of_no_strategy_has_a_name_that_tells_nothing_of_what_came_before():
     assert [ss.Variable(1.0, name=name).name for name in (None, None, "w")] == ["Variable", "Variable", "w"]
-    assert ss.get_strategy().extended.engine.created == []
+    assert group_of(ss.get_strategy()).variables.created == []
 
 
 def test_synchronization_is_auto_where_it_plays_no_part():
@@ -283,14 +283,14 @@ def test_a_variable_made_under_the_default_strategy_is_of_no_strategy():
         scoped = ss.Variable(1.0)
     run = default.run(lambda: ss.Variable(2.0))
     merged = ctx().merge_call(lambda _: ss.Variable(3.0))
-    assert [one.policy for one in (scoped, run, merged)] == [PLAIN] * 3
+    assert [one.state.policy for one in (scoped, run, merged)] == [SINGLE] * 3
     assert [float(one.value()) for one in (scoped, run, merged)] == [1, 2, 3]
 
 
 def test_a_variable_of_one_device_is_made_in_its_replica_too():
     strategy = ss.Strategy.one_device("sim")
     variable = strategy.run(lambda: ss.Variable(1.0, synchronization=NO_SYNC, name="w_7"))
-    assert (variable.policy, variable.name, strategy.extended.engine.created) == (PLAIN, "w_7", [variable])
+    assert (variable.state.policy, variable.name, group_of(strategy).variables.created) == (SINGLE, "w_7", [variable])
 
 
 # Central storage.
@@ -317,8 +317,8 @@ def test_a_central_variable_without_aggregation_is_not_written_by_replicas(centr
     ("aggregation", "wanted"), [(SUM, (3, 4, -2)), (MEAN, (1.5, 2.5, -0.5)), (FIRST, (1, 2, 0))], ids=str
 )
 @pytest.mark.parametrize("synchronization", [AUTO, NO_SYNC, ON_WRITE, ON_READ])
-def test_a_central_variable_takes_the_aggregate_once(central, carrier, synchronization, aggregation, wanted):
-    strategy = central(2, lanes=carrier)
+def test_a_central_variable_takes_the_aggregate_once(central, executor, synchronization, aggregation, wanted):
+    strategy = central(2, executor=executor)
     for kind, value in zip(KINDS, wanted, strict=True):
         variable = made(strategy, synchronization=synchronization, aggregation=aggregation)
         returned = strategy.run(lambda kind=kind, variable=variable: getattr(variable, kind)(np.float32(rank() + 1)))
@@ -381,9 +381,9 @@ def test_policies_of_every_kind():
         for aggregation in (NONE, SUM, MEAN, FIRST):
             for synchronization in (ON_WRITE, ON_READ):
                 settings = (profile, synchronization, aggregation)
-                assert policy_of(kinds.CENTRAL_STORAGE, 2, *settings) == CENTRAL[aggregation]
-                assert policy_of(kinds.CENTRAL_STORAGE, 1, *settings) == PLAIN
-                assert policy_of(kinds.ONE_DEVICE, 1, *settings) == PLAIN
-                assert policy_of(kinds.DEFAULT, 1, *settings) == PLAIN
+                assert policy_of(kinds.CENTRAL_STORAGE, 2, *settings) == SHARED[aggregation]
+                assert policy_of(kinds.CENTRAL_STORAGE, 1, *settings) == SINGLE
+                assert policy_of(kinds.ONE_DEVICE, 1, *settings) == SINGLE
+                assert policy_of(kinds.DEFAULT, 1, *settings) == SINGLE
                 assert policy_of(kinds.MIRRORED, 1, *settings) == policy_of(kinds.MULTI_WORKER, 4, *settings)
                 assert "profile" not in policy_of(kinds.MIRRORED, 1, *settings)

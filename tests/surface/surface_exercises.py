@@ -5,12 +5,14 @@ runs each again with the name replaced by one that does nothing.
 """
 
 import copy
+import threading
 import warnings
 from types import SimpleNamespace
 
 import numpy as np
 
 import simstrategy as ss
+from simstrategy.strategy import group_of
 
 EXERCISES = {}
 """By dotted name: `Strategy.run`, `get_strategy`, `data.Dataset.map`."""
@@ -242,12 +244,15 @@ def _():
 
 @exercises("Strategy.close")
 def _():
-    strategy = mirrored(2, lanes="thread")
+    strategy = mirrored(2, executor="thread")
     strategy.run(rank)
-    idle = strategy.extended.engine._lanes._threads
-    before = len(idle)
+    before = _task_threads()
     strategy.close()
-    return before == 2 and not idle
+    return before - _task_threads() == 2
+
+
+def _task_threads():
+    return sum(thread.name == "simstrategy task" for thread in threading.enumerate())
 
 
 # For libraries.
@@ -635,7 +640,7 @@ def _():
 
 @exercises("Semantics")
 def _():
-    return mirrored(semantics=ss.Semantics.TF2).extended.engine.semantics.release == "2.21.0"
+    return group_of(mirrored(semantics=ss.Semantics.TF2)).semantics.release == "2.21.0"
 
 
 # The data room's own names.

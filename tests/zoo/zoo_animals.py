@@ -66,6 +66,8 @@ class Altered(Wrapper):
         Wrapper.__init__(self, inner)
         self._changes = changes
         self.state: dict[str, Any] = {}
+        if "spec" in changes:
+            self.forms = None  # the simulator's would not show what the changed one shows
         for name, value in attributes.items():
             setattr(self, name, value)
 

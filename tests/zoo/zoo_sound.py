@@ -28,6 +28,11 @@ def claiming(**changed):
     return make
 
 
+def without_shared_memory(*, replicas=None):
+    """Has a memory for each device, as GPUs have."""
+    return Altered(opened(replicas=replicas), {}, memory=None)
+
+
 def backwards(*, replicas=None):
     """Adds the last rank first."""
 
@@ -118,8 +123,8 @@ SOUND = {
     "tree": with_order("tree"),
     "backwards": backwards,
     "wide accumulation": wide,
-    "threads": claiming(carrier="thread"),
-    "a memory for each device": claiming(unified_memory=False),
+    "threads": claiming(executor="thread"),
+    "a memory for each device": without_shared_memory,
     "immutable arrays": claiming(mutable_arrays=False),
     "copies for views": writable,
     "another kind of device": renamed(lambda rank: f"gpu:{rank}"),

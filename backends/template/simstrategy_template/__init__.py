@@ -130,11 +130,11 @@ class ToyBackend:
     name = "template"
     protocol_version = PROTOCOL_VERSION
     capabilities = Capabilities(
-        dtypes=frozenset(DTYPES), carrier="greenlet", reproducible_bits=True, mutable_arrays=False
+        dtypes=frozenset(DTYPES), executor="greenlet", reproducible_bits=True, mutable_arrays=False
     )
     array_types = (ToyArray,)
     xp = cast(ArrayNamespace, SimpleNamespace(**FUNCTIONS))
-    autodiff = compilation = frontend = composites = None
+    autodiff = memory = forms = compilation = frontend = composites = None
     cell = ToyCell
 
     def __init__(self, devices: tuple[Device, ...]) -> None:

@@ -40,6 +40,8 @@ class TensorFlowBackend:
     autodiff = TensorFlowAutodiff()
     compilation = None
     composites = TensorFlowComposites()
+    memory = None
+    forms = None
     prepare = staticmethod(prepare)
 
     def __init__(self, devices: tuple[Device, ...], *, hint: Literal["nccl", "ring", "copy"] = "copy") -> None:
@@ -52,7 +54,7 @@ class TensorFlowBackend:
         self.xp = TensorFlowNamespace(devices[0].placement)
         self.capabilities = Capabilities(
             dtypes=frozenset(DTYPES),
-            carrier="thread",
+            executor="thread",
             # Measured on CPUs; on GPUs, sums and products of matrices promise nothing, nor do collectives.
             reproducible_bits=hint == "copy" and all(":CPU:" in device.placement for device in devices),
             mutable_arrays=False,

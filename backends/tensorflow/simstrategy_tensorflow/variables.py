@@ -31,7 +31,7 @@ def scope_of(make: MakeVariable) -> Callable[[], AbstractContextManager[None]]:
         with tf.init_scope():
             variable = make(**_translated(settings))
         if not variable.trainable:
-            for cell in variable.storage.cells:
+            for cell in variable.state.storage.cells:
                 cell.native._trainable = False  # noqa: SLF001 - what keeps a tape from watching what nobody asked it to
         # All replicas get one variable, and so one object.
         return known.setdefault(variable, DistributedVariable(variable))

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 import simstrategy as ss
 from simstrategy.errors import InvalidType, ReplicasDisagree
+from simstrategy.strategy import group_of
 from simstrategy_tensorflow.autodiff import TensorFlowAutodiff
 
 COUNT = 3
@@ -211,7 +212,7 @@ def test_lanes_of_a_traced_program_keep_to_their_devices(strategy: ss.Strategy) 
         return x
 
     traced(strategy, step, autograph=False)(tf.ones(2))
-    assert placements == [[device.placement] * 2 for device in strategy.extended.engine.devices]
+    assert placements == [[device.placement] * 2 for device in group_of(strategy).backend.devices]
 
 
 @pytest.mark.slow
@@ -247,4 +248,4 @@ def disagreeing() -> Any:
 
 def test_a_symbol_has_no_value_to_get(strategy: ss.Strategy) -> None:
     with pytest.raises(InvalidType, match="read it outside"):
-        tf.function(strategy.extended.engine.backend.get, autograph=False)(tf.ones(2))
+        tf.function(group_of(strategy).backend.get, autograph=False)(tf.ones(2))

@@ -11,7 +11,7 @@ from typing import Any, Final, final
 import numpy as np
 import tensorflow as tf
 
-from simstrategy.device.nudged import nudge
+from simstrategy.device.perturbed import perturb
 
 __all__ = ["Observer", "Step", "nudged_dataset", "nudged_variables"]
 
@@ -94,7 +94,7 @@ def nudged_variables(pattern: int) -> Any:
         if "/replica_" not in (settings.get("name") or ""):
             value = tf.convert_to_tensor(given() if callable(given) else given, settings.get("dtype"))
             if tf.executing_eagerly() and value.dtype in _MOVABLE:
-                settings = {**settings, "initial_value": tf.constant(nudge(value.numpy(), pattern))}
+                settings = {**settings, "initial_value": tf.constant(perturb(value.numpy(), pattern))}
         return next_creator(**settings)
 
     return tf.variable_creator_scope(create)
@@ -106,7 +106,7 @@ def nudged_dataset(dataset: Any, pattern: int) -> Any:
     def moved(value: Any) -> Any:
         if not isinstance(value, tf.Tensor) or value.dtype not in _MOVABLE:
             return value
-        result = tf.numpy_function(lambda host: nudge(host, pattern), [value], value.dtype)
+        result = tf.numpy_function(lambda host: perturb(host, pattern), [value], value.dtype)
         result.set_shape(value.shape)
         return result
 

@@ -46,13 +46,15 @@ class TorchBackend:
     name = "torch"
     protocol_version = PROTOCOL_VERSION
     capabilities = Capabilities(
-        dtypes=frozenset(DTYPES), carrier="thread", reproducible_bits=True, mutable_arrays=True, unified_memory=False
+        dtypes=frozenset(DTYPES), executor="thread", reproducible_bits=True, mutable_arrays=True
     )
     array_types = (torch.Tensor,)
     autodiff = TorchAutodiff()
     compilation = None
     frontend = None
     composites = None
+    memory = None
+    forms = None
     put = staticmethod(put)
     get = staticmethod(get)
     spec = staticmethod(spec)

@@ -86,6 +86,8 @@ class ProcessBackend:
     compilation = None
     frontend = None
     composites = None
+    memory = None
+    forms = None
     put = staticmethod(put)
     get = staticmethod(get)
     spec = staticmethod(spec)
@@ -118,10 +120,9 @@ class ProcessBackend:
         self.xp = TorchNamespace(placement)
         self.capabilities = Capabilities(
             dtypes=frozenset(DTYPES),
-            carrier="thread",
+            executor="thread",
             reproducible_bits=True,
             mutable_arrays=True,
-            unified_memory=False,
             spans_processes=True,
         )
         self.devices = tuple([Device(one, one // replicas, placement) for one in range(size * replicas)])

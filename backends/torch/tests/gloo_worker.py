@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import simstrategy as ss
+from simstrategy.strategy import group_of
 
 RANK = int(os.environ.get("RANK", "0"))
 
@@ -141,7 +142,7 @@ PROGRAMS: dict[str, Callable[[ss.Strategy], Any]] = {
 
 def run(program: Callable[[ss.Strategy], Any], strategy: ss.Strategy) -> dict[str, Any]:
     """Returns a program's arrays, with dtypes, or its error."""
-    get, types = strategy.extended.engine.backend.get, strategy.extended.engine.array_types
+    get, types = group_of(strategy).backend.get, group_of(strategy).array_types
     try:
         result = program(strategy)
     except Exception as error:  # noqa: BLE001 - an answer like any other, compared with the simulator's

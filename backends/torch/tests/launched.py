@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from simstrategy.strategy import group_of
+
 LAUNCHERS = ("torchrun", "tensorflow", "slurm", "open_mpi")
 
 
@@ -90,7 +92,7 @@ def trained(replicas: int) -> list[Any]:
 
 def collected(program: Any, strategy: Any) -> list[Any]:
     """Returns what a program returns, every local replica's part of it, with dtypes and shapes."""
-    get, types = strategy.extended.engine.backend.get, strategy.extended.engine.array_types
+    get, types = group_of(strategy).backend.get, group_of(strategy).array_types
     parts = [part for one in program(strategy) for part in strategy.experimental_local_results(one)]
     arrays = [get(part) if isinstance(part, types) else np.asarray(part) for part in parts]
     return [[one.dtype.name, list(one.shape), one.tobytes().hex()] for one in arrays]

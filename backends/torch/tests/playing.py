@@ -10,6 +10,8 @@ from typing import Any
 
 from scenarios import SCENARIOS, TIMEOUT_S
 
+from simstrategy.strategy import group_of
+
 LISTENING = "0A"
 GRACE_S = 8.0
 """What the others get once one process has ended: longer than anything may take to be noticed."""
@@ -38,12 +40,12 @@ def play(name: str, file: str) -> dict[str, Any]:
             with closing(ss.backend("gloo", timeout_s=TIMEOUT_S)) as backend:
                 strategy = ss.Strategy.multi_worker(backend)
                 with closing(strategy):
-                    room = strategy.extended.engine.room
+                    room = group_of(strategy).coordinator
                     try:
                         played.act(rank, strategy)
-                        room.leave()
+                        room.disconnect()
                     except BaseException as error:
-                        room.leave(error)
+                        room.disconnect(error)
                         raise
         else:
             played.act(rank)

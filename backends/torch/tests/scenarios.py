@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simstrategy.strategy import group_of
+
 WORKERS = 3
 TIMEOUT_S = 1.0
 """How long a backend waits for another process, here."""
@@ -292,7 +294,7 @@ def closing_early(rank: int, strategy: Any) -> None:
     strategy.run(lambda: context().all_reduce("SUM", ONE))
     happened()
     if rank == 1:
-        strategy.extended.engine.backend.close()
+        group_of(strategy).backend.close()
     else:
         strategy.run(lambda: context().all_reduce("SUM", ONE))
 

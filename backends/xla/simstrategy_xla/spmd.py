@@ -60,6 +60,8 @@ class SpmdBackend:
     array_types = (jax.Array,)
     autodiff = SpmdAutodiff()
     composites = None
+    memory = None
+    forms = None
     frontend = None
     compilation = None
 

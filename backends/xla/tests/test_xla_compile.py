@@ -8,6 +8,7 @@ import pytest
 import simstrategy as ss
 from simstrategy.check.programs import load_program
 from simstrategy.errors import CannotCompile, InvalidArgument, InvalidType, Unsupported
+from simstrategy.strategy import programs_of
 
 RANKS = 4
 EXAMPLE = Path(__file__).parents[3] / "examples" / "compiled_digits.py"
@@ -92,7 +93,7 @@ def test_the_compiled_steps_of_the_digits_are_their_lanes():
     compiled, lanes = steps(strategy), steps(strategy, compiles=False)
     simulated = steps(ss.Strategy.mirrored("sim", replicas=2))
     assert [*compiled] == ["softmax_step", "mlp_step"]
-    assert len(strategy.extended.engine.programs) == 2
+    assert len(programs_of(strategy)) == 2
     for name, found in compiled.items():
         for one, lane, other in zip(found, lanes[name], simulated[name], strict=True):
             np.testing.assert_allclose(np.asarray(one), np.asarray(lane), rtol=1e-5, atol=1e-6)

@@ -37,7 +37,7 @@ def test_a_schedule_changes_the_order_and_no_result(subject: Subject, program: P
 
 @examined("E-3", program=lambda subject: programs(subject, workers_max=1), share=0.5)
 def test_threads_carry_replicas_as_well(subject: Subject, program: Program) -> None:
-    agrees(subject, program, lanes="thread")
+    agrees(subject, program, executor="thread")
 
 
 @examined("E-4", program=lambda subject: programs(subject, stops=False), share=0.3)

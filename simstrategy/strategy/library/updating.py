@@ -1,16 +1,15 @@
-"""`extended.update`: a function of a library, such as an optimizer's step, once for each component of a variable.
+"""`extended.update`: calls a function of a library, such as an optimizer's step, for each component of a variable.
 
-Each call runs on its component's device, in a cross-replica context that knows which component is meant.
-What it does there is its own business: nothing is aggregated.
+Each call runs on its component's device, in a cross-replica context for that component. Nothing is aggregated.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from simstrategy import tree
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType
-from simstrategy.run import FunctionKey, Sizes, function_key
-from simstrategy.strategy.context import ReplicaContext
+from simstrategy.run import FunctionKey, Resolve, Sizes, function_key
+from simstrategy.strategy.group import Group
 from simstrategy.strategy.kinds import DEFAULT
 from simstrategy.strategy.modes import CrossReplica, current_mode, enter_mode, leave_mode, require_library_context
 from simstrategy.strategy.reductions.reducing import is_distributed
@@ -19,14 +18,21 @@ from simstrategy.strategy.variables.variable import Variable
 from simstrategy.trace import Request, Site
 from simstrategy.values import DistributedValues, Mirrored, PerReplica, regroup, select
 
-if TYPE_CHECKING:
-    from simstrategy.strategy.engine import Engine
-
 __all__ = ["non_slot_devices", "update", "update_non_slot"]
 
 
-class _Updated(NamedTuple):
-    """What replicas and workers have to agree on: compared like the variable and the function themselves."""
+class _Update(NamedTuple):
+    """What a replica brings to an update."""
+
+    variable: Variable
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    grouped: bool
+
+
+class _Subject(NamedTuple):
+    """What all replicas and workers must update: compared by variable and function."""
 
     variable: Variable
     function: FunctionKey
@@ -36,12 +42,12 @@ class _Updated(NamedTuple):
 
 
 def update(
-    engine: "Engine",
+    group: Group,
     variable: Any,
     fn: Callable[..., Any],
     args: Any,
     kwargs: Mapping[str, Any] | None,
-    group: bool,
+    grouped: bool,
     site: Site,
 ) -> Any:
     """Calls `fn(component, *args, **kwargs)` for each local component; see `StrategyExtended.update`.
@@ -49,89 +55,89 @@ def update(
     Clauses: X-3 to X-6.
     """
     mode = current_mode()
-    if isinstance(mode, CrossReplica) and mode.updating is not None:
+    if mode is not None and mode.updating is not None:
         raise ContextError(
             "update was called inside the function of an update, which has one component at hand. Write that one."
         )
     named = _require_call("update", fn, args, kwargs)
-    in_replica = isinstance(mode, ReplicaContext) and mode.engine is engine
-    if not in_replica or engine.semantics.update_in_replica == "refuse":
-        require_library_context(engine.strategy, "update")
-    variable = engine.own(variable)
-    if not isinstance(variable, Variable) or variable.engine is not engine:
+    suspend = None if mode is None or mode.group is not group else mode.suspend
+    if suspend is None or group.semantics.update_in_replica == "refuse":
+        require_library_context(group, "update")
+    variable = group.frontend.unwrap(variable)
+    if not isinstance(variable, Variable) or variable.state.group is not group:
         raise InvalidType(
-            f"update takes a variable of {engine.strategy!r}, got {variable!r}. Make it in this strategy's scope."
+            f"update takes a variable of {group.owner!r}, got {variable!r}. Make it in this strategy's scope."
         )
     structure = tree.flatten((tuple(args), named))[1]
-    request = Request("update", None, None, _Updated(variable, function_key(fn)), structure, ())
-    if isinstance(mode, ReplicaContext) and in_replica:
-        return mode.park((request, (variable, fn, tuple(args), named, group), site, _resolver(engine), None))
-    engine.room.announce(request, site)
-    return _update_components(engine, variable, fn, args, named, group)
+    request = Request("update", None, None, _Subject(variable, function_key(fn)), structure, ())
+    if suspend is not None:
+        return suspend(request, _Update(variable, fn, tuple(args), named, grouped), site, _resolver(group), None)
+    group.coordinator.agree(request, site)
+    return _update_components(group, variable, fn, args, named, grouped)
 
 
-def _resolver(engine: "Engine") -> Callable[[Request, list[Any], Sizes], Sequence[Any]]:
-    def resolve(_request: Request, payloads: list[Any], _sizes: Sizes) -> Sequence[Any]:
-        """Updates once, with all replicas' arguments regrouped; each replica gets its own result."""
-        variable, fn, _, _, group = payloads[0]
-        args = regroup([payload[2] for payload in payloads])
-        named = regroup([payload[3] for payload in payloads])
-        result = _update_components(engine, variable, fn, args, named, group)
+def _resolver(group: Group) -> Resolve[_Update, Any]:
+    def resolve(_request: Request, payloads: Sequence[_Update], _sizes: Sizes) -> Sequence[Any]:
+        """Updates once, with all replicas' arguments regrouped; each replica gets its result."""
+        variable, fn, _, _, grouped = payloads[0]
+        args = regroup([payload.args for payload in payloads])
+        named = regroup([payload.kwargs for payload in payloads])
+        result = _update_components(group, variable, fn, args, named, grouped)
         return [select(index, result) for index in range(len(payloads))]
 
     return resolve
 
 
 def _update_components(
-    engine: "Engine", variable: Variable, fn: Callable[..., Any], args: Any, named: dict[str, Any], group: bool
+    group: Group, variable: Variable, fn: Callable[..., Any], args: Any, named: dict[str, Any], grouped: bool
 ) -> Any:
-    if not engine.kind.wraps:
-        return _of_one(_call_each(engine, 1, lambda _: fn(variable, *args, **named)), group)
-    if engine.kind.central:
-        own, own_named = _own(engine, 0, args), _own(engine, 0, named)
-        return _of_one(_call_each(engine, 1, lambda _: fn(variable, *own, **own_named)), group)
+    if not group.kind.wraps:
+        return _of_one(_call_each(group, 1, lambda _: fn(variable, *args, **named)), grouped)
+    if group.kind.central:
+        first, first_named = _components_for(group, 0, args), _components_for(group, 0, named)
+        return _of_one(_call_each(group, 1, lambda _: fn(variable, *first, **first_named)), grouped)
 
     def call(index: int) -> Any:
-        component = VariableComponent(engine, variable, index)
-        return fn(component, *_own(engine, index, args), **_own(engine, index, named))
+        component = VariableComponent(group, variable, index)
+        return fn(component, *_components_for(group, index, args), **_components_for(group, index, named))
 
-    return _of_many(engine, _call_each(engine, len(engine.local_devices), call), group)
+    return _of_many(group, _call_each(group, len(group.local_devices), call), grouped)
 
 
 def update_non_slot(
-    engine: "Engine",
+    group: Group,
     colocate_with: Any,
     fn: Callable[..., Any],
     args: Any,
     kwargs: Mapping[str, Any] | None,
-    group: bool,
+    grouped: bool,
     site: Site,
 ) -> Any:
     """Calls `fn(*args, **kwargs)` on each device of `colocate_with`.  Clauses: X-7."""
     named = _require_call("update_non_slot", fn, args, kwargs)
-    require_library_context(engine.strategy, "update_non_slot")
-    devices = tuple(device.placement for device in engine.local_devices)
-    fits = isinstance(colocate_with, Variable) if engine.kind.central else colocate_with == devices
-    if engine.kind is not DEFAULT and not fits:
+    require_library_context(group, "update_non_slot")
+    devices = tuple(device.placement for device in group.local_devices)
+    fits = isinstance(colocate_with, Variable) if group.kind.central else colocate_with == devices
+    if group.kind is not DEFAULT and not fits:
         raise InvalidArgument(
             f"update_non_slot takes as colocate_with what non_slot_devices(variables) returned, got {colocate_with!r}."
         )
-    engine.room.announce(Request("update_non_slot", None, None, function_key(fn), None, ()), site)
-    if not engine.kind.wraps:
-        return _of_one(_call_each(engine, 1, lambda _: fn(*args, **named)), group)
+    group.coordinator.agree(Request("update_non_slot", None, None, function_key(fn), None, ()), site)
+    if not group.kind.wraps:
+        return _of_one(_call_each(group, 1, lambda _: fn(*args, **named)), grouped)
 
     def call(index: int) -> Any:
-        return fn(*_own(engine, index, args), **_own(engine, index, named))
+        return fn(*_components_for(group, index, args), **_components_for(group, index, named))
 
-    if engine.kind.central:
-        return _of_one(_call_each(engine, 1, call), group)
-    return _of_many(engine, _call_each(engine, len(devices), call), group)
+    if group.kind.central:
+        return _of_one(_call_each(group, 1, call), grouped)
+    return _of_many(group, _call_each(group, len(devices), call), grouped)
 
 
-def non_slot_devices(engine: "Engine", variables: Any) -> Any:
-    """Returns what `update_non_slot` takes: the replicas' devices, or the variable by whose side the state is kept."""
-    if engine.kind is not DEFAULT and not engine.kind.central:
-        return tuple(device.placement for device in engine.local_devices)
+def non_slot_devices(group: Group, variables: Any) -> Any:
+    """Returns what `update_non_slot` takes: the replicas' devices, or the variable on whose device the state is."""
+    if group.kind is not DEFAULT and not group.kind.central:
+        return tuple(device.placement for device in group.local_devices)
     known = list(variables) if isinstance(variables, (list, tuple)) else []
     if not known or not all(isinstance(one, Variable) for one in known):
         raise InvalidArgument(f"non_slot_devices takes a list of variables, at least one, got {variables!r}.")
@@ -147,15 +153,15 @@ def _require_call(method: str, fn: Any, args: Any, kwargs: Any) -> dict[str, Any
     return {} if kwargs is None else dict(kwargs)
 
 
-def _call_each(engine: "Engine", count: int, call: Callable[[int], Any]) -> list[Any]:
+def _call_each(group: Group, count: int, call: Callable[[int], Any]) -> list[Any]:
     """Calls a function for the first local replicas, on the device of each, one after the other."""
-    if engine.kind is DEFAULT:
+    if group.kind is DEFAULT:
         return [call(0)]
     results = []
-    for index, device in enumerate(engine.local_devices[:count]):
-        token = enter_mode(CrossReplica(engine.strategy, updating=index))
+    for index, device in enumerate(group.local_devices[:count]):
+        token = enter_mode(CrossReplica(group, updating=index))
         try:
-            with engine.backend.on(device):
+            with group.backend.on(device):
                 results.append(call(index))
         except Exception as error:
             error.add_note(f"In an update, on {device.placement}, of the component of replica {device.rank}.")
@@ -165,40 +171,40 @@ def _call_each(engine: "Engine", count: int, call: Callable[[int], Any]) -> list
     return results
 
 
-def _own(engine: "Engine", index: int, nest: Any) -> Any:
-    """Returns arguments as the function of one component gets them: its own components of values and variables."""
+def _components_for(group: Group, index: int, nest: Any) -> Any:
+    """Returns arguments for the function of one component: values and variables become that component's."""
 
-    def own(leaf: Any) -> Any:
-        if isinstance(leaf, PerReplica) and engine.semantics.update_per_replica == "refuse":
+    def component(leaf: Any) -> Any:
+        if isinstance(leaf, PerReplica) and group.semantics.update_per_replica == "refuse":
             raise InvalidType(
-                f"Expected value to be mirrored across replicas: an update in {engine.semantics.name} got {leaf!r}. "
+                f"Expected value to be mirrored across replicas: an update in {group.semantics.name} got {leaf!r}. "
                 f"Reduce it first: extended.reduce_to(op, value, variable)."
             )
         if isinstance(leaf, DistributedValues):
             return leaf.component(index)
-        if isinstance(leaf, Variable) and is_distributed(engine, leaf):
-            return VariableComponent(engine, leaf, index)
+        if isinstance(leaf, Variable) and is_distributed(group, leaf):
+            return VariableComponent(group, leaf, index)
         return leaf
 
-    return tree.map_leaves(own, nest)
+    return tree.map_leaves(component, nest)
 
 
-def _of_one(results: list[Any], group: bool) -> Any:
+def _of_one(results: list[Any], grouped: bool) -> Any:
     (result,) = results
-    return result if group else tree.map_leaves(lambda leaf: (leaf,), result)
+    return result if grouped else tree.map_leaves(lambda leaf: (leaf,), result)
 
 
-def _of_many(engine: "Engine", results: list[Any], group: bool) -> Any:
+def _of_many(group: Group, results: list[Any], grouped: bool) -> Any:
     """Returns the results as Mirrored values, or as one tuple for each leaf; what all returned is there once."""
-    grouped = regroup(results, wrap=Mirrored)
-    if group:
-        return grouped
+    values = regroup(results, wrap=Mirrored)
+    if grouped:
+        return values
 
-    def apart(leaf: Any) -> tuple[Any, ...]:
+    def split(leaf: Any) -> tuple[Any, ...]:
         if isinstance(leaf, Mirrored):
             return leaf.values
-        if isinstance(leaf, Variable) and is_distributed(engine, leaf):
-            return tuple(VariableComponent(engine, leaf, index) for index in range(len(results)))
+        if isinstance(leaf, Variable) and is_distributed(group, leaf):
+            return tuple(VariableComponent(group, leaf, index) for index in range(len(results)))
         return (leaf,)
 
-    return tree.map_leaves(apart, grouped)
+    return tree.map_leaves(split, values)

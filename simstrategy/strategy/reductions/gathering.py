@@ -1,70 +1,69 @@
-"""`gather`: the replicas' arrays put together in rank order, outside replica functions.
+"""`gather`: concatenates the replicas' arrays in rank order, outside replica functions.
 
-Inside them it is `ReplicaContext.all_gather`; nothing is added up here.
+Inside replica functions there is `ReplicaContext.all_gather`.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from simstrategy import tree
 from simstrategy.device import Array
 from simstrategy.errors import ContextError, InvalidArgument
+from simstrategy.strategy.group import Group
 from simstrategy.strategy.modes import current_mode, require_cross_replica
 from simstrategy.strategy.reductions.reducing import values_of
+from simstrategy.strategy.validation import axis_in
 from simstrategy.trace import Request, Site, describe_site
 from simstrategy.values import DistributedValues
-
-if TYPE_CHECKING:
-    from simstrategy.strategy.engine import Engine
 
 __all__ = ["gather"]
 
 
-def gather(engine: "Engine", nest: Any, axis: int, site: Site) -> Any:
+def gather(group: Group, nest: Any, axis: int, site: Site) -> Any:
     """Concatenates each leaf's components, over all workers; see `Strategy.gather`.  Clauses: R-9."""
     mode = current_mode()
-    if mode is not None and mode.replica is not None and mode.engine is engine:
+    if mode is not None and mode.replica is not None and mode.group is group:
         raise ContextError(
             f"gather requires a cross-replica context, and was called inside replica "
             f"{mode.replica.replica_id_in_sync_group}: use get_replica_context().all_gather() instead."
         )
-    require_cross_replica(engine.strategy, "gather")
-    return tree.map_leaves(lambda leaf: _gather_leaf(engine, leaf, axis, site), nest)
+    require_cross_replica(group, "gather")
+    return tree.map_leaves(lambda leaf: _gather_leaf(group, leaf, axis, site), nest)
 
 
-def _gather_leaf(engine: "Engine", leaf: Any, axis: int, site: Site) -> Any:
-    value = values_of(engine, leaf) if engine.kind.wraps else leaf
+def _gather_leaf(group: Group, leaf: Any, axis: int, site: Site) -> Any:
+    value = values_of(group, leaf) if group.kind.wraps else leaf
     # A worker's only replica returns its component unwrapped; without other workers that is the whole.
-    alone = len(engine.local_devices) == 1 and engine.num_replicas > 1
+    alone = len(group.local_devices) == 1 and group.num_replicas > 1
     if not isinstance(value, DistributedValues) and not alone:
         return leaf
     components = value.values if isinstance(value, DistributedValues) else (value,)
-    if len(components) != len(engine.local_devices):
+    if len(components) != len(group.local_devices):
         raise InvalidArgument(
             f"gather at {describe_site(site)} got a {type(value).__name__} of {len(components)} components, and there "
-            f"are {len(engine.local_devices)} replicas here. Pass a value that this strategy made."
+            f"are {len(group.local_devices)} replicas here. Pass a value that this strategy made."
         )
-    arrays = tuple([engine.adopt(component, index) for index, component in enumerate(components)])
-    free, form, sizes = _common_form(engine, arrays, axis, site)
-    all_sizes = engine.room.announce(Request("gather", None, free, None, None, (form,)), site, sizes)
-    whole: Array = engine.backend.all_gather(arrays, axis=free, sizes=all_sizes)[0]
+    arrays = tuple([group.adopt(component, index) for index, component in enumerate(components)])
+    free, form, sizes = _common_shape(group, arrays, axis, site)
+    all_sizes = group.coordinator.agree(Request("gather", None, free, None, None, (form,)), site, sizes)
+    whole: Array = group.backend.all_gather(arrays, axis=free, sizes=all_sizes)[0]
     return whole
 
 
-def _common_form(
-    engine: "Engine", arrays: tuple[Array, ...], axis: int, site: Site
+def _common_shape(
+    group: Group, arrays: tuple[Array, ...], axis: int, site: Site
 ) -> tuple[int, tuple[tuple[int | None, ...], str], list[int]]:
     """Returns the axis counted from the front, what all arrays have in common, and their sizes along the axis.
 
     Raises InvalidArgument with one line per replica where they differ elsewhere.
     """
-    specs = [engine.spec(array)[:2] for array in arrays]
+    specs = [group.spec(array)[:2] for array in arrays]
     ranks_differ = any(len(shape) != len(specs[0][0]) for shape, _ in specs)
-    free = -1 if ranks_differ else engine.reductions.axis_in(axis, specs[0][0], "gather")
+    free = -1 if ranks_differ else axis_in(axis, specs[0][0], "gather")
     forms = [((*shape[:free], None, *shape[free + 1 :]), dtype) for shape, dtype in specs]
     if ranks_differ or any(form != forms[0] for form in forms):
         lines = [
             f"  replica {device.rank}: {dtype}{list(shape)}"
-            for device, (shape, dtype) in zip(engine.local_devices, specs, strict=True)
+            for device, (shape, dtype) in zip(group.local_devices, specs, strict=True)
         ]
         what = f"gather at {describe_site(site)} got arrays that cannot be put together along axis {axis}:"
         advice = "They may differ in size along that axis alone."

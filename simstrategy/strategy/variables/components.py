@@ -1,21 +1,19 @@
-"""One component of a variable, on its device: what the function of an update is given.
+"""One component of a variable, on its device: what the function of an update receives.
 
-It reads and writes that component alone, so it meets nobody: rules of aggregation are in `policies.py`.
+It reads and writes that component alone, without the other replicas; rules of aggregation are in `policies.py`.
 """
 
 import sys
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
 from simstrategy.device import Array
 from simstrategy.errors import InvalidArgument
+from simstrategy.strategy.group import Group
 from simstrategy.strategy.variables.variable import Variable
 from simstrategy.trace import Site, describe_site
 from simstrategy.values import Component
-
-if TYPE_CHECKING:
-    from simstrategy.strategy.engine import Engine
 
 __all__ = ["VariableComponent", "container_of"]
 
@@ -24,13 +22,13 @@ __all__ = ["VariableComponent", "container_of"]
 class VariableComponent(Component):
     """A variable's component on one local replica's device.  Made by `extended.update`."""
 
-    __slots__ = ("_cell", "_engine")
+    __slots__ = ("_cell", "_group")
 
-    def __init__(self, engine: "Engine", variable: Variable, index: int) -> None:
+    def __init__(self, group: Group, variable: Variable, index: int) -> None:
         self.container: Variable = variable
         self.index = index
-        self._engine = engine
-        self._cell = variable.storage.cells[index]
+        self._group = group
+        self._cell = variable.state.storage.cells[index]
 
     def __repr__(self) -> str:
         return f"<Component {self.index} of {self.container!r}>"
@@ -51,7 +49,7 @@ class VariableComponent(Component):
     @property
     def device(self) -> str:
         """The placement of the component."""
-        return self._engine.local_devices[self.index].placement
+        return self._group.local_devices[self.index].placement
 
     @property
     def native(self) -> Any:
@@ -62,11 +60,11 @@ class VariableComponent(Component):
         """Returns the component's value, on its device."""
         return self._cell.read()
 
-    read_value = value
+    read_value = here = value
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """Returns the value as a host copy."""
-        return self._engine.backend.get(self._cell.read())
+        return self._group.backend.get(self._cell.read())
 
     def __float__(self) -> float:
         return float(self.numpy())
@@ -76,37 +74,37 @@ class VariableComponent(Component):
 
     def assign(self, value: Any) -> "VariableComponent":
         """Replaces this component's value.  Raises InvalidArgument for another shape or dtype."""
-        return self._write("assign", value, self._engine.source(sys._getframe(1)))
+        return self._write("assign", value, self._group.source(sys._getframe(1)))
 
     def assign_add(self, delta: Any) -> "VariableComponent":
         """Adds to this component's value."""
-        return self._write("assign_add", delta, self._engine.source(sys._getframe(1)))
+        return self._write("assign_add", delta, self._group.source(sys._getframe(1)))
 
     def assign_sub(self, delta: Any) -> "VariableComponent":
         """Subtracts from this component's value."""
-        return self._write("assign_sub", delta, self._engine.source(sys._getframe(1)))
+        return self._write("assign_sub", delta, self._group.source(sys._getframe(1)))
 
     def _write(self, kind: str, value: Any, site: Site) -> "VariableComponent":
-        engine, variable = self._engine, self.container
-        array = engine.adopt(value, self.index, dtype=variable.dtype)
-        shape, dtype, _ = engine.spec(array)
+        group, variable = self._group, self.container.state
+        array = group.adopt(value, self.index, dtype=variable.dtype)
+        shape, dtype, _ = group.spec(array)
         if (shape, dtype) != (variable.shape, variable.dtype):
             raise InvalidArgument(
                 f"{kind} of {self.name!r} at {describe_site(site)} got {dtype}{list(shape)}, and the variable is "
                 f"{variable.dtype}{list(variable.shape)}. Reshape or cast the value: a variable never changes its form."
             )
-        variable.storage.write_own(kind, self.index, array)
+        variable.storage.write_component(kind, self.index, array)
         if variable.policy.layout == "mirrored":
-            engine.divergence.written(variable, kind, site)
+            group.variables.written(variable, kind, site)
         return self
 
 
-def container_of(engine: "Engine", value: Any) -> Any:
-    """Returns the variable of which a value is a component, or the framework's own variable; else the value itself."""
+def container_of(group: Group, value: Any) -> Any:
+    """Returns the variable that a component, or a variable of the framework, belongs to; any other value unchanged."""
     if isinstance(value, Component):
         return value.container
-    value = engine.own(value)
-    for variable in engine.created:
-        if any(cell.native is value for cell in variable.storage.cells):
+    value = group.frontend.unwrap(value)
+    for variable in group.variables.created:
+        if any(cell.native is value for cell in variable.state.storage.cells):
             return variable
     return value

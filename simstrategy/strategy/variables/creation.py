@@ -1,11 +1,11 @@
-"""How a variable comes to be: what it is to be like, its first value, its name, and its components.
+"""Creation of a variable: its plan, its first value, its name, and its components.
 
-Made in a scope, where no strategy is current, or by all replicas together, who then get one variable. It
-neither reads nor writes one.
+In a scope, where no strategy is current, or by all replicas together, which then receive one variable. It neither reads
+nor writes one.
 """
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from simstrategy.device import Array, Cell, canonical_dtype
 from simstrategy.errors import CannotCompile, InvalidArgument
@@ -15,30 +15,29 @@ from simstrategy.strategy.enums import (
     aggregation_of,
     synchronization_of,
 )
+from simstrategy.strategy.group import Group
 from simstrategy.strategy.kinds import DEFAULT
+from simstrategy.strategy.modes import Mode
+from simstrategy.strategy.opening import default_group
 from simstrategy.strategy.variables.policies import Policy, has_one_component, policy_of
+from simstrategy.strategy.variables.state import VariableState
 from simstrategy.trace import Request
-
-if TYPE_CHECKING:
-    from simstrategy.strategy.context import Mode
-    from simstrategy.strategy.engine import Engine
 
 __all__ = [
     "Plan",
     "creator_in",
     "initial_array",
-    "make_cells",
+    "make_state",
     "name_of",
     "plan_of",
     "request_in_replica",
-    "short_forms",
 ]
 
 
 class Plan(NamedTuple):
     """What a variable is to be like."""
 
-    engine: "Engine"
+    group: Group
     policy: Policy
     name: str
     synchronization: VariableSynchronization
@@ -48,7 +47,7 @@ class Plan(NamedTuple):
     dtype: str
 
     def request(self, name: str | None = None) -> Request:
-        """Returns what is asked of a meeting: all replicas, or all workers, must make the same variable."""
+        """Returns the request: all replicas, or all workers, must make the same variable."""
         words = [self.name if name is None else name, self.synchronization.name]
         words += ["trainable"] if self.trainable else []
         form = (self.shape, self.dtype)
@@ -56,77 +55,78 @@ class Plan(NamedTuple):
 
     def named(self, name: str) -> "Plan":
         """Returns the plan with another name."""
-        engine, policy, _, synchronization, aggregation, trainable, shape, dtype = self
-        return Plan(engine, policy, name, synchronization, aggregation, trainable, shape, dtype)
+        group, policy, _, synchronization, aggregation, trainable, shape, dtype = self
+        return Plan(group, policy, name, synchronization, aggregation, trainable, shape, dtype)
 
 
-def creator_in(mode: "Mode | None") -> "Engine":
-    """Returns the engine whose variable is made in a mode: the default strategy's where there is none."""
+def creator_in(mode: Mode | None) -> Group:
+    """Returns the group whose variable is made in a mode: the default strategy's where there is none."""
     if mode is not None:
-        if mode.engine.tracing is not None:
+        if mode.group.tracing is not None:
             raise CannotCompile(
                 "A compiled step makes a Variable, which would be another one in every step. Make it before, in the "
                 "strategy's scope."
             )
-        return mode.engine
-    # The default strategy is a Strategy, which knows variables: no floor is below both.
-    from simstrategy.strategy.current import default_strategy  # noqa: PLC0415
-
-    return default_strategy().extended.engine
+        return mode.group
+    return default_group()
 
 
-def initial_array(engine: "Engine", value: Any, dtype: Any, index: int) -> Array:
+def initial_array(group: Group, value: Any, dtype: Any, index: int) -> Array:
     """Returns a first value on local replica `index`'s device, in the wanted dtype; calls what can be called."""
     wanted = None if dtype is None else canonical_dtype(dtype)
-    if wanted is not None and wanted not in engine.backend.capabilities.dtypes:
+    if wanted is not None and wanted not in group.backend.capabilities.dtypes:
         raise InvalidArgument(
-            f"There is no dtype {wanted!r} on backend {engine.backend.name!r}; choose from "
-            f"{', '.join(sorted(engine.backend.capabilities.dtypes))}."
+            f"There is no dtype {wanted!r} on backend {group.backend.name!r}; choose from "
+            f"{', '.join(sorted(group.backend.capabilities.dtypes))}."
         )
-    with engine.backend.on(engine.local_devices[index]):
-        array = engine.adopt(value() if callable(value) else value, index, dtype=wanted)
-        if wanted is not None and engine.spec(array)[1] != wanted:
-            array = engine.xp.astype(array, wanted)
+    with group.backend.on(group.local_devices[index]):
+        array = group.adopt(value() if callable(value) else value, index, dtype=wanted)
+        if wanted is not None and group.spec(array)[1] != wanted:
+            array = group.xp.astype(array, wanted)
     return array
 
 
 def plan_of(
-    engine: "Engine", array: Array, name: Any, synchronization: Any, aggregation: Any, trainable: bool | None
+    group: Group, array: Array, name: Any, synchronization: Any, aggregation: Any, trainable: bool | None
 ) -> Plan:
     """Returns the plan of a variable that begins with an array.  Raises InvalidArgument for what cannot be."""
     if name is None:
-        # Of no strategy: a number would tell how many were made before, by whomever.
-        name = "Variable" if engine.kind is DEFAULT else f"Variable_{len(engine.created)}"
-    name, one = str(name), has_one_component(engine.kind)
+        # Of no strategy: a number would depend on all variables made before in the process.
+        name = "Variable" if group.kind is DEFAULT else f"Variable_{len(group.variables.created)}"
+    name, one = str(name), has_one_component(group.kind)
     if one and synchronization is None:
         synchronization = VariableSynchronization.AUTO
     if not one or not isinstance(synchronization, VariableSynchronization):
         synchronization = synchronization_of(synchronization, name)
     aggregation = aggregation_of(aggregation, name)
     on_read = synchronization is VariableSynchronization.ON_READ
-    if on_read and trainable and not one and engine.semantics.on_read_trainable == "refuse":
+    if on_read and trainable and not one and group.semantics.on_read_trainable == "refuse":
         raise InvalidArgument(
             f"Synchronization value can be set to VariableSynchronization.ON_READ only for non-trainable variables. "
             f"Make variable {name!r} with trainable=False, or use Semantics.TF1_15 or TF2."
         )
-    shape, dtype, _ = engine.spec(array)
+    shape, dtype, _ = group.spec(array)
     averages = not one and aggregation is VariableAggregation.MEAN
-    if averages and engine.semantics.integer_mean_variable == "refuse" and not dtype.startswith(("float", "bfloat")):
+    if averages and group.semantics.integer_mean_variable == "refuse" and not dtype.startswith(("float", "bfloat")):
         raise InvalidArgument(
             f"Variable {name!r}: aggregation MEAN needs a floating dtype, and it is {dtype}. Make it float32, or "
             f"choose another aggregation."
         )
-    policy = policy_of(engine.kind, len(engine.local_devices), engine.semantics, synchronization, aggregation)
+    policy = policy_of(group.kind, len(group.local_devices), group.semantics, synchronization, aggregation)
     trains = (not on_read) if trainable is None else bool(trainable)
-    return Plan(engine, policy, name, synchronization, aggregation, trains, tuple(shape), canonical_dtype(dtype))
+    return Plan(group, policy, name, synchronization, aggregation, trains, tuple(shape), canonical_dtype(dtype))
 
 
-def make_cells(plan: Plan, array: Array) -> tuple[Cell, ...]:
-    """Returns a variable's storage on every device that has a component, with rank 0's array."""
-    engine = plan.engine
-    if has_one_component(engine.kind):
-        return (engine.backend.cell(engine.backend.put(array, engine.local_devices[0])),)
-    return tuple([engine.backend.cell(one) for one in engine.from_rank_0(array, plan.shape, plan.dtype)])
+def make_state(plan: Plan, array: Array) -> VariableState:
+    """Returns the state of a planned variable, with rank 0's array [plan.shape] in every component."""
+    group = plan.group
+    cells: tuple[Cell, ...]
+    if has_one_component(group.kind):
+        cells = (group.backend.cell(group.backend.put(array, group.local_devices[0])),)
+    else:
+        first = group.reductions.from_rank_0(array, plan.shape, plan.dtype)
+        cells = tuple([group.backend.cell(one) for one in first])
+    return VariableState(*plan, cells)
 
 
 _NUMBERED: Final = re.compile(r"^(.+)_(\d{1,18})$", re.ASCII | re.DOTALL)
@@ -146,17 +146,3 @@ def name_of(plan: Plan, number: int) -> str:
     match = _NUMBERED.match(plan.name)
     stem = plan.name if match is None else match[1]
     return f"{stem}_{str(number)[1:]}" if number else stem
-
-
-def short_forms(
-    engine: "Engine", policy: Policy, cells: tuple[Cell, ...], shape: tuple[int, ...], dtype: str
-) -> tuple[object, ...]:
-    """Returns the form of what each local replica may write the short way; nothing where it may not.
-
-    See `device.Forms`.
-    """
-    if policy.replica_write != "reduce" or len(cells) != len(engine.local_devices):
-        return ()
-    if engine.form != engine.spec:
-        return tuple([engine.form(cell.read()) for cell in cells])
-    return tuple([(shape, dtype, device.placement) for device in engine.local_devices])

@@ -12,27 +12,27 @@ from simstrategy.strategy.enums import VariableSynchronization as Synchronizatio
 from simstrategy.strategy.kinds import Kind
 from simstrategy.strategy.semantics import Semantics
 
-__all__ = ["CENTRAL", "PLAIN", "POLICIES", "Policy", "has_one_component", "policy_of"]
+__all__ = ["POLICIES", "SHARED", "SINGLE", "Policy", "has_one_component", "policy_of"]
 
 
 class Policy(NamedTuple):
     """What one kind of variable does.
 
-    own: this replica's component. reduce: all replicas meet. first: replica 0's component or value.
-    refuse: an error. profile: what the semantics profile says. each: every component. share: assign takes
-    a total and shares it out, other writes are refused.
+    component: this replica's component alone. reduce: all replicas' values are reduced. first: replica 0's component
+    or value. refuse: an error. profile: depends on the semantics profile. each: every component. share: assign takes
+    a total and gives each replica its share, other writes are refused.
     """
 
-    layout: Literal["mirrored", "own", "central", "plain"]
-    """Equal components, a component of each replica's own, one for all replicas, or one that nobody watches."""
-    replica_write: Literal["own", "reduce", "first", "refuse", "profile"]
+    layout: Literal["mirrored", "per_replica", "shared", "single"]
+    """Equal components; one for each replica; one for all replicas; or one without rules."""
+    replica_write: Literal["component", "reduce", "first", "refuse", "profile"]
     cross_write: Literal["each", "share"]
     cross_read: Literal["first", "reduce", "refuse", "profile"]
 
     @property
     def may_diverge(self) -> bool:
-        """Whether components that should be equal are each replica's own to write."""
-        return self.layout == "mirrored" and self.replica_write == "own"
+        """Whether replicas write components one by one that should be equal."""
+        return self.layout == "mirrored" and self.replica_write == "component"
 
 
 POLICIES: Final[dict[tuple[Synchronization, Aggregation], Policy]] = {
@@ -40,27 +40,27 @@ POLICIES: Final[dict[tuple[Synchronization, Aggregation], Policy]] = {
     (Synchronization.ON_WRITE, Aggregation.SUM): Policy("mirrored", "reduce", "each", "first"),
     (Synchronization.ON_WRITE, Aggregation.MEAN): Policy("mirrored", "reduce", "each", "first"),
     (Synchronization.ON_WRITE, Aggregation.ONLY_FIRST_REPLICA): Policy("mirrored", "first", "each", "first"),
-    (Synchronization.ON_READ, Aggregation.NONE): Policy("own", "own", "each", "profile"),
-    (Synchronization.ON_READ, Aggregation.SUM): Policy("own", "own", "share", "reduce"),
-    (Synchronization.ON_READ, Aggregation.MEAN): Policy("own", "own", "each", "reduce"),
-    (Synchronization.ON_READ, Aggregation.ONLY_FIRST_REPLICA): Policy("own", "own", "each", "first"),
+    (Synchronization.ON_READ, Aggregation.NONE): Policy("per_replica", "component", "each", "profile"),
+    (Synchronization.ON_READ, Aggregation.SUM): Policy("per_replica", "component", "share", "reduce"),
+    (Synchronization.ON_READ, Aggregation.MEAN): Policy("per_replica", "component", "each", "reduce"),
+    (Synchronization.ON_READ, Aggregation.ONLY_FIRST_REPLICA): Policy("per_replica", "component", "each", "first"),
 }
 """Variables that have a component on each replica's device."""
 
-CENTRAL: Final[dict[Aggregation, Policy]] = {
-    Aggregation.NONE: Policy("central", "refuse", "each", "first"),
-    Aggregation.SUM: Policy("central", "reduce", "each", "first"),
-    Aggregation.MEAN: Policy("central", "reduce", "each", "first"),
-    Aggregation.ONLY_FIRST_REPLICA: Policy("central", "first", "each", "first"),
+SHARED: Final[dict[Aggregation, Policy]] = {
+    Aggregation.NONE: Policy("shared", "refuse", "each", "first"),
+    Aggregation.SUM: Policy("shared", "reduce", "each", "first"),
+    Aggregation.MEAN: Policy("shared", "reduce", "each", "first"),
+    Aggregation.ONLY_FIRST_REPLICA: Policy("shared", "first", "each", "first"),
 }
 """Variables of central storage with several replicas, whatever their synchronization."""
 
-PLAIN: Final = Policy("plain", "own", "each", "first")
+SINGLE: Final = Policy("single", "component", "each", "first")
 """Variables of one device, or of no strategy: each write is done where and when it is made."""
 
 
 def has_one_component(kind: Kind) -> bool:
-    """Tells whether variables of a kind of strategy have one component, whatever their synchronization."""
+    """Returns whether variables of a kind of strategy have one component, whatever their synchronization."""
     return kind.central or not kind.wraps
 
 
@@ -69,10 +69,10 @@ def policy_of(
 ) -> Policy:
     """Returns what a variable does in a strategy of this kind; `profile` is resolved."""
     if has_one_component(kind):
-        return CENTRAL[aggregation] if kind.central and replicas > 1 else PLAIN
+        return SHARED[aggregation] if kind.central and replicas > 1 else SINGLE
     layout, replica_write, cross_write, cross_read = POLICIES[synchronization, aggregation]
     if replica_write == "profile":
-        replica_write = "own" if semantics.unaggregated_replica_write == "local" else "refuse"
+        replica_write = "component" if semantics.unaggregated_replica_write == "local" else "refuse"
     if cross_read == "profile":
         cross_read = "reduce" if semantics.unaggregated_on_read == "sum" else "refuse"
     return Policy(layout, replica_write, cross_write, cross_read)

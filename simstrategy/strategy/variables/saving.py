@@ -1,49 +1,49 @@
 """`strategy.save` and `strategy.restore`: variables as host arrays by name, and back, on any number of replicas.
 
-What replicas hold together is saved as one value and shared out again. It writes no file: `numpy.savez` does.
+A total over all replicas is saved as one value, and each replica gets its share back. It writes no file: use
+`numpy.savez`.
 """
 
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from simstrategy import tree
 from simstrategy.device import Array, canonical_dtype
 from simstrategy.errors import InvalidArgument, InvalidType, ReplicasDisagree
+from simstrategy.strategy.group import Group
 from simstrategy.strategy.kinds import DEFAULT
-from simstrategy.strategy.variables.outside import read_across
+from simstrategy.strategy.variables.cross_replica import read_across
+from simstrategy.strategy.variables.state import VariableState
 from simstrategy.strategy.variables.variable import Variable
 from simstrategy.trace import Request, Site, describe_site
-
-if TYPE_CHECKING:
-    from simstrategy.strategy.engine import Engine
 
 __all__ = ["restore", "save"]
 
 Host = np.ndarray[Any, Any]
 
 
-def save(engine: "Engine", variables: Iterable[Variable], site: Site) -> dict[str, Host]:
+def save(group: Group, variables: Iterable[Variable], site: Site) -> dict[str, Host]:
     """Returns each variable's value by name, the same on every worker; see `Strategy.save`.  Clauses: U-15."""
     listed = _listed(variables, "save", site)
-    _refuse("save", "Nothing was saved", [*_unfit(engine, listed)], site)
-    engine.room.announce(_request("save", listed), site)
-    return {variable.name: variable.engine.backend.get(_value(engine, variable, site)) for variable in listed}
+    _refuse("save", "Nothing was saved", [*_unfit(group, listed)], site)
+    group.coordinator.agree(_request("save", listed), site)
+    return {variable.name: variable.group.backend.get(_value(group, variable, site)) for variable in listed}
 
 
-def _value(engine: "Engine", variable: Variable, site: Site) -> Array:
-    if variable.policy.layout == "own":
+def _value(group: Group, variable: VariableState, site: Site) -> Array:
+    if variable.policy.layout == "per_replica":
         return read_across(variable, site)
     first = variable.components[0]
-    if variable.policy.layout == "mirrored" and engine.room.processes > 1:
+    if variable.policy.layout == "mirrored" and group.coordinator.processes > 1:
         # Workers may have diverged, and what is saved is the same everywhere.
-        return engine.from_rank_0(first, variable.shape, variable.dtype)[0]
+        return group.reductions.from_rank_0(first, variable.shape, variable.dtype)[0]
     return first
 
 
-def restore(engine: "Engine", variables: Iterable[Variable], saved: Mapping[str, Any], site: Site) -> None:
+def restore(group: Group, variables: Iterable[Variable], saved: Mapping[str, Any], site: Site) -> None:
     """Gives each variable the value of its name, or raises and changes none; see `Strategy.restore`.  Clauses: U-16."""
     listed = _listed(variables, "restore", site)
     if not isinstance(saved, Mapping):
@@ -51,7 +51,7 @@ def restore(engine: "Engine", variables: Iterable[Variable], saved: Mapping[str,
             f"restore at {describe_site(site)} takes what save returned, a mapping from names to arrays, got a "
             f"{type(saved).__name__}."
         )
-    problems = [*_unfit(engine, listed)]
+    problems = [*_unfit(group, listed)]
     values: list[Host] = []
     for variable in listed:
         value = np.asarray(saved[variable.name]) if variable.name in saved else None
@@ -63,50 +63,50 @@ def restore(engine: "Engine", variables: Iterable[Variable], saved: Mapping[str,
     names = [variable.name for variable in listed]
     problems += [f"  {name!r}: saved, and no variable of that name is given" for name in saved if name not in names]
     _refuse("restore", "Nothing was restored", problems, site)
-    _agree(engine, listed, values, site)
+    _agree(group, listed, values, site)
     arrays = [_shares(variable, value) for variable, value in zip(listed, values, strict=True)]
     for variable, shares in zip(listed, arrays, strict=True):
         if all(share is shares[0] for share in shares):
-            variable.storage.write_equal("assign", _placed(variable, shares))
+            variable.storage.write_same("assign", _placed(variable, shares))
         else:
-            variable.storage.write_different("assign", _placed(variable, shares))
+            variable.storage.write_each("assign", _placed(variable, shares))
 
 
-def _placed(variable: Variable, shares: list[Host]) -> tuple[Array, ...]:
-    engine = variable.engine
-    return tuple([engine.backend.put(one, device) for one, device in zip(shares, engine.local_devices, strict=False)])
+def _placed(variable: VariableState, shares: list[Host]) -> tuple[Array, ...]:
+    group = variable.group
+    return tuple([group.backend.put(one, device) for one, device in zip(shares, group.local_devices, strict=False)])
 
 
-def _shares(variable: Variable, value: Host) -> list[Host]:
+def _shares(variable: VariableState, value: Host) -> list[Host]:
     """Returns what each component gets: the value, or its share of a total, which add up to it again.
 
     Of integers, the first replicas get one more where the total does not divide; TensorFlow 2.21.0 drops
     the rest.
     """
-    engine = variable.engine
-    count, components = len(engine.devices), len(variable.components)
-    if variable.policy.layout != "own" or variable.aggregation.name != "SUM" or count == 1:
+    group = variable.group
+    count, components = len(group.backend.devices), len(variable.components)
+    if variable.policy.layout != "per_replica" or variable.aggregation.name != "SUM" or count == 1:
         return [value] * components
     if value.dtype.kind in "iu":
         wide = value.astype(np.int64 if value.dtype.kind == "i" else np.uint64)
         share, rest = np.divmod(wide, np.asarray(count, wide.dtype))
-        ranks = [device.rank for device in engine.local_devices]
+        ranks = [device.rank for device in group.local_devices]
         return [np.asarray(share + (rest > rank).astype(wide.dtype), value.dtype) for rank in ranks]
-    if engine.semantics.on_read_sum_assign == "multiply":
+    if group.semantics.on_read_sum_assign == "multiply":
         share = value * np.asarray(1.0 / count, value.dtype)
     else:
         share = value / np.asarray(count, value.dtype)
     return [np.asarray(share, value.dtype)] * components
 
 
-def _listed(variables: Any, call: str, site: Site) -> list[Variable]:
+def _listed(variables: Any, call: str, site: Site) -> list[VariableState]:
     listed = list(variables) if isinstance(variables, Iterable) and not isinstance(variables, Mapping) else None
     if listed is None or not all(isinstance(one, Variable) for one in listed):
         raise InvalidType(
             f"{call} at {describe_site(site)} takes a list of variables, got {_short(variables)}. Write "
             f"strategy.{call}([variable, …])."
         )
-    return listed
+    return [one.state for one in listed]
 
 
 def _short(value: object) -> str:
@@ -114,25 +114,25 @@ def _short(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 
-def _unfit(engine: "Engine", listed: list[Variable]) -> Iterable[str]:
+def _unfit(group: Group, listed: list[VariableState]) -> Iterable[str]:
     """Yields a line for each variable that has no value to save, or no name of its own."""
     names = [variable.name for variable in listed]
     for number, variable in enumerate(listed):
         name, policy, aggregation = variable.name, variable.policy, variable.aggregation.name
-        averaged = variable.dtype.startswith(("int", "uint")) and len(variable.engine.devices) > 1
+        averaged = variable.dtype.startswith(("int", "uint")) and len(variable.group.backend.devices) > 1
         if names.index(name) == number and names.count(name) > 1:
             yield f"  {name!r}: {names.count(name)} variables have this name; make them with names of their own"
-        if variable.engine is not engine and variable.engine.kind is not DEFAULT:
+        if variable.group is not group and variable.group.kind is not DEFAULT:
             yield f"  {name!r}: a variable of another strategy"
-        elif policy.layout == "own" and aggregation == "NONE":
+        elif policy.layout == "per_replica" and aggregation == "NONE":
             yield f"  {name!r}: ON_READ without an aggregation, so it has no one value; save its components yourself"
-        elif policy.layout == "own" and variable.dtype == "bool" and aggregation in ("SUM", "MEAN"):
+        elif policy.layout == "per_replica" and variable.dtype == "bool" and aggregation in ("SUM", "MEAN"):
             yield f"  {name!r}: bool has no {aggregation}"
-        elif policy.layout == "own" and aggregation == "MEAN" and averaged:
+        elif policy.layout == "per_replica" and aggregation == "MEAN" and averaged:
             yield f"  {name!r}: the mean of {variable.dtype} is a float, which the variable could not take back"
 
 
-def _misfit(variable: Variable, value: Host | None) -> str | None:
+def _misfit(variable: VariableState, value: Host | None) -> str | None:
     if value is None:
         return "not among the saved"
     try:
@@ -151,19 +151,19 @@ def _refuse(call: str, outcome: str, problems: list[str], site: Site) -> None:
         )
 
 
-def _request(call: str, listed: list[Variable]) -> Request:
+def _request(call: str, listed: list[VariableState]) -> Request:
     leaves = tuple((variable.shape, variable.dtype) for variable in listed)
     names = ", ".join(variable.name for variable in listed)
     return Request(call, None, None, names, tree.flatten([None] * len(listed))[1], leaves)
 
 
-def _agree(engine: "Engine", listed: list[Variable], values: list[Host], site: Site) -> None:
+def _agree(group: Group, listed: list[VariableState], values: list[Host], site: Site) -> None:
     """Meets all workers, who must bring equal values.  Raises ReplicasDisagree."""
     digest = blake2b(digest_size=7)
     for variable, value in zip(listed, values, strict=True):
         # A variable of no strategy is each process's own.
-        digest.update(value.tobytes() if variable.engine is engine else b"")
-    prints = engine.room.announce(_request("restore", listed), site, (int.from_bytes(digest.digest(), "little"),))
+        digest.update(value.tobytes() if variable.group is group else b"")
+    prints = group.coordinator.agree(_request("restore", listed), site, (int.from_bytes(digest.digest(), "little"),))
     if any(one != prints[0] for one in prints):
         _disagree([worker for worker, one in enumerate(prints) if one != prints[0]], site)
 

@@ -2,70 +2,55 @@
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, NoReturn, final
+from typing import Any, Final, NoReturn, final
 
 import numpy as np
 
 from simstrategy.device import Array, Cell
 from simstrategy.errors import ContextError, InvalidArgument
 from simstrategy.run import Sizes
-from simstrategy.strategy.context import Mode, ReplicaContext
 from simstrategy.strategy.enums import VariableAggregation, VariableSynchronization
 from simstrategy.strategy.kinds import DEFAULT
-from simstrategy.strategy.modes import MODE, current_mode
-from simstrategy.strategy.variables import creation, outside
-from simstrategy.strategy.variables.policies import Policy
-from simstrategy.strategy.variables.refusals import refuse_unaggregated, require_mean, require_sum
-from simstrategy.strategy.variables.storage import Storage
+from simstrategy.strategy.modes import MODE, Mode, current_mode
+from simstrategy.strategy.variables import creation, cross_replica
+from simstrategy.strategy.variables.state import VariableState
+from simstrategy.strategy.variables.write_checks import refuse_unaggregated, require_mean, require_sum
 from simstrategy.trace import Request, Site, describe_site
-from simstrategy.values import Mirrored, PerReplica
-
-if TYPE_CHECKING:
-    from simstrategy.strategy.engine import Engine
+from simstrategy.values import LocalValue, Mirrored, PerReplica
 
 __all__ = ["Variable"]
 
-_KINDS: Final = ("assign", "assign_add", "assign_sub")
-_mode, _frame = MODE.get, sys._getframe
+_mode: Final = MODE.get
+_frame: Final = sys._getframe
+
+_NO_GROUP: Final = object()
+
+Write = tuple[Any, Array, Site]
+"""What a replica brings to a write: the value as it was given, the same on the replica's device, the call site."""
 
 
 @final
-class Variable:
-    """A value that every replica holds a component of, or that all share.
+class Variable(LocalValue):
+    """A value of which every replica has a component, or that all share.
 
-    Made inside `strategy.scope()`; where no strategy is current, one value that is nobody's; or by all
-    replicas of a run together, who then all get the one variable that comes of it: they make variables of
-    equal names, forms and settings in equal order, but for a number at a name's end, and replica 0's
-    number and initial value are taken.
+    Made inside `strategy.scope()`; where no strategy is current, one value of no strategy; or by all replicas of a run
+    together, which then all receive one variable: they make variables of equal names, forms and settings in equal
+    order, except for a number at a name's end, and replica 0's number and initial value are taken.
 
-    initial_value: host data or an array, or what returns one; every component starts with replica 0's.
-    dtype: by name, default the value's. Components change by `assign`, `assign_add` and `assign_sub` alone.
+    initial_value: host data or an array, [any shape], or a function that returns one; every component starts with
+    replica 0's. dtype: by name, default the value's. Components change by `assign`, `assign_add`, `assign_sub` alone.
 
     Raises InvalidArgument for an impossible synchronization, aggregation or dtype, and ReplicasDisagree.
     """
 
-    __slots__ = (
-        *("_cells", "_forms", "_home", "_requests", "aggregation", "dtype", "engine", "name", "policy", "shape"),
-        *("storage", "synchronization", "trainable"),
-    )
-    engine: "Engine"
-    """Of the strategy whose variable this is: for this project's own rooms, like `policy` and `storage`."""
-    policy: Policy
-    storage: Storage
-    name: str
-    synchronization: VariableSynchronization
-    aggregation: VariableAggregation
-    trainable: bool
-    shape: tuple[int, ...]
-    dtype: str
+    __slots__ = ("_cells", "_home", "state")
+    state: VariableState
+    """For the modules of this package."""
     _cells: tuple[Cell, ...]
-    _home: "Engine | None"
-    """The engine whose replicas each find a component at their own place."""
-    _forms: tuple[object, ...]
-    _requests: dict[str, Request]
-    """What replicas ask for when they write: one object for each kind, quickly compared."""
+    _home: object
+    """`state.home`, or an object that is no group, so that one comparison is enough."""
 
-    # What replicas make is one object, so it is not for a constructor of each to fill.
+    # Replicas make one object together, so it cannot be filled by a constructor for each.
     def __new__(
         cls,
         initial_value: Any,
@@ -77,56 +62,41 @@ class Variable:
         name: str | None = None,
     ) -> "Variable":
         mode = current_mode()
-        engine = creation.creator_in(mode)
-        site = engine.source(sys._getframe(1))
+        group = creation.creator_in(mode)
+        site = group.source(sys._getframe(1))
         replica = None if mode is None else mode.replica
         value = initial_value.value_at(site) if isinstance(initial_value, Variable) else initial_value
-        array = creation.initial_array(engine, value, dtype, 0 if replica is None else replica.index)
-        plan = creation.plan_of(engine, array, name, synchronization, aggregation, trainable)
+        array = creation.initial_array(group, value, dtype, 0 if replica is None else replica.index)
+        plan = creation.plan_of(group, array, name, synchronization, aggregation, trainable)
         if replica is None:
-            engine.room.announce(plan.request(), site)
-            return cls._of(plan, array)
+            group.coordinator.agree(plan.request(), site)
+            return cls._made(plan, array)
 
-        def resolve(request: Request, arrays: list[Array], sizes: Sizes) -> Sequence[Variable]:
-            return [cls._of(plan.named(creation.name_of(plan, sizes[0])), arrays[0])] * len(arrays)
+        def resolve(request: Request, arrays: Sequence[Array], sizes: Sizes) -> Sequence[Variable]:
+            return [cls._made(plan.named(creation.name_of(plan, sizes[0])), arrays[0])] * len(arrays)
 
         request, number = creation.request_in_replica(plan)
-        made: Variable = replica.park((request, array, site, resolve, number))
-        return made
+        return replica.suspend(request, array, site, resolve, number)
 
     @classmethod
-    def _of(cls, plan: creation.Plan, array: Array) -> "Variable":
-        """Makes the variable of a plan; `array` is what it begins with, and counts on rank 0 alone."""
+    def _made(cls, plan: creation.Plan, array: Array) -> "Variable":
+        """Makes the variable of a plan.  array: its initial value, which counts on rank 0 alone."""
+        variable = cls.of(creation.make_state(plan, array))
+        if plan.group.kind is not DEFAULT:
+            plan.group.variables.add(variable, variable.state)
+        return variable
+
+    @classmethod
+    def of(cls, state: VariableState) -> "Variable":
+        """Returns a variable of this state: for the modules of this package."""
         self = object.__new__(cls)
-        engine = self.engine = plan.engine
-        self.policy, self.name = plan.policy, plan.name
-        self.synchronization, self.aggregation, self.trainable = plan.synchronization, plan.aggregation, plan.trainable
-        self.shape, self.dtype = plan.shape, plan.dtype
-        self._cells = creation.make_cells(plan, array)
-        self.storage = Storage(engine, self._cells)
-        self._home = None if plan.policy.layout == "central" else engine
-        self._forms = creation.short_forms(engine, plan.policy, self._cells, self.shape, self.dtype)
-        self._requests = {kind: self.request(kind, self.aggregation.value) for kind in _KINDS}
-        if engine.kind is not DEFAULT:
-            engine.created.append(self)
-            engine.divergence.watch(self)
+        self.state = state
+        self._cells = state.storage.cells
+        self._home = _NO_GROUP if state.home is None else state.home
         return self
 
-    def twin(self, engine: "Engine", cell: Cell) -> "Variable":
-        """Returns what stands for this variable on an engine that traces: every rank's component in one cell."""
-        other = object.__new__(Variable)
-        other.engine, other.policy, other.name = engine, self.policy, self.name
-        other.synchronization, other.aggregation = self.synchronization, self.aggregation
-        other.trainable, other.shape, other.dtype = self.trainable, self.shape, self.dtype
-        other._requests = self._requests
-        other._cells = (cell,)
-        other.storage = Storage(engine, other._cells)
-        other._home = engine
-        other._forms = creation.short_forms(engine, self.policy, other._cells, self.shape, self.dtype)
-        return other
-
     def __repr__(self) -> str:
-        devices = self.engine.local_devices[: len(self._cells)]
+        devices = self.state.group.local_devices[: len(self._cells)]
         return (
             f"<Variable {self.name!r} {self.dtype}{list(self.shape)} {self.synchronization.name}, aggregation "
             f"{self.aggregation.name}, on {', '.join(device.placement for device in devices[:4])}"
@@ -139,182 +109,217 @@ class Variable:
             f"begins with its value, Variable(variable), or keep its value: strategy.save([variable])."
         )
 
+    @property
+    def name(self) -> str:
+        return self.state.name
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.state.shape
+
+    @property
+    def dtype(self) -> str:
+        """The Array API name of the dtype."""
+        return self.state.dtype
+
+    @property
+    def synchronization(self) -> VariableSynchronization:
+        return self.state.synchronization
+
+    @property
+    def aggregation(self) -> VariableAggregation:
+        return self.state.aggregation
+
+    @property
+    def trainable(self) -> bool:
+        return self.state.trainable
+
     # Reading.
 
     def value(self) -> Array:
-        """Returns this replica's component; outside replicas, what the policy says (component 0, or all aggregated).
+        """Returns this replica's component [shape]; outside replicas, component 0 or all aggregated, by the policy.
 
-        Inside another strategy the value is brought to the device that computes there.
+        Inside another strategy the value is copied to the device that computes there.
         """
         mode = _mode()
-        if type(mode) is ReplicaContext and mode.engine is self._home:
+        if mode is not None and mode.home is self._home:
             return self._cells[mode.index].read()
-        return self.value_at(self.engine.source(_frame(1)))
+        return self.value_at(self.state.group.source(_frame(1)))
+
+    here = value
 
     def value_at(self, site: Site) -> Array:
-        """Returns `value()` for a call at this site: for this project's own rooms."""
-        return outside.moved(self.read_at("value", site), self.engine, current_mode())
+        """Returns `value()` for a call at this site: for the modules of this package."""
+        return cross_replica.move_to_current(self.read_at("value", site), self.state.group, current_mode())
 
     def read_value(self) -> Array:
-        """The same as `value`; outside every scope, always aggregated where the components are the replicas' own."""
-        site = self.engine.source(_frame(1))
-        return outside.moved(self.read_at("read_value", site), self.engine, current_mode())
+        """Returns `value()`; outside every scope, a variable with a component for each replica is always aggregated."""
+        site = self.state.group.source(_frame(1))
+        return cross_replica.move_to_current(self.read_at("read_value", site), self.state.group, current_mode())
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """Returns `value()` as a host copy."""
-        return self.engine.backend.get(self.read_at("numpy", self.engine.source(_frame(1))))
+        """Returns `value()` as a host copy [shape]."""
+        return self.state.group.backend.get(self.read_at("numpy", self.state.group.source(_frame(1))))
 
     def read_at(self, method: str, site: Site) -> Array:
-        """Returns what a method of reading gives at a site: for this project's own rooms, like `write_at`."""
+        """Returns what a method of reading gives at a site: for the modules of this package, like `write_at`."""
         mode = current_mode()
-        if type(mode) is ReplicaContext and mode.engine is self._home:
+        if mode is not None and mode.home is self._home:
             return self._cells[mode.index].read()
-        twin = outside.traced(self, mode)
-        return outside.read_outside(self, mode, method, site) if twin is None else twin.read_at(method, site)
+        twin = cross_replica.tracing_twin(self, self.state.group, mode)
+        if twin is not None:
+            return twin.read_at(method, site)
+        return cross_replica.read_outside(self.state, mode, method, site)
 
     @property
     def native(self) -> Any:
         """This replica's variable of the framework; outside replicas, the first one's."""
         mode = current_mode()
-        own = type(mode) is ReplicaContext and mode.engine is self._home
-        return self._cells[mode.index if own and mode is not None else 0].native
+        return self._cells[mode.index if mode is not None and mode.home is self._home else 0].native
 
     @property
     def components(self) -> tuple[Array, ...]:
         """The components of this process's replicas, in rank order; one, where the replicas share it."""
-        return tuple(cell.read() for cell in self._cells)
+        return self.state.components
 
     # Writing.
 
     def assign(self, value: Any, *, read_value: bool = True) -> Any:
         """Replaces the value; in a replica function by the aggregation of all replicas' values.
 
-        Returns the new value as it is read there, as Mirrored of the components where they are equal and no
-        replica runs; None without `read_value`, which spares the reading.
+        value: [shape], of the variable's dtype. Returns the new value as it is read there, as Mirrored of the
+        components where they are equal and no replica runs; None without `read_value`, which saves the reading. Raises
+        InvalidArgument for another shape or dtype, ContextError and ReplicasDisagree.
         """
-        return self.write_at("assign", value, read_value, self.engine.source(_frame(1)))
+        return self.write_at("assign", value, read_value, self.state.group.source(_frame(1)))
 
     def assign_add(self, delta: Any, *, read_value: bool = True) -> Any:
         """Adds to the value; in a replica function the aggregation of all replicas' deltas.  See `assign`."""
-        return self.write_at("assign_add", delta, read_value, self.engine.source(_frame(1)))
+        return self.write_at("assign_add", delta, read_value, self.state.group.source(_frame(1)))
 
     def assign_sub(self, delta: Any, *, read_value: bool = True) -> Any:
         """Subtracts from the value; in a replica function the aggregation of all replicas' deltas.  See `assign`."""
-        return self.write_at("assign_sub", delta, read_value, self.engine.source(_frame(1)))
+        return self.write_at("assign_sub", delta, read_value, self.state.group.source(_frame(1)))
 
     def write_at(self, kind: str, value: Any, read_value: bool, site: Site) -> Any:
-        mode, engine = _mode(), self.engine
-        if type(mode) is not ReplicaContext or mode.engine is not engine:
-            twin = outside.traced(self, mode)
+        """Writes as `assign` and its siblings do, for a call at this site.
+
+        kind: assign, assign_add or assign_sub.
+        """
+        mode, state = _mode(), self.state
+        group = state.group
+        if mode is None or mode.home is not group:
+            twin = cross_replica.tracing_twin(self, group, mode)
             if twin is not None:
                 return twin.write_at(kind, value, read_value, site)
             return self._write_outside(kind, value, mode, read_value, site)
-        forms = self._forms
-        if forms and isinstance(value, engine.array_types) and engine.form(value) == forms[mode.index]:
-            # The short way of an array that is as it should be.
-            written = mode.park((self._requests[kind], (value, value, site), site, self._resolve_reduced, None))
+        forms, suspend = state.forms, mode.suspend
+        assert suspend is not None
+        if forms and isinstance(value, group.array_types) and group.form(value) == forms[mode.index]:
+            # An array of the right form, on its device.
+            written = suspend(state.requests[kind], (value, value, site), site, self._resolve_reduced, None)
             if written is not None:
                 return written if read_value else None
         else:
             self._write_in_replica(kind, value, mode, site)
         if not read_value:
             return None
-        if self._home is None:
-            return outside.moved(self._cells[0].read(), self.engine, mode)
+        if state.home is None:
+            return cross_replica.move_to_current(self._cells[0].read(), group, mode)
         return self._cells[mode.index].read()
 
-    def request(self, kind: str, op: str | None = None) -> Request:
-        """Returns what is asked of a meeting about this variable: for this project's own rooms."""
-        return Request(kind, op, None, self.name, None, ((self.shape, self.dtype),))
-
-    def _write_in_replica(self, kind: str, value: Any, replica: ReplicaContext, site: Site) -> None:
-        how = self.policy.replica_write
+    def _write_in_replica(self, kind: str, value: Any, mode: Mode, site: Site) -> None:
+        state, replica = self.state, mode.replica
+        assert replica is not None
+        how = state.policy.replica_write
         if how == "refuse":
-            refuse_unaggregated(self, kind, replica, site)
+            refuse_unaggregated(state, kind, replica, site)
         array = self._adopt(value, replica.index, kind, site)
-        if how == "own":
-            self._write_own(kind, array, replica.index, site)
+        if how == "component":
+            self._write_component(kind, array, replica.index, site)
             return
-        if isinstance(value, PerReplica) or (isinstance(value, Variable) and value.policy.layout == "own"):
-            value = array  # one object, and yet a value of each replica's own
-        resolve = self._resolve_first if how == "first" else self._resolve_reduced
-        replica.park((self._requests[kind], (value, array, site), site, resolve, None))
+        varies = isinstance(value, Variable) and value.state.policy.layout == "per_replica"
+        if isinstance(value, PerReplica) or varies:
+            value = array  # one object, and yet another value on each replica
+        request, write = state.requests[kind], (value, array, site)
+        if how == "first":
+            replica.suspend(request, write, site, self._resolve_first, None)
+        else:
+            replica.suspend(request, write, site, self._resolve_reduced, None)
 
-    def _write_own(self, kind: str, array: Array, index: int, site: Site) -> None:
-        self.storage.write_own(kind, index, array)
-        if self.policy.layout == "mirrored":
-            self.engine.divergence.written(self, kind, site)
+    def _write_component(self, kind: str, array: Array, index: int, site: Site) -> None:
+        self.state.storage.write_component(kind, index, array)
+        if self.state.policy.layout == "mirrored":
+            self.state.group.variables.written(self.state, kind, site)
 
-    def _resolve_reduced(self, request: Request, payloads: list[Any], sizes: Sizes) -> Sequence[Array | None]:
-        """Reduces the replicas' values and applies the result to every component; returns them where they are known."""
+    def _resolve_reduced(self, request: Request, payloads: Sequence[Write], sizes: Sizes) -> Sequence[Array | None]:
+        """Reduces the replicas' values and applies the result to every component; returns the components if known."""
         first, _, site = payloads[0]
         values, deltas, _ = zip(*payloads, strict=True)
-        # Between processes nobody knows which objects are the same, and all have to take the same turn.
-        alone = self.engine.room.processes == 1
+        state = self.state
+        # Objects of two processes cannot be compared, and all processes must take the same way.
+        alone = state.group.coordinator.processes == 1
         if alone and len(values) > 1 and values[1] is first and all(value is first for value in values):
-            require_sum(self, request, first, site)
-            if isinstance(first, Variable) and not first.storage.is_coherent:
-                self.storage.write_different(request.kind, deltas)
+            require_sum(state, request, first, site)
+            if isinstance(first, Variable) and not first.state.storage.are_equal:
+                state.storage.write_each(request.kind, deltas)
             else:
-                self.storage.write_equal(request.kind, deltas)
+                state.storage.write_same(request.kind, deltas)
         else:
-            require_mean(self, request, site)
-            return self.storage.write_reduced(request.kind, request.op, deltas) or [None] * len(payloads)
+            require_mean(state, request, site)
+            return state.storage.write_reduced(request.kind, request.op, deltas) or [None] * len(payloads)
         return [None] * len(payloads)
 
-    def _resolve_first(self, request: Request, payloads: list[Any], sizes: Sizes) -> Sequence[None]:
+    def _resolve_first(self, request: Request, payloads: Sequence[Write], sizes: Sizes) -> Sequence[None]:
         """Applies replica 0's value to every component."""
-        engine = self.engine
-        array = payloads[0][1] if engine.holds_rank_0 else None
-        self.storage.write_equal(request.kind, engine.from_rank_0(array, self.shape, self.dtype))
+        state = self.state
+        first = state.group.reductions.from_rank_0(payloads[0][1], state.shape, state.dtype)
+        state.storage.write_same(request.kind, first)
         return [None] * len(payloads)
 
     def _write_outside(self, kind: str, value: Any, mode: Mode | None, read_value: bool, site: Site) -> Any:
-        engine, layout = self.engine, self.policy.layout
-        index = outside.updated_component(engine, mode)
+        group, layout = self.state.group, self.state.policy.layout
+        index = cross_replica.updated_component(group, mode)
         if index is not None:
-            self._write_own(kind, self._adopt(value, index, kind, site), index, site)
+            self._write_component(kind, self._adopt(value, index, kind, site), index, site)
             return self._cells[index].read() if read_value else None
-        if layout == "plain" and mode is not None and outside.is_foreign(engine, mode):
-            if isinstance(value, mode.engine.array_types) and not isinstance(value, engine.array_types):
-                value = mode.engine.backend.get(value)
-            self.storage.write_equal(kind, (self._adopt(value, 0, kind, site),))
+        if layout == "single" and mode is not None and cross_replica.is_foreign(group, mode):
+            if isinstance(value, mode.group.array_types) and not isinstance(value, group.array_types):
+                value = mode.group.backend.get(value)
+            self.state.storage.write_same(kind, (self._adopt(value, 0, kind, site),))
         else:
-            outside.require_own(self, mode, kind, site)
+            cross_replica.require_own(self.state, mode, kind, site)
             self._write_across(kind, value, site)
         if not read_value:
             return None
         if layout == "mirrored":
             return Mirrored(self.components)
-        if layout == "own":
-            says = engine.semantics.on_read_cross_write_returns == "value" and self.policy.cross_read != "refuse"
-            return outside.read_across(self, site) if says else None
-        return outside.moved(self._cells[0].read(), engine, mode)
+        if layout == "per_replica":
+            returns = group.semantics.on_read_cross_write_returns == "value"
+            readable = self.state.policy.cross_read != "refuse"
+            return cross_replica.read_across(self.state, site) if returns and readable else None
+        return cross_replica.move_to_current(self._cells[0].read(), group, mode)
 
     def _write_across(self, kind: str, value: Any, site: Site) -> None:
-        engine = self.engine
-        arrays, apart = outside.arrays_across(self, kind, value, self._adopt, site)
-        prints: tuple[int, ...] = ()
-        if self.policy.layout == "mirrored":
-            prints = engine.divergence.fingerprints(arrays, apart=apart)
-        everywhere = engine.room.announce(self.request(kind), site, prints)
-        engine.divergence.compare(everywhere, self, kind, site)
-        if apart and not (prints and all(one == prints[0] for one in prints)):
-            self.storage.write_different(kind, arrays)
-        else:
-            self.storage.write_equal(kind, arrays)
+        state = self.state
+        cross_replica.require_cross_write(state, kind, site)
+        if isinstance(value, Variable):
+            components = cross_replica.operand(state, value.state)
+            value = value.value_at(site) if components is None else components
+        cross_replica.write_across(state, kind, value, self._adopt, site)
 
     def _adopt(self, value: Any, index: int, kind: str, site: Site) -> Array:
         """Returns the value on a replica's device.  Raises InvalidArgument for another shape or dtype."""
-        engine = self.engine
+        state = self.state
+        group = state.group
         if isinstance(value, Variable):
             value = value.value_at(site)
-        array = engine.adopt(value, index, dtype=self.dtype)
-        shape, dtype, _ = engine.spec(array)
-        if shape != self.shape or dtype != self.dtype:
-            where = f"{describe_site(site)}, replica {engine.local_devices[index].rank}"
+        array = group.adopt(value, index, dtype=state.dtype)
+        shape, dtype, _ = group.spec(array)
+        if shape != state.shape or dtype != state.dtype:
+            where = f"{describe_site(site)}, replica {group.local_devices[index].rank}"
             raise InvalidArgument(
-                f"{kind} of variable {self.name!r} ({where}) got {dtype}{list(shape)}, and the variable is "
-                f"{self.dtype}{list(self.shape)}. Reshape or cast the value: a variable never changes its form."
+                f"{kind} of variable {state.name!r} ({where}) got {dtype}{list(shape)}, and the variable is "
+                f"{state.dtype}{list(state.shape)}. Reshape or cast the value: a variable never changes its form."
             )
         return array

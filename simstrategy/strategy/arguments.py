@@ -1,23 +1,21 @@
-"""What a compiled step is given: arrays that replicas have of one form, and what is the same for all.
+"""The arguments of a compiled step: arrays of one form on all replicas, and constants that are equal on all.
 
-It knows arguments and their forms; programs are made and run in `compiling.py`.
+Programs are made and run in `compiling.py`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import is_
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import Any, Final, final
 
 import numpy as np
 
 from simstrategy import tree
 from simstrategy.device import Array
+from simstrategy.strategy.group import Group
 from simstrategy.values import DistributedValues, component_rows, select
 
-if TYPE_CHECKING:
-    from simstrategy.strategy.engine import Engine
-
-__all__ = ["Constant", "Given", "Usual", "given_to"]
+__all__ = ["ArgumentCache", "Constant", "StepArguments", "bind_arguments"]
 
 Form = tuple[tuple[int, ...], str]
 
@@ -41,7 +39,7 @@ _UNEQUAL: Final = Constant("replicas have different ones")
 
 
 @final
-class Given:
+class StepArguments:
     """The arguments of one call, as equal on all replicas as a program needs them."""
 
     __slots__ = ("arrays", "forms", "inputs", "structure")
@@ -63,25 +61,25 @@ class Given:
         return (self.structure, kinds, self.forms, constants)
 
 
-def given_to(engine: "Engine", args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Given | None:
-    """Returns what replicas are given, on their devices; None where it is not equal enough for one program."""
-    structure, columns = _columns(engine, args, dict(kwargs))
-    inputs = None if columns is None else [_as_input(engine, column) for column in columns]
+def bind_arguments(group: Group, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> StepArguments | None:
+    """Returns the arguments on the replicas' devices; None where one program cannot serve all replicas."""
+    structure, columns = _columns(group, args, dict(kwargs))
+    inputs = None if columns is None else [_as_input(group, column) for column in columns]
     if inputs is None or any(one is _UNEQUAL for one in inputs):
         return None
-    return Given(structure, inputs)
+    return StepArguments(structure, inputs)
 
 
 _Last = tuple[set[type], list[list[object]], Any]
-"""What is known of a call: its arrays' types, their forms, and `what`."""
+"""A call: the types of its arrays, their forms, and its program."""
 _NOTHING: Final[_Last] = (set(), [], None)
 
 
 @final
-class Usual:
+class ArgumentCache:
     """The arguments of the last call, where each was an array on every replica: steps mostly get such ones again.
 
-    They are known by what one C call each tells; `what` is whatever the caller makes of them.
+    They are compared by type and form, one C call each. See docs/caches.md for when the entry is valid.
     """
 
     __slots__ = ("_form", "_last")
@@ -90,9 +88,9 @@ class Usual:
         self._form = form
         self._last = _NOTHING
 
-    def known(self, args: tuple[Any, ...]) -> tuple[Any, list[tuple[Array, ...]]] | None:
-        """Returns `what` and each argument's arrays, if all are of the forms and on the devices of the last call's."""
-        kinds, forms, what = self._last
+    def lookup(self, args: tuple[Any, ...]) -> tuple[Any, list[tuple[Array, ...]]] | None:
+        """Returns the last program and each argument's arrays, if all have the forms and devices of the last call's."""
+        kinds, forms, program = self._last
         if not args or len(args) != len(forms):
             return None
         found, form = [], self._form
@@ -102,10 +100,10 @@ class Usual:
             if list(map(form, one.values)) != wanted:
                 return None
             found.append(one.values)
-        return what, found
+        return program, found
 
-    def keep(self, args: tuple[Any, ...], given: Given, what: Any) -> None:
-        """Remembers a call, if its arguments are nothing but arrays that were taken as they are."""
+    def store(self, args: tuple[Any, ...], given: StepArguments, program: Any) -> None:
+        """Keeps a call, if its arguments are nothing but arrays that were taken without a copy."""
         self._last = _NOTHING
         values = [one.values for one in args if isinstance(one, DistributedValues)]
         if len(values) != len(args) or len(values) != len(given.arrays):
@@ -113,36 +111,36 @@ class Usual:
         pairs = zip(values, given.arrays, strict=True)
         if all(len(own) == len(taken) and all(map(is_, own, taken)) for own, taken in pairs):
             kinds = {type(one) for own in values for one in own}
-            self._last = (kinds, [list(map(self._form, own)) for own in values], what)
+            self._last = (kinds, [list(map(self._form, own)) for own in values], program)
 
 
 def _columns(
-    engine: "Engine", args: tuple[Any, ...], kwargs: dict[str, Any]
+    group: Group, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tree.Structure | None, list[tuple[Any, ...]] | None]:
     """Returns the structure of one rank's arguments, and each leaf's values; no values where ranks differ in it."""
-    rows = [] if kwargs else component_rows(args, len(engine.local_devices))
+    rows = [] if kwargs else component_rows(args, len(group.local_devices))
     columns = list(zip(*rows, strict=True))
-    if columns and all(isinstance(one, engine.array_types) for column in columns for one in column):
+    if columns and all(isinstance(one, group.array_types) for column in columns for one in column):
         return tree.flatten((rows[0], {}))[1], columns
-    own = [tree.flatten(select(index, (args, kwargs))) for index in range(len(engine.local_devices))]
+    own = [tree.flatten(select(index, (args, kwargs))) for index in range(len(group.local_devices))]
     structure = own[0][1]
     same = all(other == structure for _, other in own)
     return structure, list(zip(*(leaves for leaves, _ in own), strict=True)) if same else None
 
 
-def _as_input(engine: "Engine", column: tuple[Any, ...]) -> _Input | Constant:
+def _as_input(group: Group, column: tuple[Any, ...]) -> _Input | Constant:
     """Returns local ranks' arrays, a constant, or _UNEQUAL."""
     first = column[0]
-    kinds = (*engine.array_types, np.ndarray, np.generic)
+    kinds = (*group.array_types, np.ndarray, np.generic)
     if not isinstance(first, kinds):
         return Constant(first) if all(one is first or _same(one, first) for one in column) else _UNEQUAL
     if not all(isinstance(one, kinds) for one in column):
         return _UNEQUAL
     arrays, forms = [], []
-    for index, (one, device) in enumerate(zip(column, engine.local_devices, strict=True)):
-        array = one if isinstance(one, engine.array_types) else engine.adopt(one, index)
-        shape, dtype, placement = engine.spec(array)
-        arrays.append(array if placement == device.placement else engine.adopt(array, index))
+    for index, (one, device) in enumerate(zip(column, group.local_devices, strict=True)):
+        array = one if isinstance(one, group.array_types) else group.adopt(one, index)
+        shape, dtype, placement = group.spec(array)
+        arrays.append(array if placement == device.placement else group.adopt(array, index))
         forms.append((shape, dtype))
     return _Input(tuple(arrays), forms[0]) if forms.count(forms[0]) == len(forms) else _UNEQUAL
 

@@ -4,12 +4,10 @@ Any object with a ConfigProto's attributes will do; no framework is known here.
 """
 
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from simstrategy.errors import InvalidType
-
-if TYPE_CHECKING:
-    from simstrategy.strategy.engine import Engine
+from simstrategy.strategy.group import Group
 
 __all__ = ["updated_config"]
 
@@ -17,13 +15,13 @@ _ON: Final = 1
 """RewriterConfig.Toggle's number for `on`."""
 
 
-def updated_config(engine: "Engine", config: Any) -> Any:
+def updated_config(group: Group, config: Any) -> Any:
     """Returns the copy; see `Strategy.update_config_proto`.  Source: TensorFlow 2.21.0, as measured.  Clauses: X-13."""
     updated = deepcopy(config)
     try:
-        if engine.kind.spans_processes:
-            _for_worker(updated, engine.room.worker, engine.room.processes)
-        elif engine.kind.wraps:
+        if group.kind.spans_processes:
+            _for_worker(updated, group.coordinator.worker, group.coordinator.processes)
+        elif group.kind.wraps:
             updated.isolate_session_state = True
     except AttributeError as error:
         raise InvalidType(

@@ -7,8 +7,8 @@ import pytest
 
 from simstrategy import tree
 from simstrategy.errors import PeerFailed, ReplicasDisagree
-from simstrategy.run import Note, function_key
-from simstrategy.run.notes import compare_notes, disagreement, fingerprint, raised_where
+from simstrategy.run import StatusMessage, function_key
+from simstrategy.run.status import compare_messages, disagreement, fingerprint, raised_where
 from simstrategy.trace import Request
 
 STATUSES = ("request", "returned", "disagree", "failed", "left")
@@ -16,15 +16,15 @@ REQUEST = Request("all_reduce", "SUM", None, None, None, (((2,), "float32"),))
 
 
 def note(status, worker, request="same", sizes=()):
-    return Note(status, request, (f"replica {worker}: {status} {request}",), sizes)
+    return StatusMessage(status, request, (f"replica {worker}: {status} {request}",), sizes)
 
 
 @pytest.mark.parametrize("status", STATUSES)
 def test_a_note_is_json_and_comes_back_equal(status):
-    sent = Note(status, "all_reduce SUM float32[2] é", ("replica 0: ü", "replica 1: x"), (3, 0))
-    assert Note.decode(sent.encode()) == sent
+    sent = StatusMessage(status, "all_reduce SUM float32[2] é", ("replica 0: ü", "replica 1: x"), (3, 0))
+    assert StatusMessage.decode(sent.encode()) == sent
     assert json.loads(sent.encode()) == [status, sent.request, list(sent.lines), [3, 0]]
-    assert Note.decode(Note("left", "", (), ()).encode()) == Note("left", "", (), ())
+    assert StatusMessage.decode(StatusMessage("left", "", (), ()).encode()) == StatusMessage("left", "", (), ())
 
 
 def test_equal_notes_are_equal_bytes():
@@ -38,16 +38,16 @@ def test_every_pair_of_statuses_means_one_thing(statuses, worker):
     mine, other = statuses[worker], statuses[1 - worker]
     if other == "failed":
         with pytest.raises(PeerFailed) as raised:
-            compare_notes(notes, worker)
+            compare_messages(notes, worker)
         text = str(raised.value)
         assert f"replica {1 - worker}: failed" in text
         assert text.index("This one was at:") < text.index(f"replica {worker}: {mine}")
         assert text.endswith("Mend that failure; its own output has the traceback.")
     elif mine == other != "disagree":
-        assert compare_notes(notes, worker) == (1, 2)
+        assert compare_messages(notes, worker) == (1, 2)
     else:
         with pytest.raises(ReplicasDisagree) as raised:
-            compare_notes(notes, worker)
+            compare_messages(notes, worker)
         assert str(raised.value).splitlines()[1:] == [f"  replica {i}: {s} same" for i, s in enumerate(statuses)]
 
 
@@ -56,7 +56,7 @@ def test_different_requests_are_told_alike_in_every_process():
     messages = set()
     for worker in range(3):
         with pytest.raises(ReplicasDisagree) as raised:
-            compare_notes(notes, worker)
+            compare_messages(notes, worker)
         messages.add(str(raised.value))
     assert messages == {
         (
@@ -69,15 +69,15 @@ def test_different_requests_are_told_alike_in_every_process():
 def test_a_failure_is_told_before_a_disagreement_and_every_failure_is_named():
     notes = [note("request", 0), note("failed", 1), note("disagree", 2), note("failed", 3)]
     with pytest.raises(PeerFailed) as raised:
-        compare_notes(notes, 0)
+        compare_messages(notes, 0)
     assert "replica 1: failed" in str(raised.value)
     assert "replica 3: failed" in str(raised.value)
     assert "replica 2" not in str(raised.value)
 
 
 def test_sizes_of_all_ranks_come_in_rank_order():
-    assert compare_notes([note("request", 0, sizes=(1, 2)), note("request", 1, sizes=(3, 0))], 0) == (1, 2, 3, 0)
-    assert compare_notes([note("request", 0)], 0) == ()
+    assert compare_messages([note("request", 0, sizes=(1, 2)), note("request", 1, sizes=(3, 0))], 0) == (1, 2, 3, 0)
+    assert compare_messages([note("request", 0)], 0) == ()
 
 
 def test_a_fingerprint_tells_everything_of_a_request_apart():
@@ -116,7 +116,7 @@ def test_an_exception_is_told_with_type_first_line_and_the_users_line():
     with pytest.raises(ValueError, match="first") as raised:
         users_line()
     line = users_line.__code__.co_firstlineno + 1
-    assert raised_where(raised.value) == f"ValueError(first) raised at test_notes.py:{line}"
+    assert raised_where(raised.value) == f"ValueError(first) raised at test_status.py:{line}"
     assert raised_where(KeyError()) == "KeyError()"
 
 
@@ -125,7 +125,7 @@ def test_an_exception_from_inside_the_library_is_told_at_the_users_line():
 
     with pytest.raises(ValueError, match="Seeded") as raised:
         Seeded("x")
-    assert "raised at test_notes.py:" in raised_where(raised.value)
+    assert "raised at test_status.py:" in raised_where(raised.value)
 
 
 def test_an_exception_with_an_empty_first_line_can_be_told():

@@ -1,21 +1,19 @@
-"""This process's part of values: the components of one, and values made of one component per replica.
+"""This process's part of values: the components of a value, and values made of one component per replica.
 
-Nothing meets here, and nothing is moved: no other worker is asked.
+There is no communication with other workers, and no copy between devices.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 from simstrategy import tree
 from simstrategy.errors import InvalidType
+from simstrategy.strategy.group import Group
 from simstrategy.strategy.modes import require_cross_replica
 from simstrategy.strategy.reductions.reducing import is_distributed
 from simstrategy.strategy.variables.variable import Variable
 from simstrategy.values import DistributedValues, Mirrored, regroup, select
-
-if TYPE_CHECKING:
-    from simstrategy.strategy.engine import Engine
 
 __all__ = ["ValueContext", "local_results", "values_from_function"]
 
@@ -23,7 +21,7 @@ __all__ = ["ValueContext", "local_results", "values_from_function"]
 @final
 @dataclass(frozen=True, slots=True)
 class ValueContext:
-    """What the function of `experimental_distribute_values_from_function` is told."""
+    """The argument of the function of `experimental_distribute_values_from_function`."""
 
     replica_id_in_sync_group: int = 0
     """Counted over all workers."""
@@ -36,32 +34,32 @@ class ValueContext:
         )
 
 
-def values_from_function(engine: "Engine", value_fn: Callable[[ValueContext], Any]) -> Any:
+def values_from_function(group: Group, value_fn: Callable[[ValueContext], Any]) -> Any:
     """Returns `value_fn`'s nest for each local replica as one of PerReplica values.  Clauses: V-6."""
-    require_cross_replica(engine.strategy, "experimental_distribute_values_from_function")
+    require_cross_replica(group, "experimental_distribute_values_from_function")
     if not callable(value_fn):
         raise InvalidType(
             f"experimental_distribute_values_from_function takes a function of a ValueContext, got {value_fn!r}."
         )
-    made = [value_fn(ValueContext(device.rank, engine.num_replicas)) for device in engine.local_devices]
-    return regroup(made, always_wrap=True) if engine.kind.wraps else made[0]
+    made = [value_fn(ValueContext(device.rank, group.num_replicas)) for device in group.local_devices]
+    return regroup(made, always_wrap=True) if group.kind.wraps else made[0]
 
 
-def local_results(engine: "Engine", value: Any) -> tuple[Any, ...]:
+def local_results(group: Group, value: Any) -> tuple[Any, ...]:
     """Returns a value's local components; see `Strategy.experimental_local_results`.  Clauses: V-5."""
-    if not engine.kind.wraps:
+    if not group.kind.wraps:
         return (value,)
-    value = engine.own(value)
+    value = group.frontend.unwrap(value)
     if isinstance(value, DistributedValues):
         return value.values
     if isinstance(value, Variable):
-        return value.components if is_distributed(value.engine, value) else (value,)
-    if tree.is_leaf(value) or engine.semantics.local_results_of_nests == "keep":
+        return value.components if is_distributed(value.state.group, value) else (value,)
+    if tree.is_leaf(value) or group.semantics.local_results_of_nests == "keep":
         return (value,)
-    whole = tree.map_leaves(lambda leaf: _components_of(engine.own(leaf)), value)
-    return tuple(select(index, whole) for index in range(len(engine.local_devices)))
+    whole = tree.map_leaves(lambda leaf: _components_of(group.frontend.unwrap(leaf)), value)
+    return tuple(select(index, whole) for index in range(len(group.local_devices)))
 
 
 def _components_of(leaf: Any) -> Any:
-    distributed = isinstance(leaf, Variable) and is_distributed(leaf.engine, leaf)
+    distributed = isinstance(leaf, Variable) and is_distributed(leaf.state.group, leaf)
     return Mirrored(leaf.components) if distributed else leaf

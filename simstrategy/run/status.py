@@ -1,7 +1,7 @@
-"""The notes that processes exchange before every group-call, and what follows from them.
+"""The status messages that processes exchange before every group-call, and what follows from them.
 
-A note is canonical JSON, so equal notes are equal bytes, and nothing that comes from another process
-is ever executed.
+A message is canonical JSON, so equal messages are equal bytes, and nothing that comes from another process is ever
+executed.
 """
 
 import json
@@ -12,18 +12,17 @@ from types import FrameType
 from typing import Final, Literal, NamedTuple
 
 from simstrategy.errors import PeerFailed, ReplicasDisagree
+from simstrategy.run.calls import Sizes
 from simstrategy.run.functions import FunctionKey
 from simstrategy.trace import Request, describe_request, describe_site
 
-__all__ = ["Note", "Sizes", "compare_notes", "disagreement", "fingerprint", "located", "raised_where"]
+__all__ = ["StatusMessage", "compare_messages", "disagreement", "fingerprint", "located", "raised_where"]
 
 _ENCODE: Final = json.JSONEncoder(separators=(",", ":")).encode
-Sizes = tuple[int, ...]
-"""One size per rank, where replicas may choose it freely."""
 
 
-class Note(NamedTuple):
-    """What one process says of itself.  `lines` are for people: one per local replica."""
+class StatusMessage(NamedTuple):
+    """The status of one process at a synchronization point.  `lines` are for people: one per local replica."""
 
     status: Literal["request", "returned", "disagree", "failed", "left"]
     request: str
@@ -34,9 +33,9 @@ class Note(NamedTuple):
         return _ENCODE(self).encode()
 
     @staticmethod
-    def decode(data: bytes) -> "Note":
+    def decode(data: bytes) -> "StatusMessage":
         status, request, lines, sizes = json.loads(data)
-        return Note(status, request, tuple(lines), tuple(sizes))
+        return StatusMessage(status, request, tuple(lines), tuple(sizes))
 
 
 def fingerprint(request: Request) -> str:
@@ -45,28 +44,28 @@ def fingerprint(request: Request) -> str:
     return f"{describe_request(request)} {request.structure is None} {subject}"
 
 
-def compare_notes(notes: Sequence[Note], worker: int) -> Sizes:
-    """Returns the sizes of all ranks if all processes say the same.
+def compare_messages(messages: Sequence[StatusMessage], worker: int) -> Sizes:
+    """Returns the sizes of all ranks if all processes sent the same request.
 
     Raises `PeerFailed` where another process failed, and `ReplicasDisagree`, the same in every process,
-    where they want different things.
+    where their requests differ.
     """
-    first = notes[0]
-    lines = [line for note in notes for line in note.lines]
-    failed = [note for index, note in enumerate(notes) if note.status == "failed" and index != worker]
+    first = messages[0]
+    lines = [line for one in messages for line in one.lines]
+    failed = [one for index, one in enumerate(messages) if one.status == "failed" and index != worker]
     if failed:
-        told = [line for note in failed for line in note.lines]
-        waiting = notes[worker].lines
+        failures = [line for one in failed for line in one.lines]
+        waiting = messages[worker].lines
         raise PeerFailed(
-            "\n  ".join(["Another process of the cluster failed, so this one cannot go on:", *told])
+            "\n  ".join(["Another process of the cluster failed, so this one cannot go on:", *failures])
             + "\n  ".join(["\nThis one was at:", *waiting])
             + "\nMend that failure; its own output has the traceback."
         )
-    if any(note.status == "disagree" for note in notes):
+    if any(one.status == "disagree" for one in messages):
         raise ReplicasDisagree(disagreement(lines))
-    if any((note.status, note.request) != (first.status, first.request) for note in notes):
+    if any((one.status, one.request) != (first.status, first.request) for one in messages):
         raise ReplicasDisagree(disagreement(lines))
-    return tuple(size for note in notes for size in note.sizes)
+    return tuple(size for one in messages for size in one.sizes)
 
 
 def disagreement(lines: Sequence[str]) -> str:
@@ -80,7 +79,7 @@ def disagreement(lines: Sequence[str]) -> str:
 
 
 def located(error: PeerFailed, lines: Sequence[str]) -> PeerFailed:
-    """Returns a backend's error with what this process was at; lines: one per local replica."""
+    """Returns a backend's error with the calls of this process; lines: one per local replica."""
     if any(line in str(error) for line in lines):
         return error
     return PeerFailed("\n  ".join([f"{error}\nThis one was at:", *lines]))
@@ -98,7 +97,7 @@ def raised_where(error: BaseException) -> str:
 
 
 def _is_library(frame: FrameType) -> bool:
-    """Tells whether a frame is of this project, of one of its backends, or of an installed package."""
+    """Returns whether a frame is of this project, of one of its backends, or of an installed package."""
     module = str(frame.f_globals.get("__name__", "")).partition(".")[0]
     file = frame.f_code.co_filename
     ours = module == "simstrategy" or module.startswith("simstrategy_")

@@ -39,9 +39,9 @@ def test_the_message_has_one_line_per_replica_with_request_file_and_line(mirrore
         return ctx().all_reduce(op, np.zeros(2, np.float32))
 
     assert disagree(mirrored(3), replica) == [
-        f"replica 0: all_reduce SUM float32[2] at test_meeting.py:{line}",
-        f"replica 1: all_reduce SUM float32[2] at test_meeting.py:{line}",
-        f"replica 2: all_reduce MEAN float32[2] at test_meeting.py:{line}",
+        f"replica 0: all_reduce SUM float32[2] at test_coordinator.py:{line}",
+        f"replica 1: all_reduce SUM float32[2] at test_coordinator.py:{line}",
+        f"replica 2: all_reduce MEAN float32[2] at test_coordinator.py:{line}",
     ]
 
 
@@ -68,8 +68,8 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize("ask", DIFFERENT.values(), ids=DIFFERENT)
-def test_whatever_differs_in_a_request_is_named_for_every_replica(mirrored, ask, carrier):
-    lines = disagree(mirrored(2, lanes=carrier), lambda: ask(ctx().replica_id_in_sync_group))
+def test_whatever_differs_in_a_request_is_named_for_every_replica(mirrored, ask, executor):
+    lines = disagree(mirrored(2, executor=executor), lambda: ask(ctx().replica_id_in_sync_group))
     assert len(lines) == 2
     assert lines[0].startswith("replica 0: ")
     assert lines[1].startswith("replica 1: ")
@@ -82,8 +82,8 @@ def test_a_replica_that_returned_is_named_while_others_wait(mirrored):
             ctx().merge_call(lambda strategy: 0)
 
     lines = disagree(mirrored(3), replica)
-    assert lines[1] == f"replica 1: returned from replica (test_meeting.py:{replica.__code__.co_firstlineno})"
-    assert all(re.match(r"replica [02]: merge_call <lambda> .* at test_meeting.py:\d+$", lines[i]) for i in (0, 2))
+    assert lines[1] == f"replica 1: returned from replica (test_coordinator.py:{replica.__code__.co_firstlineno})"
+    assert all(re.match(r"replica [02]: merge_call <lambda> .* at test_coordinator.py:\d+$", lines[i]) for i in (0, 2))
 
 
 def test_a_replica_0_that_returned_is_named_as_well(mirrored):
@@ -119,8 +119,8 @@ def test_an_exception_comes_out_unchanged_with_a_note_on_who_waited(mirrored):
     first = replica.__code__.co_firstlineno
     assert raised.value.__notes__ == [
         (
-            f"In replica 1: KeyError('mine') raised at test_meeting.py:{first + 3}\n"
-            f"  replica 0 was waiting in all_reduce SUM float32[2] at test_meeting.py:{first + 4}\n"
+            f"In replica 1: KeyError('mine') raised at test_coordinator.py:{first + 3}\n"
+            f"  replica 0 was waiting in all_reduce SUM float32[2] at test_coordinator.py:{first + 4}\n"
             f"  replicas 2, 3 had not come so far"
         )
     ]
@@ -144,7 +144,7 @@ def test_a_single_replica_gets_its_note_too(mirrored):
 
     with pytest.raises(OSError, match="alone") as raised:
         mirrored(1).run(replica)
-    assert raised.value.__notes__[0].startswith("In replica 0: OSError(alone) raised at test_meeting.py:")
+    assert raised.value.__notes__[0].startswith("In replica 0: OSError(alone) raised at test_coordinator.py:")
 
 
 def test_an_exception_of_a_merge_function_has_no_note_of_a_replica(mirrored):
@@ -172,7 +172,7 @@ def test_equal_requests_from_two_lines_are_combined_with_one_warning_per_pair(mi
     assert len(caught) == 1
     text = str(caught[0].message)
     assert "replica 0 and replica 1 make the same request, all_reduce SUM float32[]" in text
-    assert f"test_meeting.py:{first + 3} and test_meeting.py:{first + 2}" in text
+    assert f"test_coordinator.py:{first + 3} and test_coordinator.py:{first + 2}" in text
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         strategy.run(from_two_lines)
@@ -193,7 +193,7 @@ def test_no_checks_say_nothing_of_lines_and_still_compare_requests(mirrored):
 
 def test_a_meeting_is_recorded_in_the_order_in_which_replicas_came(mirrored):
     trace = ss.trace.Trace()
-    schedule = ss.schedules.Replayed([("lane", 3, 2), ("lane", 2, 0), ("lane", 3, 0), ("lane", 2, 0)])
+    schedule = ss.schedules.Replayed([("task", 3, 2), ("task", 2, 0), ("task", 3, 0), ("task", 2, 0)])
     mirrored(3, trace=trace, schedule=schedule).run(lambda: ctx().all_reduce("SUM", 1.0))
     assert [(event.kind, event.replica) for event in trace.events()] == [
         ("run", None),
@@ -203,8 +203,8 @@ def test_a_meeting_is_recorded_in_the_order_in_which_replicas_came(mirrored):
     ]
 
 
-def test_a_strategy_works_after_a_disagreement_and_after_an_exception(mirrored, carrier):
-    strategy = mirrored(2, lanes=carrier)
+def test_a_strategy_works_after_a_disagreement_and_after_an_exception(mirrored, executor):
+    strategy = mirrored(2, executor=executor)
     for ask in DIFFERENT.values():
         disagree(strategy, lambda ask=ask: ask(ctx().replica_id_in_sync_group))
     result = strategy.run(lambda: ctx().all_reduce("SUM", 1.0))

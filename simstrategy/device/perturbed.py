@@ -1,21 +1,21 @@
-"""A backend whose inputs are moved by one unit in the last place: how sensitive is a program?
+"""A backend whose inputs are moved by one unit in the last place (ulp), to measure how sensitive a program is.
 
-Every float that enters through `put` moves to its neighbour, up or down as a pattern says. What that
-does to a result is the smallest difference that means anything between two backends;
-`simstrategy.check` uses it.
+Every float that enters through `put` moves to its neighbour, up or down by a fixed pattern. The change of the result
+is the smallest difference between two backends that means anything; `simstrategy.check` uses it.
 """
 
 from typing import final
 
 import numpy as np
 
-from simstrategy.device.protocol import Array, Backend, Device
+from simstrategy.device.protocol import Backend
+from simstrategy.device.terms import Array, Device
 from simstrategy.device.wrapper import Wrapper
 
-__all__ = ["Nudged", "nudge"]
+__all__ = ["UlpPerturbed", "perturb"]
 
 
-def nudge(value: np.ndarray, pattern: int) -> np.ndarray:
+def perturb(value: np.ndarray, pattern: int) -> np.ndarray:
     """Returns a float array with each finite, non-zero element moved to its neighbour; others as they are.
 
     pattern: chooses, together with an element's index, between up and down; every pattern is as good as
@@ -35,7 +35,7 @@ def nudge(value: np.ndarray, pattern: int) -> np.ndarray:
 
 
 @final
-class Nudged(Wrapper):
+class UlpPerturbed(Wrapper):
     """A backend that moves host data on its way to the backend inside it."""
 
     __slots__ = ("_pattern",)
@@ -46,4 +46,4 @@ class Nudged(Wrapper):
 
     def put(self, value: np.ndarray | Array, device: Device) -> Array:
         host = isinstance(value, np.ndarray) and not isinstance(value, self.array_types)
-        return self._inner.put(nudge(value, self._pattern) if host else value, device)
+        return self._inner.put(perturb(value, self._pattern) if host else value, device)

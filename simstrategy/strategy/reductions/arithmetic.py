@@ -1,19 +1,21 @@
-"""Sums, means and gathers over replicas: what meetings answer, written once over the device layer.
+"""Sums, means and gathers over replicas, written once over the device layer.
 
-The denominators are here, the additions are the backend's. MEAN sums first and divides once; integers
-become floats on the way, as TensorFlow's do.
+The divisors are here, the additions are the backend's. MEAN sums first and divides once; integers become floats on the
+way, as in TensorFlow.
 """
 
-import operator
-from collections.abc import Sequence
-from typing import Any, Final, SupportsIndex, cast, final
+from collections.abc import Callable, Sequence
+from typing import Final, final
 
-from simstrategy.device import Array, Backend, UnifiedMemory
-from simstrategy.errors import InvalidArgument, Unsupported
+from simstrategy.device import Array, ArraySpec, Backend
+from simstrategy.errors import Unsupported
 from simstrategy.run import Sizes
-from simstrategy.trace import Request
+from simstrategy.trace import Request, Site
 
-__all__ = ["MEAN_DTYPES", "Reductions"]
+__all__ = ["MEAN_DTYPES", "Probe", "Reductions"]
+
+Probe = Callable[[str, Sequence[Array], Site], None]
+"""Receives what enters `reduce`: the call, the local replicas' arrays, the call site."""
 
 MEAN_DTYPES: Final = {
     "int8": "float32",
@@ -32,34 +34,35 @@ MEAN_DTYPES: Final = {
 class Reductions:
     """The answers to collective requests of one group."""
 
-    __slots__ = ("_backend", "_count", "_is_alone", "share")
+    __slots__ = ("_backend", "_count", "_is_alone", "probe", "share")
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._count = len(backend.devices)
         self._is_alone = len(backend.local_devices) == self._count
-        unified = backend.capabilities.unified_memory
-        self.share = cast("UnifiedMemory", backend).share if unified else None
-        """Where all local devices have one memory: hands an array that only the core has to all of them."""
+        self.share = None if backend.memory is None else backend.memory.share
+        """Where all local devices have one memory: returns an array that only the core refers to on each of them."""
+        self.probe: Probe | None = None
+        """For checks: called before each replica's array is summed along its axis."""
 
-    # Answers to meetings: (request, payloads of the local lanes, every rank's size) -> answers of the lanes.
+    # `Resolve` of pending calls: (request, payloads of the local tasks, every rank's size) -> answers of the tasks.
 
-    def one(self, request: Request, arrays: list[Array], sizes: Sizes) -> Sequence[Array]:
+    def one(self, request: Request, arrays: Sequence[Array], sizes: Sizes) -> Sequence[Array]:
         """All-reduces one array."""
         if request.op == "SUM":
             return self._backend.all_reduce(tuple(arrays), "SUM")
         return self.all_reduce(request.op, tuple(arrays))
 
-    def many(self, request: Request, leaves: list[Sequence[Array]], sizes: Sizes) -> Sequence[tuple[Array, ...]]:
+    def many(self, request: Request, leaves: Sequence[Sequence[Array]], sizes: Sizes) -> Sequence[tuple[Array, ...]]:
         """All-reduces a nest, leaf by leaf."""
         reduced = [self.all_reduce(request.op, arrays) for arrays in zip(*leaves, strict=True)]
         return list(zip(*reduced, strict=True)) if reduced else [()] * len(leaves)
 
-    def gather(self, request: Request, arrays: list[Array], sizes: Sizes) -> Sequence[Array]:
+    def gather(self, request: Request, arrays: Sequence[Array], sizes: Sizes) -> Sequence[Array]:
         assert request.axis is not None
         return self._backend.all_gather(tuple(arrays), axis=request.axis, sizes=sizes)
 
-    def sizes(self, request: Request, payloads: list[None], sizes: Sizes) -> Sequence[Sizes]:
+    def sizes(self, request: Request, payloads: Sequence[None], sizes: Sizes) -> Sequence[Sizes]:
         return [sizes] * len(payloads)
 
     # Arithmetic.
@@ -98,7 +101,7 @@ class Reductions:
             return xp.divide(total, xp.astype(count, self._backend.spec(total)[1]))
         return xp.divide(total, float(count) if count else 0.0)
 
-    def on_each(self, function: Any, arrays: Sequence[Array]) -> tuple[Array, ...]:
+    def on_each(self, function: Callable[[Array], Array], arrays: Sequence[Array]) -> tuple[Array, ...]:
         """Applies a function to equal arrays on each device: once, where all devices have one memory."""
         backend = self._backend
         devices = backend.local_devices
@@ -112,31 +115,13 @@ class Reductions:
                 results.append(function(array))
         return tuple(results)
 
-    # Checks at the door.
-
-    def require_numbers(self, specs: Sequence[tuple[tuple[int, ...], str]], call: str) -> None:
-        for _, dtype in specs:
-            if dtype == "bool":
-                raise InvalidArgument(f"{call} got bool, which has no sum. Cast it first: xp.astype(x, 'int32').")
-
-    def axis_in(self, axis: object, shape: tuple[int, ...], call: str) -> int:
-        """Returns the axis counted from the front.  Raises InvalidArgument where the shape has none such."""
-        if isinstance(axis, bool) or not isinstance(axis, SupportsIndex):
-            raise InvalidArgument(f"{call} takes an int as axis, got {axis!r}.")
-        number = operator.index(axis)
-        if not -len(shape) <= number < len(shape):
-            raise InvalidArgument(
-                f"Invalid reduction dimension {axis} for input with {len(shape)} dimensions: {call} got shape "
-                f"{list(shape)}. Use an axis from {-len(shape)} to {len(shape) - 1}."
-                if shape
-                else f"Invalid reduction dimension {axis} for input with 0 dimensions: {call} got a scalar, which has "
-                f"no axis. Give it a dimension{', or use axis=None' if call == 'reduce' else ''}."
-            )
-        return number % len(shape)
-
-    def axes_in(self, axis: int | tuple[int, ...], shape: tuple[int, ...], call: str) -> tuple[int, ...]:
-        """Returns the axes counted from the front, each once."""
-        axes = tuple(self.axis_in(one, shape, call) for one in (axis if isinstance(axis, tuple) else (axis,)))
-        if len(set(axes)) != len(axes):
-            raise InvalidArgument(f"{call} got the axes {axis} of shape {list(shape)}: each may be named once.")
-        return axes
+    def from_rank_0(self, array: Array | None, shape: tuple[int, ...], dtype: str) -> tuple[Array, ...]:
+        """Returns rank 0's array [shape] on every local device; the argument of other processes is ignored."""
+        backend = self._backend
+        local = backend.local_devices
+        if self._is_alone:
+            assert array is not None
+            return tuple([backend.put(array, device) for device in local])
+        first = backend.devices[0]
+        root = array if local[0].process == first.process else None
+        return backend.broadcast(root, spec=ArraySpec(shape, dtype, first.placement), root=0)

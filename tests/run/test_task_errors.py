@@ -1,167 +1,167 @@
-"""How a run of lanes ends badly, on both carriers: who is stopped, in which order, and who is told."""
+"""How a run of tasks ends badly, on both executors: who is stopped, in which order, and who is told."""
 
 import pytest
 from greenlet import GreenletExit
 
 from simstrategy.errors import InvalidArgument, OutOfRangeError
-from simstrategy.run import Lanes, LaneStopped
+from simstrategy.run import ReplicaTasks, TaskStopped
 from simstrategy.schedules import InOrder, Replayed, Seeded
 
 
-def echo(arrivals, order):
-    """A meeting that gives every lane all arrivals."""
-    return [list(arrivals)] * len(arrivals)
+def echo(calls, order):
+    """Answers every task with what all of them brought."""
+    return [[call[0] for call in calls]] * len(calls)
 
 
-def ignore(index, error, arrivals, order):
+def ignore(index, error, calls, order):
     pass
 
 
-def steps(lanes, count=3, meetings=2):
-    """Runs lanes that write down what happens, and returns the list."""
+def steps(tasks, count=3, meetings=2):
+    """Runs tasks that write down what happens, and returns the list."""
     events = []
 
-    def body(index, park):
+    def body(index, suspend):
         events.append(f"start{index}")
         for number in range(meetings):
-            park(index)
+            suspend(index)
             events.append(f"after{number}-{index}")
 
-    def meet(arrivals, order):
+    def match(calls, order):
         events.append(f"meet {order}")
-        return arrivals
+        return calls
 
-    lanes.run(count, body, meet, ignore)
+    tasks.run(count, body, match, ignore)
     return events
 
 
 @pytest.mark.parametrize("culprit", [0, 1, 2])
-def test_an_exception_before_the_first_meeting_keeps_later_lanes_from_starting(lanes, culprit):
+def test_an_exception_before_the_first_meeting_keeps_later_tasks_from_starting(tasks, culprit):
     events, told = [], []
 
-    def body(index, park):
+    def body(index, suspend):
         events.append(f"start{index}")
         try:
             if index == culprit:
                 raise KeyError("mine")
-            park(index)
+            suspend(index)
         finally:
             events.append(f"finally{index}")
 
-    def failed(index, error, arrivals, order):
+    def failed(index, error, calls, order):
         told.append((index, type(error), list(order)))
 
     with pytest.raises(KeyError, match="mine"):
-        lanes().run(3, body, echo, failed)
+        tasks().run(3, body, echo, failed)
     starts = [f"start{i}" for i in range(culprit + 1)]
     assert events == [*starts, f"finally{culprit}", *(f"finally{i}" for i in range(culprit))]
     assert told == [(culprit, KeyError, list(range(culprit)))]
 
 
 @pytest.mark.parametrize("culprit", [0, 1, 2])
-def test_an_exception_after_a_meeting_stops_all_that_wait_in_order(lanes, culprit):
+def test_an_exception_after_a_meeting_stops_all_that_wait_in_order(tasks, culprit):
     events = []
 
-    def body(index, park):
-        park(index)
+    def body(index, suspend):
+        suspend(index)
         if index == culprit:
             raise KeyError("mine")
         try:
-            park(index)
-        except LaneStopped:
+            suspend(index)
+        except TaskStopped:
             events.append(f"stopped{index}")
             raise
         finally:
             events.append(f"finally{index}")
 
     with pytest.raises(KeyError):
-        lanes().run(3, body, echo, ignore)
+        tasks().run(3, body, echo, ignore)
     # Those before the culprit wait in their second meeting, those after it still in their first.
     assert events == [event for i in range(culprit) for event in (f"stopped{i}", f"finally{i}")]
 
 
-def test_an_exception_of_the_meeting_stops_all_lanes_in_order_and_comes_out_unchanged(lanes):
+def test_an_exception_of_the_meeting_stops_all_tasks_in_order_and_comes_out_unchanged(tasks):
     events, told = [], []
     mine = ValueError("mine")
 
-    def body(index, park):
+    def body(index, suspend):
         try:
-            park(index)
+            suspend(index)
         finally:
             events.append(index)
 
-    def meet(arrivals, order):
+    def match(calls, order):
         raise mine
 
     with pytest.raises(ValueError, match="mine") as raised:
-        lanes().run(3, body, meet, lambda *what: told.append(what))
+        tasks().run(3, body, match, lambda *what: told.append(what))
     assert raised.value is mine
     assert events == [0, 1, 2]
     assert told == []
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_what_failed_is_told_once_for_a_lane_and_never_for_the_meeting(lanes, count):
+def test_what_failed_is_told_once_for_a_task_and_never_for_the_meeting(tasks, count):
     told = []
 
-    def body(index, park):
+    def body(index, suspend):
         try:
-            park(index)
+            suspend(index)
         except ValueError as error:
-            raise KeyError("from the lane") from error
+            raise KeyError("from the task") from error
 
-    def meet(arrivals, order):
+    def match(calls, order):
         raise ValueError("from the meeting")
 
     with pytest.raises((KeyError, ValueError)):
-        lanes().run(count, body, meet, lambda index, error, arrivals, order: told.append(type(error)))
+        tasks().run(count, body, match, lambda index, error, calls, order: told.append(type(error)))
     assert told == ([KeyError] if count == 1 else [])
 
 
-def test_a_lane_that_swallows_its_stop_and_parks_again_is_stopped_again(lanes):
+def test_a_task_that_swallows_its_stop_and_parks_again_is_stopped_again(tasks):
     swallowed = []
 
-    def body(index, park):
+    def body(index, suspend):
         if index == 2:
             raise KeyError("mine")
         for _ in range(3):
             try:
-                park(index)
-            except LaneStopped:
+                suspend(index)
+            except TaskStopped:
                 swallowed.append(index)
         return "pretends that nothing happened"
 
     with pytest.raises(KeyError, match="mine"):
-        lanes().run(3, body, echo, ignore)
+        tasks().run(3, body, echo, ignore)
     assert swallowed == [0, 0, 0, 1, 1, 1]
 
 
-def test_what_a_stopped_lane_raises_instead_does_not_replace_the_first_exception(lanes):
-    def body(index, park):
+def test_what_a_stopped_task_raises_instead_does_not_replace_the_first_exception(tasks):
+    def body(index, suspend):
         if index == 1:
             raise KeyError("first")
         try:
-            park(index)
+            suspend(index)
         finally:
             raise OSError("second")
 
     with pytest.raises(KeyError, match="first"):
-        lanes().run(2, body, echo, ignore)
+        tasks().run(2, body, echo, ignore)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit, GreenletExit])
-def test_an_interrupt_inside_a_lane_ends_the_run_like_any_exception(lanes, error):
+def test_an_interrupt_inside_a_task_ends_the_run_like_any_exception(tasks, error):
     stopped = []
 
-    def body(index, park):
+    def body(index, suspend):
         if index == 1:
             raise error
         try:
-            park(index)
+            suspend(index)
         finally:
             stopped.append(index)
 
-    made = lanes()
+    made = tasks()
     with pytest.raises(error):
         made.run(3, body, echo, ignore)
     assert stopped == [0]
@@ -169,63 +169,63 @@ def test_an_interrupt_inside_a_lane_ends_the_run_like_any_exception(lanes, error
 
 
 @pytest.mark.parametrize("schedule", [InOrder, lambda: Seeded(4)], ids=["in order", "seeded"])
-def test_a_lane_that_goes_on_alone_and_then_raises_is_the_one_that_is_told(lanes, schedule):
+def test_a_task_that_goes_on_alone_and_then_raises_is_the_one_that_is_told(tasks, schedule):
     told = []
 
-    def body(index, park):
+    def body(index, suspend):
         for number in range(index + 1):
-            park((index, number))
+            suspend((index, number))
         if index == 2:
             raise KeyError("alone")
 
     with pytest.raises(KeyError, match="alone"):
-        lanes(schedule()).run(4, body, echo, lambda index, error, arrivals, order: told.append((index, order)))
+        tasks(schedule()).run(4, body, echo, lambda index, error, calls, order: told.append((index, order)))
     assert [(index, sorted(order)) for index, order in told] in ([(2, [])], [(2, [3])])
 
 
-def test_lanes_work_after_an_exception(lanes):
-    made = lanes()
+def test_tasks_work_after_an_exception(tasks):
+    made = tasks()
 
-    def body(index, park):
-        park(index)
+    def body(index, suspend):
+        suspend(index)
         raise KeyError(index)
 
     for _ in range(3):
         with pytest.raises(KeyError, match="0"):
             made.run(3, body, echo, ignore)
-        assert steps(made, 3, 1) == steps(Lanes("greenlet", InOrder()), 3, 1)
+        assert steps(made, 3, 1) == steps(ReplicaTasks("greenlet", InOrder()), 3, 1)
 
 
 @pytest.mark.parametrize("draws", [0, 2, 3])
-def test_a_schedule_that_gives_out_stops_every_waiting_lane_and_blames_none(lanes, draws):
+def test_a_schedule_that_gives_out_stops_every_waiting_task_and_blames_none(tasks, draws):
     events, told = [], []
 
-    def body(index, park):
+    def body(index, suspend):
         events.append(f"start{index}")
         try:
-            park(index)
-            park(index)
+            suspend(index)
+            suspend(index)
         finally:
             events.append(f"finally{index}")
 
-    schedule = Replayed([("lane", 3, 0), ("lane", 2, 0), ("lane", 3, 0)][:draws])
+    schedule = Replayed([("task", 3, 0), ("task", 2, 0), ("task", 3, 0)][:draws])
     with pytest.raises(OutOfRangeError, match="one more"):
-        lanes(schedule).run(3, body, echo, lambda *what: told.append(what))
+        tasks(schedule).run(3, body, echo, lambda *what: told.append(what))
     started = [event for event in events if event.startswith("start")]
     assert len(started) == {0: 0, 2: 3, 3: 3}[draws]
     assert events == [*started, *(f"finally{i}" for i in range(len(started)))]
     assert told == []
 
 
-def test_a_schedule_that_disagrees_in_the_middle_of_a_round_stops_every_waiting_lane(lanes):
+def test_a_schedule_that_disagrees_in_the_middle_of_a_round_stops_every_waiting_lane(tasks):
     ended = []
 
-    def body(index, park):
+    def body(index, suspend):
         try:
-            park(index)
+            suspend(index)
         finally:
             ended.append(index)
 
     with pytest.raises(InvalidArgument, match="recorded as 'shuffle'"):
-        lanes(Replayed([("lane", 3, 1), ("shuffle", 2, 0)])).run(3, body, echo, ignore)
+        tasks(Replayed([("task", 3, 1), ("shuffle", 2, 0)])).run(3, body, echo, ignore)
     assert ended == [1]

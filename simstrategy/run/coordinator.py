@@ -1,0 +1,256 @@
+"""Matches the calls of all replicas: either all get an answer, or all get the same error with one line per replica.
+
+Two levels: the local tasks first, then, where the group spans processes, one status message a process. Who runs when
+is in `replica_tasks.py`; how the answers are made is in the `resolve` of each call.
+"""
+
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, NoReturn, final
+
+from simstrategy.device.protocol import Backend
+from simstrategy.errors import BackendUnavailable, CallSitesDiffer, PeerFailed, ReplicasDisagree
+from simstrategy.run.calls import AnyCall, PendingCall, Sizes
+from simstrategy.run.functions import function_key
+from simstrategy.run.status import (
+    StatusMessage,
+    compare_messages,
+    disagreement,
+    fingerprint,
+    located,
+    raised_where,
+)
+from simstrategy.run.task import FINISHED
+from simstrategy.trace import Request, Site, Trace, describe_request, describe_site
+
+__all__ = ["CollectiveMatcher", "Coordinator"]
+
+
+@final
+class _MessageCache:
+    """The last message of one sort that this process sent, and what all processes replied: steps repeat themselves.
+
+    Valid as long as `source` is equal: `set` replaces everything. See docs/caches.md.
+    """
+
+    __slots__ = ("data", "message", "replies", "sizes", "source")
+
+    def __init__(self) -> None:
+        self.source: object = None
+        """What the message was made of."""
+        self.message = StatusMessage("left", "", (), ())
+        self.data = b""
+        """The message, encoded."""
+        self.replies: tuple[bytes, ...] = ()
+        """All processes' messages when they last agreed, and the sizes in them."""
+        self.sizes: Sizes = ()
+
+    def set(self, source: object, message: StatusMessage) -> None:
+        self.source, self.message, self.data = source, message, message.encode()
+
+
+@final
+class Coordinator:
+    """What all synchronization points of one strategy share: the group, the trace, and which warnings were given.
+
+    checks: False compares requests and not their call sites; "strict" makes `CallSitesDiffer` an error.
+    """
+
+    def __init__(self, backend: Backend, *, trace: Trace | None, checks: bool | str) -> None:
+        self.backend = backend
+        self.trace = trace
+        self.checks = checks
+        self.ranks = tuple(device.rank for device in backend.local_devices)
+        self.worker = backend.local_devices[0].process
+        self.processes = len({device.process for device in backend.devices})
+        self._warned: set[tuple[str, str]] = set()
+        self._shared: BaseException | None = None
+        """An error that all processes have raised: no status message is needed for it."""
+        self._requests, self._endings = _MessageCache(), _MessageCache()
+        self._failure: tuple[BaseException, tuple[str, ...]] | None = None
+        """The last exception of a local replica, and a line on each replica for the other processes."""
+
+    def agree(self, request: Request, site: Site, sizes: Sequence[int] = ()) -> Sizes:
+        """Compares a worker's request, made outside replica functions; returns the sizes of all workers' ranks."""
+        if self.trace is not None:
+            self.trace.record(self.worker, request, (None,), (site,))
+        if self.processes == 1:
+            return tuple(sizes)
+        line = f"worker {self.worker}: {describe_request(request)} at {describe_site(site)}"
+        return self.exchange(StatusMessage("request", fingerprint(request), (line,), tuple(sizes)))
+
+    def end_run(self, function: Callable[..., Any], error: BaseException | None) -> None:
+        """Sends the other processes the end of a run; raises if theirs has not ended, or has raised.
+
+        Sends nothing for an error that all processes have.
+        """
+        if self.processes == 1 or (error is not None and error is self._shared):
+            return
+        if error is None:
+            key = function_key(function)
+            if self._endings.source != key:
+                lines = tuple(f"replica {rank}: returned from {key}" for rank in self.ranks)
+                # The values in it may differ: a function may depend on its worker.
+                self._endings.set(key, StatusMessage("returned", key.code_fingerprint(), lines, ()))
+            self._exchange(self._endings)
+        else:
+            self.disconnect(error)
+
+    def disconnect(self, error: BaseException | None = None) -> None:
+        """Sends the other processes that this one ends, and why; never raises what they reply.
+
+        Sends nothing after an error that all processes have, until they have agreed on something again.
+        """
+        if self.processes == 1 or (self._shared is not None and error in (None, self._shared)):
+            return
+        what = "the program ended" if error is None else raised_where(error)
+        lines = tuple(f"replica {rank}: {what}" for rank in self.ranks)
+        if self._failure is not None and self._failure[0] is error:
+            lines = self._failure[1]
+        self._failure = None
+        self._shared = PeerFailed(what) if error is None else error
+        message = StatusMessage("left" if error is None else "failed", "", lines, ())
+        with suppress(PeerFailed, BackendUnavailable):  # the connection has ended, and the others have noticed it
+            self.backend.exchange(message.encode(), timeout_s=None)
+
+    def note_failure(self, error: BaseException, lines: tuple[str, ...]) -> None:
+        """Keeps which replica raised and which were waiting, for the message to the other processes."""
+        if self.processes > 1:
+            self._failure = (error, lines)
+
+    def compare(self, source: tuple[Request, list[Site], Sizes], describe: Callable[[], tuple[str, ...]]) -> Sizes:
+        """Compares what all local replicas request with the other processes; see `exchange`.
+
+        describe: returns a line for each replica. It is called only where the request, its sites or sizes are new.
+        """
+        if self._requests.source != source:
+            self._requests.set(source, StatusMessage("request", fingerprint(source[0]), describe(), source[2]))
+        return self._exchange(self._requests)
+
+    def exchange(self, message: StatusMessage) -> Sizes:
+        """Sends this process's message; returns all ranks' sizes, or raises what the messages of the others report."""
+        once = _MessageCache()
+        once.set(None, message)
+        return self._exchange(once)
+
+    def _exchange(self, cache: _MessageCache) -> Sizes:
+        message = cache.message
+        try:
+            replies = self.backend.exchange(cache.data, timeout_s=None)
+        except PeerFailed as error:
+            self._shared = located(error, message.lines)
+            raise self._shared from error
+        if replies == cache.replies:
+            self._shared = None
+            return cache.sizes
+        messages = [StatusMessage.decode(data) for data in replies]
+        try:
+            sizes = compare_messages(messages, self.worker)
+            if self.checks and message.status == "request":
+                self.compare_sites([line for one in messages for line in one.lines])
+        except Exception as error:
+            self._shared = error
+            raise
+        self._shared = None
+        cache.replies, cache.sizes = replies, sizes
+        return sizes
+
+    def compare_sites(self, lines: Sequence[str]) -> None:
+        """Warns once per pair of call sites in equal requests, or raises where checks are strict.
+
+        lines: one for each replica or worker, as they stand in a status message: who, what, where.
+        """
+        first_who, first_what, first_site = _parts(lines[0])
+        for line in lines:
+            who, _, site = _parts(line)
+            if site == first_site or (first_site, site) in self._warned:
+                continue
+            text = (
+                f"{first_who} and {who} make the same request, {first_what}, from different lines, {first_site} and "
+                f"{site}; their values are combined."
+            )
+            if self.checks == "strict":
+                raise ReplicasDisagree(text + " Call it from one line, or do without strict checks.")
+            self._warned.add((first_site, site))
+            warnings.warn(CallSitesDiffer(text + ' Call it from one line; checks="strict" refuses it.'), stacklevel=2)
+
+
+def _parts(line: str) -> tuple[str, str, str]:
+    who, _, rest = line.partition(": ")
+    what, _, site = rest.rpartition(" at ")
+    return who, what, site
+
+
+@final
+class CollectiveMatcher:
+    """Matches the calls of one `run`: the `match` and `failed` of its tasks."""
+
+    __slots__ = ("_coordinator", "_function")
+
+    def __init__(self, coordinator: Coordinator, function: Callable[..., Any]) -> None:
+        self._coordinator = coordinator
+        self._function = function
+
+    def match(self, calls: list[AnyCall], order: list[int]) -> Sequence[Any]:
+        """Returns the answers in task order, or raises ReplicasDisagree with one line per replica.
+
+        calls: the plain tuples of `PendingCall`, or FINISHED.
+        """
+        coordinator = self._coordinator
+        first = calls[0]
+        if first is FINISHED:
+            self._disagree(calls)
+        request, _, site, resolve, size = first
+        # Column by column, and counted by C: identity is compared first, and a repeated request is mostly one object.
+        requests, payloads, sites, _, all_sizes = zip(*calls, strict=True)
+        count = len(calls)
+        if requests.count(request) != count:
+            self._disagree(calls)
+        if sites.count(site) != count and coordinator.checks and coordinator.processes == 1:
+            coordinator.compare_sites(self._lines(calls))
+        if coordinator.trace is not None:
+            ranks = coordinator.ranks
+            coordinator.trace.record(coordinator.worker, request, [ranks[i] for i in order], [sites[i] for i in order])
+        sizes: Sizes = () if size is None else all_sizes
+        if coordinator.processes > 1:
+            sizes = coordinator.compare((request, list(sites), sizes), lambda: self._lines(calls))
+        try:
+            return resolve(request, list(payloads), sizes)
+        except PeerFailed as error:
+            raise located(error, self._lines(calls)) from error
+
+    def failed(self, index: int, error: BaseException, calls: list[AnyCall], order: list[int]) -> None:
+        """Adds a note to a replica's exception that names the replica, the line, and which replicas were waiting."""
+        ranks = self._coordinator.ranks
+        raised = raised_where(error)
+        waiting = {
+            rank: f"was waiting in {_described(calls[i])}"
+            for i, rank in enumerate(ranks)
+            if i in order and calls[i] is not FINISHED
+        }
+        absent = [rank for i, rank in enumerate(ranks) if i != index and i not in order]
+        lines = [f"  replica {rank} {text}" for rank, text in waiting.items()]
+        if absent:
+            lines.append(f"  replica{'s' if len(absent) > 1 else ''} {', '.join(map(str, absent))} had not come so far")
+        error.add_note("\n".join([f"In replica {ranks[index]}: {raised}", *lines]))
+        status = dict.fromkeys(absent, "had not come so far") | waiting | {ranks[index]: raised}
+        lines = [f"replica {rank}: {status.get(rank, 'had returned')}" for rank in ranks]
+        self._coordinator.note_failure(error, tuple(lines))
+
+    def _disagree(self, calls: list[AnyCall]) -> NoReturn:
+        lines = self._lines(calls)
+        if self._coordinator.processes > 1:
+            self._coordinator.exchange(StatusMessage("disagree", "", lines, ()))
+        raise ReplicasDisagree(disagreement(lines))
+
+    def _lines(self, calls: list[AnyCall]) -> tuple[str, ...]:
+        texts = [
+            f"returned from {function_key(self._function)}" if call is FINISHED else _described(call) for call in calls
+        ]
+        return tuple(f"replica {rank}: {text}" for rank, text in zip(self._coordinator.ranks, texts, strict=True))
+
+
+def _described(call: AnyCall) -> str:
+    fields = PendingCall(*call)
+    return f"{describe_request(fields.request)} at {describe_site(fields.site)}"

@@ -1,0 +1,113 @@
+"""Tasks that switch directly to the next one: a round of N tasks takes N + 1 switches instead of 2 N.
+
+For executors whose suspended task can be resumed by any other, and for rounds whose order is fixed in advance. The
+result is that of `ReplicaTasks`, which switches back to its hub after every task.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, final
+
+from simstrategy.run.task import FINISHED, Failed, Job, Match, Task, stop
+
+__all__ = ["HandoffScheduler"]
+
+_SUSPENDED: Final = "suspended"
+
+
+@final
+class HandoffScheduler:
+    """One run of a group of tasks, always in the order of their indices.
+
+    hub: runs the group; control returns there when a task ends or raises.
+    """
+
+    __slots__ = ("_arrived", "_begin", "_following", "_tasks", "suspend")
+
+    def __init__(self, tasks: Sequence[Task], hub: Task) -> None:
+        self._tasks = tasks
+        arrived: list[Any] = []
+        self._arrived = arrived
+        """The calls of this round so far."""
+        self._following: list[Task] = [*tasks[1:], hub]
+        """For each place in a round: the task that runs after it."""
+        handoffs: Iterator[tuple[Task, Any]] = iter(())
+        arrive, over = arrived.append, (hub, _SUSPENDED)
+
+        # One function for all tasks, and one iterator: an object for each of 10,000 tasks costs the garbage
+        # collector more than the tasks themselves.
+        def suspend(*call: Any) -> Any:
+            arrive(call)
+            task, answer = next(handoffs, over)
+            return task.switch(answer)
+
+        def begin(following: Sequence[Task], answers: Sequence[Any]) -> Iterator[tuple[Task, Any]]:
+            nonlocal handoffs
+            handoffs = zip(following, answers, strict=True)
+            return handoffs
+
+        self.suspend = suspend
+        self._begin = begin
+
+    def run(self, jobs: Sequence[Job], match: Match, failed: Failed) -> None:
+        """Runs all tasks to their ends; see `ReplicaTasks.run`."""
+        count, arrived = len(jobs), self._arrived
+        answers: Sequence[Any] = jobs
+        calls: list[Any] = [None] * count
+        running = list(range(count))
+        try:
+            while True:
+                finished = self._round(running, answers)
+                order = running
+                if len(arrived) == count:
+                    calls = arrived.copy()
+                else:
+                    _enter(arrived, running, calls)
+                if finished:
+                    # The others may continue if `match` answers them: the workers of a simulated cluster do.
+                    running = [one for one in running if calls[one] is not FINISHED]
+                    if not running:
+                        return
+                    self._following[: len(order) - 1] = [self._tasks[one] for one in running[1:]]
+                answers = match(calls, order)
+        except BaseException as error:
+            self._end()
+            if len(arrived) < len(running):
+                _enter(arrived, running, calls)
+                culprit = running[len(arrived)]
+                calls[culprit] = FINISHED
+                failed(culprit, error, calls, running[: len(arrived)])
+            stop(self._tasks, calls)
+            raise
+        finally:
+            self._end()
+
+    def _round(self, running: list[int], answers: Sequence[Any]) -> bool:
+        """Runs these tasks until each is suspended or has returned; returns whether one has returned.
+
+        Raises what a task raises: it is the one after those that arrived.
+        """
+        arrived, tasks, finished = self._arrived, self._tasks, False
+        arrived.clear()
+        # The answer for the next task goes with each handoff; the last handoff goes to the hub.
+        given = answers[1:] if len(running) == len(tasks) else [answers[one] for one in running[1:]]
+        handoffs = self._begin(self._following, [*given, None])
+        while len(arrived) < len(running):
+            first = running[len(arrived)]
+            outcome = tasks[first].switch(answers[first])
+            if outcome is FINISHED:
+                finished = True
+                arrived.append(FINISHED)
+                next(handoffs)
+            elif isinstance(outcome, BaseException):
+                raise outcome  # a greenlet that was ended from outside returns the exception instead of raising it
+        return finished
+
+    def _end(self) -> None:
+        """Makes tasks that are still suspended switch to the hub, and drops all other references."""
+        self._begin((), ())
+        self._following.clear()
+
+
+def _enter(arrived: list[Any], running: list[int], calls: list[Any]) -> None:
+    for index, call in zip(running, arrived, strict=False):
+        calls[index] = call

@@ -1,0 +1,47 @@
+"""The framework's part of a group: how its variables, datasets and compiled functions enter the strategy.
+
+`device/frontend.py` says what a backend provides; where it provides nothing, every value stays what it is.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, NamedTuple
+
+from simstrategy.device import Frontend, MakeVariable
+
+__all__ = ["FrontendBinding"]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+class FrontendBinding(NamedTuple):
+    """A backend's frontend, attached to one strategy.  Clauses: F-1, F-2."""
+
+    part: Frontend | None = None
+    scope: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Enters a scope in which variables made by the framework belong to this strategy."""
+    unwrap: Callable[[Any], Any] = _same
+    """Returns the strategy's variable for one of the framework; any other value unchanged."""
+
+    @classmethod
+    def of(cls, frontend: Frontend | None, make: MakeVariable) -> "FrontendBinding":
+        """Attaches a frontend to one strategy.  make: makes the strategy's variables."""
+        return cls() if frontend is None else cls(frontend, frontend.attach(make), frontend.variable)
+
+    def placements(self, devices: Iterable[AbstractContextManager[None]]) -> list[AbstractContextManager[None]]:
+        """Returns context managers that enter each device and then, where there is a framework, its scope."""
+        return list(devices) if self.part is None else [_both(device, self.scope) for device in devices]
+
+    def compiled(self, function: Any, run: Callable[..., Any]) -> Callable[..., Any] | None:
+        """Returns a function that compiles `run(function)`, if `function` is compiled; see `Frontend.compiled`."""
+        return None if self.part is None else self.part.compiled(function, run)
+
+
+@contextmanager
+def _both(
+    device: AbstractContextManager[None], make_scope: Callable[[], AbstractContextManager[None]]
+) -> Iterator[None]:
+    with device, make_scope():  # made only where the device has been entered
+        yield

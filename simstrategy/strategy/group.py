@@ -1,0 +1,131 @@
+"""The group of one strategy: its devices, and what its replicas and its calls share.
+
+It runs nothing (`running.py`), and it imports neither variables nor replicas: those modules import it.
+"""
+
+from collections.abc import Callable
+from hashlib import blake2b
+from typing import Any, Literal, NamedTuple, Protocol, final
+
+import numpy as np
+
+from simstrategy.device import Array, Backend, Strict
+from simstrategy.errors import CannotCompile
+from simstrategy.run import Coordinator
+from simstrategy.schedules import Schedule
+from simstrategy.strategy.frontend import FrontendBinding
+from simstrategy.strategy.kinds import Kind
+from simstrategy.strategy.reductions.arithmetic import Reductions
+from simstrategy.strategy.requests import RequestCache
+from simstrategy.strategy.semantics import Semantics
+from simstrategy.strategy.validation import host_array
+from simstrategy.strategy.variables.registry import VariableRegistry
+from simstrategy.trace import Trace
+from simstrategy.values import LocalValue
+
+__all__ = ["Group", "GroupSettings", "Tracing"]
+
+
+class Tracing(Protocol):
+    """A compiled step while it is traced: see `compiling.py`."""
+
+    @property
+    def origin(self) -> "Group":
+        """The group whose step is traced."""
+        ...
+
+    @property
+    def group(self) -> "Group":
+        """The group that traces it: its one local replica stands for every rank."""
+        ...
+
+    @property
+    def rank(self) -> Array:
+        """The replica's rank, an int32 array [] without a value."""
+        ...
+
+    def traced_variable(self, variable: Any) -> Any:
+        """Returns the variable of `group` that stands for one of `origin`."""
+        ...
+
+    def untraced(self, value: Any) -> Any:
+        """Returns the variable of `origin` that a traced one stands for; any other value unchanged."""
+        ...
+
+
+class GroupSettings(NamedTuple):
+    """Everything with which another group of the same kind can be made; see `opening.Settings`."""
+
+    backend: Backend
+    """As it was opened, without checks around it.  The group does not close it."""
+    kind: Kind
+    semantics: Semantics
+    schedule: Schedule
+    checks: bool | Literal["strict"]
+    executor: Literal["auto", "greenlet", "thread"]
+    trace: Trace | None
+    seed: int
+
+
+@final
+class Group:
+    """What the modules of a strategy share.  `spec`, `form` and `source` are the calls of the opened backend itself.
+
+    frontend: the framework's part of the backend, attached.
+    """
+
+    owner: object = None
+    """The `Strategy` of this group: compared by identity, shown in messages, and given to merge functions."""
+
+    def __init__(self, settings: GroupSettings, *, frontend: FrontendBinding, tracing: Tracing | None = None) -> None:
+        backend = settings.backend
+        self._seeds_drawn: dict[tuple[str, int], int] = {}
+        self.settings = settings
+        self.tracing = tracing
+        """Where this group traces a step of another group."""
+        self.kind = settings.kind
+        self.semantics = settings.semantics
+        self.backend: Backend = Strict(backend) if settings.checks else backend
+        self.coordinator = Coordinator(self.backend, trace=settings.trace, checks=settings.checks)
+        self.reductions = Reductions(self.backend)
+        self.variables = VariableRegistry(self.coordinator)
+        self.frontend = frontend
+        # What hot paths read, in one look-up each.
+        self.local_devices = self.backend.local_devices
+        self.num_replicas = len(self.backend.devices)
+        self.xp = self.backend.xp
+        self.array_types = self.backend.array_types
+        self.spec = backend.spec
+        self.form: Callable[[Array], object] = backend.spec if backend.forms is None else backend.forms.form
+        self.source = backend.source
+        self.requests = RequestCache(backend, self.reductions, has_collectives=settings.kind.has_collectives)
+
+    def seed_of(self, label: str, rank: int) -> int:
+        """Returns a new seed for a label and a replica; see `ReplicaContext.seed`."""
+        if self.tracing is not None:
+            raise CannotCompile(
+                f"A compiled step asked for the seed {label!r}, which is another for every replica and call. Draw it "
+                f"outside, one for each replica, and pass the values as an argument."
+            )
+        count = self._seeds_drawn.get((label, rank), 0)
+        self._seeds_drawn[label, rank] = count + 1
+        text = f"{self.settings.seed}/{rank}/{count}/{label}"
+        return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+    def adopt(self, value: Any, index: int, *, dtype: str | None = None) -> Array:
+        """Returns an array or host data on local replica `index`'s device; host data is copied.
+
+        dtype: of Python numbers (default float32, int32, bool); NumPy data keeps its own. Raises InvalidArgument and
+        InvalidType for what is no array.
+        """
+        device = self.local_devices[index]
+        if isinstance(value, self.array_types):
+            return value if self.spec(value)[2] == device.placement else self.backend.put(value, device)
+        if not isinstance(value, (np.ndarray, np.generic)):
+            if isinstance(value, LocalValue):
+                return self.adopt(value.here(), index, dtype=dtype)
+            composites = self.backend.composites
+            if composites is not None and isinstance(value, composites.types):
+                return self.backend.put(composites.dense(value), device)
+            value = host_array(value, dtype)
+        return self.backend.put(np.asarray(value), device)

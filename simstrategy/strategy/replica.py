@@ -1,0 +1,283 @@
+"""A replica's view of its run: its number, and its collective calls.
+
+While a replica runs, its context is the current mode: see `modes.py`.
+"""
+
+import sys
+from collections.abc import Mapping
+from types import NoneType
+from typing import Any, Final, final
+
+from simstrategy import tree
+from simstrategy.device import UNKNOWN, Array, ArrayNamespace
+from simstrategy.errors import ContextError, InvalidType, Unsupported
+from simstrategy.run import Suspend, function_key
+from simstrategy.strategy.composites import all_reduce_leaves, is_composite
+from simstrategy.strategy.enums import ReduceOp
+from simstrategy.strategy.group import Group
+from simstrategy.strategy.merging import MergeCall, resolve_merge
+from simstrategy.strategy.modes import MODE as _MODE
+from simstrategy.strategy.validation import axis_in
+from simstrategy.trace import Request, Site, describe_site
+
+__all__ = ["ReplicaContext"]
+
+_frame: Final = sys._getframe
+_mode: Final = _MODE.get
+
+_ANY_SIZE: Final = None
+"""The size, in a gathered shape, that replicas choose freely."""
+
+
+@final
+class ReplicaContext:
+    """One replica's view of its run: its number, and its collective calls.
+
+    Made by `Strategy.run` for each replica, and usable only in that replica, while it runs.
+    """
+
+    __slots__ = ("group", "home", "index", "suspend")
+    updating = None
+
+    # As short as possible: every replica of every run makes one.
+    def __init__(self, group: Group, index: int, suspend: Suspend) -> None:
+        self.group = self.home = group
+        """The group of the strategy whose replica this is."""
+        self.suspend = suspend
+        """For the modules of this package: waits for the same call of all replicas."""
+        self.index = index
+        """The replica's place among this process's."""
+
+    @property
+    def replica_id_in_sync_group(self) -> int:
+        """The replica's rank; while a step is compiled, an array [] without a value."""
+        tracing = self.group.tracing
+        rank: int = self.group.local_devices[self.index].rank if tracing is None else tracing.rank
+        return rank
+
+    @property
+    def num_replicas_in_sync(self) -> int:
+        """The number of replicas over which values are reduced, over all workers."""
+        return self.group.num_replicas
+
+    @property
+    def strategy(self) -> Any:
+        """The `Strategy` whose replica this is."""
+        return self.group.owner
+
+    @property
+    def replica(self) -> "ReplicaContext":
+        """The context itself: as a mode, it has a replica."""
+        return self
+
+    @property
+    def takes_captured(self) -> bool:
+        """Whether the semantics take a captured PerReplica value for this replica's component."""
+        return self.group.semantics.captured_per_replica == "component"
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The placement of this replica, as a tuple of one."""
+        return (self.group.local_devices[self.index].placement,)
+
+    @property
+    def xp(self) -> ArrayNamespace:
+        """The array namespace of this replica's device."""
+        return self.group.xp
+
+    def all_reduce(self, reduce_op: ReduceOp | str, value: Any) -> Any:
+        """Combines a nest of arrays over all replicas; every replica gets the result.
+
+        value: arrays or host data, [any shape], of equal structure, shapes and dtypes on all replicas. MEAN of integers
+        is float64 (8- and 16-bit ones: float32). The gradient of the result is all-reduced with the same op. Raises
+        ReplicasDisagree, and InvalidArgument for bool.
+        """
+        if _mode() is not self:
+            self._require_default("all_reduce")
+        group = self.group
+        site = group.source(_frame(1))
+        cache = group.requests
+        tracks = cache.tracks
+        plain = isinstance(value, cache.plain_types) and (tracks is None or not tracks(value))
+        if plain:
+            # The quick way of one array like the last one, on the right device.
+            last_op, last_specs, request = cache.last_one
+            if last_op is reduce_op and cache.spec(value) == last_specs[self.index]:
+                return self.suspend(request, value, site, cache.resolve_one, None)
+        op = reduce_op if type(reduce_op) is ReduceOp else ReduceOp.of(reduce_op)
+        if plain:
+            shape, dtype, placement = cache.spec(value)
+            if placement == group.local_devices[self.index].placement:
+                return self.suspend(cache.one(op, shape, dtype), value, site, cache.resolve_one, None)
+        return self._all_reduce_nest(op, value, site)
+
+    def _all_reduce_nest(self, op: ReduceOp, value: Any, site: Site) -> Any:
+        group = self.group
+        if not group.kind.has_collectives:
+            return value
+        like_last = group.requests.last_nest(op.value, value, self.index)
+        if like_last is not None:
+            request, leaves = like_last
+            answer = self.suspend(request, leaves, site, group.reductions.many, None)
+            return tree.refill(value, request.structure, answer)
+        leaves, structure = tree.flatten(value)
+        composites = group.backend.composites
+        if composites is not None and any(isinstance(leaf, composites.types) for leaf in leaves):
+            return tree.refill(value, structure, all_reduce_leaves(self, op, leaves, site))
+        placement = group.local_devices[self.index].placement
+        arrays, specs = [], []
+        for leaf in leaves:
+            array = leaf if isinstance(leaf, group.array_types) else group.adopt(leaf, self.index)
+            shape, dtype, place = group.spec(array)
+            arrays.append(array if place == placement else group.adopt(array, self.index))
+            specs.append((shape, dtype))
+        # Checked here, so that an error of the program is never raised through a framework.
+        request = group.requests.many(op.value, structure, tuple(specs))
+        if group.backend.autodiff is not None:
+            return tree.refill(value, structure, self._all_reduce(op, tuple(arrays), structure, site))
+        if structure is None:
+            # Another replica may have come by the quick way: one request, one form of payload.
+            return self.suspend(request, arrays[0], site, group.requests.resolve_one, None)
+        return tree.refill(value, structure, self.suspend(request, arrays, site, group.reductions.many, None))
+
+    def all_reduce_leaf(self, op: ReduceOp, leaf: Any, site: Site) -> Array:
+        """All-reduces one array [any shape] of a nest that has others than arrays: for the modules of this package."""
+        return self._all_reduce(op, (self.group.adopt(leaf, self.index),), None, site)[0]
+
+    def _all_reduce(
+        self, op: ReduceOp, arrays: tuple[Array, ...], structure: tree.Structure | None, site: Site
+    ) -> tuple[Array, ...]:
+        group = self.group
+
+        def combine(values: tuple[Array, ...]) -> tuple[Array, ...]:
+            # A gradient function that received host data computes wherever the framework puts it.
+            values = tuple([group.adopt(value, self.index) for value in values])
+            specs = tuple([group.spec(value)[:2] for value in values])
+            request = group.requests.many(op.value, structure, specs)
+            if structure is None:
+                # Another replica may have come by the quick way: one request, one form of payload.
+                return (self.suspend(request, values[0], site, group.requests.resolve_one, None),)
+            return self.suspend(request, values, site, group.reductions.many, None)
+
+        autodiff = group.backend.autodiff
+        return combine(arrays) if autodiff is None else autodiff.differentiable(combine, combine, arrays)
+
+    def all_gather(self, value: Any, axis: int) -> Any:
+        """Concatenates each array of a nest over all replicas along `axis`; every replica gets the result.
+
+        value: arrays whose sizes may differ along the axis alone. Raises InvalidArgument for a scalar or an
+        axis out of range, and ReplicasDisagree.
+        """
+        if _MODE.get() is not self:
+            self._require_default("all_gather")
+        group = self.group
+        if not group.kind.has_collectives:
+            return value
+        site = group.source(sys._getframe(1))
+        leaves, structure = tree.flatten(value)
+        for leaf in leaves:
+            if is_composite(group, leaf):
+                raise Unsupported(
+                    f"all_gather does not support {type(leaf).__name__} ({describe_site(site)}). Gather its parts, or "
+                    f"make it dense first."
+                )
+        # Leaves are gathered one by one: each request says which leaf of what nest it is about.
+        nest = None if structure is None else tree.describe(structure, [])
+        gathered = [
+            self.gather_leaf(group.adopt(leaf, self.index), axis, nest and f"leaf {number} of {nest}", site)
+            for number, leaf in enumerate(leaves)
+        ]
+        return tree.refill(value, structure, gathered)
+
+    def gather_leaf(self, array: Array, axis: int, subject: str | None, site: Site) -> Array:
+        """Gathers one array: for the modules of this package.  subject: which leaf of what nest it is."""
+        group = self.group
+        free = axis_in(axis, group.spec(array)[0], "all_gather")
+
+        def forward(values: tuple[Array, ...]) -> tuple[Array, ...]:
+            own = group.adopt(values[0], self.index)
+            shape, dtype, _ = group.spec(own)
+            form = (*shape[:free], _ANY_SIZE, *shape[free + 1 :])
+            request = Request("all_gather", None, free, subject, None, ((form, dtype),))
+            size = UNKNOWN if shape[free] is None else shape[free]
+            return (self.suspend(request, own, site, group.reductions.gather, size),)
+
+        def backward(gradients: tuple[Array, ...]) -> tuple[Array, ...]:
+            # Each replica takes its part of the summed gradients.
+            (total,) = self._all_reduce(ReduceOp.SUM, gradients, None, site)
+            shape, _, _ = group.spec(array)
+            request = Request("sizes", None, free, None, None, ())
+            size: Any = shape[free]
+            if size is None and group.frontend.part is not None:
+                size = group.frontend.part.count(array, (free,))
+            sizes = self.suspend(request, None, site, group.reductions.sizes, size)
+            return (self.xp.take(total, self._gathered_places(sizes, size), axis=free),)
+
+        autodiff = group.backend.autodiff
+        if autodiff is None:
+            return forward((array,))[0]
+        return autodiff.differentiable(forward, backward, (array,))[0]
+
+    def seed(self, label: str) -> int:
+        """Returns an integer in range(2**64), the same on every backend and under every schedule.
+
+        Made of the strategy's seed, the label, this replica's id, and how often it has asked for the label.
+        Raises InvalidType for a label that is no text.
+        """
+        if not isinstance(label, str):
+            raise InvalidType(f"seed takes a label, a text that says what is drawn, got {label!r}.")
+        return self.group.seed_of(label, self.replica_id_in_sync_group)
+
+    def _gathered_places(self, sizes: Any, size: Any) -> Array:
+        """Returns the indices of this replica's part of what was gathered, given every rank's size."""
+        if self.group.tracing is not None:  # all sizes are equal, and the rank has no value yet
+            return self.xp.add(self.xp.arange(size), self.xp.multiply(self.replica_id_in_sync_group, size))
+        start = sum(sizes[: self.replica_id_in_sync_group])
+        return self.xp.arange(start, start + size)
+
+    def merge_call(self, merge_fn: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Calls `merge_fn(strategy, *args, **kwargs)` once, when all replicas have come, and hands out its result.
+
+        args, kwargs: nests whose leaves reach `merge_fn` as PerReplica values. The result's distributed
+        values are handed to each replica as its component, everything else as it is. Raises
+        ReplicasDisagree if the functions or the structures of the arguments differ, and InvalidType for
+        what is no function, no list of arguments or no mapping of named ones.
+        """
+        if _MODE.get() is not self:
+            self._require_default("merge_call")
+        if not callable(merge_fn):
+            raise InvalidType(f"merge_call takes a function merge_fn(strategy, *args, **kwargs), got {merge_fn!r}.")
+        if not isinstance(args, (list, tuple)) or not isinstance(kwargs, (NoneType, Mapping)):
+            raise InvalidType(
+                f"merge_call takes a list or tuple as args and a mapping as kwargs, got {args!r} and {kwargs!r}. "
+                f"Write merge_call(merge_fn, args=(value,))."
+            )
+        group = self.group
+        site = group.source(sys._getframe(1))
+        named = {} if kwargs is None else dict(kwargs)
+        structure = tree.flatten((tuple(args), named))[1]
+        request = Request("merge_call", None, None, function_key(merge_fn), structure, ())
+        return self.suspend(request, MergeCall(merge_fn, tuple(args), named), site, resolve_merge(group), None)
+
+    def _require_default(self, method: str) -> None:
+        """Raises ContextError unless this is the default context, which is current where nothing was entered."""
+        if _MODE.get() is not None or self.group.kind.has_collectives:
+            raise self._stale(method)
+
+    def _stale(self, method: str) -> ContextError:
+        mode = _MODE.get()
+        if mode is None or mode.replica is None:
+            return ContextError(
+                f"Need to be inside the replica function: {method} was called on the context of replica "
+                f"{self.replica_id_in_sync_group}, and no replica runs here. Ask get_replica_context() inside run."
+            )
+        if mode.group.owner is not self.strategy:
+            return ContextError(
+                f"Mismatching strategies: {method} was called on a context of {self.strategy!r} inside "
+                f"{mode.group.owner!r}. Ask get_replica_context() anew."
+            )
+        return ContextError(
+            f"Mismatching ReplicaContext: {method} was called on the context of replica "
+            f"{self.replica_id_in_sync_group} inside replica {mode.replica.replica_id_in_sync_group}. "
+            f"Ask get_replica_context() anew in each replica."
+        )

@@ -1,0 +1,80 @@
+"""The request that replicas made last: they mostly make the same one, and then share one object.
+
+One per group, used by `replica.py` alone. See docs/caches.md for when each entry is valid.
+"""
+
+from itertools import repeat
+from typing import Any, final
+
+from simstrategy import tree
+from simstrategy.device import Array, Backend, Spec
+from simstrategy.strategy.enums import ReduceOp
+from simstrategy.strategy.reductions.arithmetic import Reductions
+from simstrategy.strategy.validation import require_numbers
+from simstrategy.trace import Request
+
+__all__ = ["RequestCache"]
+
+Forms = tuple[tuple[tuple[int, ...], str], ...]
+"""Shape and dtype of each array."""
+
+
+@final
+class RequestCache:
+    """The last request to all-reduce, and what `ReplicaContext.all_reduce` needs to recognise it.
+
+    has_collectives: False for a group whose all_reduce returns its argument; see `kinds.Kind`.
+    """
+
+    __slots__ = ("_last", "_last_specs", "_placements", "last_one", "plain_types", "resolve_one", "spec", "tracks")
+
+    def __init__(self, backend: Backend, reductions: Reductions, *, has_collectives: bool) -> None:
+        self.plain_types = backend.array_types if has_collectives else ()
+        """The types of arrays that all_reduce may take the quick way, unless a gradient has to flow through them."""
+        self._placements = [device.placement for device in backend.local_devices]
+        self.spec = backend.spec
+        self.tracks = None if backend.autodiff is None else backend.autodiff.tracks
+        self.resolve_one = reductions.one
+        self._last = Request("all_reduce", None, None, None, None, ())
+        self._last_specs: tuple[Request | None, list[list[Spec]]] = (None, [])
+        """A request for a nest, and the specs of its arrays for each local replica."""
+        self.last_one: tuple[ReduceOp | None, list[Spec], Request] = (None, [], self._last)
+        """The op of the last request for one array, the array's spec for each local replica, and the request."""
+
+    def one(self, op: ReduceOp, shape: tuple[int, ...], dtype: str) -> Request:
+        """Returns the request to all-reduce one array [shape], and keeps it in `last_one`."""
+        request = self.many(op.value, None, ((shape, dtype),))
+        self.last_one = (op, [(shape, dtype, placement) for placement in self._placements], request)
+        return request
+
+    def many(self, op: str, structure: tree.Structure | None, forms: Forms) -> Request:
+        """Returns the request to all-reduce a nest.  Raises InvalidArgument for bool."""
+        last = self._last
+        if last[5] == forms and last[4] == structure and last[1] == op:
+            return last
+        require_numbers(forms, "all_reduce")
+        self._last = Request("all_reduce", op, None, None, structure, forms)
+        return self._last
+
+    def last_nest(self, op: str, nest: Any, index: int) -> tuple[Request, list[Array]] | None:
+        """Returns the last request and the nest's arrays, if the nest of replica `index` is like the last one.
+
+        Each array is on the replica's device, has the form of the last one, and no gradient flows through it.
+        """
+        _, last_op, _, _, structure, _ = last = self._last
+        if last_op != op or structure is None or not self.plain_types:
+            return None
+        leaves = tree.leaves_like(nest, structure) or []
+        plain = all(map(isinstance, leaves, repeat(self.plain_types)))
+        if not leaves or not plain or (self.tracks and any(map(self.tracks, leaves))):
+            return None
+        return (last, leaves) if list(map(self.spec, leaves)) == self._specs_of_last()[index] else None
+
+    def _specs_of_last(self) -> list[list[Spec]]:
+        request, specs = self._last_specs
+        if request is not self._last:
+            request = self._last
+            forms: Any = request.leaves  # of all-reduces, whose sizes are all stated
+            specs = [[(shape, dtype, placement) for shape, dtype in forms] for placement in self._placements]
+            self._last_specs = (request, specs)
+        return specs

@@ -1,0 +1,96 @@
+"""Runs a function on each replica of a group: `Strategy.run`."""
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, Final, final
+
+from simstrategy.errors import CannotCompile
+from simstrategy.run import CollectiveMatcher, ReplicaTasks, Suspend, function_key
+from simstrategy.strategy.group import Group
+from simstrategy.strategy.modes import MODE, active_group, require_cross_replica
+from simstrategy.strategy.programs import CompiledProgram
+from simstrategy.strategy.replica import ReplicaContext
+from simstrategy.strategy.validation import require_call
+from simstrategy.trace import Request, Site, describe_site
+from simstrategy.values import component_rows, regroup, select
+
+__all__ = ["Runner"]
+
+_set_mode: Final = MODE.set
+
+
+@final
+class Runner:
+    """Runs the replicas of one group."""
+
+    __slots__ = ("_tasks", "group", "programs")
+
+    def __init__(self, group: Group) -> None:
+        self.group = group
+        self.programs: list[CompiledProgram] = []
+        """What the group's steps were compiled to, in order."""
+        wanted = group.settings.executor
+        self._tasks = ReplicaTasks(
+            group.backend.capabilities.executor if wanted == "auto" else wanted, group.settings.schedule
+        )
+
+    def close(self) -> None:
+        """Ends the tasks' threads; the backend stays open."""
+        self._tasks.close()
+
+    def checked(self, fn: object, args: Any, kwargs: Mapping[str, Any] | None, site: Site) -> dict[str, Any]:
+        """Returns the named arguments of a run.  Raises ContextError, CannotCompile and what `require_call` raises."""
+        group = self.group
+        if MODE.get() is not None:
+            require_cross_replica(group, "run")
+            if active_group(group) is not group:
+                raise CannotCompile(
+                    f"A compiled step runs replicas again, {function_key(fn)} at {describe_site(site)}, and a program "
+                    f"is one run. Call the function itself, or run the step without compiling it."
+                )
+        require_call(fn, args, kwargs)
+        return {} if kwargs is None else dict(kwargs)
+
+    def record(self, fn: Callable[..., Any], site: Site) -> None:
+        """Records in the trace that a run begins."""
+        coordinator = self.group.coordinator
+        if coordinator.trace is not None:
+            request = Request("run", None, None, function_key(fn), None, ())
+            coordinator.trace.record(coordinator.worker, request, (None,), (site,))
+
+    def run(self, fn: Callable[..., Any], args: Any, kwargs: Mapping[str, Any] | None, site: Site) -> Any:
+        """Runs `fn` on each local replica; returns what they return, regrouped.  See `Strategy.run`."""
+        group, coordinator = self.group, self.group.coordinator
+        named = self.checked(fn, args, kwargs, site)
+        self.record(fn, site)
+        function = group.backend.prepare(fn)
+        # Made here, in the caller's thread, and entered in the tasks': see Backend.on.
+        placements = group.frontend.placements(map(group.settings.backend.on, group.local_devices))
+        args = tuple(args)
+        rows = component_rows(args, len(placements))
+
+        def body(index: int, suspend: Suspend) -> Any:
+            # Not by `with`, which keeps a method for each task while it waits: what 10,000 tasks of the simulator keep
+            # costs the garbage collector more than the tasks themselves.
+            placement = placements[index]
+            placement.__enter__()
+            try:
+                _set_mode(ReplicaContext(group, index, suspend))
+                given = rows[index] if rows else select(index, args)
+                result = function(*given, **select(index, named)) if named else function(*given)
+            except BaseException:
+                placement.__exit__(*sys.exc_info())
+                raise
+            placement.__exit__(None, None, None)
+            return result
+
+        matcher = CollectiveMatcher(coordinator, fn)
+        try:
+            results = self._tasks.run(len(placements), body, matcher.match, matcher.failed)
+        except BaseException as error:
+            coordinator.end_run(fn, error)
+            raise
+        coordinator.end_run(fn, None)
+        if group.variables.pending:
+            group.variables.end_run()
+        return regroup(results)

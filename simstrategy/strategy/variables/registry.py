@@ -1,0 +1,173 @@
+"""The variables of a group, in creation order, and the search for ON_WRITE variables whose components differ.
+
+Aggregated writes are equal by construction and are not compared. Components that replicas write one by one are compared
+when the run has ended, or when the variable is next read outside replica functions.
+"""
+
+import warnings
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any, Final, Protocol, final
+
+import numpy as np
+
+from simstrategy.device import Array, Backend
+from simstrategy.errors import InvalidType, MirroredDiverged, ReplicasDisagree, Unsupported
+from simstrategy.run import Coordinator, StatusMessage
+from simstrategy.strategy.enums import AGGREGATIONS
+from simstrategy.strategy.variables.policies import Policy
+from simstrategy.trace import Site, describe_site
+
+__all__ = ["VariableRegistry"]
+
+_UNREADABLE: Final = 0
+"""The fingerprint of an array without a value, while a framework traces."""
+
+_NAMED_MAX: Final = 8
+
+
+class _State(Protocol):
+    """What is compared: see `state.VariableState`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def policy(self) -> Policy: ...
+    @property
+    def components(self) -> tuple[Array, ...]: ...
+
+
+@final
+class VariableRegistry:
+    """The variables of one strategy, the last write of single components, and which warnings were given."""
+
+    def __init__(self, coordinator: Coordinator) -> None:
+        self._coordinator = coordinator
+        self.created: list[Any] = []
+        """The strategy's `Variable`s, in creation order."""
+        self._states: list[_State] = []
+        """Theirs, in the same order."""
+        self._written: dict[_State, tuple[str, Site]] = {}
+        self._traced: dict[_State, tuple[str, Site]] = {}
+        """Written while a framework traced: there were no values, and what was traced may run again and again."""
+        self._warned: set[tuple[int, Site]] = set()
+        self._compares_workers = False
+        self.pending = False
+        """Whether there is something to compare when a run ends."""
+
+    def add(self, variable: object, state: _State) -> None:
+        """Adds a new variable.  Where workers may write components one by one, all compare after every run."""
+        self.created.append(variable)
+        self._states.append(state)
+        if state.policy.may_diverge and self._coordinator.processes > 1 and self._coordinator.checks:
+            self._compares_workers = self.pending = True
+
+    def written(self, state: _State, kind: str, site: Site) -> None:
+        """Notes that a replica has written its component of a mirrored variable alone."""
+        if self._coordinator.checks:
+            self._written[state] = (kind, site)
+            self.pending = True
+
+    def fingerprints(self, arrays: Sequence[Array], *, apart: bool) -> tuple[int, ...]:
+        """Returns a number for each array of a write outside replica functions, equal for equal values.
+
+        apart: they were given one by one. Returns () where they are not compared.
+        """
+        if not self._coordinator.checks or not (apart or self._coordinator.processes > 1):
+            return ()
+        return tuple([_fingerprint(self._coordinator.backend, array) for array in arrays])
+
+    def compare(self, prints: Sequence[int], state: _State, kind: str, site: Site) -> None:
+        """Warns, or raises where checks are strict, if not all ranks' numbers are equal.  Once per call site."""
+        if len(prints) != len(self._coordinator.backend.devices) or _UNREADABLE in prints:
+            return
+        different = [rank for rank, one in enumerate(prints) if one != prints[0]]
+        self._report(different, self._states.index(state), kind, site)
+
+    def check(self, state: _State) -> None:
+        """Compares a variable that is about to be read, if all its components are here."""
+        how = self._written.pop(state, None) or self._traced.get(state)
+        if how is not None and self._coordinator.processes == 1:
+            self._compare_here(self._states.index(state), *how)
+
+    def end_run(self) -> None:
+        """Compares the variables whose components replicas have written one by one."""
+        written, self._written = self._written, {}
+        self.pending = self._compares_workers
+        if self._coordinator.processes == 1:
+            for number, state in enumerate(self._states):
+                if state in written:
+                    self._compare_here(number, *written[state])
+        else:
+            self._compare_workers(written)
+
+    def _compare_here(self, number: int, kind: str, site: Site) -> None:
+        if (number, site) in self._warned:
+            return
+        backend = self._coordinator.backend
+        try:
+            first, *others = [backend.get(array) for array in self._states[number].components]
+        except (InvalidType, Unsupported):
+            self._traced[self._states[number]] = (kind, site)
+            return
+        self._report([rank for rank, one in enumerate(others, 1) if not _same(one, first)], number, kind, site)
+
+    def _compare_workers(self, written: dict[_State, tuple[str, Site]]) -> None:
+        """Exchanges with all workers which variables their replicas have written, then the components' fingerprints."""
+        coordinator = self._coordinator
+        mine = [number for number, one in enumerate(self._states) if one in written]
+        numbers = sorted({*self._exchange("which variables replicas have written", mine)})
+        if not numbers:
+            return
+        values = [
+            _fingerprint(coordinator.backend, one) for number in numbers for one in self._states[number].components
+        ]
+        received = iter(self._exchange("what replicas have written", values))
+        prints: dict[int, list[int]] = {number: [] for number in numbers}
+        counts = [device.process for device in coordinator.backend.devices]
+        for worker in range(coordinator.processes):
+            for number in numbers:
+                prints[number] += [next(received) for _ in range(counts.count(worker))]
+        for number in numbers:
+            state = self._states[number]
+            self.compare(prints[number], state, *written.get(state, ("a write of another worker", ("", 0))))
+
+    def _exchange(self, what: str, numbers: Sequence[int]) -> tuple[int, ...]:
+        line = f"worker {self._coordinator.worker}: compare {what}"
+        return self._coordinator.exchange(StatusMessage("request", what, (line,), tuple(numbers)))
+
+    def _report(self, ranks: Sequence[int], number: int, kind: str, site: Site) -> None:
+        if not ranks or (number, site) in self._warned:
+            return
+        named = ", ".join(map(str, ranks[:_NAMED_MAX])) + (", …" if len(ranks) > _NAMED_MAX else "")
+        who = f"replica {named} holds" if len(ranks) == 1 else f"replicas {named} hold"
+        where = f" at {describe_site(site)}" if site[0] else ""
+        text = (
+            f"{kind} of variable {self._states[number].name!r}{where} left its components unequal: {who} another "
+            f"value than replica 0, which is all that is read outside replica functions. Write one value everywhere, "
+            f"or make the variable with one of {AGGREGATIONS}, or ON_READ."
+        )
+        if self._coordinator.checks == "strict":
+            raise ReplicasDisagree(text)
+        self._warned.add((number, site))
+        warnings.warn(MirroredDiverged(text), stacklevel=2)
+
+
+def _same(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
+    return one.tobytes() == other.tobytes() or _plain(one).tobytes() == _plain(other).tobytes()
+
+
+def _plain(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Returns an array with one zero and one NaN: their signs and payloads are no difference of values."""
+    if array.dtype.kind not in "fc":
+        return array
+    parts = array if array.dtype.kind == "f" else np.stack([array.real, array.imag])
+    return np.where(np.isnan(parts), np.asarray(np.nan, parts.dtype), parts + np.asarray(0, parts.dtype))
+
+
+def _fingerprint(backend: Backend, array: Array) -> int:
+    try:
+        host = backend.get(array)
+    except (InvalidType, Unsupported):
+        return _UNREADABLE
+    return 1 + int.from_bytes(blake2b(_plain(host).tobytes(), digest_size=7).digest(), "little")

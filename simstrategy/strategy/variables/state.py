@@ -1,0 +1,88 @@
+"""The state of a variable, which everything that reads or writes one shares.
+
+`variable.py` has the public face; what may be done with a state is in `policies.py`, `cross_replica.py` and
+`write_checks.py`.
+"""
+
+from typing import Final, final
+
+from simstrategy.device import Array, Cell
+from simstrategy.strategy.enums import VariableAggregation, VariableSynchronization
+from simstrategy.strategy.group import Group
+from simstrategy.strategy.variables.policies import Policy
+from simstrategy.strategy.variables.storage import Storage
+from simstrategy.trace import Request
+
+__all__ = ["VariableState", "variable_request"]
+
+_KINDS: Final = ("assign", "assign_add", "assign_sub")
+
+
+@final
+class VariableState:
+    """What is known of one variable, and its storage.
+
+    policy, name, synchronization, aggregation, trainable, shape, dtype: as the variable was made. cells: its storage on
+    this process's devices, in rank order; one cell where the replicas share it.
+    """
+
+    __slots__ = (
+        *("aggregation", "dtype", "forms", "group", "home", "name", "policy", "requests", "shape", "storage"),
+        *("synchronization", "trainable"),
+    )
+
+    def __init__(
+        self,
+        group: Group,
+        policy: Policy,
+        name: str,
+        synchronization: VariableSynchronization,
+        aggregation: VariableAggregation,
+        trainable: bool,
+        shape: tuple[int, ...],
+        dtype: str,
+        cells: tuple[Cell, ...],
+    ) -> None:
+        self.group = group
+        self.policy = policy
+        self.name = name
+        self.synchronization = synchronization
+        self.aggregation = aggregation
+        self.trainable = trainable
+        self.shape = shape
+        self.dtype = dtype
+        self.storage = Storage(group, cells)
+        self.home = None if policy.layout == "shared" else group
+        """The group whose replicas each have a component; None where they share one."""
+        self.forms = self._plain_forms()
+        """The form of the array that each local replica may write without further checks; see docs/caches.md."""
+        self.requests = {kind: variable_request(self, kind, aggregation.value) for kind in _KINDS}
+        """The request of a write in a replica function, by its kind: one object, quickly compared."""
+
+    @property
+    def components(self) -> tuple[Array, ...]:
+        """The components of this process's replicas, [shape] each, in rank order; one, where the replicas share it."""
+        return tuple(cell.read() for cell in self.storage.cells)
+
+    def on(self, group: Group, cell: Cell) -> "VariableState":
+        """Returns the state of a variable that stands for this one while a step is traced.
+
+        group: the one that traces. cell: holds every rank's component.
+        """
+        settings = (self.synchronization, self.aggregation, self.trainable, self.shape, self.dtype)
+        other = VariableState(group, self.policy, self.name, *settings, (cell,))
+        other.home = group
+        return other
+
+    def _plain_forms(self) -> tuple[object, ...]:
+        group, cells = self.group, self.storage.cells
+        if self.policy.replica_write != "reduce" or len(cells) != len(group.local_devices):
+            return ()
+        if group.form != group.spec:
+            return tuple([group.form(cell.read()) for cell in cells])
+        return tuple([(self.shape, self.dtype, device.placement) for device in group.local_devices])
+
+
+def variable_request(state: VariableState, kind: str, op: str | None = None) -> Request:
+    """Returns the request of a call on a variable."""
+    return Request(kind, op, None, state.name, None, ((state.shape, state.dtype),))
