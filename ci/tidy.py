@@ -26,9 +26,9 @@ BANNED_MODULES = {
     "datetime": (),
     "threading": ("simstrategy/run/lanes.py",),
     "greenlet": ("simstrategy/run/lanes.py",),
-    "socket": ("simstrategy/launch/channel.py", "simstrategy/launch/nursery.py", "simstrategy/launch/ports.py"),
+    "socket": ("simstrategy/launch/channel.py", "simstrategy/launch/forkserver.py", "simstrategy/launch/ports.py"),
     "subprocess": ("simstrategy/launch/launcher.py",),
-    "tempfile": ("simstrategy/launch/nursery.py",),
+    "tempfile": ("simstrategy/launch/forkserver.py",),
 }
 BANNED_CALLS = {"hash": (), "input": (), "breakpoint": (), "eval": (), "exec": ()}
 BANNED_NAMES = {"id": ("simstrategy/device/strict.py",)}

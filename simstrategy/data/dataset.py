@@ -8,12 +8,12 @@ from numbers import Integral
 from typing import Any, final
 
 from simstrategy import tree
-from simstrategy.data import grouping, origins
+from simstrategy.data import grouping, in_memory
 from simstrategy.data import transformations as steps
 from simstrategy.data.elements import as_element
-from simstrategy.data.nodes import PLAIN_RUN, Node
+from simstrategy.data.nodes import PLAIN_ITERATION, Node
 from simstrategy.data.options import SHARD_HINT, Options
-from simstrategy.data.showing import shown
+from simstrategy.data.short_repr import short_repr
 from simstrategy.errors import InvalidArgument, InvalidType
 
 __all__ = ["Dataset"]
@@ -38,7 +38,7 @@ class Dataset:
     @staticmethod
     def from_tensors(tensors: Any) -> "Dataset":
         """Makes a dataset of one element, the nest itself."""
-        return Dataset(Node(origins.TENSORS, (), as_element(tensors, "from_tensors")))
+        return Dataset(Node(in_memory.TENSORS, (), as_element(tensors, "from_tensors")))
 
     @staticmethod
     def from_tensor_slices(tensors: Any) -> "Dataset":
@@ -47,12 +47,12 @@ class Dataset:
         tensors: a nest of arrays with equal first sizes; a list is stacked into one array first, as
         TensorFlow does. The arrays are not copied. Raises InvalidArgument for scalars and unequal sizes.
         """
-        return Dataset(origins.slices(tensors))
+        return Dataset(in_memory.slices(tensors))
 
     @staticmethod
     def range(*limits: int) -> "Dataset":
         """Makes a dataset of int64 scalars, with the arguments of Python's range."""
-        return Dataset(origins.numbers(limits))
+        return Dataset(in_memory.numbers(limits))
 
     @staticmethod
     def from_generator(generator: Callable[[], Iterable[Any]], output_signature: Any = None) -> "Dataset":
@@ -61,14 +61,14 @@ class Dataset:
         output_signature: a nest of `ElementSpec` that every element is held to; without one, the form is what
         the elements have. Raises InvalidType for what cannot be called.
         """
-        return Dataset(origins.from_generator(generator, output_signature))
+        return Dataset(in_memory.from_generator(generator, output_signature))
 
     @staticmethod
     def zip(datasets: Any) -> "Dataset":
         """Makes a dataset whose elements are nests of the elements of a nest of datasets, up to the shortest."""
         leaves, structure = tree.flatten(datasets)
         if not leaves or not all(isinstance(one, Dataset) for one in leaves):
-            raise InvalidType(f"zip takes a nest of datasets, as in Dataset.zip((a, b)), got {shown(datasets)}.")
+            raise InvalidType(f"zip takes a nest of datasets, as in Dataset.zip((a, b)), got {short_repr(datasets)}.")
         return Dataset(Node(steps.ZIP, tuple(one.node for one in leaves), (structure,)))
 
     # One element at a time.
@@ -157,7 +157,7 @@ class Dataset:
     def with_options(self, options: Options) -> "Dataset":
         """Carries options for being distributed; what is None in them stays as it was."""
         if not isinstance(options, Options):
-            raise InvalidType(f"with_options takes simstrategy.data.Options, got {shown(options)}.")
+            raise InvalidType(f"with_options takes simstrategy.data.Options, got {short_repr(options)}.")
         return self._step(steps.OPTIONS, options)
 
     @property
@@ -175,26 +175,26 @@ class Dataset:
         return spec
 
     def __iter__(self) -> Iterator[Any]:
-        return self.node.elements(PLAIN_RUN)
+        return self.node.elements(PLAIN_ITERATION)
 
     def __repr__(self) -> str:
-        return f"Dataset({_shown(self.node)})"
+        return f"Dataset({_pipeline_text(self.node)})"
 
-    def _step(self, kind: Any, *settings: Any) -> "Dataset":
-        return Dataset(Node(kind, (self.node,), settings))
+    def _step(self, node_type: Any, *settings: Any) -> "Dataset":
+        return Dataset(Node(node_type, (self.node,), settings))
 
 
-def _shown(node: Node) -> str:
+def _pipeline_text(node: Node) -> str:
     """Returns the steps of a pipeline from its source on: the same text in every run."""
-    before = ", ".join(map(_shown, node.inputs))
+    before = ", ".join(map(_pipeline_text, node.inputs))
     return (
-        f"({before}) → {node.kind.name}" if len(node.inputs) > 1 else " → ".join(filter(None, (before, node.kind.name)))
+        f"({before}) → {node.type.name}" if len(node.inputs) > 1 else " → ".join(filter(None, (before, node.type.name)))
     )
 
 
 def _called(function: Any, step: str) -> Any:
     if not callable(function):
-        raise InvalidType(f"{step} takes a function of an element, got {shown(function)}.")
+        raise InvalidType(f"{step} takes a function of an element, got {short_repr(function)}.")
     return function
 
 

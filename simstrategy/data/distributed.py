@@ -4,8 +4,8 @@ import sys
 from typing import Any, final
 
 from simstrategy import tree
-from simstrategy.data.feeds import Feed
-from simstrategy.data.iterators import DistributedIterator, Group, OptionalValue
+from simstrategy.data.iterators import DistributedIterator, InputPlacement, OptionalValue
+from simstrategy.data.step_sources import StepSource
 from simstrategy.errors import InvalidArgument, OutOfRangeError
 from simstrategy.values import PerReplica
 
@@ -16,17 +16,17 @@ __all__ = ["DistributedDataset", "InputIterator"]
 class DistributedDataset:
     """Iterates over steps; each is a nest of PerReplica values.  Re-iterable if its source is.  Clauses: D-2."""
 
-    __slots__ = ("_epochs", "_feed", "_group")
+    __slots__ = ("_epochs", "_placement", "_step_source")
 
-    def __init__(self, feed: Feed, group: Group) -> None:
-        self._feed = feed
-        self._group = group
+    def __init__(self, step_source: StepSource, placement: InputPlacement) -> None:
+        self._step_source = step_source
+        self._placement = placement
         self._epochs = 0
 
     def __iter__(self) -> DistributedIterator:
-        self._group.forbid()
+        self._placement.forbid()
         self._epochs += 1
-        return DistributedIterator(self._feed, self._group, self._epochs - 1, lambda: self.element_spec)
+        return DistributedIterator(self._step_source, self._placement, self._epochs - 1, lambda: self.element_spec)
 
     @property
     def element_spec(self) -> Any:
@@ -34,13 +34,13 @@ class DistributedDataset:
 
         Raises InvalidArgument where only elements that have not come yet could tell.
         """
-        spec = self._feed.spec()
+        spec = self._step_source.spec()
         if spec is None:
             raise InvalidArgument(
                 "The form of the elements is not known before they come: the source is empty, or can be iterated over "
                 "only once. Use a simstrategy.data.Dataset, with an output_signature where it is a generator's."
             )
-        replicas = self._group.replicas
+        replicas = self._placement.replicas
         return spec if replicas == 1 else tree.map_leaves(lambda leaf: PerReplica([leaf] * replicas), spec)
 
 
@@ -50,8 +50,8 @@ class InputIterator:
 
     __slots__ = ("_dataset", "_iterator")
 
-    def __init__(self, feed: Feed, group: Group) -> None:
-        self._dataset = DistributedDataset(feed, group)
+    def __init__(self, step_source: StepSource, placement: InputPlacement) -> None:
+        self._dataset = DistributedDataset(step_source, placement)
         self._iterator = iter(self._dataset)
 
     def initialize(self) -> list[Any]:

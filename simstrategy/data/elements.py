@@ -2,7 +2,7 @@
 
 Tuples and mappings are structure, lists are data, as in TensorFlow. Texts are arrays of NumPy's kinds S, U or
 object; what readers yield is object, because S loses trailing zero bytes. Ragged and sparse batches are a
-framework's own: see `rows.py`.
+framework's own: see `composites.py`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,9 +12,9 @@ from typing import Any, Final, final
 import numpy as np
 
 from simstrategy import tree
-from simstrategy.data.rows import Form
-from simstrategy.data.showing import shown
-from simstrategy.data.tensors import as_numpy
+from simstrategy.data.composites import CompositeSpec
+from simstrategy.data.short_repr import short_repr
+from simstrategy.data.to_numpy import as_numpy
 from simstrategy.device import default_dtype
 from simstrategy.errors import InvalidArgument, InvalidType
 
@@ -47,12 +47,12 @@ class ElementSpec:
     shape: tuple[int | None, ...]
     dtype: str
     """The Array API name, or "string"."""
-    form: Form | None = None
+    composite: CompositeSpec | None = None
     """What a framework's ragged or sparse batch is; None for an array."""
 
     def __repr__(self) -> str:
-        form = "" if self.form is None else f", form={self.form!r}"
-        return f"ElementSpec(shape={self.shape!r}, dtype={self.dtype!r}{form})"
+        composite = "" if self.composite is None else f", composite={self.composite!r}"
+        return f"ElementSpec(shape={self.shape!r}, dtype={self.dtype!r}{composite})"
 
 
 def as_element(value: Any, where: str) -> Any:
@@ -78,7 +78,7 @@ def as_leaf(value: Any, where: str) -> Host:
         array = np.asarray(value)
     elif value is None or isinstance(value, (set, frozenset)):
         raise InvalidType(
-            f"{where} got {shown(value)}, which is no array. Elements are nests of arrays, numbers and texts."
+            f"{where} got {short_repr(value)}, which is no array. Elements are nests of arrays, numbers and texts."
         )
     elif isinstance(value, (bytes, str)):
         # Kept as they are: NumPy's own bytes would lose trailing zeros.
@@ -92,7 +92,7 @@ def as_leaf(value: Any, where: str) -> Host:
         )
     if array.dtype.kind == "O" and not _are_texts(array, value):
         raise InvalidType(
-            f"{where} got a {type(value).__name__}: {shown(value)}, which NumPy can only hold as an object. "
+            f"{where} got a {type(value).__name__}: {short_repr(value)}, which NumPy can only hold as an object. "
             f"Elements are nests of arrays of numbers or texts: make one of it first."
         )
     view = array.view()
@@ -149,8 +149,8 @@ def empty_of_spec(spec: Any) -> Any:
     """Returns an element of no rows of the given forms; other sizes that are not known are 0 too."""
 
     def empty(leaf: ElementSpec) -> Any:
-        if leaf.form is not None:
-            return leaf.form.empty(leaf.shape, leaf.dtype)
+        if leaf.composite is not None:
+            return leaf.composite.empty(leaf.shape, leaf.dtype)
         dtype = np.dtype(object) if leaf.dtype == "string" else np.dtype(leaf.dtype)
         return np.empty([0, *(size or 0 for size in leaf.shape[1:])], dtype)
 

@@ -12,12 +12,12 @@ from typing import Any, Protocol, final
 
 from simstrategy import tree
 from simstrategy.data.elements import cut, empty_of_spec
-from simstrategy.data.feeds import Feed, Step
-from simstrategy.data.nodes import Run
+from simstrategy.data.nodes import Iteration
 from simstrategy.data.parts import EMPTY
+from simstrategy.data.step_sources import Step, StepSource
 from simstrategy.errors import InvalidArgument, OutOfRangeError
 
-__all__ = ["Agree", "Distribute", "DistributedIterator", "Group", "OptionalValue"]
+__all__ = ["Agree", "Distribute", "DistributedIterator", "InputPlacement", "OptionalValue"]
 
 Agree = Callable[[int, FrameType], Sequence[int]]
 """Tells all workers how a step is here, at the call in a frame, and returns what each of them told."""
@@ -34,7 +34,7 @@ class Distribute(Protocol):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Group:
+class InputPlacement:
     """What the strategy brings: who iterates, and how host arrays become replicas' values."""
 
     workers: int
@@ -49,9 +49,9 @@ class Group:
     choose: Callable[[str, int], int]
     """The schedule's."""
 
-    def run(self, epoch: int) -> Run:
+    def iteration(self, epoch: int) -> Iteration:
         """Returns what decides in this worker's iteration number `epoch`."""
-        return Run(self.choose, f"shuffle of worker {self.worker}", (epoch,))
+        return Iteration(self.choose, f"shuffle of worker {self.worker}", (epoch,))
 
 
 @final
@@ -78,11 +78,11 @@ class OptionalValue:
 class DistributedIterator:
     """One pass over a distributed dataset.  Clauses: D-2, D-4."""
 
-    __slots__ = ("_ended", "_feed", "_form", "_group", "_spec", "_steps")
+    __slots__ = ("_ended", "_form", "_placement", "_spec", "_step_source", "_steps")
 
-    def __init__(self, feed: Feed, group: Group, epoch: int, spec: Callable[[], Any]) -> None:
-        self._feed, self._group = feed, group
-        self._steps: Iterator[Step] = feed.steps(group.run(epoch))
+    def __init__(self, step_source: StepSource, placement: InputPlacement, epoch: int, spec: Callable[[], Any]) -> None:
+        self._step_source, self._placement = step_source, placement
+        self._steps: Iterator[Step] = step_source.steps(placement.iteration(epoch))
         self._spec = spec
         self._form: Any = EMPTY
         """Some part that has come, without its rows: what an empty part looks like."""
@@ -115,41 +115,41 @@ class DistributedIterator:
 
     def step_at(self, frame: FrameType) -> tuple[Any, ...]:
         """Returns the next step as a tuple of one, or () at the end; frame: of the call that asks."""
-        self._group.forbid()
+        self._placement.forbid()
         if self._ended:
             return ()
         step = self._known(next(self._steps, None))
         if not self._goes_on(step, frame):
             self._ended = True
             return ()
-        parts = [EMPTY] * self._group.replicas if step is None else step.parts
+        parts = [EMPTY] * self._placement.replicas if step is None else step.parts
         filled = self._filled(parts)
         flat = [tree.flatten(part) for part in filled]
         structure = flat[0][1]
-        placed, _ = tree.flatten(self._group.distribute([leaves for leaves, _ in flat], structure=structure))
+        placed, _ = tree.flatten(self._placement.distribute([leaves for leaves, _ in flat], structure=structure))
         # Into the element's own nest, whose mappings keep the order of their keys.
         return (tree.refill(filled[0], structure, placed),)
 
     def _known(self, step: Step | None) -> Step | None:
         """Returns the step, or none where it is of empty parts and nothing at all tells what they look like."""
         if step is not None and self._form is EMPTY and all(part is EMPTY for part in step.parts):
-            spec = self._feed.spec()
+            spec = self._step_source.spec()
             if spec is None:
                 return None
             self._form = empty_of_spec(spec)
         return step
 
     def _goes_on(self, step: Step | None, frame: FrameType) -> bool:
-        agree = self._group.agree
+        agree = self._placement.agree
         if agree is None:
-            return step is not None and (step.complete or not self._whole(step))
+            return step is not None and (step.complete or not self._drops_incomplete(step))
         here = _NO_STEP if step is None else _COMPLETE if step.complete else _INCOMPLETE
         told = agree(here, frame)
-        return max(told) > _NO_STEP and (min(told) == _COMPLETE or not self._whole(step))
+        return max(told) > _NO_STEP and (min(told) == _COMPLETE or not self._drops_incomplete(step))
 
-    def _whole(self, step: Step | None) -> bool:
+    def _drops_incomplete(self, step: Step | None) -> bool:
         parts = [] if step is None else step.parts
-        return self._feed.whole(next((part for part in parts if part is not EMPTY), self._form))
+        return self._step_source.drops_incomplete(next((part for part in parts if part is not EMPTY), self._form))
 
     def _filled(self, parts: list[Any]) -> list[Any]:
         """Returns the parts with what stands for the empty ones: no rows, other sizes and dtypes as ever."""
@@ -164,7 +164,7 @@ class DistributedIterator:
         return [self._form if part is EMPTY else part for part in parts]
 
     def _form_of_spec(self) -> Any:
-        spec = self._feed.spec()
+        spec = self._step_source.spec()
         if spec is None:
             raise InvalidArgument(
                 "A replica gets an empty part, and no element has come yet that could say of what form. Distribute a "

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from simstrategy import tree
 from simstrategy.data.elements import concatenate, cut
-from simstrategy.data.sharding import By, Sharding
+from simstrategy.data.sharding import Sharding, ShardUnit
 from simstrategy.data.splitting import Part, SplitRule, per_batch_chunks, stream_parts, worker_sizes
 from simstrategy.errors import InvalidArgument
 
@@ -39,7 +39,7 @@ def worker_parts(
         # A single replica gets what there is, batched or not.
         yield from elements
         return
-    by_element = sharding.by is By.ELEMENTS
+    by_element = sharding.unit is ShardUnit.ELEMENTS
     if sharding.rule is SplitRule.PER_BATCH:
         wanted = range(worker, total, workers) if by_element else range(total)
         yield from per_batch(elements, total, wanted)

@@ -13,8 +13,8 @@ import numpy as np
 
 from simstrategy.data.dataset import Dataset
 from simstrategy.data.elements import ElementSpec, Host
-from simstrategy.data.nodes import Elements, Kind, Node, Run
-from simstrategy.data.showing import shown
+from simstrategy.data.nodes import Elements, Iteration, Node, NodeType
+from simstrategy.data.short_repr import short_repr
 from simstrategy.errors import InvalidArgument, InvalidType, Unsupported
 
 __all__ = ["READ", "Open", "TFRecordDataset", "TextLineDataset", "lines_of"]
@@ -88,7 +88,8 @@ def _names(files: Any, reader: str) -> Host:
             found = [os.fspath(one) for one in (files.reshape(-1).tolist() if isinstance(files, np.ndarray) else files)]
         except TypeError:
             raise InvalidType(
-                f"{reader} takes a file name, a pattern, a list of names or a dataset of names, got {shown(files)}."
+                f"{reader} takes a file name, a pattern, a list of names or a dataset of names, got "
+                f"{short_repr(files)}."
             ) from None
     names = np.empty(len(found), object)
     names[:] = found
@@ -99,13 +100,13 @@ def _is_pattern(name: str) -> bool:
     return any(sign in name for sign in "*?[")
 
 
-def _texts(node: Node, run: Run) -> Iterator[bytes]:
-    for name in node.inputs[0].elements(run):
+def _texts(node: Node, iteration: Iteration) -> Iterator[bytes]:
+    for name in node.inputs[0].elements(iteration):
         yield from _contents(node.settings, name)
 
 
-def _read(node: Node, run: Run) -> Elements:
-    for text in _texts(node, run):
+def _read(node: Node, iteration: Iteration) -> Elements:
+    for text in _texts(node, iteration):
         array = np.array(text, dtype=object)
         array.flags.writeable = False
         yield array
@@ -113,7 +114,7 @@ def _read(node: Node, run: Run) -> Elements:
 
 def _path(name: Any, reader: str) -> str:
     if not isinstance(name, np.ndarray) or name.ndim or not isinstance(name.item(), (str, bytes)):
-        raise InvalidType(f"{reader} reads files by name, and its dataset of names has {shown(name)}.")
+        raise InvalidType(f"{reader} reads files by name, and its dataset of names has {short_repr(name)}.")
     path = os.fsdecode(name.item())
     if "\0" in path:
         raise InvalidArgument(
@@ -200,4 +201,4 @@ def _masked(crc: int) -> int:
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
-READ: Final = Kind("a reader", _read, lambda node: ElementSpec((), "string"), texts=_texts)
+READ: Final = NodeType("a reader", _read, lambda node: ElementSpec((), "string"), texts=_texts)

@@ -10,7 +10,7 @@ from simstrategy.data.options import AutoShardPolicy, Options
 from simstrategy.data.splitting import SplitRule
 from simstrategy.errors import InvalidArgument, SimStrategyWarning
 
-__all__ = ["By", "DatasetRules", "ShardedByElement", "Sharding", "TooFewFiles", "decide", "owns"]
+__all__ = ["DatasetRules", "ShardUnit", "ShardedByElement", "Sharding", "TooFewFiles", "belongs_to", "decide"]
 
 
 class ShardedByElement(SimStrategyWarning):
@@ -29,7 +29,7 @@ class DatasetRules(NamedTuple):
     too_few_files: TooFewFiles
 
 
-class By(Enum):
+class ShardUnit(Enum):
     """What is dealt to the workers."""
 
     NOTHING = "nothing"
@@ -41,12 +41,12 @@ class By(Enum):
 class Sharding(NamedTuple):
     """A decision: what is dealt, how batches are split, and whether files were there and are not dealt."""
 
-    by: By
+    unit: ShardUnit
     rule: SplitRule
     warns: bool
 
 
-def owns(number: int, workers: int, worker: int) -> bool:
+def belongs_to(number: int, workers: int, worker: int) -> bool:
     """Tells whether a worker has the file, or the part, of this number."""
     return number % workers == worker
 
@@ -68,16 +68,16 @@ def decide(
                 "Found an unshardable source dataset: AutoShardPolicy.FILE deals files to the workers, and this "
                 "dataset reads none, or not in every branch. Use AutoShardPolicy.DATA, or OFF and shard it yourself."
             )
-        by = By.FILES if workers > 1 else By.NOTHING
+        unit = ShardUnit.FILES if workers > 1 else ShardUnit.NOTHING
     elif policy is AutoShardPolicy.AUTO:
         enough = files is not None and (files >= workers or rules.too_few_files == "refuse")
-        by = By.ELEMENTS if not enough else By.FILES if workers > 1 else By.NOTHING
-        warns = files is not None and by is By.ELEMENTS and workers > 1
+        unit = ShardUnit.ELEMENTS if not enough else ShardUnit.FILES if workers > 1 else ShardUnit.NOTHING
+        warns = files is not None and unit is ShardUnit.ELEMENTS and workers > 1
     else:
-        by = {
-            AutoShardPolicy.OFF: By.NOTHING,
-            AutoShardPolicy.DATA: By.ELEMENTS,
-            AutoShardPolicy.HINT: By.HINT,
+        unit = {
+            AutoShardPolicy.OFF: ShardUnit.NOTHING,
+            AutoShardPolicy.DATA: ShardUnit.ELEMENTS,
+            AutoShardPolicy.HINT: ShardUnit.HINT,
         }[policy]
-    usual = SplitRule.PER_BATCH if by is By.ELEMENTS or batch_size is None else rules.split
-    return Sharding(by, options.split_rule or usual, warns)
+    usual = SplitRule.PER_BATCH if unit is ShardUnit.ELEMENTS or batch_size is None else rules.split
+    return Sharding(unit, options.split_rule or usual, warns)

@@ -1,4 +1,4 @@
-"""JSON messages between a launcher, its nursery and its workers, over sockets that have no name.
+"""JSON messages between a launcher, its forkserver and its workers, over sockets that have no name.
 
 Nobody but the processes that were handed an end can reach them, and nothing that arrives is executed.
 """

@@ -1,7 +1,7 @@
 """Starts workers on this machine, gives them jobs, and sees that nothing is left of them.
 
 For checks, tests and teaching: one machine, a few processes. Workers are forked from one process that
-has imported what they need (`nursery.py`), and stay: a job on workers that exist starts at once.
+has imported what they need (`forkserver.py`), and stay: a job on workers that exist starts at once.
 """
 
 import contextlib
@@ -19,14 +19,14 @@ from simstrategy.errors import BackendUnavailable, InvalidArgument
 from simstrategy.launch.channel import Channel, Closed, pair, ready
 from simstrategy.launch.ports import reserved_port
 
-__all__ = ["Ended", "Launcher"]
+__all__ = ["JobResult", "Launcher"]
 
 _GRACE_S: Final = 10.0
 _FORGOTTEN: Final = ("TORCHELASTIC_USE_AGENT_STORE", "TORCHELASTIC_RESTART_COUNT", "TF_CONFIG")
 """What a launcher around this one may have set, and is not true of its workers."""
 
 
-class Ended(NamedTuple):
+class JobResult(NamedTuple):
     """How a job ended in one worker: with a value, with an error, or with the whole process."""
 
     value: Any
@@ -34,14 +34,14 @@ class Ended(NamedTuple):
     """Class, text and traceback."""
     code: int | None
     """Exit code where the process ended, negative for a signal; None where it lives."""
-    late: bool
+    timed_out: bool
     """Whether it was killed because its time was over."""
     seconds: float
     output: str
     """What it printed during the job."""
 
     @property
-    def well(self) -> bool:
+    def ok(self) -> bool:
         """Tells whether there is a value."""
         return self.error is None and self.code is None
 
@@ -76,13 +76,13 @@ class Launcher:
         self._workers: list[_Worker | None] = [None] * workers
         self._control, given = pair()
         settings = os.environ | {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
-        command = [sys.executable, "-P", "-m", "simstrategy.launch.nursery", str(given.fileno()), *preload]
+        command = [sys.executable, "-P", "-m", "simstrategy.launch.forkserver", str(given.fileno()), *preload]
         with given:
             # A session of its own: what the terminal sends this process, this process hands on as it sees fit.
-            self._nursery = subprocess.Popen(
+            self._forkserver = subprocess.Popen(
                 command, env=settings, pass_fds=[given.fileno()], stdin=subprocess.DEVNULL, start_new_session=True
             )
-        self._end = weakref.finalize(self, _end, self._control, self._nursery, self._workers, folders := [])
+        self._end = weakref.finalize(self, _end, self._control, self._forkserver, self._workers, folders := [])
         try:
             told, _ = self._control.receive()
         except Closed as error:
@@ -107,15 +107,15 @@ class Launcher:
         """Kills all workers and what they started; no process, port or file is left.  May be repeated."""
         self._end()
 
-    def renew(self) -> None:
+    def restart_workers(self) -> None:
         """Ends the workers there are: the next job gets new ones, of which no program has run."""
         for rank in self._ranks:
-            self._bury(rank)
+            self._terminate(rank)
 
     @property
     def processes(self) -> tuple[int, ...]:
-        """The process ids of the nursery and of the workers there are."""
-        return (self._nursery.pid, *[worker.process for worker in self._workers if worker is not None])
+        """The process ids of the forkserver and of the workers there are."""
+        return (self._forkserver.pid, *[worker.process for worker in self._workers if worker is not None])
 
     def run(
         self,
@@ -125,7 +125,7 @@ class Launcher:
         timeout_s: float = 60.0,
         grace_s: float = _GRACE_S,
         environment: Mapping[str, str | None] | None = None,
-    ) -> tuple[Ended, ...]:
+    ) -> tuple[JobResult, ...]:
         """Calls a function in every worker and returns how each call ended, in rank order.
 
         function: at the top level of a file, or as "module:name". It finds RANK, WORLD_SIZE, MASTER_ADDR and
@@ -140,7 +140,7 @@ class Launcher:
                 started = [self._begin(rank, port, (place, name, list(arguments)), environment) for rank in self._ranks]
                 return self._gather(started, timeout_s, grace_s)
             except BaseException:
-                self.renew()  # an interrupt, above all: nobody knows what the workers do now
+                self.restart_workers()  # an interrupt, above all: nobody knows what the workers do now
                 raise
 
     @property
@@ -165,10 +165,10 @@ class Launcher:
         message = {"place": job[0], "name": job[1], "arguments": job[2], "environment": settings}
         worker = self._workers[rank] or self._start(rank)
         printed = worker.output.stat().st_size if worker.output.exists() else 0
-        if not _takes(worker, message):  # it ended, or was stopped, since its last job
-            self._bury(rank)
+        if not _accepts(worker, message):  # it ended, or was stopped, since its last job
+            self._terminate(rank)
             worker, printed = self._start(rank), 0
-            if not _takes(worker, message):
+            if not _accepts(worker, message):
                 raise BackendUnavailable(f"A new worker {rank} ended at once. Its output: {worker.output}")
         return printed
 
@@ -179,7 +179,7 @@ class Launcher:
         worker = self._workers[rank] = _Worker(process, channel, self.folder / f"output{process}")
         return worker
 
-    def _bury(self, rank: int) -> int | None:
+    def _terminate(self, rank: int) -> int | None:
         """Ends a worker; returns its exit code."""
         worker, self._workers[rank] = self._workers[rank], None
         if worker is None:
@@ -194,13 +194,13 @@ class Launcher:
             return self._control.receive()[0]
         except (Closed, OSError) as error:
             raise BackendUnavailable(
-                "The local launcher was closed, or its nursery killed. Make another one."
+                "The local launcher was closed, or its forkserver was killed. Make a new Launcher."
             ) from error
 
-    def _gather(self, printed: Sequence[int], timeout_s: float, grace_s: float) -> tuple[Ended, ...]:
+    def _gather(self, printed: Sequence[int], timeout_s: float, grace_s: float) -> tuple[JobResult, ...]:
         begun = time.monotonic()
         deadline = begun + timeout_s
-        ended: dict[int, Ended] = {}
+        ended: dict[int, JobResult] = {}
         answering = list(self._ranks)  # an answer may have come along with what was read so far
         while len(ended) < len(self._workers):
             late = time.monotonic() >= deadline
@@ -209,7 +209,7 @@ class Launcher:
                 if found is None:
                     continue
                 ended[rank] = found
-                if not found.well:
+                if not found.ok:
                     deadline = min(deadline, time.monotonic() + grace_s)
             channels = {
                 worker.channel: rank
@@ -220,7 +220,7 @@ class Launcher:
                 answering = [channels[channel] for channel in ready([*channels], deadline - time.monotonic())]
         return tuple([ended[rank] for rank in self._ranks])
 
-    def _ended(self, rank: int, printed: int, seconds: float, *, late: bool) -> Ended | None:
+    def _ended(self, rank: int, printed: int, seconds: float, *, late: bool) -> JobResult | None:
         """Returns how a worker's job ended, None if it has not; a late one is killed."""
         worker = self._workers[rank]
         assert worker is not None
@@ -231,19 +231,19 @@ class Launcher:
             if told is not None:
                 answer, late = told[0], False
             elif late:
-                code = self._bury(rank)
+                code = self._terminate(rank)
             else:
                 return None
         except Closed:
-            code, late = self._bury(rank), False
+            code, late = self._terminate(rank), False
         with contextlib.suppress(OSError), open(worker.output, "rb") as file:
             file.seek(printed)
             output = file.read().decode(errors="replace")
         error = answer.get("error")
-        return Ended(answer.get("value"), error and tuple(error), code, late, seconds, output)
+        return JobResult(answer.get("value"), error and tuple(error), code, late, seconds, output)
 
 
-def _takes(worker: _Worker, message: dict[str, Any]) -> bool:
+def _accepts(worker: _Worker, message: dict[str, Any]) -> bool:
     """Gives a worker a job; returns whether it took it."""
     try:
         worker.channel.send(message)
@@ -272,17 +272,17 @@ def _location(function: Callable[..., Any] | str) -> tuple[str, str]:
 
 
 def _end(
-    control: Channel, nursery: "subprocess.Popen[bytes]", workers: list[_Worker | None], folders: list[str]
+    control: Channel, forkserver: "subprocess.Popen[bytes]", workers: list[_Worker | None], folders: list[str]
 ) -> None:
-    """Lets go of the nursery, which ends the workers and removes the folder; does so itself where it was killed."""
+    """Lets go of the forkserver, which ends the workers and removes the folder; does so itself where it was killed."""
     for worker in workers:
         if worker is not None:
             worker.channel.close()
     control.close()
     try:
-        nursery.wait(_GRACE_S)
+        forkserver.wait(_GRACE_S)
     except subprocess.TimeoutExpired:
-        nursery.kill()
-        nursery.wait()
+        forkserver.kill()
+        forkserver.wait()
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)

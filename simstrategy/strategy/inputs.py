@@ -12,28 +12,28 @@ import numpy as np
 
 from simstrategy import tree
 from simstrategy.data import (
+    CompositeBatch,
     DatasetRules,
     DistributedDataset,
     DistributedIterator,
-    Feed,
-    Group,
     InputContext,
     InputIterator,
     InputOptions,
+    InputPlacement,
     InputReplicationMode,
-    Rows,
     ShardedByElement,
     Source,
     SplitRule,
-    called_feed,
-    dealt_feed,
-    even_feed,
-    evenly,
+    StepSource,
+    callback_source,
+    equal_split_source,
     plan_split,
+    require_equal_parts,
     source_of,
-    split_feed,
+    split_source,
+    unsplit_source,
 )
-from simstrategy.data.showing import shown
+from simstrategy.data.short_repr import short_repr
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType, Unsupported
 from simstrategy.strategy.context import current_mode
 from simstrategy.strategy.kinds import DEFAULT
@@ -70,7 +70,7 @@ def distribute_from_function(engine: "Engine", dataset_fn: Callable[[InputContex
     mode = _options(options).experimental_replication_mode
     if not callable(dataset_fn):
         raise InvalidType(
-            f"dataset_fn is a function of an InputContext that returns a dataset, got {shown(dataset_fn)}."
+            f"dataset_fn is a function of an InputContext that returns a dataset, got {short_repr(dataset_fn)}."
         )
     made = [dataset_fn(context) for context in _contexts(engine, mode)]
     if engine.kind is DEFAULT:
@@ -82,7 +82,7 @@ def dataset_iterator(engine: "Engine", dataset: Any) -> InputIterator:
     """Returns the input iterator of a dataset of global batches."""
     group, source = group_of(engine), _source(engine, dataset)
     if engine.semantics.dataset_iterator == "even":
-        feed = even_feed(source, workers=group.workers, worker=group.worker, replicas=group.replicas)
+        feed = equal_split_source(source, workers=group.workers, worker=group.worker, replicas=group.replicas)
     else:
         feed = _split(engine, source, InputOptions())
     return _framed(engine, InputIterator(_stacked(engine, feed), group))
@@ -96,21 +96,23 @@ def input_fn_iterator(engine: "Engine", input_fn: Callable[[InputContext], Any],
             f"distribute_datasets_from_function."
         )
     if not callable(input_fn):
-        raise InvalidType(f"input_fn is a function of an InputContext, got {shown(input_fn)}.")
+        raise InvalidType(f"input_fn is a function of an InputContext, got {short_repr(input_fn)}.")
     (context,) = _contexts(engine, mode)
     made = input_fn(context)
     group = group_of(engine)
     if callable(made):
-        return _framed(engine, InputIterator(called_feed(made, group.replicas), group))
+        return _framed(engine, InputIterator(callback_source(made, group.replicas), group))
     try:
         feed = _dealt(engine, [made], always_whole=engine.semantics.input_fn_remainder == "drop")
     except InvalidType as error:
-        raise InvalidArgument(f"input_fn must return a dataset or a callable; it returned {shown(made)}.") from error
+        raise InvalidArgument(
+            f"input_fn must return a dataset or a callable; it returned {short_repr(made)}."
+        ) from error
     return _framed(engine, InputIterator(_stacked(engine, feed), group))
 
 
-def _stacked(engine: "Engine", feed: Feed) -> Feed:
-    return evenly(feed) if engine.semantics.uneven_step == "refuse" else feed
+def _stacked(engine: "Engine", feed: StepSource) -> StepSource:
+    return require_equal_parts(feed) if engine.semantics.uneven_step == "refuse" else feed
 
 
 def _source(engine: "Engine", dataset: Any) -> Source:
@@ -127,7 +129,7 @@ def _framed(engine: "Engine", dataset: _Framed) -> _Framed:
     return framed
 
 
-def group_of(engine: "Engine") -> Group:
+def group_of(engine: "Engine") -> InputPlacement:
     """Returns what the room `data` has to know of an engine."""
 
     def agree(here: int, frame: FrameType) -> Sequence[int]:
@@ -139,7 +141,7 @@ def group_of(engine: "Engine") -> Group:
             return tree.unflatten(structure, columns[0])
         return tree.unflatten(structure, [PerReplica(leaf) for leaf in zip(*columns, strict=True)])
 
-    return Group(
+    return InputPlacement(
         workers=engine.room.processes,
         worker=engine.room.worker,
         replicas=len(engine.local_devices),
@@ -152,14 +154,14 @@ def group_of(engine: "Engine") -> Group:
 
 def _placed(engine: "Engine", leaf: Any, index: int) -> Any:
     """Returns a host array on a replica's device; texts stay on the host, for no device holds them."""
-    if type(leaf) is not np.ndarray and isinstance(leaf, Rows):
+    if type(leaf) is not np.ndarray and isinstance(leaf, CompositeBatch):
         return leaf.placed(engine.local_devices[index].placement)
     if leaf.dtype.kind in "SUO" or engine.kind is DEFAULT:
         return leaf
     return engine.adopt(leaf, index)
 
 
-def _split(engine: "Engine", source: Source, options: InputOptions) -> Feed:
+def _split(engine: "Engine", source: Source, options: InputOptions) -> StepSource:
     """Decides how a source is split, warns where files are there and cannot be dealt, and makes the feed."""
     workers, worker, replicas = engine.room.processes, engine.room.worker, len(engine.local_devices)
     rules = DatasetRules(SplitRule(engine.semantics.dataset_split), engine.semantics.too_few_files)
@@ -173,13 +175,13 @@ def _split(engine: "Engine", source: Source, options: InputOptions) -> Feed:
             ),
             stacklevel=_USER,
         )
-    return split_feed(source, plan, workers=workers, worker=worker, replicas=replicas)
+    return split_source(source, plan, workers=workers, worker=worker, replicas=replicas)
 
 
-def _dealt(engine: "Engine", made: Sequence[Any], *, always_whole: bool) -> Feed:
+def _dealt(engine: "Engine", made: Sequence[Any], *, always_whole: bool) -> StepSource:
     sources = [_source(engine, dataset) for dataset in made]
     replicas = len(engine.local_devices)
-    return dealt_feed(sources, workers=engine.room.processes, replicas=replicas, always_whole=always_whole)
+    return unsplit_source(sources, workers=engine.room.processes, replicas=replicas, always_whole=always_whole)
 
 
 def _contexts(engine: "Engine", mode: InputReplicationMode) -> list[InputContext]:
@@ -194,7 +196,7 @@ def _options(options: Any) -> InputOptions:
     if options is None:
         return InputOptions()
     if not isinstance(options, InputOptions):
-        raise InvalidType(f"options are simstrategy.InputOptions, got {shown(options)}.")
+        raise InvalidType(f"options are simstrategy.InputOptions, got {short_repr(options)}.")
     return options
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import simstrategy as ss
-from simstrategy.data import Dataset, SplitRule, TextLineDataset, TFRecordDataset, showing
+from simstrategy.data import Dataset, SplitRule, TextLineDataset, TFRecordDataset, short_repr
 from simstrategy.errors import InvalidArgument, InvalidType
 
 google_crc32c = pytest.importorskip("google_crc32c")
@@ -256,8 +256,8 @@ def test_a_value_is_told_in_the_same_words_in_every_run(call, text):
     assert text in message(call, InvalidType)
 
 
-def test_the_examples_of_showing_hold():
-    assert doctest.testmod(showing) == (0, 2)
+def test_the_examples_of_short_repr_hold():
+    assert doctest.testmod(short_repr) == (0, 2)
 
 
 def test_a_batch_of_no_rows_cannot_be_asked_for():

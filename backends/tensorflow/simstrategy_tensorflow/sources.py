@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from simstrategy.data import AutoShardPolicy, Options, Source
 from simstrategy.errors import Unsupported
-from simstrategy_tensorflow.rows import COMPOSED, KNOWN, TensorFlowRows, form_of
+from simstrategy_tensorflow.rows import COMPOSED, KNOWN, TensorFlowCompositeBatch, form_of
 
 __all__ = ["TensorFlowSource"]
 
@@ -89,7 +89,7 @@ class TensorFlowSource:
 
 def _host(tensor: Any) -> Any:
     if isinstance(tensor, COMPOSED):
-        return TensorFlowRows(tensor)
+        return TensorFlowCompositeBatch(tensor)
     value = tensor.numpy()
     # NumPy's own bytes would lose trailing zeros.
     return np.array(value, object) if isinstance(value, bytes) else np.asarray(value)

@@ -9,8 +9,8 @@ from typing import Any, Protocol, final, runtime_checkable
 
 from simstrategy.data import rewriting
 from simstrategy.data.dataset import Dataset
-from simstrategy.data.foreign import from_iterable
-from simstrategy.data.nodes import Node, Run
+from simstrategy.data.iterables import from_iterable
+from simstrategy.data.nodes import Iteration, Node
 from simstrategy.data.options import Options
 
 __all__ = ["PipelineSource", "Source", "source_of"]
@@ -48,7 +48,7 @@ class Source(Protocol):
         """Returns a nest of `ElementSpec`, or None where only elements tell."""
         ...
 
-    def elements(self, run: Run) -> Iterator[Any]:
+    def elements(self, iteration: Iteration) -> Iterator[Any]:
         """Starts an iteration over nests of host arrays, with the batch first."""
         ...
 
@@ -60,7 +60,7 @@ class PipelineSource:
     __slots__ = ("_node",)
 
     def __init__(self, node: Node) -> None:
-        self._node = rewriting.renewed(node)
+        self._node = rewriting.with_new_state(node)
 
     def options(self) -> Options:
         return rewriting.options_of(self._node)
@@ -83,8 +83,8 @@ class PipelineSource:
     def element_spec(self) -> Any:
         return self._node.spec()
 
-    def elements(self, run: Run) -> Iterator[Any]:
-        return self._node.elements(run)
+    def elements(self, iteration: Iteration) -> Iterator[Any]:
+        return self._node.elements(iteration)
 
 
 def source_of(dataset: Any) -> Source:

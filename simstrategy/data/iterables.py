@@ -12,7 +12,7 @@ import numpy as np
 
 from simstrategy import tree
 from simstrategy.data.elements import ElementSpec, as_leaf, spec_of
-from simstrategy.data.nodes import Elements, Kind, Node, Run
+from simstrategy.data.nodes import Elements, Iteration, Node, NodeType
 from simstrategy.errors import InvalidArgument, InvalidType
 
 __all__ = ["ITERABLE", "from_iterable"]
@@ -22,7 +22,7 @@ _PLAIN: Final = (bool, int, float, complex, str, bytes, np.generic)
 
 
 @final
-class _Brought:
+class _IterableState:
     """An iterable, whether it has been gone over if it is an iterator, and what its elements look like."""
 
     __slots__ = ("_begun", "_iterable", "_spec")
@@ -79,12 +79,12 @@ def _is_column(value: Any) -> bool:
     return type(value) is list and all(isinstance(one, _PLAIN) or _is_column(one) for one in value)
 
 
-def _elements(node: Node, run: Run) -> Elements:
-    brought: _Brought = node.settings
-    return brought.elements()
+def _elements(node: Node, iteration: Iteration) -> Elements:
+    state: _IterableState = node.settings
+    return state.elements()
 
 
-ITERABLE: Final = Kind("an iterable", _elements, lambda node: node.settings.spec())
+ITERABLE: Final = NodeType("an iterable", _elements, lambda node: node.settings.spec())
 
 
 def from_iterable(batches: Any) -> Node:
@@ -94,4 +94,4 @@ def from_iterable(batches: Any) -> Node:
             f"Expected a dataset or an iterable of batches, got a {type(batches).__name__}. "
             f"Use simstrategy.data.Dataset.from_tensor_slices(...).batch(...)."
         )
-    return Node(ITERABLE, (), _Brought(batches))
+    return Node(ITERABLE, (), _IterableState(batches))

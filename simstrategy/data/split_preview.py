@@ -12,23 +12,23 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from simstrategy.data.dataset import Dataset
-from simstrategy.data.feeds import plan_split, split_feed
-from simstrategy.data.nodes import PLAIN_RUN
+from simstrategy.data.distributable import source_of
+from simstrategy.data.nodes import PLAIN_ITERATION
 from simstrategy.data.options import AutoShardPolicy, Options
 from simstrategy.data.parts import EMPTY
 from simstrategy.data.readers import lines_of
 from simstrategy.data.sharding import DatasetRules
-from simstrategy.data.sources import source_of
 from simstrategy.data.splitting import SplitRule
+from simstrategy.data.step_sources import plan_split, split_source
 from simstrategy.errors import InvalidArgument
 
-__all__ = ["Shares", "numbered_files", "numbered_lines", "shares"]
+__all__ = ["SplitPreview", "numbered_files", "numbered_lines", "split_preview"]
 
 Names = list[str]
 """The elements of one part."""
 
 
-class Shares(NamedTuple):
+class SplitPreview(NamedTuple):
     """What the replicas of all workers get under one policy."""
 
     by: str
@@ -61,7 +61,7 @@ def numbered_lines(counts: Sequence[int]) -> Dataset:
     return lines_of(*numbered_files(counts))
 
 
-def shares(
+def split_preview(
     dataset: Dataset,
     policy: AutoShardPolicy,
     rules: DatasetRules,
@@ -69,7 +69,7 @@ def shares(
     workers: int,
     replicas: int,
     rule: SplitRule | None = None,
-) -> Shares:
+) -> SplitPreview:
     """Returns what every replica gets of a finite dataset of batches.
 
     replicas: of each worker. rule: stands above the profile's. Raises InvalidArgument where the policy does
@@ -79,17 +79,17 @@ def shares(
     plan = plan_split(source, options, rules, workers=workers, replicas=replicas)
     streams = []
     for worker in range(workers):
-        feed = split_feed(source, plan, workers=workers, worker=worker, replicas=replicas)
-        streams.append([[_names(part) for part in step.parts] for step in feed.steps(PLAIN_RUN)])
+        step_source = split_source(source, plan, workers=workers, worker=worker, replicas=replicas)
+        streams.append([[_names(part) for part in step.parts] for step in step_source.steps(PLAIN_ITERATION)])
     nothing: list[Names] = [[] for _ in range(replicas)]
     steps = [[part for own in step for part in own] for step in zip_longest(*streams, fillvalue=nothing)]
-    there = Counter(name for batch in source.by_hint(1, 0).elements(PLAIN_RUN) for name in _names(batch))
+    there = Counter(name for batch in source.by_hint(1, 0).elements(PLAIN_ITERATION) for name in _names(batch))
     given = Counter(name for step in steps for part in step for name in part)
     warnings = _warnings(steps, there, given, workers, replicas)
     if plan.sharding.warns:
         warnings.append(f"only {plan.files} file(s) for {workers} workers: every worker reads everything")
     lost, twice = list((there - given).elements()), list((given - there).elements())
-    return Shares(plan.sharding.by.value, plan.sharding.rule.value, steps, there.total(), lost, twice, warnings)
+    return SplitPreview(plan.sharding.unit.value, plan.sharding.rule.value, steps, there.total(), lost, twice, warnings)
 
 
 def _names(part: Any) -> Names:

@@ -6,11 +6,11 @@ The core has no such values of its own: they come out of a framework's `Source`,
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
-__all__ = ["Form", "Rows"]
+__all__ = ["CompositeBatch", "CompositeSpec"]
 
 
 @runtime_checkable
-class Rows(Protocol):
+class CompositeBatch(Protocol):
     """A batch that is no array; one leaf of an element."""
 
     @property
@@ -26,11 +26,11 @@ class Rows(Protocol):
 
     def __len__(self) -> int: ...
 
-    def __getitem__(self, rows: slice, /) -> "Rows":
+    def __getitem__(self, rows: slice, /) -> "CompositeBatch":
         """Returns some of the rows."""
         ...
 
-    def joined(self, parts: Sequence[Any]) -> "Rows":
+    def joined(self, parts: Sequence[Any]) -> "CompositeBatch":
         """Returns the rows of several such batches, this one the first of them, end to end."""
         ...
 
@@ -39,9 +39,9 @@ class Rows(Protocol):
         ...
 
 
-class Form(Protocol):
+class CompositeSpec(Protocol):
     """What tells such a leaf's form from an array's; hashable, and compared by value."""
 
-    def empty(self, shape: tuple[int | None, ...], dtype: str) -> Rows:
+    def empty(self, shape: tuple[int | None, ...], dtype: str) -> CompositeBatch:
         """Returns a batch without rows."""
         ...

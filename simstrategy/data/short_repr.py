@@ -3,18 +3,18 @@
 import re
 from typing import Any, Final
 
-__all__ = ["shown"]
+__all__ = ["short_repr"]
 
 _ADDRESS: Final = re.compile(r" at 0x[0-9A-Fa-f]+")
 _LENGTH_MAX: Final = 80
 
 
-def shown(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """Returns a value as Python writes it, without addresses in memory and the order of sets, which are chance.
 
-    >>> shown(iter(()))
+    >>> short_repr(iter(()))
     '<tuple_iterator object>'
-    >>> shown({"b", "a"})
+    >>> short_repr({"b", "a"})
     "a set of 'a', 'b'"
     """
     if isinstance(value, (set, frozenset)):

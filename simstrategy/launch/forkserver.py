@@ -3,7 +3,7 @@
 It is their parent, and outlives whoever asked for them by a moment: when its channel closes, however the
 launcher ended, it kills them all, removes their folder and ends. It runs no program itself.
 
-    python -m simstrategy.launch.nursery CHANNEL [MODULE …]
+    python -m simstrategy.launch.forkserver CHANNEL [MODULE …]
 """
 
 import contextlib
@@ -34,7 +34,7 @@ def main(number: int, modules: list[str]) -> None:
     if modules and len(os.listdir("/proc/self/task")) > 1:
         # A module that starts threads cannot be forked: every worker imports it by itself.
         os.set_inheritable(number, True)
-        os.execv(sys.executable, [sys.executable, "-P", "-m", "simstrategy.launch.nursery", str(number)])  # noqa: S606
+        os.execv(sys.executable, [sys.executable, "-P", "-m", "simstrategy.launch.forkserver", str(number)])  # noqa: S606
     gc.freeze()  # else a worker's first collection copies all that was imported
     folder = Path(tempfile.mkdtemp(prefix="simstrategy-"))
     children: dict[int, int | None] = {}

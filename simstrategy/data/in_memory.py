@@ -1,4 +1,4 @@
-"""Where elements come from: arrays in memory, numbers and generators.  Other people's iterables: `foreign.py`."""
+"""Where elements come from: arrays in memory, numbers and generators.  Other people's iterables: `iterables.py`."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Final
@@ -7,8 +7,8 @@ import numpy as np
 
 from simstrategy import tree
 from simstrategy.data.elements import ElementSpec, as_element, spec_of
-from simstrategy.data.nodes import Elements, Kind, Node, Run, probed_spec
-from simstrategy.data.showing import shown
+from simstrategy.data.nodes import Elements, Iteration, Node, NodeType, probed_spec
+from simstrategy.data.short_repr import short_repr
 from simstrategy.errors import InvalidArgument, InvalidType
 
 __all__ = [
@@ -24,11 +24,11 @@ __all__ = [
 ]
 
 
-def _tensors(node: Node, run: Run) -> Elements:
+def _tensors(node: Node, iteration: Iteration) -> Elements:
     yield node.settings
 
 
-def _slices(node: Node, run: Run) -> Elements:
+def _slices(node: Node, iteration: Iteration) -> Elements:
     nest, leaves, structure = node.settings
     for i in range(len(leaves[0])):
         # A row of a vector is an array of no dimension, not a NumPy scalar.
@@ -48,16 +48,16 @@ def rows_of(node: Node, start: int, stop: int) -> Any:
     return tree.refill(nest, structure, [leaf[start:stop] for leaf in leaves])
 
 
-def _range(node: Node, run: Run) -> Elements:
+def _range(node: Node, iteration: Iteration) -> Elements:
     for number in node.settings:
         yield np.asarray(number, np.int64)
 
 
-def _generator(node: Node, run: Run) -> Elements:
+def _generator(node: Node, iteration: Iteration) -> Elements:
     make, signature = node.settings
     made = make()
     if not isinstance(made, Iterable):
-        raise InvalidType(f"The function of from_generator returns something to iterate over, not {shown(made)}.")
+        raise InvalidType(f"The function of from_generator returns something to iterate over, not {short_repr(made)}.")
     for number, value in enumerate(made):
         element = as_element(value, f"from_generator, element {number},")
         if signature is not None:
@@ -81,14 +81,14 @@ def _check_signature(element: Any, signature: Any, number: int) -> None:
         )
 
 
-TENSORS: Final = Kind("from_tensors", _tensors, lambda node: spec_of(node.settings))
-SLICES: Final = Kind(
+TENSORS: Final = NodeType("from_tensors", _tensors, lambda node: spec_of(node.settings))
+SLICES: Final = NodeType(
     "from_tensor_slices",
     _slices,
     lambda node: tree.map_leaves(lambda leaf: ElementSpec(leaf.shape[1:], leaf.dtype), spec_of(node.settings[0])),
 )
-RANGE: Final = Kind("range", _range, lambda node: ElementSpec((), "int64"))
-GENERATOR: Final = Kind(
+RANGE: Final = NodeType("range", _range, lambda node: ElementSpec((), "int64"))
+GENERATOR: Final = NodeType(
     "from_generator", _generator, lambda node: probed_spec(node) if node.settings[1] is None else node.settings[1]
 )
 
@@ -107,15 +107,15 @@ def slices(tensors: Any) -> Node:
 
 def numbers(limits: tuple[Any, ...]) -> Node:
     """Makes the node of `Dataset.range`.  Raises InvalidType and InvalidArgument for what Python's range refuses."""
-    shown = ", ".join(map(repr, limits))
+    text = ", ".join(map(repr, limits))
     try:
         asked = range(*limits)
     except TypeError as error:
-        raise InvalidType(f"range takes one to three ints, as Python's does, got ({shown}): {error}.") from error
+        raise InvalidType(f"range takes one to three ints, as Python's does, got ({text}): {error}.") from error
     except ValueError as error:
-        raise InvalidArgument(f"range takes a step that is not 0, got ({shown}).") from error
+        raise InvalidArgument(f"range takes a step that is not 0, got ({text}).") from error
     if asked and not all(-(2**63) <= number < 2**63 for number in (asked[0], asked[-1])):
-        raise InvalidArgument(f"range makes numbers of int64, and ({shown}) reaches beyond them.")
+        raise InvalidArgument(f"range makes numbers of int64, and ({text}) reaches beyond them.")
     return Node(RANGE, (), asked)
 
 
@@ -124,9 +124,9 @@ def from_generator(generator: Callable[[], Iterable[Any]], signature: Any) -> No
     if not callable(generator):
         raise InvalidType(
             f"from_generator takes a function that starts a generator, so that the dataset can be iterated again, got "
-            f"{shown(generator)}. Give the generator function itself, without calling it."
+            f"{short_repr(generator)}. Give the generator function itself, without calling it."
         )
     leaves = [] if signature is None else tree.flatten(signature)[0]
     if not all(isinstance(leaf, ElementSpec) for leaf in leaves):
-        raise InvalidType(f"output_signature is a nest of simstrategy.data.ElementSpec, got {shown(signature)}.")
+        raise InvalidType(f"output_signature is a nest of simstrategy.data.ElementSpec, got {short_repr(signature)}.")
     return Node(GENERATOR, (), (generator, signature))

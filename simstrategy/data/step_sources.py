@@ -10,15 +10,25 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from simstrategy import tree
+from simstrategy.data.distributable import Source
 from simstrategy.data.elements import ElementSpec, as_element, has_scalars, is_static
-from simstrategy.data.nodes import NOTHING, Run
+from simstrategy.data.nodes import NOTHING, Iteration
 from simstrategy.data.options import AutoShardPolicy, Options
 from simstrategy.data.parts import EMPTY, by_stream, worker_parts
-from simstrategy.data.sharding import By, DatasetRules, Sharding, decide
-from simstrategy.data.sources import Source
+from simstrategy.data.sharding import DatasetRules, Sharding, ShardUnit, decide
 from simstrategy.errors import InvalidArgument, OutOfRangeError
 
-__all__ = ["Feed", "Plan", "Step", "called_feed", "dealt_feed", "even_feed", "evenly", "plan_split", "split_feed"]
+__all__ = [
+    "Plan",
+    "Step",
+    "StepSource",
+    "callback_source",
+    "equal_split_source",
+    "plan_split",
+    "require_equal_parts",
+    "split_source",
+    "unsplit_source",
+]
 
 
 class Step(NamedTuple):
@@ -30,14 +40,14 @@ class Step(NamedTuple):
     """Whether no replica lacks its part: an empty part that is due is a part."""
 
 
-class Feed(NamedTuple):
+class StepSource(NamedTuple):
     """A source of steps."""
 
-    steps: Callable[[Run], Iterator[Step]]
+    steps: Callable[[Iteration], Iterator[Step]]
     """Starts an iteration."""
     spec: Callable[[], Any]
     """Returns the forms of a part, None for sizes that vary; None where only elements tell."""
-    whole: Callable[[Any], bool]
+    drops_incomplete: Callable[[Any], bool]
     """Whether a step in which a replica lacks its part is dropped, and is the end; asked with some part, or EMPTY."""
 
 
@@ -60,27 +70,27 @@ def plan_split(source: Source, options: Options, rules: DatasetRules, *, workers
     return Plan(decide(options, rules, workers=workers, files=files, batch_size=batch_size), batch_size, files)
 
 
-def split_feed(source: Source, plan: Plan, *, workers: int, worker: int, replicas: int) -> Feed:
+def split_source(source: Source, plan: Plan, *, workers: int, worker: int, replicas: int) -> StepSource:
     """Makes the feed of a dataset of global batches.  Clauses: D-1, D-3 to D-8."""
     sharding = plan.sharding
     read = known = source
-    if sharding.by is By.FILES:
+    if sharding.unit is ShardUnit.FILES:
         read = source.by_file(workers, worker)
-    elif sharding.by is By.HINT:
+    elif sharding.unit is ShardUnit.HINT:
         # Without a shard, forms cannot be asked for.
         read, known = source.by_hint(workers, worker), source.by_hint(1, 0)
 
-    def steps(run: Run) -> Iterator[Step]:
+    def steps(iteration: Iteration) -> Iterator[Step]:
         parts = worker_parts(
-            read.elements(run), sharding, plan.batch_size, workers=workers, worker=worker, replicas=replicas
+            read.elements(iteration), sharding, plan.batch_size, workers=workers, worker=worker, replicas=replicas
         )
         return _in_groups(parts, replicas)
 
     total = workers * replicas
-    return Feed(steps, lambda: _split_spec(known.element_spec(), total, workers), lambda part: False)
+    return StepSource(steps, lambda: _split_spec(known.element_spec(), total, workers), lambda part: False)
 
 
-def dealt_feed(sources: Sequence[Source], *, workers: int, replicas: int, always_whole: bool) -> Feed:
+def unsplit_source(sources: Sequence[Source], *, workers: int, replicas: int, always_whole: bool) -> StepSource:
     """Makes the feed of an input function: one source for all replicas of the worker, or one for each.
 
     Each replica takes one element a step, in replica order. An incomplete step is dropped where nothing can
@@ -88,21 +98,21 @@ def dealt_feed(sources: Sequence[Source], *, workers: int, replicas: int, always
     Clauses: D-13. Source: TensorFlow 2.21.0, as measured.
     """
 
-    def steps(run: Run) -> Iterator[Step]:
+    def steps(iteration: Iteration) -> Iterator[Step]:
         if len(sources) == 1:
-            return _in_groups(sources[0].elements(run), replicas)
-        return _side_by_side([source.elements(run) for source in sources])
+            return _in_groups(sources[0].elements(iteration), replicas)
+        return _side_by_side([source.elements(iteration) for source in sources])
 
-    def whole(part: Any) -> bool:
+    def drops_incomplete(part: Any) -> bool:
         if always_whole or (part is not EMPTY and has_scalars(part)):
             return True
         spec = sources[0].element_spec()
         return spec is not None and (has_scalars(spec) or (workers == 1 and is_static(spec)))
 
-    return Feed(steps, sources[0].element_spec, whole)
+    return StepSource(steps, sources[0].element_spec, drops_incomplete)
 
 
-def called_feed(function: Callable[[], Any], replicas: int) -> Feed:
+def callback_source(function: Callable[[], Any], replicas: int) -> StepSource:
     """Makes the feed of a function that returns an element at each call, once for each replica of a step.
 
     It ends where the function raises StopIteration or OutOfRangeError; an incomplete step is dropped.
@@ -116,10 +126,10 @@ def called_feed(function: Callable[[], Any], replicas: int) -> Feed:
                 return
             yield as_element(value, "the input function")
 
-    return Feed(lambda run: _in_groups(elements(), replicas), lambda: None, lambda part: True)
+    return StepSource(lambda iteration: _in_groups(elements(), replicas), lambda: None, lambda part: True)
 
 
-def even_feed(source: Source, *, workers: int, worker: int, replicas: int) -> Feed:
+def equal_split_source(source: Source, *, workers: int, worker: int, replicas: int) -> StepSource:
     """Makes the feed of a dataset whose batches are shared out evenly, and what is left dropped, as in TensorFlow 1.13.
 
     Raises InvalidArgument where the size of the last `batch` is not known, or not a multiple of the replicas.
@@ -127,7 +137,7 @@ def even_feed(source: Source, *, workers: int, worker: int, replicas: int) -> Fe
     """
     total = workers * replicas
 
-    def whole(part: Any) -> bool:
+    def drops_incomplete(part: Any) -> bool:
         return True
 
     size = source.last_batch_size()
@@ -143,31 +153,33 @@ def even_feed(source: Source, *, workers: int, worker: int, replicas: int) -> Fe
 
     if total == 1:
         # A single replica keeps a short last batch.
-        return Feed(lambda run: _in_groups(source.elements(run), 1), source.element_spec, whole)
+        return StepSource(
+            lambda iteration: _in_groups(source.elements(iteration), 1), source.element_spec, drops_incomplete
+        )
 
-    def steps(run: Run) -> Iterator[Step]:
-        for step in _in_groups(by_stream(source.elements(run), [size // total]), total):
+    def steps(iteration: Iteration) -> Iterator[Step]:
+        for step in _in_groups(by_stream(source.elements(iteration), [size // total]), total):
             # An incomplete step of all workers is no step of any.
             if not step.complete:
                 return
             yield Step(step.parts[worker::workers], complete=True)
 
-    return Feed(steps, lambda: _split_spec(source.element_spec(), total, workers), whole)
+    return StepSource(steps, lambda: _split_spec(source.element_spec(), total, workers), drops_incomplete)
 
 
-def evenly(feed: Feed) -> Feed:
+def require_equal_parts(step_source: StepSource) -> StepSource:
     """Returns a feed that refuses complete steps whose parts differ in form, as eager TensorFlow 1.13 does.
 
     Clauses: D-14. Source: TensorFlow 1.13.2, as recorded.
     """
 
-    def steps(run: Run) -> Iterator[Step]:
-        for step in feed.steps(run):
+    def steps(iteration: Iteration) -> Iterator[Step]:
+        for step in step_source.steps(iteration):
             if step.complete:
                 _require_even(step.parts)
             yield step
 
-    return Feed(steps, feed.spec, feed.whole)
+    return StepSource(steps, step_source.spec, step_source.drops_incomplete)
 
 
 def _require_even(parts: Sequence[Any]) -> None:
