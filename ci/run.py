@@ -177,7 +177,7 @@ def layers(options: list[str]) -> int:
 
 def tidy(options: list[str]) -> int:
     """Runs the repository's own rules."""
-    return _run([str(PYTHON), "ci/tidy.py"])
+    return _run([str(PYTHON), "-m", "ci.tidy"])
 
 
 def house(options: list[str]) -> int:

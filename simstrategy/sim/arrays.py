@@ -99,7 +99,7 @@ set_writeable: Final[Any] = np.ndarray.setflags
 
 
 def freeze(array: np.ndarray[Any, Any], kind: type[SimArray]) -> SimArray:
-    """Returns a read-only view of an array that nobody else can write to, on a device."""
+    """Returns a read-only view [...] on a device of an array [...] to which nothing else can write."""
     frozen = array.view(kind)
     set_writeable(frozen, False)
     return frozen

@@ -5,6 +5,7 @@ TensorFlow has no such thing, the word says so; where TensorFlow errs, its error
 """
 
 from collections.abc import Callable
+from enum import Enum
 from types import SimpleNamespace
 from typing import Any, Final, final
 
@@ -119,8 +120,8 @@ class VariableOps:
         self.inner = tf.Variable(
             initial_value.inner if isinstance(initial_value, VariableOps) else initial_value,
             trainable=trainable,
-            synchronization=tf.VariableSynchronization[getattr(synchronization, "name", None) or "AUTO"],
-            aggregation=tf.VariableAggregation[getattr(aggregation, "name", None) or "NONE"],
+            synchronization=tf.VariableSynchronization[_member(synchronization, "AUTO")],
+            aggregation=tf.VariableAggregation[_member(aggregation, "NONE")],
             dtype=dtype,
             name=name,
         )
@@ -155,8 +156,12 @@ class VariableOps:
         return inward(value, tf.distribute.get_strategy())
 
 
+def _member(setting: Any, default: str) -> str:
+    return setting.name if isinstance(setting, Enum) else default
+
+
 def _op(reduce_op: Any) -> Any:
-    return getattr(reduce_op, "name", reduce_op)
+    return reduce_op.name if isinstance(reduce_op, Enum) else reduce_op
 
 
 def ops_of(reference: Any) -> SimpleNamespace:

@@ -5,6 +5,7 @@ What it is asked it passes on; it repairs nothing, and times nothing. Several pr
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import Enum
 from types import FunctionType, SimpleNamespace
 from typing import Any, Literal, final, get_args
 
@@ -62,7 +63,7 @@ class ReferenceStrategy:
     experimental_run_v2 = run
 
     def reduce(self, reduce_op: Any, value: Any, axis: Any = None) -> Any:
-        op = getattr(reduce_op, "name", reduce_op)
+        op = reduce_op.name if isinstance(reduce_op, Enum) else reduce_op
         return outward(self.inner.reduce(op, inward(value, self.inner), axis))
 
     def gather(self, value: Any, axis: int) -> Any:

@@ -125,7 +125,7 @@ class XlaBackend:
         return ArraySpec(array.shape, _name(array.dtype), placement or str(self.xp.device_of(array)))
 
     def form(self, array: Array) -> object:
-        """Returns what is equal where `spec` is, in a fraction of its time; see `simstrategy.device.Forms`."""
+        """Returns what is equal where `spec` of an array [...] is, in a fraction of its time; see `Forms`."""
         try:
             return _quick_form(array)
         except AttributeError:  # a tracer is nowhere yet
