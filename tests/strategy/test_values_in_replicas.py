@@ -49,8 +49,8 @@ def test_a_mirrored_value_of_fewer_components_than_replicas_says_so(mirrored):
     with pytest.raises(InvalidArgument) as raised:
         mirrored(3).run(lambda: value + 1)
     assert str(raised.value) == (
-        "A Mirrored of 2 components was given to replica 2, which has none in it. Pass values that were made for this "
-        "number of replicas."
+        "A Mirrored of 2 components was given to replica 2, which has no component in it. Pass values that were made for "
+        "this number of replicas."
     )
 
 
