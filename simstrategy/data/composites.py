@@ -1,6 +1,6 @@
-"""What a framework's ragged or sparse batch has to show, so that its rows can be dealt like an array's.
+"""Protocols of a framework's ragged and sparse batches, so that their rows can be split like those of an array.
 
-The core has no such values of its own: they come out of a framework's `Source`, and go into its replicas.
+The core implements none: a framework's `Source` yields such batches, and its replicas receive them.
 """
 
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ __all__ = ["CompositeBatch", "CompositeSpec"]
 
 @runtime_checkable
 class CompositeBatch(Protocol):
-    """A batch that is no array; one leaf of an element."""
+    """A batch of rows that is not an array, such as a ragged or a sparse tensor; one leaf of an element."""
 
     @property
     def shape(self) -> tuple[int | None, ...]:
-        """The sizes, None for those that differ from row to row; the first is the number of rows."""
+        """The sizes [rows, …]; None stands for a size that differs from row to row."""
         ...
 
     @property
@@ -27,21 +27,21 @@ class CompositeBatch(Protocol):
     def __len__(self) -> int: ...
 
     def __getitem__(self, rows: slice, /) -> "CompositeBatch":
-        """Returns some of the rows."""
+        """Returns the rows of a slice."""
         ...
 
     def joined(self, parts: Sequence[Any]) -> "CompositeBatch":
-        """Returns the rows of several such batches, this one the first of them, end to end."""
+        """Concatenates the rows of several batches; parts: all of them, this one first."""
         ...
 
     def placed(self, placement: str) -> Any:
-        """Returns the framework's own value, on a device of the backend."""
+        """Returns the framework's value, copied to the device of this name."""
         ...
 
 
 class CompositeSpec(Protocol):
-    """What tells such a leaf's form from an array's; hashable, and compared by value."""
+    """Describes how such a leaf differs from an array; hashable, and compared by value."""
 
     def empty(self, shape: tuple[int | None, ...], dtype: str) -> CompositeBatch:
-        """Returns a batch without rows."""
+        """Returns a batch of this shape and dtype with no rows; sizes that are None become 0."""
         ...

@@ -1,4 +1,4 @@
-"""What puts elements together or takes them apart: batches, and a shuffle's buffer."""
+"""Steps that combine elements or take them apart: batch, unbatch and shuffle."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -18,10 +18,10 @@ def _batch(node: Node, iteration: Iteration) -> Elements:
     size, drop_remainder = node.settings
     (source,) = node.inputs
     if source.type is SLICES:
-        # Rows that lie side by side already are not taken apart and copied together again.
+        # Rows of one array are a slice of it: no copy of each row is needed.
         yield from (rows_of(source, *piece) for piece in _pieces(row_count(source), size, drop_remainder))
     elif source.type.texts is not None:
-        # Nor does each text get an array of its own first: there may be very many.
+        # Many texts become one array at once, without an array for each.
         yield from map(texts_of, _groups(source.type.texts(source, iteration), size, drop_remainder))
     else:
         for rows in _groups(source.elements(iteration), size, drop_remainder):
@@ -67,7 +67,7 @@ def _unbatch_spec(node: Node) -> Any:
 
 
 def _shuffle(node: Node, iteration: Iteration) -> Elements:
-    """Keeps `buffer_size` elements, and yields one of them for each that comes in; taken from the front, in order."""
+    """Keeps `buffer_size` elements; yields one of them, then reads the next one.  Draw 0 is the oldest element."""
     buffer_size, seed, every_time = node.settings
     choose, label = iteration.choose, iteration.label
     if seed is not None:
@@ -87,7 +87,7 @@ def _shuffle(node: Node, iteration: Iteration) -> Elements:
 
 
 def _mixed(seed: int, epoch: tuple[int, ...]) -> int:
-    """Returns another seed for each iteration and round, the same at every run."""
+    """Returns another seed for each iteration and round, the same in every run."""
     for number in epoch:
         seed = Seeded(seed + number).choose("", 1 << 64)
     return seed

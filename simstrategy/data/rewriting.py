@@ -1,6 +1,6 @@
-"""Pipelines walked and rewritten: what is known of their batches, and shards put before what reads files.
+"""Inspects pipelines and rewrites them: finds the size of their batches, and inserts shards before readers.
 
-It decides nothing: that is `sharding.py`.
+The decision to shard is made in `sharding.py`.
 """
 
 from collections.abc import Callable
@@ -44,10 +44,10 @@ __all__ = [
 
 
 def batch_size_known(node: Node) -> int | None:
-    """Returns the size of the global batch, where the pipeline says so before any element does.
+    """Returns the size of the global batch if it can be determined without the elements, else None.
 
-    That is the first size of the elements where it is fixed, else the size of the last `batch`, if nothing
-    after it could change batches. Source: TensorFlow 2.21.0, as recorded. Clauses: D-4.
+    It is the first size of the elements if that is fixed, else the size of the last `batch`, if no step after it
+    can change batches. Source: TensorFlow 2.21.0, as recorded. Clauses: D-4.
     """
     fixed = _leading(node)
     if fixed is not None:
@@ -58,17 +58,17 @@ def batch_size_known(node: Node) -> int | None:
 
 
 def batch_size_at_the_end(node: Node) -> int | None:
-    """Returns the size of a `batch` that is the last step but for prefetches; TensorFlow 1.13 knows no other."""
+    """Returns the size of a `batch` that is the last step except prefetches, else None: TensorFlow 1.13's rule."""
     while node.type in (PREFETCH, OPTIONS):
         (node,) = node.inputs
     return node.settings[0] if node.type is BATCH else None
 
 
 def _leading(node: Node, *, made: bool = False) -> int | None:
-    """Returns the first size of all arrays of every element, where it is fixed.
+    """Returns the first size of all arrays of every element if it is fixed, else None.
 
-    A function is run for its first element where only that can tell, and believed if it keeps the size. made:
-    whether a function made the pipeline of an element of varying size, which then says nothing of the others.
+    A user's function is called for the first element, if nothing else determines the size. made: whether a
+    function returned this pipeline for one element of varying size; then its size holds for that element alone.
     """
     node_type = node.type
     if node_type is BATCH:
@@ -110,7 +110,10 @@ def _keeps(node: Node, size: int) -> bool:
 
 
 def files_counted(node: Node, up_to: int) -> int | None:
-    """Returns how many file names the pipeline's readers get, the least of them; None where a branch reads no files."""
+    """Counts the file names of each reader of a pipeline, at most `up_to`, and returns the least count.
+
+    Returns None where a branch reads no files.
+    """
     counts: list[int] = []
 
     def count(names: Node) -> Node:
@@ -121,17 +124,19 @@ def files_counted(node: Node, up_to: int) -> int | None:
 
 
 def by_file(node: Node, workers: int, worker: int) -> Node:
-    """Returns the pipeline of the files of one worker: the shard goes directly before what opens them.
+    """Returns the pipeline that reads the files of one worker: a shard is inserted directly before each reader.
 
-    Steps after the reader act on each worker's own files. Source: TensorFlow 2.21.0, as recorded. Clauses: D-7.
+    Steps after the reader apply to the files of each worker separately. Source: TensorFlow 2.21.0, as recorded.
+    Clauses: D-7.
     """
-    dealt = _before_readers(node, lambda names: Node(_WORKER_SHARD, (names,), (workers, worker, _TOO_FEW_FILES)))
-    assert dealt is not None, "files are dealt only where they were counted"
-    return dealt
+    settings = (workers, worker, _TOO_FEW_FILES)
+    sharded = _before_readers(node, lambda names: Node(_WORKER_SHARD, (names,), settings))
+    assert sharded is not None, "a decision to shard by file follows a count of files"
+    return sharded
 
 
 def _before_readers(node: Node, insert: Callable[[Node], Node]) -> Node | None:
-    """Returns the pipeline with something inserted before each reader; None where a branch has none."""
+    """Returns the pipeline with a node inserted before each reader; None where a branch has no reader."""
     if node.type is READ or (node.type in (FLAT_MAP, INTERLEAVE) and _opens_files(node)):
         return node.rewritten((insert(node.inputs[0]),))
     inputs = [_before_readers(one, insert) for one in node.inputs]
@@ -140,7 +145,7 @@ def _before_readers(node: Node, insert: Callable[[Node], Node]) -> Node | None:
 
 
 def _opens_files(node: Node) -> bool:
-    """Tells whether a function that makes datasets makes one that reads; asks it for the first element's."""
+    """Returns whether the function of a `flat_map` or `interleave` returns a reader for the first element."""
     element = first_element(node.inputs[0])
     return element is not NOTHING and _reads(dataset_of(node, element))
 
@@ -154,7 +159,7 @@ def _reads(node: Node) -> bool:
 def _worker_shard(node: Node, iteration: Iteration) -> Elements:
     workers, worker, too_few = node.settings
     elements = node.inputs[0].elements(iteration)
-    # Looked at by every worker, so that all of them raise. Nothing at all is no error.
+    # Every worker reads these elements, so that all workers raise. An empty dataset is no error.
     first = list(islice(elements, workers))
     if 0 < len(first) < workers:
         raise InvalidArgument(too_few.format(len(first), workers))
@@ -170,18 +175,19 @@ _TOO_FEW_FILES: Final = (
     "Write at least {1} files, or choose AutoShardPolicy.DATA."
 )
 _TOO_FEW_ELEMENTS: Final = (
-    "Could not apply HINT based sharding: there are only {0} element(s) where shard(SHARD_HINT, 0) stands, which is "
-    "not enough for {1} workers. Put it where every worker gets one, or choose AutoShardPolicy.DATA."
+    "Could not apply HINT based sharding: there are only {0} element(s) before shard(SHARD_HINT, 0), which is not "
+    "enough for {1} workers. Move it to a step with at least {1} elements, or choose AutoShardPolicy.DATA."
 )
 
 
-# The rest.
+# Hints, state, options.
 
 
 def by_hint(node: Node, workers: int, worker: int) -> Node:
-    """Returns the pipeline with every `shard(SHARD_HINT, 0)` made a shard of the workers.
+    """Replaces every `shard(SHARD_HINT, 0)` of a pipeline by the shard of a worker.
 
-    Fewer elements than workers there are refused, as TensorFlow 2.21.0 does. Clauses: D-8.
+    The iteration raises InvalidArgument if that step has fewer elements than there are workers, as TensorFlow
+    2.21.0 does. Clauses: D-8.
     """
     inputs = tuple(by_hint(one, workers, worker) for one in node.inputs)
     if node.type is SHARD and node.settings[0] == SHARD_HINT:
@@ -190,14 +196,14 @@ def by_hint(node: Node, workers: int, worker: int) -> Node:
 
 
 def with_new_state(node: Node) -> Node:
-    """Returns the pipeline with memories of its own: workers share no `cache`."""
+    """Returns the pipeline with new state: workers share no `cache`."""
     return node.rewritten(tuple(with_new_state(one) for one in node.inputs))
 
 
 def options_of(node: Node) -> Options:
-    """Returns the options that a pipeline carries; later steps, and earlier branches of a zip, win."""
-    below = Options()
+    """Returns the options of a pipeline: later steps override earlier ones, the first branch of a zip the others."""
+    inherited = Options()
     for one in node.inputs:
-        below = below.over(options_of(one))
-    own: Options = node.settings[0] if node.type is OPTIONS else Options()
-    return own.over(below)
+        inherited = inherited.over(options_of(one))
+    options: Options = node.settings[0] if node.type is OPTIONS else Options()
+    return options.over(inherited)

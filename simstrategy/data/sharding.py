@@ -1,6 +1,6 @@
-"""How a dataset is dealt to workers: one decision from policy, profile and what is known of the source.
+"""Decides how a dataset is sharded over workers, from its policy, the profile and the facts about its source.
 
-Pure, over facts; what carries the decision out is `rewriting.py` and `distributed.py`.
+Pure functions. `rewriting.py` and `step_sources.py` carry the decision out.
 """
 
 from enum import Enum
@@ -14,23 +14,23 @@ __all__ = ["DatasetRules", "ShardUnit", "ShardedByElement", "Sharding", "TooFewF
 
 
 class ShardedByElement(SimStrategyWarning):
-    """A dataset that reads files is dealt to the workers by element: each of them reads everything."""
+    """A dataset that reads files is sharded by element: every worker reads all files."""
 
 
 TooFewFiles = Literal["by element", "refuse"]
-"""What AUTO does where there are fewer files than workers."""
+"""What AUTO does when there are fewer files than workers."""
 
 
 class DatasetRules(NamedTuple):
-    """In what the profiles differ on datasets; the fields of `Semantics` that say so, under one name."""
+    """The fields of `Semantics` that concern datasets."""
 
     split: SplitRule
-    """STREAM: wherever elements are not dealt one by one and the size of the global batch is known."""
+    """The rule of datasets that are not sharded by element and whose global batch size is known."""
     too_few_files: TooFewFiles
 
 
 class ShardUnit(Enum):
-    """What is dealt to the workers."""
+    """What is distributed over the workers: each worker reads some of these."""
 
     NOTHING = "nothing"
     FILES = "files"
@@ -39,7 +39,10 @@ class ShardUnit(Enum):
 
 
 class Sharding(NamedTuple):
-    """A decision: what is dealt, how batches are split, and whether files were there and are not dealt."""
+    """A decision: the unit of sharding, the rule by which batches are split, and whether to warn.
+
+    warns: the dataset reads files, and they are not distributed over the workers.
+    """
 
     unit: ShardUnit
     rule: SplitRule
@@ -47,26 +50,26 @@ class Sharding(NamedTuple):
 
 
 def belongs_to(number: int, workers: int, worker: int) -> bool:
-    """Tells whether a worker has the file, or the part, of this number."""
+    """Returns whether the file or the element of this number belongs to a worker."""
     return number % workers == worker
 
 
 def decide(
     options: Options, rules: DatasetRules, *, workers: int, files: int | None, batch_size: int | None
 ) -> Sharding:
-    """Decides how a dataset is dealt to `workers` and split.
+    """Decides how a dataset is sharded over `workers` and how its batches are split.
 
-    files: how many file names a reader has, counted to `workers`; None without a reader. batch_size: of the
-    global batch, None where it is not known before the elements are. Raises InvalidArgument for FILE
-    without files. Clauses: D-5, D-6, D-7, D-8. Source: TensorFlow 1.15.5 and 2.21.0, as recorded.
+    files: the number of files that a reader has, at most `workers`; None without a reader. batch_size: of the
+    global batch; None where it is not known before the first element. Raises InvalidArgument for FILE without
+    files. Clauses: D-5, D-6, D-7, D-8. Source: TensorFlow 1.15.5 and 2.21.0, as recorded.
     """
     policy = options.auto_shard_policy or AutoShardPolicy.AUTO
     warns = False
     if policy is AutoShardPolicy.FILE:
         if files is None and workers > 1:
             raise InvalidArgument(
-                "Found an unshardable source dataset: AutoShardPolicy.FILE deals files to the workers, and this "
-                "dataset reads none, or not in every branch. Use AutoShardPolicy.DATA, or OFF and shard it yourself."
+                "Found an unshardable source dataset: AutoShardPolicy.FILE distributes files over the workers, and "
+                "this dataset reads none, or not in every branch. Use AutoShardPolicy.DATA, or OFF and Dataset.shard."
             )
         unit = ShardUnit.FILES if workers > 1 else ShardUnit.NOTHING
     elif policy is AutoShardPolicy.AUTO:

@@ -1,4 +1,4 @@
-"""Values in the words of an error: short, and the same in every run.  It formats nothing else."""
+"""The text of a value in an error message: short, and the same in every run.  No other formatting is done here."""
 
 import re
 from typing import Any, Final
@@ -10,7 +10,9 @@ _LENGTH_MAX: Final = 80
 
 
 def short_repr(value: Any) -> str:
-    """Returns a value as Python writes it, without addresses in memory and the order of sets, which are chance.
+    """Returns the repr of a value, of at most 80 characters, without what differs from run to run.
+
+    Memory addresses are left out, and the elements of a set are sorted.
 
     >>> short_repr(iter(()))
     '<tuple_iterator object>'

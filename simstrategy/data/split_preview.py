@@ -1,6 +1,6 @@
-"""Who gets what, without running anything: the parts of all workers of a dataset, and what is odd about them.
+"""Computes the parts of all workers of a dataset without running a program, with warnings about them.
 
-For people who want to see a policy before they use it. It decides nothing of its own.
+For users who compare policies. The decisions are those of `sharding.py` and `splitting.py`.
 """
 
 import io
@@ -29,24 +29,27 @@ Names = list[str]
 
 
 class SplitPreview(NamedTuple):
-    """What the replicas of all workers get under one policy."""
+    """What the replicas of all workers receive under one policy."""
 
     by: str
-    """What is dealt to the workers: files, elements, nothing, or what a hint says."""
+    """The unit of sharding: files, elements, nothing or hint."""
     rule: str
     steps: list[list[Names]]
-    """For each step, the part of each replica of all workers, worker by worker."""
+    """[steps][replicas of all workers, worker by worker]: the part of each replica."""
     elements: int
-    """How many there are in the dataset."""
+    """The number of elements of the dataset."""
     lost: Names
-    """Those that no replica gets."""
+    """The elements that no replica receives."""
     twice: Names
-    """Those that come more often than in the dataset."""
+    """The elements that replicas receive more often than they are in the dataset."""
     warnings: list[str]
 
 
 def numbered_files(counts: Sequence[int]) -> tuple[Dataset, Any]:
-    """Returns the names f0, f1, … of files with so many lines, which are only in memory, and how to open one."""
+    """Returns a dataset of the names f0, f1, … of files in memory, and the function that opens one.
+
+    counts: the number of lines of each file.
+    """
 
     def opened(name: str) -> BinaryIO:
         lines = range(counts[int(name.removeprefix("f"))])
@@ -57,7 +60,7 @@ def numbered_files(counts: Sequence[int]) -> tuple[Dataset, Any]:
 
 
 def numbered_lines(counts: Sequence[int]) -> Dataset:
-    """Returns the lines f0-0, f0-1, … of files with so many lines, which are only in memory."""
+    """Returns a dataset of the lines f0-0, f0-1, … of files in memory; counts: the number of lines of each file."""
     return lines_of(*numbered_files(counts))
 
 
@@ -70,10 +73,10 @@ def split_preview(
     replicas: int,
     rule: SplitRule | None = None,
 ) -> SplitPreview:
-    """Returns what every replica gets of a finite dataset of batches.
+    """Returns what every replica receives of a finite dataset of batches.
 
-    replicas: of each worker. rule: stands above the profile's. Raises InvalidArgument where the policy does
-    not fit the dataset.
+    replicas: of each worker. rule: overrides the rule of the profile. Raises InvalidArgument where the policy cannot
+    be used with the dataset.
     """
     source, options = source_of(dataset), Options(policy, rule)
     plan = plan_split(source, options, rules, workers=workers, replicas=replicas)
@@ -82,33 +85,37 @@ def split_preview(
         step_source = split_source(source, plan, workers=workers, worker=worker, replicas=replicas)
         streams.append([[_names(part) for part in step.parts] for step in step_source.steps(PLAIN_ITERATION)])
     nothing: list[Names] = [[] for _ in range(replicas)]
-    steps = [[part for own in step for part in own] for step in zip_longest(*streams, fillvalue=nothing)]
-    there = Counter(name for batch in source.by_hint(1, 0).elements(PLAIN_ITERATION) for name in _names(batch))
-    given = Counter(name for step in steps for part in step for name in part)
-    warnings = _warnings(steps, there, given, workers, replicas)
+    steps = [[part for parts in step for part in parts] for step in zip_longest(*streams, fillvalue=nothing)]
+    expected = Counter(name for batch in source.by_hint(1, 0).elements(PLAIN_ITERATION) for name in _names(batch))
+    received = Counter(name for step in steps for part in step for name in part)
+    warnings = _warnings(steps, expected, received, workers, replicas)
     if plan.sharding.warns:
-        warnings.append(f"only {plan.files} file(s) for {workers} workers: every worker reads everything")
-    lost, twice = list((there - given).elements()), list((given - there).elements())
-    return SplitPreview(plan.sharding.unit.value, plan.sharding.rule.value, steps, there.total(), lost, twice, warnings)
+        warnings.append(f"only {plan.files} file(s) for {workers} workers: every worker reads all files")
+    lost, twice = list((expected - received).elements()), list((received - expected).elements())
+    return SplitPreview(
+        plan.sharding.unit.value, plan.sharding.rule.value, steps, expected.total(), lost, twice, warnings
+    )
 
 
 def _names(part: Any) -> Names:
     if part is EMPTY:
         return []
     if part.ndim != 1:
-        raise InvalidArgument(f"Elements are shown of batches of numbers or texts, not of shape {part.shape}.")
+        raise InvalidArgument(
+            f"A preview needs batches [batch] of numbers or texts, got shape {list(part.shape)}. Use scalar elements."
+        )
     return [one.decode() if isinstance(one, bytes) else str(one) for one in part.tolist()]
 
 
 def _warnings(
-    steps: list[list[Names]], there: Counter[str], given: Counter[str], workers: int, replicas: int
+    steps: list[list[Names]], expected: Counter[str], received: Counter[str], workers: int, replicas: int
 ) -> list[str]:
     found = []
-    if there - given:
-        found.append(f"{(there - given).total()} of {there.total()} elements reach no replica")
-    if given - there:
+    if expected - received:
+        found.append(f"{(expected - received).total()} of {expected.total()} elements reach no replica")
+    if received - expected:
         found.append(
-            f"elements come {given.total() / max(there.total(), 1):g} times on average: {workers} times the work"
+            f"elements come {received.total() / max(expected.total(), 1):g} times on average: {workers} times the work"
         )
     empty = sum(not part for step in steps for part in step)
     if empty:

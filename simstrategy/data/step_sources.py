@@ -1,7 +1,7 @@
-"""Where the parts of a distributed dataset come from, step by step: four feeds, all of one form.
+"""The four sources of the steps of a distributed dataset, for one worker.
 
-A dataset of global batches that is split; an input function's own elements; a function called for each replica;
-and TensorFlow 1.13's way with batches. Nothing here knows devices, or that other workers must agree.
+A dataset of global batches that is split; the elements of an input function, not split; a function that is called for
+each replica; and the equal split of TensorFlow 1.13. Devices and the agreement of workers are in `iterators.py`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -32,23 +32,23 @@ __all__ = [
 
 
 class Step(NamedTuple):
-    """One step of one worker."""
+    """One step of one worker: one part for each local replica."""
 
     parts: list[Any]
-    """One for each replica; EMPTY where it has none."""
+    """One for each local replica; EMPTY where the replica has no elements."""
     complete: bool
-    """Whether no replica lacks its part: an empty part that is due is a part."""
+    """Whether every replica has its part; a part that is empty by the rule counts."""
 
 
 class StepSource(NamedTuple):
-    """A source of steps."""
+    """A source of steps for one worker."""
 
     steps: Callable[[Iteration], Iterator[Step]]
     """Starts an iteration."""
     spec: Callable[[], Any]
-    """Returns the forms of a part, None for sizes that vary; None where only elements tell."""
+    """Returns the nest of `ElementSpec` of a part, or None where it cannot be determined."""
     drops_incomplete: Callable[[Any], bool]
-    """Whether a step in which a replica lacks its part is dropped, and is the end; asked with some part, or EMPTY."""
+    """Returns whether an incomplete step is dropped and ends the iteration; called with a part of it, or EMPTY."""
 
 
 class Plan(NamedTuple):
@@ -57,13 +57,13 @@ class Plan(NamedTuple):
     sharding: Sharding
     batch_size: int | None
     files: int | None
-    """How many files there are, counted to the number of workers; None where none are read."""
+    """The number of files, at most the number of workers; None where no files are read."""
 
 
 def plan_split(source: Source, options: Options, rules: DatasetRules, *, workers: int, replicas: int) -> Plan:
-    """Plans how a source is split.  Raises InvalidArgument for a policy that does not fit it."""
+    """Plans how a source is split.  Raises InvalidArgument for a policy that cannot be used with it."""
     if workers * replicas == 1:
-        # There is nothing to decide, and so nothing is asked of the source.
+        # There is nothing to decide, so the source is not inspected.
         return Plan(decide(options, rules, workers=1, files=None, batch_size=None), None, None)
     known = source.by_hint(1, 0) if options.auto_shard_policy is AutoShardPolicy.HINT else source
     batch_size, files = known.batch_size(), known.files(workers)
@@ -71,13 +71,13 @@ def plan_split(source: Source, options: Options, rules: DatasetRules, *, workers
 
 
 def split_source(source: Source, plan: Plan, *, workers: int, worker: int, replicas: int) -> StepSource:
-    """Makes the feed of a dataset of global batches.  Clauses: D-1, D-3 to D-8."""
+    """Makes the steps of a dataset of global batches [batch, …].  Clauses: D-1, D-3 to D-8."""
     sharding = plan.sharding
     read = known = source
     if sharding.unit is ShardUnit.FILES:
         read = source.by_file(workers, worker)
     elif sharding.unit is ShardUnit.HINT:
-        # Without a shard, forms cannot be asked for.
+        # `element_spec` needs a number of shards: 1 changes nothing.
         read, known = source.by_hint(workers, worker), source.by_hint(1, 0)
 
     def steps(iteration: Iteration) -> Iterator[Step]:
@@ -91,10 +91,11 @@ def split_source(source: Source, plan: Plan, *, workers: int, worker: int, repli
 
 
 def unsplit_source(sources: Sequence[Source], *, workers: int, replicas: int, always_whole: bool) -> StepSource:
-    """Makes the feed of an input function: one source for all replicas of the worker, or one for each.
+    """Makes the steps of an input function, from one source for all replicas of the worker, or one for each.
 
-    Each replica takes one element a step, in replica order. An incomplete step is dropped where nothing can
-    stand for an element that is missing: a scalar, or with one worker elements of one fixed form; or always.
+    Each replica takes one element in each step, in replica order. An incomplete step is dropped if no empty element
+    can replace a missing one: for scalars, and for one worker with elements of one fixed spec; or always, with
+    always_whole.
     Clauses: D-13. Source: TensorFlow 2.21.0, as measured.
     """
 
@@ -113,9 +114,9 @@ def unsplit_source(sources: Sequence[Source], *, workers: int, replicas: int, al
 
 
 def callback_source(function: Callable[[], Any], replicas: int) -> StepSource:
-    """Makes the feed of a function that returns an element at each call, once for each replica of a step.
+    """Makes the steps of a function that returns one element; it is called once for each replica in each step.
 
-    It ends where the function raises StopIteration or OutOfRangeError; an incomplete step is dropped.
+    The iteration ends where the function raises StopIteration or OutOfRangeError; an incomplete step is dropped.
     """
 
     def elements() -> Iterator[Any]:
@@ -130,9 +131,10 @@ def callback_source(function: Callable[[], Any], replicas: int) -> StepSource:
 
 
 def equal_split_source(source: Source, *, workers: int, worker: int, replicas: int) -> StepSource:
-    """Makes the feed of a dataset whose batches are shared out evenly, and what is left dropped, as in TensorFlow 1.13.
+    """Makes the steps of a dataset whose batches are split into equal parts, as in TensorFlow 1.13.
 
-    Raises InvalidArgument where the size of the last `batch` is not known, or not a multiple of the replicas.
+    Elements that do not fill a step are dropped. Raises InvalidArgument where the size of the last `batch` is not
+    known, or is not a multiple of the number of replicas.
     Clauses: D-14. Source: TensorFlow 1.13.2, as recorded.
     """
     total = workers * replicas
@@ -159,7 +161,7 @@ def equal_split_source(source: Source, *, workers: int, worker: int, replicas: i
 
     def steps(iteration: Iteration) -> Iterator[Step]:
         for step in _in_groups(by_stream(source.elements(iteration), [size // total]), total):
-            # An incomplete step of all workers is no step of any.
+            # A step that is incomplete for one worker is dropped by all.
             if not step.complete:
                 return
             yield Step(step.parts[worker::workers], complete=True)
@@ -168,7 +170,7 @@ def equal_split_source(source: Source, *, workers: int, worker: int, replicas: i
 
 
 def require_equal_parts(step_source: StepSource) -> StepSource:
-    """Returns a feed that refuses complete steps whose parts differ in form, as eager TensorFlow 1.13 does.
+    """Wraps a source: a complete step raises InvalidArgument if its parts differ in shape, as in eager TensorFlow 1.13.
 
     Clauses: D-14. Source: TensorFlow 1.13.2, as recorded.
     """
@@ -176,16 +178,16 @@ def require_equal_parts(step_source: StepSource) -> StepSource:
     def steps(iteration: Iteration) -> Iterator[Step]:
         for step in step_source.steps(iteration):
             if step.complete:
-                _require_even(step.parts)
+                _check_shapes(step.parts)
             yield step
 
     return StepSource(steps, step_source.spec, step_source.drops_incomplete)
 
 
-def _require_even(parts: Sequence[Any]) -> None:
+def _check_shapes(parts: Sequence[Any]) -> None:
     shapes = [[leaf.shape for leaf in tree.flatten(part)[0]] for part in parts]
-    for number, own in enumerate(shapes):
-        for component, (one, other) in enumerate(zip(shapes[0], own, strict=True)):
+    for number, found in enumerate(shapes):
+        for component, (one, other) in enumerate(zip(shapes[0], found, strict=True)):
             if one != other:
                 raise InvalidArgument(
                     f"Cannot batch tensors with different shapes in component {component}. First element had shape "
@@ -210,7 +212,7 @@ def _side_by_side(elements: Sequence[Iterator[Any]]) -> Iterator[Step]:
 
 
 def _split_spec(spec: Any, total: int, workers: int) -> Any:
-    """Returns the forms of a part: its size is fixed where all batches have one that the replicas share evenly."""
+    """Returns the specs of a part: its size is fixed if the batch size is fixed and divisible by the replicas."""
     if spec is None or total == 1:
         return spec
 

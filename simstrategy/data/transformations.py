@@ -1,6 +1,6 @@
-"""What happens to elements on their way that is decided one element at a time: functions, counts, joins.
+"""Steps that handle one element at a time: functions, counts, joins, and the cache.
 
-Lazy and of bounded memory on input without end. Grouping is in `grouping.py`.
+They are lazy, and all but the cache use bounded memory. Batches are in `grouping.py`.
 """
 
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ def _map(node: Node, iteration: Iteration) -> Elements:
 
 
 def _map_spec(node: Node) -> Any:
-    """Looks at the first result: its sizes stand for all if those of the input are fixed, else the first one varies."""
+    """Calls the function for the first element; the first size becomes None unless all sizes of the input are fixed."""
     element = first_element(node.inputs[0])
     if element is NOTHING:
         return None
@@ -94,9 +94,9 @@ def _spec_of_function(node: Node) -> Any:
 
 
 def _interleave(node: Node, iteration: Iteration) -> Elements:
-    """Goes round `cycle_length` slots and takes `block_length` elements of each.
+    """Takes `block_length` elements of each of `cycle_length` slots in turn.
 
-    A slot whose dataset has just ended, or was empty, gets the next one at its next turn.
+    A slot whose dataset has ended, or was empty, gets the next dataset at its next turn.
     """
     _, cycle_length, block_length = node.settings
     source = node.inputs[0].elements(iteration)
@@ -134,7 +134,7 @@ def _repeat(node: Node, iteration: Iteration) -> Elements:
             empty = False
             yield element
         if empty:
-            # Else a repetition of nothing without end would never come back.
+            # Without this, an endless repetition of an empty dataset would never return.
             return
         rounds += 1
 
@@ -143,7 +143,7 @@ def _take(node: Node, iteration: Iteration) -> Elements:
     (count,) = node.settings
     elements = node.inputs[0].elements(iteration)
     taken = 0
-    # Counted before asking, so that nothing is drawn beyond the last element.
+    # Counted before `next`, so that no element after the last one is computed.
     while count is None or taken < count:
         element = next(elements, NOTHING)
         if element is NOTHING:
@@ -167,8 +167,8 @@ def _shard(node: Node, iteration: Iteration) -> Elements:
     count, index = node.settings
     if count == SHARD_HINT:
         raise InvalidArgument(
-            "shard(SHARD_HINT, 0) has no number of shards yet: it gets one where a strategy distributes the dataset "
-            "with AutoShardPolicy.HINT. Choose that policy, or give the shards by number."
+            "shard(SHARD_HINT, 0) has no number of shards before a strategy distributes the dataset with "
+            "AutoShardPolicy.HINT. Use that policy, or pass the number of shards."
         )
     for number, element in enumerate(node.inputs[0].elements(iteration)):
         if belongs_to(number, count, index):
@@ -197,7 +197,7 @@ def _zip_spec(node: Node) -> Any:
 
 
 class Store:
-    """What a `cache` has kept: nothing before an iteration has come to its end."""
+    """The elements of a `cache`; None before the first complete iteration."""
 
     __slots__ = ("elements",)
 

@@ -1,4 +1,4 @@
-"""Workers on this machine, real processes that stay: for checks, tests and teaching.  One machine alone."""
+"""Starts worker processes on this machine and keeps them for many jobs: for checks, tests and teaching."""
 
 from simstrategy.launch.launcher import JobResult, Launcher
 from simstrategy.launch.ports import reserved_port

@@ -1,7 +1,7 @@
-"""What joins the workers of a simulated cluster: each group-call waits until every worker has made its own.
+"""The connection of the workers of a simulated cluster: a group-call waits until every worker has made it.
 
-A worker is a lane. Its backend's link parks the lane with what it contributes; when all have come, one
-result is made of all parts and goes to everyone.
+Each worker is a task. The link of its backend suspends the task with its part of the call; when all workers are there,
+one result is computed from all parts and returned to each of them.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ class _Call(NamedTuple):
 
 @final
 class Fabric:
-    """The meeting place of `workers` lanes."""
+    """Combines the group-calls of all workers of a simulated cluster."""
 
     __slots__ = ("_last_notes",)
 
@@ -29,15 +29,15 @@ class Fabric:
         self._last_notes: list[Any] = [None] * workers
 
     def link(self, park: Park) -> Link:
-        """Returns what one worker's backend calls; `park` is its lane's."""
+        """Returns the function that a worker's backend calls for each group-call; park: suspends the worker's task."""
         return lambda name, part, combine: park(_Call(name, part, combine))
 
     def meet(self, arrivals: list[Any], order: list[int]) -> Sequence[Any]:
-        """Answers one group-call of every worker.  A worker that has left repeats its last note."""
+        """Computes the results of one group-call of every worker; repeats the last message of an ended worker."""
         calls = [arrival for arrival in arrivals if arrival is not FINISHED]
         first: _Call = calls[0]
-        assert all(call.name == first.name for call in calls), "the notes that came before would have told"
-        assert first.name == "exchange" or len(calls) == len(arrivals), "a worker left without a note"
+        assert all(call.name == first.name for call in calls), "the exchange before each call compares the calls"
+        assert first.name == "exchange" or len(calls) == len(arrivals), "a worker ended without a message"
         parts = [
             last if arrival is FINISHED else arrival.part
             for arrival, last in zip(arrivals, self._last_notes, strict=True)

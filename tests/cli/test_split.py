@@ -109,5 +109,5 @@ def test_elements_that_cannot_be_shown_are_refused():
     from simstrategy.data.split_preview import split_preview
 
     rules = DatasetRules(SplitRule.STREAM, "refuse")
-    with pytest.raises(ss.errors.InvalidArgument, match=r"of batches of numbers or texts, not of shape \(1, 2\)"):
+    with pytest.raises(ss.errors.InvalidArgument, match=r"batches \[batch\] of numbers or texts, got shape \[1, 2\]"):
         split_preview(Dataset.from_tensors(np.ones((2, 2))), AutoShardPolicy.AUTO, rules, workers=1, replicas=2)
