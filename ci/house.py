@@ -1,4 +1,4 @@
-"""Figures of the structure: sizes of files, members of classes, annotations that say nothing, the way of a value.
+"""Figures of the structure: sizes of files, members of classes, annotations without information, the way of a value.
 
     python3 ci/run.py house
 
@@ -147,7 +147,7 @@ def aliases_of_any(trees: Mapping[str, ast.Module]) -> list[str]:
 
 
 def any_share(trees: Mapping[str, ast.Module]) -> list[Figure]:
-    """Returns the rows on annotations that say nothing.
+    """Returns the rows on annotations without information.
 
     The bound is held against the share of the annotations of parameters and returns that ARE `Any` or `object`. At the
     review that set the bound this was 17.1 %, the figure that the review names. The other rows are for comparison: a

@@ -30,7 +30,7 @@ PACKAGES = {
 MODULES_MAX = 8
 """A package of more modules needs a contract: of layers, or that its modules are independent."""
 
-# To be mended. Nothing may be added; a file that is in no circle any more has to leave the table.
+# To be fixed. Nothing may be added; a file that is in no circle any more has to leave the table.
 KNOWN_CIRCLES = frozenset(
     {
         "simstrategy.device.compilation",
@@ -63,7 +63,7 @@ KNOWN_CIRCLES = frozenset(
         "simstrategy.strategy.variables.variable",
     }
 )
-# To be mended: packages of more than eight modules that have no contract yet.
+# To be fixed: packages of more than eight modules that have no contract yet.
 KNOWN_WITHOUT_LAYERS = frozenset({"simstrategy.strategy", "simstrategy.strategy.variables"})
 
 
@@ -161,9 +161,9 @@ def complaints(imports: Collection[Import], known: frozenset[str] = KNOWN_CIRCLE
             found.append(f"A circle of {len(circle)} files; move what both need to a file below:")
             inner = {one for one in imports if one.importer in circle and one.imported in circle}
             found += [f"  {one.importer}:{one.line} -> {one.imported} ({one.kind})" for one in sorted(inner)]
-    mended = known - frozenset().union(*circles(imports))
-    if mended:
-        found.append(f"In no circle any more; take out of KNOWN_CIRCLES: {', '.join(sorted(mended))}")
+    fixed = known - frozenset().union(*circles(imports))
+    if fixed:
+        found.append(f"In no circle any more; take out of KNOWN_CIRCLES: {', '.join(sorted(fixed))}")
     return found
 
 
@@ -186,8 +186,8 @@ def without_layers(files: Mapping[str, Path], settings: str, known: frozenset[st
         f"{package} has {inner[package]} modules and no contract in ci/layers.ini"
         for package in sorted(needed - contained - known)
     ]
-    mended = sorted(known - (needed - contained))
-    return [*found, *(f"{package} has a contract; take it out of KNOWN_WITHOUT_LAYERS" for package in mended)]
+    fixed = sorted(known - (needed - contained))
+    return [*found, *(f"{package} has a contract; take it out of KNOWN_WITHOUT_LAYERS" for package in fixed)]
 
 
 def main() -> int:

@@ -2,5 +2,5 @@
 
     python3 ci/run.py tidy
 
-It refuses to judge what needs a reader: whether a name is good, whether a comment says why.
+It refuses to judge what needs a reader: whether a name is good, whether a comment gives the reason.
 """

@@ -42,7 +42,7 @@ def check_python(file: str, text: str) -> Iterator[Violation]:
         yield Violation(file, 1, f"{len(lines)} lines; {FILE_LINES_MAX} at most: one idea per file")
     tree = ast.parse(text)
     if lines and ast.get_docstring(tree) is None and not file.endswith("conftest.py"):
-        yield Violation(file, 1, "no docstring that says what the file is, and what it refuses to be")
+        yield Violation(file, 1, "no docstring: what the file is, and what it refuses to be")
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             size = (node.end_lineno or node.lineno) - node.lineno + 1

@@ -40,7 +40,7 @@ def _public(body: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctio
 def _broken(file: str, node: ast.FunctionDef | ast.AsyncFunctionDef, text: str) -> Iterator[str]:
     is_property = any("property" in ast.unparse(one) for one in node.decorator_list)
     if not is_property and not file.startswith(COMMANDS) and not _THIRD_PERSON.match(text):
-        yield "its first line says what it does, in the third person"
+        yield "its first line is what it does, in the third person"
     if not _END.search(text.partition("\n\n")[0]):
         yield "its first line is a sentence"
     arguments = node.args

@@ -1,4 +1,4 @@
-"""The figures of the structure are counted as their texts say, and a bound that is exceeded is seen."""
+"""The figures of the structure are counted as they are described, and a bound that is exceeded is seen."""
 
 import ast
 import re
@@ -79,7 +79,7 @@ def test_sizes_name_the_files_that_are_too_long_and_the_median_is_the_core_s():
     assert not house.sizes({"simstrategy.a": 131})[1].is_kept
 
 
-def test_annotations_are_counted_as_the_text_says():
+def test_annotations_are_counted_as_described():
     text = """
         import typing
         from typing import Any
@@ -101,7 +101,7 @@ def test_annotations_are_counted_as_the_text_says():
     assert rows["aliases of Any"].behind == ["simstrategy.x.Array"]
 
 
-def test_the_share_is_kept_where_annotations_say_something():
+def test_the_share_is_kept_where_annotations_are_precise():
     rows = house.any_share({"simstrategy.x": tree("def one(a: int, b: list[int]) -> None: ...")})
     assert rows[0].is_kept
 
@@ -150,9 +150,9 @@ def test_the_other_walks_start_at_the_public_face_and_end_below():
     written = [call.function for call in walks.walk("b")]
     assert written[0] == "Strategy.run"
     assert "SimBackend.reduce" in written
-    dealt = [call.function for call in walks.walk("c")]
-    assert dealt[0] == "Strategy.experimental_distribute_dataset"
-    assert dealt.count("SimBackend.put") == walks.REPLICAS
+    distributed = [call.function for call in walks.walk("c")]
+    assert distributed[0] == "Strategy.experimental_distribute_dataset"
+    assert distributed.count("SimBackend.put") == walks.REPLICAS
 
 
 def test_annotations_of_any_between_all_reduce_and_the_addition_are_seen():

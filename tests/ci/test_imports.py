@@ -24,16 +24,16 @@ def imported():
 
 @pytest.fixture
 def planted(imported, tmp_path):
-    """Returns what the check says when a text is added to a copy of tree.py."""
+    """Returns what the check reports when a text is added to a copy of tree.py."""
     files, found = imported
 
-    def said_with(text):
+    def with_text(text):
         copy = tmp_path / "tree.py"
         copy.write_text(files["simstrategy.tree"].read_text(encoding="utf-8") + text, encoding="utf-8")
         others = [one for one in found if one.importer != "simstrategy.tree"]
         return imports.complaints(others + imports.imports_in("simstrategy.tree", {**files, "simstrategy.tree": copy}))
 
-    return said_with
+    return with_text
 
 
 def modules(folder, **texts):
@@ -77,9 +77,9 @@ def test_the_graph_is_the_one_that_the_contracts_are_checked_on(imported):
     ],
 )
 def test_a_planted_circle_is_seen_whatever_kind_of_import_closes_it(planted, text, kind):
-    said = planted("\n" + text)
-    assert "A circle of 2 files" in said[0]
-    assert sum("simstrategy.tree:" in line and f"-> simstrategy.values ({kind})" in line for line in said) == 1
+    reported = planted("\n" + text)
+    assert "A circle of 2 files" in reported[0]
+    assert sum("simstrategy.tree:" in line and f"-> simstrategy.values ({kind})" in line for line in reported) == 1
 
 
 def test_a_name_in_a_string_annotation_is_no_import(planted):
@@ -107,7 +107,7 @@ def test_circles_are_strongly_connected_components(tmp_path):
     ]
 
 
-def test_a_known_circle_is_accepted_and_has_to_leave_the_table_when_it_is_mended(tmp_path):
+def test_a_known_circle_is_accepted_and_has_to_leave_the_table_when_it_is_fixed(tmp_path):
     found = modules(tmp_path, a="import planted.b", b="import planted.a", c="import planted.a")
     both = frozenset({"planted.a", "planted.b"})
     assert imports.complaints(found, both) == []

@@ -12,12 +12,12 @@ from ci.tidy.words import check_text
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def rules(text, file="simstrategy/room.py"):
-    return [violation.rule for violation in check_python(file, '"""Says what it is."""\n' + text)]
+def rules(text, file="simstrategy/x.py"):
+    return [violation.rule for violation in check_python(file, '"""What it is."""\n' + text)]
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "expected"),
     [
         ("import random\n", "import of random"),
         ("from time import sleep\n", "import of time"),
@@ -35,10 +35,10 @@ def rules(text, file="simstrategy/room.py"):
         ("x = 1\n" * 320, "320 at most"),
     ],
 )
-def test_a_forbidden_thing_in_the_core_is_seen(text, says):
+def test_a_forbidden_thing_in_the_core_is_seen(text, expected):
     found = rules(text)
     assert len(found) == 1
-    assert says in found[0]
+    assert expected in found[0]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_what_is_allowed_is_not_reported(text):
     assert rules(text) == []
 
 
-def test_the_one_room_that_may_use_threads_is_not_reported():
+def test_the_one_file_that_may_use_threads_is_not_reported():
     assert rules("import threading\n", "simstrategy/run/lanes.py") == []
 
 
@@ -76,7 +76,7 @@ THIRD = '@clause("B-3")\ndef test_third():\n    pass\n'
 
 
 @pytest.mark.parametrize(
-    ("guide", "kit", "says"),
+    ("guide", "kit", "expected"),
     [
         (GUIDE, KIT, ""),
         (GUIDE, KIT.partition("\n\n")[0], "clause B-2 has no test in the conformance kit"),
@@ -85,13 +85,13 @@ THIRD = '@clause("B-3")\ndef test_third():\n    pass\n'
         ("B-1, B-2.\n", KIT, "no part '## What is examined'"),
     ],
 )
-def test_a_test_taken_out_of_the_kit_is_seen(guide, kit, says):
+def test_a_test_taken_out_of_the_kit_is_seen(guide, kit, expected):
     found = [one.rule for one in check_kit("**B-1** One.\n**B-2** Two.\n", guide, {"test_x.py": kit})]
-    assert len(found) == bool(says)
-    assert all(says in rule for rule in found)
+    assert len(found) == bool(expected)
+    assert all(expected in rule for rule in found)
 
 
-def test_what_is_a_test_is_told_by_its_folder_or_name():
+def test_a_test_is_recognised_by_its_folder_or_name():
     long = "x = 1\n" * 320
     assert rules(long, "property_tests/simstrategy_conformance/clauses/test_x.py") == []
     assert rules(long, "property_tests/simstrategy_conformance/oracle.py") != []

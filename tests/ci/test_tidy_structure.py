@@ -27,7 +27,7 @@ def docstring_rules(text, file=CORE):
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "expected"),
     [
         ("def f():\n    import json\n", "import in a function: import json"),
         ("def f():\n    def g():\n        from a import b\n", "import in a function: from a import b"),
@@ -64,10 +64,10 @@ def docstring_rules(text, file=CORE):
         ("x = type(y).__name__.startswith('Var')\n", "a class recognised by its name"),
     ],
 )
-def test_a_forbidden_structure_is_seen(text, says):
+def test_a_forbidden_structure_is_seen(text, expected):
     found = rules(text)
     assert len(found) == 1
-    assert says in found[0]
+    assert expected in found[0]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_the_names_of_backends_are_those_that_the_distributions_install():
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "expected"),
     [
         ("def f(x):\n    'Return x.'\n", "third person"),
         ("def f(x):\n    'The sum of x.'\n", "third person"),
@@ -134,10 +134,10 @@ def test_the_names_of_backends_are_those_that_the_distributions_install():
         ("class A:\n    def f(self, *x: np.ndarray):\n        'Returns x.'\n", "no shape in brackets for x"),
     ],
 )
-def test_a_docstring_that_says_too_little_is_seen(text, says):
+def test_a_docstring_without_enough_is_seen(text, expected):
     found = docstring_rules(text)
     assert len(found) == 1
-    assert says in found[0]
+    assert expected in found[0]
 
 
 @pytest.mark.parametrize(
@@ -155,11 +155,11 @@ def test_a_docstring_that_says_too_little_is_seen(text, says):
         "def f(x: int) -> Array:\n    'Returns x.'\n",
     ],
 )
-def test_a_docstring_that_says_enough_is_not_reported(text):
+def test_a_docstring_with_enough_is_not_reported(text):
     assert docstring_rules(text) == []
 
 
-def test_commands_speak_to_their_users():
+def test_commands_are_described_in_the_imperative():
     text = "def run():\n    'Run a program.'\n"
     assert docstring_rules(text, "simstrategy/cli/run.py") == []
     assert len(docstring_rules(text)) == 1

@@ -43,14 +43,14 @@ def test_a_part_of_a_longer_word_is_none(text):
     assert found(text) == []
 
 
-def test_the_table_is_read_to_its_end_and_knows_escaped_bars():
+def test_the_table_is_read_to_its_end_with_escaped_bars():
     words, wrong = words_of(TABLE + "| `a\\|b` | c |\n| `d` | e | more |\n\n## Another table\n| `f` | g |\n")
     assert wrong == []
     assert [(word.pattern.pattern, word.instead) for word in words] == [("a|b", "c"), ("d", "e")]
 
 
 @pytest.mark.parametrize(
-    ("glossary", "says"),
+    ("glossary", "expected"),
     [
         ("# Glossary\n", "no part '## Words we do not use'"),
         (TABLE, "has no row with a word in backticks"),
@@ -58,10 +58,10 @@ def test_the_table_is_read_to_its_end_and_knows_escaped_bars():
         (TABLE + "| `a` | b |\n| `a` |\n", "is no row"),
     ],
 )
-def test_a_glossary_without_a_table_that_can_be_read_is_a_violation(glossary, says):
+def test_a_glossary_without_a_table_that_can_be_read_is_a_violation(glossary, expected):
     wrong = words_of(glossary)[1]
     assert len(wrong) == 1
-    assert says in wrong[0].rule
+    assert expected in wrong[0].rule
 
 
 def test_the_glossary_of_the_repository_has_the_table():
