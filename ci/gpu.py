@@ -108,7 +108,7 @@ def part(function, arguments, workers, expected):
     with Launcher(workers) as launcher:
         ended = launcher.run(function, arguments, timeout_s=LIMIT_S)
     for rank, (one, wanted) in enumerate(zip(ended, expected, strict=True)):
-        if one.late:
+        if one.timed_out:
             return f"FAILED: process {rank} did not end in {LIMIT_S:g} s and was killed"
         if one.error is not None:
             return f"FAILED: process {rank}: {one.error[0]}: {one.error[1]}"

@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> int:
         for name, step in STEPS.items():
             print(f"  {name:13} {(step.__doc__ or '').splitlines()[0]}")
         return 0 if arguments[:1] in ([], ["--help"], ["-h"]) else 2
-    if arguments[1:] and arguments[0] in ("lint", "types", "layers", "tidy", "all"):
+    if arguments[1:] and arguments[0] in ("lint", "types", "layers", "tidy", "house", "all"):
         print(f"{arguments[0]} takes no options, got {' '.join(arguments[1:])}.", file=sys.stderr)
         return 2
     install()
@@ -170,13 +170,19 @@ def types(options: list[str]) -> int:
 
 
 def layers(options: list[str]) -> int:
-    """Runs import-linter: arrows point down only."""
-    return _run([str(VENV / "bin" / "lint-imports"), "--config", "ci/layers.ini"])
+    """Runs import-linter, then looks for circles of files: imports point down only."""
+    contracts = _run([str(VENV / "bin" / "lint-imports"), "--config", "ci/layers.ini"])
+    return _run([str(PYTHON), "-m", "ci.imports"]) or contracts
 
 
 def tidy(options: list[str]) -> int:
     """Runs the repository's own rules."""
-    return _run([str(PYTHON), "ci/tidy.py"])
+    return _run([str(PYTHON), "-m", "ci.tidy"])
+
+
+def house(options: list[str]) -> int:
+    """Measures the structure: files, members, annotations, the way of a value; fails where a bound is exceeded."""
+    return _run([str(PYTHON), "-m", "ci.house"])
 
 
 def torture(options: list[str]) -> int:
@@ -218,6 +224,7 @@ STEPS = {
     "types": types,
     "layers": layers,
     "tidy": tidy,
+    "house": house,
     "torture": torture,
     "bench": bench,
     "gpu": gpu,

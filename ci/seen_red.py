@@ -20,7 +20,8 @@ CHECKS = {
     "format": [str(BIN / "ruff"), "format", "--check", "simstrategy", "ci"],
     "mypy": [sys.executable, "-m", "mypy", "simstrategy"],
     "layers": [str(BIN / "lint-imports"), "--config", "ci/layers.ini"],
-    "tidy": [sys.executable, "ci/tidy.py"],
+    "imports": [sys.executable, "-m", "ci.imports"],
+    "tidy": [sys.executable, "-m", "ci.tidy"],
 }
 
 
@@ -42,6 +43,13 @@ FAULTS = (
     Fault("layers", "simstrategy/tree.py", "\nfrom simstrategy.run import ReplicaTasks  # noqa\n", "rooms"),
     Fault("layers", "simstrategy/sim/backend.py", "\nfrom simstrategy.strategy import Strategy  # noqa\n", "simulat"),
     Fault("layers", "simstrategy/run/notes.py", "\nimport jax  # noqa\n", "no framework"),
+    Fault("layers", "simstrategy/data/nodes.py", "\nimport simstrategy.data.dataset\n", "data: rules"),
+    Fault(
+        "imports",
+        "simstrategy/tree.py",
+        "\ndef late():\n    import simstrategy.values  # noqa\n",
+        "A circle of 2 files",
+    ),
     Fault("tidy", "simstrategy/tree.py", "\nimport random  # noqa\n", "import of random"),
     Fault("tidy", "simstrategy/values.py", "\nimport threading  # noqa\n", "import of threading"),
     Fault("tidy", "simstrategy/tree.py", "\nNAMES = [name for name in {'b', 'a'}]\n", "iteration over a set"),
@@ -50,6 +58,15 @@ FAULTS = (
     Fault("tidy", "simstrategy/tree.py", "\n# TO" + "DO: later\n", "does not belong on main"),
     Fault("tidy", "simstrategy/tree.py", "\n" * 330, "lines; 320 at most"),
     Fault("tidy", "simstrategy/tree.py", "\n\ndef long():\n" + "    x = 1\n" * 60, "50 at most"),
+    Fault("tidy", "simstrategy/tree.py", "\n\ndef late():\n    import json\n", "import in a function"),
+    Fault("tidy", "simstrategy/tree.py", "\nPART = hasattr(flatten, 'part')\n", "probe: hasattr"),
+    Fault("tidy", "simstrategy/tree.py", "\nPART = getattr(flatten, 'part', None)\n", "probe: getattr"),
+    Fault("tidy", "simstrategy/tree.py", "\nimport json\njson.dumps = None\n", "patch: json.dumps"),
+    Fault("tidy", "simstrategy/tree.py", "\nIS_SIM = __name__ == 'sim'\n", "a backend's name compared"),
+    Fault("tidy", "simstrategy/tree.py", "\nIS_INT = type(1).__name__ == 'int'\n", "recognised by its name"),
+    Fault("tidy", "simstrategy/tree.py", "\n\ndef double(x: Array):\n    'Doubles x.'\n", "no shape in brackets"),
+    Fault("tidy", "simstrategy/tree.py", "\n\ndef double(x):\n    'Double x.'\n", "in the third person"),
+    Fault("tidy", "simstrategy/data/nodes.py", "\n# The node is told.\n", "the word 'told'"),
     Fault("tidy", "docs/semantics.md", "\n**Z-99** A clause without a test.\n", "no test that names it"),
     Fault("tidy", "docs/decisions/0001-the-device-layer.md", None, "needs the part"),
 )

@@ -1,7 +1,7 @@
-"""Every error and warning that simstrategy raises.
+"""All errors and warnings of simstrategy.
 
-Each error derives from `SimStrategyError` and from the built-in that users of TensorFlow catch.
-This module knows no other part of the project.
+Each error derives from `SimStrategyError` and from the built-in exception that users of TensorFlow catch. This module
+imports nothing of the project.
 """
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
 
 
 class SimStrategyError(Exception):
-    """The base of all errors of simstrategy."""
+    """The base class of all errors of simstrategy."""
 
 
 class ContextError(SimStrategyError, RuntimeError):
@@ -33,7 +33,7 @@ class ContextError(SimStrategyError, RuntimeError):
 
 
 class InvalidArgument(SimStrategyError, ValueError):
-    """An argument has the right type and an impossible value."""
+    """An argument has the right type, but a value that the call cannot use."""
 
 
 class InvalidType(SimStrategyError, TypeError):
@@ -41,23 +41,23 @@ class InvalidType(SimStrategyError, TypeError):
 
 
 class Unsupported(SimStrategyError, NotImplementedError):
-    """The backend at hand cannot do what was asked; the message names one that can."""
+    """The backend or the profile does not have this feature; the message names one that has it."""
 
 
 class CannotCompile(SimStrategyError, RuntimeError):
-    """A step cannot become one program; nothing of it has run."""
+    """A step cannot be compiled to one program.  No part of it has run."""
 
 
 class ReplicasDisagree(SimStrategyError, RuntimeError, ValueError):
-    """Replicas came to one meeting with different requests; the message has one line per replica."""
+    """Replicas made different calls at one synchronisation point; the message has one line for each replica."""
 
 
 class PeerFailed(SimStrategyError, RuntimeError):
-    """Another process of the cluster raised, left or died while this one waited for it."""
+    """Another worker raised an error, ended or stopped answering while this one waited for it."""
 
 
 class ContractViolation(SimStrategyError, RuntimeError):
-    """A backend broke the contract of `simstrategy.device.protocol`: the backend's fault, not the program's."""
+    """A backend broke the contract of `simstrategy.device.protocol`: an error of the backend, not of the program."""
 
 
 class BackendNotFound(SimStrategyError, LookupError):
@@ -65,7 +65,7 @@ class BackendNotFound(SimStrategyError, LookupError):
 
 
 class BackendUnavailable(SimStrategyError, RuntimeError):
-    """The backend is installed and cannot start here; the message says what to do."""
+    """The backend is installed but cannot start here; the message names what to do."""
 
 
 class OutOfRangeError(SimStrategyError, IndexError):
@@ -77,7 +77,7 @@ class Difference(SimStrategyError, AssertionError):
 
 
 class SimStrategyWarning(UserWarning):
-    """The base of all warnings of simstrategy."""
+    """The base class of all warnings of simstrategy."""
 
 
 class CallSitesDiffer(SimStrategyWarning):
@@ -85,7 +85,7 @@ class CallSitesDiffer(SimStrategyWarning):
 
 
 class MirroredDiverged(SimStrategyWarning):
-    """A write left the components of an ON_WRITE variable unequal."""
+    """A write made the components of an ON_WRITE variable unequal."""
 
 
 TENSORFLOW_ERRORS: dict[str, type[SimStrategyError]] = {
@@ -100,7 +100,7 @@ TENSORFLOW_ERRORS: dict[str, type[SimStrategyError]] = {
     "UnavailableError": PeerFailed,
     "ValueError": InvalidArgument,
 }
-"""TensorFlow's error class (by name) and the class of ours that stands for it."""
+"""The name of an error class of TensorFlow, and our class that stands for it."""
 
 BROKEN_REFUSALS: tuple[tuple[str, str, type[SimStrategyError]], ...] = (
     ("NotFoundError", "Could not find valid device for node", InvalidArgument),
@@ -108,8 +108,8 @@ BROKEN_REFUSALS: tuple[tuple[str, str, type[SimStrategyError]], ...] = (
     ("TypeError", "has DataType bool not in list of allowed values", InvalidArgument),
     ("TypeError", 'can only concatenate str (not "NoneType") to str', InvalidArgument),
 )
-"""Where TensorFlow refuses rightly and its class misleads: class, part of the message, our class.
+"""Errors of TensorFlow that are right but have a misleading class: its class, part of its message, our class.
 
-Bool, which has no sum: 1.15.5 and 2.21.0. Files to shard where none are read: 2.21.0. Synchronization NONE of a
-variable without a name: 1.15.5.
+Bool, which has no sum: 1.15.5 and 2.21.0. Sharding by file of a dataset that reads none: 2.21.0. Synchronization NONE
+of a variable without a name: 1.15.5.
 """

@@ -1,7 +1,7 @@
-"""Nests of lists, tuples, named tuples and mappings: flattened, compared, rebuilt.
+"""Functions on nests of lists, tuples, named tuples and mappings: flatten, compare, rebuild.
 
-Everything else is a leaf, `PerReplica` and arrays included. The rules are TensorFlow's (mappings are
-flattened in sorted key order), which is why no tree library stands here. It knows nothing of replicas.
+Every other value is a leaf, `PerReplica` and arrays included. The rules are TensorFlow's (mappings are flattened in
+sorted key order), so no tree library is used. Nothing here depends on replicas.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ __all__ = ["Structure", "describe", "flatten", "is_leaf", "kind_of", "leaves_lik
 
 
 class Structure(NamedTuple):
-    """The shape of a nest without its leaves; `None` in place of a Structure means one leaf."""
+    """A nest without its leaves; None in place of a Structure means one leaf."""
 
     container: type
     keys: tuple[Any, ...] | None
@@ -22,7 +22,7 @@ class Structure(NamedTuple):
 
 
 _new_structure: Final[Callable[..., Structure]] = tuple.__new__
-"""The quickest way to make a named tuple: nests are walked in every collective."""
+"""The fastest way to make a named tuple: every collective flattens nests."""
 
 
 def _kind(container: type) -> str:
@@ -32,16 +32,16 @@ def _kind(container: type) -> str:
 
 
 kind_of: Final[Callable[[type], str]] = lru_cache(maxsize=1024)(_kind)
-"""Returns what values of a type are in a nest: "leaf", "sequence" or "mapping"."""
+"""Returns the role of a type in nests: "leaf", "sequence" or "mapping"."""
 
 
 def is_leaf(value: object) -> bool:
-    """Tells whether `value` is no container of a nest."""
+    """Returns whether a value is a leaf, and no list, tuple or mapping."""
     return kind_of(type(value)) == "leaf"
 
 
 def sorted_keys(mapping: Mapping[Any, Any]) -> tuple[Any, ...]:
-    """Returns the keys in sorted order; keys that do not compare are sorted by type and text."""
+    """Returns the keys in sorted order; keys that cannot be compared are sorted by type and text."""
     try:
         return tuple(sorted(mapping))
     except TypeError:
@@ -49,7 +49,11 @@ def sorted_keys(mapping: Mapping[Any, Any]) -> tuple[Any, ...]:
 
 
 def flatten(value: object) -> tuple[list[Any], Structure | None]:
-    """Returns the leaves in order and the structure that `unflatten` needs."""
+    """Returns the leaves of a nest in order, and its structure, for `unflatten`.
+
+    >>> flatten({"b": [1, 2], "a": 0})[0]
+    [0, 1, 2]
+    """
     kind = kind_of(type(value))
     if kind == "leaf":
         return [value], None
@@ -60,7 +64,7 @@ def flatten(value: object) -> tuple[list[Any], Structure | None]:
 def _flatten_into(leaves: list[Any], nest: Any, kind: str) -> Structure:
     keys = None if kind == "sequence" else sorted_keys(nest)
     children: list[Structure | None] = []
-    # Leaves are taken here, without a call for each: nests are walked by every replica in every collective.
+    # Leaves are collected here, without a call for each: every replica flattens nests in every collective.
     for item in nest if keys is None else map(nest.__getitem__, keys):
         kind = kind_of(type(item))
         if kind == "leaf":
@@ -72,10 +76,9 @@ def _flatten_into(leaves: list[Any], nest: Any, kind: str) -> Structure:
 
 
 def leaves_like(value: object, structure: Structure) -> list[Any] | None:
-    """Returns the leaves in order if the value is plain lists, tuples and dicts of this structure, else None.
+    """Returns the leaves in order if the value consists of plain lists, tuples and dicts of this structure, else None.
 
-    Quicker than `flatten`, and says less: what the structure has as a leaf is not looked at, so one of
-    the leaves may turn out to be a container.
+    Faster than `flatten`, with a weaker check: a value in place of a leaf is not examined, so it may be a container.
     """
     leaves: list[Any] = []
     return leaves if _collect_like(leaves, value, structure) else None
@@ -105,7 +108,12 @@ def _collect_like(leaves: list[Any], nest: Any, structure: Structure) -> bool:
 
 
 def unflatten(structure: Structure | None, leaves: Sequence[Any]) -> Any:
-    """Rebuilds a nest from a structure and as many leaves as it has."""
+    """Makes a nest from a structure and its leaves, in order.
+
+    >>> leaves, structure = flatten({"b": [1, 2], "a": 0})
+    >>> unflatten(structure, [one * 10 for one in leaves])
+    {'a': 0, 'b': [10, 20]}
+    """
     return leaves[0] if structure is None else _unflatten_from(structure, iter(leaves))
 
 
@@ -118,7 +126,10 @@ def _unflatten_from(structure: Structure, leaves: Iterator[Any]) -> Any:
 
 
 def refill(nest: Any, structure: Structure | None, leaves: Sequence[Any]) -> Any:
-    """Returns the nest, whose structure is given, with other leaves; mappings keep their own key order."""
+    """Returns a nest with other leaves; its mappings keep the order of their keys.
+
+    structure: that of the nest, from `flatten`.
+    """
     return leaves[0] if structure is None else _refill_from(nest, structure, iter(leaves))
 
 
@@ -138,9 +149,9 @@ def _refill_from(nest: Any, structure: Structure, leaves: Iterator[Any]) -> Any:
         return rebuild_sequence(container, items)
     by_key = dict(zip(keys, items, strict=True))
     if container is dict:
-        return {**nest, **by_key}  # in its own order
-    own = tuple(nest)
-    return rebuild_mapping(container, own, [by_key[key] for key in own])
+        return {**nest, **by_key}  # in the order of the nest
+    order = tuple(nest)
+    return rebuild_mapping(container, order, [by_key[key] for key in order])
 
 
 def rebuild_sequence(container: type, items: list[Any]) -> Any:
@@ -152,7 +163,7 @@ def rebuild_sequence(container: type, items: list[Any]) -> Any:
 
 
 def rebuild_mapping(container: type, keys: tuple[Any, ...], items: list[Any]) -> Any:
-    """Makes a mapping of the given type; a type that takes no pairs becomes a plain dict."""
+    """Makes a mapping of the given type, or a plain dict if the type cannot be made from pairs."""
     pairs = zip(keys, items, strict=True)
     if container is dict:
         return dict(pairs)
@@ -163,7 +174,11 @@ def rebuild_mapping(container: type, keys: tuple[Any, ...], items: list[Any]) ->
 
 
 def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
-    """Applies `function` to every leaf and keeps containers, their types and their key order."""
+    """Applies a function to every leaf; containers keep their types and the order of their keys.
+
+    >>> map_leaves(str, {"b": [1, 2], "a": 0})
+    {'b': ['1', '2'], 'a': '0'}
+    """
     kind = kind_of(type(value))
     if kind == "leaf":
         return function(value)
@@ -173,7 +188,7 @@ def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
 
 
 def describe(structure: Structure | None, leaves: list[str]) -> str:
-    """Writes the nest with a text for each leaf, e.g. ``{'a': float32[2], 'b': [int32[]]}``."""
+    """Returns a nest as text, with a text for each leaf, as in ``{'a': float32[2], 'b': [int32[]]}``."""
     return _describe_from(structure, iter(leaves))
 
 

@@ -1,8 +1,7 @@
-"""Values that have one component per local replica, and the two ways between them and nests.
+"""Distributed values: tuples with one component for each local replica, and their conversion from and to nests.
 
-`select` hands a replica its share of a nest; `regroup` makes one nest of what the replicas returned. A
-`Mirrored` value stands for its component where it is used; a `PerReplica` one never does. No devices, and no
-arithmetic of its own: a distributed value is a labelled tuple.
+`select` returns the nest of one replica; `regroup` combines the nests of all replicas. A `Mirrored` value is replaced
+by its component where it is used; a `PerReplica` value is not. Nothing here depends on devices.
 """
 
 import operator
@@ -29,16 +28,16 @@ __all__ = [
 
 
 class Mode(Protocol):
-    """What this module has to know of the current mode; `strategy/modes.py` says what a mode is."""
+    """The part of the current mode that this module uses; `strategy/modes.py` defines modes."""
 
     @property
     def index(self) -> int:
-        """The local replica whose component is meant here; 0 where no replica runs."""
+        """The number of the running local replica; 0 outside replica functions."""
         ...
 
     @property
     def takes_captured(self) -> bool:
-        """Whether a PerReplica value that a replica function captured stands for the replica's component."""
+        """Whether a PerReplica value that a replica function captured is replaced by the replica's component."""
         ...
 
 
@@ -58,20 +57,20 @@ class LocalValue:
 
 
 class DistributedValues(LocalValue):
-    """What `PerReplica` and `Mirrored` have in common: `values`, one component per local replica.
+    """The base class of `PerReplica` and `Mirrored`: `values`, a tuple of one component for each local replica.
 
-    Abstract, though no ABC: whether a value is distributed is asked of every argument of every replica,
-    and an ABC answers that slowly.
+    values: a list of components, in rank order. Raises InvalidType for anything but a list or tuple. Abstract, but no
+    ABC: every argument of every replica goes through `isinstance`, which is slow for an ABC.
     """
 
     __slots__ = ("values",)
     values: tuple[Any, ...]
 
-    # NumPy's operators leave the work to ours, in place of making an array of objects.
+    # Makes NumPy's operators call ours instead of making an array of objects.
     __array_ufunc__ = None
 
     def __init__(self, values: Sequence[Any]) -> None:
-        if not isinstance(values, (tuple, Sequence)) or isinstance(values, (str, bytes)):  # an ABC is asked slowly
+        if not isinstance(values, (tuple, Sequence)) or isinstance(values, (str, bytes)):  # the ABC is slow
             raise InvalidType(f"A {type(self).__name__} takes a list of values, one per replica, got {values!r}.")
         self.values = tuple(values)
 
@@ -80,26 +79,37 @@ class DistributedValues(LocalValue):
         return f"{type(self).__name__}:{{\n{lines}\n}}"
 
     def component(self, index: int) -> Any:
-        """Returns local replica `index`'s component.  Raises InvalidArgument where there is none."""
+        """Returns the component of a local replica.  Raises InvalidArgument if it has none."""
         if index >= len(self.values):
+            count = f"{len(self.values)} component{'' if len(self.values) == 1 else 's'}"
             raise InvalidArgument(
-                f"A {type(self).__name__} of {len(self.values)} components was given to replica {index}, which has "
-                f"none in it. Pass values that were made for this number of replicas."
+                f"A {type(self).__name__} of {count} was given to replica {index}, which has no "
+                f"component in it. Pass values that were made for this number of replicas."
             )
         return self.values[index]
 
 
 def _refuse(self: DistributedValues, _other: object = None) -> NoReturn:
     raise InvalidType(
-        f"A {type(self).__name__} has no arithmetic: it holds one value per replica, and which one is meant is not "
-        f"known here. Use strategy.reduce(...) or strategy.experimental_local_results(...), or compute in a replica "
+        f"A {type(self).__name__} has no arithmetic: it holds one value per replica, and here it is not known which "
+        f"one is meant. Use strategy.reduce(...) or strategy.experimental_local_results(...), or compute in a replica "
         f"function."
     )
 
 
 @final
 class PerReplica(DistributedValues):
-    """One value per local replica, not known to be equal.  Compared by identity."""
+    """One value for each local replica; they may differ.  Compared by identity.
+
+    values: the components, in rank order. `strategy.run` returns one, and `strategy.reduce` combines its components.
+    Operators and conversions raise InvalidType, since they do not name a replica.
+
+    >>> PerReplica([1.0, 2.0])
+    PerReplica:{
+      0: 1.0,
+      1: 2.0
+    }
+    """
 
     __slots__ = ()
 
@@ -109,15 +119,15 @@ class PerReplica(DistributedValues):
     __float__ = __int__ = __index__ = __bool__ = __len__ = __iter__ = _refuse
 
     def here(self) -> Any:
-        """Returns the running replica's component, where the semantics take a captured value for it.
+        """Returns the component of the running replica, if the profile allows captured values (TF2).
 
-        Raises InvalidType outside replica functions and under other semantics.
+        Raises InvalidType outside replica functions and under other profiles.
         """
         mode: Mode | None = MODE.get()
         if mode is None or not mode.takes_captured:
             raise InvalidType(
-                "It looks like you are using a PerReplica object where one replica's value is wanted. Pass it to the "
-                "replica function as an argument, strategy.run(fn, args=(value,)), or take its components with "
+                "It looks like you are using a PerReplica object where the value of one replica is needed. Pass it to "
+                "the replica function as an argument, strategy.run(fn, args=(value,)), or take its components with "
                 "strategy.experimental_local_results(value)."
             )
         return self.component(mode.index)
@@ -140,9 +150,13 @@ def _reflected(function: Callable[[Any, Any], Any]) -> Callable[["Mirrored", Any
 
 @final
 class Mirrored(DistributedValues):
-    """One value per local replica, equal by construction.  Compared by identity.
+    """One value for each local replica; all are equal.  Compared by identity.
 
-    Operators, indexing and conversions are those of the component that `here` returns.
+    values: the components, in rank order. Operators, indexing and conversions are those of the component that `here`
+    returns.
+
+    >>> Mirrored([2.0, 2.0]) + 1
+    3.0
     """
 
     __slots__ = ()
@@ -162,7 +176,7 @@ class Mirrored(DistributedValues):
     __bool__, __len__, __iter__ = _unary(bool), _unary(len), _unary(iter)
 
     def here(self) -> Any:
-        """Returns the running replica's component; outside replica functions the first."""
+        """Returns the component of the running replica; outside replica functions the first one."""
         mode: Mode | None = MODE.get()
         return self.component(0 if mode is None else mode.index)
 
@@ -173,7 +187,7 @@ class Mirrored(DistributedValues):
 
     @property
     def dtype(self) -> Any:
-        """The dtype of the component, as its framework writes it."""
+        """The dtype of the component, an object of its framework."""
         return self.here().dtype
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -181,9 +195,9 @@ class Mirrored(DistributedValues):
 
 
 class Component(LocalValue):
-    """A part of something that has one part on each device: all its parts together come back as the whole.
+    """One component of a container, such as a variable.  `regroup` replaces all components by the container.
 
-    Abstract, like `DistributedValues`. container: the whole. index: the local replica whose part it is.
+    Abstract, like `DistributedValues`. container: the whole. index: the local replica of this component.
     """
 
     __slots__ = ("container", "index")
@@ -192,7 +206,13 @@ class Component(LocalValue):
 
 
 def select(index: int, nest: Any) -> Any:
-    """Returns the nest as local replica `index` sees it: distributed values become its component."""
+    """Returns a nest for one local replica: its component in place of each distributed value.
+
+    Raises InvalidArgument for a value that has no component for it.
+
+    >>> select(1, {"x": PerReplica([1.0, 2.0]), "y": 3.0})
+    {'x': 2.0, 'y': 3.0}
+    """
     if isinstance(nest, DistributedValues):
         return nest.values[index] if index < len(nest.values) else nest.component(index)
     kind = tree.kind_of(type(nest))
@@ -204,9 +224,9 @@ def select(index: int, nest: Any) -> Any:
 
 
 def component_rows(values: Sequence[Any], count: int) -> list[tuple[Any, ...]]:
-    """Returns each of `count` replicas' components of distributed values, where all are such; else nothing.
+    """Returns [replicas][values]: the components of distributed values, or [] if one is no distributed value.
 
-    The quick way of what `select` does one by one.
+    Faster than `select` for each replica.
     """
     columns = [value.values for value in values if isinstance(value, DistributedValues)]
     if len(columns) < len(values) or any(len(column) != count for column in columns):
@@ -217,13 +237,15 @@ def component_rows(values: Sequence[Any], count: int) -> list[tuple[Any, ...]]:
 def regroup(
     nests: Sequence[Any], *, always_wrap: bool = False, wrap: Callable[[Sequence[Any]], Any] = PerReplica
 ) -> Any:
-    """Makes one nest of the replicas' nests: `wrap` of its leaves, or the one object all returned.
+    """Combines the nests of the local replicas to one nest of distributed values.
 
-    A leaf that is the very same object on every replica comes back unwrapped, unless `always_wrap`;
-    so does the value of a single replica. All parts of one variable come back as the variable. Structures
-    must agree, mappings in their set of keys; types and key order are the first replica's. Raises
-    `InvalidArgument` with the place that differs.
-    Source: recorded behaviour of TensorFlow 1.15.5 and 2.21.0.
+    wrap: makes one value of a leaf's components. A leaf that is the same object on every replica, or the leaf of a
+    single replica, is not wrapped, unless `always_wrap`. All components of one variable become the variable. The
+    types and the order of keys are those of the first replica. Raises InvalidArgument with the first place where the
+    structures differ. Clauses: V-2, V-3. Source: TensorFlow 1.15.5 and 2.21.0, as recorded.
+
+    >>> regroup([{"loss": 1.0, "step": [7]}, {"loss": 2.0, "step": [7]}])["loss"].values
+    (1.0, 2.0)
     """
     return _regroup(list(nests), always_wrap, wrap, "result")
 

@@ -132,8 +132,8 @@ def test_too_few_components_are_refused_with_both_numbers():
     with pytest.raises(InvalidArgument) as raised:
         select(2, [PerReplica([1, 2])])
     assert str(raised.value) == (
-        "A PerReplica of 2 components was given to replica 2, which has none in it. Pass values that were made for "
-        "this number of replicas."
+        "A PerReplica of 2 components was given to replica 2, which has no component in it. Pass values "
+        "that were made for this number of replicas."
     )
 
 
@@ -255,8 +255,8 @@ def test_a_per_replica_value_has_no_arithmetic_and_says_what_to_do(operation):
     with pytest.raises(InvalidType) as raised:
         operation(PerReplica([1, 2]))
     assert str(raised.value) == (
-        "A PerReplica has no arithmetic: it holds one value per replica, and which one is meant is not known here. Use "
-        "strategy.reduce(...) or strategy.experimental_local_results(...), or compute in a replica function."
+        "A PerReplica has no arithmetic: it holds one value per replica, and here it is not known which one is meant. "
+        "Use strategy.reduce(...) or strategy.experimental_local_results(...), or compute in a replica function."
     )
 
 
@@ -264,8 +264,8 @@ def test_a_per_replica_value_is_no_array_and_says_what_to_do():
     with pytest.raises(InvalidType) as raised:
         np.asarray(PerReplica([np.ones(1), np.ones(1)]))
     assert str(raised.value) == (
-        "It looks like you are using a PerReplica object where one replica's value is wanted. Pass it to the replica "
-        "function as an argument, strategy.run(fn, args=(value,)), or take its components with "
+        "It looks like you are using a PerReplica object where the value of one replica is needed. Pass it to "
+        "the replica function as an argument, strategy.run(fn, args=(value,)), or take its components with "
         "strategy.experimental_local_results(value)."
     )
 

@@ -152,7 +152,7 @@ def main():
         for _ in range(options.launches):
             with Launcher(workers, preload=["simstrategy_torch"]) as launcher:
                 launches.append(launcher.run(measure, [options.rounds, options.pin], timeout_s=300.0))
-        broken = [one for ended in launches for one in ended if not one.well]
+        broken = [one for ended in launches for one in ended if not one.ok]
         if broken:
             print(f"A worker failed: {broken[0]}", file=sys.stderr)
             return 1

@@ -82,7 +82,7 @@ class Sides:
         )
         """What programs are drawn for."""
         self._simulator = Subject("sim", profile=profile)
-        self._witnesses: dict[int, Any] = {}
+        self._references: dict[int, Any] = {}
         self._made = 0
         # The most first: how many devices there are may be settled by whoever opens first.
         self.subject.open(pair.replicas_max)
@@ -118,16 +118,16 @@ class Sides:
             made.close()
 
     def _witnessed(self, program: Any) -> Observed:
-        from simstrategy_tf_distribute import open_witness
+        from simstrategy_tf_distribute import open_reference
 
         function, _ = function_of(program)
-        if program.replicas not in self._witnesses:
-            self._witnesses[program.replicas] = open_witness("mirrored", program.replicas)
+        if program.replicas not in self._references:
+            self._references[program.replicas] = open_reference("mirrored", program.replicas)
         result, error = None, None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                found = self._witnesses[program.replicas].run_program(function)
+                found = self._references[program.replicas].run_program(function)
                 result = host(found, self.subject.open(program.replicas))
             except Exception as raised:  # noqa: BLE001 - what a program ends with is what is compared
                 name = type(raised).__name__

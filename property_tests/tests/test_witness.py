@@ -39,26 +39,26 @@ def shares_in_single_precision(program):
 
 
 @pytest.fixture(scope="module")
-def witnesses():
+def references():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a framework says when it is first imported
-        from simstrategy_tf_distribute import open_witness
+        from simstrategy_tf_distribute import open_reference
 
-        return {replicas: open_witness("mirrored", replicas) for replicas in (1, 2, 3, 4)}
+        return {replicas: open_reference("mirrored", replicas) for replicas in (1, 2, 3, 4)}
 
 
-def asked(witness, function, backend):
+def asked(reference, function, backend):
     """Returns what a program comes to under the real strategy, or the text of its error."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return host(witness.run_program(function), backend), None
+            return host(reference.run_program(function), backend), None
         except Exception as error:  # noqa: BLE001 - TensorFlow's errors are told from each other by their words
             return None, f"{type(error).__name__}: {error}"
 
 
 @pytest.mark.slow
-def test_the_real_mirrored_strategy_comes_to_what_the_oracle_computes(witnesses):
+def test_the_real_mirrored_strategy_comes_to_what_the_oracle_computes(references):
     subject = Subject("tensorflow", profile=Profile("witness", examples=40, replicas_max=4))
     rules = {"profiles": ("TF2",), "workers_max": 1, "draws": False, "stops": False, "body": BODY}
     known, agreed = [], []
@@ -67,7 +67,7 @@ def test_the_real_mirrored_strategy_comes_to_what_the_oracle_computes(witnesses)
     def compare(program):
         function, _ = function_of(program)
         expected = run(program)
-        found, refused = asked(witnesses[program.replicas], function, subject.open(program.replicas))
+        found, refused = asked(references[program.replicas], function, subject.open(program.replicas))
         if refused is not None:
             assert any(text in refused for text in KNOWN), f"{refused}\n{script_text(program, 'tensorflow')}"
             known.append(program)

@@ -14,7 +14,7 @@ import numpy as np
 from simstrategy.check.outcome import Outcome, Program
 from simstrategy.device import available
 from simstrategy.errors import InvalidArgument, PeerFailed
-from simstrategy.launch import Ended, Launcher
+from simstrategy.launch import JobResult, Launcher
 from simstrategy.strategy import Semantics
 from simstrategy.trace.events import read_events
 
@@ -70,16 +70,16 @@ def _location(program: Program) -> tuple[str, str]:
     return str(Path(code.co_filename).resolve()), name
 
 
-def _require_success(ended: Sequence[Ended], timeout_s: float) -> None:
+def _require_success(ended: Sequence[JobResult], timeout_s: float) -> None:
     """Raises PeerFailed for the first that failed, else for the first that did not end."""
     failed = sorted(
-        (rank for rank, one in enumerate(ended) if not one.well),
-        key=lambda rank: (ended[rank].late, ended[rank].seconds),
+        (rank for rank, one in enumerate(ended) if not one.ok),
+        key=lambda rank: (ended[rank].timed_out, ended[rank].seconds),
     )
     for rank in failed[:1]:
         one = ended[rank]
         how = f"was killed by signal {-one.code}" if one.code and one.code < 0 else f"ended with exit code {one.code}"
-        if one.late:
+        if one.timed_out:
             how = f"did not end in {timeout_s:g} s and was killed"
         elif one.error is not None:
             how = f"raised {one.error[0]}"

@@ -9,8 +9,8 @@ from rich.table import Table
 
 from simstrategy.cli.options import clear_errors, semantics_named, wide_console, words
 from simstrategy.data import AutoShardPolicy, Dataset, DatasetRules, SplitRule
-from simstrategy.data.explaining import Shares, numbered_lines, shares
 from simstrategy.data.options import SHARD_HINT
+from simstrategy.data.split_preview import SplitPreview, numbered_lines, split_preview
 from simstrategy.errors import InvalidArgument
 
 __all__ = ["split"]
@@ -36,7 +36,7 @@ def split(
     with clear_errors():
         profile = semantics_named(semantics)
         rules = DatasetRules(SplitRule(profile.dataset_split), profile.too_few_files)
-        answers: dict[str, Shares | str] = {}
+        answers: dict[str, SplitPreview | str] = {}
         for one in _policies(policy):
             elements = numbered_lines(_counts(files)) if files else Dataset.range(total)
             if one is AutoShardPolicy.HINT:
@@ -44,7 +44,9 @@ def split(
             dataset = elements.repeat(repeat).batch(batch, drop_remainder=drop_remainder).repeat(repeat_batches)
             dataset = dataset.map(lambda batch: batch) if mapped else dataset
             try:
-                answers[one.name] = shares(dataset, one, rules, workers=workers, replicas=replicas, rule=_rule(rule))
+                answers[one.name] = split_preview(
+                    dataset, one, rules, workers=workers, replicas=replicas, rule=_rule(rule)
+                )
             except InvalidArgument as error:
                 answers[one.name] = str(error)
     if as_json:
@@ -78,13 +80,13 @@ def _counts(text: str) -> list[int]:
     return [int(word) for word in words(text)]
 
 
-def _plain(answer: Shares | str) -> dict[str, Any]:
+def _plain(answer: SplitPreview | str) -> dict[str, Any]:
     return {"error": answer} if isinstance(answer, str) else answer._asdict()
 
 
-def _alike(answers: dict[str, Shares | str]) -> list[tuple[list[str], Shares | str]]:
+def _alike(answers: dict[str, SplitPreview | str]) -> list[tuple[list[str], SplitPreview | str]]:
     """Returns the answers with the names of the policies that have them, so that none is shown twice."""
-    found: list[tuple[list[str], Shares | str]] = []
+    found: list[tuple[list[str], SplitPreview | str]] = []
     for name, answer in answers.items():
         names = next((names for names, other in found if other == answer), None)
         if names is None:
@@ -94,7 +96,7 @@ def _alike(answers: dict[str, Shares | str]) -> list[tuple[list[str], Shares | s
     return found
 
 
-def _show(console: Console, names: str, answer: Shares | str, replicas: int, first: int) -> None:
+def _show(console: Console, names: str, answer: SplitPreview | str, replicas: int, first: int) -> None:
     if isinstance(answer, str):
         console.print(f"[bold]{names}[/bold] is refused", highlight=False)
         console.print(f"  {answer}\n", style="red", markup=False, highlight=False)

@@ -1,10 +1,11 @@
 """Datasets, and how they are split over workers and replicas."""
 
+from simstrategy.data.composites import CompositeBatch, CompositeSpec
 from simstrategy.data.dataset import Dataset
+from simstrategy.data.distributable import Source, source_of
 from simstrategy.data.distributed import DistributedDataset, InputIterator
 from simstrategy.data.elements import ElementSpec
-from simstrategy.data.feeds import Feed, Plan, called_feed, dealt_feed, even_feed, evenly, plan_split, split_feed
-from simstrategy.data.iterators import DistributedIterator, Group, OptionalValue
+from simstrategy.data.iterators import DistributedIterator, InputPlacement, OptionalValue
 from simstrategy.data.options import (
     SHARD_HINT,
     AutoShardPolicy,
@@ -14,9 +15,7 @@ from simstrategy.data.options import (
     Options,
 )
 from simstrategy.data.readers import TextLineDataset, TFRecordDataset
-from simstrategy.data.rows import Form, Rows
-from simstrategy.data.sharding import By, DatasetRules, ShardedByElement
-from simstrategy.data.sources import Source, source_of
+from simstrategy.data.sharding import DatasetRules, ShardedByElement, ShardUnit
 from simstrategy.data.splitting import (
     SplitRule,
     per_batch_chunks,
@@ -25,42 +24,52 @@ from simstrategy.data.splitting import (
     worker_chunks,
     worker_sizes,
 )
+from simstrategy.data.step_sources import (
+    Plan,
+    StepSource,
+    callback_source,
+    equal_split_source,
+    plan_split,
+    require_equal_parts,
+    split_source,
+    unsplit_source,
+)
 
 __all__ = [
     "SHARD_HINT",
     "AutoShardPolicy",
-    "By",
+    "CompositeBatch",
+    "CompositeSpec",
     "Dataset",
     "DatasetRules",
     "DistributedDataset",
     "DistributedIterator",
     "ElementSpec",
-    "Feed",
-    "Form",
-    "Group",
     "InputContext",
     "InputIterator",
     "InputOptions",
+    "InputPlacement",
     "InputReplicationMode",
     "OptionalValue",
     "Options",
     "Plan",
-    "Rows",
+    "ShardUnit",
     "ShardedByElement",
     "Source",
     "SplitRule",
+    "StepSource",
     "TFRecordDataset",
     "TextLineDataset",
-    "called_feed",
-    "dealt_feed",
-    "even_feed",
-    "evenly",
+    "callback_source",
+    "equal_split_source",
     "per_batch_chunks",
     "per_batch_parts",
     "plan_split",
+    "require_equal_parts",
     "source_of",
-    "split_feed",
+    "split_source",
     "stream_parts",
+    "unsplit_source",
     "worker_chunks",
     "worker_sizes",
 ]

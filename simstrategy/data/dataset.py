@@ -1,6 +1,6 @@
-"""A small, introspectable pipeline: a source, and the steps after it, kept as data.
+"""A small pipeline that can be inspected: a source, and the steps after it, kept as data.
 
-Immutable, lazy and re-iterable: each method returns a new dataset. Not a data-loading library.
+Immutable, lazy and re-iterable: each method returns a new dataset. This is not a data-loading library.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -8,12 +8,12 @@ from numbers import Integral
 from typing import Any, final
 
 from simstrategy import tree
-from simstrategy.data import grouping, origins
+from simstrategy.data import grouping, in_memory
 from simstrategy.data import transformations as steps
 from simstrategy.data.elements import as_element
-from simstrategy.data.nodes import PLAIN_RUN, Node
+from simstrategy.data.nodes import PLAIN_ITERATION, Node
 from simstrategy.data.options import SHARD_HINT, Options
-from simstrategy.data.showing import shown
+from simstrategy.data.short_repr import short_repr
 from simstrategy.errors import InvalidArgument, InvalidType
 
 __all__ = ["Dataset"]
@@ -21,74 +21,106 @@ __all__ = ["Dataset"]
 
 @final
 class Dataset:
-    """A sequence of nests of NumPy arrays, which are read-only.
+    """A sequence of elements; each element is a nest of read-only NumPy arrays.
 
-    Tuples, named tuples and mappings are structure; a list is one array. Functions get an element's arrays;
-    a plain tuple is unpacked into arguments. Clauses: D-9, D-10.
+    Tuples, named tuples and mappings are structure; a list is one array. A function receives the arrays of an
+    element; a plain tuple is unpacked into its arguments. Clauses: D-9, D-10.
+
+    >>> dataset = Dataset.range(5).map(lambda x: x * x).batch(2)
+    >>> [batch.tolist() for batch in dataset]
+    [[0, 1], [4, 9], [16]]
+    >>> dataset.element_spec
+    ElementSpec(shape=(None,), dtype='int64')
     """
 
     __slots__ = ("node",)
 
     def __init__(self, node: Node) -> None:
         self.node = node
-        """The last step: for those who walk pipelines."""
+        """The last step of the pipeline, with the steps before it as its inputs."""
 
     # Sources.
 
     @staticmethod
     def from_tensors(tensors: Any) -> "Dataset":
-        """Makes a dataset of one element, the nest itself."""
-        return Dataset(Node(origins.TENSORS, (), as_element(tensors, "from_tensors")))
+        """Makes a dataset of one element, the nest itself.
+
+        Raises InvalidType for a value that is no array, number or text, and InvalidArgument for ragged lists.
+        """
+        return Dataset(Node(in_memory.TENSORS, (), as_element(tensors, "from_tensors")))
 
     @staticmethod
     def from_tensor_slices(tensors: Any) -> "Dataset":
         """Makes a dataset whose element i is row i of every array of a nest.
 
-        tensors: a nest of arrays with equal first sizes; a list is stacked into one array first, as
-        TensorFlow does. The arrays are not copied. Raises InvalidArgument for scalars and unequal sizes.
+        tensors: a nest of arrays [rows, …] with equal numbers of rows; a list becomes one array first, as in
+        TensorFlow. The arrays are not copied. Raises InvalidArgument for scalars and unequal numbers of rows, and
+        InvalidType for a value that is no array.
+
+        >>> rows = Dataset.from_tensor_slices({"x": [[1.0, 2.0], [3.0, 4.0]], "y": [0, 1]})
+        >>> [(row["x"].tolist(), int(row["y"])) for row in rows]
+        [([1.0, 2.0], 0), ([3.0, 4.0], 1)]
         """
-        return Dataset(origins.slices(tensors))
+        return Dataset(in_memory.slices(tensors))
 
     @staticmethod
     def range(*limits: int) -> "Dataset":
-        """Makes a dataset of int64 scalars, with the arguments of Python's range."""
-        return Dataset(origins.numbers(limits))
+        """Makes a dataset of int64 scalars [], with the arguments of Python's range.
+
+        Raises InvalidType for arguments that are no ints, and InvalidArgument for a step of 0 and for numbers
+        outside int64.
+        """
+        return Dataset(in_memory.numbers(limits))
 
     @staticmethod
     def from_generator(generator: Callable[[], Iterable[Any]], output_signature: Any = None) -> "Dataset":
-        """Makes a dataset of what `generator()` yields; it is called at every iteration.
+        """Makes a dataset of the elements that `generator()` yields; every iteration calls it again.
 
-        output_signature: a nest of `ElementSpec` that every element is held to; without one, the form is what
-        the elements have. Raises InvalidType for what cannot be called.
+        output_signature: a nest of `ElementSpec` to which every element must conform; without one, the first
+        element defines `element_spec`. Raises InvalidType for a generator that cannot be called and for another
+        signature; the iteration raises InvalidArgument for an element that does not conform.
         """
-        return Dataset(origins.from_generator(generator, output_signature))
+        return Dataset(in_memory.from_generator(generator, output_signature))
 
     @staticmethod
     def zip(datasets: Any) -> "Dataset":
-        """Makes a dataset whose elements are nests of the elements of a nest of datasets, up to the shortest."""
+        """Combines a nest of datasets: each element is a nest of their elements.  Ends with the shortest dataset.
+
+        Raises InvalidType for anything but a nest of datasets.
+
+        >>> list(Dataset.zip((Dataset.range(2), Dataset.range(5, 9))))
+        [(array(0), array(5)), (array(1), array(6))]
+        """
         leaves, structure = tree.flatten(datasets)
         if not leaves or not all(isinstance(one, Dataset) for one in leaves):
-            raise InvalidType(f"zip takes a nest of datasets, as in Dataset.zip((a, b)), got {shown(datasets)}.")
+            raise InvalidType(f"zip takes a nest of datasets, as in Dataset.zip((a, b)), got {short_repr(datasets)}.")
         return Dataset(Node(steps.ZIP, tuple(one.node for one in leaves), (structure,)))
 
     # One element at a time.
 
     def map(self, map_func: Callable[..., Any]) -> "Dataset":
-        """Applies a function to every element."""
+        """Applies a function to every element.  Raises InvalidType for anything but a function."""
         return self._step(steps.MAP, _called(map_func, "map"))
 
     def filter(self, predicate: Callable[..., Any]) -> "Dataset":
-        """Keeps the elements for which a function returns true."""
+        """Keeps the elements for which a function returns true, as one boolean.
+
+        Raises InvalidType for anything but a function; so does the iteration for another result.
+        """
         return self._step(steps.FILTER, _called(predicate, "filter"))
 
     def flat_map(self, map_func: Callable[..., "Dataset"]) -> "Dataset":
-        """Yields the elements of the datasets that a function makes of each element, one after the other."""
+        """Calls a function that returns a dataset for each element, and yields the elements of one after the other.
+
+        Raises InvalidType for anything but a function; so does the iteration for another result.
+        """
         return self._step(steps.FLAT_MAP, _called(map_func, "flat_map"))
 
     def interleave(self, map_func: Callable[..., "Dataset"], cycle_length: int, block_length: int = 1) -> "Dataset":
-        """Yields `block_length` elements in turn of each of `cycle_length` datasets that a function makes.
+        """Yields `block_length` elements of each of `cycle_length` datasets in turn, which a function returns.
 
-        A dataset that has ended is replaced by the next one at its next turn.
+        A dataset that has ended is replaced by the next one at its next turn. Raises InvalidType for anything but a
+        function, and InvalidArgument for lengths below 1.
         """
         sizes = (
             _positive(cycle_length, "interleave", "cycle_length"),
@@ -96,105 +128,131 @@ class Dataset:
         )
         return self._step(steps.INTERLEAVE, _called(map_func, "interleave"), *sizes)
 
-    # Groups.
+    # Batches.
 
     def batch(self, batch_size: int, drop_remainder: bool = False) -> "Dataset":
-        """Stacks `batch_size` successive elements; the last batch may be smaller, or is dropped."""
+        """Stacks `batch_size` successive elements [...] to one [batch_size, ...].
+
+        The last batch may be smaller; drop_remainder leaves it out. Raises InvalidArgument for a size below 1; so
+        does the iteration for elements of different shapes or dtypes.
+        """
         return self._step(grouping.BATCH, _positive(batch_size, "batch", "batch_size"), bool(drop_remainder))
 
     def unbatch(self) -> "Dataset":
-        """Yields the rows of every element."""
+        """Yields the rows of every element: arrays [rows, ...] become arrays [...].
+
+        The iteration raises InvalidArgument for scalars and for unequal numbers of rows.
+        """
         return self._step(grouping.UNBATCH)
 
     def shuffle(self, buffer_size: int, seed: int | None = None, reshuffle_each_iteration: bool = True) -> "Dataset":
-        """Yields elements drawn from a buffer of `buffer_size` that is filled in order.
+        """Yields elements that are drawn from a buffer of `buffer_size` elements, which is filled in order.
 
-        seed: without one, each draw is asked of the schedule of the strategy that iterates, per worker; under
-        `InOrder`, and without a strategy, elements come in order. With one, the order depends on the seed, the
-        number of the iteration over the distributed dataset, and the round of `repeat`, and on nothing else.
-        reshuffle_each_iteration: False gives every iteration and round the same order, and needs a seed.
+        seed: without one, the schedule of the strategy makes each draw, for each worker separately; under `InOrder`,
+        and without a strategy, the order does not change. With a seed, the order depends on the seed, on the number
+        of the iteration over the distributed dataset and on the round of `repeat`, and on nothing else.
+        reshuffle_each_iteration: False gives every iteration and round the same order, and needs a seed. Raises
+        InvalidArgument for a buffer size below 1, a seed that is no int, and False without a seed.
         """
         if seed is not None and not _is_whole(seed):
-            raise InvalidArgument(f"shuffle takes an int as seed, or None, got {seed!r}.")
+            raise InvalidArgument(
+                f"shuffle takes an int as seed, or None, got {seed!r}. Pass for example shuffle(100, seed=1)."
+            )
         if seed is None and not reshuffle_each_iteration:
-            raise InvalidArgument("shuffle can only repeat an order that has a seed. Give one, as in shuffle(100, 1).")
+            raise InvalidArgument(
+                "shuffle can repeat its order only with a seed. Pass one, as in shuffle(100, seed=1)."
+            )
         size = _positive(buffer_size, "shuffle", "buffer_size")
         return self._step(grouping.SHUFFLE, size, None if seed is None else int(seed), bool(reshuffle_each_iteration))
 
     # Counts.
 
     def repeat(self, count: int | None = None) -> "Dataset":
-        """Iterates `count` times, or without end (None or -1)."""
+        """Iterates `count` times, or without end for None or -1.  Raises InvalidArgument for counts below -1."""
         return self._step(steps.REPEAT, _count(count, "repeat"))
 
     def take(self, count: int) -> "Dataset":
-        """Ends after `count` elements; -1 takes all."""
+        """Ends after `count` elements; -1 takes all.  Raises InvalidArgument for counts below -1."""
         return self._step(steps.TAKE, _count(count, "take"))
 
     def skip(self, count: int) -> "Dataset":
-        """Leaves the first `count` elements out; -1 leaves all out."""
+        """Leaves out the first `count` elements; -1 leaves out all.  Raises InvalidArgument for counts below -1."""
         return self._step(steps.SKIP, _count(count, "skip"))
 
     def shard(self, num_shards: int, index: int) -> "Dataset":
-        """Keeps the elements whose number modulo `num_shards` is `index`; see `SHARD_HINT` for what is no number."""
+        """Keeps the elements whose number modulo `num_shards` is `index`.
+
+        num_shards: `SHARD_HINT` stands for the number of workers; see there. Raises InvalidArgument for less than
+        one shard, and for an index that is not one of range(num_shards).
+
+        >>> [int(one) for one in Dataset.range(7).shard(3, 1)]
+        [1, 4]
+        """
         if num_shards != SHARD_HINT:
             _positive(num_shards, "shard", "num_shards")
             if not _is_whole(index) or not 0 <= index < num_shards:
                 raise InvalidArgument(f"shard takes an index from 0 to {num_shards - 1}, got {index!r}.")
         return self._step(steps.SHARD, num_shards, index)
 
-    # What changes no element.
+    # Steps that change no element.
 
     def prefetch(self, buffer_size: int) -> "Dataset":
-        """Changes nothing that can be seen: elements are made when they are asked for."""
+        """Has no effect on the elements; they are computed when the iteration needs them.
+
+        Raises InvalidArgument for counts below -1.
+        """
         _count(buffer_size, "prefetch")
         return self._step(steps.PREFETCH)
 
     def cache(self) -> "Dataset":
-        """Keeps all elements in memory once an iteration has come to its end; each worker keeps its own."""
+        """Keeps all elements in memory after the first complete iteration; each worker has a cache of its own."""
         return self._step(steps.CACHE, steps.Store())
 
     def with_options(self, options: Options) -> "Dataset":
-        """Carries options for being distributed; what is None in them stays as it was."""
+        """Sets options of distribution; None in them leaves the earlier value.
+
+        Raises InvalidType for anything but `simstrategy.data.Options`.
+        """
         if not isinstance(options, Options):
-            raise InvalidType(f"with_options takes simstrategy.data.Options, got {shown(options)}.")
+            raise InvalidType(f"with_options takes simstrategy.data.Options, got {short_repr(options)}.")
         return self._step(steps.OPTIONS, options)
 
     @property
     def element_spec(self) -> Any:
         """The nest of `ElementSpec` of an element.
 
-        Where a function or a generator makes the elements, it is run for the first one. Raises
-        InvalidArgument where there is none that could tell.
+        Where a function or a generator makes the elements, it is called for the first one. Raises InvalidArgument
+        where there is no first element.
         """
         spec = self.node.spec()
         if spec is None:
             raise InvalidArgument(
-                "The form of the elements is not known: the dataset is empty. Give from_generator an output_signature."
+                "The spec of the elements cannot be determined: the dataset is empty. Pass an output_signature to "
+                "from_generator."
             )
         return spec
 
     def __iter__(self) -> Iterator[Any]:
-        return self.node.elements(PLAIN_RUN)
+        return self.node.elements(PLAIN_ITERATION)
 
     def __repr__(self) -> str:
-        return f"Dataset({_shown(self.node)})"
+        return f"Dataset({_pipeline_text(self.node)})"
 
-    def _step(self, kind: Any, *settings: Any) -> "Dataset":
-        return Dataset(Node(kind, (self.node,), settings))
+    def _step(self, node_type: Any, *settings: Any) -> "Dataset":
+        return Dataset(Node(node_type, (self.node,), settings))
 
 
-def _shown(node: Node) -> str:
-    """Returns the steps of a pipeline from its source on: the same text in every run."""
-    before = ", ".join(map(_shown, node.inputs))
+def _pipeline_text(node: Node) -> str:
+    """Returns the names of the steps of a pipeline, source first: the same text in every run."""
+    before = ", ".join(map(_pipeline_text, node.inputs))
     return (
-        f"({before}) → {node.kind.name}" if len(node.inputs) > 1 else " → ".join(filter(None, (before, node.kind.name)))
+        f"({before}) → {node.type.name}" if len(node.inputs) > 1 else " → ".join(filter(None, (before, node.type.name)))
     )
 
 
 def _called(function: Any, step: str) -> Any:
     if not callable(function):
-        raise InvalidType(f"{step} takes a function of an element, got {shown(function)}.")
+        raise InvalidType(f"{step} takes a function of an element, got {short_repr(function)}.")
     return function
 
 
@@ -213,5 +271,5 @@ def _count(count: Any, step: str) -> int | None:
 
 
 def _is_whole(number: Any) -> bool:
-    """Tells whether a number is Python's or NumPy's integer."""
+    """Returns whether a value is an integer of Python or NumPy, and no bool."""
     return isinstance(number, Integral) and not isinstance(number, bool)

@@ -1,11 +1,11 @@
-"""Datasets as every replica sees them: steps of PerReplica values, iterated over again and again."""
+"""Distributed datasets: their steps are nests of PerReplica values, and they can be iterated over again."""
 
 import sys
 from typing import Any, final
 
 from simstrategy import tree
-from simstrategy.data.feeds import Feed
-from simstrategy.data.iterators import DistributedIterator, Group, OptionalValue
+from simstrategy.data.iterators import DistributedIterator, InputPlacement, OptionalValue
+from simstrategy.data.step_sources import StepSource
 from simstrategy.errors import InvalidArgument, OutOfRangeError
 from simstrategy.values import PerReplica
 
@@ -14,54 +14,58 @@ __all__ = ["DistributedDataset", "InputIterator"]
 
 @final
 class DistributedDataset:
-    """Iterates over steps; each is a nest of PerReplica values.  Re-iterable if its source is.  Clauses: D-2."""
+    """The result of `experimental_distribute_dataset`: yields steps, nests of PerReplica values.
 
-    __slots__ = ("_epochs", "_feed", "_group")
+    With one replica, a step is the replica's part itself. It can be iterated over again if its source can.
+    Clauses: D-2.
+    """
 
-    def __init__(self, feed: Feed, group: Group) -> None:
-        self._feed = feed
-        self._group = group
+    __slots__ = ("_epochs", "_placement", "_step_source")
+
+    def __init__(self, step_source: StepSource, placement: InputPlacement) -> None:
+        self._step_source = step_source
+        self._placement = placement
         self._epochs = 0
 
     def __iter__(self) -> DistributedIterator:
-        self._group.forbid()
+        self._placement.forbid()
         self._epochs += 1
-        return DistributedIterator(self._feed, self._group, self._epochs - 1, lambda: self.element_spec)
+        return DistributedIterator(self._step_source, self._placement, self._epochs - 1, lambda: self.element_spec)
 
     @property
     def element_spec(self) -> Any:
-        """The nest of forms of a step: `ElementSpec` with one replica, else PerReplica of them.
+        """The nest of specs of a step: `ElementSpec` with one replica, else PerReplica of them.
 
-        Raises InvalidArgument where only elements that have not come yet could tell.
+        Raises InvalidArgument where the spec cannot be determined before the first element.
         """
-        spec = self._feed.spec()
+        spec = self._step_source.spec()
         if spec is None:
             raise InvalidArgument(
-                "The form of the elements is not known before they come: the source is empty, or can be iterated over "
-                "only once. Use a simstrategy.data.Dataset, with an output_signature where it is a generator's."
+                "The spec of the elements cannot be determined: the source is empty, or can be iterated over only "
+                "once. Use a simstrategy.data.Dataset; for a generator, pass an output_signature."
             )
-        replicas = self._group.replicas
+        replicas = self._placement.replicas
         return spec if replicas == 1 else tree.map_leaves(lambda leaf: PerReplica([leaf] * replicas), spec)
 
 
 @final
 class InputIterator:
-    """What `make_dataset_iterator` and `make_input_fn_iterator` return: a pass that can be begun anew."""
+    """The result of `make_dataset_iterator` and `make_input_fn_iterator`: an iterator that can be reset."""
 
     __slots__ = ("_dataset", "_iterator")
 
-    def __init__(self, feed: Feed, group: Group) -> None:
-        self._dataset = DistributedDataset(feed, group)
+    def __init__(self, step_source: StepSource, placement: InputPlacement) -> None:
+        self._dataset = DistributedDataset(step_source, placement)
         self._iterator = iter(self._dataset)
 
     def initialize(self) -> list[Any]:
-        """Begins from the start; returns the operations to run, of which there are none."""
+        """Goes back to the first step.  Returns an empty list, in place of TensorFlow's initializer operations."""
         self._iterator = iter(self._dataset)
         return []
 
     @property
     def element_spec(self) -> Any:
-        """The nest of forms of a step; see `DistributedDataset.element_spec`."""
+        """The nest of specs of a step; see `DistributedDataset.element_spec`."""
         return self._dataset.element_spec
 
     def __iter__(self) -> "InputIterator":
@@ -77,7 +81,7 @@ class InputIterator:
         """Returns the next step.  Raises OutOfRangeError at the end."""
         step = self._iterator.step_at(sys._getframe(1))
         if not step:
-            raise OutOfRangeError("The input has no further step; call initialize() to begin from the start.")
+            raise OutOfRangeError("The input has no further step. Call initialize() to start again.")
         return step[0]
 
     def get_next_as_optional(self) -> OptionalValue:

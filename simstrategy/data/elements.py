@@ -1,8 +1,8 @@
-"""What flows through a pipeline: nests of NumPy arrays, their forms, and how they are stacked and cut.
+"""The elements of a pipeline: nests of NumPy arrays, their specs, and functions that stack and cut them.
 
 Tuples and mappings are structure, lists are data, as in TensorFlow. Texts are arrays of NumPy's kinds S, U or
-object; what readers yield is object, because S loses trailing zero bytes. Ragged and sparse batches are a
-framework's own: see `rows.py`.
+object; readers yield object arrays, because S loses trailing zero bytes. Ragged and sparse batches are values of a
+framework: see `composites.py`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,9 +12,9 @@ from typing import Any, Final, final
 import numpy as np
 
 from simstrategy import tree
-from simstrategy.data.rows import Form
-from simstrategy.data.showing import shown
-from simstrategy.data.tensors import as_numpy
+from simstrategy.data.composites import CompositeSpec
+from simstrategy.data.short_repr import short_repr
+from simstrategy.data.to_numpy import as_numpy
 from simstrategy.device import default_dtype
 from simstrategy.errors import InvalidArgument, InvalidType
 
@@ -42,25 +42,29 @@ _TEXTS: Final = "SUO"
 @final
 @dataclass(frozen=True, slots=True, repr=False)
 class ElementSpec:
-    """The form of one array of an element; None stands for a size that varies or is not known."""
+    """The shape and dtype of one array of an element; None stands for a size that varies or is not known.
+
+    >>> ElementSpec((None, 3), "float32")
+    ElementSpec(shape=(None, 3), dtype='float32')
+    """
 
     shape: tuple[int | None, ...]
     dtype: str
     """The Array API name, or "string"."""
-    form: Form | None = None
-    """What a framework's ragged or sparse batch is; None for an array."""
+    composite: CompositeSpec | None = None
+    """How a ragged or sparse batch of a framework differs from an array; None for an array."""
 
     def __repr__(self) -> str:
-        form = "" if self.form is None else f", form={self.form!r}"
-        return f"ElementSpec(shape={self.shape!r}, dtype={self.dtype!r}{form})"
+        composite = "" if self.composite is None else f", composite={self.composite!r}"
+        return f"ElementSpec(shape={self.shape!r}, dtype={self.dtype!r}{composite})"
 
 
 def as_element(value: Any, where: str) -> Any:
-    """Returns a nest of read-only arrays made of a user's value; where: which step asks, for the error.
+    """Converts a user's value to a nest of read-only arrays; where: the name of the step, for the error message.
 
     Python numbers become int32 (int64 where one needs it), float32, complex64 or bool, as in TensorFlow 2.21.0;
     arrays keep their dtype.
-    Raises InvalidType for what is no array, and InvalidArgument for ragged lists.
+    Raises InvalidType for a value that is no array, number or text, and InvalidArgument for ragged lists.
     """
     if type(value) is np.ndarray:
         return as_leaf(value, where)
@@ -73,15 +77,15 @@ def as_element(value: Any, where: str) -> Any:
 
 
 def as_leaf(value: Any, where: str) -> Host:
-    """Returns one array of a nest: see `as_element`.  NumPy's arrays are viewed, not copied."""
+    """Converts one leaf of a nest to a read-only array: see `as_element`.  NumPy arrays are viewed, not copied."""
     if isinstance(value, (np.ndarray, np.generic)):
         array = np.asarray(value)
     elif value is None or isinstance(value, (set, frozenset)):
         raise InvalidType(
-            f"{where} got {shown(value)}, which is no array. Elements are nests of arrays, numbers and texts."
+            f"{where} got {short_repr(value)}, which is no array. Elements are nests of arrays, numbers and texts."
         )
     elif isinstance(value, (bytes, str)):
-        # Kept as they are: NumPy's own bytes would lose trailing zeros.
+        # An object array: NumPy's kind S would lose trailing zero bytes.
         array = np.array(value, dtype=object)
     else:
         array = _of_python(value, where)
@@ -92,8 +96,8 @@ def as_leaf(value: Any, where: str) -> Host:
         )
     if array.dtype.kind == "O" and not _are_texts(array, value):
         raise InvalidType(
-            f"{where} got a {type(value).__name__}: {shown(value)}, which NumPy can only hold as an object. "
-            f"Elements are nests of arrays of numbers or texts: make one of it first."
+            f"{where} got a {type(value).__name__}: {short_repr(value)}, which NumPy can only hold as an object. "
+            f"Elements are nests of arrays of numbers or texts: convert it first."
         )
     view = array.view()
     view.flags.writeable = False
@@ -104,7 +108,7 @@ def _of_python(value: Any, where: str) -> Host:
     array = as_numpy(value, where)
     if isinstance(value, (list, tuple, bool, int, float, complex)) and not _holds_arrays(value):
         if array.dtype.kind in "SU":
-            # Kept as they are, as above; and a number among texts stays one, to be refused.
+            # An object array, as above. A number among texts stays a number, which is then refused.
             return np.array(value, dtype=object)
         usual = default_dtype(array.dtype.kind)
         if usual == "int32" and array.size and (array.max() > 2**31 - 1 or array.min() < -(2**31)):
@@ -114,20 +118,20 @@ def _of_python(value: Any, where: str) -> Host:
 
 
 def _are_texts(array: Host, value: Any) -> bool:
-    """Tells whether an array of objects holds texts; of a large array that is no list's, the first one speaks."""
+    """Returns whether an object array holds texts; of a NumPy array from the user, only the first item is examined."""
     flat = array.reshape(-1)
     return all(isinstance(one, (bytes, str)) for one in (flat[:1] if isinstance(value, np.ndarray) else flat))
 
 
 def _holds_arrays(value: Any) -> bool:
-    """Tells whether a list holds arrays, whose dtype is then the user's choice."""
+    """Returns whether a list holds arrays; their dtype was chosen by the user and is kept."""
     while isinstance(value, (list, tuple)) and value:
         value = value[0]
     return isinstance(value, (np.ndarray, np.generic))
 
 
 def spec_of(element: Any) -> Any:
-    """Returns the nest of an element's forms, all sizes known."""
+    """Returns the nest of `ElementSpec` of an element, with all sizes."""
     return tree.map_leaves(lambda leaf: ElementSpec(leaf.shape, _dtype_name(leaf.dtype)), element)
 
 
@@ -136,21 +140,21 @@ def _dtype_name(dtype: np.dtype[Any]) -> str:
 
 
 def is_static(spec: Any) -> bool:
-    """Tells whether all sizes of a nest of forms are known."""
+    """Returns whether a nest of `ElementSpec` has no size that is None."""
     return all(size is not None for leaf in tree.flatten(spec)[0] for size in leaf.shape)
 
 
 def has_scalars(nest: Any) -> bool:
-    """Tells whether an element, or a nest of forms, has a leaf without dimensions: nothing of it can be empty."""
+    """Returns whether an element, or a nest of `ElementSpec`, has a leaf without dimensions, which cannot be empty."""
     return any(not leaf.shape for leaf in tree.flatten(nest)[0])
 
 
 def empty_of_spec(spec: Any) -> Any:
-    """Returns an element of no rows of the given forms; other sizes that are not known are 0 too."""
+    """Returns an element of 0 rows for a nest of `ElementSpec`; other sizes that are None become 0 too."""
 
     def empty(leaf: ElementSpec) -> Any:
-        if leaf.form is not None:
-            return leaf.form.empty(leaf.shape, leaf.dtype)
+        if leaf.composite is not None:
+            return leaf.composite.empty(leaf.shape, leaf.dtype)
         dtype = np.dtype(object) if leaf.dtype == "string" else np.dtype(leaf.dtype)
         return np.empty([0, *(size or 0 for size in leaf.shape[1:])], dtype)
 
@@ -158,22 +162,25 @@ def empty_of_spec(spec: Any) -> Any:
 
 
 def leading_sizes(element: Any) -> list[int]:
-    """Returns the first size of every array of an element; they have at least one dimension."""
+    """Returns the number of rows of every array of an element; each has at least one dimension."""
     return [len(leaf) for leaf in tree.flatten(element)[0]]
 
 
 def cut(element: Any, start: int, stop: int) -> Any:
-    """Returns rows of every array of an element, as views."""
+    """Returns the rows start to stop - 1 of every array of an element, as views."""
     return tree.map_leaves(lambda leaf: leaf[start:stop], element)
 
 
 def stack(rows: Sequence[Any], where: str) -> Any:
-    """Returns one element whose arrays are the rows' arrays, stacked.  Raises InvalidArgument where they do not fit."""
+    """Stacks elements [...] to one element [rows, ...].
+
+    Raises InvalidArgument for elements of different structure, shape or dtype.
+    """
     return _joined(rows, where, np.stack, "stack")
 
 
 def texts_of(texts: Sequence[bytes]) -> Host:
-    """Returns one array [batch] of texts."""
+    """Returns an array [texts] of dtype object."""
     array = np.empty(len(texts), object)
     array[:] = texts
     array.flags.writeable = False
@@ -181,7 +188,10 @@ def texts_of(texts: Sequence[bytes]) -> Host:
 
 
 def concatenate(parts: Sequence[Any], where: str) -> Any:
-    """Returns one element whose arrays are the parts' arrays, end to end along their first dimension."""
+    """Concatenates elements along their first dimension.
+
+    Raises InvalidArgument for elements of different structure, dtype or shape of a row.
+    """
     return parts[0] if len(parts) == 1 else _joined(parts, where, np.concatenate, "join")
 
 

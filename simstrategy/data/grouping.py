@@ -1,4 +1,4 @@
-"""What puts elements together or takes them apart: batches, and a shuffle's buffer."""
+"""Steps that combine elements or take them apart: batch, unbatch and shuffle."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -6,25 +6,25 @@ from typing import Any, Final
 
 from simstrategy import tree
 from simstrategy.data.elements import ElementSpec, leading_sizes, stack, texts_of
-from simstrategy.data.nodes import NOTHING, Elements, Kind, Node, Run
-from simstrategy.data.origins import SLICES, row_count, rows_of
+from simstrategy.data.in_memory import SLICES, row_count, rows_of
+from simstrategy.data.nodes import NOTHING, Elements, Iteration, Node, NodeType
 from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import Seeded
 
 __all__ = ["BATCH", "SHUFFLE", "UNBATCH"]
 
 
-def _batch(node: Node, run: Run) -> Elements:
+def _batch(node: Node, iteration: Iteration) -> Elements:
     size, drop_remainder = node.settings
     (source,) = node.inputs
-    if source.kind is SLICES:
-        # Rows that lie side by side already are not taken apart and copied together again.
+    if source.type is SLICES:
+        # Rows of one array are a slice of it: no copy of each row is needed.
         yield from (rows_of(source, *piece) for piece in _pieces(row_count(source), size, drop_remainder))
-    elif source.kind.texts is not None:
-        # Nor does each text get an array of its own first: there may be very many.
-        yield from map(texts_of, _groups(source.kind.texts(source, run), size, drop_remainder))
+    elif source.type.texts is not None:
+        # Many texts become one array at once, without an array for each.
+        yield from map(texts_of, _groups(source.type.texts(source, iteration), size, drop_remainder))
     else:
-        for rows in _groups(source.elements(run), size, drop_remainder):
+        for rows in _groups(source.elements(iteration), size, drop_remainder):
             yield stack(rows, "batch")
 
 
@@ -49,8 +49,8 @@ def _batch_spec(node: Node) -> Any:
     return tree.map_leaves(lambda leaf: ElementSpec((size if drop_remainder else None, *leaf.shape), leaf.dtype), spec)
 
 
-def _unbatch(node: Node, run: Run) -> Elements:
-    for number, element in enumerate(node.inputs[0].elements(run)):
+def _unbatch(node: Node, iteration: Iteration) -> Elements:
+    for number, element in enumerate(node.inputs[0].elements(iteration)):
         leaves, structure = tree.flatten(element)
         if any(leaf.ndim == 0 for leaf in leaves):
             raise InvalidArgument(f"unbatch takes arrays with at least one dimension; element {number} has a scalar.")
@@ -66,13 +66,13 @@ def _unbatch_spec(node: Node) -> Any:
     return spec and tree.map_leaves(lambda leaf: ElementSpec(leaf.shape[1:], leaf.dtype), spec)
 
 
-def _shuffle(node: Node, run: Run) -> Elements:
-    """Keeps `buffer_size` elements, and yields one of them for each that comes in; taken from the front, in order."""
+def _shuffle(node: Node, iteration: Iteration) -> Elements:
+    """Keeps `buffer_size` elements; yields one of them, then reads the next one.  Draw 0 is the oldest element."""
     buffer_size, seed, every_time = node.settings
-    choose, label = run.choose, run.label
+    choose, label = iteration.choose, iteration.label
     if seed is not None:
-        choose = Seeded(_mixed(seed, run.epoch if every_time else ())).choose
-    source = node.inputs[0].elements(run)
+        choose = Seeded(_mixed(seed, iteration.epoch if every_time else ())).choose
+    source = node.inputs[0].elements(iteration)
     buffer: list[Any] = []
     while len(buffer) < buffer_size:
         element = next(source, NOTHING)
@@ -87,12 +87,12 @@ def _shuffle(node: Node, run: Run) -> Elements:
 
 
 def _mixed(seed: int, epoch: tuple[int, ...]) -> int:
-    """Returns another seed for each iteration and round, the same at every run."""
+    """Returns another seed for each iteration and round, the same in every run."""
     for number in epoch:
         seed = Seeded(seed + number).choose("", 1 << 64)
     return seed
 
 
-BATCH: Final = Kind("batch", _batch, _batch_spec)
-UNBATCH: Final = Kind("unbatch", _unbatch, _unbatch_spec)
-SHUFFLE: Final = Kind("shuffle", _shuffle, lambda node: node.inputs[0].spec(), passes=True)
+BATCH: Final = NodeType("batch", _batch, _batch_spec)
+UNBATCH: Final = NodeType("unbatch", _unbatch, _unbatch_spec)
+SHUFFLE: Final = NodeType("shuffle", _shuffle, lambda node: node.inputs[0].spec(), passes=True)

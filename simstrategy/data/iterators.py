@@ -1,7 +1,7 @@
-"""One pass over a distributed dataset: its steps, how it ends, and what may not be asked inside a replica.
+"""One pass over a distributed dataset: its steps, its end, and the refusal inside replica functions.
 
-Where the group spans workers, they agree before every step whether there is one: iteration goes on until
-every worker is out of data, and those that are out of it get empty parts.
+Where the group has several workers, they exchange a status before every step: the iteration continues until every
+worker is out of data, and a worker that is out of data gets empty parts.
 """
 
 import sys
@@ -12,51 +12,51 @@ from typing import Any, Protocol, final
 
 from simstrategy import tree
 from simstrategy.data.elements import cut, empty_of_spec
-from simstrategy.data.feeds import Feed, Step
-from simstrategy.data.nodes import Run
+from simstrategy.data.nodes import Iteration
 from simstrategy.data.parts import EMPTY
+from simstrategy.data.step_sources import Step, StepSource
 from simstrategy.errors import InvalidArgument, OutOfRangeError
 
-__all__ = ["Agree", "Distribute", "DistributedIterator", "Group", "OptionalValue"]
+__all__ = ["Agree", "Distribute", "DistributedIterator", "InputPlacement", "OptionalValue"]
 
 Agree = Callable[[int, FrameType], Sequence[int]]
-"""Tells all workers how a step is here, at the call in a frame, and returns what each of them told."""
+"""Sends the status of a step, and the call site of a frame, to all workers; returns the status of each worker."""
 
 _NO_STEP, _INCOMPLETE, _COMPLETE = 0, 1, 2
-"""What a worker tells of a step."""
+"""The status of a step in one worker."""
 
 
 class Distribute(Protocol):
-    """Makes one nest of the local replicas' lists of host leaves."""
+    """Makes one nest of values of the local replicas; values: for each replica, its leaves as host arrays."""
 
     def __call__(self, values: Sequence[Any], /, *, structure: tree.Structure | None) -> Any: ...
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Group:
-    """What the strategy brings: who iterates, and how host arrays become replicas' values."""
+class InputPlacement:
+    """Where the steps of a dataset go: the workers and replicas, and how host arrays become values of replicas."""
 
     workers: int
     worker: int
     replicas: int
-    """Of this worker."""
+    """The number of local replicas."""
     distribute: Distribute
     forbid: Callable[[], None]
-    """Raises inside replica functions."""
+    """Raises ContextError inside replica functions."""
     agree: Agree | None
-    """None with one worker: there is nobody to ask."""
+    """None with one worker."""
     choose: Callable[[str, int], int]
-    """The schedule's."""
+    """`Schedule.choose`."""
 
-    def run(self, epoch: int) -> Run:
-        """Returns what decides in this worker's iteration number `epoch`."""
-        return Run(self.choose, f"shuffle of worker {self.worker}", (epoch,))
+    def iteration(self, epoch: int) -> Iteration:
+        """Returns the source of choices of iteration number `epoch` of this worker."""
+        return Iteration(self.choose, f"shuffle of worker {self.worker}", (epoch,))
 
 
 @final
 class OptionalValue:
-    """A step, or none: what `get_next_as_optional` returns."""
+    """The result of `get_next_as_optional`: a step, or nothing."""
 
     __slots__ = ("_step",)
 
@@ -64,33 +64,37 @@ class OptionalValue:
         self._step = step
 
     def has_value(self) -> bool:
-        """Tells whether there is a step."""
+        """Returns whether there is a step."""
         return bool(self._step)
 
     def get_value(self) -> Any:
         """Returns the step.  Raises InvalidArgument where there is none."""
         if not self._step:
-            raise InvalidArgument("This optional has no value: the dataset was at its end. Ask has_value() first.")
+            raise InvalidArgument("This optional has no value: the dataset had ended. Call has_value() first.")
         return self._step[0]
 
 
 @final
 class DistributedIterator:
-    """One pass over a distributed dataset.  Clauses: D-2, D-4."""
+    """One pass over a distributed dataset: yields steps, nests of PerReplica values.
 
-    __slots__ = ("_ended", "_feed", "_form", "_group", "_spec", "_steps")
+    With one replica, a step is the replica's part itself. Each call raises ContextError inside replica functions.
+    Clauses: D-2, D-4.
+    """
 
-    def __init__(self, feed: Feed, group: Group, epoch: int, spec: Callable[[], Any]) -> None:
-        self._feed, self._group = feed, group
-        self._steps: Iterator[Step] = feed.steps(group.run(epoch))
+    __slots__ = ("_ended", "_form", "_placement", "_spec", "_step_source", "_steps")
+
+    def __init__(self, step_source: StepSource, placement: InputPlacement, epoch: int, spec: Callable[[], Any]) -> None:
+        self._step_source, self._placement = step_source, placement
+        self._steps: Iterator[Step] = step_source.steps(placement.iteration(epoch))
         self._spec = spec
         self._form: Any = EMPTY
-        """Some part that has come, without its rows: what an empty part looks like."""
+        """An empty part: an earlier part without its rows, or EMPTY before the first one."""
         self._ended = False
 
     @property
     def element_spec(self) -> Any:
-        """The nest of forms of a step; see `DistributedDataset.element_spec`."""
+        """The nest of specs of a step; see `DistributedDataset.element_spec`."""
         return self._spec()
 
     def __iter__(self) -> "DistributedIterator":
@@ -106,7 +110,7 @@ class DistributedIterator:
         """Returns the next step.  Raises OutOfRangeError at the end."""
         step = self.step_at(sys._getframe(1))
         if not step:
-            raise OutOfRangeError("The distributed dataset has no further step; iterate over it anew.")
+            raise OutOfRangeError("The distributed dataset has no further step. Call iter(dataset) for another pass.")
         return step[0]
 
     def get_next_as_optional(self) -> OptionalValue:
@@ -114,45 +118,45 @@ class DistributedIterator:
         return OptionalValue(self.step_at(sys._getframe(1)))
 
     def step_at(self, frame: FrameType) -> tuple[Any, ...]:
-        """Returns the next step as a tuple of one, or () at the end; frame: of the call that asks."""
-        self._group.forbid()
+        """Returns the next step as a tuple of one, or () at the end; frame: the frame of the user's call."""
+        self._placement.forbid()
         if self._ended:
             return ()
-        step = self._known(next(self._steps, None))
-        if not self._goes_on(step, frame):
+        step = self._describable(next(self._steps, None))
+        if not self._continues(step, frame):
             self._ended = True
             return ()
-        parts = [EMPTY] * self._group.replicas if step is None else step.parts
+        parts = [EMPTY] * self._placement.replicas if step is None else step.parts
         filled = self._filled(parts)
         flat = [tree.flatten(part) for part in filled]
         structure = flat[0][1]
-        placed, _ = tree.flatten(self._group.distribute([leaves for leaves, _ in flat], structure=structure))
-        # Into the element's own nest, whose mappings keep the order of their keys.
+        placed, _ = tree.flatten(self._placement.distribute([leaves for leaves, _ in flat], structure=structure))
+        # `refill` keeps the order of the keys of the element's mappings.
         return (tree.refill(filled[0], structure, placed),)
 
-    def _known(self, step: Step | None) -> Step | None:
-        """Returns the step, or none where it is of empty parts and nothing at all tells what they look like."""
+    def _describable(self, step: Step | None) -> Step | None:
+        """Returns the step, or None where all parts are empty and their spec cannot be determined."""
         if step is not None and self._form is EMPTY and all(part is EMPTY for part in step.parts):
-            spec = self._feed.spec()
+            spec = self._step_source.spec()
             if spec is None:
                 return None
             self._form = empty_of_spec(spec)
         return step
 
-    def _goes_on(self, step: Step | None, frame: FrameType) -> bool:
-        agree = self._group.agree
+    def _continues(self, step: Step | None, frame: FrameType) -> bool:
+        agree = self._placement.agree
         if agree is None:
-            return step is not None and (step.complete or not self._whole(step))
+            return step is not None and (step.complete or not self._drops_incomplete(step))
         here = _NO_STEP if step is None else _COMPLETE if step.complete else _INCOMPLETE
-        told = agree(here, frame)
-        return max(told) > _NO_STEP and (min(told) == _COMPLETE or not self._whole(step))
+        statuses = agree(here, frame)
+        return max(statuses) > _NO_STEP and (min(statuses) == _COMPLETE or not self._drops_incomplete(step))
 
-    def _whole(self, step: Step | None) -> bool:
+    def _drops_incomplete(self, step: Step | None) -> bool:
         parts = [] if step is None else step.parts
-        return self._feed.whole(next((part for part in parts if part is not EMPTY), self._form))
+        return self._step_source.drops_incomplete(next((part for part in parts if part is not EMPTY), self._form))
 
     def _filled(self, parts: list[Any]) -> list[Any]:
-        """Returns the parts with what stands for the empty ones: no rows, other sizes and dtypes as ever."""
+        """Replaces EMPTY by parts of 0 rows with the dtypes and the other sizes of the dataset."""
         if self._form is EMPTY:
             known = next((part for part in parts if part is not EMPTY), EMPTY)
             if known is not EMPTY and all(leaf.ndim for leaf in tree.flatten(known)[0]):
@@ -164,10 +168,10 @@ class DistributedIterator:
         return [self._form if part is EMPTY else part for part in parts]
 
     def _form_of_spec(self) -> Any:
-        spec = self._feed.spec()
+        spec = self._step_source.spec()
         if spec is None:
             raise InvalidArgument(
-                "A replica gets an empty part, and no element has come yet that could say of what form. Distribute a "
-                "simstrategy.data.Dataset, or a list of batches, in place of an iterator."
+                "A replica gets an empty part before the first element, so its shape and dtype cannot be determined. "
+                "Distribute a simstrategy.data.Dataset, or a list of batches, instead of an iterator."
             )
         return empty_of_spec(spec)

@@ -1,6 +1,6 @@
-"""A pipeline as data: nodes of a kind, their inputs and settings, so that it can be walked and rewritten.
+"""A pipeline as data: nodes with a type, inputs and settings, so that it can be inspected and rewritten.
 
-What the kinds do is in `origins.py`, `transformations.py` and `readers.py`; nothing here iterates over anything.
+The node types are in `in_memory.py`, `iterables.py`, `readers.py`, `transformations.py` and `grouping.py`.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,14 +10,24 @@ from simstrategy.data.elements import as_element, spec_of
 from simstrategy.errors import InvalidType
 from simstrategy.schedules import InOrder
 
-__all__ = ["PLAIN_RUN", "Elements", "Kind", "Node", "Run", "apply", "dataset_of", "first_element", "probed_spec"]
+__all__ = [
+    "PLAIN_ITERATION",
+    "Elements",
+    "Iteration",
+    "Node",
+    "NodeType",
+    "apply",
+    "dataset_of",
+    "first_element",
+    "probed_spec",
+]
 
 
-class Run(NamedTuple):
-    """One iteration over a pipeline: where its choices come from, and which it is.
+class Iteration(NamedTuple):
+    """One iteration over a pipeline: the source of its choices, and its number.
 
-    choose: of the schedule that decides. label: of its draws. epoch: which iteration of the whole, then which
-    round of each `repeat` on the way: what a seeded shuffle mixes into its seed.
+    choose: `Schedule.choose`. label: the label of its draws. epoch: the number of the iteration over the whole
+    pipeline, then the number of the round of each `repeat` on the way; a seeded shuffle mixes them into its seed.
     """
 
     choose: Callable[[str, int], int]
@@ -25,62 +35,68 @@ class Run(NamedTuple):
     epoch: tuple[int, ...] = (0,)
 
 
-PLAIN_RUN: Final = Run(InOrder().choose)
-"""An iteration without a strategy: what is not seeded comes in order."""
+PLAIN_ITERATION: Final = Iteration(InOrder().choose)
+"""An iteration without a strategy: a shuffle without a seed keeps the order."""
 
 Elements = Iterator[Any]
 
 
-class Kind(NamedTuple):
-    """What nodes of one kind have in common."""
+class NodeType(NamedTuple):
+    """What all nodes of one type have in common."""
 
     name: str
-    elements: Callable[["Node", Run], Elements]
+    elements: Callable[["Node", Iteration], Elements]
     """Starts an iteration."""
     spec: Callable[["Node"], Any]
-    """Returns the nest of forms of an element, or None where no element tells it; may look at the first one."""
+    """Returns the nest of `ElementSpec` of an element, or None where it cannot be determined.
+
+    May compute the first element.
+    """
     passes: bool = False
-    """Whether batches come through as they are, or not at all."""
-    renew: Callable[[Any], Any] = lambda settings: settings
-    """Makes settings for a rewritten node: what a node remembers is not shared."""
-    texts: Callable[["Node", Run], Iterator[bytes]] | None = None
-    """Starts an iteration over texts that are in no array yet, where elements are that: for who makes one of many."""
+    """Whether each batch is passed on without a change, or left out."""
+    new_state: Callable[[Any], Any] = lambda settings: settings
+    """Makes the settings of a rewritten node: state, such as a cache, is not shared with the first one."""
+    texts: Callable[["Node", Iteration], Iterator[bytes]] | None = None
+    """Starts an iteration over texts as Python bytes, if the elements are texts; None for other types.
+
+    `batch` makes one array of many of them.
+    """
 
 
 class Node(NamedTuple):
     """One step of a pipeline."""
 
-    kind: Kind
+    type: NodeType
     inputs: tuple["Node", ...]
     settings: Any
 
-    def elements(self, run: Run) -> Elements:
+    def elements(self, iteration: Iteration) -> Elements:
         """Starts an iteration."""
-        return self.kind.elements(self, run)
+        return self.type.elements(self, iteration)
 
     def spec(self) -> Any:
-        """Returns the forms of an element, or None where that cannot be known."""
-        return self.kind.spec(self)
+        """Returns the nest of `ElementSpec` of an element, or None where it cannot be determined."""
+        return self.type.spec(self)
 
     def rewritten(self, inputs: tuple["Node", ...]) -> "Node":
-        """Returns this step over other inputs."""
-        return Node(self.kind, inputs, self.kind.renew(self.settings))
+        """Returns the same step with other inputs and state of its own."""
+        return Node(self.type, inputs, self.type.new_state(self.settings))
 
 
 class _Nothing:
-    """Stands for the first element of nothing."""
+    """The type of NOTHING, which stands for the first element of an empty pipeline."""
 
 
 NOTHING: Final = _Nothing()
 
 
 def first_element(node: Node) -> Any:
-    """Returns the first element of an iteration of its own, or NOTHING.  User functions on the way are called."""
-    return next(node.elements(PLAIN_RUN), NOTHING)
+    """Starts a new iteration and returns its first element, or NOTHING.  Calls the user's functions on the way."""
+    return next(node.elements(PLAIN_ITERATION), NOTHING)
 
 
 def probed_spec(node: Node) -> Any:
-    """Returns the forms of the first element as they are, or None where there is none."""
+    """Returns the nest of `ElementSpec` of the first element, or None where there is none."""
     element = first_element(node)
     return None if element is NOTHING else spec_of(element)
 
@@ -91,17 +107,20 @@ def apply(function: Callable[..., Any], element: Any) -> Any:
 
 
 def dataset_of(node: Node, element: Any) -> Node:
-    """Returns the pipeline that the function of a `flat_map` or `interleave` makes of an element."""
+    """Returns the pipeline that the function of a `flat_map` or `interleave` returns for an element.
+
+    Raises InvalidType for another result.
+    """
     made = apply(node.settings[0], element)
     inner = getattr(made, "node", None)
     if not isinstance(inner, Node):
         raise InvalidType(
-            f"The function of {node.kind.name} returns a simstrategy.data.Dataset, and returned a "
+            f"The function of {node.type.name} returns a simstrategy.data.Dataset, and returned a "
             f"{type(made).__name__}. Use map for functions that return elements."
         )
     return inner
 
 
 def mapped(node: Node, element: Any) -> Any:
-    """Returns what the function of a `map` makes of an element."""
-    return as_element(apply(node.settings[0], element), node.kind.name)
+    """Returns the result of the function of a `map` for an element."""
+    return as_element(apply(node.settings[0], element), node.type.name)

@@ -1,4 +1,4 @@
-"""How a dataset wants to be distributed: policies, and the two objects that carry them.  It decides nothing."""
+"""The options of distributing a dataset: policies, and the objects that carry them.  Nothing is decided here."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -22,22 +22,22 @@ SHARD_HINT: Final = -1
 
 
 class AutoShardPolicy(Enum):
-    """How a dataset is dealt to the workers of a cluster."""
+    """How a dataset is sharded over the workers of a cluster."""
 
     OFF = -1
-    """Not at all: every worker has all elements."""
+    """Not at all: every worker reads all elements."""
     AUTO = 0
-    """By file where files are read and every worker can have one, else by element."""
+    """By file if the dataset reads at least one file for each worker, else by element."""
     FILE = 1
-    """Worker w reads file i where i mod W is w."""
+    """Worker w of W reads file i if i mod W is w."""
     DATA = 2
     """By element: each worker runs the whole pipeline and keeps its part of every batch."""
     HINT = 3
-    """Where the pipeline says so: see `SHARD_HINT`."""
+    """At the step `shard(SHARD_HINT, 0)` of the pipeline: see `SHARD_HINT`."""
 
 
 class InputReplicationMode(Enum):
-    """For whom an input function is called."""
+    """How often an input function is called: once for each worker, or once for each replica."""
 
     PER_WORKER = "PER_WORKER"
     PER_REPLICA = "PER_REPLICA"
@@ -46,7 +46,10 @@ class InputReplicationMode(Enum):
 @final
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a dataset carries along; None leaves it to the profile."""
+    """The options that a dataset carries; None stands for the default of the profile.
+
+    Raises InvalidType for a value that is no member of the enum.
+    """
 
     auto_shard_policy: AutoShardPolicy | None = None
     split_rule: SplitRule | None = None
@@ -55,14 +58,17 @@ class Options:
         _check(self)
 
     def over(self, other: "Options") -> "Options":
-        """Returns the other options where these leave something open."""
+        """Returns these options, with the other ones in place of None."""
         return Options(self.auto_shard_policy or other.auto_shard_policy, self.split_rule or other.split_rule)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class InputOptions:
-    """What a call that distributes says of one dataset; it stands above the dataset's own options."""
+    """The options of one call that distributes a dataset; they override the options of the dataset.
+
+    Raises InvalidType for a value that is no member of the enum.
+    """
 
     auto_shard_policy: AutoShardPolicy | None = None
     split_rule: SplitRule | None = None
@@ -73,14 +79,14 @@ class InputOptions:
         _check_member("experimental_replication_mode", InputReplicationMode, self.experimental_replication_mode)
 
     def over(self, other: Options) -> Options:
-        """Returns the dataset's options where these leave something open."""
+        """Returns these options, with those of the dataset in place of None."""
         return Options(self.auto_shard_policy, self.split_rule).over(other)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class InputContext:
-    """What an input function is told of the pipeline that it makes."""
+    """The argument of an input function: which pipeline it makes, and for how many replicas."""
 
     num_input_pipelines: int = 1
     input_pipeline_id: int = 0
@@ -89,7 +95,10 @@ class InputContext:
     def get_per_replica_batch_size(self, global_batch_size: Any) -> int:
         """Returns the global batch size divided by the number of replicas.
 
-        Raises InvalidArgument where that leaves a rest. Clauses: D-12.
+        Raises InvalidType if it is no int, and InvalidArgument if it is not divisible. Clauses: D-12.
+
+        >>> InputContext(num_replicas_in_sync=4).get_per_replica_batch_size(64)
+        16
         """
         if isinstance(global_batch_size, bool) or not isinstance(global_batch_size, Integral):
             raise InvalidType(f"The global batch size is an int, got {global_batch_size!r}.")

@@ -1,6 +1,6 @@
-"""What a worker's replicas get of a source, part by part: the rules of `splitting.py`, applied to nests of arrays.
+"""Cuts the batches of a source into the parts of one worker's replicas, by the rules of `splitting.py`.
 
-A part is a nest, or EMPTY where nothing of the source went into it. Nothing here knows steps or devices.
+A part is a nest of arrays, or EMPTY where it contains nothing of the source. Steps and devices are not part of this.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from simstrategy import tree
 from simstrategy.data.elements import concatenate, cut
-from simstrategy.data.sharding import By, Sharding
+from simstrategy.data.sharding import Sharding, ShardUnit
 from simstrategy.data.splitting import Part, SplitRule, per_batch_chunks, stream_parts, worker_sizes
 from simstrategy.errors import InvalidArgument
 
@@ -17,7 +17,7 @@ __all__ = ["EMPTY", "by_stream", "per_batch", "worker_parts"]
 
 
 class _Empty:
-    """Stands for a part without elements, whose form the source has not shown yet."""
+    """The type of EMPTY, which stands for a part without elements whose spec is not determined yet."""
 
     def __repr__(self) -> str:
         return "EMPTY"
@@ -31,18 +31,18 @@ def worker_parts(
 ) -> Iterator[Any]:
     """Yields the parts of one worker's replicas, replica by replica, step by step.
 
-    elements: what the worker reads, sharded already where files or a hint decide. batch_size: of the global
-    batch, for the stream rule; None takes the first batch's.
+    elements: what the worker reads, already sharded if the unit is files or a hint. batch_size: of the global
+    batch, for the stream rule; None takes the size of the first batch.
     """
     total = workers * replicas
     if total == 1:
-        # A single replica gets what there is, batched or not.
+        # A single replica gets every element as it is, batched or not.
         yield from elements
         return
-    by_element = sharding.by is By.ELEMENTS
+    by_element = sharding.unit is ShardUnit.ELEMENTS
     if sharding.rule is SplitRule.PER_BATCH:
-        wanted = range(worker, total, workers) if by_element else range(total)
-        yield from per_batch(elements, total, wanted)
+        chunks = range(worker, total, workers) if by_element else range(total)
+        yield from per_batch(elements, total, chunks)
         return
     if batch_size is None:
         first = next(elements, None)
@@ -57,22 +57,26 @@ def worker_parts(
         yield from by_stream(elements, worker_sizes(batch_size, workers, replicas, worker))
 
 
-def per_batch(batches: Iterable[Any], count: int, wanted: Sequence[int]) -> Iterator[Any]:
-    """Yields chunks of the given numbers of every batch cut into `count`; each array by its own size.  Clauses: D-1."""
+def per_batch(batches: Iterable[Any], count: int, numbers: Sequence[int]) -> Iterator[Any]:
+    """Cuts every batch into `count` chunks and yields those of the given numbers.  Clauses: D-1.
+
+    Each array is cut by its own number of rows. Raises InvalidArgument for scalars.
+    """
     for number, batch in enumerate(batches):
         leaves, structure = tree.flatten(batch)
         for leaf in leaves:
             _check_rows(leaf, number)
         chunks = [per_batch_chunks(len(leaf), count) for leaf in leaves]
-        for k in wanted:
-            own = [leaf[slice(*chunk[k])] for leaf, chunk in zip(leaves, chunks, strict=True)]
-            yield tree.refill(batch, structure, own)
+        for k in numbers:
+            rows = [leaf[slice(*chunk[k])] for leaf, chunk in zip(leaves, chunks, strict=True)]
+            yield tree.refill(batch, structure, rows)
 
 
 def by_stream(batches: Iterable[Any], sizes: Sequence[int]) -> Iterator[Any]:
     """Yields parts of the given sizes of batches laid end to end.  Clauses: D-3.
 
-    Holds no more batches than one part reaches over.
+    Keeps only the batches of the current part in memory. Raises InvalidArgument for scalars, and for batches whose
+    arrays have unequal numbers of rows.
     """
     held: dict[int, Any] = {}
 
@@ -99,7 +103,7 @@ def _rows(batch: Any, number: int) -> int:
     if len(set(sizes)) != 1:
         raise InvalidArgument(
             f"Element {number} of the dataset has arrays of {sizes} rows, and only arrays of equal size can be split "
-            f"as one stream. Use SplitRule.PER_BATCH, or batch them alike."
+            f"as one stream. Use SplitRule.PER_BATCH, or arrays with equal numbers of rows."
         )
     return sizes[0]
 

@@ -1,6 +1,6 @@
-"""How a dataset is dealt to workers: one decision from policy, profile and what is known of the source.
+"""Decides how a dataset is sharded over workers, from its policy, the profile and the facts about its source.
 
-Pure, over facts; what carries the decision out is `rewriting.py` and `distributed.py`.
+Pure functions. `rewriting.py` and `step_sources.py` carry the decision out.
 """
 
 from enum import Enum
@@ -10,27 +10,27 @@ from simstrategy.data.options import AutoShardPolicy, Options
 from simstrategy.data.splitting import SplitRule
 from simstrategy.errors import InvalidArgument, SimStrategyWarning
 
-__all__ = ["By", "DatasetRules", "ShardedByElement", "Sharding", "TooFewFiles", "decide", "owns"]
+__all__ = ["DatasetRules", "ShardUnit", "ShardedByElement", "Sharding", "TooFewFiles", "belongs_to", "decide"]
 
 
 class ShardedByElement(SimStrategyWarning):
-    """A dataset that reads files is dealt to the workers by element: each of them reads everything."""
+    """A dataset that reads files is sharded by element: every worker reads all files."""
 
 
 TooFewFiles = Literal["by element", "refuse"]
-"""What AUTO does where there are fewer files than workers."""
+"""What AUTO does when there are fewer files than workers."""
 
 
 class DatasetRules(NamedTuple):
-    """In what the profiles differ on datasets; the fields of `Semantics` that say so, under one name."""
+    """The fields of `Semantics` that concern datasets."""
 
     split: SplitRule
-    """STREAM: wherever elements are not dealt one by one and the size of the global batch is known."""
+    """The rule of datasets that are not sharded by element and whose global batch size is known."""
     too_few_files: TooFewFiles
 
 
-class By(Enum):
-    """What is dealt to the workers."""
+class ShardUnit(Enum):
+    """What is distributed over the workers: each worker reads some of these."""
 
     NOTHING = "nothing"
     FILES = "files"
@@ -39,45 +39,48 @@ class By(Enum):
 
 
 class Sharding(NamedTuple):
-    """A decision: what is dealt, how batches are split, and whether files were there and are not dealt."""
+    """A decision: the unit of sharding, the rule by which batches are split, and whether to warn.
 
-    by: By
+    warns: the dataset reads files, and they are not distributed over the workers.
+    """
+
+    unit: ShardUnit
     rule: SplitRule
     warns: bool
 
 
-def owns(number: int, workers: int, worker: int) -> bool:
-    """Tells whether a worker has the file, or the part, of this number."""
+def belongs_to(number: int, workers: int, worker: int) -> bool:
+    """Returns whether the file or the element of this number belongs to a worker."""
     return number % workers == worker
 
 
 def decide(
     options: Options, rules: DatasetRules, *, workers: int, files: int | None, batch_size: int | None
 ) -> Sharding:
-    """Decides how a dataset is dealt to `workers` and split.
+    """Decides how a dataset is sharded over `workers` and how its batches are split.
 
-    files: how many file names a reader has, counted to `workers`; None without a reader. batch_size: of the
-    global batch, None where it is not known before the elements are. Raises InvalidArgument for FILE
-    without files. Clauses: D-5, D-6, D-7, D-8. Source: TensorFlow 1.15.5 and 2.21.0, as recorded.
+    files: the number of files that a reader has, at most `workers`; None without a reader. batch_size: of the
+    global batch; None where it is not known before the first element. Raises InvalidArgument for FILE without
+    files. Clauses: D-5, D-6, D-7, D-8. Source: TensorFlow 1.15.5 and 2.21.0, as recorded.
     """
     policy = options.auto_shard_policy or AutoShardPolicy.AUTO
     warns = False
     if policy is AutoShardPolicy.FILE:
         if files is None and workers > 1:
             raise InvalidArgument(
-                "Found an unshardable source dataset: AutoShardPolicy.FILE deals files to the workers, and this "
-                "dataset reads none, or not in every branch. Use AutoShardPolicy.DATA, or OFF and shard it yourself."
+                "Found an unshardable source dataset: AutoShardPolicy.FILE distributes files over the workers, and "
+                "this dataset reads none, or not in every branch. Use AutoShardPolicy.DATA, or OFF and Dataset.shard."
             )
-        by = By.FILES if workers > 1 else By.NOTHING
+        unit = ShardUnit.FILES if workers > 1 else ShardUnit.NOTHING
     elif policy is AutoShardPolicy.AUTO:
         enough = files is not None and (files >= workers or rules.too_few_files == "refuse")
-        by = By.ELEMENTS if not enough else By.FILES if workers > 1 else By.NOTHING
-        warns = files is not None and by is By.ELEMENTS and workers > 1
+        unit = ShardUnit.ELEMENTS if not enough else ShardUnit.FILES if workers > 1 else ShardUnit.NOTHING
+        warns = files is not None and unit is ShardUnit.ELEMENTS and workers > 1
     else:
-        by = {
-            AutoShardPolicy.OFF: By.NOTHING,
-            AutoShardPolicy.DATA: By.ELEMENTS,
-            AutoShardPolicy.HINT: By.HINT,
+        unit = {
+            AutoShardPolicy.OFF: ShardUnit.NOTHING,
+            AutoShardPolicy.DATA: ShardUnit.ELEMENTS,
+            AutoShardPolicy.HINT: ShardUnit.HINT,
         }[policy]
-    usual = SplitRule.PER_BATCH if by is By.ELEMENTS or batch_size is None else rules.split
-    return Sharding(by, options.split_rule or usual, warns)
+    usual = SplitRule.PER_BATCH if unit is ShardUnit.ELEMENTS or batch_size is None else rules.split
+    return Sharding(unit, options.split_rule or usual, warns)

@@ -1,7 +1,7 @@
-"""Who gets which elements of which batch: pure functions over indices, no arrays, no backends.
+"""Decides which replica gets which elements of which batch: pure functions over indices, without arrays.
 
-Two rules exist in TensorFlow. `SplitRule.PER_BATCH` cuts every batch on its own into equal chunks.
-`SplitRule.STREAM` gives parts of fixed sizes that flow across the borders of batches.
+TensorFlow has two rules. `SplitRule.PER_BATCH` cuts every batch separately into equal chunks.
+`SplitRule.STREAM` joins the batches to one stream and cuts it into parts of fixed sizes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,34 +23,38 @@ __all__ = [
 ]
 
 Chunk = tuple[int, int]
-"""First index, and the index after the last."""
+"""The first index, and the index after the last one."""
 
 Piece = tuple[int, int, int]
 """The number of a batch, and a chunk of it."""
 
 Part = tuple[Piece, ...]
-"""What one replica gets in one step; the pieces are concatenated, and () is an empty part."""
+"""What one replica gets in one step: the pieces are concatenated; () is an empty part."""
 
 
 class SplitRule(Enum):
     """How a stream of batches is split over replicas."""
 
     PER_BATCH = "per batch"
-    """Each batch of b elements in chunks of ceil(b / N): all of TensorFlow 1.15, and part of 2.x."""
+    """Cuts each batch of b elements into N chunks of ceil(b / N): TensorFlow 1.15, and 2.x in some cases."""
     STREAM = "stream"
-    """Parts of B / N elements of the stream, whatever the batches are: the rest of 2.x."""
+    """Cuts the stream into parts of B / N elements, whatever the sizes of the batches: the other cases of 2.x."""
 
 
 def per_batch_chunks(size: int, count: int) -> list[Chunk]:
-    """Cuts a batch of `size` elements into `count` chunks of ceil(size / count); the last may be short or empty.
+    """Cuts a batch of `size` elements into `count` chunks of ceil(size / count); the last ones may be short or empty.
 
-    Clauses: D-1. Source: TensorFlow 1.15.5 and 2.21.0, as recorded.
+    Raises InvalidArgument for a negative size, or less than one chunk. Clauses: D-1. Source:
+    TensorFlow 1.15.5 and 2.21.0, as recorded.
 
     >>> per_batch_chunks(5, 4)
     [(0, 2), (2, 4), (4, 5), (5, 5)]
     """
     if count < 1 or size < 0:
-        raise InvalidArgument(f"A batch of {size} elements cannot be cut into {count} chunks.")
+        raise InvalidArgument(
+            f"A batch of {size} elements cannot be cut into {count} chunks. Use a size of at least 0 and a count of at "
+            f"least 1."
+        )
     width = -(-size // count)
     return [(min(i * width, size), min((i + 1) * width, size)) for i in range(count)]
 
@@ -58,7 +62,7 @@ def per_batch_chunks(size: int, count: int) -> list[Chunk]:
 def worker_chunks(size: int, workers: int, replicas: int, worker: int) -> list[Chunk]:
     """Returns the chunks of one worker's replicas: replica j takes chunk j * workers + worker of the batch.
 
-    Clauses: D-1.
+    Raises InvalidArgument for a worker that does not exist. Clauses: D-1.
 
     >>> worker_chunks(8, 2, 2, 1)
     [(2, 4), (6, 8)]
@@ -69,10 +73,11 @@ def worker_chunks(size: int, workers: int, replicas: int, worker: int) -> list[C
 
 
 def worker_sizes(batch: int, workers: int, replicas: int, worker: int) -> list[int]:
-    """Returns the sizes of one worker's parts by the stream rule, of N = workers * replicas parts, then again.
+    """Returns the sizes of N = workers * replicas parts by the stream rule, in the order in which a worker uses them.
 
-    The first batch mod N parts have one element more than the others; each worker begins with its own
-    replicas' sizes, so that every step of all workers has `batch` elements. Clauses: D-3.
+    The first batch mod N parts have one element more than the others. Each worker begins with the sizes of its
+    own replicas and repeats the list, so that every step of all workers has `batch` elements. Raises
+    InvalidArgument for a worker that does not exist, and for counts below 1. Clauses: D-3.
     Source: TensorFlow 2.21.0, as recorded.
 
     >>> [worker_sizes(4, 3, 1, worker) for worker in range(3)]
@@ -80,7 +85,9 @@ def worker_sizes(batch: int, workers: int, replicas: int, worker: int) -> list[i
     """
     _check_worker(worker, workers)
     if batch < 1 or replicas < 1:
-        raise InvalidArgument(f"A batch of {batch} elements cannot be split over {replicas} replicas a worker.")
+        raise InvalidArgument(
+            f"A batch of {batch} elements cannot be split over {replicas} replicas per worker. Use at least 1 of both."
+        )
     parts = workers * replicas
     each, more = divmod(batch, parts)
     sizes = [each + 1] * more + [each] * (parts - more)
@@ -89,7 +96,7 @@ def worker_sizes(batch: int, workers: int, replicas: int, worker: int) -> list[i
 
 
 def per_batch_parts(batches: Iterable[int], count: int) -> Iterator[Part]:
-    """Yields the parts of batches of the given sizes, `count` for each batch.
+    """Yields `count` parts for each of the batches of the given sizes.
 
     >>> list(per_batch_parts([3], 2))
     [((0, 0, 2),), ((0, 2, 3),)]
@@ -100,17 +107,19 @@ def per_batch_parts(batches: Iterable[int], count: int) -> Iterator[Part]:
 
 
 def stream_parts(batches: Iterable[int], sizes: Sequence[int]) -> Iterator[Part]:
-    """Yields parts of the given sizes, over and over, from batches of the given sizes laid end to end.
+    """Yields parts of the given sizes, again and again, from batches of the given sizes laid end to end.
 
-    A batch's size is asked for when its first element is wanted. A part of size 0 comes without a look at
-    the input, so that it may come after the last element; after a part that is shorter than it should be
-    nothing comes. Clauses: D-3, D-4.
+    The size of a batch is read when its first element is needed. A part of size 0 needs no input, so it is
+    yielded even after the last element. A part that is shorter than its size is the last one. Raises
+    InvalidArgument for sizes that are negative or all 0. Clauses: D-3, D-4.
 
     >>> list(stream_parts([4, 2], [3, 3]))
     [((0, 0, 3),), ((0, 3, 4), (1, 0, 2))]
     """
     if not sizes or min(sizes) < 0 or max(sizes) == 0:
-        raise InvalidArgument(f"A stream cannot be split into parts of {list(sizes)} elements.")
+        raise InvalidArgument(
+            f"A stream cannot be split into parts of {list(sizes)} elements. Use sizes of at least 0, and one above 0."
+        )
     source = enumerate(batches)
     number, at, size = -1, 0, 0
     for wanted in cycle(sizes):
@@ -136,4 +145,6 @@ def stream_parts(batches: Iterable[int], sizes: Sequence[int]) -> Iterator[Part]
 
 def _check_worker(worker: int, workers: int) -> None:
     if not 0 <= worker < workers:
-        raise InvalidArgument(f"Worker {worker} is none of {workers} workers.")
+        raise InvalidArgument(
+            f"There is no worker {worker} among {workers} workers. Use a number from 0 to {workers - 1}."
+        )

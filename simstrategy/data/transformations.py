@@ -1,6 +1,6 @@
-"""What happens to elements on their way that is decided one element at a time: functions, counts, joins.
+"""Steps that handle one element at a time: functions, counts, joins, and the cache.
 
-Lazy and of bounded memory on input without end. Grouping is in `grouping.py`.
+They are lazy, and all but the cache use bounded memory. Batches are in `grouping.py`.
 """
 
 from collections.abc import Iterator
@@ -10,9 +10,19 @@ import numpy as np
 
 from simstrategy import tree
 from simstrategy.data.elements import ElementSpec, is_static, spec_of
-from simstrategy.data.nodes import NOTHING, Elements, Kind, Node, Run, apply, dataset_of, first_element, mapped
+from simstrategy.data.nodes import (
+    NOTHING,
+    Elements,
+    Iteration,
+    Node,
+    NodeType,
+    apply,
+    dataset_of,
+    first_element,
+    mapped,
+)
 from simstrategy.data.options import SHARD_HINT
-from simstrategy.data.sharding import owns
+from simstrategy.data.sharding import belongs_to
 from simstrategy.errors import InvalidArgument, InvalidType
 
 __all__ = [
@@ -32,8 +42,8 @@ __all__ = [
 ]
 
 
-def _same(node: Node, run: Run) -> Elements:
-    return node.inputs[0].elements(run)
+def _same(node: Node, iteration: Iteration) -> Elements:
+    return node.inputs[0].elements(iteration)
 
 
 def _spec_of_input(node: Node) -> Any:
@@ -43,13 +53,13 @@ def _spec_of_input(node: Node) -> Any:
 # Functions.
 
 
-def _map(node: Node, run: Run) -> Elements:
-    for element in node.inputs[0].elements(run):
+def _map(node: Node, iteration: Iteration) -> Elements:
+    for element in node.inputs[0].elements(iteration):
         yield mapped(node, element)
 
 
 def _map_spec(node: Node) -> Any:
-    """Looks at the first result: its sizes stand for all if those of the input are fixed, else the first one varies."""
+    """Calls the function for the first element; the first size becomes None unless all sizes of the input are fixed."""
     element = first_element(node.inputs[0])
     if element is NOTHING:
         return None
@@ -62,8 +72,8 @@ def _as_varying_as_the_input(node: Node, spec: Any) -> Any:
     return tree.map_leaves(lambda leaf: ElementSpec((None, *leaf.shape[1:])[: len(leaf.shape)], leaf.dtype), spec)
 
 
-def _filter(node: Node, run: Run) -> Elements:
-    for element in node.inputs[0].elements(run):
+def _filter(node: Node, iteration: Iteration) -> Elements:
+    for element in node.inputs[0].elements(iteration):
         kept = np.asarray(apply(node.settings[0], element))
         if kept.dtype != np.bool_ or kept.size != 1:
             raise InvalidType(
@@ -73,9 +83,9 @@ def _filter(node: Node, run: Run) -> Elements:
             yield element
 
 
-def _flat_map(node: Node, run: Run) -> Elements:
-    for element in node.inputs[0].elements(run):
-        yield from dataset_of(node, element).elements(run)
+def _flat_map(node: Node, iteration: Iteration) -> Elements:
+    for element in node.inputs[0].elements(iteration):
+        yield from dataset_of(node, element).elements(iteration)
 
 
 def _spec_of_function(node: Node) -> Any:
@@ -83,20 +93,20 @@ def _spec_of_function(node: Node) -> Any:
     return None if element is NOTHING else _as_varying_as_the_input(node, dataset_of(node, element).spec())
 
 
-def _interleave(node: Node, run: Run) -> Elements:
-    """Goes round `cycle_length` slots and takes `block_length` elements of each.
+def _interleave(node: Node, iteration: Iteration) -> Elements:
+    """Takes `block_length` elements of each of `cycle_length` slots in turn.
 
-    A slot whose dataset has just ended, or was empty, gets the next one at its next turn.
+    A slot whose dataset has ended, or was empty, gets the next dataset at its next turn.
     """
     _, cycle_length, block_length = node.settings
-    source = node.inputs[0].elements(run)
+    source = node.inputs[0].elements(iteration)
     slots: list[Iterator[Any] | None] = [None] * cycle_length
     left, turn = True, 0
     while True:
         if slots[turn] is None and left:
             element = next(source, NOTHING)
             left = element is not NOTHING
-            slots[turn] = dataset_of(node, element).elements(run) if left else None
+            slots[turn] = dataset_of(node, element).elements(iteration) if left else None
         if not left and all(slot is None for slot in slots):
             return
         slot = slots[turn]
@@ -113,25 +123,27 @@ def _interleave(node: Node, run: Run) -> Elements:
 # Counts.
 
 
-def _repeat(node: Node, run: Run) -> Elements:
+def _repeat(node: Node, iteration: Iteration) -> Elements:
     (count,) = node.settings
     rounds = 0
     while count is None or rounds < count:
         empty = True
-        for element in node.inputs[0].elements(Run(run.choose, run.label, (*run.epoch, rounds))):
+        for element in node.inputs[0].elements(
+            Iteration(iteration.choose, iteration.label, (*iteration.epoch, rounds))
+        ):
             empty = False
             yield element
         if empty:
-            # Else a repetition of nothing without end would never come back.
+            # Without this, an endless repetition of an empty dataset would never return.
             return
         rounds += 1
 
 
-def _take(node: Node, run: Run) -> Elements:
+def _take(node: Node, iteration: Iteration) -> Elements:
     (count,) = node.settings
-    elements = node.inputs[0].elements(run)
+    elements = node.inputs[0].elements(iteration)
     taken = 0
-    # Counted before asking, so that nothing is drawn beyond the last element.
+    # Counted before `next`, so that no element after the last one is computed.
     while count is None or taken < count:
         element = next(elements, NOTHING)
         if element is NOTHING:
@@ -140,35 +152,35 @@ def _take(node: Node, run: Run) -> Elements:
         taken += 1
 
 
-def _skip(node: Node, run: Run) -> Elements:
+def _skip(node: Node, iteration: Iteration) -> Elements:
     (count,) = node.settings
     if count is None:
         return
-    elements = node.inputs[0].elements(run)
+    elements = node.inputs[0].elements(iteration)
     for _ in range(count):
         if next(elements, NOTHING) is NOTHING:
             return
     yield from elements
 
 
-def _shard(node: Node, run: Run) -> Elements:
+def _shard(node: Node, iteration: Iteration) -> Elements:
     count, index = node.settings
     if count == SHARD_HINT:
         raise InvalidArgument(
-            "shard(SHARD_HINT, 0) has no number of shards yet: it gets one where a strategy distributes the dataset "
-            "with AutoShardPolicy.HINT. Choose that policy, or give the shards by number."
+            "shard(SHARD_HINT, 0) has no number of shards before a strategy distributes the dataset with "
+            "AutoShardPolicy.HINT. Use that policy, or pass the number of shards."
         )
-    for number, element in enumerate(node.inputs[0].elements(run)):
-        if owns(number, count, index):
+    for number, element in enumerate(node.inputs[0].elements(iteration)):
+        if belongs_to(number, count, index):
             yield element
 
 
 # Joins and memory.
 
 
-def _zip(node: Node, run: Run) -> Elements:
+def _zip(node: Node, iteration: Iteration) -> Elements:
     (structure,) = node.settings
-    sources = [one.elements(run) for one in node.inputs]
+    sources = [one.elements(iteration) for one in node.inputs]
     while True:
         row = []
         for source in sources:
@@ -185,7 +197,7 @@ def _zip_spec(node: Node) -> Any:
 
 
 class Store:
-    """What a `cache` has kept: nothing before an iteration has come to its end."""
+    """The elements of a `cache`; None before the first complete iteration."""
 
     __slots__ = ("elements",)
 
@@ -193,27 +205,27 @@ class Store:
         self.elements: list[Any] | None = None
 
 
-def _cache(node: Node, run: Run) -> Elements:
+def _cache(node: Node, iteration: Iteration) -> Elements:
     (store,) = node.settings
     if store.elements is not None:
         yield from store.elements
         return
     kept = []
-    for element in node.inputs[0].elements(run):
+    for element in node.inputs[0].elements(iteration):
         kept.append(element)
         yield element
     store.elements = kept
 
 
-MAP: Final = Kind("map", _map, _map_spec)
-FILTER: Final = Kind("filter", _filter, _spec_of_input, passes=True)
-FLAT_MAP: Final = Kind("flat_map", _flat_map, _spec_of_function)
-INTERLEAVE: Final = Kind("interleave", _interleave, _spec_of_function)
-REPEAT: Final = Kind("repeat", _repeat, _spec_of_input, passes=True)
-TAKE: Final = Kind("take", _take, _spec_of_input, passes=True)
-SKIP: Final = Kind("skip", _skip, _spec_of_input, passes=True)
-SHARD: Final = Kind("shard", _shard, _spec_of_input, passes=True)
-PREFETCH: Final = Kind("prefetch", _same, _spec_of_input, passes=True)
-OPTIONS: Final = Kind("with_options", _same, _spec_of_input, passes=True)
-ZIP: Final = Kind("zip", _zip, _zip_spec)
-CACHE: Final = Kind("cache", _cache, _spec_of_input, passes=True, renew=lambda settings: (Store(),))
+MAP: Final = NodeType("map", _map, _map_spec)
+FILTER: Final = NodeType("filter", _filter, _spec_of_input, passes=True)
+FLAT_MAP: Final = NodeType("flat_map", _flat_map, _spec_of_function)
+INTERLEAVE: Final = NodeType("interleave", _interleave, _spec_of_function)
+REPEAT: Final = NodeType("repeat", _repeat, _spec_of_input, passes=True)
+TAKE: Final = NodeType("take", _take, _spec_of_input, passes=True)
+SKIP: Final = NodeType("skip", _skip, _spec_of_input, passes=True)
+SHARD: Final = NodeType("shard", _shard, _spec_of_input, passes=True)
+PREFETCH: Final = NodeType("prefetch", _same, _spec_of_input, passes=True)
+OPTIONS: Final = NodeType("with_options", _same, _spec_of_input, passes=True)
+ZIP: Final = NodeType("zip", _zip, _zip_spec)
+CACHE: Final = NodeType("cache", _cache, _spec_of_input, passes=True, new_state=lambda settings: (Store(),))

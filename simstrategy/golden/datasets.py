@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from simstrategy.data import AutoShardPolicy, Dataset, InputContext, InputIterator, Options
-from simstrategy.data.explaining import numbered_files
 from simstrategy.data.readers import lines_of
+from simstrategy.data.split_preview import numbered_files
 from simstrategy.errors import OutOfRangeError, Unsupported
 from simstrategy.golden.asking import attempt, here, host, hosts
 from simstrategy.golden.verdict import Raised

@@ -1,6 +1,6 @@
-"""Workers on this machine, real processes that stay: for checks, tests and teaching.  One machine alone."""
+"""Starts worker processes on this machine and keeps them for many jobs: for checks, tests and teaching."""
 
-from simstrategy.launch.launcher import Ended, Launcher
+from simstrategy.launch.launcher import JobResult, Launcher
 from simstrategy.launch.ports import reserved_port
 
-__all__ = ["Ended", "Launcher", "reserved_port"]
+__all__ = ["JobResult", "Launcher", "reserved_port"]

@@ -1,6 +1,6 @@
-"""JSON messages between a launcher, its nursery and its workers, over sockets that have no name.
+"""JSON messages between a launcher, its forkserver and its workers, over anonymous sockets.
 
-Nobody but the processes that were handed an end can reach them, and nothing that arrives is executed.
+Only processes that inherit or receive an end can use them, and no message is executed as code.
 """
 
 import json
@@ -21,7 +21,7 @@ class Closed(Exception):
 
 @final
 class Channel:
-    """One end; each message is a JSON value, after its length."""
+    """One end of a connection; each message is its length in 8 bytes and a JSON value."""
 
     __slots__ = ("_socket", "_unread")
 
@@ -33,7 +33,10 @@ class Channel:
         return self._socket.fileno()
 
     def send(self, message: Any, *, hand: int | None = None) -> None:
-        """Sends a message, and with it an open file.  Raises Closed; TypeError where JSON has no such value."""
+        """Sends a message, and with it an open file descriptor.
+
+        Raises Closed if the other process has ended, and TypeError for a value that JSON does not have.
+        """
         data = json.dumps(message).encode()
         head = len(data).to_bytes(_LENGTH_BYTES)
         try:
@@ -46,14 +49,14 @@ class Channel:
             raise Closed from error
 
     def receive(self) -> tuple[Any, int | None]:
-        """Waits for a message; returns it and the open file that came with it.  Raises Closed."""
-        handed: list[int] = []
+        """Waits for a message; returns it and the file descriptor that was sent with it.  Raises Closed."""
+        descriptors: list[int] = []
         while (message := self._message()) is None:
-            self._read(handed)
-        return message[0], handed[0] if handed else None
+            self._read(descriptors)
+        return message[0], descriptors[0] if descriptors else None
 
     def poll(self) -> tuple[Any] | None:
-        """Returns a message if a whole one has come, without waiting.  Raises Closed."""
+        """Returns a message as a tuple of one, or None if none is complete, without waiting.  Raises Closed."""
         while (message := self._message()) is None:
             if not ready([self], 0.0):
                 return None
@@ -63,12 +66,12 @@ class Channel:
     def close(self) -> None:
         self._socket.close()
 
-    def _read(self, handed: list[int]) -> None:
+    def _read(self, descriptors: list[int]) -> None:
         try:
             data, files, _, _ = socket.recv_fds(self._socket, 1 << 16, 1)
         except ConnectionResetError as error:
             raise Closed from error
-        handed.extend(files)
+        descriptors.extend(files)
         if not data:
             raise Closed
         self._unread += data
@@ -85,13 +88,13 @@ class Channel:
 
 
 def pair() -> tuple[Channel, socket.socket]:
-    """Returns two ends: one to keep, and one to hand on."""
-    kept, given = socket.socketpair()
-    return Channel(kept), given
+    """Returns the two ends of a new connection: one for this process, and one for another process."""
+    here, there = socket.socketpair()
+    return Channel(here), there
 
 
 def ready(channels: Sequence[Channel], seconds: float) -> list[Channel]:
-    """Waits until something has come, or seconds are over; returns the channels where something has."""
+    """Waits until a channel has data, at most `seconds`; returns the channels that have data."""
     poll = select.poll()
     for channel in channels:
         poll.register(channel, select.POLLIN)

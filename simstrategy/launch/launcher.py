@@ -1,7 +1,7 @@
-"""Starts workers on this machine, gives them jobs, and sees that nothing is left of them.
+"""Starts workers on this machine, runs jobs in them, and removes all processes and files at the end.
 
-For checks, tests and teaching: one machine, a few processes. Workers are forked from one process that
-has imported what they need (`nursery.py`), and stay: a job on workers that exist starts at once.
+For checks, tests and teaching: one machine, a few processes. One process imports the modules that the workers need
+(`forkserver.py`) and forks the workers, which are kept: a job on existing workers starts at once.
 """
 
 import contextlib
@@ -19,36 +19,36 @@ from simstrategy.errors import BackendUnavailable, InvalidArgument
 from simstrategy.launch.channel import Channel, Closed, pair, ready
 from simstrategy.launch.ports import reserved_port
 
-__all__ = ["Ended", "Launcher"]
+__all__ = ["JobResult", "Launcher"]
 
 _GRACE_S: Final = 10.0
-_FORGOTTEN: Final = ("TORCHELASTIC_USE_AGENT_STORE", "TORCHELASTIC_RESTART_COUNT", "TF_CONFIG")
-"""What a launcher around this one may have set, and is not true of its workers."""
+_REMOVED: Final = ("TORCHELASTIC_USE_AGENT_STORE", "TORCHELASTIC_RESTART_COUNT", "TF_CONFIG")
+"""Variables that another launcher may have set for this process, and that do not hold for its workers."""
 
 
-class Ended(NamedTuple):
-    """How a job ended in one worker: with a value, with an error, or with the whole process."""
+class JobResult(NamedTuple):
+    """How a job ended in one worker: with a value, with an error, or with the end of the process."""
 
     value: Any
     error: tuple[str, str, str] | None
-    """Class, text and traceback."""
+    """Class name, text and traceback of the exception; None where there was none."""
     code: int | None
-    """Exit code where the process ended, negative for a signal; None where it lives."""
-    late: bool
-    """Whether it was killed because its time was over."""
+    """The exit code if the process ended, negative for a signal; None while it runs."""
+    timed_out: bool
+    """Whether the worker was killed because the time limit was reached."""
     seconds: float
     output: str
-    """What it printed during the job."""
+    """What the worker printed during the job."""
 
     @property
-    def well(self) -> bool:
-        """Tells whether there is a value."""
+    def ok(self) -> bool:
+        """Whether the job returned a value."""
         return self.error is None and self.code is None
 
 
 @final
 class _Worker:
-    """One process, and the end of its channel."""
+    """One process, our end of its channel, and the file of its output."""
 
     __slots__ = ("channel", "output", "process")
 
@@ -60,15 +60,18 @@ class _Worker:
 
 @final
 class Launcher:
-    """`workers` processes of this machine.  Use it as a context manager, or call `close`.
+    """Starts `workers` processes on this machine and runs jobs in them; they are kept from job to job.
 
-    preload: modules that are imported once for all of them. Raises InvalidArgument for less than one worker,
-    and BackendUnavailable where the system has no fork, or nothing can be started.
+    Use it as a context manager, or call `close`. preload: names of modules that are imported once for all workers.
+    Raises InvalidArgument for less than one worker, and BackendUnavailable where the system is not Linux, or no
+    process can be started.
     """
 
     def __init__(self, workers: int, *, preload: Sequence[str] = ()) -> None:
         if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
-            raise InvalidArgument(f"A launcher takes a number of workers of at least 1, got {workers!r}.")
+            raise InvalidArgument(
+                f"A launcher takes a number of workers of at least 1, got {workers!r}. Pass for example Launcher(2)."
+            )
         if sys.platform != "linux":
             raise BackendUnavailable(
                 f"The local launcher needs Linux, and this is {sys.platform}. Start the workers with torchrun."
@@ -76,26 +79,26 @@ class Launcher:
         self._workers: list[_Worker | None] = [None] * workers
         self._control, given = pair()
         settings = os.environ | {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
-        command = [sys.executable, "-P", "-m", "simstrategy.launch.nursery", str(given.fileno()), *preload]
+        command = [sys.executable, "-P", "-m", "simstrategy.launch.forkserver", str(given.fileno()), *preload]
         with given:
-            # A session of its own: what the terminal sends this process, this process hands on as it sees fit.
-            self._nursery = subprocess.Popen(
+            # A new session: a signal of the terminal, such as Ctrl-C, reaches this process alone.
+            self._forkserver = subprocess.Popen(
                 command, env=settings, pass_fds=[given.fileno()], stdin=subprocess.DEVNULL, start_new_session=True
             )
-        self._end = weakref.finalize(self, _end, self._control, self._nursery, self._workers, folders := [])
+        self._end = weakref.finalize(self, _end, self._control, self._forkserver, self._workers, folders := [])
         try:
-            told, _ = self._control.receive()
+            answer, _ = self._control.receive()
         except Closed as error:
             self.close()
             raise BackendUnavailable(f"The local launcher could not start {' '.join(command)}.") from error
         except BaseException:
             self.close()
             raise
-        self.folder = Path(told["folder"])
-        """For what workers write; this user's alone, and removed at the end."""
-        folders.append(told["folder"])
-        self.problem: str | None = told["problem"]
-        """What was wrong with a module that was to be imported for all."""
+        self.folder = Path(answer["folder"])
+        """The folder for files of the workers; only this user can read it, and it is removed at the end."""
+        folders.append(answer["folder"])
+        self.problem: str | None = answer["problem"]
+        """The error of the first module of `preload` that could not be imported, or None."""
 
     def __enter__(self) -> "Launcher":
         return self
@@ -104,18 +107,18 @@ class Launcher:
         self.close()
 
     def close(self) -> None:
-        """Kills all workers and what they started; no process, port or file is left.  May be repeated."""
+        """Kills all workers and their child processes, and removes all files.  May be called again."""
         self._end()
 
-    def renew(self) -> None:
-        """Ends the workers there are: the next job gets new ones, of which no program has run."""
+    def restart_workers(self) -> None:
+        """Ends all workers: the next job starts new ones, in which no program has run."""
         for rank in self._ranks:
-            self._bury(rank)
+            self._terminate(rank)
 
     @property
     def processes(self) -> tuple[int, ...]:
-        """The process ids of the nursery and of the workers there are."""
-        return (self._nursery.pid, *[worker.process for worker in self._workers if worker is not None])
+        """The process ids of the forkserver and of all existing workers."""
+        return (self._forkserver.pid, *[worker.process for worker in self._workers if worker is not None])
 
     def run(
         self,
@@ -125,12 +128,15 @@ class Launcher:
         timeout_s: float = 60.0,
         grace_s: float = _GRACE_S,
         environment: Mapping[str, str | None] | None = None,
-    ) -> tuple[Ended, ...]:
+    ) -> tuple[JobResult, ...]:
         """Calls a function in every worker and returns how each call ended, in rank order.
 
-        function: at the top level of a file, or as "module:name". It finds RANK, WORLD_SIZE, MASTER_ADDR and
-        the like in its environment. arguments, and what it returns: values that JSON has. grace_s: how long
-        the others get once a worker has failed. Workers that are late are killed, and replaced for the next job.
+        function: one at the top level of a file, or "module:name". Its environment has RANK, LOCAL_RANK,
+        WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT, and the variables of `environment`; None removes a
+        variable. arguments, and the result: JSON values. timeout_s: the limit in seconds. grace_s: the limit for the
+        other workers, in seconds, after one has failed. A worker that reaches its limit is killed, and replaced for
+        the next job. Raises InvalidArgument for a function that other processes cannot find and for limits that are
+        not above 0, and BackendUnavailable where a worker cannot be started.
         """
         place, name = _location(function)
         if not (timeout_s > 0 and grace_s >= 0):
@@ -140,7 +146,7 @@ class Launcher:
                 started = [self._begin(rank, port, (place, name, list(arguments)), environment) for rank in self._ranks]
                 return self._gather(started, timeout_s, grace_s)
             except BaseException:
-                self.renew()  # an interrupt, above all: nobody knows what the workers do now
+                self.restart_workers()  # above all for an interrupt: the state of the workers is unknown
                 raise
 
     @property
@@ -150,10 +156,10 @@ class Launcher:
     def _begin(
         self, rank: int, port: int, job: tuple[str, str, list[Any]], environment: Mapping[str, str | None] | None
     ) -> int:
-        """Gives a worker its job, and starts it first if there is none; returns how much it has printed so far."""
+        """Sends a worker its job, starting the worker first if needed; returns the size of its output in bytes."""
         count = str(len(self._workers))
         settings: dict[str, str | None] = {
-            **dict.fromkeys(_FORGOTTEN),
+            **dict.fromkeys(_REMOVED),
             "RANK": str(rank),
             "LOCAL_RANK": str(rank),
             "WORLD_SIZE": count,
@@ -165,11 +171,11 @@ class Launcher:
         message = {"place": job[0], "name": job[1], "arguments": job[2], "environment": settings}
         worker = self._workers[rank] or self._start(rank)
         printed = worker.output.stat().st_size if worker.output.exists() else 0
-        if not _takes(worker, message):  # it ended, or was stopped, since its last job
-            self._bury(rank)
+        if not _accepts(worker, message):  # it ended, or was stopped, since its last job
+            self._terminate(rank)
             worker, printed = self._start(rank), 0
-            if not _takes(worker, message):
-                raise BackendUnavailable(f"A new worker {rank} ended at once. Its output: {worker.output}")
+            if not _accepts(worker, message):
+                raise BackendUnavailable(f"A new worker {rank} ended at once. Read its output: {worker.output}")
         return printed
 
     def _start(self, rank: int) -> _Worker:
@@ -179,7 +185,7 @@ class Launcher:
         worker = self._workers[rank] = _Worker(process, channel, self.folder / f"output{process}")
         return worker
 
-    def _bury(self, rank: int) -> int | None:
+    def _terminate(self, rank: int) -> int | None:
         """Ends a worker; returns its exit code."""
         worker, self._workers[rank] = self._workers[rank], None
         if worker is None:
@@ -194,22 +200,22 @@ class Launcher:
             return self._control.receive()[0]
         except (Closed, OSError) as error:
             raise BackendUnavailable(
-                "The local launcher was closed, or its nursery killed. Make another one."
+                "The local launcher was closed, or its forkserver was killed. Make a new Launcher."
             ) from error
 
-    def _gather(self, printed: Sequence[int], timeout_s: float, grace_s: float) -> tuple[Ended, ...]:
-        begun = time.monotonic()
-        deadline = begun + timeout_s
-        ended: dict[int, Ended] = {}
-        answering = list(self._ranks)  # an answer may have come along with what was read so far
+    def _gather(self, printed: Sequence[int], timeout_s: float, grace_s: float) -> tuple[JobResult, ...]:
+        start = time.monotonic()
+        deadline = start + timeout_s
+        ended: dict[int, JobResult] = {}
+        answering = list(self._ranks)  # an answer may be in the buffer already
         while len(ended) < len(self._workers):
-            late = time.monotonic() >= deadline
-            for rank in [rank for rank in self._ranks if rank not in ended] if late else answering:
-                found = self._ended(rank, printed[rank], time.monotonic() - begun, late=late)
+            timed_out = time.monotonic() >= deadline
+            for rank in [rank for rank in self._ranks if rank not in ended] if timed_out else answering:
+                found = self._ended(rank, printed[rank], time.monotonic() - start, timed_out=timed_out)
                 if found is None:
                     continue
                 ended[rank] = found
-                if not found.well:
+                if not found.ok:
                     deadline = min(deadline, time.monotonic() + grace_s)
             channels = {
                 worker.channel: rank
@@ -220,31 +226,31 @@ class Launcher:
                 answering = [channels[channel] for channel in ready([*channels], deadline - time.monotonic())]
         return tuple([ended[rank] for rank in self._ranks])
 
-    def _ended(self, rank: int, printed: int, seconds: float, *, late: bool) -> Ended | None:
-        """Returns how a worker's job ended, None if it has not; a late one is killed."""
+    def _ended(self, rank: int, printed: int, seconds: float, *, timed_out: bool) -> JobResult | None:
+        """Returns how the job of a worker ended, or None if it has not ended; kills the worker after the time limit."""
         worker = self._workers[rank]
         assert worker is not None
         answer: dict[str, Any] = {}
         code: int | None = None
         try:
-            told = worker.channel.poll()
-            if told is not None:
-                answer, late = told[0], False
-            elif late:
-                code = self._bury(rank)
+            message = worker.channel.poll()
+            if message is not None:
+                answer, timed_out = message[0], False
+            elif timed_out:
+                code = self._terminate(rank)
             else:
                 return None
         except Closed:
-            code, late = self._bury(rank), False
+            code, timed_out = self._terminate(rank), False
         with contextlib.suppress(OSError), open(worker.output, "rb") as file:
             file.seek(printed)
             output = file.read().decode(errors="replace")
         error = answer.get("error")
-        return Ended(answer.get("value"), error and tuple(error), code, late, seconds, output)
+        return JobResult(answer.get("value"), error and tuple(error), code, timed_out, seconds, output)
 
 
-def _takes(worker: _Worker, message: dict[str, Any]) -> bool:
-    """Gives a worker a job; returns whether it took it."""
+def _accepts(worker: _Worker, message: dict[str, Any]) -> bool:
+    """Sends a worker a job; returns whether the worker confirmed it."""
     try:
         worker.channel.send(message)
         if not ready([worker.channel], _GRACE_S):
@@ -256,33 +262,38 @@ def _takes(worker: _Worker, message: dict[str, Any]) -> bool:
 
 
 def _location(function: Callable[..., Any] | str) -> tuple[str, str]:
-    """Returns where a function is found: its file or module, and its name."""
+    """Returns the file or module of a function, and its name.  Raises InvalidArgument if it has none."""
     if isinstance(function, str):
         module, _, name = function.partition(":")
         if module and name.isidentifier():
             return module, name
-        raise InvalidArgument(f"A job is a function, or 'module:name', got {function!r}.")
+        raise InvalidArgument(
+            f"A job is a function or 'module:name', got {function!r}. Pass for example 'my_module:main'."
+        )
     code = getattr(function, "__code__", None)
     name = getattr(function, "__qualname__", "")
     if code is None or not name.isidentifier() or not Path(code.co_filename).is_file():
         raise InvalidArgument(
-            f"{function!r} cannot be called in other processes: it has to be a function at the top level of a file."
+            f"{function!r} cannot be called in other processes. Define a function at the top level of a file."
         )
     return str(Path(code.co_filename).resolve()), name
 
 
 def _end(
-    control: Channel, nursery: "subprocess.Popen[bytes]", workers: list[_Worker | None], folders: list[str]
+    control: Channel, forkserver: "subprocess.Popen[bytes]", workers: list[_Worker | None], folders: list[str]
 ) -> None:
-    """Lets go of the nursery, which ends the workers and removes the folder; does so itself where it was killed."""
+    """Closes the channel of the forkserver, which ends the workers and removes the folder.
+
+    Removes the folder here too, for a forkserver that was killed.
+    """
     for worker in workers:
         if worker is not None:
             worker.channel.close()
     control.close()
     try:
-        nursery.wait(_GRACE_S)
+        forkserver.wait(_GRACE_S)
     except subprocess.TimeoutExpired:
-        nursery.kill()
-        nursery.wait()
+        forkserver.kill()
+        forkserver.wait()
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""A port of this machine that nobody else is given while it is held.  It listens to nothing and connects to nothing."""
+"""Reserves a port of this machine.  Nothing listens and nothing connects here."""
 
 import socket
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ _LOOPBACK = "127.0.0.1"
 
 @contextmanager
 def reserved_port() -> Iterator[int]:
-    """Yields a port of the loopback address, for whoever binds it with SO_REUSEADDR, as servers do.
+    """Yields a port of the loopback address, for a server that binds it with SO_REUSEADDR, as servers do.
 
-    It is bound and does not listen: so the system gives it to nobody who asks for any free port, and to no
-    outgoing connection, while a server that names it may have it. A port that is found free and let go
-    can be somebody else's a moment later.
+    The port is bound and does not listen: so the system assigns it to no other process that needs any free port, and
+    to no outgoing connection, while a server can bind it by its number. A port that is only found free and closed
+    again can belong to another process a moment later.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as holder:
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

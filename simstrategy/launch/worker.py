@@ -1,6 +1,6 @@
-"""One worker: takes jobs from its launcher, one after the other, until the launcher lets go of it.
+"""One worker: runs the jobs of its launcher, one after the other, until the launcher closes the channel.
 
-A job is a function at the top level of a file or module, called with JSON values; it answers with one.
+A job is a function at the top level of a file or module. Its arguments and its result are JSON values.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ __all__ = ["work"]
 def work(jobs: Channel, output: Path) -> int:
     """Runs jobs until the channel closes, or one raises SystemExit; returns the exit code.
 
-    output: where everything goes that is printed, by Python or by others.
+    output: the file for everything that is printed, by Python or by libraries.
     """
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -33,7 +33,7 @@ def work(jobs: Channel, output: Path) -> int:
     for stream in (1, 2):
         os.dup2(file, stream)
     os.close(file)
-    np.random.seed()  # forked, all would go on from one state; started apart, they would not
+    np.random.seed()  # forked workers would otherwise have equal random states
     code = 0
     with contextlib.suppress(Closed):
         while True:
@@ -41,8 +41,8 @@ def work(jobs: Channel, output: Path) -> int:
             jobs.send("taken")
             try:
                 answer = _answer(job)
-            except SystemExit as asked:
-                code = _exit_code(asked)
+            except SystemExit as ending:
+                code = _exit_code(ending)
                 break
             jobs.send(answer)
     _flush()
@@ -54,7 +54,7 @@ def _answer(job: Any) -> dict[str, Any]:
         try:
             value = _function(job["place"], job["name"])(*job["arguments"])
             json.dumps(value)
-        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - told to the launcher
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the launcher receives it
             text = "".join(traceback.format_exception(error))
             return {"error": [type(error).__name__, str(error), text]}
         finally:
@@ -63,7 +63,10 @@ def _answer(job: Any) -> dict[str, Any]:
 
 
 def _function(place: str, name: str) -> Callable[..., Any]:
-    """Returns a function of a module, or of a file, which is run anew and found by its folder's other files."""
+    """Returns a function of a module, or of a file.
+
+    A file is executed again for each job; the other files of its folder can import it.
+    """
     if not place.endswith(".py"):
         found = vars(importlib.import_module(place))
     else:
@@ -83,7 +86,7 @@ def _function(place: str, name: str) -> Callable[..., Any]:
 
 @contextlib.contextmanager
 def _environment(settings: dict[str, str | None]) -> Iterator[None]:
-    """Sets variables, and removes those set to None; afterwards all are as they were."""
+    """Sets environment variables, and removes those that are None; restores all of them at the end."""
     before = dict(os.environ)
     for name, text in settings.items():
         if text is None:
@@ -97,11 +100,11 @@ def _environment(settings: dict[str, str | None]) -> Iterator[None]:
         os.environ.update(before)
 
 
-def _exit_code(asked: SystemExit) -> int:
-    """Returns what Python would end with, and prints what it would print."""
-    if asked.code is None or isinstance(asked.code, int):
-        return asked.code or 0
-    sys.stderr.write(f"{asked.code}\n")
+def _exit_code(ending: SystemExit) -> int:
+    """Returns the exit code that Python would use, and prints the text that Python would print."""
+    if ending.code is None or isinstance(ending.code, int):
+        return ending.code or 0
+    sys.stderr.write(f"{ending.code}\n")
     return 1
 
 

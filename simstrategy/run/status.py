@@ -90,9 +90,9 @@ def raised_where(error: BaseException) -> str:
     text = f"{type(error).__name__}({str(error).splitlines()[0] if str(error) else ''!s})"
     places = list(traceback.walk_tb(error.__traceback__))
     users = [place for place in places if not _is_library(place[0])]
-    if not places:
+    if not users:
         return text
-    frame, line = (users or places)[-1]
+    frame, line = users[-1]
     return f"{text} raised at {describe_site((frame.f_code.co_filename, line))}"
 
 

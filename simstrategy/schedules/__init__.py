@@ -1,8 +1,8 @@
 """Schedules: the only source of choice in a run.
 
-`choose(label, n)` returns one of `range(n)`. Everything that could go one way or another (which lane
-runs next, what a shuffle draws) asks here, so a run is replayed by replaying its draws. No schedule
-reads a clock, the environment or Python's own random state.
+`choose(label, n)` returns one of `range(n)`. Every choice is made here (which task runs next, which element a shuffle
+draws), so a run is replayed by replaying its draws. No schedule reads a clock, the environment or Python's random
+state.
 """
 
 from collections.abc import Sequence
@@ -13,25 +13,31 @@ from simstrategy.errors import InvalidArgument, OutOfRangeError
 __all__ = ["Draw", "InOrder", "Recorded", "Replayed", "Schedule", "Seeded"]
 
 Draw = tuple[str, int, int]
-"""One choice: its label, the number of options, the option taken."""
+"""One choice: its label, the number of options, and the number of the option that was taken."""
 
 _MASK = (1 << 64) - 1
 
 
 class Schedule(Protocol):
-    """Decides; `name` is the expression that makes the same schedule again."""
+    """Makes the choices of a run."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The Python expression that makes the same schedule again, as in ``Seeded(1)``."""
+        ...
 
     def choose(self, label: str, n: int) -> int:
-        """Returns one of range(n); n is at least 1."""
+        """Returns one of range(n); n is at least 1.  label: what is chosen, as in ``task``."""
         ...
 
 
 @final
 class InOrder:
-    """Always the first option: replicas in rank order, as TensorFlow runs them."""
+    """Always takes the first option: replicas run in rank order, as in TensorFlow.
+
+    >>> InOrder().choose("task", 3)
+    0
+    """
 
     __slots__ = ()
     name = "InOrder()"
@@ -42,11 +48,15 @@ class InOrder:
 
 @final
 class Seeded:
-    """Options drawn by a 64-bit counter generator from `seed`: the same on every machine and Python.
+    """Draws options with a 64-bit counter generator: the same ones on every machine and Python for equal seeds.
 
-    Source of the mixing function: SplitMix64, G. L. Steele, D. Lea, C. H. Flood, "Fast splittable
-    pseudorandom number generators", OOPSLA 2014. The remainder modulo n favours low options by less
-    than n / 2**64.
+    Raises InvalidArgument for a seed that is no int. Source of the mixing function: SplitMix64, G. L. Steele, D. Lea,
+    C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014. The remainder modulo n favours low
+    options by less than n / 2**64.
+
+    >>> schedule = Seeded(1)
+    >>> [schedule.choose("task", 3) for _ in range(5)]
+    [2, 1, 0, 2, 0]
     """
 
     __slots__ = ("_state", "seed")
@@ -71,7 +81,14 @@ class Seeded:
 
 @final
 class Recorded:
-    """Keeps every draw of an inner schedule in `draws`, for `Replayed`."""
+    """Wraps a schedule and keeps each of its draws in `draws`, for `Replayed`.
+
+    >>> recorded = Recorded(Seeded(1))
+    >>> taken = [recorded.choose("task", 3) for _ in range(5)]
+    >>> replayed = Replayed(recorded.draws)
+    >>> [replayed.choose("task", 3) for _ in range(5)] == taken
+    True
+    """
 
     __slots__ = ("draws", "inner")
 
@@ -91,10 +108,10 @@ class Recorded:
 
 @final
 class Replayed:
-    """Gives recorded draws back, and raises where the program asks for anything else.
+    """Returns recorded draws, one after the other.
 
-    Raises `OutOfRangeError` past the last draw and `InvalidArgument` where label or number of options
-    differ from the record: the program is not the one that was recorded, or it is not deterministic.
+    `choose` raises OutOfRangeError after the last draw, and InvalidArgument where label or number of options differ
+    from the record: the program is not the one that was recorded, or it is not deterministic.
     """
 
     __slots__ = ("_next", "draws")
@@ -109,15 +126,17 @@ class Replayed:
 
     def choose(self, label: str, n: int) -> int:
         if self._next >= len(self.draws):
+            draws = f"{len(self.draws)} draw{'' if len(self.draws) == 1 else 's'}"
             raise OutOfRangeError(
-                f"The recorded schedule has {len(self.draws)} draws and the program asks for one more "
-                f"({label!r} of {n}). Replay it with the program and inputs it was recorded with."
+                f"The recorded schedule has {draws}, and the program needs one more ({label!r} of {n}). "
+                f"Replay it with the program and the inputs of the record."
             )
         recorded_label, recorded_n, taken = self.draws[self._next]
         if (recorded_label, recorded_n) != (label, n):
             raise InvalidArgument(
-                f"Draw {self._next} was recorded as {recorded_label!r} of {recorded_n}, and the program now asks for "
-                f"{label!r} of {n}: it is not the program that was recorded, or it chooses outside the schedule."
+                f"Draw {self._next} was recorded as {recorded_label!r} of {recorded_n}, and the program now needs "
+                f"{label!r} of {n}: it is another program, or it is not deterministic. Use the recorded "
+                f"program and inputs."
             )
         self._next += 1
         return taken

@@ -1,4 +1,4 @@
-"""The deterministic simulator: devices, collectives and whole clusters in one process."""
+"""The deterministic simulator: devices, collectives and clusters in one process."""
 
 from simstrategy.sim.backend import SimBackend, open_sim
 from simstrategy.sim.cluster import Cluster

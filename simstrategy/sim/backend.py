@@ -1,7 +1,7 @@
-"""The simulator: any number of devices in one process, as one `Backend` like any other.
+"""The simulator's `Backend`: any number of devices in one process.
 
-Deterministic: no clock, no threads, and every sum in a stated order. With a `link` it is one worker's
-part of a simulated cluster.
+Deterministic: no clock, no threads, and every sum in a defined order. With a `link` it is the backend of one worker
+of a simulated cluster.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,10 @@ from simstrategy.sim.namespace import DTYPES, SimNamespace, dtype_named, dtype_n
 __all__ = ["Link", "SimBackend", "SimCell", "open_sim", "simulated_devices"]
 
 Link = Callable[[str, Any, Callable[[list[Any]], Any]], Any]
-"""Meets the other workers: takes a call's name, this worker's part, and what makes one result of all parts."""
+"""Makes a group-call with the other workers.
+
+Takes the name of the call, the part of this worker, and the function that computes one result from all parts.
+"""
 
 _CAPABILITIES: Final = Capabilities(
     dtypes=frozenset((*DTYPES, "bfloat16")),
@@ -41,19 +44,26 @@ def simulated_devices(workers: int, replicas_per_worker: int) -> tuple[Device, .
 def open_sim(
     *, replicas: int | None = None, devices: Sequence[str] | None = None, order: str = "linear"
 ) -> "SimBackend":
-    """Opens a simulator of `replicas` devices (default 1) in one process.
+    """Opens a simulator of `replicas` devices in one process; the default is the number of `devices`, or 1.
 
-    devices: names for them, each once; default "sim:0", "sim:1", … order: of additions: `linear`, `ring`
-    or `tree`, see `simstrategy.sim.collectives`.
+    devices: their names, all different; default "sim:0", "sim:1", … order: of additions: `linear`, `ring` or
+    `tree`, see `simstrategy.sim.collectives`. Raises InvalidArgument for less than one replica, for equal names or
+    another number of them, and for an unknown order.
+
+    >>> [device.placement for device in open_sim(replicas=2).devices]
+    ['sim:0', 'sim:1']
     """
     count = (1 if devices is None else len(devices)) if replicas is None else replicas
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise InvalidArgument(f"The simulator takes a number of replicas of at least 1, got {count!r}.")
+        raise InvalidArgument(
+            f"The simulator takes a number of replicas of at least 1, got {count!r}. Pass for example replicas=2."
+        )
     if devices is None:
         return SimBackend(simulated_devices(1, count), worker=0, order=order)
     if count != len(devices) or len(dict.fromkeys(devices)) != count:
         raise InvalidArgument(
-            f"The simulator takes one name of its own for each of {count} replicas, got {list(devices)}."
+            f"The simulator takes {count} different names for {count} replicas, got {list(devices)}. Pass one name for "
+            f"each replica."
         )
     return SimBackend(tuple(Device(rank, 0, name) for rank, name in enumerate(devices)), worker=0, order=order)
 
@@ -112,7 +122,7 @@ class SimMemory:
 
 @final
 class SimBackend:
-    """One process of simulated devices."""
+    """The simulated devices of one process."""
 
     __slots__ = ("_classes", "_fold", "_link", "_local", "_placements", "devices", "local_devices", "memory", "xp")
 
@@ -144,10 +154,10 @@ class SimBackend:
         return self._placements[device.rank]
 
     def synchronize(self) -> None:
-        """Does nothing: NumPy never runs ahead."""
+        """Does nothing: NumPy computes at once."""
 
     def close(self) -> None:
-        """Does nothing: there is nothing to leave behind."""
+        """Does nothing: the simulator holds no resources."""
 
     def put(self, value: Any, device: Device) -> SimArray:
         kind = self._classes[device.rank]
@@ -191,7 +201,7 @@ class SimBackend:
         return tuple([freeze(whole, kind) for kind in self._local])
 
     def exchange(self, note: bytes, *, timeout_s: float | None) -> tuple[bytes, ...]:
-        """Returns every worker's note; there is nothing to wait for, so `timeout_s` plays no part."""
+        """Returns the message of every worker, in order.  timeout_s has no effect: the simulator has no clock."""
         if self._link is None:
             return (note,)
         notes: tuple[bytes, ...] = self._link("exchange", note, tuple)

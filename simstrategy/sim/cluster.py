@@ -1,6 +1,6 @@
-"""Whole clusters in one process: several workers, each with its own program, strategy and replicas.
+"""Simulated clusters in one process: several workers, each with its own program, strategy and replicas.
 
-The one place where the simulator meets strategies: a worker's program is given one, as on a real cluster.
+This is the only module of the simulator that imports strategies.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ __all__ = ["Cluster", "Outcome"]
 
 
 class Outcome(NamedTuple):
-    """How one worker's program ended: with a result, or with an error."""
+    """How the program of one worker ended: with a result, or with an error; the other one is None."""
 
     result: Any
     error: Exception | None
@@ -27,10 +27,17 @@ class Outcome(NamedTuple):
 
 @final
 class Cluster:
-    """`workers` simulated processes of `replicas_per_worker` replicas each; replica ids are global.
+    """Simulates `workers` processes with `replicas_per_worker` replicas each; replica ids are global.
 
-    order: of additions, as `ss.backend("sim", order=…)`. wrap: puts something around each worker's backend.
-    Other arguments are those of every worker's strategy.
+    order: of additions, as in `ss.backend("sim", order=…)`. wrap: a function that wraps the backend of each worker. The
+    other arguments are those of `Strategy.multi_worker`, for every worker. Raises InvalidArgument for counts below 1.
+
+    >>> import numpy as np
+    >>> def program(strategy):
+    ...     per_replica = strategy.run(lambda: np.float32(1))
+    ...     return float(strategy.reduce("SUM", per_replica, axis=None))
+    >>> Cluster(workers=2, replicas_per_worker=3).run(program)
+    (6.0, 6.0)
     """
 
     def __init__(
@@ -58,9 +65,9 @@ class Cluster:
         self._wrap = wrap
 
     def run(self, main: Callable[[Strategy], Any]) -> tuple[Any, ...]:
-        """Runs `main(strategy)` as every worker; returns their results in worker order.
+        """Runs `main(strategy)` in every worker; returns their results in worker order.
 
-        If workers fail, raises the first one's error that was not caused by another worker's failure.
+        If workers fail, raises the error of the first one that was not caused by another worker's failure.
         """
         outcomes = self.outcomes(main)
         errors = [outcome.error for outcome in outcomes if outcome.error is not None]
@@ -70,7 +77,7 @@ class Cluster:
         return tuple(outcome.result for outcome in outcomes)
 
     def outcomes(self, main: Callable[[Strategy], Any]) -> tuple[Outcome, ...]:
-        """Runs `main(strategy)` as every worker; returns how each ended."""
+        """Runs `main(strategy)` in every worker; returns how each one ended, in worker order."""
         fabric = Fabric(self.workers)
         tasks = ReplicaTasks("greenlet", self._schedule)
         devices = simulated_devices(self.workers, self.replicas_per_worker)
@@ -88,7 +95,7 @@ class Cluster:
             coordinator = group_of(strategy).coordinator
             try:
                 result = main(strategy)
-            except Exception as error:  # noqa: BLE001 - kept, as a process keeps its own: the other workers go on and hear of it
+            except Exception as error:  # noqa: BLE001 - kept for `outcomes`; the other workers continue
                 coordinator.disconnect(error)
                 return Outcome(None, error)
             coordinator.disconnect()

@@ -1,8 +1,8 @@
-"""The simulator's additions, in a stated order.
+"""The simulator's sums, minima and maxima, in a defined order of operations.
 
-`linear`: rank 0, then 1, then 2 …, one rounding to the dtype at each addition (TensorFlow on one CPU).
-`ring`: the flattened array is cut into N blocks of ceil(size / N); block k is folded from rank k + 1
-onward, round the ring, and ends at rank k. `tree`: neighbours first, then neighbouring pairs, and so on.
+`linear`: rank 0, then 1, then 2 …, with one rounding to the dtype at each addition (TensorFlow on one CPU).
+`ring`: the flat array is cut into N blocks of ceil(size / N) elements; the sum of block k begins at rank k + 1, goes
+round the ring and ends at rank k. `tree`: neighbours first, then neighbouring pairs, and so on.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ __all__ = ["ORDERS", "combine", "order_named"]
 
 Host = np.ndarray[Any, Any]
 Pair = Callable[..., Any]
-"""Combines two arrays, into a third one where that is given."""
+"""Combines two arrays elementwise; a third argument receives the result."""
 Fold = Callable[[Sequence[Host], Pair], Host]
 
 
@@ -30,11 +30,13 @@ def _maximum(x1: Host, x2: Host, out: Host | None = None) -> Any:
     return np.maximum(x1, x2, out=out)
 
 
-# Sums take `out` by position, which is the shortest way into NumPy; minimum and maximum do not.
+# NumPy is fastest with `out` by position, which `add` accepts and minimum and maximum do not.
 _PAIRS: Final[dict[str, Pair]] = {"SUM": np.add, "MIN": _minimum, "MAX": _maximum}
 _BLOCK: Final = 262_144
-"""Elements that are folded over all ranks before the next: so the running total stays in cache, and each rank's
-part is long enough to stream."""
+"""The number of elements that are added over all ranks before the next ones.
+
+The total of so many stays in the cache, and the part of each rank is long enough to stream.
+"""
 
 
 def _linear(arrays: Sequence[Host], pair: Pair) -> Host:
@@ -85,15 +87,16 @@ ORDERS: Final[dict[str, Fold]] = {"linear": _linear, "ring": _ring, "tree": _tre
 
 
 def order_named(name: str) -> Fold:
-    """Returns the fold of a name, or raises InvalidArgument with the names there are."""
+    """Returns the function of an order of operations.  Raises InvalidArgument for an unknown name."""
     if name not in ORDERS:
         raise InvalidArgument(f"The simulator has no order of additions named {name!r}; choose from {sorted(ORDERS)}.")
     return ORDERS[name]
 
 
 def combine(arrays: Sequence[Host], op: Op, fold: Fold) -> Host:
-    """Combines equal-shaped arrays of all ranks into a new array of their dtype.
+    """Combines the arrays of all ranks elementwise to a new array of their dtype.
 
-    arrays: one per rank, in rank order. Integers wrap; NaN wins MIN and MAX.
+    arrays: one [...] per rank, of equal shape and dtype, in rank order. Integers overflow without an error; MIN and
+    MAX with a NaN are NaN.
     """
     return fold(list(map(np.ndarray.view, arrays, repeat(np.ndarray))), _PAIRS[op])

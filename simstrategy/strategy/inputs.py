@@ -9,30 +9,28 @@ import numpy as np
 
 from simstrategy import tree
 from simstrategy.data import (
+    CompositeBatch,
     DatasetRules,
     DistributedDataset,
     DistributedIterator,
-    Feed,
     InputContext,
     InputIterator,
     InputOptions,
+    InputPlacement,
     InputReplicationMode,
-    Rows,
     ShardedByElement,
     Source,
     SplitRule,
-    called_feed,
-    dealt_feed,
-    even_feed,
-    evenly,
+    StepSource,
+    callback_source,
+    equal_split_source,
     plan_split,
+    require_equal_parts,
     source_of,
-    split_feed,
+    split_source,
+    unsplit_source,
 )
-from simstrategy.data import (
-    Group as InputPlacement,
-)
-from simstrategy.data.showing import shown
+from simstrategy.data.short_repr import short_repr
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType, Unsupported
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.kinds import DEFAULT
@@ -67,7 +65,7 @@ def distribute_from_function(group: Group, dataset_fn: Callable[[InputContext], 
     mode = _options(options).experimental_replication_mode
     if not callable(dataset_fn):
         raise InvalidType(
-            f"dataset_fn is a function of an InputContext that returns a dataset, got {shown(dataset_fn)}."
+            f"dataset_fn is a function of an InputContext that returns a dataset, got {short_repr(dataset_fn)}."
         )
     made = [dataset_fn(context) for context in _contexts(group, mode)]
     if group.kind is DEFAULT:
@@ -79,7 +77,9 @@ def dataset_iterator(group: Group, dataset: Any) -> InputIterator:
     """Returns the input iterator of a dataset of global batches."""
     placement, source = placement_of(group), _source(group, dataset)
     if group.semantics.dataset_iterator == "even":
-        feed = even_feed(source, workers=placement.workers, worker=placement.worker, replicas=placement.replicas)
+        feed = equal_split_source(
+            source, workers=placement.workers, worker=placement.worker, replicas=placement.replicas
+        )
     else:
         feed = _split(group, source, InputOptions())
     return _framed(group, InputIterator(_stacked(group, feed), placement))
@@ -93,21 +93,23 @@ def input_fn_iterator(group: Group, input_fn: Callable[[InputContext], Any], mod
             f"distribute_datasets_from_function."
         )
     if not callable(input_fn):
-        raise InvalidType(f"input_fn is a function of an InputContext, got {shown(input_fn)}.")
+        raise InvalidType(f"input_fn is a function of an InputContext, got {short_repr(input_fn)}.")
     (context,) = _contexts(group, mode)
     made = input_fn(context)
     placement = placement_of(group)
     if callable(made):
-        return _framed(group, InputIterator(called_feed(made, placement.replicas), placement))
+        return _framed(group, InputIterator(callback_source(made, placement.replicas), placement))
     try:
         feed = _dealt(group, [made], always_whole=group.semantics.input_fn_remainder == "drop")
     except InvalidType as error:
-        raise InvalidArgument(f"input_fn must return a dataset or a callable; it returned {shown(made)}.") from error
+        raise InvalidArgument(
+            f"input_fn must return a dataset or a callable; it returned {short_repr(made)}."
+        ) from error
     return _framed(group, InputIterator(_stacked(group, feed), placement))
 
 
-def _stacked(group: Group, feed: Feed) -> Feed:
-    return evenly(feed) if group.semantics.uneven_step == "refuse" else feed
+def _stacked(group: Group, feed: StepSource) -> StepSource:
+    return require_equal_parts(feed) if group.semantics.uneven_step == "refuse" else feed
 
 
 def _source(group: Group, dataset: Any) -> Source:
@@ -149,14 +151,14 @@ def placement_of(group: Group) -> InputPlacement:
 
 def _placed(group: Group, leaf: Any, index: int) -> Any:
     """Returns a host array on a replica's device; texts stay on the host, for no device holds them."""
-    if type(leaf) is not np.ndarray and isinstance(leaf, Rows):
+    if type(leaf) is not np.ndarray and isinstance(leaf, CompositeBatch):
         return leaf.placed(group.local_devices[index].placement)
     if leaf.dtype.kind in "SUO" or group.kind is DEFAULT:
         return leaf
     return group.adopt(leaf, index)
 
 
-def _split(group: Group, source: Source, options: InputOptions) -> Feed:
+def _split(group: Group, source: Source, options: InputOptions) -> StepSource:
     """Decides how a source is split, warns where files are there and cannot be dealt, and makes the feed."""
     workers, worker, replicas = group.coordinator.processes, group.coordinator.worker, len(group.local_devices)
     rules = DatasetRules(SplitRule(group.semantics.dataset_split), group.semantics.too_few_files)
@@ -170,13 +172,13 @@ def _split(group: Group, source: Source, options: InputOptions) -> Feed:
             ),
             stacklevel=_USER,
         )
-    return split_feed(source, plan, workers=workers, worker=worker, replicas=replicas)
+    return split_source(source, plan, workers=workers, worker=worker, replicas=replicas)
 
 
-def _dealt(group: Group, made: Sequence[Any], *, always_whole: bool) -> Feed:
+def _dealt(group: Group, made: Sequence[Any], *, always_whole: bool) -> StepSource:
     sources = [_source(group, dataset) for dataset in made]
     replicas = len(group.local_devices)
-    return dealt_feed(sources, workers=group.coordinator.processes, replicas=replicas, always_whole=always_whole)
+    return unsplit_source(sources, workers=group.coordinator.processes, replicas=replicas, always_whole=always_whole)
 
 
 def _contexts(group: Group, mode: InputReplicationMode) -> list[InputContext]:
@@ -191,7 +193,7 @@ def _options(options: Any) -> InputOptions:
     if options is None:
         return InputOptions()
     if not isinstance(options, InputOptions):
-        raise InvalidType(f"options are simstrategy.InputOptions, got {shown(options)}.")
+        raise InvalidType(f"options are simstrategy.InputOptions, got {short_repr(options)}.")
     return options
 
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from simstrategy.device import default_dtype
 from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.trace import Site, describe_site
+from simstrategy.values import DistributedValues
 
 __all__ = [
     "axes_in",
@@ -16,6 +18,7 @@ __all__ = [
     "host_array",
     "is_host_zero",
     "require_call",
+    "require_components",
     "require_numbers",
     "require_settings",
 ]
@@ -66,6 +69,18 @@ def is_host_zero(value: object, array_types: tuple[type, ...]) -> bool:
     if isinstance(value, (np.ndarray, np.generic)):
         return value.dtype.kind in "iufc" and not value.any()
     return isinstance(value, (int, float, complex)) and value == 0
+
+
+def require_components(value: DistributedValues, replicas: int, call: str, site: Site) -> tuple[Any, ...]:
+    """Returns a value's components.  Raises InvalidArgument unless there is one for each local replica."""
+    count = len(value.values)
+    if count != replicas:
+        found = f"{count} component{'' if count == 1 else 's'}"
+        raise InvalidArgument(
+            f"{call} at {describe_site(site)} got a {type(value).__name__} of {found}, and there are {replicas} replicas "
+            f"here. Pass a value that this strategy made."
+        )
+    return value.values
 
 
 def require_numbers(forms: Sequence[tuple[tuple[int, ...], str]], call: str) -> None:

@@ -1,8 +1,7 @@
-"""The trace of a run: what each replica asked for, in which order, from which line.
+"""The trace of a run: the requests of each replica, in their order, with their call sites.
 
-Canonical JSON lines, so that two traces are equal when their bytes are. An event holds worker,
-replica, kind, op, axis, subject, shapes, dtypes and call site; no values, devices, absolute paths,
-addresses or times.
+A trace is canonical JSON lines, so two traces are equal if their bytes are equal. An event holds worker, replica,
+kind, op, axis, subject, shapes, dtypes and call site; no values, devices, absolute paths, addresses or times.
 """
 
 from simstrategy.trace.difference import TraceDifference, first_difference

@@ -1,4 +1,4 @@
-"""Finds the first place in which two traces differ, and says it in words."""
+"""Finds the first event in which two traces differ."""
 
 from collections.abc import Iterable
 from itertools import zip_longest
@@ -10,7 +10,10 @@ __all__ = ["TraceDifference", "first_difference"]
 
 
 class TraceDifference(NamedTuple):
-    """The first unequal pair of events; None stands for a trace that ended."""
+    """The first unequal pair of events of two traces, left and right.
+
+    None in place of an event: that trace has ended. `str` gives one line for a message.
+    """
 
     position: int
     left: Event | None

@@ -1,7 +1,7 @@
-"""Requests, events and the trace that collects them.
+"""Requests, events, and the trace that collects them.
 
-A request is what one replica asks of a meeting; an event is a request with who asked and where.
-Nothing here compares replicas: that is `run/meeting.py`.
+A request describes a call at a synchronisation point. An event is a request with its replica and its call site.
+The requests of replicas are compared in `simstrategy/run`, not here.
 """
 
 import json
@@ -22,20 +22,24 @@ Site = tuple[str, int]
 
 
 class Request(NamedTuple):
-    """What a replica asks for.  Replicas that meet must ask for equal requests."""
+    """The description of a call at a synchronisation point.  All replicas must make equal requests."""
 
     kind: str
     op: str | None
     axis: int | None
     subject: object
-    """The merge function, variable or replica function meant, where there is one; its str is shown."""
+    """The merge function, variable or replica function of the call, if there is one; messages show its str."""
     structure: tree.Structure | None
     leaves: tuple[tuple[tuple[int | None, ...], str], ...]
-    """Shape and dtype of each array; None stands for a size that replicas may choose freely."""
+    """Shape and dtype of each array; None stands for a size that may differ between replicas."""
 
 
 class Event(NamedTuple):
-    """One line of a trace.  `replica` is None for what a worker asks for outside replica functions."""
+    """One line of a trace: one request of one replica.
+
+    replica: the rank; None for a request of a worker outside replica functions. site: file and line, as in
+    ``train.py:31``. shapes, dtypes: one for each array of the request.
+    """
 
     worker: int
     replica: int | None
@@ -53,12 +57,20 @@ class Event(NamedTuple):
 
 
 def describe_site(site: Site) -> str:
-    """Writes a call site as file name and line."""
+    """Returns a call site as file name and line.
+
+    >>> describe_site(("/home/user/train.py", 31))
+    'train.py:31'
+    """
     return f"{PurePath(site[0]).name}:{site[1]}"
 
 
 def describe_request(request: Request) -> str:
-    """Writes a request as in ``all_reduce MEAN float32[2]``."""
+    """Returns a request as text for messages.
+
+    >>> describe_request(Request("all_reduce", "MEAN", None, None, None, (((2,), "float32"),)))
+    'all_reduce MEAN float32[2]'
+    """
     kind, op, axis, subject, structure, leaves = request
     words = [kind]
     words += [str(word) for word in (subject, op) if word is not None]
@@ -76,10 +88,15 @@ def describe_request(request: Request) -> str:
 
 @final
 class Trace:
-    """Collects events; recording is one append a meeting, text is made when it is asked for.
+    """Collects the events of a run.  Pass one to a strategy, as in `Strategy.mirrored("sim", trace=Trace())`.
 
-    `root` is the program's folder: call sites inside it are written relative to it, others by file
-    name alone.
+    root: the folder of the program; a call site inside it is written relative to it, another one by its file name
+    alone. Recording is one append for each synchronisation point; the text is made later.
+
+    >>> trace = Trace()
+    >>> trace.record(0, Request("all_reduce", "SUM", None, None, None, (((), "float32"),)), [0, 1], [("a.py", 3)] * 2)
+    >>> [(event.replica, event.op, event.site) for event in trace.events()]
+    [(0, 'SUM', 'a.py:3'), (1, 'SUM', 'a.py:3')]
     """
 
     __slots__ = ("_records", "root")
@@ -89,15 +106,15 @@ class Trace:
         self._records: list[tuple[int, Request, Sequence[int | None], Sequence[Site]]] = []
 
     def record(self, worker: int, request: Request, replicas: Sequence[int | None], sites: Sequence[Site]) -> None:
-        """Adds one event per replica, in the order in which they came."""
+        """Adds one event for each replica, in the order of their calls."""
         self._records.append((worker, request, replicas, sites))
 
     def events(self, *, worker: int | None = None) -> Iterator[Event]:
-        """Yields the events in order, of one worker or of all."""
-        for by, request, replicas, sites in self._records:
-            if worker is None or by == worker:
+        """Yields the events in order; worker: of this worker only, or of all for None."""
+        for recorded, request, replicas, sites in self._records:
+            if worker is None or recorded == worker:
                 for replica, site in zip(replicas, sites, strict=True):
-                    yield self._event(by, request, replica, site)
+                    yield self._event(recorded, request, replica, site)
 
     def _event(self, worker: int, request: Request, replica: int | None, site: Site) -> Event:
         kind, op, axis, subject, _, leaves = request
@@ -120,18 +137,18 @@ class Trace:
         return path.name
 
     def digest(self) -> str:
-        """Returns the SHA-256 of all lines but the header."""
-        import hashlib  # noqa: PLC0415 - its library is felt at every start, and few programs need it
+        """Returns the SHA-256 of all lines except the header, in hexadecimal: equal for equal traces."""
+        import hashlib  # noqa: PLC0415 - loading it costs time at every start, and few programs use it
 
         return hashlib.sha256("\n".join(event.line() for event in self.events()).encode()).hexdigest()
 
     def write(self, file: str | Path) -> None:
-        """Writes the header and one JSON line per event."""
+        """Writes a file: the header, then one JSON line for each event.  Raises OSError."""
         write_events(file, self.events())
 
     @staticmethod
     def read(file: str | Path) -> list[Event]:
-        """Reads what `write` wrote.  Raises InvalidArgument with the line that is not an event."""
+        """Reads a file that `write` wrote.  Raises OSError, and InvalidArgument with the line that is no event."""
         lines = Path(file).read_text(encoding="utf-8").splitlines()
         if not lines or _parse(lines[0], f"{file}:1") != _HEADER:
             raise InvalidArgument(
@@ -141,13 +158,13 @@ class Trace:
 
 
 def write_events(file: str | Path, events: Iterable[Event]) -> None:
-    """Writes a trace file."""
+    """Writes a trace file from events.  Raises OSError."""
     lines = [json.dumps(_HEADER, sort_keys=True), *(event.line() for event in events)]
     Path(file).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def read_events(lines: Iterable[str], *, name: str, first_line: int) -> list[Event]:
-    """Parses canonical lines; `name` and `first_line` are for the error."""
+    """Parses lines of a trace; name and first_line: for error messages.  Raises InvalidArgument."""
     events = []
     for number, line in enumerate(lines, first_line):
         fields = _parse(line, f"{name}:{number}")
@@ -156,7 +173,8 @@ def read_events(lines: Iterable[str], *, name: str, first_line: int) -> list[Eve
             events.append(Event(**(fields | {"shapes": shapes, "dtypes": dtypes})))
         except (KeyError, TypeError) as error:
             raise InvalidArgument(
-                f"{name}:{number} is no event of a trace: it needs the fields {list(Event._fields)}."
+                f"{name}:{number} is no event of a trace: it needs the fields {list(Event._fields)}. Write it with "
+                f"Trace.write."
             ) from error
     return events
 
@@ -165,4 +183,6 @@ def _parse(line: str, where: str) -> Any:
     try:
         return json.loads(line)
     except json.JSONDecodeError as error:
-        raise InvalidArgument(f"{where} is not JSON ({error}). The file is damaged or no trace.") from error
+        raise InvalidArgument(
+            f"{where} is not JSON ({error}). The file is damaged or no trace: write it again with Trace.write."
+        ) from error

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import simstrategy as ss
 from simstrategy.cli.app import app
 from simstrategy.data import AutoShardPolicy, Dataset
-from simstrategy.data.explaining import numbered_lines
+from simstrategy.data.split_preview import numbered_lines
 
 
 def call(*arguments):
@@ -106,8 +106,8 @@ def test_a_wrong_option_is_told(arguments, text):
 
 def test_elements_that_cannot_be_shown_are_refused():
     from simstrategy.data import DatasetRules, SplitRule
-    from simstrategy.data.explaining import shares
+    from simstrategy.data.split_preview import split_preview
 
     rules = DatasetRules(SplitRule.STREAM, "refuse")
-    with pytest.raises(ss.errors.InvalidArgument, match=r"of batches of numbers or texts, not of shape \(1, 2\)"):
-        shares(Dataset.from_tensors(np.ones((2, 2))), AutoShardPolicy.AUTO, rules, workers=1, replicas=2)
+    with pytest.raises(ss.errors.InvalidArgument, match=r"batches \[batch\] of numbers or texts, got shape \[1, 2\]"):
+        split_preview(Dataset.from_tensors(np.ones((2, 2))), AutoShardPolicy.AUTO, rules, workers=1, replicas=2)

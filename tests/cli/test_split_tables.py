@@ -120,8 +120,8 @@ REFUSED = [
         "--total 4 --batch 2 --workers 2",
         ("TF2 FILE",),
         (
-            "Found an unshardable source dataset: AutoShardPolicy.FILE deals files to the workers, and this dataset "
-            "reads none, or not in every branch. Use AutoShardPolicy.DATA, or OFF and shard it yourself."
+            "Found an unshardable source dataset: AutoShardPolicy.FILE distributes files over the workers, and this "
+            "dataset reads none, or not in every branch. Use AutoShardPolicy.DATA, or OFF and Dataset.shard."
         ),
     ),
     (
@@ -172,4 +172,4 @@ def test_what_tensorflow_refuses_is_refused_with_a_way_out(arguments, profile_an
 def test_too_few_files_are_dealt_by_element_before_tf2_and_that_is_said():
     found = answer("--files 2,2 --batch 3 --workers 3 --replicas 1", "TF1_15 AUTO")
     assert shown(found["steps"]) == "0.0 | 0.1 | 1.0 / 1.1 | - | -"
-    assert "only 2 file(s) for 3 workers: every worker reads everything" in found["warnings"]
+    assert "only 2 file(s) for 3 workers: every worker reads all files" in found["warnings"]

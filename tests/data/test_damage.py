@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 import simstrategy as ss
-from simstrategy.data import Dataset, SplitRule, TextLineDataset, TFRecordDataset, showing
+from simstrategy.data import Dataset, SplitRule, TextLineDataset, TFRecordDataset, short_repr
 from simstrategy.errors import InvalidArgument, InvalidType
 
 google_crc32c = pytest.importorskip("google_crc32c")
 
 READERS = pytest.mark.parametrize("reader", [TextLineDataset, TFRecordDataset], ids=lambda one: one.__name__)
 
-NO_LENGTH = "has a length whose checksum is wrong: the record is damaged, or the file is no TFRecord, or packed."
+NO_LENGTH = "has a length whose checksum is wrong: it is damaged, or the file is compressed or no TFRecord."
 
 
 def record(data):
@@ -71,21 +71,21 @@ def test_a_file_without_permission_is_named(reader, tmp_path, unprivileged):
     path.write_bytes(b"")
     path.chmod(0)
     told = unprivileged(lambda: message(lambda: list(reader(path))))
-    assert told == f"{reader.__name__}: cannot read '{path}': Permission denied. Mend the list of files."
+    assert told == f"{reader.__name__}: cannot read '{path}': Permission denied. Correct the list of files."
 
 
 @READERS
 def test_a_missing_file_is_named(reader, tmp_path):
     path = tmp_path / "gone"
     assert message(lambda: list(reader(path))) == (
-        f"{reader.__name__}: there is no file '{path}'. Mend the list of files."
+        f"{reader.__name__}: there is no file '{path}'. Correct the list of files."
     )
-    assert message(lambda: list(reader(""))) == f"{reader.__name__}: there is no file ''. Mend the list of files."
+    assert message(lambda: list(reader(""))) == f"{reader.__name__}: there is no file ''. Correct the list of files."
 
 
 @READERS
 def test_a_directory_is_named(reader, tmp_path):
-    wanted = f"{reader.__name__}: cannot read '{tmp_path}': {os.strerror(errno.EISDIR)}. Mend the list of files."
+    wanted = f"{reader.__name__}: cannot read '{tmp_path}': {os.strerror(errno.EISDIR)}. Correct the list of files."
     assert message(lambda: list(reader(tmp_path))) == wanted
 
 
@@ -95,7 +95,7 @@ def test_a_link_to_itself_and_a_name_below_a_file_are_named(reader, tmp_path):
     loop.symlink_to(loop)
     below.parent.write_bytes(b"")
     for path, number in ((loop, errno.ELOOP), (below, errno.ENOTDIR)):
-        wanted = f"{reader.__name__}: cannot read '{path}': {os.strerror(number)}. Mend the list of files."
+        wanted = f"{reader.__name__}: cannot read '{path}': {os.strerror(number)}. Correct the list of files."
         assert message(lambda path=path: list(reader(path))) == wanted
 
 
@@ -104,14 +104,14 @@ def test_a_file_that_opens_and_cannot_be_read_is_named(reader):
     path = "/proc/self/mem"
     if not os.path.exists(path):
         pytest.skip("no file here that opens and cannot be read")
-    wanted = f"{reader.__name__}: cannot read '{path}': {os.strerror(errno.EIO)}. Mend the list of files."
+    wanted = f"{reader.__name__}: cannot read '{path}': {os.strerror(errno.EIO)}. Correct the list of files."
     assert message(lambda: list(reader(path))) == wanted
 
 
 @READERS
 def test_a_pattern_without_a_match_is_told_before_anything_is_read(reader, tmp_path):
     assert message(lambda: reader(tmp_path / "*.txt")) == (
-        f"{reader.__name__}: no file matches '{tmp_path}/*.txt'. Mend the pattern, or look where the program runs."
+        f"{reader.__name__}: no file matches '{tmp_path}/*.txt'. Correct the pattern, or check the working directory."
     )
 
 
@@ -130,7 +130,7 @@ def test_names_without_an_order_and_what_is_no_name_are_refused(reader, names, n
 @READERS
 def test_a_name_with_a_null_character_is_refused(reader):
     assert message(lambda: list(reader("a\0b"))) == (
-        f"{reader.__name__}: 'a\\x00b' names no file: it has a null character in it. Mend the list of files."
+        f"{reader.__name__}: 'a\\x00b' is not a file name: it contains a null character. Correct the list of files."
     )
 
 
@@ -184,7 +184,7 @@ def flipped(data, place):
     ids=["last byte", "in the data", "in the head", "the first", "flipped", "flipped sum", "flipped length", "packed"],
 )
 def test_a_damaged_record_is_named_by_file_number_and_byte(damaged, change, what):
-    wanted = f"TFRecordDataset: 'folder/a.tfrecord', {what} Write the file anew, or leave it out."
+    wanted = f"TFRecordDataset: 'folder/a.tfrecord', {what} Write the file again, or leave it out."
     assert damaged(change) == wanted
 
 
@@ -227,7 +227,7 @@ def test_rows_of_unequal_length_in_a_list_are_refused():
     assert told.endswith(". Pad them to one shape first.")
     assert message(lambda: Dataset.from_tensor_slices(["a", 1]), InvalidType) == (
         "from_tensor_slices got a list: ['a', 1], which NumPy can only hold as an object. Elements are nests of arrays "
-        "of numbers or texts: make one of it first."
+        "of numbers or texts: convert it first."
     )
 
 
@@ -256,8 +256,8 @@ def test_a_value_is_told_in_the_same_words_in_every_run(call, text):
     assert text in message(call, InvalidType)
 
 
-def test_the_examples_of_showing_hold():
-    assert doctest.testmod(showing) == (0, 2)
+def test_the_examples_of_short_repr_hold():
+    assert doctest.testmod(short_repr) == (0, 2)
 
 
 def test_a_batch_of_no_rows_cannot_be_asked_for():
@@ -270,8 +270,8 @@ def test_a_batch_of_no_rows_cannot_be_asked_for():
         ((), InvalidType, "range takes one to three ints, as Python's does, got (): "),
         ((3.5,), InvalidType, "range takes one to three ints, as Python's does, got (3.5): "),
         ((0, 4, 0), InvalidArgument, "range takes a step that is not 0, got (0, 4, 0)."),
-        ((2**63 + 1,), InvalidArgument, f"range makes numbers of int64, and ({2**63 + 1}) reaches beyond them."),
-        ((-(2**63) - 1, 0), InvalidArgument, "range makes numbers of int64, and (-9223372036854775809, 0) reaches"),
+        ((2**63 + 1,), InvalidArgument, f"range makes int64 numbers, and ({2**63 + 1}) goes beyond them"),
+        ((-(2**63) - 1, 0), InvalidArgument, "range makes int64 numbers, and (-9223372036854775809, 0) goes"),
     ],
 )
 def test_a_range_that_is_none_is_refused_at_once(limits, error, text):

@@ -134,7 +134,7 @@ def test_a_signature_is_what_elements_are_held_to():
         (np.float32([1]),),
         (np.float32([1]), np.int64([1])),
     ):
-        with pytest.raises(InvalidArgument, match=r"from_generator: element 1 is .* and the signature promises"):
+        with pytest.raises(InvalidArgument, match=r"from_generator: element 1 is .*, but output_signature is"):
             list(Dataset.from_generator(lambda wrong=wrong: [fitting[0], wrong], signature))
 
 
@@ -159,7 +159,7 @@ def test_slices_of_unequal_length_are_refused_with_the_lengths():
         (lambda: Dataset.from_tensors(np.datetime64("2020")), InvalidType, "of dtype datetime64"),
         (lambda: Dataset.from_generator(iter([1])), InvalidType, "from_generator takes a function"),
         (lambda: Dataset.from_generator(list, int), InvalidType, "output_signature is a nest of"),
-        (lambda: list(Dataset.from_generator(lambda: 3)), InvalidType, "something to iterate over, not 3"),
+        (lambda: list(Dataset.from_generator(lambda: 3)), InvalidType, "must return an iterable, and returned 3"),
         (lambda: list(Dataset.from_generator(lambda: [1, None])), InvalidType, "from_generator, element 1, got None"),
         (lambda: Dataset.zip((Dataset.range(2), 3)), InvalidType, "zip takes a nest of datasets"),
         (lambda: Dataset.zip(()), InvalidType, "zip takes a nest of datasets"),
@@ -234,7 +234,7 @@ def test_shards_are_every_so_manyth_element():
     for wrong in ((0, 0), (2, 2), (2, -1), (-2, 0), (1.0, 0), (2, True)):
         with pytest.raises(InvalidArgument, match="shard takes a"):
             Dataset.range(3).shard(*wrong)
-    with pytest.raises(InvalidArgument, match=r"shard\(SHARD_HINT, 0\) has no number of shards yet"):
+    with pytest.raises(InvalidArgument, match=r"shard\(SHARD_HINT, 0\) has no number of shards before"):
         list(Dataset.range(3).shard(SHARD_HINT, 0))
 
 
@@ -383,7 +383,7 @@ def test_without_a_seed_and_a_strategy_elements_come_in_order():
 def test_a_shuffle_wants_whole_numbers(arguments, text):
     with pytest.raises(InvalidArgument, match=text):
         Dataset.range(3).shuffle(*arguments)
-    with pytest.raises(InvalidArgument, match="can only repeat an order that has a seed"):
+    with pytest.raises(InvalidArgument, match="shuffle can repeat its order only with a seed"):
         Dataset.range(3).shuffle(2, reshuffle_each_iteration=False)
 
 

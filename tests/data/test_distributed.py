@@ -209,7 +209,7 @@ def test_an_optional_has_a_step_or_says_that_it_has_none(mirrored):
     optional = iterator.get_next_as_optional()
     assert optional.has_value()
     assert parts(optional.get_value()) == parts(optional.get_value()) == [[0], [1]]
-    with pytest.raises(InvalidArgument, match=r"has no value: the dataset was at its end. Ask has_value\(\) first"):
+    with pytest.raises(InvalidArgument, match=r"has no value: the dataset had ended. Call has_value\(\) first"):
         iterator.get_next_as_optional().get_value()
 
 
@@ -287,7 +287,7 @@ def test_the_form_with_one_replica_is_plain_and_of_an_iterator_unknown(mirrored)
     distributed = mirrored(1).experimental_distribute_dataset(Dataset.range(8).batch(4))
     assert distributed.element_spec == ElementSpec((None,), "int64")
     for unknown in (iter([np.arange(2)]), []):
-        with pytest.raises(InvalidArgument, match="not known before they come"):
+        with pytest.raises(InvalidArgument, match="The spec of the elements cannot be determined"):
             _ = mirrored(2).experimental_distribute_dataset(unknown).element_spec
 
 

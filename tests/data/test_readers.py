@@ -56,7 +56,7 @@ def test_a_name_with_a_sign_of_patterns_is_a_name_where_there_is_such_a_file(tmp
 
 
 def test_a_pattern_without_a_match_is_told_at_once(tmp_path):
-    with pytest.raises(InvalidArgument, match=r"TextLineDataset: no file matches '.*\*\.txt'\. Mend the pattern"):
+    with pytest.raises(InvalidArgument, match=r"TextLineDataset: no file matches '.*\*\.txt'\. Correct the pattern"):
         TextLineDataset(f"{tmp_path}/*.txt")
 
 
@@ -68,7 +68,7 @@ def test_what_names_no_file_is_refused(wrong):
 
 @pytest.mark.parametrize("names", [Dataset.range(2), Dataset.from_tensors([b"a", b"b"])], ids=["numbers", "batches"])
 def test_a_dataset_of_what_is_no_name_is_refused_when_its_turn_comes(names):
-    with pytest.raises(InvalidType, match="TFRecordDataset reads files by name, and its dataset of names has array"):
+    with pytest.raises(InvalidType, match="TFRecordDataset needs a dataset of file names, and got array"):
         list(TFRecordDataset(names))
 
 
@@ -77,9 +77,9 @@ def test_a_missing_file_is_named_when_its_turn_comes(reader, tmp_path):
     empty = tmp_path / "empty"
     empty.write_bytes(b"")
     missing = reader([empty, tmp_path / "gone"])
-    with pytest.raises(InvalidArgument, match=f"{reader.__name__}: there is no file '.*gone'. Mend the list"):
+    with pytest.raises(InvalidArgument, match=f"{reader.__name__}: there is no file '.*gone'. Correct the list"):
         list(missing)
-    with pytest.raises(InvalidArgument, match=r"cannot read '.*': Is a directory. Mend the list"):
+    with pytest.raises(InvalidArgument, match=r"cannot read '.*': Is a directory. Correct the list"):
         list(reader([tmp_path]))
     assert list(reader(empty)) == []
 
@@ -115,7 +115,7 @@ def test_a_truncated_file_yields_its_whole_records_and_then_names_record_and_byt
     with pytest.raises(InvalidArgument) as raised:
         found.extend(records(RECORDS[:size]))
     assert f"a.tfrecord', record {number} at byte {starts[number]} ends after" in str(raised.value)
-    assert "Write the file anew, or leave it out." in str(raised.value)
+    assert "Write the file again, or leave it out." in str(raised.value)
 
 
 @pytest.mark.parametrize("place", range(len(RECORDS)))

@@ -189,7 +189,7 @@ def test_impossible_numbers_are_refused(size, count):
 @pytest.mark.parametrize("worker", [-1, 2])
 def test_a_worker_that_does_not_exist_is_refused(worker):
     for split in (worker_chunks, worker_sizes):
-        with pytest.raises(InvalidArgument, match=f"Worker {worker} is none of 2 workers"):
+        with pytest.raises(InvalidArgument, match=f"There is no worker {worker} among 2 workers"):
             split(4, 2, 1, worker)
 
 
@@ -200,5 +200,5 @@ def test_parts_that_could_never_hold_anything_are_refused(sizes):
 
 
 def test_a_batch_without_elements_has_no_sizes():
-    with pytest.raises(InvalidArgument, match="A batch of 0 elements cannot be split over 2 replicas a worker"):
+    with pytest.raises(InvalidArgument, match="A batch of 0 elements cannot be split over 2 replicas per worker"):
         worker_sizes(0, 1, 2, 0)

@@ -98,10 +98,10 @@ def test_a_hint_says_where_the_shard_goes_and_without_one_everyone_has_everythin
     few = Dataset.range(2).shard(SHARD_HINT, 0).batch(2)
     for outcome in ss.sim.Cluster(3, 1).outcomes(lambda s: list(s.experimental_distribute_dataset(few, by(HINT)))):
         assert isinstance(outcome.error, InvalidArgument)
-        assert "only 2 element(s) where shard(SHARD_HINT, 0) stands, which is not enough for 3" in str(outcome.error)
+        assert "only 2 element(s) before shard(SHARD_HINT, 0), which is not enough for 3" in str(outcome.error)
     assert on_workers(3, 1, few.take(0), by(HINT)) == ([], [], [])
     assert on_workers(3, 1, Dataset.range(0).shard(SHARD_HINT, 0).batch(2), by(HINT)) == ([], [], [])
-    with pytest.raises(InvalidArgument, match=r"shard\(SHARD_HINT, 0\) has no number of shards yet"):
+    with pytest.raises(InvalidArgument, match=r"shard\(SHARD_HINT, 0\) has no number of shards before"):
         on_workers(2, 1, hinted, by(OFF))
 
 
@@ -170,7 +170,9 @@ def test_files_without_lines_count_as_files(on_workers, text_files):
 
 def test_files_to_deal_are_wanted_only_where_there_are_several_workers(on_workers):
     ten = Dataset.range(10).batch(4)
-    with pytest.raises(InvalidArgument, match=r"Found an unshardable source dataset: AutoShardPolicy\.FILE deals"):
+    with pytest.raises(
+        InvalidArgument, match=r"Found an unshardable source dataset: AutoShardPolicy\.FILE distributes"
+    ):
         on_workers(2, 1, ten, by(FILE))
     assert flat(on_workers(1, 2, ten, by(FILE))[0]) == list(range(10))
 
@@ -291,7 +293,7 @@ def test_each_worker_has_a_cache_and_draws_of_its_own():
     schedule = ss.schedules.Recorded(ss.schedules.Seeded(3))
     first, second = ss.sim.Cluster(2, 1, schedule=schedule).run(main)
     assert first[0] == first[1] != second[0] == second[1]
-    labels = {label for label, _, _ in schedule.draws if label != "lane"}
+    labels = {label for label, _, _ in schedule.draws if label != "task"}
     assert labels == {"shuffle of worker 0", "shuffle of worker 1"}
     assert next(iter(cached)).tolist() == list(range(6))
 

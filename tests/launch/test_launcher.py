@@ -49,13 +49,13 @@ def test_workers_answer_in_rank_order_and_stay(launcher: Launcher) -> None:
     assert [one.value[1:] for one in first] == [["0", 1, "ü"], ["1", 1, "ü"]]
     assert [one.output for one in second] == ["hello from 0\n", "hello from 1\n"]
     assert [one.value[0] for one in first] == [one.value[0] for one in second]
-    assert all(one.well for one in first)
+    assert all(one.ok for one in first)
 
 
 @pytest.mark.slow
 def test_renewed_workers_are_others(launcher: Launcher) -> None:
     first = launcher.run(jobs.hello)
-    launcher.renew()
+    launcher.restart_workers()
     second = launcher.run(jobs.hello)
     assert not {one.value[0] for one in first} & {one.value[0] for one in second}
     assert gone([one.value[0] for one in first])
@@ -85,7 +85,7 @@ def test_every_job_has_a_port_of_its_own_that_nobody_else_is_given(launcher: Lau
 
 @pytest.mark.slow
 def test_forked_workers_do_not_share_their_chance(launcher: Launcher) -> None:
-    launcher.renew()
+    launcher.restart_workers()
     drawn = [one.value for one in launcher.run(jobs.chance)]
     assert drawn[0][0] != drawn[1][0]
     assert drawn[0][1] != drawn[1][1]
@@ -95,8 +95,8 @@ def test_forked_workers_do_not_share_their_chance(launcher: Launcher) -> None:
 def test_an_error_comes_with_its_traceback_and_the_worker_goes_on(launcher: Launcher) -> None:
     before = launcher.run(jobs.hello)
     first, second = launcher.run(jobs.fails)
-    assert first.well
-    assert not second.well
+    assert first.ok
+    assert not second.ok
     assert second.error is not None
     assert second.error[:2] == ("KeyError", "'mine'")
     assert "jobs.py" in second.error[2]
@@ -113,10 +113,10 @@ def test_what_json_has_not_is_an_error(launcher: Launcher) -> None:
 def test_a_worker_that_ends_is_told_and_replaced(launcher: Launcher, how: str, code: int, output: str) -> None:
     before = launcher.run(jobs.hello)
     first, second = launcher.run(jobs.ends, [how])
-    assert first.well
-    assert (second.code, second.late, second.output) == (code, False, output)
+    assert first.ok
+    assert (second.code, second.timed_out, second.output) == (code, False, output)
     after = launcher.run(jobs.hello)
-    assert [one.well for one in after] == [True, True]
+    assert [one.ok for one in after] == [True, True]
     assert [a.value[0] == b.value[0] for a, b in zip(before, after, strict=True)] == [True, False]
 
 
@@ -124,7 +124,7 @@ def test_a_worker_that_ends_is_told_and_replaced(launcher: Launcher, how: str, c
 def test_a_worker_that_ended_between_jobs_is_replaced(launcher: Launcher) -> None:
     _, second = launcher.run(jobs.hello)
     os.kill(second.value[0], signal.SIGKILL)
-    assert all(one.well for one in launcher.run(jobs.hello))
+    assert all(one.ok for one in launcher.run(jobs.hello))
 
 
 @pytest.mark.slow
@@ -132,14 +132,14 @@ def test_a_worker_that_ended_between_jobs_is_replaced(launcher: Launcher) -> Non
 def test_late_workers_are_killed_stopped_ones_too(launcher: Launcher, job: Any) -> None:
     workers = [one.value[0] for one in launcher.run(jobs.hello)]
     ended = launcher.run(job, timeout_s=0.1)
-    assert [(one.code, one.late) for one in ended] == [(-9, True)] * 2
+    assert [(one.code, one.timed_out) for one in ended] == [(-9, True)] * 2
     assert gone(workers)
 
 
 @pytest.mark.slow
 def test_once_one_has_failed_the_others_get_a_short_time_only(launcher: Launcher) -> None:
     first, second = launcher.run(jobs.fails_or_waits, timeout_s=60.0, grace_s=0.1)
-    assert (first.code, first.late) == (-9, True)
+    assert (first.code, first.timed_out) == (-9, True)
     assert first.seconds < 60.0
     assert second.error is not None
 
@@ -159,13 +159,13 @@ def test_closing_leaves_nothing_and_may_be_repeated() -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_nursery_takes_its_workers_along_and_is_named() -> None:
+def test_a_killed_forkserver_ends_its_workers_and_is_named() -> None:
     with Launcher(2) as launcher:
         launcher.run(jobs.hello)
         processes, folder = launcher.processes, launcher.folder
         os.kill(processes[0], signal.SIGKILL)
         assert gone(processes[1:])
-        with pytest.raises(BackendUnavailable, match="nursery killed"):
+        with pytest.raises(BackendUnavailable, match="forkserver was killed"):
             launcher.run(jobs.hello)
     assert not folder.exists()
 
@@ -203,14 +203,14 @@ def test_a_module_that_starts_threads_is_imported_by_each_worker_itself(tmp_path
         patch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{before or ''}")
         with Launcher(1, preload=["threaded"]) as launcher:
             assert launcher.problem is None
-            assert launcher.run(jobs.hello)[0].well
+            assert launcher.run(jobs.hello)[0].ok
 
 
 @pytest.mark.slow
 def test_a_module_that_cannot_be_imported_is_a_problem_of_those_who_use_it() -> None:
     with Launcher(1, preload=["no_such_module"]) as launcher:
         assert launcher.problem == "no_such_module: No module named 'no_such_module'"
-        assert launcher.run(jobs.hello)[0].well
+        assert launcher.run(jobs.hello)[0].ok
 
 
 @pytest.mark.parametrize("workers", [0, -1, True, 1.0, "2"])

@@ -108,14 +108,14 @@ def test_a_name_is_the_expression_that_makes_the_schedule_again():
 def test_a_draw_past_the_record_says_how_long_it_is_and_what_was_asked():
     replayed = Replayed([("lane", 2, 1)])
     replayed.choose("lane", 2)
-    with pytest.raises(OutOfRangeError, match=r"has 1 draws and the program asks for one more \('lane' of 3\)"):
+    with pytest.raises(OutOfRangeError, match=r"has 1 draw, and the program needs one more \('lane' of 3\)"):
         replayed.choose("lane", 3)
 
 
 @pytest.mark.parametrize(("label", "n"), [("lane", 3), ("shuffle", 2)])
 def test_a_draw_that_differs_from_the_record_says_both_and_takes_nothing(label, n):
     replayed = Replayed([("lane", 2, 1)])
-    with pytest.raises(InvalidArgument, match=f"Draw 0 was recorded as 'lane' of 2, and .* asks for {label!r} of {n}"):
+    with pytest.raises(InvalidArgument, match=f"Draw 0 was recorded as 'lane' of 2, and .* needs {label!r} of {n}"):
         replayed.choose(label, n)
     assert replayed.choose("lane", 2) == 1
 

@@ -60,7 +60,7 @@ def chosen(communication: Communication, devices: Sequence[str]) -> Literal["ncc
 
 
 def copied(arrays: tuple[Array, ...], op: Op, device: Device) -> Array:
-    """Returns the arrays combined on a device, in rank order."""
+    """Returns equal-shaped arrays [...], one per rank, combined in rank order into one [...] on a device."""
     require_one_graph(arrays)
     with tf.device(device.placement):
         total = tf.identity(arrays[0])

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from simstrategy.device import Array, Device
 from simstrategy.errors import InvalidArgument, OutOfRangeError, Unsupported
-from simstrategy_tensorflow.rows import COMPOSED, TensorFlowRows, spec_of
+from simstrategy_tensorflow.rows import COMPOSED, TensorFlowCompositeBatch, spec_of
 
 __all__ = ["TensorFlowDataset", "TensorFlowIterator"]
 
@@ -70,7 +70,7 @@ class _Steps:
 
     def _put_on(self, value: Any, device: Device) -> Any:
         if isinstance(value, COMPOSED):
-            return TensorFlowRows(value).placed(device.placement)
+            return TensorFlowCompositeBatch(value).placed(device.placement)
         return self._put(value, device)
 
 

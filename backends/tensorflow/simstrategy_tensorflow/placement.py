@@ -43,7 +43,7 @@ def require_one_graph(arrays: tuple[Any, ...]) -> None:
 
     Each replica's is a graph that the others' operations cannot enter.
     """
-    graphs = [getattr(array, "graph", None) for array in arrays if not hasattr(array, "numpy")]
+    graphs = [array.graph for array in arrays if tf.is_symbolic_tensor(array)]
     if graphs and any(graph is not tf.compat.v1.get_default_graph() for graph in graphs) and not _is_enclosing(graphs):
         raise ContextError(
             "`merge_call` called while defining a new graph or a tf.function: the replicas meet inside a tf.cond, a "
@@ -58,5 +58,5 @@ def _is_enclosing(graphs: list[Any]) -> bool:
     enclosing, graph = [], tf.compat.v1.get_default_graph()
     while graph is not None:
         enclosing.append(graph)
-        graph = getattr(graph, "outer_graph", None)
+        graph = graph.outer_graph if isinstance(graph, tf.__internal__.FuncGraph) else None
     return all(any(graph is one for one in enclosing) for graph in graphs)

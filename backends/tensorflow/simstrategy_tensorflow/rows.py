@@ -1,4 +1,4 @@
-"""Ragged and sparse batches of tf.data as `simstrategy.data.Rows`: their rows are dealt, and stay what they are.
+"""Ragged and sparse batches of tf.data as `simstrategy.data.CompositeBatch`: their rows are split.
 
 Nothing is made dense, and nothing has a sum here: that is `composites.py`, which refuses it.
 """
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import tensorflow as tf
 
-from simstrategy.data import ElementSpec, Form, Rows
+from simstrategy.data import CompositeBatch, CompositeSpec, ElementSpec
 
-__all__ = ["COMPOSED", "KNOWN", "TensorFlowRows", "form_of", "spec_of"]
+__all__ = ["COMPOSED", "KNOWN", "TensorFlowCompositeBatch", "form_of", "spec_of"]
 
 COMPOSED: Final = (tf.RaggedTensor, tf.SparseTensor)
 KNOWN: Final = (tf.TensorSpec, tf.RaggedTensorSpec, tf.SparseTensorSpec)
@@ -19,7 +19,7 @@ KNOWN: Final = (tf.TensorSpec, tf.RaggedTensorSpec, tf.SparseTensorSpec)
 
 
 @final
-class TensorFlowRows:
+class TensorFlowCompositeBatch:
     """A tf.RaggedTensor or a tf.SparseTensor with the batch first."""
 
     __slots__ = ("value",)
@@ -45,16 +45,16 @@ class TensorFlowRows:
         value = self.value
         return int(value.dense_shape[0] if isinstance(value, tf.SparseTensor) else value.nrows())
 
-    def __getitem__(self, rows: slice) -> "TensorFlowRows":
+    def __getitem__(self, rows: slice) -> "TensorFlowCompositeBatch":
         start, stop, _ = rows.indices(len(self))
         if not isinstance(self.value, tf.SparseTensor):
-            return TensorFlowRows(self.value[start:stop])
+            return TensorFlowCompositeBatch(self.value[start:stop])
         sizes = self.shape[1:]
-        return TensorFlowRows(tf.sparse.slice(self.value, [start, *[0] * len(sizes)], [stop - start, *sizes]))
+        return TensorFlowCompositeBatch(tf.sparse.slice(self.value, [start, *[0] * len(sizes)], [stop - start, *sizes]))
 
-    def joined(self, parts: Sequence[Any]) -> "TensorFlowRows":
+    def joined(self, parts: Sequence[Any]) -> "TensorFlowCompositeBatch":
         values = [part.value for part in parts]
-        return TensorFlowRows(
+        return TensorFlowCompositeBatch(
             tf.sparse.concat(0, values) if isinstance(self.value, tf.SparseTensor) else tf.concat(values, 0)
         )
 
@@ -73,12 +73,12 @@ class Ragged:
     ragged_rank: int
     row_splits_dtype: str
 
-    def empty(self, shape: tuple[int | None, ...], dtype: str) -> TensorFlowRows:
+    def empty(self, shape: tuple[int | None, ...], dtype: str) -> TensorFlowCompositeBatch:
         inner = [size or 0 for size in shape[self.ragged_rank + 1 :]]
         value = tf.zeros([0, *inner], tf.as_dtype(dtype))
         for _ in range(self.ragged_rank):
             value = tf.RaggedTensor.from_row_splits(value, tf.zeros([1], tf.as_dtype(self.row_splits_dtype)))
-        return TensorFlowRows(value)
+        return TensorFlowCompositeBatch(value)
 
 
 @final
@@ -86,31 +86,33 @@ class Ragged:
 class Sparse:
     """A batch of which only some values are kept, and their places."""
 
-    def empty(self, shape: tuple[int | None, ...], dtype: str) -> TensorFlowRows:
+    def empty(self, shape: tuple[int | None, ...], dtype: str) -> TensorFlowCompositeBatch:
         sizes = [0, *(size or 0 for size in shape[1:])]
         none = tf.zeros([0], tf.as_dtype(dtype))
-        return TensorFlowRows(tf.SparseTensor(tf.zeros([0, len(sizes)], tf.int64), none, sizes))
+        return TensorFlowCompositeBatch(tf.SparseTensor(tf.zeros([0, len(sizes)], tf.int64), none, sizes))
 
 
 def form_of(spec: Any) -> ElementSpec:
     """Returns what TensorFlow says of an element's leaf as the room `data` says it."""
-    form: Form | None = None
+    composite: CompositeSpec | None = None
     if isinstance(spec, tf.SparseTensorSpec):
-        form = Sparse()
+        composite = Sparse()
     elif isinstance(spec, tf.RaggedTensorSpec) and spec.ragged_rank:
-        form = Ragged(spec.ragged_rank, spec.row_splits_dtype.name)
-    return ElementSpec(tuple(spec.shape), spec.dtype.name, form)
+        composite = Ragged(spec.ragged_rank, spec.row_splits_dtype.name)
+    return ElementSpec(tuple(spec.shape), spec.dtype.name, composite)
 
 
 def spec_of(form: ElementSpec) -> Any:
     """Returns the same as TensorFlow says it."""
     dtype = tf.as_dtype(form.dtype)
-    if isinstance(form.form, Sparse):
+    if isinstance(form.composite, Sparse):
         return tf.SparseTensorSpec(form.shape, dtype)
-    if isinstance(form.form, Ragged):
-        return tf.RaggedTensorSpec(form.shape, dtype, form.form.ragged_rank, tf.as_dtype(form.form.row_splits_dtype))
+    if isinstance(form.composite, Ragged):
+        return tf.RaggedTensorSpec(
+            form.shape, dtype, form.composite.ragged_rank, tf.as_dtype(form.composite.row_splits_dtype)
+        )
     return tf.TensorSpec(form.shape, dtype)
 
 
 if TYPE_CHECKING:
-    _: Rows = TensorFlowRows(None)
+    _: CompositeBatch = TensorFlowCompositeBatch(None)

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from simstrategy.data import AutoShardPolicy, Options, Source
 from simstrategy.errors import Unsupported
-from simstrategy_tensorflow.rows import COMPOSED, KNOWN, TensorFlowRows, form_of
+from simstrategy_tensorflow.rows import COMPOSED, KNOWN, TensorFlowCompositeBatch, form_of
 
 __all__ = ["TensorFlowSource"]
 
@@ -36,7 +36,7 @@ class TensorFlowSource:
                 f"{other[0]}. Make tensors of it before it is distributed, or let each replica make its own in "
                 f"distribute_datasets_from_function."
             )
-        if not hasattr(dataset._variant_tensor, "numpy"):  # noqa: SLF001 - no public name tells
+        if tf.is_symbolic_tensor(dataset._variant_tensor):  # noqa: SLF001 - there is no public name
             raise Unsupported(
                 "This dataset is made inside a tf.function, and is distributed there. Make and distribute it outside, "
                 "and loop over the distributed dataset inside."
@@ -89,7 +89,7 @@ class TensorFlowSource:
 
 def _host(tensor: Any) -> Any:
     if isinstance(tensor, COMPOSED):
-        return TensorFlowRows(tensor)
+        return TensorFlowCompositeBatch(tensor)
     value = tensor.numpy()
     # NumPy's own bytes would lose trailing zeros.
     return np.array(value, object) if isinstance(value, bytes) else np.asarray(value)

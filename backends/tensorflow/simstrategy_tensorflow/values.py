@@ -37,7 +37,7 @@ def _tracing_type(self: DistributedValues, context: Any) -> "_ValuesType":
 def _type_of(value: Any, context: Any) -> Any:
     if isinstance(value, (np.ndarray, np.generic)):
         return tf.TensorSpec(value.shape, tf.as_dtype(value.dtype))
-    if hasattr(value, "__tf_tracing_type__"):
+    if isinstance(value, tf.types.experimental.SupportsTracingProtocol):
         return value.__tf_tracing_type__(context)
     return _ConstantType(value)
 

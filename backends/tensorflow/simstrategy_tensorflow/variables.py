@@ -6,6 +6,7 @@ What reads and writes mean is decided in the core; this file translates, and mak
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from enum import Enum
 from typing import Any, Final, NoReturn, final
 
 import numpy as np
@@ -55,11 +56,15 @@ def _translated(settings: dict[str, Any]) -> dict[str, Any]:
     return {
         "initial_value": _known(initial, settings.get("name")),
         "trainable": settings.get("trainable"),
-        "synchronization": getattr(settings.get("synchronization"), "name", "AUTO"),
-        "aggregation": getattr(settings.get("aggregation"), "name", "NONE"),
+        "synchronization": _member(settings.get("synchronization"), "AUTO"),
+        "aggregation": _member(settings.get("aggregation"), "NONE"),
         "dtype": None if dtype is None else tf.as_dtype(dtype).name,
         "name": settings.get("name"),
     }
+
+
+def _member(setting: Any, default: str) -> str:
+    return setting.name if isinstance(setting, Enum) else default
 
 
 def _known(initial: Any, name: str | None) -> Any:
@@ -68,7 +73,7 @@ def _known(initial: Any, name: str | None) -> Any:
         initial = initial.read_value()
     if not tf.is_tensor(initial):
         return initial
-    if hasattr(initial, "numpy"):
+    if not tf.is_symbolic_tensor(initial):
         return initial.numpy()
     value = _captured(initial)
     if value is None:
@@ -84,23 +89,23 @@ def _captured(symbol: Any) -> Any:
     while symbol.op.type == "Identity":
         symbol = symbol.op.inputs[0]
     graph = symbol.graph
-    for outer, inner in getattr(graph, "captures", ()):
+    for outer, inner in graph.captures if isinstance(graph, tf.__internal__.FuncGraph) else ():
         if inner is symbol:
-            return outer.numpy() if hasattr(outer, "numpy") else _captured(outer)
+            return _captured(outer) if tf.is_symbolic_tensor(outer) else outer.numpy()
     return tf.get_static_value(symbol)
 
 
 def make_cell_variable(initial: Any) -> Any:
     """Returns an ordinary variable on the device of `initial`, made once even where a function is traced."""
     placement = initial.device
-    value = initial if hasattr(initial, "numpy") else _known(initial, None)
+    value = _known(initial, None) if tf.is_symbolic_tensor(initial) else initial
     with tf.init_scope(), as_made(), tf.device(placement):
         return tf.Variable(value, dtype=initial.dtype)
 
 
 @contextmanager
 def as_made() -> Iterator[None]:
-    """Inside, variables are TensorFlow's own."""
+    """Makes TensorFlow's own variables while it is entered."""
     token = _AS_ASKED.set(True)
     try:
         yield

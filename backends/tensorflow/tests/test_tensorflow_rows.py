@@ -14,7 +14,7 @@ from beside import theirs
 import simstrategy as ss
 from simstrategy.data import ElementSpec, SplitRule
 from simstrategy.errors import InvalidType, Unsupported
-from simstrategy_tensorflow.rows import Ragged, Sparse, TensorFlowRows
+from simstrategy_tensorflow.rows import Ragged, Sparse, TensorFlowCompositeBatch
 
 POLICIES = ("AUTO", "OFF")
 slices = tf.data.Dataset.from_tensor_slices
@@ -116,7 +116,7 @@ def test_an_empty_part_that_comes_first_is_of_the_right_form(rule: SplitRule) ->
     for rows, dtype in ((deep, "int32"), (words, "string"), (sparse, "int32")):
         made = slices(rows).take(1).batch(1)
         (step,) = ours.experimental_distribute_dataset(made, options)
-        assert [len(TensorFlowRows(part)) for part in step.values] == [1, 0, 0]
+        assert [len(TensorFlowCompositeBatch(part)) for part in step.values] == [1, 0, 0]
         for part in step.values:
             assert type(part) is type(next(iter(made)))
             assert part.dtype.name == dtype
@@ -154,7 +154,7 @@ def test_forms_say_what_is_ragged_and_what_is_sparse() -> None:
     assert few.values == (ElementSpec((2, 3), "int32", Sparse()),) * 2
     assert nested.values == (ElementSpec((2, None, None), "int32", Ragged(2, "int64")),) * 2
     assert repr(rows.values[0]) == (
-        "ElementSpec(shape=(2, None), dtype='int32', form=Ragged(ragged_rank=1, row_splits_dtype='int64'))"
+        "ElementSpec(shape=(2, None), dtype='int32', composite=Ragged(ragged_rank=1, row_splits_dtype='int64'))"
     )
 
 
@@ -184,7 +184,7 @@ def test_where_the_devices_are_not_tensorflows_ragged_and_sparse_batches_are_ref
 
 def test_rows_joined_are_the_rows_one_after_the_other() -> None:
     for value in (numbers, deep, sparse):
-        whole = TensorFlowRows(value)
+        whole = TensorFlowCompositeBatch(value)
         parts = [whole[:2], whole[2:2], whole[2:]]
         assert [len(part) for part in parts] == [2, 0, 3]
         assert shown(parts[0].joined(parts).value) == shown(value)

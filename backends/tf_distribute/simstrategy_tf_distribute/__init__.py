@@ -5,7 +5,7 @@ It sets no settings and opens nothing: `open_witness` does, and `OrderedReductio
 
 from simstrategy_tf_distribute.agreement import replicas_agree
 from simstrategy_tf_distribute.reduction import OrderedReduction
-from simstrategy_tf_distribute.witness import Witness, open_witness
+from simstrategy_tf_distribute.reference_strategy import ReferenceStrategy, open_reference
 from simstrategy_tf_distribute.workers import run_workers
 
-__all__ = ["OrderedReduction", "Witness", "open_witness", "replicas_agree", "run_workers"]
+__all__ = ["OrderedReduction", "ReferenceStrategy", "open_reference", "replicas_agree", "run_workers"]

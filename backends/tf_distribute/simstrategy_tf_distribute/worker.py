@@ -12,15 +12,15 @@ import numpy as np
 import tensorflow as tf
 
 from simstrategy.values import DistributedValues
-from simstrategy_tf_distribute.witness import Witness
+from simstrategy_tf_distribute.reference_strategy import ReferenceStrategy
 
 
 def main(file: str, function: str, folder: str) -> None:
     """Runs `function` of a file, and leaves its result, pickled, in a folder."""
     # The strategy first: it starts TensorFlow's server, which must be before anything else of TensorFlow.
-    witness = Witness(tf.distribute.MultiWorkerMirroredStrategy())
+    reference = ReferenceStrategy(tf.distribute.MultiWorkerMirroredStrategy())
     index = json.loads(os.environ["TF_CONFIG"])["task"]["index"]
-    result = _host(witness.run_program(runpy.run_path(file)[function]))
+    result = _host(reference.run_program(runpy.run_path(file)[function]))
     (Path(folder) / f"{index}.pickle").write_bytes(pickle.dumps(result))
 
 

@@ -26,7 +26,7 @@ def asked(count: int) -> Found:
         theirs = run_workers(ends_program.__file__, workers=2, timeout_s=LIMIT_S)
     with Launcher(2, preload=["simstrategy_torch"]) as launcher:
         ended = launcher.run(ends_program.on_gloo, [count], timeout_s=LIMIT_S)
-    assert all(one.well for one in ended), ended
+    assert all(one.ok for one in ended), ended
     return Found(theirs, [one.value for one in ended], ends_program.simulated(count))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from simstrategy_tf_distribute import open_witness
+from simstrategy_tf_distribute import open_reference
 
 FILE = Path(__file__).resolve().parents[1] / "deviations.toml"
 DEVIATIONS = {one["name"]: one for one in tomllib.loads(FILE.read_text(encoding="utf-8"))["deviation"]}
@@ -21,7 +21,7 @@ DEVIATIONS = {one["name"]: one for one in tomllib.loads(FILE.read_text(encoding=
 def strategy() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a framework says when it is first used
-        return open_witness("mirrored", 2).inner
+        return open_reference("mirrored", 2).inner
 
 
 @pytest.mark.slow

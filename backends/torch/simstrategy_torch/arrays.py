@@ -51,7 +51,7 @@ def host_dtype(dtype: torch.dtype) -> "np.dtype[Any] | None":
 
 
 def put(value: np.ndarray | Array, device: Device) -> torch.Tensor:
-    """Returns a copy of a NumPy array or a tensor on the device, of its shape and dtype.
+    """Returns a copy [...] of a NumPy array or a tensor [...] on the device, of its dtype.
 
     A tensor's copy is connected to it: gradients flow. Raises InvalidArgument for a dtype outside DTYPES,
     and InvalidType for anything else than an array.
@@ -68,7 +68,10 @@ def put(value: np.ndarray | Array, device: Device) -> torch.Tensor:
 
 
 def get(array: torch.Tensor) -> np.ndarray:
-    """Returns a fresh, detached host copy.  Raises Unsupported for bfloat16 without ml_dtypes."""
+    """Returns a fresh, detached host copy [...] of a tensor [...].
+
+    Raises Unsupported for bfloat16 without ml_dtypes.
+    """
     plain = array.detach().cpu().resolve_conj().resolve_neg()
     if plain.dtype is not torch.bfloat16:
         return np.array(plain.numpy())
@@ -82,18 +85,18 @@ def get(array: torch.Tensor) -> np.ndarray:
 
 
 def spec(array: torch.Tensor) -> ArraySpec:
-    """Returns the shape, the dtype's Array API name, and PyTorch's name of the device."""
+    """Returns the shape [...], the dtype's Array API name, and PyTorch's name of the device of a tensor [...]."""
     name = _NAME_OF.get(array.dtype) or str(array.dtype).removeprefix("torch.")
     return ArraySpec(tuple(array.shape), name, "cpu" if array.is_cpu else str(array.device))
 
 
 def copied(array: torch.Tensor) -> torch.Tensor:
-    """Returns a detached, contiguous copy."""
+    """Returns a detached, contiguous copy [...] of a tensor [...]."""
     return array.detach().clone(memory_format=torch.contiguous_format)
 
 
 def fold(arrays: Sequence[torch.Tensor], op: Op) -> torch.Tensor:
-    """Combines equal-shaped tensors into a new one: rank 0 with 1, then with 2, one rounding at each step.
+    """Combines tensors [...], one per rank, into a new one [...]: rank 0 with 1, then with 2, a rounding at each step.
 
     Integers wrap, NaN wins MIN and MAX. Raises Unsupported for MIN and MAX of complex numbers.
     """

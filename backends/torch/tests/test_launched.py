@@ -19,7 +19,7 @@ WORKERS = 2
 
 
 def values(ended: Any) -> list[Any]:
-    assert all(one.well for one in ended), ended
+    assert all(one.ok for one in ended), ended
     return [one.value for one in ended]
 
 

@@ -21,7 +21,7 @@ _FOLDS: Final[dict[Op, Any]] = {"MIN": jnp.minimum, "MAX": jnp.maximum}
 
 
 def total(x: Array, op: Op) -> Array:
-    """Returns the total of every rank's array, inside a program over the ranks."""
+    """Returns the total [...] of every rank's array [...], inside a program over the ranks."""
     if op == "SUM" or jnp.issubdtype(x.dtype, jnp.integer):
         return _OWN[op](x, RANKS)
     parts = jax.lax.all_gather(x, RANKS)
@@ -29,14 +29,14 @@ def total(x: Array, op: Op) -> Array:
 
 
 def joined(x: Array, axis: int, sizes: tuple[int, ...]) -> Array:
-    """Returns every rank's array end to end along an axis; `sizes` are theirs before they were padded."""
+    """Returns every rank's array [..., size, ...] end to end along an axis; `sizes` are theirs without padding."""
     parts = jax.lax.all_gather(x, RANKS)
     own = [jax.lax.slice_in_dim(parts[rank], 0, size, axis=axis) for rank, size in enumerate(sizes)]
     return jnp.concatenate(own, axis)
 
 
 def chosen(x: Array, root: int) -> Array:
-    """Returns rank `root`'s array."""
+    """Returns rank `root`'s array [...], of every rank's arrays [...]."""
     return jax.lax.all_gather(x, RANKS)[root]
 
 
@@ -51,11 +51,11 @@ class Collectives:
         self._program = functools.cache(self._compiled)
 
     def total(self, arrays: tuple[Array, ...], op: Op) -> tuple[Array, ...]:
-        """Returns the total of equal-shaped arrays, one per rank, on each rank's device."""
+        """Returns the total [...] of arrays [...], one per rank, on each rank's device."""
         return self._run(total, arrays, op)
 
     def joined(self, arrays: tuple[Array, ...], axis: int, sizes: tuple[int, ...]) -> tuple[Array, ...]:
-        """Returns the arrays, one per rank, concatenated along `axis`, on each rank's device."""
+        """Returns the arrays [..., size, ...], one per rank, concatenated along `axis`, on each rank's device."""
 
         def padded(array: Array) -> Array:
             missing = max(sizes) - array.shape[axis]
@@ -64,7 +64,7 @@ class Collectives:
         return self._run(joined, tuple([padded(committed(array)) for array in arrays]), axis, sizes)
 
     def chosen(self, arrays: tuple[Array, ...], root: int) -> tuple[Array, ...]:
-        """Returns rank `root`'s array, on each rank's device."""
+        """Returns rank `root`'s array [...] on each rank's device."""
         return self._run(chosen, arrays, root)
 
     def _run(self, body: Any, arrays: tuple[Array, ...], *settings: Any) -> tuple[Array, ...]:

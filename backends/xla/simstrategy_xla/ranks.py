@@ -51,7 +51,7 @@ class Ranks(Protocol):
         ...
 
     def run(self, call: Callable[..., Any], inputs: Sequence[Arrays]) -> list[Arrays]:
-        """Returns every output's arrays of the local ranks, given every input's."""
+        """Returns every output's arrays [...] of the local ranks, given every input's [...]."""
         ...
 
     def program(self, call: Callable[..., Any]) -> Program:
@@ -114,7 +114,10 @@ class Spread:
         return Remembering(self, call)
 
     def started(self, call: Callable[..., Any], wholes: Sequence[Array], wanted: int) -> tuple[list[Parts], Any]:
-        """Returns the outputs, to be cut, and what `wait` takes.  wanted: the first cut at once, while it runs."""
+        """Returns the outputs, to be cut, and what `wait` takes, of inputs [count * size, ...].
+
+        wanted: so many outputs, the first ones, are cut at once, while the call runs.
+        """
         outputs, scalars = awaited = call(*wholes)
         found = [Parts(one, functools.partial(self._parts, one, scalars.get(i))) for i, one in enumerate(outputs)]
         for parts in found[wanted:]:
@@ -122,7 +125,7 @@ class Spread:
         return found, awaited
 
     def whole(self, arrays: Arrays) -> Array:
-        """Returns the local ranks' arrays as the array that they are parts of."""
+        """Returns the local ranks' arrays [size, ...] as the array [count * size, ...] that they are parts of."""
         shape = arrays[0].shape
         rows = [committed(array) if shape else jnp.reshape(committed(array), 1) for array in arrays]
         return jax.make_array_from_single_device_arrays(self._beside(shape), self._sharding, rows)

@@ -24,14 +24,14 @@ def launcher() -> Iterator[Launcher]:
 
 
 def values(ended: Any) -> list[Any]:
-    assert all(one.well for one in ended), ended
+    assert all(one.ok for one in ended), ended
     return [one.value for one in ended]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("replicas", [1, 2])
 def test_two_processes_come_to_what_a_simulated_cluster_comes_to(launcher: Launcher, replicas: int) -> None:
-    launcher.renew()
+    launcher.restart_workers()
     found = values(launcher.run(joined.trained, [replicas]))
     wanted = ss.sim.Cluster(workers=2, replicas_per_worker=replicas).run(joined.training)
     for one, other in zip(found, wanted, strict=True):
@@ -44,7 +44,7 @@ def test_two_processes_come_to_what_a_simulated_cluster_comes_to(launcher: Launc
 
 @pytest.mark.slow
 def test_processes_say_who_they_are_and_hear_who_asks_for_something_else(launcher: Launcher) -> None:
-    launcher.renew()
+    launcher.restart_workers()
     first, second = values(launcher.run(joined.told))
     assert first == second
     about, local, said = first
@@ -61,7 +61,7 @@ def test_processes_say_who_they_are_and_hear_who_asks_for_something_else(launche
 @pytest.mark.parametrize("inside", [True, False], ids=["in a collective", "in an exchange"])
 @pytest.mark.parametrize("which", [0, 1])
 def test_a_process_that_dies_is_named_to_the_other(launcher: Launcher, which: int, inside: bool) -> None:
-    launcher.renew()
+    launcher.restart_workers()
     ended = launcher.run(joined.one_dies, [which, inside])
     other = 1 - which
     assert ended[which].code == -9
@@ -71,10 +71,10 @@ def test_a_process_that_dies_is_named_to_the_other(launcher: Launcher, which: in
 
 @pytest.mark.slow
 def test_a_process_that_does_not_come_is_named(launcher: Launcher) -> None:
-    launcher.renew()
+    launcher.restart_workers()
     said, _ = values(launcher.run(joined.one_hangs))
     assert said == "Backend 'xla_processes', exchange in worker 0 of 2: worker 1 did not come within 0.2 s." + ANEW
-    launcher.renew()
+    launcher.restart_workers()
     said, _ = values(launcher.run(joined.late))
     head, _, tail = said.partition("127.0.0.1:")
     assert head == "Backend 'xla_processes', opening in worker 0 of 2: worker 1 did not come to "
@@ -83,7 +83,7 @@ def test_a_process_that_does_not_come_is_named(launcher: Launcher) -> None:
 
 @pytest.mark.slow
 def test_different_numbers_of_replicas_are_told_to_all(launcher: Launcher) -> None:
-    launcher.renew()
+    launcher.restart_workers()
     said = (
         "InvalidArgument: The backend 'xla_processes' was opened with different numbers of replicas, by rank: 1, 2. "
         "Open it with the same number in every process."
@@ -93,7 +93,7 @@ def test_different_numbers_of_replicas_are_told_to_all(launcher: Launcher) -> No
 
 @pytest.mark.slow
 def test_joining_after_jax_has_started_is_told_with_what_to_do(launcher: Launcher) -> None:
-    launcher.renew()
+    launcher.restart_workers()
     said = (
         "The backend 'xla_processes' joins other processes before JAX's first use, and JAX has started already. Open "
         "it before any other use of JAX, or call jax.distributed.initialize first."
@@ -103,13 +103,13 @@ def test_joining_after_jax_has_started_is_told_with_what_to_do(launcher: Launche
 
 @pytest.mark.slow
 def test_a_group_that_the_program_has_made_is_taken(launcher: Launcher) -> None:
-    launcher.renew()
+    launcher.restart_workers()
     assert values(launcher.run(joined.within)) == [[3.0], [3.0]]
 
 
 @pytest.mark.slow
 def test_another_program_that_comes_to_the_meeting_place_is_let_go(launcher: Launcher) -> None:
-    launcher.renew()
+    launcher.restart_workers()
     assert values(launcher.run(joined.with_a_stranger)) == [[2.0], [2.0]]
 
 

@@ -11,7 +11,7 @@ from simstrategy.errors import ContextError, InvalidArgument
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.modes import current_mode, require_cross_replica
 from simstrategy.strategy.reductions.reducing import values_of
-from simstrategy.strategy.validation import axis_in
+from simstrategy.strategy.validation import axis_in, require_components
 from simstrategy.trace import Request, Site, describe_site
 from simstrategy.values import DistributedValues
 
@@ -36,12 +36,8 @@ def _gather_leaf(group: Group, leaf: Any, axis: int, site: Site) -> Any:
     alone = len(group.local_devices) == 1 and group.num_replicas > 1
     if not isinstance(value, DistributedValues) and not alone:
         return leaf
-    components = value.values if isinstance(value, DistributedValues) else (value,)
-    if len(components) != len(group.local_devices):
-        raise InvalidArgument(
-            f"gather at {describe_site(site)} got a {type(value).__name__} of {len(components)} components, and there "
-            f"are {len(group.local_devices)} replicas here. Pass a value that this strategy made."
-        )
+    local = len(group.local_devices)
+    components = require_components(value, local, "gather", site) if isinstance(value, DistributedValues) else (value,)
     arrays = tuple([group.adopt(component, index) for index, component in enumerate(components)])
     free, form, sizes = _common_shape(group, arrays, axis, site)
     all_sizes = group.coordinator.agree(Request("gather", None, free, None, None, (form,)), site, sizes)

@@ -12,7 +12,7 @@ from simstrategy.device import Array
 from simstrategy.errors import InvalidArgument
 from simstrategy.strategy.composites import is_composite, reduce_composites
 from simstrategy.strategy.group import Group
-from simstrategy.strategy.validation import axes_in, is_host_zero, require_numbers
+from simstrategy.strategy.validation import axes_in, is_host_zero, require_components, require_numbers
 from simstrategy.trace import Request, Site, describe_site
 from simstrategy.values import DistributedValues
 
@@ -49,12 +49,7 @@ def _components(group: Group, op: str, leaf: Any, axis: Axis, site: Site) -> tup
     """Returns one value per local replica; None where the value is its own mean, or its own sum."""
     local = len(group.local_devices)
     if isinstance(leaf, DistributedValues):
-        if len(leaf.values) != local:
-            raise InvalidArgument(
-                f"reduce at {describe_site(site)} got a {type(leaf).__name__} of {len(leaf.values)} components, and "
-                f"there are {local} replicas here. Pass a value that this strategy made."
-            )
-        return leaf.values
+        return require_components(leaf, local, "reduce", site)
     if local == 1:
         return (leaf,)
     if axis is not None:

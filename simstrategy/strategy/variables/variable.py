@@ -134,8 +134,6 @@ class Variable(LocalValue):
     def trainable(self) -> bool:
         return self.state.trainable
 
-    # Reading.
-
     def value(self) -> Array:
         """Returns this replica's component [shape]; outside replicas, component 0 or all aggregated, by the policy.
 
@@ -182,8 +180,6 @@ class Variable(LocalValue):
         """The components of this process's replicas, in rank order; one, where the replicas share it."""
         return self.state.components
 
-    # Writing.
-
     def assign(self, value: Any, *, read_value: bool = True) -> Any:
         """Replaces the value; in a replica function by the aggregation of all replicas' values.
 
@@ -202,10 +198,7 @@ class Variable(LocalValue):
         return self.write_at("assign_sub", delta, read_value, self.state.group.source(_frame(1)))
 
     def write_at(self, kind: str, value: Any, read_value: bool, site: Site) -> Any:
-        """Writes as `assign` and its siblings do, for a call at this site.
-
-        kind: assign, assign_add or assign_sub.
-        """
+        """Writes for a call at this site.  kind: assign, assign_add or assign_sub."""
         mode, state = _mode(), self.state
         group = state.group
         if mode is None or mode.home is not group:
@@ -238,8 +231,9 @@ class Variable(LocalValue):
         if how == "component":
             self._write_component(kind, array, replica.index, site)
             return
-        varies = isinstance(value, Variable) and value.state.policy.layout == "per_replica"
-        if isinstance(value, PerReplica) or varies:
+        if isinstance(value, PerReplica) or (
+            isinstance(value, Variable) and value.state.policy.layout == "per_replica"
+        ):
             value = array  # one object, and yet another value on each replica
         request, write = state.requests[kind], (value, array, site)
         if how == "first":

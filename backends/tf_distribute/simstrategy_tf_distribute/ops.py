@@ -5,6 +5,7 @@ TensorFlow has no such thing, the word says so; where TensorFlow errs, its error
 """
 
 from collections.abc import Callable
+from enum import Enum
 from types import SimpleNamespace
 from typing import Any, Final, final
 
@@ -15,7 +16,7 @@ from simstrategy.errors import Unsupported
 from simstrategy.values import DistributedValues, Mirrored, PerReplica
 from simstrategy_tensorflow.namespace import TensorFlowNamespace
 
-__all__ = ["ReplicaWords", "VariableWords", "inward", "outward", "words_of"]
+__all__ = ["ReplicaOps", "VariableOps", "inward", "ops_of", "outward"]
 
 XP: Final = TensorFlowNamespace("")
 
@@ -33,7 +34,7 @@ def inward(value: Any, strategy: Any, *, host: bool = False) -> Any:
 
     host: host data stay as they are, as in what a replica returns, which TensorFlow does not touch.
     """
-    if isinstance(value, VariableWords):
+    if isinstance(value, VariableOps):
         return value.inner
     if isinstance(value, DistributedValues):
         parts = [_tensor(one) for one in value.values]
@@ -59,20 +60,20 @@ def _map(function: Callable[[Any], Any], value: Any) -> Any:
 
 
 @final
-class ReplicaWords:
+class ReplicaOps:
     """A replica's context: `simstrategy.ReplicaContext`'s names over TensorFlow's own."""
 
     xp = XP
 
-    def __init__(self, inner: Any, witness: Any) -> None:
-        self._inner, self._witness = inner, witness
+    def __init__(self, inner: Any, reference: Any) -> None:
+        self._inner, self._reference = inner, reference
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ReplicaWords) and self._inner is other._inner
+        return isinstance(other, ReplicaOps) and self._inner is other._inner
 
     __hash__ = None  # type: ignore[assignment]
 
-    strategy = property(lambda self: self._witness)
+    strategy = property(lambda self: self._reference)
     num_replicas_in_sync = property(lambda self: self._inner.num_replicas_in_sync)
     devices = property(lambda self: tuple(self._inner.devices))
 
@@ -83,16 +84,16 @@ class ReplicaWords:
         return self._inner.replica_id_in_sync_group if number is None else int(number)
 
     def all_reduce(self, reduce_op: Any, value: Any) -> Any:
-        return self._inner.all_reduce(_op(reduce_op), inward(value, self._witness.inner))
+        return self._inner.all_reduce(_op(reduce_op), inward(value, self._reference.inner))
 
     def all_gather(self, value: Any, axis: int) -> Any:
-        return self._inner.all_gather(inward(value, self._witness.inner), axis)
+        return self._inner.all_gather(inward(value, self._reference.inner), axis)
 
     def merge_call(self, merge_fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
         def merged(_: Any, *own: Any, **named: Any) -> Any:
-            return inward(merge_fn(self._witness, *outward(own), **outward(named)), self._witness.inner)
+            return inward(merge_fn(self._reference, *outward(own), **outward(named)), self._reference.inner)
 
-        given = inward(tuple(args), self._witness.inner), inward(dict(kwargs or {}), self._witness.inner)
+        given = inward(tuple(args), self._reference.inner), inward(dict(kwargs or {}), self._reference.inner)
         return self._inner.merge_call(merged, *given)
 
     def seed(self, label: str) -> int:
@@ -101,7 +102,7 @@ class ReplicaWords:
 
 
 @final
-class VariableWords:
+class VariableOps:
     """A variable made in a real strategy's scope, with `simstrategy.Variable`'s names; `inner` is TensorFlow's."""
 
     inner: Any
@@ -117,10 +118,10 @@ class VariableWords:
         name: str | None = None,
     ) -> None:
         self.inner = tf.Variable(
-            initial_value.inner if isinstance(initial_value, VariableWords) else initial_value,
+            initial_value.inner if isinstance(initial_value, VariableOps) else initial_value,
             trainable=trainable,
-            synchronization=tf.VariableSynchronization[getattr(synchronization, "name", None) or "AUTO"],
-            aggregation=tf.VariableAggregation[getattr(aggregation, "name", None) or "NONE"],
+            synchronization=tf.VariableSynchronization[_member(synchronization, "AUTO")],
+            aggregation=tf.VariableAggregation[_member(aggregation, "NONE")],
             dtype=dtype,
             name=name,
         )
@@ -155,27 +156,31 @@ class VariableWords:
         return inward(value, tf.distribute.get_strategy())
 
 
+def _member(setting: Any, default: str) -> str:
+    return setting.name if isinstance(setting, Enum) else default
+
+
 def _op(reduce_op: Any) -> Any:
-    return getattr(reduce_op, "name", reduce_op)
+    return reduce_op.name if isinstance(reduce_op, Enum) else reduce_op
 
 
-def words_of(witness: Any) -> SimpleNamespace:
+def ops_of(reference: Any) -> SimpleNamespace:
     """Returns the names that a program uses of `simstrategy`, as TensorFlow means them; for one witness."""
 
-    def get_replica_context() -> ReplicaWords | None:
+    def get_replica_context() -> ReplicaOps | None:
         inner = tf.distribute.get_replica_context()
         # The same object while it is the same context, as TensorFlow's own is.
-        return None if inner is None else vars(inner).setdefault("_simstrategy_words", ReplicaWords(inner, witness))
+        return None if inner is None else vars(inner).setdefault("_simstrategy_ops", ReplicaOps(inner, reference))
 
     def get_strategy() -> Any:
-        return witness if tf.distribute.get_strategy() is witness.inner else tf.distribute.get_strategy()
+        return reference if tf.distribute.get_strategy() is reference.inner else tf.distribute.get_strategy()
 
     return SimpleNamespace(
         get_replica_context=get_replica_context,
         get_strategy=get_strategy,
         has_strategy=tf.distribute.has_strategy,
         in_cross_replica_context=tf.distribute.in_cross_replica_context,
-        Variable=VariableWords,
+        Variable=VariableOps,
         PerReplica=PerReplica,
         Mirrored=Mirrored,
         ReduceOp=tf.distribute.ReduceOp,

@@ -1,7 +1,7 @@
-"""What can be distributed: one protocol, and how our own datasets and plain iterables meet it.
+"""The protocol of everything that can be distributed, implemented for our datasets and for any iterable.
 
-A framework's backend that can look into its own datasets wraps them in a `Source`; whatever else can be
-iterated over is a source of batches of which nothing is known before they come.
+A framework's backend that can inspect the framework's datasets wraps them in a `Source`. Any other iterable is a
+source of batches whose sizes and specs are not known before the first batch.
 """
 
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ from typing import Any, Protocol, final, runtime_checkable
 
 from simstrategy.data import rewriting
 from simstrategy.data.dataset import Dataset
-from simstrategy.data.foreign import from_iterable
-from simstrategy.data.nodes import Node, Run
+from simstrategy.data.iterables import from_iterable
+from simstrategy.data.nodes import Iteration, Node
 from simstrategy.data.options import Options
 
 __all__ = ["PipelineSource", "Source", "source_of"]
@@ -18,49 +18,49 @@ __all__ = ["PipelineSource", "Source", "source_of"]
 
 @runtime_checkable
 class Source(Protocol):
-    """A dataset of global batches, as far as it can be looked into."""
+    """A dataset of global batches, and the facts about it that can be determined without its elements."""
 
     def options(self) -> Options:
-        """Returns what the dataset says of how it wants to be distributed."""
+        """Returns the options of distribution that the dataset carries."""
         ...
 
     def batch_size(self) -> int | None:
-        """Returns the size of the global batch if the dataset tells it before its elements do, else None."""
+        """Returns the size of the global batch if it can be determined without the elements, else None."""
         ...
 
     def last_batch_size(self) -> int | None:
-        """Returns the size of a batch that is made at the very end of the pipeline, else None."""
+        """Returns the batch size if the last step of the pipeline makes batches, else None."""
         ...
 
     def files(self, up_to: int) -> int | None:
-        """Returns how many files are read, counted to `up_to`; None where files cannot be dealt to workers."""
+        """Returns the number of files, at most `up_to`; None where files cannot be distributed over workers."""
         ...
 
     def by_file(self, workers: int, worker: int) -> "Source":
-        """Returns the dataset of one worker's files: those whose number modulo `workers` is `worker`."""
+        """Returns the dataset that reads the files whose number modulo `workers` is `worker`."""
         ...
 
     def by_hint(self, workers: int, worker: int) -> "Source":
-        """Returns the dataset with its own place for shards filled in."""
+        """Returns the dataset with its `shard(SHARD_HINT, 0)` replaced by the shard of a worker."""
         ...
 
     def element_spec(self) -> Any:
-        """Returns a nest of `ElementSpec`, or None where only elements tell."""
+        """Returns a nest of `ElementSpec`, or None where it cannot be determined."""
         ...
 
-    def elements(self, run: Run) -> Iterator[Any]:
-        """Starts an iteration over nests of host arrays, with the batch first."""
+    def elements(self, iteration: Iteration) -> Iterator[Any]:
+        """Starts an iteration over nests of host arrays [batch, …]."""
         ...
 
 
 @final
 class PipelineSource:
-    """A pipeline of nodes, ours or an iterable, as a source; with memories of its own."""
+    """A pipeline of nodes as a source, with state, such as caches, of its own."""
 
     __slots__ = ("_node",)
 
     def __init__(self, node: Node) -> None:
-        self._node = rewriting.renewed(node)
+        self._node = rewriting.with_new_state(node)
 
     def options(self) -> Options:
         return rewriting.options_of(self._node)
@@ -83,12 +83,12 @@ class PipelineSource:
     def element_spec(self) -> Any:
         return self._node.spec()
 
-    def elements(self, run: Run) -> Iterator[Any]:
-        return self._node.elements(run)
+    def elements(self, iteration: Iteration) -> Iterator[Any]:
+        return self._node.elements(iteration)
 
 
 def source_of(dataset: Any) -> Source:
-    """Returns anything that can be distributed as a source.  Raises InvalidType for what cannot be iterated over."""
+    """Returns the source of a dataset or an iterable.  Raises InvalidType for anything else."""
     if isinstance(dataset, Dataset):
         return PipelineSource(dataset.node)
     if isinstance(dataset, Source):

@@ -1,6 +1,6 @@
-"""Arrays of other libraries as NumPy's: whichever device they are on, and whether they take part in a gradient.
+"""Converts arrays of other libraries to NumPy arrays, from any device, with or without a gradient.
 
-It imports none of these libraries: what is asked of a value is what `np.asarray` asks, and one method more.
+It imports none of these libraries: it uses what `np.asarray` uses, and the methods of PyTorch's tensors.
 """
 
 from typing import Any, Protocol, runtime_checkable
@@ -14,7 +14,7 @@ __all__ = ["as_numpy"]
 
 @runtime_checkable
 class _Tensor(Protocol):
-    """A tensor of PyTorch, which NumPy takes by itself only from the host, and out of no gradient."""
+    """A tensor of PyTorch.  `np.asarray` accepts one only if it is on the host and requires no gradient."""
 
     dtype: Any
 
@@ -26,23 +26,24 @@ class _Tensor(Protocol):
 
 
 def as_numpy(value: Any, where: str) -> np.ndarray[Any, Any]:
-    """Returns a value as an array on the host; where: which step asks, for the error.
+    """Converts a value to an array on the host.
 
-    Tensors of PyTorch come from any device, and without their gradient. Raises InvalidArgument for rows of
-    unequal length, InvalidType for what NumPy does not take, and Unsupported for bfloat16 without its extra.
+    where: the name of the step, for the error message. Tensors of PyTorch are copied from any device and lose their
+    gradient. Raises InvalidArgument for rows of unequal length, InvalidType for a value that NumPy cannot convert,
+    and Unsupported for bfloat16 without the extra `bfloat16`.
     """
     try:
         if not isinstance(value, _Tensor):
             return np.asarray(value)
         if str(value.dtype) != "torch.bfloat16":
             return value.numpy(force=True)
-        # Every bfloat16 is a float32, so that the way over it changes none.
+        # Every bfloat16 is a float32 too, so this conversion changes no value.
         wide: np.ndarray[Any, Any] = value.detach().float().numpy(force=True)
     except ValueError as error:
         raise InvalidArgument(f"{where} got rows of unequal length: {error}. Pad them to one shape first.") from error
     except (TypeError, RuntimeError) as error:
         raise InvalidType(
-            f"{where} got a {type(value).__name__} that NumPy does not take: {error}. Elements are nests of arrays of "
+            f"{where} got a {type(value).__name__} that NumPy cannot convert: {error}. Elements are nests of arrays of "
             f"numbers or texts: convert it first."
         ) from error
     return _narrowed(wide)

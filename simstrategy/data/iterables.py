@@ -1,7 +1,7 @@
-"""Other people's batches: a list, a generator, or another library's loader, as the source of a pipeline.
+"""Any iterable of batches as the source of a pipeline: a list, a generator, or the loader of another library.
 
-Nothing is known of the batches before they come, and nothing is asked of the iterable but to be iterated over.
-It neither batches nor shuffles: that is the loader's.
+Only `iter()` is used, so the spec of the batches is not known before the first one. The loader makes the batches
+and shuffles; nothing here does.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,18 +12,18 @@ import numpy as np
 
 from simstrategy import tree
 from simstrategy.data.elements import ElementSpec, as_leaf, spec_of
-from simstrategy.data.nodes import Elements, Kind, Node, Run
+from simstrategy.data.nodes import Elements, Iteration, Node, NodeType
 from simstrategy.errors import InvalidArgument, InvalidType
 
 __all__ = ["ITERABLE", "from_iterable"]
 
 _PLAIN: Final = (bool, int, float, complex, str, bytes, np.generic)
-"""What a list of is one array: no array itself, and no container."""
+"""A list of these is one array."""
 
 
 @final
-class _Brought:
-    """An iterable, whether it has been gone over if it is an iterator, and what its elements look like."""
+class _IterableState:
+    """An iterable, the spec of its elements, and whether it is an iterator that was used already."""
 
     __slots__ = ("_begun", "_iterable", "_spec")
 
@@ -33,12 +33,12 @@ class _Brought:
         self._spec: Any = None
 
     def elements(self) -> Elements:
-        """Starts an iteration.  Raises InvalidArgument where an iterator would go on at its end, with nothing."""
+        """Starts an iteration.  Raises InvalidArgument for the second iteration over an iterator."""
         if self._begun:
             raise InvalidArgument(
-                f"The dataset was made of a {type(self._iterable).__name__}, which can be iterated over only once, and "
-                f"has been. Distribute a new one for each pass, or what can be iterated over again: a list, a loader, "
-                f"or Dataset.from_generator with the function that makes it."
+                f"The dataset was made from a {type(self._iterable).__name__}, which can be iterated over only once, "
+                f"and that was done already. Distribute a new one for each pass, or use a list, a loader, or "
+                f"Dataset.from_generator with the function that makes it."
             )
         self._begun = isinstance(self._iterable, Iterator)
         for number, value in enumerate(self._iterable):
@@ -47,24 +47,24 @@ class _Brought:
             yield element
 
     def spec(self) -> Any:
-        """Returns the forms of the first element that came, in any number of rows; else looks at one, if it may."""
+        """Returns the spec of the first element, with any number of rows; reads one if the iterable is no iterator."""
         if self._spec is None and not isinstance(self._iterable, Iterator):
             next(self.elements(), None)
         return self._spec
 
 
 def _of_any_size(element: Any) -> Any:
-    # What the next batch is like is not known: the last one is usually smaller.
+    # The number of rows may change: the last batch is usually smaller.
     return tree.map_leaves(
         lambda one: ElementSpec((None, *one.shape[1:])[: len(one.shape)], one.dtype), spec_of(element)
     )
 
 
 def _nest(value: Any, where: str, *, outermost: bool = False) -> Any:
-    """Returns an element as a nest of host arrays; containers are kept, lists too: loaders make lists of columns.
+    """Converts an element to a nest of host arrays; containers are kept, lists too: loaders make lists of columns.
 
     A list of numbers or texts is one column. So is a plain tuple of texts that is not the element itself: PyTorch's
-    loader leaves texts as they come.
+    loader does not convert texts.
     """
     kind = tree.kind_of(type(value))
     texts = type(value) is tuple and not outermost and all(isinstance(one, (str, bytes)) for one in value)
@@ -79,19 +79,19 @@ def _is_column(value: Any) -> bool:
     return type(value) is list and all(isinstance(one, _PLAIN) or _is_column(one) for one in value)
 
 
-def _elements(node: Node, run: Run) -> Elements:
-    brought: _Brought = node.settings
-    return brought.elements()
+def _elements(node: Node, iteration: Iteration) -> Elements:
+    state: _IterableState = node.settings
+    return state.elements()
 
 
-ITERABLE: Final = Kind("an iterable", _elements, lambda node: node.settings.spec())
+ITERABLE: Final = NodeType("an iterable", _elements, lambda node: node.settings.spec())
 
 
 def from_iterable(batches: Any) -> Node:
-    """Makes the node of any iterable of batches.  Raises InvalidType for what is none."""
+    """Makes the node of an iterable of batches.  Raises InvalidType for anything else."""
     if not isinstance(batches, Iterable) or isinstance(batches, (str, bytes, dict, set, frozenset)):
         raise InvalidType(
             f"Expected a dataset or an iterable of batches, got a {type(batches).__name__}. "
             f"Use simstrategy.data.Dataset.from_tensor_slices(...).batch(...)."
         )
-    return Node(ITERABLE, (), _Brought(batches))
+    return Node(ITERABLE, (), _IterableState(batches))

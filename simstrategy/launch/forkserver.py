@@ -1,9 +1,9 @@
-"""The process that workers are forked from: it has imported what they need, so that a new one costs milliseconds.
+"""The process that forks workers: it has imported their modules, so that a new worker starts in milliseconds.
 
-It is their parent, and outlives whoever asked for them by a moment: when its channel closes, however the
-launcher ended, it kills them all, removes their folder and ends. It runs no program itself.
+It is the parent of the workers. When its channel closes, however the launcher ended, it kills all workers, removes
+their folder and ends. It runs no jobs.
 
-    python -m simstrategy.launch.nursery CHANNEL [MODULE …]
+    python -m simstrategy.launch.forkserver CHANNEL [MODULE …]
 """
 
 import contextlib
@@ -32,17 +32,17 @@ def main(number: int, modules: list[str]) -> None:
     signal.signal(signal.SIGTERM, _leave)
     problem = _import(modules)
     if modules and len(os.listdir("/proc/self/task")) > 1:
-        # A module that starts threads cannot be forked: every worker imports it by itself.
+        # A process with threads cannot be forked: start again without imports; each worker imports its modules.
         os.set_inheritable(number, True)
-        os.execv(sys.executable, [sys.executable, "-P", "-m", "simstrategy.launch.nursery", str(number)])  # noqa: S606
-    gc.freeze()  # else a worker's first collection copies all that was imported
+        os.execv(sys.executable, [sys.executable, "-P", "-m", "simstrategy.launch.forkserver", str(number)])  # noqa: S606
+    gc.freeze()  # without this, the first collection of a worker copies all memory of the imported modules
     folder = Path(tempfile.mkdtemp(prefix="simstrategy-"))
     children: dict[int, int | None] = {}
     try:
         control.send({"folder": str(folder), "problem": problem})
         while True:
-            asked, hand = control.receive()
-            control.send(_answer(asked, hand, control, folder, children))
+            request, end = control.receive()
+            control.send(_answer(request, end, control, folder, children))
     except (Closed, KeyboardInterrupt, SystemExit):
         pass
     finally:
@@ -56,23 +56,23 @@ def _leave(*_: Any) -> NoReturn:
 
 
 def _import(modules: list[str]) -> str | None:
-    """Imports modules; returns what was wrong with one of them, which its users will hear again."""
+    """Imports modules; returns the error of the first one that fails, or None.  Its users raise the error again."""
     for module in modules:
         try:
             importlib.import_module(module)
-        except Exception as error:  # noqa: BLE001 - told where a worker needs it: by that worker
+        except Exception as error:  # noqa: BLE001 - a worker that needs the module raises it again
             return f"{module}: {error}"
     return None
 
 
-def _answer(asked: Any, hand: int | None, control: Channel, folder: Path, children: dict[int, int | None]) -> Any:
-    if asked["do"] == "end":
-        return _end(asked["process"], children)
-    assert hand is not None
+def _answer(request: Any, end: int | None, control: Channel, folder: Path, children: dict[int, int | None]) -> Any:
+    if request["do"] == "end":
+        return _end(request["process"], children)
+    assert end is not None
     parent = os.getpid()
     child = os.fork()
     if child:
-        os.close(hand)
+        os.close(end)
         children[child] = None
         return child
     code = 1
@@ -80,24 +80,24 @@ def _answer(asked: Any, hand: int | None, control: Channel, folder: Path, childr
         os.setsid()
         _die_with(parent)
         control.close()
-        jobs = Channel(socket.socket(fileno=hand))  # kept to the very end: closed, it says that this process ended
+        jobs = Channel(socket.socket(fileno=end))  # never closed here: the launcher takes a closed channel as the end
         code = work(jobs, folder / f"output{os.getpid()}")
     finally:
         os._exit(code)
 
 
 def _die_with(parent: int) -> None:
-    """Asks the system to kill this process when its parent ends, even if it is stopped then."""
+    """Makes the system kill this process when its parent ends, even if this process is stopped."""
     ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
 
 
 def _end(child: int, children: dict[int, int | None]) -> int:
-    """Kills a worker and what it started, if it has not ended; returns its exit code, negative for a signal."""
+    """Kills a worker and its child processes unless it has ended; returns its exit code, negative for a signal."""
     code = children[child]
     if code is None:
-        for kill in (os.killpg, os.kill):  # a new one may not have made its own group yet
+        for kill in (os.killpg, os.kill):  # a new worker may not have a process group yet
             with contextlib.suppress(ProcessLookupError):
                 kill(child, signal.SIGKILL)
         code = children[child] = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

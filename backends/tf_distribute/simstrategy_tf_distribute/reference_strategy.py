@@ -5,6 +5,7 @@ What it is asked it passes on; it repairs nothing, and times nothing. Several pr
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import Enum
 from types import FunctionType, SimpleNamespace
 from typing import Any, Literal, final, get_args
 
@@ -13,15 +14,15 @@ import tensorflow as tf
 import simstrategy
 from simstrategy.errors import InvalidArgument
 from simstrategy_tf_distribute.devices import mirrored, names
-from simstrategy_tf_distribute.words import XP, VariableWords, inward, outward, words_of
+from simstrategy_tf_distribute.ops import XP, VariableOps, inward, ops_of, outward
 
-__all__ = ["Kind", "Witness", "open_witness"]
+__all__ = ["Kind", "ReferenceStrategy", "open_reference"]
 
 Kind = Literal["mirrored", "one_device", "central_storage", "multi_worker"]
 
 
 @final
-class Witness:
+class ReferenceStrategy:
     """A real strategy, as a program that was written for `simstrategy.Strategy` sees it.
 
     inner: TensorFlow's own strategy. words: what the program says `ss` to; see `run_program`.
@@ -31,7 +32,7 @@ class Witness:
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner
-        self.words: SimpleNamespace = words_of(self)
+        self.ops: SimpleNamespace = ops_of(self)
 
     def __repr__(self) -> str:
         return f"<Witness: {type(self.inner).__name__}, {self.num_replicas_in_sync} replicas>"
@@ -46,7 +47,7 @@ class Witness:
         return self.inner.extended
 
     @contextmanager
-    def _scope(self) -> Iterator["Witness"]:
+    def _scope(self) -> Iterator["ReferenceStrategy"]:
         with self.inner.scope():
             yield self
 
@@ -62,7 +63,7 @@ class Witness:
     experimental_run_v2 = run
 
     def reduce(self, reduce_op: Any, value: Any, axis: Any = None) -> Any:
-        op = getattr(reduce_op, "name", reduce_op)
+        op = reduce_op.name if isinstance(reduce_op, Enum) else reduce_op
         return outward(self.inner.reduce(op, inward(value, self.inner), axis))
 
     def gather(self, value: Any, axis: int) -> Any:
@@ -71,7 +72,7 @@ class Witness:
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
         if isinstance(value, simstrategy.PerReplica):
             return value.values
-        given = value.inner if isinstance(value, VariableWords) else inward(value, self.inner)
+        given = value.inner if isinstance(value, VariableOps) else inward(value, self.inner)
         components = self.inner.experimental_local_results(given)
         return tuple(tf.convert_to_tensor(one) if isinstance(one, tf.Variable) else one for one in components)
 
@@ -92,7 +93,7 @@ class Witness:
         """
         if not isinstance(program, FunctionType):
             raise InvalidArgument(f"run_program takes a plain function program(strategy), got {program!r}.")
-        own = {name: self.words for name, value in program.__globals__.items() if value is simstrategy}
+        own = {name: self.ops for name, value in program.__globals__.items() if value is simstrategy}
         scope = {**program.__globals__, **own}
         for name, value in program.__globals__.items():
             if isinstance(value, FunctionType) and value.__globals__ is program.__globals__:
@@ -120,7 +121,7 @@ class _Steps:
         return map(outward, iter(self.inner))
 
 
-def open_witness(kind: Kind, replicas: int = 1) -> Witness:
+def open_reference(kind: Kind, replicas: int = 1) -> ReferenceStrategy:
     """Returns a real strategy as a witness: MirroredStrategy, OneDeviceStrategy or CentralStorageStrategy.
 
     replicas: as many logical CPUs. MirroredStrategy reduces by copies: its collectives, which it would choose
@@ -133,10 +134,10 @@ def open_witness(kind: Kind, replicas: int = 1) -> Witness:
     if kind == "multi_worker":
         raise InvalidArgument("The workers of a multi_worker witness are processes: run_workers(file, workers=2).")
     if kind == "mirrored":
-        return Witness(mirrored(replicas, tf.distribute.ReductionToOneDevice()))
+        return ReferenceStrategy(mirrored(replicas, tf.distribute.ReductionToOneDevice()))
     devices = names(replicas)
     if kind == "central_storage":
-        return Witness(tf.distribute.experimental.CentralStorageStrategy(devices, parameter_device="CPU:0"))
+        return ReferenceStrategy(tf.distribute.experimental.CentralStorageStrategy(devices, parameter_device="CPU:0"))
     if replicas != 1:
         raise InvalidArgument(f"A one_device witness has one replica, not {replicas}. Use 'mirrored'.")
-    return Witness(tf.distribute.OneDeviceStrategy(devices[0]))
+    return ReferenceStrategy(tf.distribute.OneDeviceStrategy(devices[0]))

@@ -9,15 +9,15 @@ import tensorflow as tf
 
 import simstrategy as ss
 from simstrategy.errors import InvalidArgument, PeerFailed, Unsupported
-from simstrategy_tf_distribute import Witness, open_witness, run_workers
+from simstrategy_tf_distribute import ReferenceStrategy, open_reference, run_workers
 
 COUNT = 2
-PROGRAM = Path(__file__).with_name("witness_program.py")
+PROGRAM = Path(__file__).with_name("reference_program.py")
 
 
 @pytest.fixture(scope="module")
-def witness() -> Witness:
-    return open_witness("mirrored", COUNT)
+def reference() -> ReferenceStrategy:
+    return open_reference("mirrored", COUNT)
 
 
 def host(value: Any) -> Any:
@@ -57,9 +57,9 @@ def program(strategy: Any) -> Any:
 
 
 @pytest.mark.slow
-def test_a_portable_program_comes_to_the_same_on_the_witness_and_the_simulator(witness: Witness) -> None:
+def test_a_portable_program_comes_to_the_same_on_the_witness_and_the_simulator(reference: ReferenceStrategy) -> None:
     simulated = program(ss.Strategy.mirrored("sim", replicas=COUNT, semantics=ss.Semantics.TF2))
-    assert host(witness.run_program(program)) == host(simulated)
+    assert host(reference.run_program(program)) == host(simulated)
 
 
 def look(strategy: Any) -> Any:
@@ -76,7 +76,7 @@ def look(strategy: Any) -> Any:
 def test_contexts_of_every_kind_are_as_the_simulators(kind: Any) -> None:
     count = 1 if kind == "one_device" else COUNT
     simulated = getattr(ss.Strategy, kind)("sim", replicas=count, semantics=ss.Semantics.TF2)
-    assert host(open_witness(kind, count).run_program(look)) == host(look(simulated))
+    assert host(open_reference(kind, count).run_program(look)) == host(look(simulated))
 
 
 def shared_object(strategy: Any) -> Any:
@@ -84,29 +84,29 @@ def shared_object(strategy: Any) -> Any:
     return strategy.run(lambda: ss.get_replica_context().all_reduce("SUM", shared))  # type: ignore[union-attr]
 
 
-def test_the_witness_repairs_nothing(witness: Witness) -> None:
+def test_the_witness_repairs_nothing(reference: ReferenceStrategy) -> None:
     # Clauses: R-7: TensorFlow returns an object that all replicas share un-summed, and we do not.
-    assert host(witness.run_program(shared_object))[-1] == ("float32", [1.0])
+    assert host(reference.run_program(shared_object))[-1] == ("float32", [1.0])
     assert host(shared_object(ss.Strategy.mirrored("sim", replicas=COUNT)))[-1] == ("float32", [2.0])
 
 
-def test_what_tensorflow_has_not_says_so(witness: Witness) -> None:
+def test_what_tensorflow_has_not_says_so(reference: ReferenceStrategy) -> None:
     def asking(strategy: Any) -> Any:
         return strategy.run(lambda: ss.get_replica_context().seed("x"))  # type: ignore[union-attr]
 
     with pytest.raises(Unsupported, match="gives replicas no seeds"):
-        witness.run_program(asking)
+        reference.run_program(asking)
 
 
 def test_what_is_no_witness_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="There is no witness 'tpu'; choose from mirrored"):
-        open_witness("tpu", 1)  # type: ignore[arg-type]
+        open_reference("tpu", 1)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match="has one replica, not 2"):
-        open_witness("one_device", 2)
+        open_reference("one_device", 2)
     with pytest.raises(InvalidArgument, match="run_workers"):
-        open_witness("multi_worker", 2)
+        open_reference("multi_worker", 2)
     with pytest.raises(InvalidArgument, match="takes a plain function"):
-        open_witness("one_device").run_program(tf.function(look))
+        open_reference("one_device").run_program(tf.function(look))
 
 
 @pytest.mark.slow

@@ -179,8 +179,11 @@ def test_tensors_on_a_gpu_are_brought_to_the_replicas(torch, mirrored, steps_of)
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda torch: torch.ones(2, device="meta"), "the dataset, element 0, got a Tensor that NumPy does not take: "),
-        (lambda torch: torch.eye(2).to_sparse(), "the dataset, element 0, got a Tensor that NumPy does not take: "),
+        (
+            lambda torch: torch.ones(2, device="meta"),
+            "the dataset, element 0, got a Tensor that NumPy cannot convert: ",
+        ),
+        (lambda torch: torch.eye(2).to_sparse(), "the dataset, element 0, got a Tensor that NumPy cannot convert: "),
         (lambda torch: object(), "the dataset, element 0, got a object: <object object>, which"),
         (lambda torch: None, "the dataset, element 0, got None, which is no array."),
         (lambda torch: [torch.ones(2), None], "the dataset, element 0, got None, which is no array."),
@@ -207,7 +210,7 @@ def test_grains_datasets_are_distributed_again_and_again(grain, mirrored, steps_
         assert steps_of(strategy, distributed, lambda step: step["name"])[2] == [["8"], ["9"]]
     once = strategy.experimental_distribute_dataset(iter(samples.batch(4).to_iter_dataset()))
     assert len(list(once)) == 3
-    with pytest.raises(InvalidArgument, match="which can be iterated over only once, and has been"):
+    with pytest.raises(InvalidArgument, match="which can be iterated over only once, and that was done already"):
         next(iter(once))
 
 
@@ -283,18 +286,16 @@ def test_an_iterator_is_gone_over_once_and_a_second_pass_is_an_error_that_says_s
         with pytest.raises(InvalidArgument) as raised:
             next(iter(once))
         assert str(raised.value) == (
-            f"The dataset was made of a {kind}, which can be iterated over only once, and has been. Distribute a new "
-            f"one for each pass, or what can be iterated over again: a list, a loader, or Dataset.from_generator with "
-            f"the function that makes it."
+            f"The dataset was made from a {kind}, which can be iterated over only once, and that was done already. "
+            f"Distribute a new one for each pass, or use a list, a loader, or Dataset.from_generator with the function "
+            f"that makes it."
         )
 
 
 def test_a_generator_that_is_at_its_end_already_is_an_error_and_no_empty_dataset(mirrored):
     batches = (np.arange(2) for _ in range(1))
     assert len(list(mirrored(2).experimental_distribute_dataset(batches))) == 1
-    with pytest.raises(
-        InvalidArgument, match="made of a generator, which can be iterated over only once, and has been"
-    ):
+    with pytest.raises(InvalidArgument, match="made from a generator, which can be iterated over only once, and that"):
         list(mirrored(2).experimental_distribute_dataset(batches))
     iterator = mirrored(2).make_dataset_iterator(np.arange(2) for _ in range(1))
     assert len(list(iterator)) == 1

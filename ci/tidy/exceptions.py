@@ -1,0 +1,95 @@
+"""Where a rule may be broken, and why: for good, or until it is fixed.
+
+A row that allows nothing is a violation itself, so a row leaves the table together with its cause.
+"""
+
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+
+class Exempt(NamedTuple):
+    """One row. file: a pattern; rule: a part of the violation's text; most: how many violations it allows."""
+
+    file: str
+    rule: str
+    reason: str
+    most: int = 1
+
+    def allows(self, file: str, rule: str) -> bool:
+        """Returns whether this row is for a violation."""
+        return fnmatchcase(file, self.file) and self.rule in rule
+
+
+_LATE = "import in a function"
+_SHAPE = "no shape in brackets"
+_TENSORFLOW = "backends/tensorflow/simstrategy_tensorflow/"
+_TF_DISTRIBUTE = "backends/tf_distribute/simstrategy_tf_distribute/"
+_KIT = "property_tests/simstrategy_conformance/"
+
+EXCEPTIONS = (
+    # Imports that wait: an optional package, or one that every start would pay for.
+    Exempt("simstrategy/data/readers.py", "google_crc32c", "an optional package: the extra tfrecord"),
+    Exempt("simstrategy/data/to_numpy.py", "ml_dtypes", "an optional package: the extra bfloat16"),
+    Exempt("simstrategy/sim/namespace.py", "ml_dtypes", "an optional package: the extra bfloat16"),
+    Exempt("simstrategy/check/processes.py", "ml_dtypes", "an optional package: the extra bfloat16"),
+    Exempt("backends/torch/simstrategy_torch/arrays.py", "ml_dtypes", "an optional package: the extra bfloat16"),
+    Exempt("simstrategy/cli/__init__.py", "simstrategy.cli.app", "the extra cli may be missing: the message names it"),
+    Exempt("simstrategy/cli/conform.py", "import pytest", "a package of the kit, no dependency of the core"),
+    Exempt("simstrategy/run/functions.py", "import hashlib", "its library costs every start; processes alone need it"),
+    Exempt("simstrategy/trace/events.py", "import hashlib", "its library costs every start; few programs need it"),
+    Exempt("simstrategy/device/registry.py", "entry_points", "costs every start; `sim` is opened without it"),
+    Exempt("simstrategy/check/checkers.py", "metadata", "costs every start; few programs need it"),
+    Exempt("simstrategy/check/check.py", "check.processes", "sockets and processes cost every start"),
+    Exempt("backends/xla/simstrategy_xla/topology.py", "topologies", "JAX looks for libtpu when this is imported"),
+    Exempt(_KIT + "plugin.py", _LATE, "pytest loads the plugin in every session; the kit is not run in each", 2),
+    # Objects of other libraries, which have no type that could be tested.
+    Exempt("simstrategy/data/nodes.py", "'node'", "a user's function returned it; Dataset is a layer above"),
+    Exempt("simstrategy/strategy/enums.py", "type(value).__name__", "TensorFlow's enum: the core imports no framework"),
+    Exempt(_TENSORFLOW + "backend.py", "AttributeError", "TensorFlow's symbolic tensors raise it from numpy()"),
+    Exempt(_TENSORFLOW + "frontend.py", "python_function", "TensorFlow's concrete functions share the public type"),
+    Exempt(_TENSORFLOW + "sources.py", "_map_func", "private parts of TensorFlow's datasets, not in every version", 3),
+    Exempt(_TENSORFLOW + "conversion.py", "ag_source_map", "AutoGraph sets it on the functions that it made"),
+    Exempt(_TF_DISTRIBUTE + "causes.py", "'layers'", "Keras has no type for a layer that holds layers", 2),
+    Exempt(_TF_DISTRIBUTE + "reduction.py", "'path'", "Keras variables have a path; Keras need not be installed"),
+    Exempt(_TF_DISTRIBUTE + "ops.py", "type(value).__name__", "TensorFlow's Mirrored has no public name"),
+    Exempt("backends/torch/simstrategy_torch/environment.py", "AttributeError", "JSON of any form"),
+    Exempt("backends/xla/simstrategy_xla/backend.py", "AttributeError", "JAX's tracers have no device"),
+    # Marks that TensorFlow reads: it has no registry.
+    Exempt(_TENSORFLOW + "conversion.py", "patch", "marks that AutoGraph reads on functions and errors of ours", 2),
+    Exempt(_TENSORFLOW + "values.py", "__tf_", "names that TensorFlow reads on a value's class", 3),
+    Exempt(_TF_DISTRIBUTE + "devices.py", "autograph_info__", "a mark that AutoGraph reads"),
+    Exempt(_TF_DISTRIBUTE + "reduction.py", "super()", "TensorFlow's CrossDeviceOps is a class to inherit from"),
+    # What a user passes may be any object.
+    Exempt("simstrategy/device/protocol.py", "AttributeError", "any object may be passed as a backend"),
+    Exempt(
+        "simstrategy/strategy/library/session_config.py", "AttributeError", "any object with these attributes will do"
+    ),
+    Exempt("simstrategy/strategy/strategy.py", "AttributeError", "any object with get_next will do"),
+    # A word that is also a backend's name.
+    Exempt(_TENSORFLOW + "collectives.py", "'nccl'", "a kind of communication between GPUs, no backend"),
+)
+
+KNOWN = (
+    Exempt("simstrategy/check/check.py", "'sim'", "compares with the default by its name"),
+    Exempt("simstrategy/check/checkers.py", "AttributeError", "one except for all that typing raises"),
+    Exempt("simstrategy/check/*.py", _SHAPE, "docstrings to be rewritten", 2),
+    Exempt("simstrategy/cli/run.py", "'sim'", "a cluster is opened by the backend's name"),
+    Exempt("simstrategy/golden/datasets.py", "backend's name", "a case is chosen by the backend's name", 2),
+    Exempt("simstrategy/golden/tally.py", "type(ours.error).__name__", "an error is compared by its class's name"),
+    Exempt("simstrategy/device/namespace.py", "'name'", "a dtype given in any form"),
+    Exempt("simstrategy/device/registry.py", "'protocol_version'", "whether a factory returned a backend"),
+    Exempt("simstrategy/device/*.py", "docstring of", "the contract to be rewritten", 17),
+    Exempt("simstrategy/launch/apart.py", "the word", "the file leaves for the kit", 23),
+    Exempt("simstrategy/strategy/*.py", "docstring of", "docstrings to be rewritten", 21),
+    Exempt(_TENSORFLOW + "frontend.py", "'get_next'", "an iterator or a dataset of the core, which is a layer above"),
+    Exempt("backends/xla/simstrategy_xla/namespace.py", _SHAPE, "the namespace to be rewritten", 2),
+    Exempt(_KIT + "after.py", "NotImplementedError", "a base class whose methods others carry out", 2),
+    Exempt(_KIT + "census.py", "probe", "statements of several types", 2),
+    Exempt(_KIT + "checking.py", "'_get_local_constants'", "a private function of Hypothesis is replaced"),
+    Exempt(_KIT + "oracle.py", "given", "statements of several types"),
+    Exempt(_KIT + "plugin.py", "'param'", "pytest sets it on some requests"),
+    Exempt(_KIT + "plugin.py", "docstring of strategy", "shown by pytest --fixtures"),
+    Exempt(_KIT + "session.py", "'workerinput'", "pytest-xdist sets it on its workers", 2),
+    Exempt(_KIT + "subject.py", "'sim'", "clusters are opened by the backend's name"),
+    Exempt(_KIT + "verdict.py", "'sim'", "the reference is chosen by the backend's name"),
+)
