@@ -49,8 +49,8 @@ def test_a_mirrored_value_of_fewer_components_than_replicas_says_so(mirrored):
     with pytest.raises(InvalidArgument) as raised:
         mirrored(3).run(lambda: value + 1)
     assert str(raised.value) == (
-        "A Mirrored of 2 components was given to replica 2, which has no component in it. Pass values that were made for "
-        "this number of replicas."
+        "A Mirrored of 2 components was given to replica 2, which has no component in it. Pass values that were made "
+        "for this number of replicas."
     )
 
 
@@ -138,7 +138,7 @@ def test_a_nest_is_a_nest_for_each_replica_in_tf2(mirrored):
     with strategy.scope():
         variable = ss.Variable(3.0)
     assert [[float(one) for one in nest] for nest in results([variable])] == [[3.0], [3.0]]
-    with pytest.raises(InvalidArgument, match="A PerReplica of 1 components was given to replica 1"):
+    with pytest.raises(InvalidArgument, match="A PerReplica of 1 component was given to replica 1"):
         results([PerReplica([1])])
 
 
