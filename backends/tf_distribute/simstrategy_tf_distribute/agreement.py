@@ -52,10 +52,10 @@ def replicas_agree(
     program: builds, compiles and fits in `strategy.scope()`, and returns the fitted model, whose weights are compared
     by name, or a nest of models, histories, arrays and numbers. Before each run Keras's names and seeds are reset
     (`keras.utils.clear_session`). The first number is the reference, and runs twice: both runs must give equal bits.
-    Two numbers agree if no leaf differs by more than 5 times (`simstrategy.check`) the change that one ulp of all data and of every
-    variable's initial value makes in it. allow_errors: a program may raise an error, if every run raises the same.
-    Raises InvalidArgument for no numbers, and for a program whose result cannot be compared; BackendUnavailable if
-    TensorFlow has started with fewer devices.
+    Two numbers agree if no leaf differs by more than 5 times (`simstrategy.check`) the change that one ulp of all data
+    and of every variable's initial value makes in it. allow_errors: a program may raise an error, if every run raises
+    the same. Raises InvalidArgument for no numbers, and for a program whose result cannot be compared;
+    BackendUnavailable if TensorFlow has started with fewer devices.
 
     Source of what Keras and MirroredStrategy do: Keras 3.15.1 and TensorFlow 2.21.0, as measured.
     """
