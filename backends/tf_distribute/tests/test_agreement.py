@@ -87,7 +87,7 @@ def test_a_loss_divided_by_the_whole_batch_agrees_on_any_number_of_replicas() ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("program", "told"),
+    ("program", "text"),
     [
         (
             mean_of_means,
@@ -113,7 +113,7 @@ def test_a_loss_divided_by_the_whole_batch_agrees_on_any_number_of_replicas() ->
     ids=lambda one: getattr(one, "__name__", ""),
 )
 @pytest.mark.usefixtures("one_nudge")
-def test_a_wrong_scale_is_named_with_the_step_and_what_mends_it(program: Any, told: str) -> None:
+def test_a_wrong_scale_is_named_with_the_step_and_the_correction(program: Any, text: str) -> None:
     report = replicas_agree(program, replicas=[1, 2])
     assert not report.agrees
     with pytest.raises(Difference) as raised:
@@ -123,7 +123,7 @@ def test_a_wrong_scale_is_named_with_the_step_and_what_mends_it(program: Any, to
     first, *reasons = problem.splitlines()
     assert first == "MirroredStrategy, replicas 2, InOrder(): 1 of 1 results differ:"
     assert reasons[0].startswith("  result['weights']: element [")
-    assert re.search(told, reasons[1]), problem
+    assert re.search(text, reasons[1]), problem
 
 
 def model(*layers: Any) -> Any:
@@ -138,7 +138,7 @@ def normalized(strategy: tf.distribute.Strategy) -> Any:
     return made, history
 
 
-# Of Keras and TensorFlow, which say it of themselves.
+# Warnings of Keras and TensorFlow.
 quiet = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
 

@@ -36,7 +36,7 @@ def fit(strategy: Any, *, ops: OrderedReduction | None = None) -> tuple[Any, Any
     return history, model.evaluate(FEATURES, LABELS, batch_size=64, verbose=0), model.get_weights()
 
 
-# Of Keras and TensorFlow, which say it of themselves.
+# Warnings of Keras and TensorFlow.
 quiet = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
 
