@@ -34,7 +34,7 @@ class _Steps:
         graph, number = self._counted
         here = tf.compat.v1.get_default_graph()
         self._counted = (here, number + 1 if graph is here else 1)
-        if self._asked[1] > _TRACED_MAX:
+        if self._counted[1] > _TRACED_MAX:
             raise Unsupported(
                 f"A loop over a distributed dataset was traced for {_TRACED_MAX} steps without an end: AutoGraph did "
                 f"not convert it to a loop of the graph. If AutoGraph warns that it could not transform the function, "
