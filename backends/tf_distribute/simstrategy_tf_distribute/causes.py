@@ -88,7 +88,7 @@ def step_causes(
         return Causes(f"{text}.", certain=False)
     if len(expected) != len(found):
         return Causes(
-            f"{len(expected)} steps became {len(found)}: the number of batches depends on the number of replicas.",
+            f"{len(expected)} step(s) became {len(found)}: the number of batches depends on the number of replicas.",
             certain=False,
         )
     return Causes(None, certain=False)

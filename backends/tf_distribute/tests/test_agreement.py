@@ -152,7 +152,7 @@ def test_keras_layers_that_see_a_replicas_part_alone_are_named_with_their_statis
     assert lines[2].startswith("  moving statistics: result[0]: sequential/norm/moving_variance: element [")
     assert any("step 1 (8 examples, on 2 replicas 4, 4) is the first whose sums differ: the gr" in one for one in lines)
     assert lines[-2].startswith(
-        "  norm (BatchNormalization) normalises each replica's part by its own statistics; sync"
+        "  norm (BatchNormalization) normalises each replica's part by its own statistics; use s"
     )
     assert lines[-1] == "  drop (Dropout) draws random numbers for each replica's part separately"
 
@@ -267,7 +267,7 @@ def test_integers_are_equal_or_are_not_and_more_or_fewer_steps_are_told() -> Non
     same = Step(None, [(np.array([1, 1]), np.array([0, 1]))])
     assert step_causes([one], [same], [[0.0]], [], (1, 2)).first is None
     assert step_causes([one], [same, same], [[0.0]], [], (1, 2)).first == (
-        "1 steps became 2: the number of batches depends on the number of replicas."
+        "1 step(s) became 2: the number of batches depends on the number of replicas."
     )
 
 

@@ -100,7 +100,7 @@ def test_a_name_that_tensorflow_does_not_have_raises(reference: ReferenceStrateg
         reference.run_program(asking)
 
 
-def test_what_is_no_witness_is_refused() -> None:
+def test_an_unknown_kind_of_reference_strategy_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="There is no reference strategy 'tpu'; choose from mirrored"):
         open_reference("tpu", 1)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match="has one replica, not 2"):
