@@ -41,7 +41,7 @@ def _shared_out_narrow(program, left, right):
 
 
 KNOWN = {
-    "disagreement is not told": _disagreed,
+    "disagreement is not reported": _disagreed,
     "early return by another name": _refused("Some replicas made a different number", "ReplicasDisagree"),
     "several int32 leaves": _refused("Inputs to batch_reduce_to must be either all on the host or all on the"),
     "a number is shared out in float32": _shared_out_narrow,

@@ -77,8 +77,8 @@ def require_components(value: DistributedValues, replicas: int, call: str, site:
     if count != replicas:
         found = f"{count} component{'' if count == 1 else 's'}"
         raise InvalidArgument(
-            f"{call} at {describe_site(site)} got a {type(value).__name__} of {found}, and there are {replicas} replicas "
-            f"here. Pass a value that this strategy made."
+            f"{call} at {describe_site(site)} got a {type(value).__name__} of {found}, and there are {replicas} "
+            f"replicas here. Pass a value that this strategy made."
         )
     return value.values
 

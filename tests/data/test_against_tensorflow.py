@@ -1,6 +1,6 @@
 """Random pipelines on the real tf.data: every worker's parts are TensorFlow 2.21's own, whatever the policy.
 
-Several workers are played by TensorFlow's input library in this process: it is told each worker's number. The
+Several workers are played by TensorFlow's input library in this process: it receives each worker's number. The
 full count of examples: ci/run.py deep pipelines.
 
 # Clauses: D-1, D-3, D-4, D-5, D-6, D-7, D-8
@@ -197,7 +197,7 @@ def outcome(call, *arguments):
     try:
         return call(*arguments)
     except Exception as error:  # noqa: BLE001 - an error is an answer
-        # TensorFlow says so of a hint too.
+        # TensorFlow raises the same for a hint.
         if "Could not apply HINT based sharding" in str(error):
             return "Could not apply FILE based sharding"
         texts = ("Could not apply FILE based sharding", "Found an unshardable source dataset")
@@ -220,6 +220,6 @@ def test_parts_of_random_pipelines_are_those_of_tensorflow(tf, folder, pipeline)
     assume(not (by_file and ("boxed",) in pipeline["after"] and isinstance(pipeline["source"][1], list)))
     wanted = outcome(theirs, tf, pipeline, folder)
     found = outcome(ours, pipeline, folder)
-    # Of what form the results of a function are that is never called, TensorFlow alone can tell: it traces it.
+    # TensorFlow traces a function that is never called, so only TensorFlow has the spec of its results.
     nothing_came = found == [[]] * pipeline["workers"] and not any(map(any, wanted))
     assert found == wanted or (nothing_came and {("same",), ("boxed",)} & {*pipeline["before"], *pipeline["after"]})

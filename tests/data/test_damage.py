@@ -1,4 +1,4 @@
-"""Damaged, missing and misshapen inputs: each is told in one whole message, with what, where, and what to do.
+"""Damaged, missing and misshapen inputs: each raises one message with what, where, and what to do.
 
 # Clauses: D-1, D-11
 """
@@ -70,8 +70,8 @@ def test_a_file_without_permission_is_named(reader, tmp_path, unprivileged):
     path = tmp_path / "secret"
     path.write_bytes(b"")
     path.chmod(0)
-    told = unprivileged(lambda: message(lambda: list(reader(path))))
-    assert told == f"{reader.__name__}: cannot read '{path}': Permission denied. Correct the list of files."
+    text = unprivileged(lambda: message(lambda: list(reader(path))))
+    assert text == f"{reader.__name__}: cannot read '{path}': Permission denied. Correct the list of files."
 
 
 @READERS
@@ -146,15 +146,15 @@ def test_an_empty_file_has_nothing_and_is_no_error(reader, tmp_path):
 
 @pytest.fixture
 def damaged(tmp_path):
-    """Writes a file of two records, changed; returns what reading it through two replicas says."""
+    """Writes a file of two records, changed; returns the message when two replicas read it."""
     path = tmp_path / "a.tfrecord"
     whole = record(b"first one") + record(b"x" * 100)
 
-    def told(change):
+    def message_of(change):
         path.write_bytes(change(whole))
         return message(lambda: steps(TFRecordDataset(path).batch(1))).replace(str(tmp_path), "folder")
 
-    return told
+    return message_of
 
 
 def flipped(data, place):
@@ -222,9 +222,9 @@ def test_ragged_rows_are_refused_where_they_are_put_together():
 
 
 def test_rows_of_unequal_length_in_a_list_are_refused():
-    told = message(lambda: Dataset.from_tensor_slices([[1, 2], [3]]))
-    assert told.startswith("from_tensor_slices got rows of unequal length: ")
-    assert told.endswith(". Pad them to one shape first.")
+    text = message(lambda: Dataset.from_tensor_slices([[1, 2], [3]]))
+    assert text.startswith("from_tensor_slices got rows of unequal length: ")
+    assert text.endswith(". Pad them to one shape first.")
     assert message(lambda: Dataset.from_tensor_slices(["a", 1]), InvalidType) == (
         "from_tensor_slices got a list: ['a', 1], which NumPy can only hold as an object. Elements are nests of arrays "
         "of numbers or texts: convert it first."

@@ -217,8 +217,8 @@ def test_an_iterator_may_not_be_asked_inside_a_replica_function(mirrored):
     strategy = mirrored(2)
     distributed = strategy.experimental_distribute_dataset(Dataset.range(4).batch(2))
     iterator = iter(distributed)
-    asks = (lambda: next(iterator), iterator.get_next, iterator.get_next_as_optional, lambda: iter(distributed))
-    for ask in asks:
+    calls = (lambda: next(iterator), iterator.get_next, iterator.get_next_as_optional, lambda: iter(distributed))
+    for ask in calls:
         with pytest.raises(ContextError, match=r"outside of the replica function: .*args=\(next\(iterator\),\)"):
             strategy.run(ask)
     assert parts(next(iterator)) == [[0], [1]]

@@ -1,4 +1,4 @@
-"""Input functions and input iterators: what they are told, what a step takes, and where it ends.
+"""Input functions and input iterators: their arguments, the elements of a step, and the end.
 
 # Clauses: D-2, D-12, D-13, D-14
 """

@@ -1,4 +1,4 @@
-"""Lines and records: what is read, and what is said of files that are missing, damaged or no files.
+"""Lines and records: what is read, and the errors for files that are missing, damaged or no files.
 
 # Clauses: D-11
 """

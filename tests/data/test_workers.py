@@ -158,6 +158,18 @@ def test_fewer_files_than_workers_are_sharded_by_element_with_a_warning_or_refus
             assert "Could not apply FILE based sharding: the dataset only has 2 file(s)" in str(outcome.error)
 
 
+@pytest.mark.parametrize("call", ["experimental_distribute_dataset", "make_dataset_iterator"])
+def test_the_warning_names_the_line_of_the_users_call(call, text_files):
+    dataset = TextLineDataset(text_files(2, 2)).batch(3)
+
+    def main(strategy):
+        getattr(strategy, call)(dataset)
+
+    with pytest.warns(ShardedByElement) as got:
+        ss.sim.Cluster(3, 1).run(main)
+    assert {(warning.filename, warning.lineno) for warning in got} == {(__file__, main.__code__.co_firstlineno + 1)}
+
+
 def test_no_files_at_all_are_no_elements_at_all(on_workers):
     assert on_workers(2, 1, TextLineDataset([]).batch(2), by(FILE), **TF2) == ([], [])
 

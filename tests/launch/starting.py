@@ -16,12 +16,12 @@ JOBS = f"{Path(__file__).parent / 'jobs.py'}"
 
 
 def main() -> None:
-    # Whoever runs the tests in the background leaves SIGINT ignored, and children inherit that.
+    # A background process ignores SIGINT, and its children inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with Launcher(2) as launcher:
         own = launcher.run(f"{JOBS}:starts_a_process")
-        told = {"processes": [*launcher.processes, *(one.value for one in own)], "folder": str(launcher.folder)}
-        sys.stdout.write(json.dumps(told) + "\n")
+        started = {"processes": [*launcher.processes, *(one.value for one in own)], "folder": str(launcher.folder)}
+        sys.stdout.write(json.dumps(started) + "\n")
         sys.stdout.flush()
         launcher.run(f"{JOBS}:{'stops_itself' if sys.argv[1:] else 'waits'}", timeout_s=1000.0)
 

@@ -1,4 +1,4 @@
-"""Workers that stay: jobs, how they end, and that nothing is left of them whoever dies.  Clauses: K-5."""
+"""Kept workers: their jobs, how jobs end, and that no process or file is left whichever process dies.  Clauses: K-5."""
 
 import json
 import os
@@ -185,12 +185,12 @@ def test_however_the_launching_process_ends_nothing_is_left(number: int, stopped
     command = [sys.executable, str(STARTING), *(["stopped"] if stopped else [])]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
-        told = json.loads(process.stdout.readline())
+        started = json.loads(process.stdout.readline())
         process.send_signal(number)
         assert process.wait(LIMIT_S) != 0
-    assert len(told["processes"]) == 5
-    assert gone(told["processes"])
-    assert not Path(told["folder"]).exists()
+    assert len(started["processes"]) == 5
+    assert gone(started["processes"])
+    assert not Path(started["folder"]).exists()
 
 
 @pytest.mark.slow

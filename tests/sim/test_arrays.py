@@ -1,4 +1,4 @@
-"""Arrays of the simulator: each knows its device, what is shared is read-only, and nobody's writes show elsewhere."""
+"""Arrays of the simulator: each has its device, shared ones are read-only, and no write changes another array."""
 
 import operator
 

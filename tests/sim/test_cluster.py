@@ -316,13 +316,13 @@ def test_a_worker_that_has_left_is_named_every_time_another_asks():
     def main(strategy):
         if group_of(strategy).coordinator.worker:
             return "left"
-        told = []
+        lines = []
         for _ in range(3):
             with pytest.raises(ReplicasDisagree) as raised:
                 strategy.run(lambda: ctx().all_reduce("SUM", 1.0))
-            told.append(str(raised.value).splitlines()[2].strip())
-        return told
+            lines.append(str(raised.value).splitlines()[2].strip())
+        return lines
 
-    told, left = Cluster(2, 1).run(main)
+    lines, left = Cluster(2, 1).run(main)
     assert left == "left"
-    assert told == ["replica 1: the program ended"] * 3
+    assert lines == ["replica 1: the program ended"] * 3

@@ -191,7 +191,7 @@ def test_a_scalar_has_no_axis(mirrored):
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_value_of_another_number_of_components_is_refused(mirrored, count):
-    with pytest.raises(InvalidArgument, match=f"a PerReplica of {count} components, and there are 2 replicas"):
+    with pytest.raises(InvalidArgument, match=f"a PerReplica of {count} components?, and there are 2 replicas"):
         mirrored(2).reduce("SUM", PerReplica([np.float32(1)] * count))
 
 

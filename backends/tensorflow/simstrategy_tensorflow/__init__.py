@@ -1,8 +1,8 @@
-"""TensorFlow's devices as a backend of simstrategy.  The door only: it sets TensorFlow's log level and opens."""
+"""TensorFlow's devices as a backend of simstrategy: the public name, and TensorFlow's log level."""
 
 import os
 
-# Read when TensorFlow is first imported; whoever has set it keeps what they chose.
+# TensorFlow reads it at its first import; a value that the user has set is kept.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 from simstrategy_tensorflow.backend import TensorFlowBackend

@@ -14,7 +14,7 @@ __all__ = ["TensorFlowAutodiff"]
 
 @final
 class TensorFlowAutodiff:
-    """See `simstrategy.device.Autodiff`.  Integers carry no gradient; zeros are sent `backward` for them."""
+    """See `simstrategy.device.Autodiff`.  Integers have no gradient; `backward` receives zeros for them."""
 
     def differentiable(
         self, forward: GroupFunction, backward: GroupFunction, arrays: tuple[Array, ...]
@@ -29,7 +29,7 @@ class TensorFlowAutodiff:
             results.extend(forward(tuple([given.get(i, array) for i, array in enumerate(arrays)])))
 
             def gradient(*upstream: Any) -> list[Array]:
-                # The gradient of tf.gather comes as IndexedSlices, which no collective takes.
+                # The gradient of tf.gather is IndexedSlices, which no collective accepts.
                 arrived = dict(zip(chosen, map(tf.convert_to_tensor, upstream), strict=True))
                 sent = [arrived[i] if i in arrived else tf.zeros_like(result) for i, result in enumerate(results)]
                 found = self.differentiable(backward, forward, tuple(sent))
@@ -41,5 +41,5 @@ class TensorFlowAutodiff:
         return tuple([carried.get(i, result) for i, result in enumerate(results)])
 
     def tracks(self, array: Any) -> bool:
-        """Returns True: which tape watches what is not known outside it."""
+        """Returns True: there is no way to find out which tape watches an array."""
         return True

@@ -1,8 +1,8 @@
-"""TensorFlow's devices in one process as one `Backend`.  It opens nothing and makes no devices.
+"""The `Backend` of TensorFlow's devices in one process.  Devices are made in `opening.py`.
 
-How arrays are combined is in `collectives.py`; unless collectives were asked for, every total is a left fold in
-rank order, one rounding to the dtype at each addition, on the root's device (rank 0 for `all_reduce`). Works on
-symbolic tensors as well, while a `tf.function` is traced.
+`collectives.py` combines arrays. Unless TensorFlow's collectives were chosen, every total is a left fold in rank order
+with one rounding to the dtype at each addition, on the device of the root (rank 0 for `all_reduce`). Symbolic tensors
+of a `tf.function` that is being traced are arrays too.
 """
 
 from typing import TYPE_CHECKING, Literal, final
@@ -29,14 +29,14 @@ Arrays = tuple[Array, ...]
 
 @final
 class TensorFlowBackend:
-    """One process's TensorFlow devices; rank r computes on `devices[r]`."""
+    """The TensorFlow devices of one process; rank r computes on `devices[r]`."""
 
     __slots__ = ("_combine", "capabilities", "devices", "frontend", "local_devices", "source", "xp")
 
     name = "tensorflow"
     protocol_version = PROTOCOL_VERSION
     array_types = (tf.Tensor, tf.Variable)
-    """A variable is an array that is nowhere: whoever wants it on a device gets its value there."""
+    """A variable has no placement: `put` copies its value to a device."""
     autodiff = TensorFlowAutodiff()
     compilation = None
     composites = TensorFlowComposites()
@@ -55,7 +55,7 @@ class TensorFlowBackend:
         self.capabilities = Capabilities(
             dtypes=frozenset(DTYPES),
             executor="thread",
-            # Measured on CPUs; on GPUs, sums and products of matrices promise nothing, nor do collectives.
+            # Measured on CPUs. On GPUs, sums, matrix products and collectives may give different bits each time.
             reproducible_bits=hint == "copy" and all(":CPU:" in device.placement for device in devices),
             mutable_arrays=False,
         )
@@ -64,7 +64,7 @@ class TensorFlowBackend:
         return On(device.placement)
 
     def synchronize(self) -> None:
-        """Waits for what GPUs still do.  While a graph is traced there is nothing to wait for."""
+        """Waits for the GPUs.  Does nothing while a graph is traced."""
         if tf.executing_eagerly():
             tf.test.experimental.sync_devices()
 
@@ -82,7 +82,7 @@ class TensorFlowBackend:
     def get(self, array: Array) -> np.ndarray:
         try:
             return np.array(array.numpy())
-        except (AttributeError, NotImplementedError) as error:  # as TensorFlow's symbolic tensors say it
+        except (AttributeError, NotImplementedError) as error:  # TensorFlow's symbolic tensors raise these
             raise InvalidType(f"{array!r} has no value while a tf.function is traced: read it outside.") from error
 
     def spec(self, array: Array) -> ArraySpec:
@@ -113,7 +113,7 @@ class TensorFlowBackend:
             return self._spread(tf.concat(arrays, axis))
 
     def exchange(self, note: bytes, *, timeout_s: float | None) -> tuple[bytes, ...]:
-        """Returns the note: there is one process, and nobody to wait for."""
+        """Returns the message: there is only one process."""
         return (note,)
 
     def _spread(self, array: Array) -> Arrays:
@@ -131,7 +131,7 @@ class TensorFlowCell:
         self.native = make_cell_variable(initial)
 
     def read(self) -> Array:
-        # On the variable's device whatever the scope; TensorFlow copies before a later write changes it.
+        # On the variable's device in every scope. TensorFlow copies the value before a later write changes it.
         if tf.executing_eagerly():
             return self.native.value()
         with tf.device(self._placement):

@@ -1,4 +1,4 @@
-"""How arrays of several devices are combined: by copies to one of them, or by TensorFlow's collective operations.
+"""Combines the arrays of several devices: by copies to one of them, or by TensorFlow's collective operations.
 
 Copying adds in rank order, one rounding to the dtype at each addition. Collectives, NCCL's and the ring of
 TensorFlow's CPUs, add in an order of their own; they take the dtypes that TensorFlow has them for, and everything
@@ -20,7 +20,7 @@ __all__ = ["Combine", "Communication", "chosen", "collective", "copied"]
 
 Communication = Literal["auto", "nccl", "ring", "copy"]
 Combine = Callable[[tuple[Array, ...], Op], list[Array]]
-"""Combines equal-shaped arrays, one of each device; returns the result once for each device, wherever it lies."""
+"""Combines arrays [...] of equal shape, one of each device; returns one result per device, on any device."""
 
 _FOLDS: Final[dict[str, Any]] = {"SUM": tf.add, "MIN": tf.minimum, "MAX": tf.maximum}
 _MERGES: Final = {"SUM": "Add", "MIN": "Min", "MAX": "Max"}
@@ -28,13 +28,14 @@ _DTYPES: Final = (tf.float16, tf.float32, tf.float64, tf.int32, tf.int64)
 _TIMEOUT_S: Final = 300.0
 
 _NUMBERS: Final = itertools.count(7_000_000)
-"""By such numbers TensorFlow tells groups, and operations that belong together, in the whole process."""
+"""TensorFlow identifies groups, and operations of one collective, by numbers that are unique in the process."""
 
 
 def chosen(communication: Communication, devices: Sequence[str]) -> Literal["nccl", "ring", "copy"]:
-    """Returns what is used among devices; "auto" is NCCL among several GPUs, else copies.
+    """Returns the way of communication between devices; "auto" is NCCL for several GPUs, else copies.
 
-    Raises InvalidArgument for what cannot be, and BackendUnavailable for NCCL without GPUs.
+    Raises InvalidArgument for an unknown name and for devices that occur twice, and BackendUnavailable for NCCL
+    without GPUs.
     """
     if communication not in get_args(Communication):
         raise InvalidArgument(
@@ -53,8 +54,8 @@ def chosen(communication: Communication, devices: Sequence[str]) -> Literal["ncc
         )
     if not apart:
         raise InvalidArgument(
-            f"communication={communication!r} wants a device for each replica, and {', '.join(devices)} come more than "
-            f"once. Use communication='copy'."
+            f"communication={communication!r} needs a different device for each replica, got {', '.join(devices)}. Use "
+            f"communication='copy'."
         )
     return communication
 
@@ -75,9 +76,9 @@ def _zero_on(device: Device) -> Array:
 
 
 def collective(devices: tuple[Device, ...], hint: Literal["nccl", "ring"]) -> Combine:
-    """Returns what combines by TensorFlow's collective operations among devices, each of which comes once."""
+    """Returns a function that combines arrays by TensorFlow's collectives.  devices: all different."""
     group = next(_NUMBERS)
-    # TensorFlow orders what uses one resource: the operations of each device, and not those of different ones.
+    # TensorFlow orders operations that use one resource: one token orders the collectives of one device.
     tokens = [make_cell_variable(_zero_on(device)) for device in devices]
 
     def together(arrays: tuple[Array, ...], op: Op) -> list[Array]:
@@ -98,7 +99,7 @@ def collective(devices: tuple[Device, ...], hint: Literal["nccl", "ring"]) -> Co
                         timeout_seconds=_TIMEOUT_S,
                     )
                 )
-        # All or none: an operation whose result nobody wants would be left out of a graph, and the others would wait.
+        # Every result depends on all operations: a graph would leave an unused one out, and the others would wait.
         placed = []
         with tf.control_dependencies(results):
             for result, device in zip(results, devices, strict=True):
@@ -106,11 +107,11 @@ def collective(devices: tuple[Device, ...], hint: Literal["nccl", "ring"]) -> Co
                     placed.append(tf.identity(result))
         return placed
 
-    # Each device's operation waits for the others', so eager arrays go through a graph, which runs all at once.
+    # The operations of all devices wait for each other, so a graph runs them together for eager arrays.
     compiled = tf.function(together, autograph=False)
 
     def combine(arrays: tuple[Array, ...], op: Op) -> list[Array]:
-        # Of nothing, TensorFlow's ring makes an end of the process; so a size that only the graph knows is a risk.
+        # TensorFlow's ring ends the process for an empty array; a size that is not known while tracing may be 0.
         if len(arrays) == 1 or arrays[0].dtype not in _DTYPES or not arrays[0].shape.num_elements():
             return [copied(arrays, op, devices[0])] * len(arrays)
         require_one_graph(arrays)

@@ -1,6 +1,6 @@
-"""TensorFlow's values that are made of several tensors: what a sum of IndexedSlices is, and what has none.
+"""TensorFlow's values that consist of several tensors: IndexedSlices have a sum, ragged and sparse tensors have none.
 
-Sparse and ragged tensors go through `run` as they are. Source: TensorFlow 2.21.0, as measured.
+Sparse and ragged tensors are arguments and results of `run` without a change. Source: TensorFlow 2.21.0, as measured.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ __all__ = ["TensorFlowComposites"]
 
 @final
 class TensorFlowComposites:
-    """See `simstrategy.device.Composites`: IndexedSlices have values and places, which are put end to end."""
+    """See `simstrategy.device.Composites`: IndexedSlices have values and indices, which are concatenated."""
 
     __slots__ = ()
     types = (tf.IndexedSlices, tf.SparseTensor, tf.RaggedTensor)

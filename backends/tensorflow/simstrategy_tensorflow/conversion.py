@@ -1,6 +1,6 @@
-"""AutoGraph and us: it converts the user's functions and not ours, and the user's lines are found again.
+"""Integration with AutoGraph: it converts the user's functions but not ours, and call sites are the user's lines.
 
-What is created in graphs, and where, is no business of this file.
+The placement of operations in graphs is in `placement.py`.
 """
 
 import os
@@ -26,22 +26,22 @@ def _folder(module: ModuleType) -> str:
 
 _FOLDERS: Final = (
     *map(_folder, (tf, simstrategy, sys.modules[__name__])),
-    # Keras lies beside TensorFlow, and is imported by whoever wants it.
+    # Keras is in a folder beside TensorFlow's; it may be not imported yet.
     os.path.join(os.path.dirname(os.path.dirname(_folder(tf))), "keras") + os.sep,
 )
-"""TensorFlow's own, Keras's and ours: no line in them is the user's."""
+"""The folders of TensorFlow, Keras and simstrategy: no line in them is the user's."""
 _GENERATED: Final = "__autograph_generated_file"
 _MARK: Final = "autograph_info__"
-"""The attribute by which AutoGraph knows functions that it must take as they are."""
+"""AutoGraph does not convert a function with this attribute."""
 
 
 def leave_ours_alone() -> None:
-    """Marks every function of this project that is loaded, so that AutoGraph calls it as it is.
+    """Marks every loaded function of this project, so that AutoGraph does not convert it.
 
-    Converting them would take long, lose call sites, and gain nothing: what they do in Python is decided
-    while a function is traced. Errors are marked too, to come out as they are. Marking twice is harmless.
+    A conversion would take long and lose call sites, without any use: these functions run in Python while a function is
+    traced. Errors are marked too, so that AutoGraph does not replace them. May be called again.
     """
-    # AutoGraph raises another error in place of one that it does not know; ours name the user's lines themselves.
+    # AutoGraph replaces errors of unknown classes; the text of ours has the user's line already.
     setattr(SimStrategyError, "ag_pass_through", True)  # noqa: B010 - a mark that TensorFlow reads
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] in _NAMES:
@@ -58,7 +58,7 @@ def _mark(holder: ModuleType | type, module: str) -> None:
 
 
 def prepare(function: Any) -> Any:
-    """Returns a function as AutoGraph converts it where the code that asks is converted; itself elsewhere."""
+    """Returns the function, converted by AutoGraph if the calling code is converted."""
     if tf.executing_eagerly():
         return function
     autograph = tf.__internal__.autograph
@@ -67,7 +67,7 @@ def prepare(function: Any) -> Any:
 
 @final
 class Origins:
-    """Remembers the user's line for each line that AutoGraph has generated."""
+    """Maps each line that AutoGraph has generated to the user's line."""
 
     __slots__ = ("_known",)
 
@@ -75,7 +75,7 @@ class Origins:
         self._known: dict[Site, Site] = {}
 
     def source(self, frame: FrameType) -> Site:
-        """Returns the nearest caller's file and line that is the user's: not generated, nor TensorFlow's, nor ours."""
+        """Returns file and line of the nearest caller in the user's code: not generated, not TensorFlow's, not ours."""
         nearest: FrameType | None = frame
         while nearest is not None:
             file = nearest.f_code.co_filename
@@ -88,8 +88,8 @@ class Origins:
 
     def _origin(self, frame: FrameType, site: Site) -> Site:
         if site not in self._known:
-            # Whoever runs generated code holds the map of its lines. Replicas run functions that were generated
-            # around them, in another thread: that map was learned where they were run from.
+            # The caller of generated code holds the map of its lines. Replicas run functions that were generated
+            # in another thread: their map was stored when that thread called `run`.
             caller: FrameType | None = frame
             while caller is not None:
                 lines = getattr(caller.f_locals.get("converted_f"), "ag_source_map", {})
@@ -100,7 +100,7 @@ class Origins:
 
 
 def _traced_back() -> Site | None:
-    """Asks TensorFlow, which tells with every operation which of the user's lines made it, in its own thread."""
+    """Returns the user's line from a new operation's traceback, which TensorFlow keeps for its own thread."""
     with tf.Graph().as_default():
         calls = tf.no_op().traceback
     for file, line, *_ in reversed(calls):

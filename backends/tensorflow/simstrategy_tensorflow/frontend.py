@@ -1,6 +1,6 @@
-"""TensorFlow's own words in a strategy: what `simstrategy.device.Frontend` asks for, put together.
+"""The `simstrategy.device.Frontend` of TensorFlow: variables, datasets and functions of TensorFlow in a strategy.
 
-Each part is in a file of its own; this one only says which.
+The parts are in `variables.py`, `sources.py`, `loops.py`, `placement.py` and `conversion.py`.
 """
 
 import weakref
@@ -20,7 +20,7 @@ __all__ = ["TensorFlowFrontend"]
 
 @final
 class TensorFlowFrontend:
-    """One backend's frontend."""
+    """The frontend of one backend."""
 
     __slots__ = ("_compiled", "_devices", "_put")
 

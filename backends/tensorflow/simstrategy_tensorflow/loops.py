@@ -1,7 +1,7 @@
 """Distributed datasets in TensorFlow's loops: a `for` in a traced function becomes a loop of the graph.
 
-Steps are made by the core, eagerly, each when the graph asks for it, so a traced loop sees what an eager one
-sees. Nothing here splits or shards, and no data is ever baked into a graph.
+The core makes the steps, eagerly, each when the graph needs it, so a traced loop gets the same steps as an eager one.
+No data becomes a constant of a graph.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,49 +18,49 @@ __all__ = ["TensorFlowDataset", "TensorFlowIterator"]
 Put = Callable[[Array, Device], Array]
 
 _TRACED_MAX: Final = 200
-"""So many steps of one pass in one graph are no program, but a loop of Python's that would never end."""
+"""The most steps of one pass in one graph: more come from a Python loop that would never end."""
 
 
 @final
 class _Steps:
-    """How a step travels through a graph: flat, one tensor for each leaf and replica; then put on its devices."""
+    """Converts steps for a graph: a flat list with one tensor for each leaf and replica, and back, on the devices."""
 
     def __init__(self, spec: Any, devices: tuple[Device, ...], put: Put) -> None:
         self._spec, self._devices, self._put = spec, devices, put
-        self._asked: tuple[Any, int] = (None, 0)
+        self._counted: tuple[Any, int] = (None, 0)
 
     def count(self) -> None:
-        """Is told that a graph asks for one more step.  Raises Unsupported in a loop that is not the graph's."""
-        graph, number = self._asked
+        """Counts one more step of a graph.  Raises Unsupported in a Python loop that would never end."""
+        graph, number = self._counted
         here = tf.compat.v1.get_default_graph()
-        self._asked = (here, number + 1 if graph is here else 1)
-        if self._asked[1] > _TRACED_MAX:
+        self._counted = (here, number + 1 if graph is here else 1)
+        if self._counted[1] > _TRACED_MAX:
             raise Unsupported(
-                f"A loop over a distributed dataset was traced for {_TRACED_MAX} steps, and would be for ever: to "
-                f"AutoGraph it is no loop of the graph. Where it says that it could not transform the function, write "
-                f"that one in simpler words; or loop outside and pass each step to the tf.function."
+                f"A loop over a distributed dataset was traced for {_TRACED_MAX} steps without an end: AutoGraph did "
+                f"not convert it to a loop of the graph. If AutoGraph warns that it could not transform the function, "
+                f"simplify the function; or loop outside and pass each step to the tf.function."
             )
 
     @property
     def signature(self) -> tuple[Any, ...]:
-        """The form of each tensor."""
+        """The spec of each tensor."""
         return tuple([spec_of(one) for one in tf.nest.flatten(self._spec)])
 
     def flow(self, start: Callable[[], Iterator[Any]]) -> Any:
-        """Returns a `tf.data.Dataset` of flat steps; `start` begins a pass whenever the graph does."""
+        """Returns a `tf.data.Dataset` of flat steps; it calls `start` at the beginning of each pass of the graph."""
 
         def steps() -> Iterator[tuple[Any, ...]]:
             for step in start():
                 yield tuple(tf.nest.flatten(step))
 
         options = tf.data.Options()
-        # A step is made when it is asked for and no earlier: others may have something to draw or to say before.
+        # No step is computed early: other draws and requests may come before it.
         options.experimental_optimization.apply_default_optimizations = False
         options.autotune.enabled = False
         return tf.data.Dataset.from_generator(steps, output_signature=self.signature).with_options(options)
 
     def pack(self, flat: tuple[Any, ...]) -> Any:
-        """Returns a step as the program sees it, each component on its device; texts stay on the host."""
+        """Returns a step for the program: each component on its device; texts stay on the host."""
         count = len(self._devices)
         placed = [
             one if one.dtype == tf.string else self._put_on(one, self._devices[number % count])
@@ -76,7 +76,7 @@ class _Steps:
 
 @final
 class _Optional:
-    """A step that a graph may not have; what TensorFlow's loops ask an iterator for."""
+    """A step that may be missing: the methods that TensorFlow's loops use."""
 
     def __init__(self, optional: Any, steps: _Steps) -> None:
         self._optional, self._steps = optional, steps
@@ -92,7 +92,7 @@ class _Optional:
 
 @final
 class TensorFlowIterator(tf.distribute.DistributedIterator):  # type: ignore[misc]  # what AutoGraph makes loops of
-    """One pass over a distributed dataset, eager and traced in turn: both take from the same pass."""
+    """One pass over a distributed dataset; eager code and graphs take steps of the same pass."""
 
     def __init__(self, inner: Any, devices: tuple[Device, ...], put: Put) -> None:
         self._inner, self._devices, self._put = inner, devices, put
@@ -100,14 +100,14 @@ class TensorFlowIterator(tf.distribute.DistributedIterator):  # type: ignore[mis
 
     @property
     def element_spec(self) -> Any:
-        """The nest of forms of a step, as the core describes it."""
+        """The nest of specs of a step, as in `simstrategy.data`."""
         return self._inner.element_spec
 
     def __iter__(self) -> "TensorFlowIterator":
         return self
 
     def initialize(self) -> Any:
-        """Begins from the start, where what was distributed can do so."""
+        """Goes back to the first step, if the source can be iterated over again."""
         return self._inner.initialize()
 
     def __next__(self) -> Any:
@@ -155,7 +155,7 @@ class TensorFlowDataset(tf.distribute.DistributedDataset):  # type: ignore[misc]
 
     @property
     def element_spec(self) -> Any:
-        """The nest of forms of a step, as the core describes it."""
+        """The nest of specs of a step, as in `simstrategy.data`."""
         return self._inner.element_spec
 
     def __iter__(self) -> Any:
@@ -165,7 +165,7 @@ class TensorFlowDataset(tf.distribute.DistributedDataset):  # type: ignore[misc]
         return _TracedPass(iter(steps.flow(lambda: iter(self._inner))), steps)
 
     def reduce(self, initial_state: Any, reduce_func: Callable[[Any, Any], Any]) -> Any:
-        """Carries a state through a pass: what AutoGraph makes of a `for` over this dataset."""
+        """Carries a state through a pass: AutoGraph converts a `for` over this dataset to it."""
         state = initial_state
         if tf.executing_eagerly():
             for step in self:

@@ -13,7 +13,7 @@ from simstrategy_tensorflow.collectives import Communication, chosen
 __all__ = ["open_tensorflow"]
 
 _CPUS_MIN = 8
-"""Made at the first opening, because TensorFlow can make no more later."""
+"""The number of logical CPUs that the first opening makes: TensorFlow can make no more later."""
 
 
 def open_tensorflow(
@@ -21,7 +21,7 @@ def open_tensorflow(
 ) -> TensorFlowBackend:
     """Opens a backend of one process: `replicas` logical CPUs (default 1), or the `devices` named.
 
-    devices: such as "CPU:1" or "GPU:0"; one that comes several times holds several replicas.
+    devices: names such as "CPU:1" or "GPU:0"; one that occurs several times holds several replicas.
     communication: "copy" adds on one device, in rank order; "nccl" (GPUs) and "ring" use TensorFlow's
     collective operations, whose order of additions is their own; "auto" is "nccl" among several GPUs, else
     "copy". Raises InvalidArgument for impossible numbers, and BackendUnavailable where TensorFlow has started
@@ -37,8 +37,8 @@ def open_tensorflow(
     cpu = tf.config.list_physical_devices("CPU")[0]
     if len(tf.config.get_logical_device_configuration(cpu) or ()) < len(names):
         try:
-            wanted = [tf.config.LogicalDeviceConfiguration()] * max(_CPUS_MIN, len(names))
-            tf.config.set_logical_device_configuration(cpu, wanted)
+            configuration = [tf.config.LogicalDeviceConfiguration()] * max(_CPUS_MIN, len(names))
+            tf.config.set_logical_device_configuration(cpu, configuration)
         except RuntimeError:  # TensorFlow has started: what there is must do
             pass
     found = [device.name for device in tf.config.list_logical_devices()]
@@ -67,6 +67,6 @@ def _refuse(names: Sequence[str], missing: Sequence[str], found: Sequence[str]) 
 
 
 def _placement(name: str) -> str:
-    """Returns the name as tensors on the device tell it."""
+    """Returns the name of the device that its tensors have."""
     with tf.init_scope(), tf.device(name):
         return str(tf.zeros(()).device)

@@ -1,4 +1,4 @@
-"""Where things are created: `tf.device`, and the graph being traced, carried into a lane's thread.  No strategies."""
+"""The current device and the graph that is being traced, also in the thread of a replica's task."""
 
 from contextlib import ExitStack
 from contextvars import ContextVar, Token
@@ -12,7 +12,7 @@ __all__ = ["On", "current_placement", "require_one_graph"]
 
 _PLACEMENT: Final[ContextVar[str | None]] = ContextVar("simstrategy.tensorflow.placement", default=None)
 current_placement = _PLACEMENT.get
-"""Returns the placement that `On` chose, or None outside: TensorFlow does not tell its own."""
+"""Returns the placement that `On` chose, or None outside; TensorFlow has no public name for it."""
 
 
 @final
@@ -39,22 +39,22 @@ class On:
 
 
 def require_one_graph(arrays: tuple[Any, ...]) -> None:
-    """Raises ContextError where replicas met inside a tf.cond, a tf.while_loop or a tf.function of their own.
+    """Raises ContextError for a collective inside a tf.cond, a tf.while_loop or a tf.function of one replica.
 
-    Each replica's is a graph that the others' operations cannot enter.
+    That is a graph of its own, whose tensors the operations of other replicas cannot use.
     """
     graphs = [array.graph for array in arrays if tf.is_symbolic_tensor(array)]
     if graphs and any(graph is not tf.compat.v1.get_default_graph() for graph in graphs) and not _is_enclosing(graphs):
         raise ContextError(
-            "`merge_call` called while defining a new graph or a tf.function: the replicas meet inside a tf.cond, a "
-            "tf.while_loop or a tf.function that each of them has for itself, so no operation can take values of "
-            "all. Meet outside of it, or put the whole step into one tf.function: "
+            "`merge_call` called while defining a new graph or a tf.function: the synchronisation point is inside a "
+            "tf.cond, a tf.while_loop or a tf.function of one replica, so no operation can use the values of all. "
+            "Move the call outside of it, or put the whole step into one tf.function: "
             "tf.function(lambda: strategy.run(step))."
         )
 
 
 def _is_enclosing(graphs: list[Any]) -> bool:
-    """Tells whether all graphs enclose the current one, whose operations may take their tensors."""
+    """Returns whether all graphs enclose the current one, whose operations can then use their tensors."""
     enclosing, graph = [], tf.compat.v1.get_default_graph()
     while graph is not None:
         enclosing.append(graph)

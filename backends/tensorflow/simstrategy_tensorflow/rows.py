@@ -1,6 +1,6 @@
 """Ragged and sparse batches of tf.data as `simstrategy.data.CompositeBatch`: their rows are split.
 
-Nothing is made dense, and nothing has a sum here: that is `composites.py`, which refuses it.
+No batch is made dense here. Sums of such values are in `composites.py`, which refuses them.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ __all__ = ["COMPOSED", "KNOWN", "TensorFlowCompositeBatch", "form_of", "spec_of"
 
 COMPOSED: Final = (tf.RaggedTensor, tf.SparseTensor)
 KNOWN: Final = (tf.TensorSpec, tf.RaggedTensorSpec, tf.SparseTensorSpec)
-"""The forms of what elements may be made of."""
+"""The specs of all types of leaves that elements may have."""
 
 
 @final
@@ -68,7 +68,7 @@ class TensorFlowCompositeBatch:
 @final
 @dataclass(frozen=True, slots=True)
 class Ragged:
-    """A batch whose rows differ in size, along so many dimensions."""
+    """A batch whose rows differ in size.  ragged_rank: the number of dimensions along which they differ."""
 
     ragged_rank: int
     row_splits_dtype: str
@@ -84,7 +84,7 @@ class Ragged:
 @final
 @dataclass(frozen=True, slots=True)
 class Sparse:
-    """A batch of which only some values are kept, and their places."""
+    """A batch of which only some values are stored, with their indices."""
 
     def empty(self, shape: tuple[int | None, ...], dtype: str) -> TensorFlowCompositeBatch:
         sizes = [0, *(size or 0 for size in shape[1:])]
@@ -93,7 +93,7 @@ class Sparse:
 
 
 def form_of(spec: Any) -> ElementSpec:
-    """Returns what TensorFlow says of an element's leaf as the room `data` says it."""
+    """Converts TensorFlow's spec of a leaf to an `ElementSpec`."""
     composite: CompositeSpec | None = None
     if isinstance(spec, tf.SparseTensorSpec):
         composite = Sparse()
@@ -103,7 +103,7 @@ def form_of(spec: Any) -> ElementSpec:
 
 
 def spec_of(form: ElementSpec) -> Any:
-    """Returns the same as TensorFlow says it."""
+    """Converts an `ElementSpec` to TensorFlow's spec."""
     dtype = tf.as_dtype(form.dtype)
     if isinstance(form.composite, Sparse):
         return tf.SparseTensorSpec(form.shape, dtype)

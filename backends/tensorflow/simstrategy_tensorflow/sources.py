@@ -1,6 +1,6 @@
-"""A `tf.data.Dataset` as a `simstrategy.data.Source`: how large its batches are, whether it reads files, its elements.
+"""A `tf.data.Dataset` as a `simstrategy.data.Source`: the size of its batches, whether it reads files, its elements.
 
-It looks into the pipeline and changes nothing in it. What follows from that is decided in the room `data`.
+The pipeline is inspected and not changed. `simstrategy.data` decides how it is distributed.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from simstrategy_tensorflow.rows import COMPOSED, KNOWN, TensorFlowCompositeBatc
 __all__ = ["TensorFlowSource"]
 
 _PASSING: Final = frozenset(("Repeat", "Prefetch", "Take", "Skip", "Filter", "Shard", "Cache", "Shuffle", "Options"))
-"""The steps that hand batches on as they are, or leave them out: names of TensorFlow's classes without `Dataset`."""
+"""The steps that pass batches on without a change, or leave them out: TensorFlow's class names without `Dataset`."""
 _BATCHING: Final = frozenset(("Batch", "ParallelBatch", "PaddedBatch"))
 _READERS: Final = ("TextLineDataset", "TFRecordDataset", "FixedLengthRecordDataset")
 
@@ -63,7 +63,7 @@ class TensorFlowSource:
         return _size(one)
 
     def files(self, up_to: int) -> int | None:
-        # One process reads all files, so how many there are plays no part: only whether there are any.
+        # One process reads all files, so only whether there are any matters.
         return up_to if _reads_files(self._dataset) else None
 
     def by_file(self, workers: int, worker: int) -> "TensorFlowSource":
@@ -91,7 +91,7 @@ def _host(tensor: Any) -> Any:
     if isinstance(tensor, COMPOSED):
         return TensorFlowCompositeBatch(tensor)
     value = tensor.numpy()
-    # NumPy's own bytes would lose trailing zeros.
+    # NumPy's kind S would lose trailing zero bytes.
     return np.array(value, object) if isinstance(value, bytes) else np.asarray(value)
 
 

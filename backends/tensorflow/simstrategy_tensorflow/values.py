@@ -1,6 +1,6 @@
-"""`PerReplica` and `Mirrored` as tf.nest and tf.function see them: one part a replica, traced once for equal forms.
+"""Makes `PerReplica` and `Mirrored` nests for tf.nest, and arguments for tf.function: one trace for equal specs.
 
-What the values mean is in `simstrategy.values`; TensorFlow asks values themselves, so they are told here.
+The values are defined in `simstrategy.values`; TensorFlow looks for special methods on them, which are set here.
 """
 
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ __all__ = ["register_values"]
 
 
 def register_values() -> None:
-    """Makes TensorFlow see into distributed values.  It has no registry: it asks a value's class for these names."""
+    """Sets the methods by which TensorFlow flattens and traces values; it has no registry for them."""
     for kind in (PerReplica, Mirrored):
-        setattr(kind, "__tf_flatten__", _flatten)  # noqa: B010 - not our attributes: TensorFlow's
+        setattr(kind, "__tf_flatten__", _flatten)  # noqa: B010 - attributes of TensorFlow's protocol
         setattr(kind, "__tf_unflatten__", classmethod(_unflatten))  # noqa: B010
         setattr(kind, "__tf_tracing_type__", _tracing_type)  # noqa: B010
 
@@ -43,8 +43,8 @@ def _type_of(value: Any, context: Any) -> Any:
 
 
 @final
-class _ValuesType(tf.types.experimental.TraceType):  # type: ignore[misc]  # what tf.function wants a form to be
-    """The form of a distributed value: its kind, and its components' forms."""
+class _ValuesType(tf.types.experimental.TraceType):  # type: ignore[misc]  # tf.function requires this base
+    """The trace type of a distributed value: its class and the types of its components."""
 
     def __init__(self, kind: type[DistributedValues], parts: tuple[Any, ...]) -> None:
         self.kind, self.parts = kind, parts
@@ -94,8 +94,8 @@ class _ValuesType(tf.types.experimental.TraceType):  # type: ignore[misc]  # wha
 
 
 @final
-class _ConstantType(tf.types.experimental.TraceType):  # type: ignore[misc]  # what tf.function wants a form to be
-    """The form of a component that is no tensor: itself, so that another one is traced anew."""
+class _ConstantType(tf.types.experimental.TraceType):  # type: ignore[misc]  # tf.function requires this base
+    """The trace type of a component that is no tensor: the value, so that another value is traced again."""
 
     def __init__(self, value: Any) -> None:
         self.value = value

@@ -1,6 +1,6 @@
-"""A plain `tf.Variable(...)` in a strategy's scope: one of the strategy's variables, in TensorFlow's clothes.
+"""`tf.Variable(...)` in a strategy's scope: makes a variable of the strategy that TensorFlow accepts as a tf.Variable.
 
-What reads and writes mean is decided in the core; this file translates, and makes variables of nobody's own.
+The core defines reads and writes; this file converts the calls.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,23 +18,23 @@ from simstrategy.errors import InvalidArgument, Unsupported
 __all__ = ["DistributedVariable", "as_made", "make_cell_variable", "scope_of"]
 
 _AS_ASKED: Final[ContextVar[bool]] = ContextVar("simstrategy.tensorflow.as_asked", default=False)
-"""Whether TensorFlow is to make the variable itself: a component is an ordinary variable."""
+"""Whether `tf.Variable(...)` makes an ordinary variable, such as a component."""
 
 
 def scope_of(make: MakeVariable) -> Callable[[], AbstractContextManager[None]]:
-    """Returns what enters a scope in which `tf.Variable(...)` is made by `make`; see `Frontend.attach`."""
+    """Returns a context manager: inside, `make` makes each `tf.Variable(...)`; see `Frontend.attach`."""
     known: dict[Any, DistributedVariable] = {}
 
     def creator(next_creator: Callable[..., Any], **settings: Any) -> Any:
         if _AS_ASKED.get():
             return next_creator(**settings)
-        # Out of what is traced: a variable is made once, and outlives the graph.
+        # Outside the graph that is traced: a variable is made once, and lives longer than the graph.
         with tf.init_scope():
             variable = make(**_translated(settings))
         if not variable.trainable:
             for cell in variable.state.storage.cells:
-                cell.native._trainable = False  # noqa: SLF001 - what keeps a tape from watching what nobody asked it to
-        # All replicas get one variable, and so one object.
+                cell.native._trainable = False  # noqa: SLF001 - keeps a tape from watching it
+        # All replicas get the same object.
         return known.setdefault(variable, DistributedVariable(variable))
 
     @contextmanager
@@ -68,7 +68,7 @@ def _member(setting: Any, default: str) -> str:
 
 
 def _known(initial: Any, name: str | None) -> Any:
-    """Returns a first value that is known now.  Raises InvalidArgument for one that a traced function computes."""
+    """Returns an initial value as data.  Raises InvalidArgument for one that a traced function computes."""
     if isinstance(initial, tf.Variable):
         initial = initial.read_value()
     if not tf.is_tensor(initial):
@@ -85,7 +85,7 @@ def _known(initial: Any, name: str | None) -> Any:
 
 
 def _captured(symbol: Any) -> Any:
-    """Returns the value of a symbol that stands for one that is known already, else None."""
+    """Returns the value of a symbolic tensor that was captured from outside the graph, else None."""
     while symbol.op.type == "Identity":
         symbol = symbol.op.inputs[0]
     graph = symbol.graph
@@ -96,7 +96,7 @@ def _captured(symbol: Any) -> Any:
 
 
 def make_cell_variable(initial: Any) -> Any:
-    """Returns an ordinary variable on the device of `initial`, made once even where a function is traced."""
+    """Makes an ordinary variable on the device of `initial`, once, even if a function is being traced."""
     placement = initial.device
     value = _known(initial, None) if tf.is_symbolic_tensor(initial) else initial
     with tf.init_scope(), as_made(), tf.device(placement):
@@ -105,7 +105,7 @@ def make_cell_variable(initial: Any) -> Any:
 
 @contextmanager
 def as_made() -> Iterator[None]:
-    """Makes TensorFlow's own variables while it is entered."""
+    """A context in which `tf.Variable(...)` makes ordinary variables."""
     token = _AS_ASKED.set(True)
     try:
         yield
@@ -115,21 +115,21 @@ def as_made() -> Iterator[None]:
 
 @final
 class DistributedVariable(tf.Variable, tf.__internal__.types.Tensor):  # type: ignore[misc]  # or it is no variable
-    """One of the strategy's variables, which operations, tapes and libraries take for a `tf.Variable`.
+    """A variable of the strategy that operations, tapes and libraries of TensorFlow accept as a `tf.Variable`.
 
-    In a replica function it stands for the replica's component; elsewhere it is read as `simstrategy.Variable`
-    is. Assignments follow synchronization and aggregation. `inner` is that `simstrategy.Variable`.
+    In a replica function it is replaced by the replica's component; elsewhere it is read as `simstrategy.Variable` is.
+    Assignments follow synchronization and aggregation. inner: the `simstrategy.Variable`.
     """
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner
         self._dtype = tf.as_dtype(inner.dtype)
-        # Optimizers know variables by it: one name for all components.
+        # Optimizers use it as a key: one name for all components.
         self._known_by = inner.native._unique_id  # noqa: SLF001 - TensorFlow has no other name for it
-        # How TensorFlow's tapes know that there is a handle to ask for.
+        # TensorFlow's tapes then use the handle.
         self._should_act_as_resource_variable = True
 
-    # What it is.
+    # Attributes.
 
     name = property(lambda self: f"{self.inner.name}:0")
     dtype = property(lambda self: self._dtype)
@@ -138,7 +138,7 @@ class DistributedVariable(tf.Variable, tf.__internal__.types.Tensor):  # type: i
     synchronization = property(lambda self: tf.VariableSynchronization[self.inner.synchronization.name])
     aggregation = property(lambda self: tf.VariableAggregation[self.inner.aggregation.name])
     device = property(lambda self: self.inner.native.device)
-    handle = property(lambda self: self.inner.native.handle, doc="This replica's component, as a tape wants it.")
+    handle = property(lambda self: self.inner.native.handle, doc="The handle of this replica's component, for tapes.")
     op = property(lambda self: self.inner.native.op)
     graph = property(lambda self: self.inner.native.graph)
     constraint = property(lambda self: None)
@@ -186,7 +186,7 @@ class DistributedVariable(tf.Variable, tf.__internal__.types.Tensor):  # type: i
         return self if read_value else None
 
     def _own_kind(self, value: Any) -> Any:
-        """Returns host data in the variable's dtype, as TensorFlow takes it; everything else as it is."""
+        """Converts host data to the variable's dtype, as TensorFlow does; returns other values unchanged."""
         if isinstance(value, DistributedVariable):
             return value.inner
         if isinstance(value, (np.ndarray, np.generic, list)):
@@ -211,5 +211,5 @@ def _as_tensor(variable: Any, dtype: Any = None, name: str | None = None, as_ref
     return variable.value()
 
 
-# Before TensorFlow's own, which knows of components only.
+# Priority 0: before TensorFlow's conversion, which handles components only.
 tf.register_tensor_conversion_function(DistributedVariable, _as_tensor, priority=0)

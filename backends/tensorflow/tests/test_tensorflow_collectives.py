@@ -102,7 +102,7 @@ def test_what_cannot_be_is_refused_with_the_way_out() -> None:
         ss.backend("tensorflow", communication="mpi")
     with pytest.raises(BackendUnavailable, match="communication='nccl' works between GPUs, and the devices are CPU:0"):
         ss.backend("tensorflow", communication="nccl")
-    with pytest.raises(InvalidArgument, match="wants a device for each replica, and CPU:0, CPU:0 come more than once"):
+    with pytest.raises(InvalidArgument, match="needs a different device for each replica, got CPU:0, CPU:0"):
         ss.backend("tensorflow", devices=["CPU:0"] * 2, communication="ring")
 
 

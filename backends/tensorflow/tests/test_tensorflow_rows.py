@@ -177,8 +177,7 @@ def test_where_the_devices_are_not_tensorflows_ragged_and_sparse_batches_are_ref
     told = str(raised.value)
     assert told.startswith(f"the dataset, element 0, got a {type(rows).__name__}: ")
     assert told.endswith(
-        "which NumPy can only hold as an object. Elements are nests of arrays of numbers or texts: make one of it "
-        "first."
+        "which NumPy can only hold as an object. Elements are nests of arrays of numbers or texts: convert it first."
     )
 
 

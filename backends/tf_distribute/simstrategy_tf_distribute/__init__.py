@@ -1,6 +1,6 @@
-"""The real tf.distribute strategies as a witness, and our checks inside them.  The door only.
+"""The real tf.distribute strategies as a reference, and our checks inside them: the public names.
 
-It sets no settings and opens nothing: `open_witness` does, and `OrderedReduction` is given to a strategy.
+The import opens nothing: `open_reference` opens a strategy, and `OrderedReduction` is an argument of one.
 """
 
 from simstrategy_tf_distribute.agreement import replicas_agree

@@ -1,7 +1,7 @@
-"""Does a program come to the same with any number of replicas?  Runs it under the real MirroredStrategy to see.
+"""Compares the results of a program under MirroredStrategy on several numbers of replicas.
 
-Every run adds in rank order and is traced. What may differ by rounding is measured: the first count's run again, with
-its data and its variables' first values one unit in the last place off. Why runs differ is for `causes.py` to find.
+Every run adds in rank order and is traced. The effect of rounding is measured: the first number of replicas runs again,
+with its data and the initial values of its variables changed by one ulp. Causes of differences are in `causes.py`.
 """
 
 import re
@@ -30,7 +30,7 @@ __all__ = ["replicas_agree"]
 
 _NUDGES: Final = (1, 2, 3)
 _NAMED_MAX: Final = 6
-"""Differences that are told one by one."""
+"""The most differences that are listed one by one."""
 
 
 class _Run(NamedTuple):
@@ -49,19 +49,19 @@ def replicas_agree(
 ) -> Report:
     """Runs `program(strategy)` under the real MirroredStrategy with each number of replicas, and compares.
 
-    program: builds, compiles and fits in `strategy.scope()`, and returns what it came to: the fitted model, whose
-    weights are compared by name, or a nest of models, histories, arrays and numbers. Before each run Keras's names
-    and seeds are set anew (`keras.utils.clear_session`). The first number is the reference, and is run twice: it has
-    to come to the same bits. Two numbers agree if no leaf differs by more than 5 times (`simstrategy.check`) what one
-    ulp of all data and of every variable's first value does to it. allow_errors: a program may raise, if it raises the
-    same everywhere. Raises InvalidArgument for no numbers, and for a program that returns nothing that can be
-    compared; BackendUnavailable where TensorFlow has started with fewer devices.
+    program: builds, compiles and fits in `strategy.scope()`, and returns the fitted model, whose weights are compared
+    by name, or a nest of models, histories, arrays and numbers. Before each run Keras's names and seeds are reset
+    (`keras.utils.clear_session`). The first number is the reference, and runs twice: both runs must give equal bits.
+    Two numbers agree if no leaf differs by more than 5 times (`simstrategy.check`) the change that one ulp of all data
+    and of every variable's initial value makes in it. allow_errors: a program may raise an error, if every run raises
+    the same. Raises InvalidArgument for no numbers, and for a program whose result cannot be compared;
+    BackendUnavailable if TensorFlow has started with fewer devices.
 
     Source of what Keras and MirroredStrategy do: Keras 3.15.1 and TensorFlow 2.21.0, as measured.
     """
     if not replicas or not callable(program):
         raise InvalidArgument("replicas_agree takes a program(strategy) and at least one number of replicas.")
-    names(max(replicas))  # TensorFlow makes its devices once: as many as will ever be wanted
+    names(max(replicas))  # TensorFlow makes its devices once, so the largest number comes first
     run = partial(_run, program, seed)
     first, again = run(replicas[0]), run(replicas[0])
     nudged = [run(replicas[0], pattern) for pattern in _NUDGES]
@@ -77,7 +77,7 @@ def replicas_agree(
 
 
 def _run(program: Callable[[Any], Any], seed: int, count: int, pattern: int | None = None) -> _Run:
-    """Runs a program once; where that raises, once more without looking at steps, which XLA cannot compile."""
+    """Runs a program once; if it raises, once more without an observer, which XLA cannot compile."""
     run = _attempt(program, seed, count, pattern, Observer())
     return run if run.outcome.error is None else _attempt(program, seed, count, pattern, None)
 
@@ -98,12 +98,12 @@ def _attempt(
     except (InvalidArgument, KeyboardInterrupt):
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001 - compared like a value: both may raise the same
-        # TensorFlow numbers what it has traced, on and on.
+        # TensorFlow numbers its traced functions, and never starts again.
         raised = (type(error).__name__, re.sub(r"_\d+", "_N", str(error)))
         return _Run(Outcome((), raised, tuple(trace.events()), (raised_where(error),)), steps, models)
     if not leaves:
         raise InvalidArgument(
-            "The program returned no model, and nothing else that could be compared. Return the fitted keras.Model, "
+            "The program returned no model, and no other value that can be compared. Return the fitted keras.Model, "
             "or weights, or a history: return model."
         )
     return _Run(Outcome(leaves, None, tuple(trace.events()), not_finite=first_not_finite(steps)), steps, models)
@@ -114,7 +114,10 @@ def _reference_row(count: int, first: _Run, again: _Run, one_ulp: Sensitivity, a
     found = compare(first.outcome, again.outcome, tuple((0.0, 0.0) for _ in first.outcome.leaves))
     error, problem = first.outcome.error, None
     if not found.equal_bits:
-        problem = f"comes to something else when it is run again, so it cannot be compared: {found.problem}"
+        problem = (
+            f"gives different values in two identical runs, so it cannot be checked (did it use a random number "
+            f"without a seed?): {found.problem}"
+        )
     elif error is not None and not allow_errors:
         problem = "\n".join([f"raises {error[0]}: {error[1]}", *first.outcome.notes])
     return _filled(count, first, problem, reference=True, equal_bits=True, one_ulp=largest)
@@ -124,8 +127,8 @@ def _row(counts: tuple[int, int], first: _Run, other: _Run, nudged: Sequence[_Ru
     found = compare(first.outcome, other.outcome, one_ulp)
     problem = found.problem
     if problem is not None and first.outcome.error is None and other.outcome.error is None:
-        told = [*_differences(first, other, one_ulp), *_reasons(counts, first, other, nudged)]
-        problem = "\n".join([told[0], *[f"  {line}" for line in told[1:]]])
+        lines = [*_differences(first, other, one_ulp), *_reasons(counts, first, other, nudged)]
+        problem = "\n".join([lines[0], *[f"  {line}" for line in lines[1:]]])
     elif problem is not None:
         problem = "\n".join([problem, *other.outcome.notes])
     distances = {"equal_bits": found.equal_bits, "distance": found.distance, "one_ulp": found.one_ulp}
@@ -148,7 +151,7 @@ def _filled(count: int, run: _Run, problem: str | None, **found: Any) -> Row:
 
 
 def _differences(first: _Run, other: _Run, one_ulp: Sensitivity) -> Iterator[str]:
-    """Yields how much differs and what: moving statistics first, because theirs is a reason of its own."""
+    """Yields the number of differences and each of them; moving statistics first, because they have another cause."""
     if [path for path, _ in first.outcome.leaves] != [path for path, _ in other.outcome.leaves]:
         yield str(compare(first.outcome, other.outcome, one_ulp).problem)
         return

@@ -1,4 +1,4 @@
-"""The logical CPUs that the real strategies run on: made by the backend that knows how, and no GPUs."""
+"""The logical CPUs of the reference strategies, made by simstrategy's TensorFlow backend, and an observed strategy."""
 
 from collections.abc import Sequence
 from typing import Any, Final, final
@@ -12,25 +12,25 @@ __all__ = ["ObservedStrategy", "mirrored", "names"]
 
 
 def names(replicas: int) -> list[str]:
-    """Returns the names of so many logical CPUs.  Raises InvalidArgument, or BackendUnavailable if there are fewer."""
+    """Returns the names of `replicas` logical CPUs.  Raises InvalidArgument, or BackendUnavailable for too few."""
     return [f"CPU:{device.rank}" for device in open_tensorflow(replicas=replicas).devices]
 
 
 def mirrored(replicas: int, cross_device_ops: tf.distribute.CrossDeviceOps | None) -> tf.distribute.MirroredStrategy:
-    """Returns the real MirroredStrategy on so many logical CPUs."""
+    """Returns a tf.distribute.MirroredStrategy on `replicas` logical CPUs."""
     return tf.distribute.MirroredStrategy(names(replicas), cross_device_ops=cross_device_ops)
 
 
 _iterators: Final[list[Any]] = []
-"""Of the last observed strategy: see `_kept`."""
+"""The iterators of the last observed strategy: see `_kept`."""
 
 
 def _kept(dataset: Any) -> Any:
-    """Returns a distributed dataset whose iterators live until the next strategy is made.
+    """Makes a distributed dataset keep its iterators until the next strategy is made.
 
-    TensorFlow 2.21.0 ends the process now and then where an iterator goes while its own thread still reads ahead
-    (`MultiDeviceBuffer::BackgroundThread` asks one that is gone for the next element), and Keras lets go of each right
-    after its last step.
+    TensorFlow 2.21.0 sometimes ends the process if an iterator is deleted while its thread still reads ahead
+    (`MultiDeviceBuffer::BackgroundThread` reads from the deleted iterator), and Keras deletes each one directly after
+    its last step.
     """
     kind = type(dataset)
 
@@ -44,10 +44,10 @@ def _kept(dataset: Any) -> Any:
 
 
 @final
-class ObservedStrategy(tf.distribute.MirroredStrategy):  # type: ignore[misc]  # what Keras asks for
-    """The real MirroredStrategy on logical CPUs, whose steps an `Observer` is told, if there is one.
+class ObservedStrategy(tf.distribute.MirroredStrategy):  # type: ignore[misc]  # Keras tests for this class
+    """A MirroredStrategy on logical CPUs that reports its steps to an `Observer`, if there is one.
 
-    pattern: moves what it distributes by one unit in the last place; None leaves it.
+    pattern: changes the data that it distributes by one ulp, in this pattern; None leaves the data.
     """
 
     def __init__(
@@ -64,8 +64,8 @@ class ObservedStrategy(tf.distribute.MirroredStrategy):  # type: ignore[misc]  #
         self._pattern = pattern
 
     def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
-        given = dataset if self._pattern is None else nudged_dataset(dataset, self._pattern)
-        return _kept(tf.distribute.MirroredStrategy.experimental_distribute_dataset(self, given, options))
+        changed = dataset if self._pattern is None else nudged_dataset(dataset, self._pattern)
+        return _kept(tf.distribute.MirroredStrategy.experimental_distribute_dataset(self, changed, options))
 
     def run(self, fn: Any, args: Sequence[Any] = (), kwargs: Any = None, options: Any = None) -> Any:
         if self._observer is not None:
@@ -73,6 +73,6 @@ class ObservedStrategy(tf.distribute.MirroredStrategy):  # type: ignore[misc]  #
         return tf.distribute.MirroredStrategy.run(self, fn, args, kwargs, options)
 
 
-# AutoGraph takes a function with this mark as it is, and still converts the user's that it is given.
+# AutoGraph does not convert a function with this mark, and still converts the user's function in its arguments.
 for _function in (ObservedStrategy.run, ObservedStrategy.experimental_distribute_dataset):
     setattr(_function, "autograph_info__", {})  # noqa: B010 - a mark that TensorFlow reads

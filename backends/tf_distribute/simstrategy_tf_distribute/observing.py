@@ -1,7 +1,7 @@
-"""What a program sends under the real MirroredStrategy, step by step, on the host: an `Observer` beside a strategy.
+"""Records the values that replicas contribute to reductions under MirroredStrategy, step by step.
 
-It judges nothing: causes are found in `causes.py`. Steps are what `strategy.run` runs. What moves a program's variables
-and data by one unit in the last place is here too, and is the only thing that changes a value.
+A step is one `strategy.run`. Here are also the functions that change variables and data by one ulp. The causes of
+differences are found in `causes.py`.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ __all__ = ["Observer", "Step", "nudged_dataset", "nudged_variables"]
 
 Host = np.ndarray[Any, Any]
 _BYTES_MAX: Final = 256 * 2**20
-"""What an observer keeps of one run; later steps are not looked at."""
+"""The most bytes that an observer keeps of one run; later values are not recorded."""
 
 _MOVABLE: Final = (tf.float16, tf.float32, tf.float64)
 
@@ -25,9 +25,10 @@ _MOVABLE: Final = (tf.float16, tf.float32, tf.float64)
 @final
 @dataclass(slots=True)
 class Step:
-    """One `strategy.run`.  parts: how many examples each replica got, if its arguments have any.
+    """One `strategy.run`.
 
-    reduced: for each value that was summed over the replicas, what each of them sent: one array per replica.
+    parts: the number of examples of each replica, or None if the arguments have no examples. reduced: for each value
+    that was summed over the replicas, one array per replica.
     """
 
     parts: tuple[int, ...] | None
@@ -36,7 +37,7 @@ class Step:
 
 @final
 class Observer:
-    """Collects steps while a program runs; works in a traced function too, at each of its calls."""
+    """Collects steps while a program runs; in a traced function too, at each of its calls."""
 
     __slots__ = ("_bytes", "steps")
 
@@ -45,17 +46,17 @@ class Observer:
         self._bytes = 0
 
     def starts(self, arguments: Sequence[Any]) -> None:
-        """Notes that a step starts, and with how many examples on each replica.  arguments: of `strategy.run`."""
+        """Records the start of a step and the number of examples of each replica.  arguments: of `strategy.run`."""
         for leaf in tf.nest.flatten(arguments):
             parts = leaf.values if isinstance(leaf, tf.distribute.DistributedValues) else (leaf,)
             if all(isinstance(part, tf.Tensor) and part.shape.rank != 0 for part in parts):
-                # A tensor of unknown rank may turn out to be a scalar, which has no examples to count.
+                # A tensor of unknown rank may be a scalar, which has no examples to count.
                 _on_host(self._step, [tf.reshape(tf.shape(part), [-1])[:1] for part in parts])
                 return
         _on_host(self._step, [])
 
     def sends(self, value: Any, *, mean: bool) -> None:
-        """Notes each replica's share of a sum, or of a mean; `value` is a PerReplica, or the only replica's own."""
+        """Records the terms of a sum or of a mean; value: a PerReplica, or the value of the only replica."""
         parts = value.values if isinstance(value, tf.distribute.DistributedValues) else (value,)
         if any(isinstance(part, tf.IndexedSlices) and part.dense_shape is None for part in parts):
             return
@@ -74,7 +75,7 @@ class Observer:
 
 
 def _on_host(note: Callable[..., None], tensors: Sequence[Any]) -> None:
-    """Calls `note` with values: now, or whenever the graph that is being traced comes here."""
+    """Calls `note` with the values of tensors: now, or in each run of the graph that is being traced."""
     if tf.executing_eagerly():
         note(*[tensor.numpy() for tensor in tensors])
         return
@@ -86,13 +87,13 @@ def _on_host(note: Callable[..., None], tensors: Sequence[Any]) -> None:
 
 
 def nudged_variables(pattern: int) -> Any:
-    """Returns a context in which variables begin one unit in the last place off, as `pattern` says; copies alike."""
+    """Returns a context in which the initial values of new variables are changed by one ulp, in this pattern."""
 
     def create(next_creator: Callable[..., Any], **settings: Any) -> Any:
-        given = settings["initial_value"]
-        # Other replicas' components copy the first one's, which has moved already.
+        initial = settings["initial_value"]
+        # The components of other replicas copy the first one, which is changed already.
         if "/replica_" not in (settings.get("name") or ""):
-            value = tf.convert_to_tensor(given() if callable(given) else given, settings.get("dtype"))
+            value = tf.convert_to_tensor(initial() if callable(initial) else initial, settings.get("dtype"))
             if tf.executing_eagerly() and value.dtype in _MOVABLE:
                 settings = {**settings, "initial_value": tf.constant(perturb(value.numpy(), pattern))}
         return next_creator(**settings)
@@ -101,7 +102,7 @@ def nudged_variables(pattern: int) -> Any:
 
 
 def nudged_dataset(dataset: Any, pattern: int) -> Any:
-    """Returns a dataset whose numbers are one unit in the last place off, as `pattern` says."""
+    """Returns a dataset whose floats are changed by one ulp, in this pattern."""
 
     def moved(value: Any) -> Any:
         if not isinstance(value, tf.Tensor) or value.dtype not in _MOVABLE:

@@ -1,7 +1,7 @@
-"""simstrategy's words with the meaning that TensorFlow gives them: what a portable program says `ss` to.
+"""The names of `simstrategy` that portable programs use, implemented by TensorFlow.
 
-Contexts, variables and enums of the real tf.distribute under our names, so that one program runs on both. Where
-TensorFlow has no such thing, the word says so; where TensorFlow errs, its error shows: it is the witness.
+Contexts, variables and enums of tf.distribute under our names, so that one program runs on both. A name that TensorFlow
+does not have raises Unsupported; errors of TensorFlow are passed on.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ XP: Final = TensorFlowNamespace("")
 
 
 def outward(value: Any) -> Any:
-    """Returns TensorFlow's result with our classes of distributed values, in nests of lists, tuples and mappings."""
+    """Converts a result of TensorFlow: its distributed values in a nest become our classes."""
     if isinstance(value, tf.distribute.DistributedValues) and not isinstance(value, tf.Variable):
         kind = Mirrored if type(value).__name__ == "Mirrored" else PerReplica
         return kind(value.values)
@@ -30,9 +30,9 @@ def outward(value: Any) -> Any:
 
 
 def inward(value: Any, strategy: Any, *, host: bool = False) -> Any:
-    """Returns a program's argument as TensorFlow takes it: its own distributed values, tensors for host data.
+    """Converts an argument for TensorFlow: our distributed values become its classes, and host data tensors.
 
-    host: host data stay as they are, as in what a replica returns, which TensorFlow does not touch.
+    host: True leaves host data as it is; TensorFlow does not change it in the results of replica functions.
     """
     if isinstance(value, VariableOps):
         return value.inner
@@ -61,7 +61,7 @@ def _map(function: Callable[[Any], Any], value: Any) -> Any:
 
 @final
 class ReplicaOps:
-    """A replica's context: `simstrategy.ReplicaContext`'s names over TensorFlow's own."""
+    """A replica context of TensorFlow with the methods of `simstrategy.ReplicaContext`."""
 
     xp = XP
 
@@ -79,7 +79,7 @@ class ReplicaOps:
 
     @property
     def replica_id_in_sync_group(self) -> int:
-        """The replica's number, an int where TensorFlow can tell it now."""
+        """The number of the replica: an int if TensorFlow has its value now, else a tensor."""
         number = tf.get_static_value(self._inner.replica_id_in_sync_group)
         return self._inner.replica_id_in_sync_group if number is None else int(number)
 
@@ -90,20 +90,22 @@ class ReplicaOps:
         return self._inner.all_gather(inward(value, self._reference.inner), axis)
 
     def merge_call(self, merge_fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
-        def merged(_: Any, *own: Any, **named: Any) -> Any:
-            return inward(merge_fn(self._reference, *outward(own), **outward(named)), self._reference.inner)
+        def merged(_: Any, *values: Any, **named: Any) -> Any:
+            return inward(merge_fn(self._reference, *outward(values), **outward(named)), self._reference.inner)
 
         given = inward(tuple(args), self._reference.inner), inward(dict(kwargs or {}), self._reference.inner)
         return self._inner.merge_call(merged, *given)
 
     def seed(self, label: str) -> int:
-        """Raises Unsupported: TensorFlow has no such thing."""
-        raise Unsupported("tf.distribute gives replicas no seeds. Leave ctx.seed out of programs for the witness.")
+        """Raises Unsupported: TensorFlow has no seeds for replicas."""
+        raise Unsupported(
+            "tf.distribute gives replicas no seeds. Leave ctx.seed out of programs for a reference strategy."
+        )
 
 
 @final
 class VariableOps:
-    """A variable made in a real strategy's scope, with `simstrategy.Variable`'s names; `inner` is TensorFlow's."""
+    """A variable of TensorFlow with the methods of `simstrategy.Variable`; inner: the tf.Variable."""
 
     inner: Any
 
@@ -165,11 +167,11 @@ def _op(reduce_op: Any) -> Any:
 
 
 def ops_of(reference: Any) -> SimpleNamespace:
-    """Returns the names that a program uses of `simstrategy`, as TensorFlow means them; for one witness."""
+    """Returns the names of `simstrategy` that a program uses, for one reference strategy."""
 
     def get_replica_context() -> ReplicaOps | None:
         inner = tf.distribute.get_replica_context()
-        # The same object while it is the same context, as TensorFlow's own is.
+        # One object for each context of TensorFlow, so that `is` works.
         return None if inner is None else vars(inner).setdefault("_simstrategy_ops", ReplicaOps(inner, reference))
 
     def get_strategy() -> Any:

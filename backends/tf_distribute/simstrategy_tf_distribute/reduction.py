@@ -1,7 +1,6 @@
-"""Our reductions in the real thing: a `tf.distribute.CrossDeviceOps` that adds in a stated order, checks and traces.
+"""A `tf.distribute.CrossDeviceOps` that adds in rank order, checks the values of replicas, and records a trace.
 
-What replicas send must be alike, or all of it is named. It decides nothing of what a strategy reduces, nor when:
-in a traced function that is while it is traced, so a compiled step is traced once.
+The strategy decides what is reduced and when. A traced function is reduced, and recorded, once: while it is traced.
 """
 
 import sys
@@ -28,12 +27,12 @@ _Form = tuple[tuple[int | None, ...] | None, str]
 class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # what a strategy takes
     """Adds the replicas' values in rank order, one rounding to the dtype at each addition, on the first device.
 
-    It sees what replicas all-reduce, gradients above all; `strategy.reduce` to a CPU and int32 TensorFlow adds
-    by itself, whatever it is given (2.21.0).
+    It reduces what replicas all-reduce, above all gradients. TensorFlow 2.21.0 does not use it for `strategy.reduce` to
+    a CPU, nor for int32.
 
     ``tf.distribute.MirroredStrategy(devices, cross_device_ops=OrderedReduction(trace=trace))``. MEAN divides the
-    sum once. Slices (`tf.IndexedSlices`) are put end to end. trace: gets one event for each value and replica,
-    in the order in which TensorFlow asks. observer: is told what each replica sends, at every step. Raises
+    sum once. Slices (`tf.IndexedSlices`) are concatenated. trace: receives one event for each value and replica, in
+    the order of TensorFlow's calls. observer: receives the values of each replica at every step. A reduction raises
     ReplicasDisagree, with one line per replica, for values of different shapes or dtypes.
     """
 
@@ -47,14 +46,15 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
         self._inner = tf.distribute.ReductionToOneDevice(accumulation_fn=_left_fold)
 
     def name_gradients(self, variables: Sequence[Any]) -> None:
-        """Says of which variables a step sends gradients, all at once and in their order; the trace names them so.
+        """Sets the names of gradients in the trace.
 
-        variables: for example `model.trainable_variables`.
+        variables: those whose gradients a step reduces, all at once and in this order, for example
+        `model.trainable_variables`.
         """
         self._names = tuple([f"gradient of {getattr(one, 'path', one.name)}" for one in variables])
         self._forms = tuple([(tuple(one.shape), tf.as_dtype(one.dtype).name) for one in variables])
 
-    # What TensorFlow asks of a subclass. The first two are asked even of one replica, whose value is its own sum.
+    # The methods that TensorFlow calls. It calls the first two even for one replica, whose value is the sum.
 
     def reduce(self, reduce_op: Any, per_replica_value: Any, destinations: Any, options: Any = None) -> Any:
         self._observe(reduce_op, [per_replica_value])
@@ -93,7 +93,7 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
                 self.observer.sends(value, mean=reduce_op == tf.distribute.ReduceOp.MEAN)
 
     def _source(self, frame: FrameType) -> Site:
-        """Returns the user's line: not TensorFlow's, nor one of the files here that stand between the two."""
+        """Returns the line of the user's call: not one of TensorFlow, nor of this package."""
         site: Site = self._origins.source(frame)
         while site[0] in _BETWEEN:
             nearest: FrameType | None = frame
@@ -106,7 +106,7 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
         return site
 
     def _subjects(self, values: Sequence[Any], destinations: Sequence[Any]) -> list[str | None]:
-        """Returns what each value is, where that is known: a gradient by its place, or what is sent to a variable."""
+        """Returns a name for each value, or None: a gradient by its position, else a variable, else a number."""
         forms = tuple([_form(value.values[0]) for value in values])
         if self._names and forms == self._forms:
             return list(self._names)
@@ -122,9 +122,9 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
             raise ReplicasDisagree(
                 "\n".join(
                     [
-                        f"Replicas sent values that cannot be added, {what} at {describe_site(site)}:",
+                        f"Replicas contributed values that cannot be added, {what} at {describe_site(site)}:",
                         *lines,
-                        "All must send the same shape and dtype. Sum over the batch before, or name its axis.",
+                        "Use the same shape and dtype on all replicas: sum over the batch first, or pass its axis.",
                     ]
                 )
             )
@@ -143,7 +143,7 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
 
 def _left_fold(values: Sequence[Any]) -> Any:
     if not values:
-        raise InvalidArgument("A reduction of no values was asked for. Give one for each replica.")
+        raise InvalidArgument("A reduction got no values. Pass one for each replica.")
     total = values[0]
     for value in values[1:]:
         total = tf.add(total, value)
@@ -151,7 +151,7 @@ def _left_fold(values: Sequence[Any]) -> Any:
 
 
 def _form(value: Any) -> _Form:
-    """Returns shape and dtype; the rows of slices are each replica's own, so they count as unknown."""
+    """Returns shape and dtype; the number of rows of slices may differ between replicas, so it is None."""
     if isinstance(value, tf.IndexedSlices):
         return (None, *tuple(value.values.shape)[1:]), f"slices of {value.dtype.name}"
     shape = value.shape

@@ -1,6 +1,6 @@
-"""The real strategies of one process under simstrategy's names: `open_witness`.
+"""The real strategies of one process under simstrategy's names: `open_reference`.
 
-What it is asked it passes on; it repairs nothing, and times nothing. Several processes are in `workers.py`.
+Calls are passed on to TensorFlow without corrections. Several processes are in `workers.py`.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,9 +23,9 @@ Kind = Literal["mirrored", "one_device", "central_storage", "multi_worker"]
 
 @final
 class ReferenceStrategy:
-    """A real strategy, as a program that was written for `simstrategy.Strategy` sees it.
+    """A strategy of TensorFlow with the methods of `simstrategy.Strategy`.
 
-    inner: TensorFlow's own strategy. words: what the program says `ss` to; see `run_program`.
+    inner: TensorFlow's strategy. ops: the names of `simstrategy`, implemented by TensorFlow; see `run_program`.
     """
 
     xp = XP
@@ -35,7 +35,7 @@ class ReferenceStrategy:
         self.ops: SimpleNamespace = ops_of(self)
 
     def __repr__(self) -> str:
-        return f"<Witness: {type(self.inner).__name__}, {self.num_replicas_in_sync} replicas>"
+        return f"<ReferenceStrategy: {type(self.inner).__name__}, {self.num_replicas_in_sync} replicas>"
 
     @property
     def num_replicas_in_sync(self) -> int:
@@ -43,7 +43,7 @@ class ReferenceStrategy:
 
     @property
     def extended(self) -> Any:
-        """TensorFlow's own."""
+        """The `extended` of TensorFlow's strategy."""
         return self.inner.extended
 
     @contextmanager
@@ -55,8 +55,8 @@ class ReferenceStrategy:
         return self._scope()
 
     def run(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
-        def step(*own: Any, **named: Any) -> Any:
-            return inward(fn(*own, **named), self.inner, host=True)
+        def step(*local: Any, **named: Any) -> Any:
+            return inward(fn(*local, **named), self.inner, host=True)
 
         return outward(self.inner.run(step, inward(tuple(args), self.inner), inward(dict(kwargs or {}), self.inner)))
 
@@ -86,22 +86,22 @@ class ReferenceStrategy:
         return outward(self.inner.experimental_distribute_values_from_function(value_fn))
 
     def run_program(self, program: Callable[..., Any]) -> Any:
-        """Runs `program(strategy)`, whose module calls simstrategy `ss` or `simstrategy`, with TensorFlow's meaning.
+        """Runs `program(strategy)` with `ops` in place of the module `simstrategy`, under whatever name it is imported.
 
-        The program is not changed: a function of the same code is run among other names. Functions of other
-        modules that it calls keep their own.
+        The program is not changed: its code runs with other global variables. Functions of other modules keep their
+        global variables. Raises InvalidArgument for anything but a plain function.
         """
         if not isinstance(program, FunctionType):
             raise InvalidArgument(f"run_program takes a plain function program(strategy), got {program!r}.")
-        own = {name: self.ops for name, value in program.__globals__.items() if value is simstrategy}
-        scope = {**program.__globals__, **own}
+        replaced = {name: self.ops for name, value in program.__globals__.items() if value is simstrategy}
+        scope = {**program.__globals__, **replaced}
         for name, value in program.__globals__.items():
             if isinstance(value, FunctionType) and value.__globals__ is program.__globals__:
                 scope[name] = _among(value, scope)
         return _among(program, scope)(self)
 
     def close(self) -> None:
-        """Does nothing: TensorFlow keeps what it has until the process ends."""
+        """Does nothing: TensorFlow keeps its devices until the process ends."""
 
 
 def _among(function: FunctionType, scope: dict[str, Any]) -> FunctionType:
@@ -112,7 +112,7 @@ def _among(function: FunctionType, scope: dict[str, Any]) -> FunctionType:
 
 @final
 class _Steps:
-    """A distributed dataset whose steps have our classes of distributed values."""
+    """A distributed dataset that yields our classes of distributed values."""
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner
@@ -122,22 +122,21 @@ class _Steps:
 
 
 def open_reference(kind: Kind, replicas: int = 1) -> ReferenceStrategy:
-    """Returns a real strategy as a witness: MirroredStrategy, OneDeviceStrategy or CentralStorageStrategy.
+    """Opens a strategy of TensorFlow: MirroredStrategy, OneDeviceStrategy or CentralStorageStrategy.
 
-    replicas: as many logical CPUs. MirroredStrategy reduces by copies: its collectives, which it would choose
-    itself, are spoiled where several strategies meet in one process (measured on 2.21.0). Raises
-    InvalidArgument for several replicas of one device, and for "multi_worker", whose workers are processes:
-    see `run_workers`.
+    replicas: the number of logical CPUs. MirroredStrategy reduces by copies, because its default collectives fail if
+    several strategies exist in one process (measured on 2.21.0). Raises InvalidArgument for an unknown kind, for
+    several replicas of one device, and for "multi_worker", whose workers are processes: see `run_workers`.
     """
     if kind not in get_args(Kind):
-        raise InvalidArgument(f"There is no witness {kind!r}; choose from {', '.join(get_args(Kind))}.")
+        raise InvalidArgument(f"There is no reference strategy {kind!r}; choose from {', '.join(get_args(Kind))}.")
     if kind == "multi_worker":
-        raise InvalidArgument("The workers of a multi_worker witness are processes: run_workers(file, workers=2).")
+        raise InvalidArgument("The workers of a multi_worker strategy are processes. Use run_workers(file, workers=2).")
     if kind == "mirrored":
         return ReferenceStrategy(mirrored(replicas, tf.distribute.ReductionToOneDevice()))
     devices = names(replicas)
     if kind == "central_storage":
         return ReferenceStrategy(tf.distribute.experimental.CentralStorageStrategy(devices, parameter_device="CPU:0"))
     if replicas != 1:
-        raise InvalidArgument(f"A one_device witness has one replica, not {replicas}. Use 'mirrored'.")
+        raise InvalidArgument(f"A one_device strategy has one replica, not {replicas}. Use 'mirrored'.")
     return ReferenceStrategy(tf.distribute.OneDeviceStrategy(devices[0]))

@@ -1,6 +1,6 @@
-"""What a program returned, as arrays on the host with a path each: a model is its weights, a history its epochs.
+"""Converts the result of a program to arrays on the host, each with a path.
 
-It compares nothing.
+A model becomes its weights, and a history its epochs. The arrays are compared elsewhere.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,9 +18,9 @@ Host = np.ndarray[Any, Any]
 
 
 def leaves_of(value: Any, path: str, models: list[Any]) -> Iterator[tuple[str, Host]]:
-    """Yields path and value of everything that a program returned; appends its models to `models`.
+    """Yields path and value of each leaf of a result; appends its models to `models`.
 
-    Raises InvalidArgument for what is no number.
+    Raises InvalidArgument for a leaf that is no array of numbers.
     """
     if isinstance(value, keras.Model):
         models.append(value)
@@ -46,7 +46,7 @@ def _array(value: Any, path: str) -> Host:
             f"weights, such as model.get_weights(), or a history, such as model.fit(...).history."
         )
     if array.dtype == np.float64 and not isinstance(value, np.ndarray):
-        # Keras tells losses and metrics as Python's floats, and computes them in float32.
+        # Keras computes losses and metrics in float32 and returns Python floats.
         narrow = array.astype(np.float32)
         return narrow if np.array_equal(narrow, array, equal_nan=True) else array
     return array

@@ -1,4 +1,4 @@
-"""One worker of `run_workers`: joins the others as TF_CONFIG says, runs the program, and writes down its result."""
+"""One worker of `run_workers`: connects to the others by TF_CONFIG, runs the program and writes its result."""
 
 import json
 import os
@@ -16,8 +16,8 @@ from simstrategy_tf_distribute.reference_strategy import ReferenceStrategy
 
 
 def main(file: str, function: str, folder: str) -> None:
-    """Runs `function` of a file, and leaves its result, pickled, in a folder."""
-    # The strategy first: it starts TensorFlow's server, which must be before anything else of TensorFlow.
+    """Runs `function` of a file and writes its result to a folder, with pickle."""
+    # The strategy comes first: it starts TensorFlow's server, which no other operation may precede.
     reference = ReferenceStrategy(tf.distribute.MultiWorkerMirroredStrategy())
     index = json.loads(os.environ["TF_CONFIG"])["task"]["index"]
     result = _host(reference.run_program(runpy.run_path(file)[function]))

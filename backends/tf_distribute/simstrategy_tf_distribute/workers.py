@@ -1,6 +1,6 @@
-"""MultiWorkerMirroredStrategy in local processes: each worker runs one program, and their results come back.
+"""Runs a program under MultiWorkerMirroredStrategy in several processes of this machine.
 
-For tests and teaching, on one machine: a launcher for several it is not.
+For tests and teaching. It does not start processes on other machines.
 """
 
 import json
@@ -22,17 +22,19 @@ __all__ = ["run_workers"]
 def run_workers(
     file: str | Path, *, workers: int = 2, function: str = "program", timeout_s: float = 120.0
 ) -> list[Any]:
-    """Runs `function(strategy)` of a Python file in so many processes, of one replica each; returns each one's result.
+    """Runs `function(strategy)` of a Python file in `workers` processes with one replica each; returns their results.
 
-    The file is run as a module of its own; results are nests of NumPy arrays and plain values. Raises
-    InvalidArgument for what is no file, and PeerFailed with the first worker's error text, or with who had
-    not ended after timeout_s.
+    Results are nests of NumPy arrays and plain values. timeout_s: the limit for each worker, in seconds. Raises
+    InvalidArgument for a file that does not exist and for less than one worker; and PeerFailed with the output of the
+    first worker that fails, or with the number of the first one that has not ended after timeout_s.
     """
     path = Path(file).resolve()
     if not path.is_file():
-        raise InvalidArgument(f"run_workers takes a Python file, and there is none at {path}.")
+        raise InvalidArgument(f"run_workers takes a Python file, and there is none at {path}. Correct the path.")
     if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
-        raise InvalidArgument(f"run_workers takes a number of workers of at least 1, got {workers!r}.")
+        raise InvalidArgument(
+            f"run_workers takes a number of workers of at least 1, got {workers!r}. Pass for example workers=2."
+        )
     addresses = [f"localhost:{port}" for port in _free_ports(workers)]
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         processes = []
@@ -62,12 +64,12 @@ def _wait(processes: list[tuple[Any, Any]], timeout_s: float) -> None:
                 code = process.wait(timeout_s)
             except subprocess.TimeoutExpired as error:
                 raise PeerFailed(
-                    f"Worker {index} had not ended after {timeout_s:g} s. Give it a larger one."
+                    f"Worker {index} had not ended after {timeout_s:g} s. Pass a larger timeout_s."
                 ) from error
             if code:
                 errors.seek(0)
-                said = errors.read().decode(errors="replace").strip().splitlines()
-                raise PeerFailed(f"Worker {index} ended with code {code}:\n" + "\n".join(said[-12:]))
+                lines = errors.read().decode(errors="replace").strip().splitlines()
+                raise PeerFailed(f"Worker {index} ended with code {code}:\n" + "\n".join(lines[-12:]))
     finally:
         for process, _ in processes:
             if process.poll() is None:

@@ -1,4 +1,4 @@
-"""Asks two workers of the real strategy, of ours on gloo and of the simulator where data ends.  No tests."""
+"""Compares where data ends on two workers of the real strategy, of gloo and of the simulator.  No tests."""
 
 from typing import Any, NamedTuple
 

@@ -125,7 +125,7 @@ def _next(way: str, iterator: Any) -> Any:
         return host(iterator.get_next() if way == "get_next" else next(iterator))
     except StopIteration:
         return "end"
-    except Exception as error:  # noqa: BLE001 - what either side says is compared
+    except Exception as error:  # noqa: BLE001 - the errors of both sides are compared
         if "OutOfRange" in type(error).__name__ or "end of" in str(error).lower():
             return "end"
         return f"{type(error).__name__}: {error}"[:300]

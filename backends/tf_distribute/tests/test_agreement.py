@@ -87,27 +87,33 @@ def test_a_loss_divided_by_the_whole_batch_agrees_on_any_number_of_replicas() ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("program", "told"),
+    ("program", "text"),
     [
         (
             mean_of_means,
             (
                 r"step 2 \(7 examples, on 2 replicas 4, 3\) is the first whose sums differ: value 1 by .* mean of "
-                r"means over unequal parts: .* Weighed by their examples, the replicas' values come to what 1 replica"
+                r"means over unequal parts: .* Weighted by their examples, the replicas' values equal the result of 1"
             ),
         ),
         (
             sum_of_means,
             r"step 1 \(8 examples, on 2 replicas 4, 4\) is the first .* It is a sum of means: .* and 2 means are added",
         ),
-        (divided_twice, r"It is divided by the number of replicas once too often: 2 times their sum is what 1 replica"),
+        (
+            divided_twice,
+            r"It is divided by the number of replicas once too often: 2 times their sum equals the result of 1",
+        ),
         (batch_of_each, r"step 1 \(8 examples, on 2 replicas 8, 8: 16 in all\) is the first whose sums differ"),
-        (unlike, r"step 1 .* is the first whose sums differ: value 1 by 1\.4e-01 \(one ulp makes [0-9.e-]+\)\.$"),
+        (
+            unlike,
+            r"step 1 .* is the first whose sums differ: value 1 by 1\.4e-01 \(one ulp of the .* by [0-9.e-]+\)\.$",
+        ),
     ],
     ids=lambda one: getattr(one, "__name__", ""),
 )
 @pytest.mark.usefixtures("one_nudge")
-def test_a_wrong_scale_is_named_with_the_step_and_what_mends_it(program: Any, told: str) -> None:
+def test_a_wrong_scale_is_named_with_the_step_and_the_correction(program: Any, text: str) -> None:
     report = replicas_agree(program, replicas=[1, 2])
     assert not report.agrees
     with pytest.raises(Difference) as raised:
@@ -117,7 +123,7 @@ def test_a_wrong_scale_is_named_with_the_step_and_what_mends_it(program: Any, to
     first, *reasons = problem.splitlines()
     assert first == "MirroredStrategy, replicas 2, InOrder(): 1 of 1 results differ:"
     assert reasons[0].startswith("  result['weights']: element [")
-    assert re.search(told, reasons[1]), problem
+    assert re.search(text, reasons[1]), problem
 
 
 def model(*layers: Any) -> Any:
@@ -132,7 +138,7 @@ def normalized(strategy: tf.distribute.Strategy) -> Any:
     return made, history
 
 
-# Of Keras and TensorFlow, which say it of themselves.
+# Warnings of Keras and TensorFlow.
 quiet = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
 
@@ -146,9 +152,9 @@ def test_keras_layers_that_see_a_replicas_part_alone_are_named_with_their_statis
     assert lines[2].startswith("  moving statistics: result[0]: sequential/norm/moving_variance: element [")
     assert any("step 1 (8 examples, on 2 replicas 4, 4) is the first whose sums differ: the gr" in one for one in lines)
     assert lines[-2].startswith(
-        "  norm (BatchNormalization) normalises each replica's part by its own statistics; sync"
+        "  norm (BatchNormalization) normalises each replica's part by its own statistics; use s"
     )
-    assert lines[-1] == "  drop (Dropout) draws at random for each replica's part alone"
+    assert lines[-1] == "  drop (Dropout) draws random numbers for each replica's part separately"
 
 
 @pytest.mark.slow
@@ -157,7 +163,7 @@ def test_layers_that_see_the_whole_batch_are_not_named() -> None:
     frozen = keras.layers.BatchNormalization(name="frozen", trainable=False)
     inner = model(keras.layers.GaussianNoise(0.1, name="noise"))
     assert list(layers_on_their_own([model(shared, frozen, inner)])) == [
-        "noise (GaussianNoise) draws at random for each replica's part alone"
+        "noise (GaussianNoise) draws random numbers for each replica's part separately"
     ]
 
 
@@ -188,7 +194,8 @@ def test_a_program_that_raises_is_a_difference_and_told_where() -> None:
 def test_other_results_and_results_that_change_from_run_to_run_are_told() -> None:
     counter = itertools.count()
     (problem,) = replicas_agree(lambda strategy: [next(counter)], replicas=[1]).problems()
-    assert "comes to something else when it is run again, so it cannot be compared: result[0]: 0 against 1" in problem
+    assert "gives different values in two identical runs, so it cannot be checked" in problem
+    assert problem.endswith("result[0]: 0 against 1")
     (problem,) = replicas_agree(lambda s: {s.num_replicas_in_sync: 1.0}, replicas=[1, 2]).problems()
     assert "results have different structures: missing ['result[1]'], not expected ['result[2]']" in problem
     (problem,) = replicas_agree(lambda s: np.zeros(s.num_replicas_in_sync), replicas=[1, 2]).problems()
@@ -255,12 +262,12 @@ def test_integers_are_equal_or_are_not_and_more_or_fewer_steps_are_told() -> Non
     causes = step_causes([one], [two], [[0.0]], [], (1, 2))
     assert causes.first == (
         "step 1 (2 examples, on 2 replicas 1, 1) is the first whose sums differ: value 1 by inf "
-        "(one ulp makes 0.0e+00)."
+        "(one ulp of the inputs changes it by 0.0e+00)."
     )
     same = Step(None, [(np.array([1, 1]), np.array([0, 1]))])
     assert step_causes([one], [same], [[0.0]], [], (1, 2)).first is None
     assert step_causes([one], [same, same], [[0.0]], [], (1, 2)).first == (
-        "1 steps became 2: the batches depend on the replicas."
+        "1 step(s) became 2: the number of batches depends on the number of replicas."
     )
 
 

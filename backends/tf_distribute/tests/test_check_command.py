@@ -1,4 +1,4 @@
-"""`simstrategy check` on Keras programs: the lesson agrees, mistakes are named, and what is missing is told."""
+"""`simstrategy check` on Keras programs: the lesson agrees, mistakes are named, and so is what is missing."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ from simstrategy_tf_distribute import agreement
 
 LESSON = Path(__file__).parents[3] / "examples" / "keras_digits.py"
 
-# Of Keras and TensorFlow, which say it of themselves.
+# Warnings of Keras and TensorFlow.
 quiet = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
 

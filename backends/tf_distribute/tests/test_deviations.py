@@ -1,4 +1,4 @@
-"""What the file of deviations says of TensorFlow is so: every one of its programs prints what it says."""
+"""The file of deviations is right about TensorFlow: each of its programs prints the stated text."""
 
 import contextlib
 import io
@@ -20,7 +20,7 @@ DEVIATIONS = {one["name"]: one for one in tomllib.loads(FILE.read_text(encoding=
 @pytest.fixture(scope="module")
 def strategy() -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what a framework says when it is first used
+        warnings.simplefilter("ignore")  # warnings of a framework at its first use
         return open_reference("mirrored", 2).inner
 
 

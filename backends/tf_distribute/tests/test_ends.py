@@ -1,6 +1,6 @@
 """Data ends where it ends for two workers of the real strategy.  Clauses: D-2, D-4, D-5, D-13.
 
-every_end.py asks of 200 datasets.
+every_end.py does it for 200 datasets.
 """
 
 import ends_program

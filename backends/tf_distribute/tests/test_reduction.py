@@ -36,7 +36,7 @@ def fit(strategy: Any, *, ops: OrderedReduction | None = None) -> tuple[Any, Any
     return history, model.evaluate(FEATURES, LABELS, batch_size=64, verbose=0), model.get_weights()
 
 
-# Of Keras and TensorFlow, which say it of themselves.
+# Warnings of Keras and TensorFlow.
 quiet = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
 
@@ -79,8 +79,8 @@ def test_the_order_of_additions_is_the_replicas() -> None:
 def test_values_of_different_forms_are_all_named() -> None:
     strategy = mirrored(COUNT, OrderedReduction())
     expected = (
-        r"^Replicas sent values that cannot be added, reduce SUM at test_reduction.py:\d+:\n"
-        r"  replica 0: float32\[1\]\n  replica 1: float32\[2\]\nAll must send"
+        r"^Replicas contributed values that cannot be added, reduce SUM at test_reduction.py:\d+:\n"
+        r"  replica 0: float32\[1\]\n  replica 1: float32\[2\]\nUse the same shape"
     )
     with pytest.raises(ReplicasDisagree, match=expected):
         strategy.run(lambda: context().all_reduce("SUM", tf.ones(1 + int(rank()))))

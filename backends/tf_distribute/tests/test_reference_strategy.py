@@ -57,7 +57,9 @@ def program(strategy: Any) -> Any:
 
 
 @pytest.mark.slow
-def test_a_portable_program_comes_to_the_same_on_the_witness_and_the_simulator(reference: ReferenceStrategy) -> None:
+def test_a_portable_program_gives_equal_results_on_the_reference_strategy_and_the_simulator(
+    reference: ReferenceStrategy,
+) -> None:
     simulated = program(ss.Strategy.mirrored("sim", replicas=COUNT, semantics=ss.Semantics.TF2))
     assert host(reference.run_program(program)) == host(simulated)
 
@@ -84,13 +86,13 @@ def shared_object(strategy: Any) -> Any:
     return strategy.run(lambda: ss.get_replica_context().all_reduce("SUM", shared))  # type: ignore[union-attr]
 
 
-def test_the_witness_repairs_nothing(reference: ReferenceStrategy) -> None:
+def test_the_reference_strategy_corrects_nothing(reference: ReferenceStrategy) -> None:
     # Clauses: R-7: TensorFlow returns an object that all replicas share un-summed, and we do not.
     assert host(reference.run_program(shared_object))[-1] == ("float32", [1.0])
     assert host(shared_object(ss.Strategy.mirrored("sim", replicas=COUNT)))[-1] == ("float32", [2.0])
 
 
-def test_what_tensorflow_has_not_says_so(reference: ReferenceStrategy) -> None:
+def test_a_name_that_tensorflow_does_not_have_raises(reference: ReferenceStrategy) -> None:
     def asking(strategy: Any) -> Any:
         return strategy.run(lambda: ss.get_replica_context().seed("x"))  # type: ignore[union-attr]
 
@@ -98,8 +100,8 @@ def test_what_tensorflow_has_not_says_so(reference: ReferenceStrategy) -> None:
         reference.run_program(asking)
 
 
-def test_what_is_no_witness_is_refused() -> None:
-    with pytest.raises(InvalidArgument, match="There is no witness 'tpu'; choose from mirrored"):
+def test_an_unknown_kind_of_reference_strategy_is_refused() -> None:
+    with pytest.raises(InvalidArgument, match="There is no reference strategy 'tpu'; choose from mirrored"):
         open_reference("tpu", 1)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match="has one replica, not 2"):
         open_reference("one_device", 2)
