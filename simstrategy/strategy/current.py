@@ -11,7 +11,7 @@ from simstrategy.run import CollectiveMatcher
 from simstrategy.strategy.extended import StrategyExtended
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.kinds import DEFAULT
-from simstrategy.strategy.modes import CrossReplica, current_mode, enter_mode
+from simstrategy.strategy.modes import MODE, CrossReplica, current_mode, enter_mode
 from simstrategy.strategy.opening import default_group
 from simstrategy.strategy.replica import ReplicaContext
 from simstrategy.strategy.running import Runner
@@ -64,7 +64,7 @@ def get_replica_context() -> ReplicaContext | None:
 
     Where no strategy was entered, the default strategy's: replica 0 of 1, whose collectives return their argument.
     """
-    mode = current_mode()
+    mode = MODE.get()
     return _default_replica() if mode is None else cast("ReplicaContext | None", mode.replica)
 
 

@@ -31,8 +31,8 @@ class FrontendBinding(NamedTuple):
         return cls() if frontend is None else cls(frontend, frontend.attach(make), frontend.variable)
 
     def placements(self, devices: Iterable[AbstractContextManager[None]]) -> list[AbstractContextManager[None]]:
-        """Returns context managers that enter each device and then, where there is a framework, its scope."""
-        return list(devices) if self.part is None else [_both(device, self.scope) for device in devices]
+        """Returns context managers that enter each device and then the framework's scope."""
+        return [_both(device, self.scope) for device in devices]
 
     def compiled(self, function: Any, run: Callable[..., Any]) -> Callable[..., Any] | None:
         """Returns a function that compiles `run(function)`, if `function` is compiled; see `Frontend.compiled`."""

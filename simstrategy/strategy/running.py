@@ -48,6 +48,8 @@ class Runner:
                     f"A compiled step runs replicas again, {function_key(fn)} at {describe_site(site)}, and a program "
                     f"is one run. Call the function itself, or run the step without compiling it."
                 )
+        if kwargs is None and type(args) is tuple and callable(fn):
+            return {}
         require_call(fn, args, kwargs)
         return {} if kwargs is None else dict(kwargs)
 
@@ -62,10 +64,14 @@ class Runner:
         """Runs `fn` on each local replica; returns what they return, regrouped.  See `Strategy.run`."""
         group, coordinator = self.group, self.group.coordinator
         named = self.checked(fn, args, kwargs, site)
-        self.record(fn, site)
-        function = group.backend.prepare(fn)
+        if coordinator.trace is not None:
+            self.record(fn, site)
+        backend = group.settings.backend
+        function = backend.prepare(fn)
         # Made here, in the caller's thread, and entered in the tasks': see Backend.on.
-        placements = group.frontend.placements(map(group.settings.backend.on, group.local_devices))
+        placements = list(map(backend.on, group.local_devices))
+        if group.frontend.part is not None:
+            placements = group.frontend.placements(placements)
         args = tuple(args)
         rows = component_rows(args, len(placements))
 
@@ -90,7 +96,8 @@ class Runner:
         except BaseException as error:
             coordinator.end_run(fn, error)
             raise
-        coordinator.end_run(fn, None)
+        if coordinator.processes > 1:
+            coordinator.end_run(fn, None)
         if group.variables.pending:
             group.variables.end_run()
         return regroup(results)

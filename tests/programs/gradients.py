@@ -70,7 +70,7 @@ def own_part(total: Any, axis: int, size: int) -> Any:
     ctx = replica()
     site = group_of(ctx.strategy).source(sys._getframe(1))
     request = Request("sizes", None, axis, None, None, ())
-    sizes = ctx.park((request, None, site, group_of(ctx.strategy).reductions.sizes, size))
+    sizes = ctx.suspend(request, None, site, group_of(ctx.strategy).reductions.sizes, size)
     start = sum(sizes[: ctx.replica_id_in_sync_group])
     return ctx.xp.take(total, ctx.xp.arange(start, start + size), axis=axis)
 
