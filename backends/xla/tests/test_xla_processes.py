@@ -65,8 +65,11 @@ def test_a_process_that_dies_is_named_to_the_other(launcher: Launcher, which: in
     ended = launcher.run(joined.one_dies, [which, inside])
     other = 1 - which
     assert ended[which].code == -9
-    call = "a collective" if inside else "exchange"
-    assert ended[other].value == f"Backend 'xla_processes', {call} in worker {other} of 2: worker {which} ended." + ANEW
+    call = "all_reduce" if inside else "exchange"
+    found = ended[other].value.partition("; all_reduce ended with: ")[0].removesuffix(ANEW)
+    expected = f"Backend 'xla_processes', {call} in worker {other} of 2: worker {which} ended or lost the connection"
+    assert found.removesuffix(".") == expected
+    assert ended[other].value.endswith(ANEW)
 
 
 @pytest.mark.slow
@@ -77,18 +80,20 @@ def test_a_process_that_does_not_come_is_named(launcher: Launcher) -> None:
     launcher.renew()
     said, _ = values(launcher.run(joined.late))
     head, _, tail = said.partition("127.0.0.1:")
-    assert head == "Backend 'xla_processes', opening in worker 0 of 2: worker 1 did not come to "
-    assert tail.partition(" ")[2] == "within 0.3 s." + ANEW
+    assert head == "The backend 'xla_processes', open in worker 0 of 2: rank 1 did not come to "
+    assert tail.partition(" ")[2] == (
+        "within 0.3 s. Start every rank from 0 to 1 once, or give a larger timeout_s."
+    )
 
 
 @pytest.mark.slow
 def test_different_numbers_of_replicas_are_told_to_all(launcher: Launcher) -> None:
     launcher.renew()
     said = (
-        "InvalidArgument: The backend 'xla_processes' was opened with different numbers of replicas, by rank: 1, 2. "
-        "Open it with the same number in every process."
+        "InvalidArgument: The backend 'xla_processes', open in worker {} of 2: the processes were started with "
+        "different numbers of replicas: {} here and {} in worker {}. Give each of them the same."
     )
-    assert values(launcher.run(joined.unequal)) == [said, said]
+    assert values(launcher.run(joined.unequal)) == [said.format(0, 1, 2, 1), said.format(1, 2, 1, 0)]
 
 
 @pytest.mark.slow
@@ -136,7 +141,7 @@ WRONG = {
     "no size": (
         {"rank": 0, "address": "127.0.0.1:1"},
         (
-            "The backend 'xla_processes' does not know its world_size: WORLD_SIZE is '' in the environment. Start the "
+            "The backend 'xla_processes' has no world_size: WORLD_SIZE is '' in the environment. Start the "
             "program with torchrun or simstrategy.launch, or give rank=, world_size= and address=."
         ),
     ),

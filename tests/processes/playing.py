@@ -1,4 +1,4 @@
-"""Plays scenarios on a launcher's workers, and judges what came back and what is left.  The scenarios are elsewhere."""
+"""Plays scenarios on a launcher's workers, and checks their errors and what they leave behind."""
 
 import json
 import os
@@ -8,34 +8,36 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from scenarios import SCENARIOS, TIMEOUT_S
+from scenarios import OPENED, SCENARIOS, SUBJECTS, TIMEOUT_S
 
 LISTENING = "0A"
 GRACE_S = 8.0
-"""What the others get once one process has ended: longer than anything may take to be noticed."""
+"""How long the other workers may run once one process has ended; longer than every `late_s`."""
 STOPPED_GRACE_S = 2.0
 LIMIT_S = 20.0
 SETTLED_S = 3.0
-"""PyTorch tries an address that nobody answers at for as long again before its thread ends."""
+"""A thread of PyTorch that connects to an address without a listener ends so much later at most."""
+JOIN_S = 30.0
 
 
 class Found(Exception):
-    """What a worker found, in place of a value."""
+    """The result of a worker, raised in place of a return."""
 
 
-def play(name: str, file: str) -> dict[str, Any]:
-    """Runs one scenario as this worker; returns how it ended, when, and what is left of it here."""
+def play(name: str, backend_name: str, file: str) -> dict[str, Any]:
+    """Runs one scenario as this worker; returns its error, the time of it, and what it left behind in this process."""
     import simstrategy as ss
 
     played, rank = SCENARIOS[name], int(os.environ["RANK"])
     os.environ["SCENARIO_FILE"] = f"{file}{rank}"
-    warm = ss.backend("gloo", rank=0, world_size=1)
-    warm.close()
+    os.environ["SCENARIO_BACKEND"] = backend_name
+    warm(backend_name, played.opens)
     before = held()
-    told: list[str] = ["", ""]
+    raised: list[str] = ["", ""]
     try:
         if played.opens:
-            with closing(ss.backend("gloo", timeout_s=TIMEOUT_S)) as backend:
+            with closing(ss.backend(backend_name, timeout_s=TIMEOUT_S)) as backend:
+                OPENED[:] = [backend]
                 strategy = ss.Strategy.multi_worker(backend)
                 with closing(strategy):
                     room = strategy.extended.engine.room
@@ -47,15 +49,27 @@ def play(name: str, file: str) -> dict[str, Any]:
                         raise
         else:
             played.act(rank)
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - what a scenario ends with is its result
-        told = [type(error).__name__, str(error)]
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the error is the result of a scenario
+        raised = [type(error).__name__, str(error)]
     at = time.monotonic()
     while (left := [one for one in held() if one not in before]) and time.monotonic() < at + SETTLED_S:
         threading.Event().wait(0.01)  # a thread that was joined may not have left the system's list yet
-    found = {"error": told, "at": at, "left": left}
+    found = {"error": raised, "at": at, "left": left}
     if "stopped" in name:
-        raise Found(json.dumps(found))  # so that the launcher does not wait for who was stopped
+        raise Found(json.dumps(found))  # so that the launcher does not wait for the stopped worker
     return found
+
+
+def warm(name: str, opens: bool) -> None:
+    """Makes what the framework makes once and keeps until the process ends."""
+    import simstrategy as ss
+
+    if not SUBJECTS[name].joins_once:
+        ss.backend(name, rank=0, world_size=1).close()
+    elif opens:
+        with closing(ss.backend(name, timeout_s=JOIN_S)) as backend, closing(ss.Strategy.multi_worker(backend)) as made:
+            made.run(lambda: None)
+            backend.exchange(b"", timeout_s=JOIN_S)
 
 
 def held() -> list[str]:
@@ -70,11 +84,13 @@ def held() -> list[str]:
     return [*sockets, *(f"thread {one}" for one in os.listdir("/proc/self/task"))]
 
 
-def judge(launcher: Any, name: str, folder: Path) -> None:
-    """Plays a scenario and asserts what its description says of every worker."""
+def judge(launcher: Any, name: str, backend: str, folder: Path) -> None:
+    """Plays a scenario on a backend and compares every worker's error with the scenario's description."""
     played = SCENARIOS[name]
+    if SUBJECTS[backend].joins_once:
+        launcher.renew()
     grace_s = STOPPED_GRACE_S if "stopped" in name else GRACE_S
-    ended = launcher.run(play, [name, str(folder / "when")], timeout_s=LIMIT_S, grace_s=grace_s)
+    ended = launcher.run(play, [name, backend, str(folder / "when")], timeout_s=LIMIT_S, grace_s=grace_s)
     times = [float(file.read_text()) for file in folder.iterdir()]
     messages = []
     for rank, (one, expected) in enumerate(zip(ended, played.errors, strict=True)):
@@ -93,5 +109,5 @@ def judge(launcher: Any, name: str, folder: Path) -> None:
             assert all(part in text for part in played.said), who
             assert found["at"] - max(times, default=found["at"]) < played.late_s, who
     if played.errors[0] == "ReplicasDisagree":
-        assert len(dict.fromkeys(messages)) == 1, "all hear the same"
+        assert len(dict.fromkeys(messages)) == 1, "all messages are equal"
     assert not [file for file in os.listdir(launcher.folder) if not file.startswith("output")]
