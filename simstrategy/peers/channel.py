@@ -81,6 +81,15 @@ class ControlChannel:
         if self._is_closed:
             raise BackendUnavailable(f"This backend {self._backend!r} was closed. Open another one in every process.")
 
+    def require_no_fault(self, call: str) -> None:
+        """Does the same as `require_alive`, and raises PeerFailed also for a fault that has arrived by now."""
+        self.require_alive(call)
+        self._wait(0.0)
+        fault = known_fault(self._connections)
+        if fault is not None:
+            self.report_fault(fault.reason, fault.ranks)
+            raise self.peer_failed(call, fault.reason)
+
     def probe_peers(self, call: str, problem: str) -> str:
         """Finds the cause after a call of the framework failed, and reports it; returns it in words.
 

@@ -27,6 +27,8 @@ __all__ = ["HELLO_BYTES_MAX", "Joined", "Listener", "PeerEnded"]
 HELLO_BYTES_MAX: Final = 1 << 12
 _HANDSHAKE_S: Final = 2.0
 """How long a connection may take to prove the token and to send its hello."""
+_BACKLOG_MIN: Final = 128
+"""Beyond its backlog a system drops connections, which then take a second longer."""
 _PENDING_MAX: Final = 64
 """Connections that have not proved the token yet; a new one beyond that is closed."""
 
@@ -124,7 +126,7 @@ class Listener:
 
     def __init__(self, host: str, port: int, token: bytes, backlog: int) -> None:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        self._server = socket.create_server(address[:2], family=family, backlog=backlog)
+        self._server = socket.create_server(address[:2], family=family, backlog=max(backlog, _BACKLOG_MIN))
         self._server.setblocking(False)
         self._token = token
         self._pending: dict[int, _Pending] = {}

@@ -73,8 +73,8 @@ class XlaBackend:
         self._placements = {one: str(one) for one in xla_devices}
         # Two programs at once can starve each other of XLA's CPU threads, and XLA then ends the process.
         waits: Any = jax.block_until_ready if is_cpu else _at_once
-        ranks = ranks_on(xla_devices, waits if processes is None else processes.wait)
-        self._collectives = Collectives(ranks)
+        ranks = ranks_on(xla_devices, waits)
+        self._collectives = Collectives(ranks, processes)
         # Whether a step takes the lanes is each process's own decision: together they could not keep in step.
         self.compilation: Compilation | None = (
             XlaCompilation(ranks, self.capabilities, dtypes) if processes is None else None

@@ -26,7 +26,8 @@ from simstrategy.peers import (
     require_alike,
 )
 from simstrategy_xla.backend import XlaBackend
-from simstrategy_xla.collectives import total
+from simstrategy_xla.collectives import Collectives
+from simstrategy_xla.dispatch import Dispatcher
 from simstrategy_xla.environment import Place, place_of, place_of_program
 from simstrategy_xla.namespace import config
 from simstrategy_xla.opening import make_host_devices
@@ -43,6 +44,7 @@ class _Group(NamedTuple):
     replicas: int
     channel: ControlChannel
     """For later openings, which exchange their addresses on it."""
+    dispatcher: Dispatcher
 
 
 _JOINED: Final[list[_Group]] = []
@@ -82,7 +84,9 @@ def open_processes(
         )
     channel = _connect(group, count, timeout_s)
     try:
-        return XlaBackend(_devices(platform, group.place.size, count), ProcessGroup(channel, timeout_s))
+        return XlaBackend(
+            _devices(platform, group.place.size, count), ProcessGroup(channel, group.dispatcher, timeout_s)
+        )
     except BaseException:
         channel.close()
         raise
@@ -145,19 +149,21 @@ def _join(
     elif starts_jax:
         _require_unused()
     channel = rendezvous_at_rank_0(_opening(place, count, timeout_s), place.host, place.port, place.token)
+    dispatcher = Dispatcher()
     try:
         if place.size > 1:
             if starts_jax:
                 host = address_towards(place.host)
                 service = f"{host}:{free_port(host)}" if place.rank == 0 else ""
                 _initialize(channel.exchange(service.encode(), timeout_s)[0].decode(), place, count, timeout_s)
-            _connect_devices(channel, _devices(platform, place.size, count), timeout_s, leave=starts_jax)
+            together = ProcessGroup(channel, dispatcher, timeout_s)
+            _connect_devices(together, _devices(platform, place.size, count), leave=starts_jax)
     except BaseException as error:
         reason = f"worker {place.rank} could not connect: {type(error).__name__}: {error}"
         channel.report_fault(reason, (place.rank,))
         channel.close()
         raise
-    return _Group(place, count, channel)
+    return _Group(place, count, channel, dispatcher)
 
 
 def _require_unused() -> None:
@@ -187,20 +193,19 @@ def _initialize(address: str, place: Place, count: int, timeout_s: float) -> Non
     )
 
 
-def _connect_devices(channel: ControlChannel, devices: tuple[Any, ...], timeout_s: float, *, leave: bool) -> None:
+def _connect_devices(processes: ProcessGroup, devices: tuple[Any, ...], *, leave: bool) -> None:
     """Runs the first collective: before it, XLA asks JAX's service for the addresses of the other processes.
 
     leave: whether to leave JAX's service afterwards, where XLA does not need it.
     """
-    local = [one for one in devices if one.process_index == channel.rank]
-    together = Spread(devices, ProcessGroup(channel, timeout_s).wait)
+    local = [one for one in devices if one.process_index == processes.rank]
     ones = tuple([jax.device_put(np.ones(1, np.int32), one) for one in local])
-    together.run(together.jitted(lambda x: (total(x, "SUM"),), [((1,), np.int32)]), [ones])
+    Collectives(Spread(devices, jax.block_until_ready), processes).total(ones, "SUM")
     if leave and devices[0].platform == "cpu":
         # JAX ends the processes that are connected to the service when rank 0 ends.
-        channel.exchange(b"connected", timeout_s)
-        if channel.rank:
+        processes.exchange(b"connected", None)
+        if processes.rank:
             jax.distributed.shutdown()  # type: ignore[no-untyped-call]
-        channel.exchange(b"left", timeout_s)
-        if not channel.rank:
+        processes.exchange(b"left", None)
+        if not processes.rank:
             jax.distributed.shutdown()  # type: ignore[no-untyped-call]
