@@ -57,6 +57,8 @@ def _read_all(store: Any, opening: Opening, *, is_file: bool) -> dict[int, Hello
     hellos: dict[int, Hello] = {}
     pause = _PAUSE_S
     while True:
+        # Read before the hellos: a hello that made rank 0 fail is set by then, and is compared here as well.
+        has_failed = store.check(["failed"])
         for rank in range(opening.size):
             if rank not in hellos and store.check([f"here/{rank}"]):
                 hellos[rank] = _read(store, opening, rank)
@@ -64,7 +66,7 @@ def _read_all(store: Any, opening: Opening, *, is_file: bool) -> dict[int, Hello
         missing = [rank for rank in range(opening.size) if rank not in hellos]
         if not missing:
             return hellos
-        if store.check(["failed"]):
+        if has_failed:
             reason = store.get("failed").decode(errors="replace")
             raise PeerFailed(f"{opening}: rank 0 reports: {reason}")
         if time.monotonic() > opening.deadline:
