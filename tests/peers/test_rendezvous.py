@@ -275,17 +275,16 @@ def test_an_invalid_hello_of_a_process_with_the_token_is_refused(port: int, data
 
 
 ANSWERS = {
-    "too long": (1 << 21).to_bytes(4),
-    "no JSON": (4).to_bytes(4) + b"\xff\xff\xff\xff",
-    "deep": (60_000).to_bytes(4) + b"[" * 60_000,
-    "no answer": (2).to_bytes(4) + b"{}",
-    "half": (100).to_bytes(4) + b"{",
-    "no ranks": (28).to_bytes(4) + b'{"reason": "", "hellos": [] }',
+    "too long": ((1 << 21).to_bytes(4), "sent an invalid answer (it has 2097152 bytes, and 1048576 are allowed)"),
+    "no JSON": ((4).to_bytes(4) + b"\xff\xff\xff\xff", "sent an invalid answer ('utf-8' codec"),
+    "deep": ((60_000).to_bytes(4) + b"[" * 60_000, "sent an invalid answer (it has more than 8 levels)"),
+    "no answer": ((2).to_bytes(4) + b"{}", "sent an invalid answer (it is no answer)"),
+    "half": ((100).to_bytes(4) + b"{", "ended or lost the connection before all had come"),
 }
 
 
-@pytest.mark.parametrize("data", ANSWERS.values(), ids=ANSWERS)
-def test_an_invalid_answer_of_rank_0_is_named(port: int, data: bytes) -> None:
+@pytest.mark.parametrize(("data", "reason"), ANSWERS.values(), ids=ANSWERS)
+def test_an_invalid_answer_of_rank_0_is_named(port: int, data: bytes, reason: str) -> None:
     listener = Listener(LOOPBACK, port, SECRET, 1)
 
     def answer() -> Outcome:
@@ -297,8 +296,61 @@ def test_an_invalid_answer_of_rank_0_is_named(port: int, data: bytes) -> None:
 
     outcomes = together(answer, lambda: open_rank(1, port))
     listener.close()
-    text = texts(outcomes[1:], PeerFailed)[0]
-    assert "worker 0 sent an invalid answer" in text or "worker 0 ended" in text or "rank 0 reports" in text
+    assert f"worker 0 {reason}" in texts(outcomes[1:], PeerFailed)[0]
+
+
+def test_a_rank_that_comes_after_the_difference_receives_the_reason_too(port: int) -> None:
+    def open_late() -> Outcome:
+        threading.Event().wait(0.3)
+        return open_rank(2, port, timeout_s=10.0)
+
+    other = {"different numbers of replicas": 2}
+    outcomes = together(
+        lambda: open_rank(0, port, timeout_s=10.0), lambda: open_rank(1, port, timeout_s=10.0, **other), open_late
+    )
+    assert "1 here and 2 in worker 1" in texts(outcomes, InvalidArgument)[2]
+
+
+def test_a_listener_holds_a_limited_number_of_connections_without_a_proof(port: int) -> None:
+    with closing(Listener(LOOPBACK, port, SECRET, 1)) as listener:
+        ends = [stranger(port) for _ in range(70)]
+        with pytest.raises(TimeoutError):
+            listener.accept(time.monotonic() + 0.3, {})
+        for end in ends:
+            end.close()
+        assert listener.refused == 70 - 64
+
+
+@pytest.mark.parametrize("extra", [b"x", b"x" * 5000], ids=["one byte", "many bytes"])
+def test_bytes_after_a_hello_are_refused(port: int, extra: bytes) -> None:
+    with closing(Listener(LOOPBACK, port, SECRET, 1)) as listener, stranger(port) as end:
+
+        def prove() -> Outcome:
+            nonce, number, mine = end.recv(100)[len(MAGIC) :], (1).to_bytes(4), bytes(NONCE_BYTES)
+            claim = number + mine + proof(SECRET, b"connect", number, nonce, mine)
+            end.sendall(claim + (2).to_bytes(4) + b"{}" + extra)
+            return TimeoutError()
+
+        def accept() -> Outcome:
+            try:
+                listener.accept(time.monotonic() + 0.5, {}).connection.close()
+            except TimeoutError as error:
+                return error
+            return RuntimeError()
+
+        texts(together(accept, prove), TimeoutError)
+        assert listener.refused == 1
+
+
+def test_connections_that_exist_are_closed_where_another_rank_cannot_be_reached(port: int) -> None:
+    kept, far = socket.socketpair()
+    hellos = {1: Hello(1, {}, LOOPBACK, port, "00")}
+    with closing(Listener(LOOPBACK, 0, SECRET, 1)) as listener, far:
+        with pytest.raises(PeerFailed, match=f"worker 1 cannot be reached at {LOOPBACK}:{port}") as raised:
+            connect_all(opening(2, port), listener, hellos, SECRET, {0: kept})
+        far.settimeout(1.0)
+        assert far.recv(1) == b""
+        assert raised.value.__cause__ is not None
 
 
 def test_a_stranger_at_another_rank_cannot_join_either(port: int) -> None:
