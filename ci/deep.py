@@ -28,7 +28,9 @@ RUNS = {
         *(sys.executable, "-m", "pytest", "-q", "tests/data/test_against_tensorflow.py"),
         *("--hypothesis-profile=pipelines", "--hypothesis-show-statistics"),
     ],
-    "scenarios": [sys.executable, "-m", "pytest", "-q", "backends/torch/tests/every_scenario.py", "--durations=10"],
+    "scenarios": [
+        *(sys.executable, "-m", "pytest", "-q", "-rs", "tests/processes/every_scenario.py", "--durations=10"),
+    ],
     "processes": [sys.executable, "ci/bench/processes.py"],
     "kit_gloo": [sys.executable, "ci/kit_gloo.py"],
     "ends": [sys.executable, "-m", "pytest", "-q", "backends/tf_distribute/tests/every_end.py"],

@@ -9,16 +9,26 @@ FILE_LINES_MAX = 320
 FUNCTION_LINES_MAX = 50
 CORE = "simstrategy/"
 
+# A control channel waits for other processes with time limits: no choice of a program depends on it.
+PEERS_THAT_WAIT = tuple(
+    f"simstrategy/peers/{name}.py" for name in ("channel", "connecting", "handshake", "hello", "listener", "rendezvous")
+)
+PEERS_WITH_SOCKETS = (*PEERS_THAT_WAIT, "simstrategy/peers/addresses.py", "simstrategy/peers/connection.py")
 # Sources of chance, and the files in which a decision record allows each.
 BANNED_MODULES = {
     "random": (),
     "secrets": (),
-    "time": ("simstrategy/launch/launcher.py",),
+    "time": ("simstrategy/launch/launcher.py", *PEERS_THAT_WAIT),
     "uuid": (),
     "datetime": (),
     "threading": ("simstrategy/run/replica_tasks.py",),
     "greenlet": ("simstrategy/run/replica_tasks.py",),
-    "socket": ("simstrategy/launch/channel.py", "simstrategy/launch/forkserver.py", "simstrategy/launch/ports.py"),
+    "socket": (
+        "simstrategy/launch/channel.py",
+        "simstrategy/launch/forkserver.py",
+        "simstrategy/launch/ports.py",
+        *PEERS_WITH_SOCKETS,
+    ),
     "subprocess": ("simstrategy/launch/launcher.py",),
     "tempfile": ("simstrategy/launch/forkserver.py",),
 }

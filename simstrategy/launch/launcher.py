@@ -77,6 +77,7 @@ class Launcher:
                 f"The local launcher needs Linux, and this is {sys.platform}. Start the workers with torchrun."
             )
         self._workers: list[_Worker | None] = [None] * workers
+        self._token = os.urandom(16).hex()  # the workers' control channels accept no other process
         self._control, given = pair()
         settings = os.environ | {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
         command = [sys.executable, "-P", "-m", "simstrategy.launch.forkserver", str(given.fileno()), *preload]
@@ -166,6 +167,7 @@ class Launcher:
             "LOCAL_WORLD_SIZE": count,
             "MASTER_ADDR": "127.0.0.1",
             "MASTER_PORT": str(port),
+            "SIMSTRATEGY_TOKEN": self._token,
             **(environment or {}),
         }
         message = {"place": job[0], "name": job[1], "arguments": job[2], "environment": settings}

@@ -120,10 +120,11 @@ def test_an_axis_is_an_int_that_the_parts_have(mirrored, value, axis, text):
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_value_of_another_number_of_components_is_refused(mirrored, count):
+    found = "1 component" if count == 1 else f"{count} components"
     with pytest.raises(InvalidArgument) as raised:
         mirrored(2).gather(parts(*[[1]] * count), 0)
     assert str(raised.value) == (
-        f"gather at {site(raised.traceback[0].lineno + 1)} got a PerReplica of {count} component{'s' if count > 1 else ''}, and there are 2 "
+        f"gather at {site(raised.traceback[0].lineno + 1)} got a PerReplica of {found}, and there are 2 "
         f"replicas here. Pass a value that this strategy made."
     )
 

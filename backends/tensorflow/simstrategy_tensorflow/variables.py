@@ -105,7 +105,7 @@ def make_cell_variable(initial: Any) -> Any:
 
 @contextmanager
 def as_made() -> Iterator[None]:
-    """A context in which `tf.Variable(...)` makes ordinary variables."""
+    """Enters a context in which `tf.Variable(...)` makes ordinary variables."""
     token = _AS_ASKED.set(True)
     try:
         yield

@@ -1,6 +1,6 @@
-"""Who this process is among how many, as launchers tell it in the environment.  It opens nothing.
+"""Reads this process's rank, the number of processes and the rendezvous from the environment.  It opens nothing.
 
-Known are torchrun, TF_CONFIG, SLURM's srun and Open MPI's mpirun, in this order.
+It reads what torchrun, TF_CONFIG, SLURM's srun and Open MPI's mpirun set, in this order.
 """
 
 import json
@@ -11,32 +11,32 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from simstrategy.errors import InvalidArgument
+from simstrategy.peers import LOOPBACK
 
-__all__ = ["LOOPBACK", "Place", "place_of"]
+__all__ = ["Place", "place_of"]
 
-LOOPBACK: Final = "127.0.0.1"
 _PORTS_FROM: Final = 20_000
 _PORTS: Final = 12_000
-"""Ports that a job's number is mapped to: above the services', below those that systems give out by themselves."""
+"""Ports for job numbers: above those of services, below those that systems assign to clients."""
 _HOW: Final = (
     "Start the program with torchrun, srun or mpirun, set TF_CONFIG, or give rank=, world_size= and init_method=."
 )
 
 
 class Place(NamedTuple):
-    """Where this process stands among how many, and where they meet."""
+    """The rank of this process, the number of processes, and their rendezvous."""
 
     rank: int
     size: int
     local_rank: int
-    """Among the processes of its machine: which of the machine's GPUs is its own."""
+    """Among the processes of its machine: the number of its GPU."""
     host: str
     port: int
     file: str
     """Used instead of host and port where it is not empty."""
 
-    def meeting(self, host: str, port: int, file: str = "") -> "Place":
-        """Returns the same process, meeting the others elsewhere."""
+    def at(self, host: str, port: int, file: str = "") -> "Place":
+        """Returns the same process with another rendezvous."""
         return Place(self.rank, self.size, self.local_rank, host, port, file)
 
     def __str__(self) -> str:
@@ -44,10 +44,10 @@ class Place(NamedTuple):
 
 
 def place_of(name: str, settings: Mapping[str, str], rank: int | None, size: int | None, method: str | None) -> Place:
-    """Returns a backend's place from what it was given, and from the environment where that leaves gaps.
+    """Returns the place that options give, and the environment where an option is None.
 
-    name: of the backend, for messages. A process that nobody tells anything is a world of its own. Raises
-    InvalidArgument for what is missing or impossible.
+    name: of the backend, for messages. Without options and settings the process is a group of size 1. Raises
+    InvalidArgument for a missing or impossible value.
     """
     found = None if rank is not None or size is not None else _launched(name, settings)
     if found is None:
@@ -60,35 +60,35 @@ def place_of(name: str, settings: Mapping[str, str], rank: int | None, size: int
         raise InvalidArgument(
             f"The backend {name!r} got rank {found.rank} of world_size {found.size}: ranks are 0 to {found.size - 1}."
         )
-    return _met(name, found, settings, method)
+    return _with_rendezvous(name, found, settings, method)
 
 
-def _met(name: str, place: Place, settings: Mapping[str, str], method: str | None) -> Place:
-    """Returns the place with where the processes meet."""
+def _with_rendezvous(name: str, place: Place, settings: Mapping[str, str], method: str | None) -> Place:
+    """Returns the place with its rendezvous."""
     if method in (None, "env://"):
         if place.port or (place.size == 1 and method is None):
             return place
         host = settings.get("MASTER_ADDR", LOOPBACK)
-        return place.meeting(host, _given(name, "MASTER_PORT", "init_method", None, settings))
+        return place.at(host, _given(name, "MASTER_PORT", "init_method", None, settings))
     parts = urlsplit(str(method))
     try:
         port = parts.port
     except ValueError:  # beyond 65535
         port = None
     if parts.scheme == "tcp" and parts.hostname and port:
-        return place.meeting(parts.hostname, port)
+        return place.at(parts.hostname, port)
     if parts.scheme == "file" and not parts.netloc and parts.path:
-        return place.meeting(LOOPBACK, 0, parts.path)
+        return place.at(LOOPBACK, 0, parts.path)
     raise InvalidArgument(f'init_method is "env://", "tcp://host:port" or "file:///path", got {method!r}.')
 
 
 def _launched(name: str, settings: Mapping[str, str]) -> Place | None:
-    """Returns what a launcher other than torchrun set."""
+    """Returns the place that a launcher other than torchrun set; None where there is none."""
     if {"RANK", "WORLD_SIZE"} & set(settings):
         return None
     if settings.get("TF_CONFIG"):
         return _of_tensorflow(name, settings["TF_CONFIG"])
-    if "SLURM_STEP_NUM_TASKS" in settings:  # of srun's tasks alone: a batch script itself is none
+    if "SLURM_STEP_NUM_TASKS" in settings:  # set for srun's tasks alone, not for a batch script
         return _of_slurm(name, settings)
     if "OMPI_COMM_WORLD_SIZE" in settings:
         return _of_open_mpi(name, settings)
@@ -147,14 +147,14 @@ def _of_open_mpi(name: str, settings: Mapping[str, str]) -> Place:
     host = settings.get("MASTER_ADDR") or LOOPBACK
     if here != size and "MASTER_ADDR" not in settings:
         raise InvalidArgument(
-            f"mpirun started {size} processes on several machines and did not tell the backend {name!r} which is the "
-            f"first. Give them its address: mpirun -x MASTER_ADDR=host0 -x MASTER_PORT=29500 …"
+            f"mpirun started {size} processes on several machines, and the backend {name!r} has no address of the "
+            f"first. Give it to all of them: mpirun -x MASTER_ADDR=host0 -x MASTER_PORT=29500 …"
         )
     return Place(rank, size, local, host, _port(settings, settings.get("PMIX_NAMESPACE", "")), "")
 
 
 def _port(settings: Mapping[str, str], job: str) -> int:
-    """Returns MASTER_PORT, or one that two jobs on one machine are unlikely to share."""
+    """Returns MASTER_PORT, or a port that two jobs on one machine are unlikely to share."""
     text = settings.get("MASTER_PORT", "")
     return int(text) if text.isdecimal() and int(text) else _PORTS_FROM + zlib.crc32(job.encode()) % _PORTS
 

@@ -1,9 +1,9 @@
 """Replicas in several processes: the backends `gloo` and `nccl`.  It opens no connections: see `rendezvous.py`.
 
-What travels is bytes, whatever the dtype, and nothing that arrives is ever executed. A total is gathered
-and folded in rank order, as on the simulator; sums of large arrays are the process group's own all-reduce,
-whose order of additions depends on the shape and the number of processes alone. Notes go another way
-(`mesh.py`), which also tells who is missing when a call fails.
+Arrays are sent as bytes, whatever the dtype, and nothing that arrives is executed. A total is gathered and
+folded in rank order, as on the simulator; the process group's all-reduce makes sums of large arrays, in an order
+of additions that depends on the shape and the number of processes alone. Notes and faults go through the
+control channel (`simstrategy.peers`), which finds the missing ranks when a call fails.
 """
 
 from collections.abc import Callable
@@ -14,10 +14,10 @@ import torch
 from torch.distributed import distributed_c10d as _typed
 
 from simstrategy.device import PROTOCOL_VERSION, Array, ArraySpec, Backend, Capabilities, Device, Op
-from simstrategy.errors import BackendUnavailable, PeerFailed
+from simstrategy.errors import BackendUnavailable
+from simstrategy.peers import ControlChannel
 from simstrategy_torch.arrays import DTYPES, TorchCell, copied, fold, get, named, put, spec
 from simstrategy_torch.autodiff import TorchAutodiff
-from simstrategy_torch.mesh import CLOSED, Mesh
 from simstrategy_torch.namespace import TorchNamespace
 from simstrategy_torch.placement import On, finished
 
@@ -34,38 +34,38 @@ FOLDED_BYTES_MAX: Final = 512 * 1024
 
 
 class Transport(NamedTuple):
-    """What tensors travel by."""
+    """How tensors go between processes."""
 
     name: str
     """Of the backend."""
     not_summed: frozenset[torch.dtype]
-    """What its all-reduce does not know: gathered and folded here instead, as everything small is."""
+    """Dtypes that its all-reduce does not add: gathered and folded here, as all small arrays are."""
     placement: Callable[[int], str]
     """Takes the process's number on its machine; returns the device of its replicas.  Raises BackendUnavailable."""
     connect: Callable[[Any, int, int, str, float, str], Group]
-    """Takes store, rank, size, the meeting place's host, seconds and placement; returns connections to all."""
-    wait: Callable[[Callable[[], Any], Mesh, float], None]
-    """Takes what starts a call, the mesh, to look for who is gone, and seconds; returns at its end.
+    """Takes store, rank, size, host of the rendezvous, seconds and placement; returns connections to all."""
+    wait: Callable[[Callable[[], Any], ControlChannel, float], None]
+    """Takes a function that starts a call, the control channel and seconds; returns when the call has ended.
 
     Raises RuntimeError. No frame may keep the call's work then: with the traceback it would keep the connections.
     """
     shut: Callable[[Group], None]
-    """Ends the connections, those of a call that hangs as well."""
+    """Ends the connections, also those of a call that waits."""
 
 
 @final
 class ProcessBackend:
     """This process's replicas, equally many in each, and its connections to the others.
 
-    group, mesh: used for nothing else, and closed with the backend. rank, size: of the process and of the
-    processes. replicas: of each process, all on `placement`. shut: ends the group, once. folded_bytes_max: of all
+    group, channel: the backend owns and closes them. rank, size: of the process, and the number of processes.
+    replicas: of each process, all on `placement`. shut: ends the group, once. folded_bytes_max: bytes of all
     ranks together, up to which a sum is gathered and folded; the same in all processes.
     """
 
     __slots__ = (
+        "_channel",
         "_folded_bytes_max",
         "_group",
-        "_mesh",
         "_placement",
         "_rank",
         "_replicas",
@@ -96,7 +96,7 @@ class ProcessBackend:
         self,
         transport: Transport,
         group: Group,
-        mesh: Mesh,
+        channel: ControlChannel,
         *,
         rank: int,
         size: int,
@@ -109,7 +109,7 @@ class ProcessBackend:
         self.name = transport.name
         self._transport = transport
         self._group: Group | None = group
-        self._mesh = mesh
+        self._channel = channel
         self._shut = shut
         self._rank = rank
         self._size = size
@@ -132,12 +132,12 @@ class ProcessBackend:
         return On(self._placement)
 
     def synchronize(self) -> None:
-        """Waits for the device; group-calls wait for their end by themselves."""
+        """Waits for the device; every group-call has ended when it returns."""
         finished(self._placement)
 
     def close(self) -> None:
         """Ends the connections, and with them the transport's threads.  The other processes need not close."""
-        self._mesh.close()
+        self._channel.close()
         self._drop()
 
     def cell(self, initial: Array) -> TorchCell:
@@ -171,16 +171,15 @@ class ProcessBackend:
         return self._to_each(torch.cat(whole, axis))
 
     def exchange(self, note: bytes, *, timeout_s: float | None) -> tuple[bytes, ...]:
-        """Returns all processes' notes.  Raises PeerFailed, at once where a process is gone."""
+        """Returns the notes of all processes, in rank order; see `simstrategy.peers.ControlChannel.exchange`.
+
+        timeout_s: seconds; None takes the backend's own limit. Raises PeerFailed, at once where a process has ended.
+        """
         try:
-            return self._mesh.exchange(note, self._timeout_s if timeout_s is None else timeout_s)
-        except PeerFailed as error:
-            if self._group is None and self._mesh.failure == CLOSED:
-                raise self._closed() from None
-            self._drop()
-            raise self._failed("exchange", str(error)) from None
+            return self._channel.exchange(note, self._timeout_s if timeout_s is None else timeout_s)
         except BaseException:
-            self._drop()
+            if self._channel.failure is not None:
+                self._drop()
             raise
 
     def prepare(self, function: Any) -> Any:
@@ -206,49 +205,39 @@ class ProcessBackend:
         """Returns the rows of all processes, in their order, all in one new piece of memory."""
         received = torch.empty((self._size, *rows.shape), dtype=rows.dtype, device=self._placement)
         if not received.numel():
-            return list(received.flatten(0, 1).unbind())  # of nothing there are no bytes to send
+            return list(received.flatten(0, 1).unbind())  # there are no bytes to send
         blocks = list(_bytes(received).reshape(self._size, -1).unbind())
         self._call(call, lambda: self._open.allgather([blocks], [_bytes(rows)], distributed.AllgatherOptions()))
         return list(received.flatten(0, 1).unbind())
 
     @property
     def _open(self) -> Group:
-        # Asked for in one expression and kept by no frame, or a traceback would keep the connections open.
-        if self._group is None:
-            raise self._closed()
+        # Used in one expression and kept by no frame: a traceback would keep the connections open.
+        assert self._group is not None, "`_call` raises before"
         return self._group
 
-    def _closed(self) -> BackendUnavailable:
-        return BackendUnavailable(f"This backend {self.name!r} was closed. Open another one in every process.")
-
     def _drop(self) -> None:
-        """Ends the group: whoever waits in a call of it hears at once that this process goes no further."""
+        """Ends the group: calls of it that wait in other processes fail at once."""
         group, self._group = self._group, None
         if group is not None:
             self._shut(group)
 
     def _call(self, call: str, start: Callable[[], Any]) -> None:
-        if self._mesh.failure is not None and self._mesh.failure != CLOSED:
-            raise self._failed(call, self._mesh.failure)
+        self._channel.require_alive(call)
         try:
-            self._transport.wait(start, self._mesh, self._timeout_s)
+            self._transport.wait(start, self._channel, self._timeout_s)
         except BackendUnavailable:
             raise
-        except RuntimeError as error:  # PyTorch has no class of its own for what the network tells
-            told = (str(error).strip().splitlines() or ["nothing"])[0]
-            why = self._mesh.roll_call(f"{call} ended with: {told}")
+        except RuntimeError as error:  # PyTorch has no class for errors of the network
+            problem = (str(error).strip().splitlines() or ["no text"])[0]
+            reason = self._channel.probe_peers(call, problem)
             self._drop()
-            raise self._failed(call, why) from error
+            raise self._channel.peer_failed(call, reason) from error
         except BaseException as error:
-            self._mesh.fail(f"worker {self._rank} was interrupted in {call} by {type(error).__name__}", (self._rank,))
+            reason = f"worker {self._rank} was interrupted in {call} by {type(error).__name__}"
+            self._channel.report_fault(reason, (self._rank,))
             self._drop()
             raise
-
-    def _failed(self, call: str, why: str) -> PeerFailed:
-        return PeerFailed(
-            f"Backend {self.name!r}, {call} in worker {self._rank} of {self._size}: {why}. Read the other processes' "
-            f"output and start all of them anew; where they only need longer, open the backend with a larger timeout_s."
-        )
 
 
 def _bytes(array: torch.Tensor) -> torch.Tensor:

@@ -1,8 +1,8 @@
-"""Finds the other processes and connects to them: opens the backends `gloo` and `nccl`.  It launches nothing.
+"""Opens the backends `gloo` and `nccl`: finds the other processes and connects to them.  It starts no process.
 
-Every opening has connections of its own, so a program's use of `torch.distributed` and ours never mix. On
-a loopback address nothing listens on any other interface. Stores carry plain bytes; none of what PyTorch
-offers for objects, which would unpickle them, is used.
+Every opening makes connections for itself alone, so it never shares messages with the program's use of
+`torch.distributed`. With a loopback address nothing listens on any other interface. Stores carry plain bytes;
+PyTorch's functions for objects, which unpickle, are not used.
 """
 
 import os
@@ -15,12 +15,12 @@ from typing import Any, Final
 from torch import distributed as _typed
 
 from simstrategy.errors import BackendUnavailable, InvalidArgument
-from simstrategy_torch.environment import LOOPBACK, Place, place_of
-from simstrategy_torch.introductions import LINGER_S, Opening, introduce
+from simstrategy.peers import LOOPBACK, ControlChannel, Opening
+from simstrategy_torch.environment import Place, place_of
 from simstrategy_torch.local import counted
-from simstrategy_torch.mesh import Mesh
 from simstrategy_torch.processes import FOLDED_BYTES_MAX, Group, ProcessBackend, Transport
-from simstrategy_torch.stores import answered, open_store
+from simstrategy_torch.store_rendezvous import LINGER_S, rendezvous_in_store
+from simstrategy_torch.stores import open_store, within_limit
 from simstrategy_torch.transports import GLOO, NCCL, own_address
 
 __all__ = ["open_gloo", "open_nccl", "open_processes"]
@@ -28,7 +28,7 @@ __all__ = ["open_gloo", "open_nccl", "open_processes"]
 distributed: Any = _typed  # for PyTorch's types leave out most of what is used here
 
 _SLACK_S: Final = 1.0
-"""What a store itself, which has a limit of its own, gets before it is given up."""
+"""Added to a store's own limit, which it normally keeps itself."""
 
 
 def open_gloo(
@@ -42,16 +42,17 @@ def open_gloo(
 ) -> ProcessBackend:
     """Opens this process's replicas, on its CPU, of a group of processes; returns when all of them have come.
 
-    replicas: of each process, default 1. rank, world_size: of the process and of all; default what torchrun,
-    TF_CONFIG, srun or mpirun set; with neither, the group that the program has initialised in
-    `torch.distributed`, else a world of this process alone. init_method: where they meet, "env://" (the
-    default: as the launcher says, or MASTER_ADDR and MASTER_PORT), "tcp://host:port" or "file:///path", a file
-    that is removed once all have met. timeout_s: how long any call waits for another process.
-    folded_bytes_max: sums of so many bytes, of all ranks together, are gathered and added in rank order, to the
-    simulator's bits; larger ones are the process group's own all-reduce, which adds in an order of its own.
+    replicas: of each process, default 1. rank, world_size: of the process and the number of processes; default:
+    what torchrun, TF_CONFIG, srun or mpirun set, else the group that the program has initialised in
+    `torch.distributed`, else a group of this process alone. init_method: the rendezvous, "env://" (the
+    default: the launcher's address, or MASTER_ADDR and MASTER_PORT), "tcp://host:port" or "file:///path", a
+    file that is removed once all have come. timeout_s: the seconds that any call waits for another process.
+    folded_bytes_max: sums of at most so many bytes, of all ranks together, are gathered and added in rank order,
+    to the simulator's bits; the process group's all-reduce adds larger ones, in another order. The environment
+    variable SIMSTRATEGY_TOKEN is a secret that all processes of the job share.
 
-    Raises InvalidArgument for impossible settings, BackendUnavailable where the meeting place cannot be
-    had, and PeerFailed, with the missing ranks, where others do not come in time.
+    Raises InvalidArgument for impossible settings, BackendUnavailable where the rendezvous cannot be
+    reached, and PeerFailed, with the missing ranks, where others do not come in time.
     """
     return open_processes(GLOO, replicas, rank, world_size, init_method, timeout_s, folded_bytes_max)
 
@@ -67,7 +68,7 @@ def open_nccl(
 ) -> ProcessBackend:
     """Opens this process's replicas, on one GPU, of a group of processes.  Settings as for `open_gloo`.
 
-    The GPU is that of the process's number on its machine (LOCAL_RANK and its like). Raises also
+    The GPU has the process's number on its machine (LOCAL_RANK, SLURM_LOCALID, …). Raises also
     BackendUnavailable where there is no GPU.
     """
     return open_processes(NCCL, replicas, rank, world_size, init_method, timeout_s, folded_bytes_max)
@@ -82,7 +83,7 @@ def open_processes(
     timeout_s: float,
     folded_bytes_max: int = FOLDED_BYTES_MAX,
 ) -> ProcessBackend:
-    """Opens this process's part of a group whose tensors travel by `transport`."""
+    """Opens this process's part of a group whose tensors go through `transport`."""
     count = counted(transport.name, replicas)
     if not isinstance(timeout_s, (int, float)) or not timeout_s > 0:
         raise InvalidArgument(f"timeout_s is a number of seconds above 0, got {timeout_s!r}.")
@@ -96,12 +97,19 @@ def open_processes(
     else:
         place = place_of(transport.name, os.environ, rank, world_size, init_method)
     placement = transport.placement(place.local_rank)
-    opening = Opening(transport.name, place, count, folded_bytes_max, timeout_s, time.monotonic() + timeout_s)
-    group, mesh, shut = (_connect_within if within else _connect)(transport, opening, placement)
+    settings: dict[str, str | int] = {
+        "different backends": transport.name,
+        "a different world_size": place.size,
+        "different numbers of replicas": count,
+        "a different folded_bytes_max": folded_bytes_max,
+    }
+    deadline = time.monotonic() + timeout_s
+    opening = Opening(transport.name, place.rank, place.size, str(place), settings, timeout_s, deadline)
+    group, channel, shut = (_connect_within if within else _connect)(transport, opening, place, placement)
     return ProcessBackend(
         transport,
         group,
-        mesh,
+        channel,
         rank=place.rank,
         size=place.size,
         placement=placement,
@@ -112,76 +120,78 @@ def open_processes(
     )
 
 
-_Connected = tuple[Group, Mesh, Callable[[Group], None]]
+_Connected = tuple[Group, ControlChannel, Callable[[Group], None]]
 
 
 def _host_of_program() -> str:
     return os.environ.get("MASTER_ADDR") or LOOPBACK
 
 
-def _connect_within(transport: Transport, opening: Opening, _placement: str) -> _Connected:
-    """Connects the processes of the program's own group once more."""
+def _connect_within(transport: Transport, opening: Opening, place: Place, _placement: str) -> _Connected:
+    """Connects the processes of the program's group once more, beside that group."""
     group = distributed.new_group(backend=transport.name, timeout=timedelta(seconds=opening.timeout_s))
     own = distributed.distributed_c10d._get_default_store()  # noqa: SLF001 - PyTorch has no other name for it
     store = distributed.PrefixStore(f"simstrategy/{group.group_name}", own)
     try:
-        mesh = introduce(store, opening, own_address(opening.place.host))
+        channel = rendezvous_in_store(store, opening, own_address(place.host))
     except BaseException:
         distributed.destroy_process_group(group)
         raise
-    return group, mesh, distributed.destroy_process_group
+    return group, channel, distributed.destroy_process_group
 
 
-def _connect(transport: Transport, opening: Opening, placement: str) -> _Connected:
+def _connect(transport: Transport, opening: Opening, place: Place, placement: str) -> _Connected:
     """Connects to all other processes."""
-    place = opening.place
     while True:
         try:
-            store = answered(lambda: open_store(place, opening.left_s), place, opening.left_s + _SLACK_S)
+            store = within_limit(lambda: open_store(place, opening.left_s), place, opening.left_s + _SLACK_S)
         except (RuntimeError, OSError) as error:
-            raise _not_met(opening, error) from error
+            raise _not_reached(opening, error) from error
         try:
-            return *_join(transport, opening, store, placement), transport.shut
+            return *_join(transport, opening, place, store, placement), transport.shut
         except TimeoutError as error:
-            raise _not_met(opening, error) from error
+            raise _not_reached(opening, error) from error
         except distributed.DistNetworkError as error:
-            # What it met at was closed: an earlier opening's, which rank 0 had not yet closed. Meet at the next.
+            # The store was closed: it belonged to an earlier opening that rank 0 had not closed yet.  Try the next.
             if time.monotonic() >= opening.deadline:
                 raise BackendUnavailable(
                     f"{opening}: rank 0 ended while others came to {place}. Read its output, and start every rank anew."
                 ) from error
 
 
-def _not_met(opening: Opening, error: Exception) -> BackendUnavailable:
+def _not_reached(opening: Opening, error: Exception) -> BackendUnavailable:
     return BackendUnavailable(
-        f"{opening}, cannot meet the others at {opening.place}: {str(error).strip().splitlines()[0]} See that rank 0 "
-        f"runs there, that the address leads to it, and that no other program has the port."
+        f"{opening}, cannot reach the others at {opening.address}: {str(error).strip().splitlines()[0]} See that rank "
+        f"0 runs there, that the address leads to it, and that no other program has the port."
     )
 
 
-def _join(transport: Transport, opening: Opening, store: Any, placement: str) -> tuple[Group, Mesh]:
-    place, timeout_s = opening.place, opening.timeout_s
-    # An attempt of torchrun's finds the keys of the one that failed; each opening of a program has its own.
+def _join(
+    transport: Transport, opening: Opening, place: Place, store: Any, placement: str
+) -> tuple[Group, ControlChannel]:
+    timeout_s = opening.timeout_s
+    # The store may hold keys of an attempt of torchrun that failed, and of the program's other openings.
     run = f"simstrategy/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}"
 
-    def meet() -> tuple[Any, Mesh]:
-        here = distributed.PrefixStore(f"{run}/{store.add(f'{run}/openings/{place.rank}', 1)}", store)
-        return here, introduce(here, opening, own_address(place.host))
+    def rendezvous() -> tuple[Any, ControlChannel]:
+        keys = distributed.PrefixStore(f"{run}/{store.add(f'{run}/openings/{place.rank}', 1)}", store)
+        return keys, rendezvous_in_store(keys, opening, own_address(place.host), is_file=bool(place.file))
 
-    here, mesh = answered(meet, place, opening.left_s + LINGER_S + _SLACK_S)
+    keys, channel = within_limit(rendezvous, place, opening.left_s + LINGER_S + _SLACK_S)
     try:
-        group = transport.connect(here, place.rank, place.size, place.host, timeout_s, placement)
-        # Rank 0, which may hold what they meet at, must not go on and close it while others connect.
-        mesh.exchange(b"connected", timeout_s)
+        group = transport.connect(keys, place.rank, place.size, place.host, timeout_s, placement)
+        # Rank 0 may serve the store, and must not close it while others still connect.
+        channel.exchange(b"connected", timeout_s)
         if place.file:
             if place.rank == 0:
                 Path(place.file).unlink(missing_ok=True)
-            mesh.exchange(b"removed", timeout_s)
+            channel.exchange(b"removed", timeout_s)
     except distributed.DistNetworkError:
-        mesh.close()
+        channel.close()
         raise
     except BaseException as error:
-        mesh.fail(f"worker {place.rank} could not connect: {type(error).__name__}: {error}", (place.rank,))
-        mesh.close()
+        reason = f"worker {place.rank} could not connect: {type(error).__name__}: {error}"
+        channel.report_fault(reason, (place.rank,))
+        channel.close()
         raise
-    return group, mesh
+    return group, channel

@@ -1,6 +1,6 @@
-"""What processes find each other through: PyTorch's stores of plain bytes, and a limit to how long one may be silent.
+"""PyTorch's stores of plain bytes, through which processes find each other, and a time limit for calls of them.
 
-Nothing here knows what is kept in them.
+It does not interpret what is kept in a store.
 """
 
 import errno
@@ -18,23 +18,23 @@ from torch import distributed as _typed
 from simstrategy.errors import BackendUnavailable
 from simstrategy_torch.environment import Place
 
-__all__ = ["answered", "open_store"]
+__all__ = ["open_store", "within_limit"]
 
 distributed: Any = _typed  # for PyTorch's types leave out most of what is used here
 
 T = TypeVar("T")
 
-_HANGING_UP_S: Final = 1.0
+_SHUTDOWN_S: Final = 1.0
 _FILES: Final = Path("/proc/self/fd")
 _LISTENERS: Final = (Path("/proc/self/net/tcp"), Path("/proc/self/net/tcp6"))
 _LISTENING: Final = "0A"
 
 
 def open_store(place: Place, seconds: float) -> Any:
-    """Returns what the processes of a place meet at; rank 0 serves it, unless this process does already.
+    """Returns the store of a rendezvous; rank 0 serves it, unless its process serves it already.
 
-    Raises BackendUnavailable where rank 0's port is another program's, or the file's folder is not there, and
-    what PyTorch and the system raise.
+    seconds: the limit of every later call of the store. Raises BackendUnavailable where another program has
+    rank 0's port or the file's folder does not exist, and what PyTorch and the system raise.
     """
     timeout = timedelta(seconds=seconds)
     if place.file:
@@ -42,7 +42,8 @@ def open_store(place: Place, seconds: float) -> Any:
             raise BackendUnavailable(
                 f"there is no folder for the file {place.file}. Make it, on all machines the same."
             )
-        store = distributed.FileStore(place.file)  # told the size, it removes the file in the end, but not reliably
+        # Given the size as well, PyTorch removes the file in the end, but not reliably.
+        store = distributed.FileStore(place.file)
         store.set_timeout(timeout)
         return store
     if place.size == 1:
@@ -60,11 +61,11 @@ def open_store(place: Place, seconds: float) -> Any:
     )
 
 
-def answered(work: Callable[[], T], place: Place, seconds: float) -> T:
-    """Returns what `work` returns, or raises what it raises; hangs up, and raises TimeoutError, if it takes longer.
+def within_limit(work: Callable[[], T], place: Place, seconds: float) -> T:
+    """Returns what `work` returns, or raises what it raises.  Raises TimeoutError if it takes longer.
 
-    PyTorch's clients wait without a limit for whoever took the connection and is silent: a stranger, or a
-    process that was stopped.
+    seconds: the limit. After it the connections to the store are shut down: PyTorch's clients wait without a
+    limit for a server that accepted the connection and sends nothing, such as a process that was stopped.
     """
     results: list[T] = []
     errors: list[BaseException] = []
@@ -72,7 +73,7 @@ def answered(work: Callable[[], T], place: Place, seconds: float) -> T:
     def run() -> None:
         try:
             results.append(work())
-        except BaseException as error:  # noqa: BLE001 - raised below, where somebody hears it
+        except BaseException as error:  # noqa: BLE001 - raised below, in the calling thread
             errors.append(error)
 
     before = _open_files()
@@ -84,23 +85,24 @@ def answered(work: Callable[[], T], place: Place, seconds: float) -> T:
         in_time = not thread.is_alive()
     finally:
         if not in_time:
-            _hang_up(place, before)
-            thread.join(_HANGING_UP_S)
+            _shut_connections(place, before)
+            thread.join(_SHUTDOWN_S)
     if not in_time:
         raise TimeoutError(f"it did not answer within {seconds:.1f} s.")
     if errors:
         try:
             raise errors[0]
         finally:
-            errors.clear()  # a traceback that led to itself would keep the store, and its port, for long
+            errors.clear()  # a traceback that refers to itself would keep the store and its port open
     return results[0]
 
 
 def _listen(place: Place) -> int | None:
-    """Listens on the host's address alone, as TCPStore would not; None where this process does so already.
+    """Listens at the host's address alone, which TCPStore does not, and returns the socket's descriptor.
 
-    Then it does for an earlier opening or for torch.distributed, whose store serves as well. Where the
-    address is not this machine's own but leads here, as in a container, it listens on all.
+    Returns None where this process listens there already, for an earlier opening or for torch.distributed:
+    that store serves this opening as well. Where the address is no address of this machine but leads to it,
+    as in a container, it listens at all addresses.
     """
     family, kind, _, _, address = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)[0]
     for one in (address, ("", place.port)):
@@ -108,21 +110,21 @@ def _listen(place: Place) -> int | None:
             server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 server.bind(one)
-                server.listen()  # here too a port may turn out to be taken: it was bound, and not listened at
+                server.listen()  # fails where another socket was bound to the port and did not listen yet
             except OSError as error:
                 if error.errno == errno.EADDRNOTAVAIL:
                     continue
                 if error.errno != errno.EADDRINUSE:
                     raise
                 if not _is_ours(place.port):
-                    raise BackendUnavailable(f"port {place.port} is another program's.") from error
+                    raise BackendUnavailable(f"another program has port {place.port}.") from error
                 return None
             return server.detach()
     return None
 
 
 def _is_ours(port: int) -> bool:
-    """Tells whether it is this process that listens at a port; True where the system does not tell."""
+    """Returns whether this process listens at a port; True where the system has no list of sockets."""
     if not _FILES.is_dir():
         return True
     own = _open_files()
@@ -137,7 +139,7 @@ def _is_ours(port: int) -> bool:
 
 
 def _open_files() -> dict[int, str]:
-    """Returns this process's open files: number and name; nothing where the system does not tell."""
+    """Returns the numbers and names of this process's open files; nothing where the system has no list of them."""
     found = {}
     if _FILES.is_dir():
         for file in _FILES.iterdir():
@@ -146,10 +148,10 @@ def _open_files() -> dict[int, str]:
     return found
 
 
-def _hang_up(place: Place, before: dict[int, str]) -> None:
-    """Ends connections to the meeting place that were not there before: who waits for an answer gets an end."""
+def _shut_connections(place: Place, before: dict[int, str]) -> None:
+    """Shuts the connections to the store down that are not in `before`, which ends the calls that wait on them."""
     for number, name in _open_files().items():
         if name.startswith("socket:") and name not in before.values():
-            with suppress(OSError), socket.socket(fileno=os.dup(number)) as line:
-                if line.getpeername()[1] == place.port:
-                    line.shutdown(socket.SHUT_RDWR)
+            with suppress(OSError), socket.socket(fileno=os.dup(number)) as connection:
+                if connection.getpeername()[1] == place.port:
+                    connection.shutdown(socket.SHUT_RDWR)

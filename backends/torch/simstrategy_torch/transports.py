@@ -1,6 +1,6 @@
-"""What tensors travel by between processes: gloo on CPUs, NCCL on GPUs.  It finds nobody and sends nothing.
+"""How tensors go between processes: gloo on CPUs, NCCL on GPUs.  It makes no rendezvous.
 
-All that PyTorch calls private, or lacks in one of its builds, is used here alone.
+This is the only file that uses PyTorch's private names, and names that some builds of PyTorch do not have.
 """
 
 import fcntl
@@ -16,7 +16,7 @@ import torch
 from torch import distributed as _typed
 
 from simstrategy.errors import BackendUnavailable
-from simstrategy_torch.mesh import Mesh
+from simstrategy.peers import ControlChannel, address_towards
 from simstrategy_torch.placement import gpu_of
 from simstrategy_torch.processes import Group, Transport
 
@@ -28,13 +28,13 @@ _THREADS: Final = 2
 _SPIN_S: Final = 0.002
 _PAUSE_S: Final = 0.0002
 _LOOK_S: Final = 0.1
-"""How often a call that takes longer looks for who is gone."""
+"""How often a call that takes longer looks for a fault."""
 _ADDRESS_OF: Final = 0x8915
 """Linux: SIOCGIFADDR."""
 
 
 def own_address(host: str) -> str:
-    """Returns this machine's address on the way to a host, or that of the interface in GLOO_SOCKET_IFNAME."""
+    """Returns this machine's address on the route to a host, or that of the interface in GLOO_SOCKET_IFNAME."""
     interface = os.environ.get("GLOO_SOCKET_IFNAME", "").partition(",")[0]
     if interface:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -46,11 +46,7 @@ def own_address(host: str) -> str:
                     f"({error}). `ip address` lists them."
                 ) from error
         return socket.inet_ntoa(found[20:24])
-    family, kind, _, _, address = socket.getaddrinfo(host, 9, type=socket.SOCK_DGRAM)[0]
-    with socket.socket(family, kind) as probe:
-        probe.connect(address)  # sends nothing: it looks up the route
-        own: str = probe.getsockname()[0]
-        return own
+    return address_towards(host)
 
 
 def _on_cpu(_local_rank: int) -> str:
@@ -71,12 +67,12 @@ def _connect_gloo(store: Any, rank: int, size: int, host: str, timeout_s: float,
     return distributed.ProcessGroupGloo(store, rank, size, options)
 
 
-def _wait_for_gloo(start: Callable[[], Any], _mesh: Mesh, _timeout_s: float) -> None:
-    """Waits; gloo itself notices who is gone, and ends at its time-out."""
+def _wait_for_gloo(start: Callable[[], Any], _channel: ControlChannel, _timeout_s: float) -> None:
+    """Waits.  Gloo ends the call where a connection ends, and at its time-out."""
     start().wait()
 
 
-def _let_go(_group: Group) -> None:
+def _drop_reference(_group: Group) -> None:
     """Does nothing: gloo's connections end with the last reference to the group, which the backend drops."""
 
 
@@ -87,8 +83,8 @@ def _connect_nccl(store: Any, rank: int, size: int, _host: str, timeout_s: float
     return distributed.ProcessGroupNCCL(store, rank, size, options)
 
 
-def _wait_for_nccl(start: Callable[[], Any], mesh: Mesh, timeout_s: float) -> None:
-    """Waits on the host, for on the GPU nobody could tell who is gone: a kernel waits for its peers for ever."""
+def _wait_for_nccl(start: Callable[[], Any], channel: ControlChannel, timeout_s: float) -> None:
+    """Waits on the host and looks for faults: on the GPU, a kernel waits for missing processes without a limit."""
     work = start()
     try:
         begun = looked = time.monotonic()
@@ -100,8 +96,8 @@ def _wait_for_nccl(start: Callable[[], Any], mesh: Mesh, timeout_s: float) -> No
                 raise RuntimeError(f"it did not end within {timeout_s:g} s")
             if now - looked > _LOOK_S:
                 looked = now
-                if (gone := mesh.look()) is not None:
-                    raise RuntimeError(gone)
+                if (reason := channel.find_fault()) is not None:
+                    raise RuntimeError(reason)
             time.sleep(_PAUSE_S)
         work.wait()
     finally:
@@ -109,7 +105,7 @@ def _wait_for_nccl(start: Callable[[], Any], mesh: Mesh, timeout_s: float) -> No
 
 
 def _abort(group: Group) -> None:
-    """Ends NCCL's kernels, which wait for processes that will not come, and its connections."""
+    """Ends NCCL's kernels, which may wait for processes that have ended, and its connections."""
     group.abort()
 
 
@@ -119,7 +115,7 @@ GLOO: Final = Transport(
     placement=_on_cpu,
     connect=_connect_gloo,
     wait=_wait_for_gloo,
-    shut=_let_go,
+    shut=_drop_reference,
 )
 NCCL: Final = Transport(
     name="nccl",

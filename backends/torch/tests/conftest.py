@@ -9,11 +9,10 @@ import pytest
 from simstrategy.launch import Launcher
 
 sys.path.insert(0, str(Path(__file__).parent))
-from scenarios import WORKERS
 
 
 @pytest.fixture(scope="module")
 def launcher(request: pytest.FixtureRequest) -> Iterator[Launcher]:
-    """As many workers as the module's WORKERS says, or as scenarios take; they stay from test to test."""
-    with Launcher(getattr(request.module, "WORKERS", WORKERS), preload=["simstrategy_torch"]) as opened:
+    """As many workers as the module's WORKERS says; they stay from test to test."""
+    with Launcher(request.module.WORKERS, preload=["simstrategy_torch"]) as opened:
         yield opened

@@ -124,7 +124,7 @@ def test_missing_processes_are_waited_for_and_then_named(tmp_path: Path) -> None
 
 
 def test_a_place_that_cannot_be_had_is_named() -> None:
-    with pytest.raises(BackendUnavailable, match=r"worker 1 of 2, cannot meet the others at 127.0.0.1:1"):
+    with pytest.raises(BackendUnavailable, match=r"worker 1 of 2, cannot reach the others at 127.0.0.1:1"):
         ss.backend("gloo", rank=1, world_size=2, init_method="tcp://127.0.0.1:1", timeout_s=0.05)
 
 

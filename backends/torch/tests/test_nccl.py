@@ -11,7 +11,7 @@ import torch
 import simstrategy as ss
 from simstrategy.device import Strict
 from simstrategy.errors import BackendUnavailable, InvalidArgument, PeerFailed
-from simstrategy_torch.mesh import Mesh
+from simstrategy.peers import ControlChannel
 from simstrategy_torch.processes import ProcessBackend
 from simstrategy_torch.rendezvous import open_processes
 from simstrategy_torch.transports import NCCL
@@ -82,9 +82,9 @@ def far_ends() -> Iterator[dict[int, socket.socket]]:
 def backend(group: Group, far_ends: dict[int, socket.socket]) -> Iterator[ProcessBackend]:
     pairs = {rank: socket.socketpair() for rank in (0, 2)}
     far_ends.update({rank: pair[1] for rank, pair in pairs.items()})
-    mesh = Mesh(1, {rank: pair[0] for rank, pair in pairs.items()})
+    channel = ControlChannel("nccl", 1, {rank: pair[0] for rank, pair in pairs.items()})
     opened = ProcessBackend(
-        NCCL, group, mesh, rank=1, size=SIZE, placement="cpu", timeout_s=0.2, shut=NCCL.shut, replicas=2
+        NCCL, group, channel, rank=1, size=SIZE, placement="cpu", timeout_s=0.2, shut=NCCL.shut, replicas=2
     )
     yield opened
     opened.close()

@@ -1,4 +1,4 @@
-"""XLA devices, through JAX, as three backends of simstrategy: `xla`, `tpu` and `xla_processes`.  The door only."""
+"""XLA devices, through JAX, as three backends of simstrategy: `xla`, `tpu` and `xla_processes`.  It re-exports only."""
 
 from simstrategy_xla.backend import XlaBackend
 from simstrategy_xla.joining import open_processes

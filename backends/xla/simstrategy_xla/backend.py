@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from operator import attrgetter
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, final
 
 import jax
 import numpy as np
@@ -17,22 +17,13 @@ from simstrategy_xla.cells import XlaCell
 from simstrategy_xla.collectives import Collectives
 from simstrategy_xla.compilation import XlaCompilation
 from simstrategy_xla.namespace import XlaNamespace, dtypes_here, require_values
-from simstrategy_xla.peers import NAME, Peers
-from simstrategy_xla.ranks import Wait, ranks_on
+from simstrategy_xla.process_group import NAME, ProcessGroup
+from simstrategy_xla.ranks import ranks_on
 from simstrategy_xla.topology import ExaminedCompilation, Topology
 
-__all__ = ["Processes", "XlaBackend"]
+__all__ = ["XlaBackend"]
 
 Arrays = tuple[Array, ...]
-
-
-class Processes(NamedTuple):
-    """What a backend of several processes knows of the others."""
-
-    peers: Peers
-    wait: Wait
-    """Returns when a program has ended that all of them run.  Raises PeerFailed."""
-    timeout_s: float
 
 
 @final
@@ -60,7 +51,7 @@ class XlaBackend:
     composites = None
     memory = None
 
-    def __init__(self, xla_devices: tuple[jax.Device, ...], processes: Processes | None = None) -> None:
+    def __init__(self, xla_devices: tuple[jax.Device, ...], processes: ProcessGroup | None = None) -> None:
         dtypes = dtypes_here()
         is_cpu = xla_devices[0].platform == "cpu"
         self.name = "xla" if processes is None else NAME
@@ -72,7 +63,7 @@ class XlaBackend:
             mutable_arrays=False,
             spans_processes=processes is not None,
         )
-        own = 0 if processes is None else processes.peers.rank
+        own = 0 if processes is None else processes.rank
         places = [0 if processes is None else one.process_index for one in xla_devices]
         self.devices = tuple(
             [Device(rank, place, str(one)) for rank, (place, one) in enumerate(zip(places, xla_devices, strict=True))]
@@ -85,8 +76,8 @@ class XlaBackend:
         self._placements = {one: str(one) for one in xla_devices}
         # Two programs at once can starve each other of XLA's CPU threads, and XLA then ends the process.
         waits: Any = jax.block_until_ready if is_cpu else _at_once
-        ranks = ranks_on(xla_devices, waits if processes is None else processes.wait)
-        self._collectives = Collectives(ranks)
+        ranks = ranks_on(xla_devices, waits)
+        self._collectives = Collectives(ranks, processes)
         self.forms = XlaForms(self.spec)
         # Whether a step takes the lanes is each process's own decision: together they could not keep in step.
         self.compilation: Compilation | None = (
@@ -108,7 +99,9 @@ class XlaBackend:
             array.block_until_ready()
 
     def close(self) -> None:
-        """Does nothing: JAX keeps its devices, and its group of processes, until the process ends."""
+        """Ends the control channel.  JAX keeps its devices, and its group of processes, until the process ends."""
+        if self._processes is not None:
+            self._processes.close()
 
     def put(self, value: np.ndarray | Array, device: Device) -> Array:
         target = self._xla_devices[device.rank]
@@ -132,14 +125,17 @@ class XlaBackend:
         return XlaCell(initial)
 
     def all_reduce(self, arrays: Arrays, op: Op) -> Arrays:
+        self._begin("all_reduce")
         return self._collectives.total(arrays, op)
 
     def reduce(self, arrays: Arrays, op: Op, *, root: int) -> Array | None:
+        self._begin("reduce")
         totals = self._collectives.total(arrays, op)
         first = self.local_devices[0].rank
         return totals[root - first] if first <= root < first + len(totals) else None
 
     def broadcast(self, array: Array | None, *, spec: Spec, root: int) -> Arrays:
+        self._begin("broadcast")
         shape, dtype, _ = spec
         empty = np.zeros(shape, self.xp.named(dtype))
         sent = [
@@ -149,19 +145,25 @@ class XlaBackend:
         return self._collectives.chosen(tuple(sent), root)
 
     def all_gather(self, arrays: Arrays, *, axis: int, sizes: tuple[int, ...]) -> Arrays:
+        self._begin("all_gather")
         return self._collectives.joined(arrays, axis, sizes)
 
     def exchange(self, note: bytes, *, timeout_s: float | None) -> tuple[bytes, ...]:
-        """Returns all processes' notes; where there is one process, the note.  Raises PeerFailed."""
-        if self._processes is None:
-            return (note,)
-        return self._processes.peers.exchange(note, self._processes.timeout_s if timeout_s is None else timeout_s)
+        """Returns the notes of all processes, in rank order; with one process, the note.
+
+        timeout_s: seconds; None takes the backend's own limit. Raises PeerFailed, at once where a process has ended.
+        """
+        return (note,) if self._processes is None else self._processes.exchange(note, timeout_s)
 
     def prepare(self, function: Any) -> Any:
         return function
 
     def source(self, frame: FrameType) -> tuple[str, int]:
         return frame.f_code.co_filename, frame.f_lineno
+
+    def _begin(self, call: str) -> None:
+        if self._processes is not None:
+            self._processes.begin(call)
 
 
 _quick_form = attrgetter("shape", "dtype", "sharding")

@@ -1,4 +1,4 @@
-"""The collectives of one group of ranks, compiled by XLA.  It knows ranks and arrays, nothing of backends.
+"""The collectives of one group of ranks, compiled by XLA, over ranks and arrays; no backend.
 
 SUM is XLA's own all-reduce, in its order of additions. MIN and MAX of floats fold in rank order, and NaN wins
 as with NumPy: XLA's all-reduce may drop a NaN, and has none for complex numbers.
@@ -12,6 +12,7 @@ import jax.numpy as jnp
 
 from simstrategy.device import Array, Op
 from simstrategy_xla.namespace import committed, require_values
+from simstrategy_xla.process_group import ProcessGroup
 from simstrategy_xla.ranks import RANKS, Form, Ranks
 
 __all__ = ["Collectives", "chosen", "joined", "total"]
@@ -42,12 +43,16 @@ def chosen(x: Array, root: int) -> Array:
 
 @final
 class Collectives:
-    """What the ranks do together: one program for each kind of call and form of array."""
+    """One compiled program for each kind of call and form of array.
 
-    __slots__ = ("_program", "_ranks")
+    processes: where the ranks are in several processes, what limits the time of a call.
+    """
 
-    def __init__(self, ranks: Ranks) -> None:
+    __slots__ = ("_processes", "_program", "_ranks")
+
+    def __init__(self, ranks: Ranks, processes: ProcessGroup | None = None) -> None:
         self._ranks = ranks
+        self._processes = processes
         self._program = functools.cache(self._compiled)
 
     def total(self, arrays: tuple[Array, ...], op: Op) -> tuple[Array, ...]:
@@ -73,4 +78,5 @@ class Collectives:
         return self._ranks.run(call, [arrays])[0]
 
     def _compiled(self, body: Any, form: Form, *settings: Any) -> Any:
-        return self._ranks.jitted(lambda x: (body(x, *settings),), [form])
+        jitted = self._ranks.jitted(lambda x: (body(x, *settings),), [form])
+        return jitted if self._processes is None else self._processes.compiled(jitted, self._ranks.structs([form]))

@@ -1,38 +1,54 @@
-"""Joins the processes of a group through `jax.distributed`: opens the backend `xla_processes`.  It launches nothing.
+"""Opens the backend `xla_processes`: joins the processes of a group through `jax.distributed`.  It starts no process.
 
-JAX joins a group once in a process, so a later opening has the same one. JAX's own watch over the processes ends
-those that live when one dies; where the program has not asked for it, it is over when all have met, and `peers.py`
-watches instead.
+JAX joins a group once in a process, so later openings use the same one; each opening has a control channel of its
+own. JAX ends all processes of its group when one of them ends. This stops once all have connected, unless the
+program has joined the group itself; then the control channel alone finds faults.
 """
 
-import json
 import os
 import time
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import jax
 import numpy as np
-from jax.experimental import multihost_utils
 
-from simstrategy.errors import BackendUnavailable, InvalidArgument
-from simstrategy_xla.backend import Processes, XlaBackend
-from simstrategy_xla.collectives import total
-from simstrategy_xla.meeting import LOOPBACK, Place, free_port, meet, own_address
+from simstrategy.errors import BackendUnavailable, InvalidArgument, PeerFailed
+from simstrategy.peers import (
+    ControlChannel,
+    Hello,
+    Listener,
+    Opening,
+    address_towards,
+    connect_all,
+    free_port,
+    new_token,
+    rendezvous_at_rank_0,
+    require_alike,
+)
+from simstrategy_xla.backend import XlaBackend
+from simstrategy_xla.collectives import Collectives
+from simstrategy_xla.dispatch import Dispatcher
+from simstrategy_xla.environment import Place, place_of, place_of_program
 from simstrategy_xla.namespace import config
 from simstrategy_xla.opening import make_host_devices
-from simstrategy_xla.peers import NAME, Peers
-from simstrategy_xla.ranks import Spread, Wait
+from simstrategy_xla.process_group import NAME, ProcessGroup
+from simstrategy_xla.ranks import Spread
 
 __all__ = ["open_processes"]
 
-_SPIN_S: Final = 0.002
-"""How long one looks for the end of a program without a pause."""
-_PAUSE_S: Final = 0.0002
-_GRACE_S: Final = 2.0
-"""How long what a process has sent that has ended may still be under way, or the news of its end."""
-_ADDRESS_BYTES: Final = 64
-_JOINED: Final[list[tuple[Peers, int]]] = []
-"""This process's group and replicas, once it has joined one: as JAX has it, one for the life of a process."""
+
+class _Group(NamedTuple):
+    """The group that this process has joined."""
+
+    place: Place
+    replicas: int
+    channel: ControlChannel
+    """For later openings, which exchange their addresses on it."""
+    dispatcher: Dispatcher
+
+
+_JOINED: Final[list[_Group]] = []
+"""At most one group: JAX keeps it until the process ends."""
 
 
 def open_processes(
@@ -46,10 +62,12 @@ def open_processes(
 ) -> XlaBackend:
     """Opens this process's first `replicas` (default 1) devices of a group of processes, once all have come.
 
-    rank, world_size, address: of the process, of all, and "host:port" of rank 0; default RANK, WORLD_SIZE,
-    MASTER_ADDR and MASTER_PORT. Where the program has called `jax.distributed.initialize`, its group is taken.
-    timeout_s: how long any call waits for another process. Raises InvalidArgument for impossible settings,
-    BackendUnavailable where JAX has started already, and PeerFailed where others do not come in time.
+    rank, world_size, address: of the process, the number of processes, and "host:port" of rank 0; default RANK,
+    WORLD_SIZE, MASTER_ADDR and MASTER_PORT. Where the program has called `jax.distributed.initialize`, its group
+    is used. timeout_s: the seconds that any call waits for another process. The environment variable
+    SIMSTRATEGY_TOKEN is a secret that all processes of the job share. Raises InvalidArgument for impossible
+    settings, BackendUnavailable where JAX has started already or rank 0 cannot be reached, and PeerFailed, with
+    the missing ranks, where others do not come in time.
     """
     count = 1 if replicas is None else replicas
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
@@ -57,74 +75,99 @@ def open_processes(
     if not isinstance(timeout_s, (int, float)) or not timeout_s > 0:
         raise InvalidArgument(f"timeout_s is a number of seconds above 0, got {timeout_s!r}.")
     if not _JOINED:
-        _JOINED.append((_joined(rank, world_size, address, platform, count, timeout_s), count))
-    peers, first = _JOINED[0]
-    if count > first:
+        _JOINED.append(_join(rank, world_size, address, platform, count, timeout_s))
+    group = _JOINED[0]
+    if count > group.replicas:
         raise BackendUnavailable(
-            f"The backend {NAME!r} was first opened with {first} replicas in this process, and {count} are asked for "
-            f"now: JAX makes its devices once. Start all processes anew, with the larger number first."
+            f"The backend {NAME!r} was first opened with {group.replicas} replicas in this process, and {count} are "
+            f"asked for now: JAX makes its devices once. Start all processes anew, with the larger number first."
         )
-    _require_equal(peers, count, timeout_s)
-    return XlaBackend(_devices(platform, peers.size, count), Processes(peers, _wait(peers, timeout_s), timeout_s))
+    channel = _connect(group, count, timeout_s)
+    try:
+        return XlaBackend(
+            _devices(platform, group.place.size, count), ProcessGroup(channel, group.dispatcher, timeout_s)
+        )
+    except BaseException:
+        channel.close()
+        raise
 
 
-def _require_equal(peers: Peers, count: int, timeout_s: float) -> None:
-    """Raises InvalidArgument, in every process, where they ask for different numbers of replicas."""
-    counts = [json.loads(one) for one in peers.exchange(json.dumps(count).encode(), timeout_s)]
-    if any(one != count for one in counts):
-        raise InvalidArgument(
-            f"The backend {NAME!r} was opened with different numbers of replicas, by rank: "
-            f"{', '.join(map(str, counts))}. Open it with the same number in every process."
-        )
+def _opening(place: Place, count: int, timeout_s: float) -> Opening:
+    settings: dict[str, str | int] = {
+        "different backends": NAME,
+        "a different world_size": place.size,
+        "different numbers of replicas": count,
+    }
+    deadline = time.monotonic() + timeout_s
+    return Opening(NAME, place.rank, place.size, str(place), settings, timeout_s, deadline)
+
+
+def _connect(group: _Group, count: int, timeout_s: float) -> ControlChannel:
+    """Returns a control channel for one opening; all processes of the group open together."""
+    place, opening = group.place, _opening(group.place, count, timeout_s)
+    host, token = address_towards(place.host), new_token()
+    listener = Listener(host, 0, token, place.size)
+    try:
+        hello = Hello(place.rank, opening.settings, host, listener.port, token.hex())
+        notes = group.channel.exchange(hello.encode(), timeout_s)
+        hellos = {}
+        for rank, note in enumerate(notes):
+            try:
+                hellos[rank] = Hello.decode(note)
+            except ValueError as error:
+                raise PeerFailed(
+                    f"{opening}: worker {rank} sent no valid hello ({error}). Open the same backend in every process, "
+                    f"with one version of simstrategy."
+                ) from error
+        for other in hellos.values():
+            require_alike(opening, other)
+        return connect_all(opening, listener, hellos, b"")
+    finally:
+        listener.close()
 
 
 def _devices(platform: str | None, size: int, count: int) -> tuple[Any, ...]:
     """Returns the first devices of each process, in the order of ranks.  Raises BackendUnavailable."""
     found = sorted(jax.devices(platform), key=lambda one: (one.process_index, one.id))
-    own = [[one for one in found if one.process_index == process] for process in range(size)]
-    if min(map(len, own)) < count:
+    by_process = [[one for one in found if one.process_index == process] for process in range(size)]
+    if min(map(len, by_process)) < count:
         raise BackendUnavailable(
             f"The backend {NAME!r} was asked for {count} replicas in each process, and the processes have "
-            f"{', '.join(str(len(one)) for one in own)} devices. Open it with fewer."
+            f"{', '.join(str(len(one)) for one in by_process)} devices. Open it with fewer."
         )
-    return tuple([one for devices in own for one in devices[:count]])
+    return tuple([one for devices in by_process for one in devices[:count]])
 
 
-def _joined(
+def _join(
     rank: int | None, size: int | None, address: str | None, platform: str | None, count: int, timeout_s: float
-) -> Peers:
-    """Meets everybody, joins JAX's group, and lets XLA connect its devices."""
-    is_ours = not jax.distributed.is_initialized()
-    place = _place(rank, size, address) if is_ours else _place_of_program()
+) -> _Group:
+    """Makes the rendezvous, joins JAX's group, and lets XLA connect its devices."""
+    starts_jax = not jax.distributed.is_initialized()
+    place = place_of(rank, size, address, os.environ) if starts_jax else place_of_program()
     if place.size == 1:
         make_host_devices(count, platform)
-        return Peers(0, {})
-    if is_ours:
+    elif starts_jax:
         _require_unused()
-    peers = meet(place, timeout_s)
-    _require_equal(peers, count, timeout_s)
-    if is_ours:
-        own = f"{own_address(place.host)}:{free_port(own_address(place.host))}" if place.rank == 0 else ""
-        _initialize(peers.exchange(own.encode(), timeout_s)[0].decode(), place, count, timeout_s)
-    devices = _devices(platform, place.size, count)
-    local = [one for one in devices if one.process_index == place.rank]
-    together = Spread(devices, _wait(peers, timeout_s))
-    ones = tuple([jax.device_put(np.ones(1, np.int32), one) for one in local])
-    # Connects them: before its first collective, XLA asks JAX's service for the others' addresses.
-    together.run(together.jitted(lambda x: (total(x, "SUM"),), [((1,), np.int32)]), [ones])
-    if is_ours and devices[0].platform == "cpu":
-        # Nobody needs the service now, and those who watch it are ended when rank 0 is.
-        peers.exchange(b"connected", timeout_s)
-        if place.rank:
-            jax.distributed.shutdown()  # type: ignore[no-untyped-call]
-        peers.exchange(b"left", timeout_s)
-        if not place.rank:
-            jax.distributed.shutdown()  # type: ignore[no-untyped-call]
-    return peers
+    channel = rendezvous_at_rank_0(_opening(place, count, timeout_s), place.host, place.port, place.token)
+    dispatcher = Dispatcher()
+    try:
+        if place.size > 1:
+            if starts_jax:
+                host = address_towards(place.host)
+                service = f"{host}:{free_port(host)}" if place.rank == 0 else ""
+                _initialize(channel.exchange(service.encode(), timeout_s)[0].decode(), place, count, timeout_s)
+            together = ProcessGroup(channel, dispatcher, timeout_s)
+            _connect_devices(together, _devices(platform, place.size, count), leave=starts_jax)
+    except BaseException as error:
+        reason = f"worker {place.rank} could not connect: {type(error).__name__}: {error}"
+        channel.report_fault(reason, (place.rank,))
+        channel.close()
+        raise
+    return _Group(place, count, channel, dispatcher)
 
 
 def _require_unused() -> None:
-    """Raises BackendUnavailable where JAX has started: it cannot join others any more."""
+    """Raises BackendUnavailable where JAX has started: it cannot join a group any more."""
     try:
         config.update("jax_num_cpu_devices", config.jax_num_cpu_devices + 1)
     except RuntimeError as error:
@@ -132,42 +175,6 @@ def _require_unused() -> None:
             f"The backend {NAME!r} joins other processes before JAX's first use, and JAX has started already. Open it "
             f"before any other use of JAX, or call jax.distributed.initialize first."
         ) from error
-
-
-def _place_of_program() -> Place:
-    """Returns this process's place in the group that the program has joined, and where rank 0 will listen."""
-    host = own_address(LOOPBACK if jax.process_count() == 1 else os.environ.get("MASTER_ADDR", LOOPBACK))
-    own = f"{host}:{free_port(host)}".encode().ljust(_ADDRESS_BYTES)
-    told = np.asarray(multihost_utils.process_allgather(np.frombuffer(own, np.uint8)))
-    host, _, port = told.reshape(-1, _ADDRESS_BYTES)[0].tobytes().decode().strip().rpartition(":")
-    return Place(jax.process_index(), jax.process_count(), host, int(port))
-
-
-def _place(rank: int | None, size: int | None, address: str | None) -> Place:
-    """Returns what was given, or what a launcher has set; a process that nobody tells anything is alone."""
-    if rank is None and size is None and not {"RANK", "WORLD_SIZE"} & {*os.environ}:
-        rank, size, address = 0, 1, address or f"{LOOPBACK}:{free_port(LOOPBACK)}"
-    if address is None:
-        address = f"{os.environ.get('MASTER_ADDR', LOOPBACK)}:{_number('MASTER_PORT', 'address', None)}"
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal():
-        raise InvalidArgument(f'address is "host:port" of rank 0, got {address!r}.')
-    place = Place(_number("RANK", "rank", rank), _number("WORLD_SIZE", "world_size", size), host, int(port))
-    if not 0 <= place.rank < place.size:
-        raise InvalidArgument(
-            f"The backend {NAME!r} got rank {place.rank} of world_size {place.size}: ranks are 0 to {place.size - 1}."
-        )
-    return place
-
-
-def _number(setting: str, option: str, given: int | None) -> int:
-    text = os.environ.get(setting, "") if given is None else str(given)
-    if not text.isdecimal():
-        raise InvalidArgument(
-            f"The backend {NAME!r} does not know its {option}: {setting} is {text!r} in the environment. Start the "
-            f"program with torchrun or simstrategy.launch, or give rank=, world_size= and address=."
-        )
-    return int(text)
 
 
 def _initialize(address: str, place: Place, count: int, timeout_s: float) -> None:
@@ -186,28 +193,19 @@ def _initialize(address: str, place: Place, count: int, timeout_s: float) -> Non
     )
 
 
-def _wait(peers: Peers, timeout_s: float) -> Wait:
-    """Returns what waits for the end of a program, and raises PeerFailed when it will not come."""
+def _connect_devices(processes: ProcessGroup, devices: tuple[Any, ...], *, leave: bool) -> None:
+    """Runs the first collective: before it, XLA asks JAX's service for the addresses of the other processes.
 
-    def wait(outputs: Any) -> None:
-        arrays = jax.tree.leaves(outputs)
-        begun = time.monotonic()
-        deadline = begun + timeout_s
-        why = f"a collective did not end within {timeout_s:g} s"
-        while not all(array.is_ready() for array in arrays):
-            now = time.monotonic()
-            if now > deadline:
-                raise peers.failed("a collective", why)
-            if now - begun < _SPIN_S:
-                continue
-            gone = peers.gone()
-            if gone is not None and why != gone:
-                why, deadline = gone, min(deadline, now + _GRACE_S)
-            time.sleep(_PAUSE_S)
-        try:
-            jax.block_until_ready(arrays)  # type: ignore[no-untyped-call]
-        except jax.errors.JaxRuntimeError as error:
-            told = str(error).splitlines()[0]
-            raise peers.failed("a collective", peers.gone(_GRACE_S) or f"XLA said: {told}") from error
-
-    return wait
+    leave: whether to leave JAX's service afterwards, where XLA does not need it.
+    """
+    local = [one for one in devices if one.process_index == processes.rank]
+    ones = tuple([jax.device_put(np.ones(1, np.int32), one) for one in local])
+    Collectives(Spread(devices, jax.block_until_ready), processes).total(ones, "SUM")
+    if leave and devices[0].platform == "cpu":
+        # JAX ends the processes that are connected to the service when rank 0 ends.
+        processes.exchange(b"connected", None)
+        if processes.rank:
+            jax.distributed.shutdown()  # type: ignore[no-untyped-call]
+        processes.exchange(b"left", None)
+        if not processes.rank:
+            jax.distributed.shutdown()  # type: ignore[no-untyped-call]

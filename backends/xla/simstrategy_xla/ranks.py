@@ -27,27 +27,27 @@ Cells = tuple[Cell, ...]
 Form = tuple[tuple[int, ...], Any]
 """Of one rank's array: shape and dtype."""
 Ranked = Callable[..., Arrays]
-"""What every rank does with its arrays."""
+"""The function of every rank, of its arrays."""
 
 _SPREAD, _SAME = PartitionSpec(RANKS), PartitionSpec()  # type: ignore[no-untyped-call]
 
 
 Wait = Callable[[Any], None]
-"""Returns when what it is given has values."""
+"""Takes arrays in a nest; returns when they have values."""
 
 
 class Ranks(Protocol):
-    """The ranks of a group: makes programs of what each of them does."""
+    """The ranks of a group: makes one program of the function of each rank."""
 
     @property
     def count(self) -> int: ...
 
     def jitted(self, ranked: Ranked, forms: Sequence[Form]) -> Any:
-        """Returns what JAX compiles for arrays of these forms; `run` and `program` know how to call it."""
+        """Returns what JAX compiles for arrays of these forms; `run` and `program` call it."""
         ...
 
     def structs(self, forms: Sequence[Form]) -> list[Any]:
-        """Returns what stands for its arguments without values."""
+        """Returns the program's arguments without values."""
         ...
 
     def run(self, call: Callable[..., Any], inputs: Sequence[Arrays]) -> list[Arrays]:
@@ -145,10 +145,10 @@ class Spread:
 
 @final
 class Remembering:
-    """A program that remembers what it last was given and returned, and what those arrays were parts of.
+    """A program that keeps its last arguments and results, and the whole arrays that they are parts of.
 
-    Much of it comes back with the next step, and need not be put together again. It keeps one step's arguments and
-    results alive.
+    Many of them are arguments of the next step, whose whole array then exists already. One step's arguments and
+    results stay alive.
     """
 
     __slots__ = ("_call", "_known", "_ranks")

@@ -44,8 +44,8 @@ def trained(replicas: int) -> list[Any]:
     return found
 
 
-def told() -> list[Any]:
-    """Returns what a backend says of itself, and what all replicas hear who ask for different things."""
+def described() -> list[Any]:
+    """Returns a backend's attributes, and the error of replicas whose requests differ."""
     backend = ss.backend(OPEN, replicas=2, timeout_s=30.0)
     strategy = ss.Strategy.multi_worker(backend)
 
@@ -64,7 +64,7 @@ def told() -> list[Any]:
 
 
 def one_dies(which: int, inside: bool) -> str:
-    """Kills one process, in a note's exchange or inside a collective; returns what the other one hears."""
+    """Kills one process, in an exchange or inside a collective; returns the error of the other one."""
     backend = ss.backend(OPEN, replicas=2, timeout_s=30.0)
     mine = int(os.environ["RANK"]) == which
     arrays = tuple(backend.put(np.ones(4, np.float32), device) for device in backend.local_devices)
@@ -83,7 +83,7 @@ def one_dies(which: int, inside: bool) -> str:
 
 
 def one_hangs() -> str:
-    """One process does not come to an exchange; returns what the other one hears."""
+    """One process does not come to an exchange; returns the error of the other one."""
     backend = ss.backend(OPEN, replicas=1, timeout_s=30.0)
     if os.environ["RANK"] == "1":
         return "did not come"
@@ -126,7 +126,7 @@ def unequal() -> str:
 
 
 def within() -> list[float]:
-    """The program has joined a group by itself."""
+    """The program has joined JAX's group before."""
     import jax
 
     address = f"127.0.0.1:{os.environ['MASTER_PORT']}"
@@ -140,8 +140,8 @@ def within() -> list[float]:
     return found
 
 
-def with_a_stranger() -> list[float]:
-    """Another program comes to rank 0 first, and says nothing of ours."""
+def with_a_stranger(data: str) -> list[float]:
+    """Another program connects to rank 0 before rank 1 does, and sends other data."""
     import socket
 
     address = ("127.0.0.1", int(os.environ["MASTER_PORT"]))
@@ -152,10 +152,27 @@ def with_a_stranger() -> list[float]:
                 stranger = socket.create_connection(address)
             except ConnectionRefusedError:
                 continue
-        stranger.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        stranger.sendall(data.encode())
     backend = ss.backend(OPEN, timeout_s=30.0)
     own = backend.put(np.float32([1]), backend.local_devices[0])
     found: list[float] = backend.get(backend.all_reduce((own,), "SUM")[0]).tolist()
     if stranger is not None:
         stranger.close()
     return found
+
+
+def one_waits_alone() -> str:
+    """Rank 1 makes a second collective that rank 0 does not make; returns its error."""
+    backend = ss.backend(OPEN, replicas=1, timeout_s=30.0)
+    array = backend.put(np.ones(4, np.float32), backend.local_devices[0])
+    backend.all_reduce((array,), "SUM")
+    short = ss.backend(OPEN, replicas=1, timeout_s=0.5)
+    try:
+        if os.environ["RANK"] == "1":
+            short.all_reduce((array,), "SUM")
+        else:
+            backend.exchange(b"over", timeout_s=5.0)
+    except ss.errors.PeerFailed as error:
+        backend.exchange(b"over", timeout_s=5.0)
+        return str(error)
+    return "nothing"

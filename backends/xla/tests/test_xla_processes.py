@@ -43,9 +43,9 @@ def test_two_processes_come_to_what_a_simulated_cluster_comes_to(launcher: Launc
 
 
 @pytest.mark.slow
-def test_processes_say_who_they_are_and_hear_who_asks_for_something_else(launcher: Launcher) -> None:
+def test_processes_have_their_ranks_and_name_the_replicas_whose_requests_differ(launcher: Launcher) -> None:
     launcher.restart_workers()
-    first, second = values(launcher.run(joined.told))
+    first, second = values(launcher.run(joined.described))
     assert first == second
     about, local, said = first
     name, spans, devices = about
@@ -65,8 +65,11 @@ def test_a_process_that_dies_is_named_to_the_other(launcher: Launcher, which: in
     ended = launcher.run(joined.one_dies, [which, inside])
     other = 1 - which
     assert ended[which].code == -9
-    call = "a collective" if inside else "exchange"
-    assert ended[other].value == f"Backend 'xla_processes', {call} in worker {other} of 2: worker {which} ended." + ANEW
+    call = "all_reduce" if inside else "exchange"
+    found = ended[other].value.partition("; all_reduce ended with: ")[0].removesuffix(ANEW)
+    expected = f"Backend 'xla_processes', {call} in worker {other} of 2: worker {which} ended or lost the connection"
+    assert found.removesuffix(".") == expected
+    assert ended[other].value.endswith(ANEW)
 
 
 @pytest.mark.slow
@@ -77,22 +80,22 @@ def test_a_process_that_does_not_come_is_named(launcher: Launcher) -> None:
     launcher.restart_workers()
     said, _ = values(launcher.run(joined.late))
     head, _, tail = said.partition("127.0.0.1:")
-    assert head == "Backend 'xla_processes', opening in worker 0 of 2: worker 1 did not come to "
-    assert tail.partition(" ")[2] == "within 0.3 s." + ANEW
+    assert head == "The backend 'xla_processes', open in worker 0 of 2: rank 1 did not come to "
+    assert tail.partition(" ")[2] == ("within 0.3 s. Start every rank from 0 to 1 once, or give a larger timeout_s.")
 
 
 @pytest.mark.slow
-def test_different_numbers_of_replicas_are_told_to_all(launcher: Launcher) -> None:
+def test_different_numbers_of_replicas_are_named_in_all_processes(launcher: Launcher) -> None:
     launcher.restart_workers()
     said = (
-        "InvalidArgument: The backend 'xla_processes' was opened with different numbers of replicas, by rank: 1, 2. "
-        "Open it with the same number in every process."
+        "InvalidArgument: The backend 'xla_processes', open in worker {} of 2: the processes were started with "
+        "different numbers of replicas: {} here and {} in worker {}. Give each of them the same."
     )
-    assert values(launcher.run(joined.unequal)) == [said, said]
+    assert values(launcher.run(joined.unequal)) == [said.format(0, 1, 2, 1), said.format(1, 2, 1, 0)]
 
 
 @pytest.mark.slow
-def test_joining_after_jax_has_started_is_told_with_what_to_do(launcher: Launcher) -> None:
+def test_joining_after_jax_has_started_is_refused_with_what_to_do(launcher: Launcher) -> None:
     launcher.restart_workers()
     said = (
         "The backend 'xla_processes' joins other processes before JAX's first use, and JAX has started already. Open "
@@ -102,15 +105,36 @@ def test_joining_after_jax_has_started_is_told_with_what_to_do(launcher: Launche
 
 
 @pytest.mark.slow
-def test_a_group_that_the_program_has_made_is_taken(launcher: Launcher) -> None:
+def test_a_group_that_the_program_has_made_is_used(launcher: Launcher) -> None:
     launcher.restart_workers()
     assert values(launcher.run(joined.within)) == [[3.0], [3.0]]
 
 
+STRANGERS = {
+    "text": "GET / HTTP/1.1\r\n\r\n",
+    "a rank and an address": '[1, ["127.0.0.1", 9]]\n',
+    "brackets": "[" * 60_000 + "\n",
+    "nothing": "",
+}
+
+
 @pytest.mark.slow
-def test_another_program_that_comes_to_the_meeting_place_is_let_go(launcher: Launcher) -> None:
+@pytest.mark.parametrize("data", STRANGERS.values(), ids=STRANGERS)
+def test_another_program_that_connects_to_rank_0_is_refused_and_changes_nothing(launcher: Launcher, data: str) -> None:
     launcher.restart_workers()
-    assert values(launcher.run(joined.with_a_stranger)) == [[2.0], [2.0]]
+    assert values(launcher.run(joined.with_a_stranger, [data])) == [[2.0], [2.0]]
+
+
+@pytest.mark.slow
+def test_a_collective_that_another_process_does_not_make_ends_after_the_time_limit(launcher: Launcher) -> None:
+    """XLA waits for it inside the call that starts the program, and without a limit."""
+    launcher.restart_workers()
+    first, second = values(launcher.run(joined.one_waits_alone, timeout_s=20.0))
+    assert first == "nothing"
+    assert second == (
+        "Backend 'xla_processes', all_reduce in worker 1 of 2: worker 0 did not answer; all_reduce ended with: it did "
+        "not end within 0.5 s." + ANEW
+    )
 
 
 @pytest.mark.slow
@@ -136,7 +160,7 @@ WRONG = {
     "no size": (
         {"rank": 0, "address": "127.0.0.1:1"},
         (
-            "The backend 'xla_processes' does not know its world_size: WORLD_SIZE is '' in the environment. Start the "
+            "The backend 'xla_processes' has no world_size: WORLD_SIZE is '' in the environment. Start the "
             "program with torchrun or simstrategy.launch, or give rank=, world_size= and address=."
         ),
     ),
@@ -144,7 +168,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("options", "text"), WRONG.values(), ids=WRONG)
-def test_impossible_settings_are_told(options: Any, text: str) -> None:
+def test_impossible_settings_are_refused(options: Any, text: str) -> None:
     with pytest.raises(ss.errors.InvalidArgument) as raised:
         ss.backend("xla_processes", **options)
     assert str(raised.value) == text

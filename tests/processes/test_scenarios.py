@@ -1,10 +1,10 @@
-"""A few of the scenarios, on workers that stay; every_scenario.py plays them all.  Clauses: K-3, K-4."""
+"""Some of the scenarios on every backend that spans processes; every_scenario.py has all.  Clauses: K-3, K-4."""
 
 from pathlib import Path
 
 import pytest
 from playing import judge
-from scenarios import SCENARIOS
+from scenarios import SCENARIOS, SUBJECTS
 
 from simstrategy.launch import Launcher
 
@@ -27,10 +27,15 @@ QUICK = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
-def test_every_survivor_names_who_and_what(launcher: Launcher, tmp_path: Path, name: str) -> None:
-    judge(launcher, name, tmp_path)
+def test_every_survivor_names_the_rank_and_the_call(
+    launcher: Launcher, backend: str, tmp_path: Path, name: str
+) -> None:
+    judge(launcher, name, backend, tmp_path)
 
 
 def test_there_are_forty_scenarios_at_least() -> None:
     assert len(SCENARIOS) >= 40
+    for subject in SUBJECTS.values():
+        assert not [name for name in subject.excluded if name not in SCENARIOS or name in QUICK]
+        assert len(subject.excluded) <= 2
     assert not [name for name in QUICK if name not in SCENARIOS]

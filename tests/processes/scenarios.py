@@ -1,7 +1,7 @@
-"""What can go wrong between real processes: programs that do it, and what every process must then say.
+"""Failures between real processes: programs that cause them, and the error that every process must raise.
 
-`play` runs in each of three workers of a launcher; `expect` judges what came back. Worker 1 is the one that errs,
-where a scenario does not say otherwise. Not a test by itself: see test_scenarios.py and every_scenario.py.
+Each scenario runs in three worker processes, on every backend of SUBJECTS that it applies to. Worker 1 causes the
+failure unless the scenario states otherwise. The tests are in test_scenarios.py and every_scenario.py.
 """
 
 import os
@@ -17,23 +17,48 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simstrategy.strategy import group_of
-
 WORKERS = 3
 TIMEOUT_S = 1.0
-"""How long a backend waits for another process, here."""
+"""The timeout_s of the backends in all scenarios."""
 SOON_S = 5.0
 pause = threading.Event().wait
 ONE = np.ones(2, np.float32)
 LARGE = np.ones(8_000_000, np.float32)
 
 
-class Scenario(NamedTuple):
-    """One thing that goes wrong.
+class Subject(NamedTuple):
+    """A backend whose ranks are processes."""
 
-    act: what each worker does, given its rank and strategy, or, where it opens none, its rank. errors: the
-    class that each worker ends with; None: it ends well, an int: with its process (a signal is negative).
-    said: what every surviving worker's message has in it. late_s: how long after the deed it may be noticed.
+    module: str
+    """To import before the workers start."""
+    rendezvous: Callable[[str], dict[str, str]]
+    """Takes "host:port"; returns the options of an opening there."""
+    excluded: dict[str, str]
+    """Scenarios that cannot apply, with the reason."""
+    joins_once: bool
+    """Whether a process can join a group once only: every scenario then needs new processes."""
+
+
+SUBJECTS: dict[str, Subject] = {
+    "gloo": Subject("simstrategy_torch", lambda address: {"init_method": f"tcp://{address}"}, {}, joins_once=False),
+    "xla_processes": Subject(
+        "simstrategy_xla",
+        lambda address: {"address": address},
+        {
+            "other_limits": "folded_bytes_max is an option of gloo and nccl: XLA adds all sums",
+            "folder_that_is_not_there": "the rendezvous is always an address: there is none through a file",
+        },
+        joins_once=True,
+    ),
+}
+
+
+class Scenario(NamedTuple):
+    """One failure.
+
+    act: the function of each worker, of its rank and strategy, or, where `opens` is False, of its rank alone. errors:
+    the class of the error in each worker; None: no error, an int: the exit code of the process (a signal is
+    negative). said: parts of every surviving worker's message. late_s: seconds from the failure to the last error.
     """
 
     act: Callable[..., Any]
@@ -44,6 +69,8 @@ class Scenario(NamedTuple):
 
 
 SCENARIOS: dict[str, Scenario] = {}
+OPENED: list[Any] = []
+"""The backend of the running scenario."""
 DISAGREE: tuple[str | int | None, ...] = ("ReplicasDisagree",) * WORKERS
 
 
@@ -58,12 +85,12 @@ def scenario(
 
 
 def peers(one: str | int | None) -> tuple[str | int | None, ...]:
-    """Worker 1 ends so, and the others hear of it."""
+    """Worker 1 ends in this way, and the others raise PeerFailed."""
     return "PeerFailed", one, "PeerFailed"
 
 
 def happened() -> None:
-    """Writes down when the deed was done."""
+    """Writes the time of the failure to a file."""
     Path(os.environ["SCENARIO_FILE"]).write_text(str(time.monotonic()))
 
 
@@ -76,7 +103,7 @@ def context() -> Any:
 
 
 def in_run(act: Callable[[int, Any], Any]) -> Callable[[int, Any], Any]:
-    """Makes a scenario of what replicas do inside `run`."""
+    """Returns a scenario whose replicas call `act` inside `run`."""
 
     def run(rank: int, strategy: Any) -> Any:
         def step() -> Any:
@@ -90,7 +117,7 @@ def in_run(act: Callable[[int, Any], Any]) -> Callable[[int, Any], Any]:
     return run
 
 
-# Requests that differ: everybody hears the same, with a line for each replica.
+# Requests that differ: all workers raise the same error, with a line for each replica.
 
 
 @scenario(DISAGREE, "replica 0: all_reduce SUM float32[2]", "replica 1: all_reduce MEAN float32[2]", "scenarios.py:")
@@ -112,10 +139,10 @@ def another_shape(rank: int, ctx: Any) -> None:
     ctx.all_reduce("SUM", ONE[None] if rank == 1 else ONE)
 
 
-@scenario(DISAGREE, "replica 1: all_reduce SUM float64[2]")
+@scenario(DISAGREE, "replica 1: all_reduce SUM int32[2]")
 @in_run
 def another_dtype(rank: int, ctx: Any) -> None:
-    ctx.all_reduce("SUM", ONE.astype(np.float64) if rank == 1 else ONE)
+    ctx.all_reduce("SUM", ONE.astype(np.int32) if rank == 1 else ONE)
 
 
 @scenario(DISAGREE, "replica 0: all_reduce SUM", "replica 1: all_gather")
@@ -225,7 +252,7 @@ def one_run_too_few(rank: int, strategy: Any) -> None:
         strategy.run(lambda: context().all_reduce("SUM", ONE))
 
 
-# Programs that fail: the others hear where.
+# Programs that raise: the others' errors state where.
 
 
 @scenario(peers("ValueError"), "replica 1: ValueError(mine) raised at scenarios.py:", "all_reduce SUM float32[2]")
@@ -294,7 +321,7 @@ def closing_early(rank: int, strategy: Any) -> None:
     strategy.run(lambda: context().all_reduce("SUM", ONE))
     happened()
     if rank == 1:
-        group_of(strategy).backend.close()
+        OPENED[-1].close()
     else:
         strategy.run(lambda: context().all_reduce("SUM", ONE))
 
@@ -354,14 +381,14 @@ def killed_between_runs(rank: int, strategy: Any) -> None:
 @scenario(peers(-9), "worker 1", "all_reduce SUM float32[8000000]", late_s=SOON_S)
 @in_run
 def killed_on_the_way(rank: int, ctx: Any) -> None:
-    """In the middle of what gloo does."""
+    """Kills the process inside a collective."""
     if rank == 1:
         threading.Timer(0.005, os.kill, (os.getpid(), signal.SIGKILL)).start()
     for _ in range(20):
         ctx.all_reduce("SUM", LARGE)
 
 
-# Processes that are silent: noticed when the time is over.
+# Processes that send nothing: the others raise after the time limit.
 
 STOPPED = TIMEOUT_S + 2.0
 
@@ -410,11 +437,15 @@ def slow_and_in_time(rank: int, ctx: Any) -> None:
 # Opening.
 
 
-def opened(**options: Any) -> None:
+def opened(at: str = "", **options: Any) -> None:
+    """Opens the backend; at: "host:port" of the rendezvous, where it is not the environment's."""
     import simstrategy as ss
 
+    name = os.environ["SCENARIO_BACKEND"]
+    if at:
+        options |= SUBJECTS[name].rendezvous(at)
     happened()
-    with closing(ss.backend("gloo", timeout_s=TIMEOUT_S, **options)) as backend:
+    with closing(ss.backend(name, timeout_s=TIMEOUT_S, **options)) as backend:
         backend.exchange(b"", timeout_s=None)
 
 
@@ -447,7 +478,7 @@ def one_rank_twice(rank: int) -> None:
 @scenario(("BackendUnavailable",) * 3, "no other program has the port", opens=False)
 def port_of_a_stranger(rank: int) -> None:
     with socket.create_server(("127.0.0.1", 0)) as stranger:
-        opened(rank=rank, world_size=3, init_method=f"tcp://127.0.0.1:{stranger.getsockname()[1]}")
+        opened(rank=rank, world_size=3, at=f"127.0.0.1:{stranger.getsockname()[1]}")
 
 
 @scenario(("BackendUnavailable",) * 3, "no other program has the port", opens=False)
@@ -463,20 +494,20 @@ def port_of_a_stranger_that_talks(rank: int) -> None:
 
         threading.Thread(target=talk, daemon=True).start()
         try:
-            opened(rank=rank, world_size=3, init_method=f"tcp://127.0.0.1:{stranger.getsockname()[1]}")
+            opened(rank=rank, world_size=3, at=f"127.0.0.1:{stranger.getsockname()[1]}")
         finally:
             stranger.shutdown(socket.SHUT_RDWR)
 
 
-@scenario((None, "BackendUnavailable", "BackendUnavailable"), "cannot meet the others at 192.0.2.1:29500", opens=False)
+@scenario((None, "BackendUnavailable", "BackendUnavailable"), "cannot reach the others at 192.0.2.1:29500", opens=False)
 def unreachable_address(rank: int) -> None:
     if rank:
-        opened(rank=rank, world_size=3, init_method="tcp://192.0.2.1:29500")
+        opened(rank=rank, world_size=3, at="192.0.2.1:29500")
 
 
-@scenario(("BackendUnavailable",) * 3, "cannot meet the others at nowhere.invalid:29500", opens=False)
+@scenario(("BackendUnavailable",) * 3, "cannot reach the others at nowhere.invalid:29500", opens=False)
 def unknown_host(rank: int) -> None:
-    opened(rank=rank, world_size=3, init_method="tcp://nowhere.invalid:29500")
+    opened(rank=rank, world_size=3, at="nowhere.invalid:29500")
 
 
 @scenario(("PeerFailed", -9, "PeerFailed"), "rank 1 did not come", opens=False)
@@ -494,7 +525,7 @@ def folder_that_is_not_there(rank: int) -> None:
 @scenario(
     (-9, "BackendUnavailable", "BackendUnavailable"), "it did not answer within", late_s=STOPPED + 0.5, opens=False
 )
-def the_first_stopped_before_all_have_met(rank: int) -> None:
+def the_first_stopped_before_all_have_come(rank: int) -> None:
     if rank == 0:
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGSTOP)).start()
         opened()
@@ -503,6 +534,6 @@ def the_first_stopped_before_all_have_met(rank: int) -> None:
 
 
 @scenario(("InvalidArgument",) * 3, "MASTER_PORT", opens=False)
-def nowhere_to_meet(rank: int) -> None:
+def no_rendezvous(rank: int) -> None:
     del os.environ["MASTER_PORT"]
     opened()

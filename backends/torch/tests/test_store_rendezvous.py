@@ -1,0 +1,115 @@
+"""The rendezvous through a store, with other programs' values in it and another job's token.  Clauses: K-3, K-4."""
+
+import threading
+import time
+from typing import Any
+
+import pytest
+from torch import distributed
+
+from simstrategy.errors import InvalidArgument, PeerFailed
+from simstrategy.peers import LOOPBACK, ControlChannel, Hello, Opening
+from simstrategy_torch.store_rendezvous import rendezvous_in_store
+
+TIMEOUT_S = 0.2
+
+
+def opening(rank: int) -> Opening:
+    settings: dict[str, str | int] = {"a different world_size": 2}
+    return Opening("gloo", rank, 2, "127.0.0.1:1", settings, TIMEOUT_S, time.monotonic() + TIMEOUT_S)
+
+
+def open_rank(store: Any, rank: int) -> ControlChannel:
+    return rendezvous_in_store(store, opening(rank), LOOPBACK, is_file=True)
+
+
+GARBAGE = {
+    "text": b"nonsense",
+    "another JSON value": b"[1, 2]",
+    "brackets": b"[" * 60_000,
+    "bytes": b"\xff\xfe",
+    "another rank": Hello(0, {}, LOOPBACK, 9, "00").encode(),
+    "a token of other letters": Hello(1, {}, LOOPBACK, 9, "zz").encode(),
+}
+
+
+@pytest.mark.parametrize("garbage", GARBAGE.values(), ids=GARBAGE)
+def test_what_is_no_hello_is_named_with_its_rank(garbage: bytes) -> None:
+    store = distributed.HashStore()
+    store.set("here/1", garbage)
+    with pytest.raises(
+        PeerFailed, match=r"open in worker 0 of 2: 127.0.0.1:1 has no valid hello of rank 1 \("
+    ) as raised:
+        open_rank(store, 0)
+    assert "start every rank anew" in str(raised.value)
+
+
+def test_two_ranks_connect_through_a_store() -> None:
+    store = distributed.HashStore()
+    channels: dict[int, ControlChannel] = {}
+    threads = [
+        threading.Thread(target=lambda rank=rank: channels.update({rank: open_rank(store, rank)})) for rank in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10.0)
+    assert sorted(channels) == [0, 1]
+    other = threading.Thread(target=lambda: channels[1].exchange(b"one", 5.0))
+    other.start()
+    assert channels[0].exchange(b"zero", 5.0) == (b"zero", b"one")
+    other.join(10.0)
+    for channel in channels.values():
+        channel.close()
+
+
+class LateStore:
+    """A store that shows a value only after the first look at another key: rank 0 fails between two looks."""
+
+    def __init__(self, store: Any) -> None:
+        self.store = store
+        self.set, self.get = store.set, store.get
+
+    def check(self, keys: list[str]) -> bool:
+        found: bool = self.store.check(keys)
+        if keys == ["here/0"] and not found:
+            settings: dict[str, str | int] = {"a different world_size": 3}
+            self.store.set("here/0", Hello(0, settings, LOOPBACK, 9, "00").encode())
+            self.store.set("failed", "the reason of rank 0")
+        return found
+
+
+def test_a_rank_compares_the_hellos_although_rank_0_has_failed_already() -> None:
+    with pytest.raises(InvalidArgument, match="a different world_size: 2 here and 3 in worker 0"):
+        open_rank(LateStore(distributed.HashStore()), 1)
+
+
+def test_the_reason_of_rank_0_is_reported() -> None:
+    store = distributed.HashStore()
+    store.set("failed", "the reason")
+    with pytest.raises(PeerFailed, match="open in worker 1 of 2: rank 0 reports: the reason"):
+        open_rank(store, 1)
+
+
+def test_a_process_with_another_secret_of_the_job_cannot_connect(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It can read the store, where the tokens of the listeners are."""
+    store = distributed.HashStore()
+    monkeypatch.setenv("SIMSTRATEGY_TOKEN", "the secret")
+    errors: list[PeerFailed] = []
+
+    def first() -> None:
+        try:
+            open_rank(store, 0)
+        except PeerFailed as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    while not store.check(["here/0"]):
+        threading.Event().wait(0.001)
+    monkeypatch.setenv("SIMSTRATEGY_TOKEN", "another")
+    with pytest.raises(PeerFailed, match=r"worker 0 cannot be reached at .*: ?\d+ \(it refused the token"):
+        open_rank(store, 1)
+    thread.join(10.0)
+    assert "rank 1 did not come" in str(errors[0])
+    assert "1 connection without the token refused" in str(errors[0])
