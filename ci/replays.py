@@ -2,7 +2,7 @@
 
     python3 ci/replays.py [BACKEND …]
 
-Each replay is a process of its own: `simstrategy golden`, as a user calls it.
+Each replay is a process of its own: `ci/golden/replay.py` with one file.
 """
 
 import os
@@ -21,7 +21,7 @@ RELEASES = {"TF1_13": "1.13.2", "TF1_15": "1.15.5", "TF2": "2.21.0"}
 
 def replay(file, backend, profile):
     """Returns the exit code and what was printed."""
-    command = [sys.executable, "-m", "simstrategy.cli", "golden", str(file), "--backend", backend]
+    command = [sys.executable, "ci/golden/replay.py", str(file), "--backend", backend]
     command += ["--semantics", profile, "--deviations", str(GOLDEN / "deviations.toml")]
     done = subprocess.run(command, cwd=ROOT, env=SETTINGS, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout.strip() or done.stderr.strip()

@@ -5,7 +5,6 @@ import typer
 from simstrategy.cli.backends import backends
 from simstrategy.cli.check import check
 from simstrategy.cli.conform import conform
-from simstrategy.cli.golden import golden
 from simstrategy.cli.run import run
 from simstrategy.cli.split import split
 
@@ -21,5 +20,4 @@ app.command()(backends)
 app.command()(check)
 app.command()(conform)
 app.command()(run)
-app.command()(golden)
 app.command()(split)

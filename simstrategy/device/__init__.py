@@ -21,7 +21,6 @@ from simstrategy.device.protocol import (
 from simstrategy.device.registry import INSTALL_HINTS, available, open_backend
 from simstrategy.device.shortcuts import Forms, UnifiedMemory
 from simstrategy.device.strict import Strict
-from simstrategy.device.traced import CallRecord, Traced
 
 __all__ = [
     "INSTALL_HINTS",
@@ -33,7 +32,6 @@ __all__ = [
     "ArraySpec",
     "Autodiff",
     "Backend",
-    "CallRecord",
     "Capabilities",
     "Cell",
     "Collective",
@@ -51,7 +49,6 @@ __all__ = [
     "ProgramBody",
     "Spec",
     "Strict",
-    "Traced",
     "UnifiedMemory",
     "available",
     "canonical_dtype",

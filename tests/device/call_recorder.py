@@ -1,17 +1,16 @@
-"""Records every call that the core makes to a backend: for backend authors, and for tests of the core.
+"""Records every call that the core makes to a backend, for tests of the core.  No tests.
 
-The program's own trace (`simstrategy.trace`) is taken above, where call sites are known; this one shows
-what the core made of it.
+A program's trace (`simstrategy.trace`) is taken a layer above, where call sites are at hand.
 """
 
 from typing import NamedTuple, final
 
 import numpy as np
 
-from simstrategy.device.protocol import Array, ArraySpec, Backend, Cell, Device, Op
+from simstrategy.device import Array, ArraySpec, Backend, Cell, Device, Op
 from simstrategy.device.wrapper import Wrapper
 
-__all__ = ["CallRecord", "Traced"]
+__all__ = ["CallRecord", "CallRecorder"]
 
 
 class CallRecord(NamedTuple):
@@ -23,8 +22,8 @@ class CallRecord(NamedTuple):
 
 
 @final
-class Traced(Wrapper):
-    """A backend that writes `calls` about the backend inside it."""
+class CallRecorder(Wrapper):
+    """Wraps a backend and keeps its calls in `calls`, in order."""
 
     __slots__ = ("calls",)
 

@@ -11,8 +11,8 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from golden_replay.cases import RecordedError
 from simstrategy.errors import BROKEN_REFUSALS, TENSORFLOW_ERRORS, SimStrategyError
-from simstrategy.golden.cases import RecordedError
 
 __all__ = ["Raised", "difference"]
 

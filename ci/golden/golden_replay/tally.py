@@ -10,12 +10,12 @@ from contextlib import ExitStack, closing
 from enum import Enum
 from typing import NamedTuple, final
 
+from golden_replay.cases import Case
+from golden_replay.deviations import Deviation
+from golden_replay.replay import dtypes_of, replay
+from golden_replay.verdict import Raised, difference
 from simstrategy.device import Backend, open_backend
 from simstrategy.errors import InvalidArgument, Unsupported
-from simstrategy.golden.cases import Case
-from simstrategy.golden.deviations import Deviation
-from simstrategy.golden.replay import dtypes_of, replay
-from simstrategy.golden.verdict import Raised, difference
 from simstrategy.strategy import Semantics, Strategy
 
 __all__ = ["COLUMNS", "Finding", "Outcome", "Tally", "replay_all"]

@@ -3,11 +3,11 @@
 It replays and compares; it starts no TensorFlow and records nothing.
 """
 
-from simstrategy.golden.cases import Case, RecordedError, read_cases
-from simstrategy.golden.deviations import Deviation, read_deviations
-from simstrategy.golden.replay import BUILT, replay
-from simstrategy.golden.tally import COLUMNS, Finding, Outcome, Tally, replay_all
-from simstrategy.golden.verdict import Raised, difference
+from golden_replay.cases import Case, RecordedError, read_cases
+from golden_replay.deviations import Deviation, read_deviations
+from golden_replay.replay import BUILT, replay
+from golden_replay.tally import COLUMNS, Finding, Outcome, Tally, replay_all
+from golden_replay.verdict import Raised, difference
 
 __all__ = [
     "BUILT",

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from golden_replay.asking import attempt, here, host, hosts
+from golden_replay.verdict import Raised
 from simstrategy.data import AutoShardPolicy, Dataset, InputContext, InputIterator, Options
 from simstrategy.data.explaining import numbered_files
 from simstrategy.data.readers import lines_of
 from simstrategy.errors import OutOfRangeError, Unsupported
-from simstrategy.golden.asking import attempt, here, host, hosts
-from simstrategy.golden.verdict import Raised
 from simstrategy.sim import Cluster
 from simstrategy.strategy import Strategy
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn, final
 
+from golden_replay.cases import decoded
 from simstrategy import errors
 from simstrategy.errors import InvalidArgument
-from simstrategy.golden.cases import decoded
 from simstrategy.strategy import PROFILES
 
 __all__ = ["Deviation", "read_deviations"]

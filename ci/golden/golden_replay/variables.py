@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from simstrategy.golden.asking import attempt, host, hosts, placed
-from simstrategy.golden.verdict import Raised
+from golden_replay.asking import attempt, host, hosts, placed
+from golden_replay.verdict import Raised
 from simstrategy.strategy import Strategy, Variable, VariableAggregation, VariableSynchronization
 
 __all__ = ["variable_case"]

@@ -9,18 +9,18 @@ from typing import Any, Final
 
 import numpy as np
 
-from simstrategy.errors import SimStrategyWarning
-from simstrategy.golden.asking import attempt, here, host, hosts, placed
-from simstrategy.golden.cases import Case
-from simstrategy.golden.datasets import (
+from golden_replay.asking import attempt, here, host, hosts, placed
+from golden_replay.cases import Case
+from golden_replay.datasets import (
     autoshard_case,
     dataset_iterator_case,
     input_context_case,
     input_fn_iterator_case,
     split_case,
 )
-from simstrategy.golden.variables import variable_case
-from simstrategy.golden.verdict import Raised
+from golden_replay.variables import variable_case
+from golden_replay.verdict import Raised
+from simstrategy.errors import SimStrategyWarning
 from simstrategy.strategy import ReduceOp, Strategy
 from simstrategy.values import DistributedValues
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from simstrategy.golden.verdict import Raised
+from golden_replay.verdict import Raised
 from simstrategy.strategy import ReplicaContext, Strategy, get_replica_context
 from simstrategy.values import PerReplica
 

@@ -1,4 +1,4 @@
-"""`simstrategy golden FILE`: recorded answers of real TensorFlow, replayed on any backend."""
+"""The command line of the replay: one file of recorded answers on one backend."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,13 +6,16 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from golden_replay import COLUMNS, read_cases, read_deviations, replay_all
 from simstrategy.cli.options import clear_errors, semantics_named, wide_console
-from simstrategy.golden import COLUMNS, read_cases, read_deviations, replay_all
 
-__all__ = ["golden"]
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
-def golden(
+@app.command()
+def replay(
     file: Annotated[Path, typer.Argument(help="Recorded cases, one JSON object a line.")],
     backend: Annotated[str, typer.Option(help="A backend's name, or module:factory.")] = "sim",
     semantics: Annotated[str, typer.Option(help="TF1_13, TF1_15 or TF2.")] = "TF1_15",
