@@ -2,7 +2,7 @@
 
     python3 ci/kit_gloo.py [--profile default]
 
-What is examined are the group-calls of real processes, asked by the one that runs the kit (`simstrategy.launch.apart`).
+What is examined are the group-calls of real processes, made by workers (`simstrategy_conformance.remote`).
 Of gloo's own sums the quick profile, for nothing else is different. No exceptions are known.
 """
 
@@ -16,9 +16,15 @@ FACTORIES = ROOT / "backends" / "torch" / "tests"
 
 
 def conform(factory, profile):
-    """Runs the kit on a factory of tests/apart.py; prints its table and returns the exit code."""
-    print(f"=== apart:{factory}, profile {profile}", flush=True)
-    command = [str(Path(sys.executable).with_name("simstrategy")), "conform", f"apart:{factory}", "--profile", profile]
+    """Runs the kit on a factory of tests/remote_gloo.py; prints its table and returns the exit code."""
+    print(f"=== remote_gloo:{factory}, profile {profile}", flush=True)
+    command = [
+        str(Path(sys.executable).with_name("simstrategy")),
+        "conform",
+        f"remote_gloo:{factory}",
+        "--profile",
+        profile,
+    ]
     return subprocess.run(command, cwd=FACTORIES, check=False).returncode
 
 

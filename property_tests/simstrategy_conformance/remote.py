@@ -1,7 +1,7 @@
-"""A backend of several processes that one process can ask: its arrays are here, its group-calls are made by workers.
+"""A backend of several processes that the kit can examine: this process holds the arrays, workers make the group-calls.
 
-For examinations such as the conformance kit's, whose programs hold the arrays of all ranks. It is slow, for every
-array travels to the workers and back, and it shows nothing of a strategy that spans processes.
+The kit's programs hold the arrays of all ranks in one process. Every array is sent to the workers and back, so it is
+slow, and it examines nothing of a strategy that spans processes.
 """
 
 import base64
@@ -17,36 +17,37 @@ from simstrategy.device.wrapper import Wrapper
 from simstrategy.errors import InvalidArgument, PeerFailed
 from simstrategy.launch.launcher import Launcher
 
-__all__ = ["Apart", "open_apart"]
+__all__ = ["RemoteBackend", "open_remote"]
 
 _LIMIT_S = 60.0
-_HERE = __name__
+_MODULE = __name__
 
-Told = list[Any] | None
-"""An array as JSON: dtype, shape and bytes."""
+JsonArray = list[Any] | None
+"""An array as JSON: dtype, shape and bytes; None for no array."""
 
 
-def open_apart(name: str, processes: int, *, replicas: int | None = None, **options: Any) -> "Apart":
-    """Opens backend `name` with its ranks in other processes: the most, up to `processes`, that divide their number.
+def open_remote(name: str, processes: int, *, replicas: int | None = None, **options: Any) -> "RemoteBackend":
+    """Opens backend `name` with its ranks in worker processes: as many as divide the ranks, at most `processes`.
 
-    The workers stay for the next backend and end with this process. Raises InvalidArgument for less than one process
-    and for a backend of one process alone, what opening it raises, here or there, and PeerFailed where a worker ends.
+    The workers are kept for the next backend and end with this process. Raises InvalidArgument for less than one
+    process and for a backend that does not span processes, PeerFailed where a worker ends, and what opening the
+    backend raises, in this process or in a worker.
     """
     if not isinstance(processes, int) or isinstance(processes, bool) or processes < 1:
         raise InvalidArgument(f"A number of processes is an int of at least 1, got {processes!r}.")
     inner = open_backend(name, replicas=replicas, **options)
     if not inner.capabilities.spans_processes:
         inner.close()
-        raise InvalidArgument(f"The backend {name!r} is of one process alone, and was to have {processes}.")
+        raise InvalidArgument(f"The backend {name!r} runs in one process only, and {processes} were asked for.")
     ranks = len(inner.devices)
-    return Apart(inner, name, options, max(n for n in range(1, processes + 1) if ranks % n == 0))
+    return RemoteBackend(inner, name, options, max(n for n in range(1, processes + 1) if ranks % n == 0))
 
 
 @final
-class Apart(Wrapper):
-    """A backend of one process whose group-calls are those of another one, of `processes` processes.
+class RemoteBackend(Wrapper):
+    """Wraps a backend of one process; sends its group-calls to `processes` workers.
 
-    inner: holds the arrays. name, options: what each worker opens, with its share of the replicas.
+    inner: holds the arrays. name, options: what each worker opens, with an equal part of the replicas.
     """
 
     __slots__ = ("_each", "_launcher", "_number", "processes")
@@ -57,52 +58,54 @@ class Apart(Wrapper):
         self._each = len(inner.devices) // processes
         self._launcher = _launcher(processes, name)
         self._number: int | None = next(_NUMBERS)
-        self._in_each("opened", [self._number, name, self._each, options])
+        self._call_all("open_part", [self._number, name, self._each, options])
 
     def all_reduce(self, arrays: tuple[Array, ...], op: Op) -> tuple[Array, ...]:
-        return self._whole(self._call("all_reduce", [self._told(arrays), op]))
+        return self._whole(self._call("all_reduce", [self._to_json(arrays), op]))
 
     def reduce(self, arrays: tuple[Array, ...], op: Op, *, root: int) -> Array | None:
-        return self._whole(self._call("reduce", [self._told(arrays), op, root]))[root]
+        return self._whole(self._call("reduce", [self._to_json(arrays), op, root]))[root]
 
     def broadcast(self, array: Array | None, *, spec: ArraySpec, root: int) -> tuple[Array, ...]:
         assert array is not None
-        return self._whole(self._call("broadcast", [self._told((array,))[0], list(spec), root]))
+        return self._whole(self._call("broadcast", [self._to_json((array,))[0], list(spec), root]))
 
     def all_gather(self, arrays: tuple[Array, ...], *, axis: int, sizes: tuple[int, ...]) -> tuple[Array, ...]:
-        return self._whole(self._call("all_gather", [self._told(arrays), axis, list(sizes)]))
+        return self._whole(self._call("all_gather", [self._to_json(arrays), axis, list(sizes)]))
 
     def exchange(self, note: bytes, *, timeout_s: float | None) -> tuple[bytes, ...]:
-        """Lets the workers exchange the note.  Returns it: here there is one process."""
+        """Lets the workers exchange the note, and returns it once, for the one process that asks."""
         sent = base64.b64encode(note).decode()
         for rank, notes in enumerate(self._call("exchange", [sent, timeout_s])):
             if notes != [sent] * self.processes:
-                raise PeerFailed(f"Worker {rank} of {self.processes} got other notes than were sent: {notes!r}.")
+                raise PeerFailed(
+                    f"Worker {rank} of {self.processes} received {notes!r} in place of the notes that were sent."
+                )
         return (note,)
 
     def close(self) -> None:
         number, self._number = self._number, None
         if number is not None:
-            self._in_each("closed", [number])
+            self._call_all("close_part", [number])
         self._inner.close()
 
-    def _told(self, arrays: Sequence[Array]) -> list[Told]:
-        return [_told(self._inner.get(array)) for array in arrays]
+    def _to_json(self, arrays: Sequence[Array]) -> list[JsonArray]:
+        return [_to_json(self._inner.get(array)) for array in arrays]
 
-    def _whole(self, results: Sequence[list[Told]]) -> tuple[Array, ...]:
+    def _whole(self, results: Sequence[list[JsonArray]]) -> tuple[Array, ...]:
         """Returns all workers' results as arrays, each on its rank's device, None where there is none."""
-        told = [one for result in results for one in result]
-        pairs = zip(told, self.local_devices, strict=True)
-        return tuple([None if one is None else self._inner.put(_host(one), device) for one, device in pairs])
+        every_rank = [one for result in results for one in result]
+        pairs = zip(every_rank, self.local_devices, strict=True)
+        return tuple([None if one is None else self._inner.put(_from_json(one), device) for one, device in pairs])
 
     def _call(self, call: str, arguments: list[Any]) -> list[Any]:
         if self._number is None:
             raise errors.BackendUnavailable(f"This backend {self.name!r} was closed. Open another one.")
-        return self._in_each(call, [self._number, *arguments])
+        return self._call_all(call, [self._number, *arguments])
 
-    def _in_each(self, call: str, arguments: list[Any]) -> list[Any]:
-        """Calls a function of this file in all workers; raises what the first that failed raises."""
-        ended = self._launcher.run(f"{_HERE}:{call}", arguments, timeout_s=_LIMIT_S)
+    def _call_all(self, call: str, arguments: list[Any]) -> list[Any]:
+        """Calls a function of this file in all workers; raises the error of the first that failed."""
+        ended = self._launcher.run(f"{_MODULE}:{call}", arguments, timeout_s=_LIMIT_S)
         for rank, one in enumerate(ended):
             if one.error is not None:
                 kind, text, trace = one.error
@@ -111,7 +114,9 @@ class Apart(Wrapper):
                 error.add_note(f"In worker {rank} of {self.processes}:\n{trace}")
                 raise error
             if one.code is not None:
-                raise PeerFailed(f"Worker {rank} of {self.processes} ended with code {one.code}. It says: {one.output}")
+                raise PeerFailed(
+                    f"Worker {rank} of {self.processes} ended with code {one.code}. Its output: {one.output}"
+                )
         return [one.value for one in ended]
 
 
@@ -128,29 +133,29 @@ def _launcher(processes: int, name: str) -> Launcher:
     return _LAUNCHERS[processes, name]
 
 
-def _told(array: "np.ndarray[Any, Any]") -> Told:
+def _to_json(array: "np.ndarray[Any, Any]") -> JsonArray:
     return [array.dtype.name, list(array.shape), base64.b64encode(array.tobytes()).decode()]
 
 
-def _host(told: list[Any]) -> "np.ndarray[Any, Any]":
-    dtype, shape, data = told
+def _from_json(sent: list[Any]) -> "np.ndarray[Any, Any]":
+    dtype, shape, data = sent
     return np.frombuffer(base64.b64decode(data), np.dtype(dtype)).reshape(shape)
 
 
-# What follows runs in the workers, which keep what they have opened from job to job.
+# What follows runs in the workers. A worker keeps its open backends from job to job.
 
 _OPENED: dict[int, Backend] = {}
 
 
-def opened(number: int, name: str, replicas: int, options: dict[str, Any]) -> None:
-    """Opens a worker's part of a backend, by that number from now on."""
+def open_part(number: int, name: str, replicas: int, options: dict[str, Any]) -> None:
+    """Opens a worker's part of a backend, under that number."""
     _OPENED[number] = open_backend(name, replicas=replicas, **options)
 
 
-def closed(number: int) -> None:
+def close_part(number: int) -> None:
     """Closes a worker's part of a backend."""
     backend = _OPENED.pop(number, None)
-    if backend is not None:  # a worker that took another's place has none
+    if backend is not None:  # a restarted worker has none
         backend.close()
 
 
@@ -160,30 +165,30 @@ def exchange(number: int, note: str, timeout_s: float | None) -> list[str]:
     return [base64.b64encode(one).decode() for one in notes]
 
 
-def all_reduce(number: int, arrays: list[list[Any]], op: Op) -> list[Told]:
-    """Combines arrays, given of all ranks; returns this worker's results, as the following do."""
+def all_reduce(number: int, arrays: list[list[Any]], op: Op) -> list[JsonArray]:
+    """Combines the arrays of all ranks; returns this worker's results, as the functions below do."""
     backend, own = _own(number, arrays)
-    return [_told(backend.get(one)) for one in backend.all_reduce(own, op)]
+    return [_to_json(backend.get(one)) for one in backend.all_reduce(own, op)]
 
 
-def reduce(number: int, arrays: list[list[Any]], op: Op, root: int) -> list[Told]:
+def reduce(number: int, arrays: list[list[Any]], op: Op, root: int) -> list[JsonArray]:
     backend, own = _own(number, arrays)
     result = backend.reduce(own, op, root=root)
-    return [_told(backend.get(result)) if device.rank == root else None for device in backend.local_devices]
+    return [_to_json(backend.get(result)) if device.rank == root else None for device in backend.local_devices]
 
 
-def broadcast(number: int, array: list[Any], spec: list[Any], root: int) -> list[Told]:
+def broadcast(number: int, array: list[Any], spec: list[Any], root: int) -> list[JsonArray]:
     backend, _ = _own(number, [])
     holder = [device for device in backend.local_devices if device.rank == root]
     shape, dtype, _ = spec
-    sent = backend.put(_host(array), holder[0]) if holder else None
+    sent = backend.put(_from_json(array), holder[0]) if holder else None
     form = ArraySpec(tuple(shape), dtype, backend.devices[root].placement)
-    return [_told(backend.get(one)) for one in backend.broadcast(sent, spec=form, root=root)]
+    return [_to_json(backend.get(one)) for one in backend.broadcast(sent, spec=form, root=root)]
 
 
-def all_gather(number: int, arrays: list[list[Any]], axis: int, sizes: list[int]) -> list[Told]:
+def all_gather(number: int, arrays: list[list[Any]], axis: int, sizes: list[int]) -> list[JsonArray]:
     backend, own = _own(number, arrays)
-    return [_told(backend.get(one)) for one in backend.all_gather(own, axis=axis, sizes=tuple(sizes))]
+    return [_to_json(backend.get(one)) for one in backend.all_gather(own, axis=axis, sizes=tuple(sizes))]
 
 
 def _own(number: int, arrays: list[list[Any]]) -> tuple[Backend, tuple[Array, ...]]:
@@ -191,6 +196,6 @@ def _own(number: int, arrays: list[list[Any]]) -> tuple[Backend, tuple[Array, ..
     backend = _OPENED[number]
     note = f"{len(arrays)} arrays".encode()
     if set(backend.exchange(note, timeout_s=None)) != {note}:
-        raise PeerFailed("The workers were asked for different calls.")
+        raise PeerFailed("The workers received different calls.")
     local = [(device, arrays[device.rank]) for device in backend.local_devices] if arrays else []
-    return backend, tuple([backend.put(_host(told), device) for device, told in local])
+    return backend, tuple([backend.put(_from_json(sent), device) for device, sent in local])
