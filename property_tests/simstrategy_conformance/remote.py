@@ -78,9 +78,7 @@ class RemoteBackend(Wrapper):
         sent = base64.b64encode(note).decode()
         for rank, notes in enumerate(self._call("exchange", [sent, timeout_s])):
             if notes != [sent] * self.processes:
-                raise PeerFailed(
-                    f"Worker {rank} of {self.processes} received {notes!r} in place of the notes that were sent."
-                )
+                raise PeerFailed(f"Worker {rank} of {self.processes} received other notes: {notes!r}.")
         return (note,)
 
     def close(self) -> None:
@@ -114,9 +112,8 @@ class RemoteBackend(Wrapper):
                 error.add_note(f"In worker {rank} of {self.processes}:\n{trace}")
                 raise error
             if one.code is not None:
-                raise PeerFailed(
-                    f"Worker {rank} of {self.processes} ended with code {one.code}. Its output: {one.output}"
-                )
+                which = f"Worker {rank} of {self.processes}"
+                raise PeerFailed(f"{which} ended with code {one.code}. Its output: {one.output}")
         return [one.value for one in ended]
 
 
