@@ -46,7 +46,7 @@ RUNS = {
     "stranger": [sys.executable, "ci/stranger.py"],
     "tpu_compile": [
         *("env", "TPU_LIBRARY_PATH=.venv/tpu/libtpu/libtpu.so", sys.executable, "-m", "simstrategy.cli"),
-        *("conform", "tpu", "--compile-only", "--program", "examples/compiled_digits.py:first_steps"),
+        *("compile-check", "--program", "examples/compiled_digits.py:first_steps"),
     ],
     "compiled": [sys.executable, "ci/bench/compiled.py"],
     "kit_xla": [sys.executable, "ci/tpu.py", "--host-devices", "1,2,4,8"],

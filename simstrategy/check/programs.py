@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from simstrategy.check.outcome import Program
-from simstrategy.device import INSTALL_HINTS
+from simstrategy.device import INSTALL_HINTS, install_advice
 from simstrategy.errors import BackendUnavailable, InvalidArgument
 
 __all__ = ["load_program"]
@@ -43,7 +43,7 @@ def load_program(file: str | Path, function: str = "program") -> Program:
         if hint is None:
             raise
         raise BackendUnavailable(
-            f"{file} imports {package}, which is not installed here. It comes with: {hint}"
+            f"{file} imports {package}, which is not installed here. {install_advice(hint)}"
         ) from error
     found: Any = vars(module).get(function)
     if not callable(found):

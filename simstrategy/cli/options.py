@@ -1,8 +1,10 @@
 """What several commands understand alike: lists, schedules, profiles, and how errors of ours end a command."""
 
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import typer
 from rich.console import Console
@@ -11,7 +13,15 @@ from simstrategy.errors import SimStrategyError
 from simstrategy.schedules import InOrder, Schedule, Seeded
 from simstrategy.strategy import PROFILES, Semantics
 
-__all__ = ["clear_errors", "numbers", "schedule_maker", "semantics_named", "wide_console", "words"]
+__all__ = [
+    "clear_errors",
+    "import_from_here",
+    "numbers",
+    "schedule_maker",
+    "semantics_named",
+    "wide_console",
+    "words",
+]
 
 
 def words(text: str) -> list[str]:
@@ -52,6 +62,12 @@ def wide_console() -> Console:
     """Returns a console that does not fold lines where nobody looks at a terminal, as in a log of CI."""
     console = Console()
     return console if console.is_terminal else Console(width=140)
+
+
+def import_from_here(backend: str) -> None:
+    """Makes the current folder importable where `backend` is a `module:factory`, as `python -m` does."""
+    if ":" in backend:
+        sys.path.insert(0, str(Path.cwd()))
 
 
 @contextmanager

@@ -18,11 +18,12 @@ from simstrategy.device.protocol import (
     Op,
     Spec,
 )
-from simstrategy.device.registry import INSTALL_HINTS, available, open_backend
+from simstrategy.device.registry import EXPERIMENTAL, INSTALL_HINTS, available, install_advice, open_backend
 from simstrategy.device.shortcuts import Forms, UnifiedMemory
 from simstrategy.device.strict import Strict
 
 __all__ = [
+    "EXPERIMENTAL",
     "INSTALL_HINTS",
     "NAMES",
     "PROTOCOL_VERSION",
@@ -53,5 +54,6 @@ __all__ = [
     "available",
     "canonical_dtype",
     "default_dtype",
+    "install_advice",
     "open_backend",
 ]

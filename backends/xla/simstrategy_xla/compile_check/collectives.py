@@ -1,6 +1,6 @@
-"""A program whose compiled steps ask for every collective there is, for `check_compiled`.  It checks nothing itself.
+"""A program whose compiled steps request every kind of collective, for `check_compiled`.  It checks nothing.
 
-One step for each way of asking, so that what is wrong in a compiled program has a name.
+Each step requests one kind, so that the step's name says which kind is wrong in a compiled program.
 """
 
 from typing import Any, Final
@@ -13,44 +13,46 @@ from simstrategy.values import PerReplica
 __all__ = ["collectives"]
 
 _DTYPES: Final = ("float32", "bfloat16", "int32")
-"""What TPUs add by themselves; a sum of float16 they make of a gather."""
+"""The dtypes that TPUs add directly; a sum of float16 is compiled as a gather."""
 
 
-def _me() -> ReplicaContext:
+def _context() -> ReplicaContext:
     context = get_replica_context()
     assert context is not None
     return context
 
 
 def all_reduce(x: Any, dtype: str) -> Any:
-    """Asks for the sum of all ranks' arrays, and of a nest with a scalar in it."""
-    xp = _me().xp
-    own = xp.astype(x, dtype)
-    return _me().all_reduce("SUM", own), _me().all_reduce("SUM", {"half": own[:2], "scalar": xp.sum(own)})
+    """Requests the sum of all ranks' arrays, and of a nest with a scalar in it."""
+    xp = _context().xp
+    array = xp.astype(x, dtype)
+    return _context().all_reduce("SUM", array), _context().all_reduce(
+        "SUM", {"half": array[:2], "scalar": xp.sum(array)}
+    )
 
 
 def mean(x: Any, dtype: str) -> Any:
-    """Asks for the mean of all ranks' arrays, in one nest."""
-    xp = _me().xp
-    own = xp.astype(x, dtype)
-    return _me().all_reduce("MEAN", [own, xp.sum(own, axis=0)])
+    """Requests the mean of all ranks' arrays, in one nest."""
+    xp = _context().xp
+    array = xp.astype(x, dtype)
+    return _context().all_reduce("MEAN", [array, xp.sum(array, axis=0)])
 
 
 def all_gather(x: Any, dtype: str) -> Any:
-    """Asks for all ranks' arrays end to end, along either axis."""
-    own = _me().xp.astype(x, dtype)
-    return _me().all_gather(own, 0), _me().all_gather(own[:3], 1)
+    """Requests all ranks' arrays end to end, along either axis."""
+    array = _context().xp.astype(x, dtype)
+    return _context().all_gather(array, 0), _context().all_gather(array[:3], 1)
 
 
 def merged(x: Any, dtype: str) -> Any:
-    """Asks for a sum, a mean along an axis, and a gather in cross-replica context."""
+    """Requests a sum, a mean along an axis, and a gather in cross-replica context."""
 
     def together(strategy: Strategy, value: Any, part: Any) -> Any:
         means = strategy.reduce("MEAN", part, axis=0)
         return strategy.reduce("SUM", value, axis=None), means, strategy.gather(part, 0)
 
-    own = _me().xp.astype(x, dtype)
-    return _me().merge_call(together, args=(own, own[:2]))
+    array = _context().xp.astype(x, dtype)
+    return _context().merge_call(together, args=(array, array[:2]))
 
 
 def collectives(strategy: Strategy) -> None:
@@ -58,7 +60,7 @@ def collectives(strategy: Strategy) -> None:
     ranks = strategy.num_replicas_in_sync
     x = PerReplica([np.arange(24, dtype=np.float32).reshape(4, 6) % 7 + rank for rank in range(ranks)])
     for dtype in _DTYPES:
-        # Integers' means may be wider than a device holds.
+        # The mean of integers may have a dtype that the device lacks.
         for step in (all_reduce, all_gather, *((mean, merged) if "float" in dtype else ())):
             strategy.run(strategy.compile(step), args=(x, dtype))
     with strategy.scope():

@@ -1,7 +1,7 @@
-"""Compiled steps against what they should be: the simulator's trace of the same program, collective by collective.
+"""Compares compiled steps with the simulator's trace of the same program, collective by collective.
 
-What a compiler made of a step is told by the backend (`device.Facts`); nothing here compiles, and no device of
-the kind that was compiled for is needed.
+The backend describes what its compiler produced (`device.Facts`). Nothing here compiles, and no device of the kind
+that was compiled for is needed.
 """
 
 import math
@@ -26,18 +26,18 @@ _EXAMINES_NOT = (
 
 
 class StepReport(NamedTuple):
-    """One program of a step; problems: what is not as it should be, in words."""
+    """One compiled program of a step.  problems: each difference from what the step requests, as a sentence."""
 
     step: str
     facts: Facts
-    asked: tuple[str, ...]
-    """What the step asks of the other ranks, in order."""
+    requested: tuple[str, ...]
+    """The collectives that the step requests, in order."""
     problems: tuple[str, ...]
 
 
 @final
 class CompiledReport:
-    """The programs of one run, in order."""
+    """The compiled programs of one run, in order."""
 
     def __init__(self, steps: Sequence[StepReport], ranks: int) -> None:
         self.steps = tuple(steps)
@@ -45,7 +45,7 @@ class CompiledReport:
 
     @property
     def agrees(self) -> bool:
-        """Whether there are programs, and each is as it should be."""
+        """Whether there is a program, and no program has a problem."""
         return bool(self.steps) and not any(step.problems for step in self.steps)
 
     def __str__(self) -> str:
@@ -55,7 +55,7 @@ class CompiledReport:
             kinds = Counter(
                 " ".join([one.kind, *([one.reducer] if one.reducer else []), one.dtype]) for one in facts.collectives
             )
-            verdict = "NOT AS ASKED" if step.problems else "as asked"
+            verdict = "NOT AS REQUESTED" if step.problems else "as requested"
             lines.append(f"{step.step} on {facts.target}, {self.ranks} ranks: {verdict}")
             lines.append(
                 f"  collectives: {', '.join(f'{count} {kind}' for kind, count in sorted(kinds.items())) or 'none'}"
@@ -72,7 +72,7 @@ class CompiledReport:
         return "\n".join(lines or ["No step was compiled: give strategy.run what strategy.compile(step) returns."])
 
     def raise_for_difference(self) -> None:
-        """Raises Difference with the whole report, unless all programs are as they should be."""
+        """Raises Difference with the whole report where a program has a problem, or there is no program."""
         if not self.agrees:
             raise Difference(str(self))
 
@@ -80,11 +80,12 @@ class CompiledReport:
 def check_compiled(
     program: Program, *, backend: str | Backend = "tpu", semantics: Semantics | None = None, **options: Any
 ) -> CompiledReport:
-    """Runs a program whose steps are compiled, and examines every compiled program.
+    """Runs a program whose steps are compiled, and compares every compiled program with the simulator's trace.
 
-    backend: one that examines what it compiles, by name or opened; options: for opening it, such as
-    topology="v5e:2x4". The same program is run on the simulator, with as many replicas, for what its steps
-    ask of each other. Raises InvalidArgument for a backend that examines nothing, and what the program raises.
+    backend: one that examines what it compiles, by name or opened. options: for opening it, such as
+    topology="v5e:2x4". The same program also runs on the simulator, with as many replicas: the trace holds the
+    collectives that its steps request. Raises InvalidArgument for a backend that examines nothing, and what the
+    program raises.  Clauses: P-6.
     """
     if not callable(program):
         raise InvalidArgument(f"check_compiled takes a function program(strategy), got {program!r}.")
@@ -97,9 +98,9 @@ def check_compiled(
         with closing(Strategy.mirrored(opened, semantics=semantics)) as strategy:
             program(strategy)
             made, found = strategy.extended.engine.programs, compilation.examined[before:]
-            asked = _asked_on_simulator(program, ranks, semantics)
+            requested = _requested_on_simulator(program, ranks, semantics)
             steps = [
-                _examine(one.step, one.asked, facts, asked.get(one.step, []), ranks)
+                _examine(one.step, one.asked, facts, requested.get(one.step, []), ranks)
                 for one, facts in zip(made, found, strict=True)
             ]
     return CompiledReport(steps, ranks)
@@ -114,20 +115,22 @@ def _opened(name: str, options: dict[str, Any]) -> Backend:
         raise
 
 
-def _asked_on_simulator(program: Program, ranks: int, semantics: Semantics | None) -> dict[str, list[tuple[str, ...]]]:
-    """Returns what each replica function's runs asked for on the simulator, replica 0 speaking for all."""
+def _requested_on_simulator(
+    program: Program, ranks: int, semantics: Semantics | None
+) -> dict[str, list[tuple[str, ...]]]:
+    """Returns what each run of each step requested on the simulator, as replica 0 requested it."""
     trace = Trace(root=program_folder(program))
     with closing(Strategy.mirrored("sim", replicas=ranks, semantics=semantics, trace=trace)) as strategy:
         program(strategy)
     found: dict[str, list[tuple[str, ...]]] = {}
-    own: list[Event] | None = None
+    of_run: list[Event] | None = None
     runs: list[tuple[str, list[Event]]] = []
     for event in trace.events():
         if event.kind == "run":
-            own = []
-            runs.append((str(event.subject), own))
-        elif own is not None and event.replica in (None, 0):
-            own.append(event)
+            of_run = []
+            runs.append((str(event.subject), of_run))
+        elif of_run is not None and event.replica in (None, 0):
+            of_run.append(event)
     for step, events in runs:
         found.setdefault(step, []).append(_texts(events))
     return found
@@ -143,26 +146,26 @@ def _texts(events: Iterable[Event]) -> tuple[str, ...]:
 
 
 def _examine(
-    step: str, asked: Sequence[Event], facts: Facts, simulated: list[tuple[str, ...]], ranks: int
+    step: str, requested: Sequence[Event], facts: Facts, simulated: list[tuple[str, ...]], ranks: int
 ) -> StepReport:
-    texts = _texts(asked)
+    texts = _texts(requested)
     problems = []
     if not any(texts == run[: len(texts)] for run in simulated):
-        problems.append(f"asked for something else than on the simulator: {list(texts)}, there {simulated[:1]}")
+        problems.append(f"requested other collectives than on the simulator: {list(texts)}, there {simulated[:1]}")
     everybody = tuple(range(ranks))
     problems += [
-        f"{_name(one)} is among the ranks {one.groups}, and all of {ranks} are meant"
+        f"{_name(one)} is among the ranks {one.groups}, and should be among all {ranks}"
         for one in facts.collectives
         if one.groups and tuple(sorted(one.groups[0])) != everybody
     ]
-    problems += _unlike(_wanted(asked, ranks), facts.collectives)
+    problems += _differences(_expected(requested, ranks), facts.collectives)
     return StepReport(step, facts, texts, tuple(problems))
 
 
-def _wanted(asked: Sequence[Event], ranks: int) -> list[Collective]:
-    """Returns what a program needs for what its step asks for: one collective for each array."""
+def _expected(requested: Sequence[Event], ranks: int) -> list[Collective]:
+    """Returns the collectives that a program needs for its step's requests: one for each array."""
     found = []
-    for event in asked:
+    for event in requested:
         for shape, dtype in zip(event.shapes, event.dtypes, strict=True):
             elements = math.prod(size for size in shape if size is not None)
             if event.kind in _REDUCED and event.op in ("SUM", "MEAN"):
@@ -174,32 +177,36 @@ def _wanted(asked: Sequence[Event], ranks: int) -> list[Collective]:
     return found
 
 
-def _unlike(wanted: Sequence[Collective], found: Sequence[Collective]) -> list[str]:
-    """Compares as bags; a gather may as well be a sum of arrays that are zero but for one's own part."""
+def _differences(expected: Sequence[Collective], found: Sequence[Collective]) -> list[str]:
+    """Compares without order.  A gather may be a sum of arrays, each zero outside its rank's part."""
     left = list(found)
     missing = []
-    for one in wanted:
+    for one in expected:
         fits = [other for other in left if _fits(one, other)]
         if fits:
             left.remove(fits[0])
         else:
             missing.append(one)
     return [
-        *(f"{_name(one)} is not in the program: it was removed, or became another" for one in missing),
-        *(f"{_name(one)} is in the program, and nobody asked for it" for one in left),
+        *(f"{_name(one)} is not in the program: it was removed or replaced" for one in missing),
+        *(f"{_name(one)} is in the program, and no step requested it" for one in left),
     ]
 
 
-def _fits(wanted: Collective, found: Collective) -> bool:
-    if wanted.dtype != found.dtype:
+def _fits(expected: Collective, found: Collective) -> bool:
+    if expected.dtype != found.dtype:
         return False
-    if wanted.kind == "all-reduce":
-        return (found.kind, found.reducer, found.elements) == ("all-reduce", "SUM", wanted.elements)
+    if expected.kind == "all-reduce":
+        return (found.kind, found.reducer, found.elements) == ("all-reduce", "SUM", expected.elements)
     as_sum = found.kind == "all-reduce" and found.reducer in ("SUM", "OR")
     if found.kind != "all-gather" and not as_sum:
         return False
-    # Of a gather along an axis of free size, the trace tells the other sizes alone.
-    return found.elements == wanted.elements if wanted.elements >= 0 else found.elements % (-wanted.elements or 1) == 0
+    # For a gather along an axis whose size may differ, the trace holds the other sizes only.
+    return (
+        found.elements == expected.elements
+        if expected.elements >= 0
+        else found.elements % (-expected.elements or 1) == 0
+    )
 
 
 def _name(one: Collective) -> str:
