@@ -43,7 +43,7 @@ def test_a_missing_file_or_function_is_refused_with_advice(tmp_path, clean_path)
             load_program(file, function)
     text = tmp_path / "notes.txt"
     text.write_text("hello")
-    with pytest.raises(InvalidArgument, match="is no Python file"):
+    with pytest.raises(InvalidArgument, match="is not a Python file"):
         load_program(text)
     with pytest.raises(InvalidArgument, match="There is no file"):
         load_program(tmp_path)
@@ -99,7 +99,7 @@ def test_bfloat16_survives_saving(tmp_path):
 
 
 def test_a_program_that_is_no_function_of_a_file_cannot_be_started_elsewhere():
-    with pytest.raises(InvalidArgument, match="has to be a function at the top level of a file"):
+    with pytest.raises(InvalidArgument, match="Define it as a function at the top level of a file"):
         run_in_processes(lambda strategy: 0, "sim", 1, Semantics.TF1_15, 60.0)
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import simstrategy as ss
+from simstrategy.check.non_finite import NonFiniteProbe
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.processes import load_outcome, save_outcome
-from simstrategy.check.watching import Watched
 
 
 def ctx():
@@ -27,7 +27,7 @@ def found(program, replicas=2, **settings):
 
 
 def line(program, offset):
-    return f"test_watching.py:{program.__code__.co_firstlineno + offset}"
+    return f"test_non_finite.py:{program.__code__.co_firstlineno + offset}"
 
 
 def test_a_program_of_finite_values_has_no_such_line():
@@ -36,7 +36,7 @@ def test_a_program_of_finite_values_has_no_such_line():
 
     report = ss.check(program, replicas=[1, 2])
     assert list(report.not_finite()) == []
-    assert "finite" not in str(report)
+    assert "not finite" not in str(report)
 
 
 def test_step_replica_call_and_elements_of_the_first_one_are_named():
@@ -135,11 +135,12 @@ def test_a_cluster_names_the_worker():
         value = np.float32(np.inf if strategy.extended.engine.room.worker else 1)
         return strategy.run(lambda: ctx().all_reduce("SUM", value))
 
-    from simstrategy.check.check import Settings, _first_not_finite, _run_cluster
+    from simstrategy.check.check import Settings, _run_cluster
+    from simstrategy.check.rows import first_not_finite
 
     settings = Settings(ss.Semantics.TF1_15, 60.0, False)
     outcomes = _run_cluster(main, ss.schedules.InOrder, workers=2, settings=settings)
-    assert _first_not_finite(outcomes) == (
+    assert first_not_finite(outcomes) == (
         f"worker 1: step 1, replica 1: float32[] that entered all_reduce SUM at {line(main, 2)} is inf"
     )
 
@@ -153,16 +154,16 @@ def test_broadcasts_are_looked_at_where_they_start():
             v = ss.Variable(0.0, aggregation=ss.VariableAggregation.ONLY_FIRST_REPLICA, name="v")
         strategy.run(lambda: v.assign(ctx().xp.asarray(np.float32(np.nan))))
 
-    watched = []
+    probes = []
 
     def wrap(backend):
-        watched.append(Watched(backend, trace))
-        return watched[-1]
+        probes.append(NonFiniteProbe(backend, trace))
+        return probes[-1]
 
     ss.sim.Cluster(2, 1, trace=trace, wrap=wrap).run(main)
-    assert watched[0].found is not None
-    assert "replica 0: float32[] that entered assign 'v' ONLY_FIRST_REPLICA at" in watched[0].found
-    assert watched[1].found is None
+    assert probes[0].found is not None
+    assert "replica 0: float32[] that entered assign 'v' ONLY_FIRST_REPLICA at" in probes[0].found
+    assert probes[1].found is None
 
 
 def test_without_a_check_nothing_looks(mirrored):
@@ -183,10 +184,10 @@ def test_values_that_a_framework_has_not_computed_yet_are_passed_by():
             raise ss.errors.Unsupported("no value yet")
 
     with closing(ss.backend("sim", replicas=2)) as backend:
-        watched = Watched(Tracing(backend), ss.trace.Trace())
+        probe = NonFiniteProbe(Tracing(backend), ss.trace.Trace())
         arrays = tuple(backend.put(np.float32([np.nan]), device) for device in backend.devices)
-        assert np.isnan(watched.all_reduce(arrays, "SUM")[0]).all()
-        assert watched.found is None
+        assert np.isnan(probe.all_reduce(arrays, "SUM")[0]).all()
+        assert probe.found is None
 
 
 def test_what_a_process_found_is_read_back(tmp_path):

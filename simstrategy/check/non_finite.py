@@ -1,7 +1,7 @@
-"""Finds the first value that is not finite on its way into a collective or a `reduce`: who sent it, when, and where.
+"""Finds the first value that is not finite and enters a collective or a `reduce`: which replica sent it, and where.
 
-A backend around the backend of a check, and what the engine shows of `reduce`; without a check there is neither.
-It changes nothing and stops nothing: a program may well mean its NaNs.
+A wrapper around a check's backend sees the collectives; the strategy passes it what enters `reduce`. It changes no
+value and raises nothing, since a program may use NaNs on purpose.
 """
 
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ from simstrategy.device.wrapper import Wrapper
 from simstrategy.errors import InvalidType, Unsupported
 from simstrategy.trace import Site, Trace, describe_site
 
-__all__ = ["Watched"]
+__all__ = ["NonFiniteProbe"]
 
 
 @final
-class Watched(Wrapper):
-    """A backend that keeps, in words, the first value that is not finite.  trace: the program's own."""
+class NonFiniteProbe(Wrapper):
+    """Wraps a backend and keeps, as a sentence, the first value that is not finite.  trace: the program's."""
 
     __slots__ = ("_ranks", "_trace", "_worker", "found")
 
@@ -31,27 +31,27 @@ class Watched(Wrapper):
         self.found: str | None = None
 
     def all_reduce(self, arrays: tuple[Array, ...], op: Op) -> tuple[Array, ...]:
-        self._look(self._ranks, arrays, None)
+        self._examine(self._ranks, arrays, None)
         return self._inner.all_reduce(arrays, op)
 
     def reduce(self, arrays: tuple[Array, ...], op: Op, *, root: int) -> Array | None:
-        self._look(self._ranks, arrays, None)
+        self._examine(self._ranks, arrays, None)
         return self._inner.reduce(arrays, op, root=root)
 
     def all_gather(self, arrays: tuple[Array, ...], *, axis: int, sizes: tuple[int, ...]) -> tuple[Array, ...]:
-        self._look(self._ranks, arrays, None)
+        self._examine(self._ranks, arrays, None)
         return self._inner.all_gather(arrays, axis=axis, sizes=sizes)
 
     def broadcast(self, array: Array | None, *, spec: ArraySpec, root: int) -> tuple[Array, ...]:
         if array is not None:
-            self._look((root,), (array,), None)
+            self._examine((root,), (array,), None)
         return self._inner.broadcast(array, spec=spec, root=root)
 
     def watch(self, call: str, arrays: Sequence[Array], site: Site) -> None:
-        """Looks at what enters `reduce`, before each replica's own sum.  The engine calls it."""
-        self._look(self._ranks, arrays, f"{call} at {describe_site(site)}")
+        """Examines what enters `reduce`, before each replica's part is summed.  The strategy calls it."""
+        self._examine(self._ranks, arrays, f"{call} at {describe_site(site)}")
 
-    def _look(self, ranks: Sequence[int], arrays: Sequence[Array], call: str | None) -> None:
+    def _examine(self, ranks: Sequence[int], arrays: Sequence[Array], call: str | None) -> None:
         if self.found is not None:
             return
         for rank, array in zip(ranks, arrays, strict=True):
@@ -61,7 +61,7 @@ class Watched(Wrapper):
             try:
                 host = self._inner.get(array)
             except (InvalidType, Unsupported):
-                continue  # a framework traces: the value is not there yet
+                continue  # a framework traces, and has no value yet
             wrong = np.argwhere(~np.isfinite(host))
             if len(wrong):
                 self.found = self._described(rank, host, wrong, call)
@@ -71,7 +71,7 @@ class Watched(Wrapper):
         events = list(self._trace.events(worker=self._worker))
         step = sum(event.kind == "run" for event in events)
         if call is None:
-            # A meeting is written down before its group-call is made: by each replica, or once by the worker.
+            # The trace holds a collective before its group-call is made: once per replica, or once per worker.
             meeting = next((one for one in reversed(events) if one.replica in (rank, None)), events[-1])
             words = (meeting.kind, None if meeting.subject is None else repr(meeting.subject), meeting.op)
             call = f"{' '.join(word for word in words if word is not None)} at {meeting.site}"
