@@ -18,7 +18,8 @@ import venv
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parent.parent
+from evidence import ROOT, Evidence
+
 GUIDE = ROOT / "docs" / "writing_a_backend.md"
 LINES_MAX, RANKS_MAX, NUMBERS_MAX = 60, 3, 4
 COMMAND = "simstrategy conform my_backend:MyBackend"
@@ -54,8 +55,8 @@ BREAKS = (
 )
 
 
-def say(text):
-    print(text, flush=True)
+EVIDENCE = Evidence()
+say = EVIDENCE.add
 
 
 def run(command, folder, **settings):
