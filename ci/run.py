@@ -205,6 +205,11 @@ def golden_record(options: list[str]) -> int:
     return _run([str(PYTHON), "ci/golden/record.py", *options])
 
 
+def changelog(options: list[str]) -> int:
+    """Assembles CHANGELOG.md from the fragments in changelog.d/."""
+    return _run([str(PYTHON), "ci/changelog.py", *options])
+
+
 def golden_replay(options: list[str]) -> int:
     """Replays recorded answers of TensorFlow: one FILE with its options, or all on every backend."""
     return _run([str(PYTHON), "ci/golden/replay.py" if options else "ci/replays.py", *options])
@@ -228,6 +233,7 @@ STEPS = {
     "bench": bench,
     "gpu": gpu,
     "tpu": tpu,
+    "changelog": changelog,
     "golden-record": golden_record,
     "golden-replay": golden_replay,
     "all": everything,

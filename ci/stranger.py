@@ -79,7 +79,7 @@ def installed(folder):
     wheels = {wheel.name.partition("-")[0]: wheel for wheel in sorted(folder.glob("*.whl"))}
     say(
         "".join(f"  {wheel.name}\n" for wheel in wheels.values())
-        + '$ pip install "simstrategy[cli]" simstrategy-conformance'
+        + "$ pip install simstrategy.whl[cli] simstrategy_conformance.whl"
     )
     venv.create(folder / "environment", with_pip=True)
     programs = folder / "environment" / ("Scripts" if os.name == "nt" else "bin")
