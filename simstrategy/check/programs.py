@@ -11,8 +11,14 @@ from simstrategy.errors import BackendUnavailable, InvalidArgument
 
 __all__ = ["load_program"]
 
-_BACKEND_OF: Final = {"tensorflow": "tensorflow", "keras": "tensorflow", "torch": "torch", "jax": "xla"}
-"""The backend whose installation brings a library that programs import."""
+_BRINGS: Final = {
+    "tensorflow": INSTALL_HINTS["tensorflow"],
+    "keras": INSTALL_HINTS["tensorflow"],
+    "torch": INSTALL_HINTS["torch"],
+    "jax": INSTALL_HINTS["xla"],
+    "sklearn": "pip install '.[examples]'",
+}
+"""The command that installs a library which programs import, in a checkout."""
 
 
 def load_program(file: str | Path, function: str = "program") -> Program:
@@ -41,7 +47,7 @@ def load_program(file: str | Path, function: str = "program") -> Program:
         ) from error
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
-        hint = INSTALL_HINTS.get(_BACKEND_OF.get(package, ""))
+        hint = _BRINGS.get(package)
         if hint is None:
             raise
         raise BackendUnavailable(

@@ -6,6 +6,7 @@ from importlib.metadata import EntryPoint, PackageNotFoundError, version
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from simstrategy.cli.options import wide_console
@@ -71,4 +72,4 @@ def _with_version(name: str) -> str:
 
 def _notes(name: str, note: str = "") -> str:
     experimental = f"experimental: {EXPERIMENTAL[name]}" if name in EXPERIMENTAL else ""
-    return "; ".join(part for part in (experimental, note) if part)
+    return escape("; ".join(part for part in (experimental, note) if part))
