@@ -108,7 +108,7 @@ def _usage(answer: Shares) -> str:
     """Returns how many elements the replicas use, and how many come more often than in the dataset."""
     used = answer.elements - len(answer.lost)
     share = f"all {used}" if used == answer.elements else f"{used} of {answer.elements}"
-    again = "none twice" if not answer.twice else f"and {len(answer.twice)} repeated uses"
+    again = "none twice" if not answer.twice else f"with {len(answer.twice)} repetitions"
     return f"{share} elements are used, {again}"
 
 

@@ -69,6 +69,14 @@ def test_what_is_lost_and_what_comes_twice_is_counted():
     assert dropped["lost"] == ["f0-2", "f1-2"]
 
 
+def test_the_summary_counts_what_is_lost_and_what_is_repeated():
+    repeated = call("--total", 5, "--batch", 2, "--workers", 3, "--replicas", 1, "--policy", "OFF")
+    assert "all 5 elements are used, with 10 repetitions" in repeated.stdout
+    lost = call("--files", "3,3", "--batch", 2, "--workers", 2, "--drop-remainder", "--policy", "FILE")
+    assert "4 of 6 elements are used, none twice" in lost.stdout
+    assert "FILE: each worker reads some of the files; batches are split by the rule" in lost.stdout
+
+
 def test_policies_with_one_answer_share_a_table_and_a_rule_may_be_asked_for():
     result = call("--total", 6, "--batch", 8, "--rule", "stream", "--policy", "OFF, FILE")
     assert "OFF, FILE: every worker reads all elements; batches are split by the rule 'stream'" in result.stdout

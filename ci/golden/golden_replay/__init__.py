@@ -1,6 +1,6 @@
-"""Recorded answers of real TensorFlow, replayed: does this strategy answer the same?
+"""Replays recorded calls of TensorFlow on our strategies and compares the answers with TensorFlow's.
 
-It replays and compares; it starts no TensorFlow and records nothing.
+It starts no TensorFlow and records nothing: the recorders are beside this package.
 """
 
 from golden_replay.cases import Case, RecordedError, read_cases

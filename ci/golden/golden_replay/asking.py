@@ -1,4 +1,4 @@
-"""How a case is put to a strategy: arrays in, host copies out, and errors as answers."""
+"""Puts a case to a strategy: places its arrays, returns host copies, and keeps errors as answers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ def attempt(call: Callable[[], Any]) -> Any:
     """Returns the call's result, or what it raised."""
     try:
         return call()
-    except Exception as error:  # noqa: BLE001 - an error is an answer, and which one is the verdict's question
+    except Exception as error:  # noqa: BLE001 - an error is an answer, which the verdict compares
         return Raised(error)
 
 

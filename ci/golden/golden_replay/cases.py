@@ -1,6 +1,6 @@
 """Recorded cases: one JSON object a line, read and decoded.
 
-Damage is told with file and line, and never repaired. Whether an answer is right is no question here.
+Damaged lines are reported with file and line, and never repaired. It compares no answers.
 """
 
 import json

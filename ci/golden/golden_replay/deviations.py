@@ -1,7 +1,7 @@
 """The list of cases in which ours is not the recorded answer, on purpose; read from TOML.
 
-Each entry says what our answer is, in words and so that it can be asserted. Nothing is excused here that
-is not listed by id.
+Each entry states our answer, as text and in a form that can be compared. A case that is not listed by id has no
+excuse here.
 """
 
 import tomllib

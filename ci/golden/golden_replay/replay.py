@@ -1,6 +1,6 @@
 """Runs recorded cases through the public API, one function per kind; returns answers of the recorded form.
 
-An answer holds NumPy arrays, and `Raised` where a call raised. It judges nothing, and opens no backend.
+An answer holds NumPy arrays, and `Raised` where a call raised. It compares nothing and opens no backend.
 """
 
 import warnings
@@ -32,8 +32,8 @@ Body = Mapping[str, Any]
 def replay(case: Case, strategy: Strategy) -> Any:
     """Returns the strategy's answer to a case of a kind in `BUILT`.
 
-    strategy: of the case's number of replicas. What raises before the call in question comes out as it is.
-    Our warnings are not heard: no recorded answer has any.
+    strategy: of the case's number of replicas. Errors before the recorded call are raised. Our warnings are ignored,
+    since no recorded answer has any.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SimStrategyWarning)

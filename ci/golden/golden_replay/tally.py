@@ -1,7 +1,7 @@
 """Replays cases on a backend and a profile, and counts: agree, deviation, differ, not built.
 
 A listed deviation has to be one: an entry that agrees, or deviates otherwise than it says, differs.
-What cannot be asked (a dtype that the backend lacks, several workers of its own) is never agreement.
+A case that cannot be replayed (a dtype that the backend lacks, several workers of it) never counts as agreement.
 """
 
 from collections import Counter
@@ -114,7 +114,7 @@ def _examine(case: Case, opened: Mapping[int, Backend], semantics: Semantics, de
     try:
         with closing(Strategy.mirrored(backend, semantics=semantics)) as strategy:
             ours = replay(case, strategy)
-    except Exception as error:  # noqa: BLE001 - told as a difference of this case, and the others are replayed too
+    except Exception as error:  # noqa: BLE001 - a difference of this case; the other cases are replayed all the same
         return Finding(case, Outcome.DIFFERS, f"could not be asked: {type(error).__name__}: {error}")
     recorded = case.answers[semantics.release]
     problem = difference(recorded, ours)

@@ -1,8 +1,8 @@
 """Whether an answer is the recorded one: value, dtype, shape and structure, to the bit; errors by class.
 
 Any NaN equals any other. An error agrees if it is one of ours, of the class that stands for TensorFlow's
-in the tables of `errors.py` (or of the built-in that its users catch), and says as much. It knows no
-exceptions from that: those are listed elsewhere.
+in the tables of `errors.py` (or of the built-in that its users catch), and its message has the same reason. There is
+no exception here: deviations are listed elsewhere.
 """
 
 from collections.abc import Iterable
