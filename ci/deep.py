@@ -6,12 +6,11 @@ Without names it runs all of them. Each evidence file begins with the versions i
 """
 
 import platform
-import subprocess
 import sys
 from importlib.metadata import version
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from evidence import ROOT, output
+
 EVIDENCE = ROOT / "docs" / "evidence"
 VERSIONS = ("simstrategy", "numpy", "greenlet", "tensorflow", "torch", "jax")
 
@@ -48,7 +47,7 @@ RUNS = {
     "stranger": [sys.executable, "ci/stranger.py"],
     "tpu_compile": [
         *("env", "TPU_LIBRARY_PATH=.venv/tpu/libtpu/libtpu.so", sys.executable, "-m", "simstrategy.cli"),
-        *("conform", "tpu", "--compile-only", "--program", "examples/compiled_digits.py:first_steps"),
+        *("compile-check", "--program", "examples/compiled_digits.py:first_steps"),
     ],
     "compiled": [sys.executable, "ci/bench/compiled.py"],
     "kit_xla": [sys.executable, "ci/tpu.py", "--host-devices", "1,2,4,8"],
@@ -72,12 +71,12 @@ def main(names):
     failed = []
     for name in names or RUNS:
         print(f"--- {name}", flush=True)
-        done = subprocess.run(RUNS[name], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
-        print(done.stdout, end="", flush=True)
-        lines = [line.rstrip() for line in done.stdout.splitlines()]
-        text = header(RUNS[name]) + "\n".join(lines) + f"\n\nexit code {done.returncode}\n"
+        code, printed = output(RUNS[name], errors=None)
+        print(printed, end="", flush=True)
+        lines = [line.rstrip() for line in printed.splitlines()]
+        text = header(RUNS[name]) + "\n".join(lines) + f"\n\nexit code {code}\n"
         (EVIDENCE / f"{name}.txt").write_text(text, encoding="utf-8")
-        failed += [name] if done.returncode else []
+        failed += [name] if code else []
     if failed:
         print(f"FAILED: {', '.join(failed)}", file=sys.stderr)
     return len(failed)

@@ -7,13 +7,12 @@ part runs in processes of its own under a hard time limit, so that a hanging GPU
 several NCCL ranks on one GPU, NCCL's own switch is used (2.30.3 and later), or a host id for each rank.
 """
 
-import argparse
 import os
 import sys
 from pathlib import Path
 
 import numpy as np
-from accelerators import ended, versions
+from evidence import COMMAND, Evidence, arguments, ended, versions
 
 from simstrategy.strategy import group_of
 
@@ -143,9 +142,8 @@ def parts():
 
 def conforms(factory, profile):
     """Runs the conformance kit on a factory; returns how it went, in words."""
-    script = Path(sys.executable).with_name("simstrategy")
     path = f"{HERE}:{os.environ.get('PYTHONPATH', '')}".rstrip(":")
-    command = [str(script), "conform", factory, "--profile", profile]
+    command = [*COMMAND, "conform", factory, "--profile", profile]
     code, told = ended(command, KIT_LIMIT_S, folder=HERE, PYTHONPATH=path)
     if code is None:
         return f"FAILED: the kit did not end in {KIT_LIMIT_S:g} s and was killed:\n{last_lines(told)}"
@@ -162,27 +160,22 @@ def last_lines(told):
 def main():
     import torch
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--evidence", type=Path)
-    options = parser.parse_args()
+    options = arguments(__doc__).parse_args()
     # What JAX would take at once is most of the GPU's memory, which others here need as well.
     os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
-    lines = [versions("torch", "jax", "numpy")]
+    evidence = Evidence("gpu: ")
+    evidence.add(versions("torch", "jax", "numpy"))
     if torch.cuda.is_available():
         names = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
         nccl = ".".join(map(str, torch.cuda.nccl.version()))
-        lines.append(f"{len(names)} GPU: {', '.join(names)}; CUDA {torch.version.cuda}, NCCL {nccl}")
-        print(*lines, sep="\n", flush=True)
+        evidence.add(f"{len(names)} GPU: {', '.join(names)}; CUDA {torch.version.cuda}, NCCL {nccl}")
         for what, how in parts():
-            lines.append(f"{what}: {how}")
-            print(lines[-1], flush=True)
+            evidence.add(f"{what}: {how}")
     else:
-        lines.append(f"skipped: PyTorch {torch.__version__} finds no GPU on this machine. No NCCL or GPU path was run.")
-        print(*lines, sep="\n")
-    if options.evidence:
-        told = "\n".join(lines).splitlines()
-        options.evidence.write_text("\n".join(f"gpu: {line}" for line in told) + "\n", encoding="utf-8")
-    return 1 if any("FAILED" in line for line in lines) else 0
+        reason = f"PyTorch {torch.__version__} finds no GPU on this machine. No NCCL or GPU path was run."
+        evidence.add(f"skipped: {reason}")
+    evidence.write(options.evidence)
+    return evidence.exit_code
 
 
 if __name__ == "__main__":

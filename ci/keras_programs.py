@@ -6,12 +6,11 @@ Checks the lesson on several numbers of replicas, fits a model with our reductio
 loop. It exits with 1 if anything is not as expected. It is no test: it prints what tests compare.
 """
 
-import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from evidence import COMMAND, ROOT, output
+
 EXAMPLES = ROOT / "examples"
 CHECKS = (("program", 0), ("usual", 1), ("normalized", 1))
 REPLICAS = (1, 2, 4)
@@ -24,12 +23,9 @@ def checks():
     for function, expected in CHECKS:
         words = ["check", "examples/keras_digits.py", "--replicas", "1,2,4", "--function", function]
         print(f"$ simstrategy {' '.join(words)}", flush=True)
-        command = [sys.executable, "-m", "simstrategy.cli", *words]
-        done = subprocess.run(
-            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False
-        )
-        print(f"{done.stdout}exit code {done.returncode}, expected {expected}\n", flush=True)
-        wrong += done.returncode != expected
+        code, printed = output([*COMMAND, *words])
+        print(f"{printed}exit code {code}, expected {expected}\n", flush=True)
+        wrong += code != expected
     return wrong
 
 
@@ -91,10 +87,9 @@ def main():
     sys.path.insert(0, str(EXAMPLES))
     wrong = checks() + fits()
     print("$ python3 examples/reference_loop.py", flush=True)
-    command = [sys.executable, str(EXAMPLES / "reference_loop.py")]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
-    print(done.stdout, end="")
-    wrong += done.returncode != 0
+    code, printed = output([sys.executable, str(EXAMPLES / "reference_loop.py")])
+    print(printed, end="")
+    wrong += code != 0
     print(f"\n{'all as expected' if not wrong else f'NOT as expected: {wrong}'}")
     return 1 if wrong else 0
 

@@ -2,32 +2,35 @@
 
     python3 ci/kit_gloo.py [--profile default]
 
-What is examined are the group-calls of real processes, asked by the one that runs the kit (`simstrategy.launch.apart`).
+What is examined are the group-calls of real processes, made by workers (`simstrategy_conformance.remote`).
 Of gloo's own sums the quick profile, for nothing else is different. No exceptions are known.
 """
 
-import argparse
-import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from evidence import COMMAND, ROOT, Evidence, arguments, output
+
 FACTORIES = ROOT / "backends" / "torch" / "tests"
 
 
-def conform(factory, profile):
-    """Runs the kit on a factory of tests/apart.py; prints its table and returns the exit code."""
-    print(f"=== apart:{factory}, profile {profile}", flush=True)
-    command = [str(Path(sys.executable).with_name("simstrategy")), "conform", f"apart:{factory}", "--profile", profile]
-    return subprocess.run(command, cwd=FACTORIES, check=False).returncode
+def conform(evidence, factory, profile):
+    """Runs the kit on a factory of tests/remote_gloo.py, adds its table, and returns the exit code."""
+    evidence.add(f"=== remote_gloo:{factory}, profile {profile}")
+    code, table = output(
+        [*COMMAND, "conform", f"remote_gloo:{factory}", "--profile", profile], folder=FACTORIES, errors=None
+    )
+    evidence.add(table)
+    return code
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--profile", default="default")
     options = parser.parse_args()
-    codes = [conform(name, options.profile) for name in ("two_processes", "four_processes")]
-    codes += [conform(name, "quick") for name in ("two_processes_unfolded", "four_processes_unfolded")]
+    evidence = Evidence()
+    codes = [conform(evidence, name, options.profile) for name in ("two_processes", "four_processes")]
+    codes += [conform(evidence, name, "quick") for name in ("two_processes_unfolded", "four_processes_unfolded")]
+    evidence.write(options.evidence)
     return max(codes)
 
 

@@ -43,7 +43,7 @@ def nccl(*, replicas=None):
 
 
 def nccl_processes(*, replicas=None):
-    """Opens nccl in two processes, asked by this one."""
-    from simstrategy.launch.apart import open_apart
+    """Opens nccl in two worker processes; this one holds the arrays."""
+    from simstrategy_conformance.remote import open_remote
 
-    return open_apart("on_gpu:nccl", 2, replicas=replicas)
+    return open_remote("on_gpu:nccl", 2, replicas=replicas)

@@ -2,29 +2,28 @@
 
     python3 ci/replays.py [BACKEND …]
 
-Each replay is a process of its own: `simstrategy golden`, as a user calls it.
+Each replay is a process of its own: `ci/golden/replay.py` with one file.
 """
 
-import os
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from evidence import ROOT, output
+
 GOLDEN = ROOT / "tests" / "golden"
 BACKENDS = ("sim", "tensorflow", "torch", "xla")
 PROFILES = ("TF1_13", "TF1_15", "TF2")
-SETTINGS = {**os.environ, "JAX_ENABLE_X64": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+SETTINGS = {"JAX_ENABLE_X64": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
 """XLA can hold the 64-bit cases only with 64-bit numbers switched on."""
 RELEASES = {"TF1_13": "1.13.2", "TF1_15": "1.15.5", "TF2": "2.21.0"}
 
 
 def replay(file, backend, profile):
     """Returns the exit code and what was printed."""
-    command = [sys.executable, "-m", "simstrategy.cli", "golden", str(file), "--backend", backend]
+    command = [sys.executable, "ci/golden/replay.py", str(file), "--backend", backend]
     command += ["--semantics", profile, "--deviations", str(GOLDEN / "deviations.toml")]
-    done = subprocess.run(command, cwd=ROOT, env=SETTINGS, capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout.strip() or done.stderr.strip()
+    code, printed = output(command, errors=subprocess.PIPE, **SETTINGS)
+    return code, printed.strip()
 
 
 def main(backends):

@@ -36,6 +36,7 @@ SHIPPED = (
     "backends/template/simstrategy_template",
     "property_tests/simstrategy_conformance",
 )
+TYPED = (*SHIPPED, "ci/golden/golden_replay")
 TEST_FOLDERS = (
     "tests",
     "backends/tensorflow/tests",
@@ -165,8 +166,8 @@ def lint(options: list[str]) -> int:
 
 
 def types(options: list[str]) -> int:
-    """Runs mypy, strict, on everything that is shipped."""
-    return _run([str(PYTHON), "-m", "mypy", *SHIPPED])
+    """Runs mypy, strict, on everything that is shipped, and on the replay."""
+    return _run([str(PYTHON), "-m", "mypy", *TYPED])
 
 
 def layers(options: list[str]) -> int:
@@ -210,6 +211,16 @@ def golden_record(options: list[str]) -> int:
     return _run([str(PYTHON), "ci/golden/record.py", *options])
 
 
+def changelog(options: list[str]) -> int:
+    """Assembles CHANGELOG.md from the fragments in changelog.d/."""
+    return _run([str(PYTHON), "ci/changelog.py", *options])
+
+
+def golden_replay(options: list[str]) -> int:
+    """Replays recorded answers of TensorFlow: one FILE with its options, or all on every backend."""
+    return _run([str(PYTHON), "ci/golden/replay.py" if options else "ci/replays.py", *options])
+
+
 def everything(options: list[str]) -> int:
     """Runs demo, test, torture, bench and gpu."""
     return _all("demo", "test", "torture", "bench", "gpu")
@@ -229,7 +240,9 @@ STEPS = {
     "bench": bench,
     "gpu": gpu,
     "tpu": tpu,
+    "changelog": changelog,
     "golden-record": golden_record,
+    "golden-replay": golden_replay,
     "all": everything,
 }
 

@@ -18,7 +18,8 @@ import venv
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parent.parent
+from evidence import ROOT, Evidence
+
 GUIDE = ROOT / "docs" / "writing_a_backend.md"
 LINES_MAX, RANKS_MAX, NUMBERS_MAX = 60, 3, 4
 COMMAND = "simstrategy conform my_backend:MyBackend"
@@ -54,8 +55,8 @@ BREAKS = (
 )
 
 
-def say(text):
-    print(text, flush=True)
+EVIDENCE = Evidence()
+say = EVIDENCE.add
 
 
 def run(command, folder, **settings):
@@ -78,7 +79,7 @@ def installed(folder):
     wheels = {wheel.name.partition("-")[0]: wheel for wheel in sorted(folder.glob("*.whl"))}
     say(
         "".join(f"  {wheel.name}\n" for wheel in wheels.values())
-        + '$ pip install "simstrategy[cli]" simstrategy-conformance'
+        + "$ pip install simstrategy.whl[cli] simstrategy_conformance.whl"
     )
     venv.create(folder / "environment", with_pip=True)
     programs = folder / "environment" / ("Scripts" if os.name == "nt" else "bin")

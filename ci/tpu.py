@@ -8,15 +8,11 @@ Runs the conformance kit on the backend `tpu`, and the examples with as many rep
 devices are all on the first one: TPUs play no part.
 """
 
-import argparse
 import os
 import sys
-from pathlib import Path
 
-from accelerators import ended, versions
+from evidence import COMMAND, ROOT, Evidence, arguments, ended, versions
 
-ROOT = Path(__file__).resolve().parent.parent
-COMMAND = [sys.executable, "-m", "simstrategy.cli"]
 EXCEPTIONS = ROOT / "backends" / "xla" / "simstrategy_xla" / "conformance.toml"
 LIMIT_S = 3600.0
 LOOK_LIMIT_S = 120.0
@@ -80,13 +76,12 @@ def on_host_devices(counts, profile):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--evidence", type=Path)
+    parser = arguments(__doc__)
     parser.add_argument("--profile", default="default", choices=("quick", "default", "deep"))
     parser.add_argument("--host-devices", type=lambda text: [int(one) for one in text.split(",")])
     options = parser.parse_args()
-    lines = [versions("jax", "jaxlib", "libtpu", "numpy")]
-    print(lines[0], flush=True)
+    evidence = Evidence()
+    evidence.add(versions("jax", "jaxlib", "libtpu", "numpy"))
     if options.host_devices:
         parts = on_host_devices(options.host_devices, options.profile)
     else:
@@ -97,11 +92,9 @@ def main():
             print(f"{count} devices: {kind}", flush=True)
             parts = on_tpus(count, options.profile)
     for line in parts:
-        lines.append(line)
-        print(line, flush=True)
-    if options.evidence:
-        options.evidence.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return 1 if any(line.startswith("FAILED") for line in lines) else 0
+        evidence.add(line)
+    evidence.write(options.evidence)
+    return evidence.exit_code
 
 
 if __name__ == "__main__":

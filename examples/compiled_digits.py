@@ -1,7 +1,7 @@
 """The steps of `train_digits.py`, each as one compiled program on all ranks, where the backend compiles.
 
     python examples/compiled_digits.py                                   # XLA: compiled steps beside their lanes
-    simstrategy conform tpu --compile-only --program examples/compiled_digits.py:first_steps
+    simstrategy compile-check --program examples/compiled_digits.py:first_steps
 
 The last batch has 5 examples, which split unevenly: that step takes the lanes. Adds nothing to the model.
 """

@@ -3,32 +3,34 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from simstrategy.check.checkers import checker_of
-from simstrategy.check.compare import Comparison, Sensitivity, compare, sensitivity
+from simstrategy.check.compare import sensitivity
+from simstrategy.check.non_finite import NonFiniteProbe
+from simstrategy.check.openings import Openings
 from simstrategy.check.outcome import Outcome, Program, program_folder, program_name, run_program
 from simstrategy.check.report import Report, Row
-from simstrategy.check.watching import Watched
+from simstrategy.check.rows import reference_row, run_row
 from simstrategy.device import Backend, UlpPerturbed, open_backend
 from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import InOrder, Schedule
 from simstrategy.sim import Cluster
 from simstrategy.strategy import Semantics, Strategy, group_of
-from simstrategy.trace import Trace, first_difference
+from simstrategy.trace import Trace
 
 __all__ = ["check", "run_here"]
 
 _NUDGES: Final = (1, 2, 3)
-"""Patterns of `UlpPerturbed`: how each input moves, up or down."""
+"""Patterns of `UlpPerturbed`: which inputs move up and which move down."""
 
 OnRow = Callable[[Row], None]
 ScheduleMaker = Callable[[], Schedule]
-"""Makes a schedule afresh for every run, since a schedule is used up by one."""
+"""Makes a new schedule for every run, since a run uses its schedule up."""
 
 
 class Settings(NamedTuple):
-    """What is the same for all runs of a check."""
+    """The settings that all runs of a check share."""
 
     semantics: Semantics
     timeout_s: float
@@ -47,48 +49,47 @@ def check(
     allow_errors: bool = False,
     on_row: OnRow = lambda row: None,
 ) -> Report:
-    """Runs `program(strategy)` everywhere and compares results, variables, errors and traces.
+    """Runs `program(strategy)` with all settings and compares results, variables, errors and traces.
 
-    program: returns a nest of arrays. backends: by name; the first is the reference, and one that spans
-    processes is run with each number of `workers`, one replica each, and compared with the simulated
-    cluster instead. schedules: functions that make a schedule, e.g. ``lambda: Seeded(1)``; traces are compared
-    under InOrder. timeout_s: for each run in processes of its own. allow_errors: a program that raises is
-    a difference, even if it raises the same everywhere, unless this is True. on_row: is told each row as
-    it comes.
+    program: returns a nest of arrays. backends: by name; the first is the reference. A backend that spans processes
+    runs with each number of `workers`, one replica each, and is compared with the simulated cluster. schedules:
+    functions that make a schedule, e.g. ``lambda: Seeded(1)``; traces are compared under InOrder. timeout_s: the limit
+    in seconds of each run in worker processes. allow_errors: unless True, a program that raises is a difference, even
+    if it raises the same everywhere. on_row: receives each row when it is ready.
 
-    The reference is run twice, and has to come to the same, to the bit: what a program changes from run to
-    run cannot be compared. Two runs agree if they are equal, or if no leaf differs by more than 5 times
-    (`check.compare.MARGIN`) what moving every input by one unit in the last place does to it on the
-    reference.
+    The reference runs twice and must give the same bits both times: values that change from run to run cannot be
+    compared. Two runs agree if they are equal, or if no leaf differs by more than 5 times (`check.compare.MARGIN`) the
+    change that one unit in the last place of every input makes in it on the reference.
 
-    A program that says, by its parameter's type, that it takes another library's strategy is run by what is
-    installed for that library (`check.checkers`), with each number of replicas; the first is the reference.
+    A program whose parameter has the type of another library's strategy is run by the checker that is installed for
+    that library (`check.checkers`), with each number of replicas; the first is the reference.
+
+    Raises InvalidArgument for settings that cannot be run, and what opening a backend raises.
     """
     if not callable(program):
         raise InvalidArgument(f"check takes a function program(strategy), got {program!r}.")
     _require_lists(backends=backends, replicas=replicas, workers=workers, schedules=schedules, semantics=[semantics])
-    theirs = checker_of(program)
-    if theirs is not None:
+    external_checker = checker_of(program)
+    if external_checker is not None:
         _require_defaults(backends, workers, schedules, semantics)
-        return theirs(program, replicas=replicas, allow_errors=allow_errors, on_row=on_row)
-    spans = {name: _spans_processes(name) for name in backends}
-    together = [name for name in backends if not spans[name]]
-    apart = [name for name in backends if spans[name]]
-    if apart and not workers:
-        raise InvalidArgument(
-            f"{', '.join(apart)} runs in several processes: say in how many workers, such as 1 and 2."
-        )
+        return external_checker(program, replicas=replicas, allow_errors=allow_errors, on_row=on_row)
     settings = Settings(semantics, timeout_s, allow_errors)
     rows: list[Row] = []
-    for count in replicas if together else ():
-        _collect(rows, on_row, _check_together(program, together, count, schedules, settings))
+    with closing(Openings(backends, replicas[0])) as openings:
+        in_workers = openings.in_workers
+        if in_workers and not workers:
+            raise InvalidArgument(
+                f"{', '.join(in_workers)} runs in several processes: give the numbers of workers, such as 1 and 2."
+            )
+        for count in replicas if openings.in_process else ():
+            _collect(rows, on_row, _check_in_process(program, openings, count, schedules, settings))
     for count in workers:
-        _collect(rows, on_row, _check_apart(program, apart, count, schedules, settings))
+        _collect(rows, on_row, _check_in_workers(program, in_workers, count, schedules, settings))
     return Report(program_name(program), rows)
 
 
 def _require_lists(**lists: Sequence[object]) -> None:
-    """Raises InvalidArgument for what is no list, and for an empty one, which would check nothing."""
+    """Raises InvalidArgument for a setting that is not a list of the right type, and for an empty list."""
     for name, given in lists.items():
         if name == "semantics" and not isinstance(given[0], Semantics):
             raise InvalidArgument(f"semantics is a profile such as Semantics.TF2, got {given[0]!r}.")
@@ -106,7 +107,7 @@ def _require_lists(**lists: Sequence[object]) -> None:
 def _require_defaults(
     backends: Sequence[str], workers: Sequence[int], schedules: Sequence[ScheduleMaker], semantics: Semantics
 ) -> None:
-    """Raises InvalidArgument for settings that mean nothing to another library's strategy."""
+    """Raises InvalidArgument for settings that another library's strategy does not have."""
     given = {
         "backends": list(backends) != ["sim"],
         "workers": bool(workers),
@@ -117,7 +118,7 @@ def _require_defaults(
     if wrong:
         raise InvalidArgument(
             f"The program takes another library's strategy, which has no {' and no '.join(wrong)} to choose: leave "
-            f"that out, and say replicas alone. To run on simstrategy's backends, let it take a simstrategy.Strategy."
+            f"that out, and give replicas only. To run on simstrategy's backends, let it take a simstrategy.Strategy."
         )
 
 
@@ -127,46 +128,45 @@ def _collect(rows: list[Row], on_row: OnRow, new: Iterator[Row]) -> None:
         on_row(row)
 
 
-def _spans_processes(name: str) -> bool:
-    with closing(open_backend(name)) as backend:
-        return backend.capabilities.spans_processes
-
-
-def _check_together(
-    program: Program, names: Sequence[str], replicas: int, schedules: Sequence[ScheduleMaker], settings: Settings
+def _check_in_process(
+    program: Program, openings: Openings, replicas: int, schedules: Sequence[ScheduleMaker], settings: Settings
 ) -> Iterator[Row]:
-    run = partial(run_here, program, replicas=replicas, settings=settings)
+    names, label = openings.in_process, str(replicas)
+
+    def run(name: str, schedule: ScheduleMaker, nudge: int | None = None) -> Outcome:
+        return run_on(openings.take(name, replicas), program, schedule, settings.semantics, nudge)
+
     reference, again = (run(names[0], InOrder),), (run(names[0], InOrder),)
-    one_ulp = [sensitivity(reference[0], [run(names[0], InOrder, nudge=nudge) for nudge in _NUDGES])]
-    yield _reference_row(names[0], str(replicas), reference, again, one_ulp, settings)
+    one_ulp = [sensitivity(reference[0], [run(names[0], InOrder, nudge) for nudge in _NUDGES])]
+    yield reference_row(names[0], label, reference, again, one_ulp, allow_errors=settings.allow_errors)
     for name in names:
         for schedule in schedules:
             if name == names[0] and schedule is InOrder:
                 continue
-            yield _row(name, str(replicas), schedule(), reference, (run(name, schedule),), one_ulp)
+            yield run_row(name, label, schedule(), reference, (run(name, schedule),), one_ulp)
 
 
 def run_here(
-    program: Program,
-    name: str,
-    schedule: ScheduleMaker,
-    *,
-    replicas: int,
-    settings: Settings | None = None,
-    nudge: int | None = None,
+    program: Program, name: str, schedule: ScheduleMaker, *, replicas: int, nudge: int | None = None
 ) -> Outcome:
-    """Runs a program once, in this process; `nudge` is a pattern of `device.UlpPerturbed`."""
-    semantics = None if settings is None else settings.semantics
-    with closing(open_backend(name, replicas=replicas)) as backend:
+    """Opens a backend by name and runs a program on it once here.  nudge: a pattern of `device.UlpPerturbed`."""
+    return run_on(open_backend(name, replicas=replicas), program, schedule, None, nudge)
+
+
+def run_on(
+    opened: Backend, program: Program, schedule: ScheduleMaker, semantics: Semantics | None, nudge: int | None = None
+) -> Outcome:
+    """Runs a program once on an open backend, and closes it.  nudge: a pattern of `device.UlpPerturbed`."""
+    with closing(opened) as backend:
         trace = Trace(root=program_folder(program))
-        watched = Watched(backend, trace) if nudge is None else None
+        probe = NonFiniteProbe(backend, trace) if nudge is None else None
         wrapped: Backend = backend if nudge is None else UlpPerturbed(backend, nudge)
-        strategy = Strategy.mirrored(watched or wrapped, semantics=semantics, schedule=schedule(), trace=trace)
+        strategy = Strategy.mirrored(probe or wrapped, semantics=semantics, schedule=schedule(), trace=trace)
         with closing(strategy):
-            return run_program(program, strategy, trace, watched=watched)
+            return run_program(program, strategy, trace, probe=probe)
 
 
-def _check_apart(
+def _check_in_workers(
     program: Program, names: Sequence[str], workers: int, schedules: Sequence[ScheduleMaker], settings: Settings
 ) -> Iterator[Row]:
     run = partial(_run_cluster, program, workers=workers, settings=settings)
@@ -174,31 +174,31 @@ def _check_apart(
     reference, again = run(InOrder), run(InOrder)
     nudged = list(zip(*[run(InOrder, nudge=nudge) for nudge in _NUDGES], strict=True))
     one_ulp = [sensitivity(one, moved) for one, moved in zip(reference, nudged, strict=True)]
-    yield _reference_row("sim", label, reference, again, one_ulp, settings)
+    yield reference_row("sim", label, reference, again, one_ulp, allow_errors=settings.allow_errors)
     for schedule in schedules:
         if schedule is not InOrder:
-            yield _row("sim", label, schedule(), reference, run(schedule), one_ulp)
-    # Not at the top: sockets and processes are felt at every start, and few programs need them.
+            yield run_row("sim", label, schedule(), reference, run(schedule), one_ulp)
+    # Not at the top: sockets and processes slow every start down, and few programs need them.
     from simstrategy.check.processes import run_in_processes  # noqa: PLC0415
 
     for name in names:
         outcomes = run_in_processes(program, name, workers, settings.semantics, settings.timeout_s)
-        yield _row(name, label, InOrder(), reference, outcomes, one_ulp)
+        yield run_row(name, label, InOrder(), reference, outcomes, one_ulp)
 
 
 def _run_cluster(
     program: Program, schedule: ScheduleMaker, *, workers: int, settings: Settings, nudge: int | None = None
 ) -> tuple[Outcome, ...]:
     trace = Trace(root=program_folder(program))
-    watching: dict[int, Watched] = {}
+    probes: dict[int, NonFiniteProbe] = {}
 
     def wrap(backend: Backend) -> Backend:
         if nudge is not None:
             return UlpPerturbed(backend, nudge)
-        return watching.setdefault(backend.local_devices[0].process, Watched(backend, trace))
+        return probes.setdefault(backend.local_devices[0].process, NonFiniteProbe(backend, trace))
 
     def main(strategy: Strategy) -> Outcome:
-        return run_program(program, strategy, trace, watched=watching.get(group_of(strategy).coordinator.worker))
+        return run_program(program, strategy, trace, probe=probes.get(group_of(strategy).coordinator.worker))
 
     cluster = Cluster(
         workers,
@@ -209,78 +209,3 @@ def _run_cluster(
         wrap=wrap,
     )
     return cluster.run(main)
-
-
-def _reference_row(
-    name: str,
-    replicas: str,
-    reference: Sequence[Outcome],
-    again: Sequence[Outcome],
-    one_ulp: Sequence[Sensitivity],
-    settings: Settings,
-) -> Row:
-    """Tells what the others are compared with, and whether it can be."""
-    largest = max((unit for worker in one_ulp for leaf in worker for unit in leaf), default=0.0)
-    events = sum(len(outcome.events) for outcome in reference)
-    problem: str | None = None
-    for one, other in zip(reference, again, strict=True):
-        found = compare(one, other, tuple((0.0, 0.0) for _ in one.leaves))
-        if problem is None and not found.equal_bits:
-            problem = f"comes to something else when it is run again, so it cannot be compared: {found.problem}"
-    raised = [outcome for outcome in reference if outcome.error is not None]
-    if raised and problem is None and not settings.allow_errors:
-        kind, text = raised[0].error or ("", "")
-        problem = "\n".join([f"raises {kind}: {text}", *raised[0].notes])
-    value = _first_not_finite(reference)
-    return Row(name, replicas, InOrder.name, True, True, 0.0, largest, events, False, problem, bool(raised), value)
-
-
-def _row(
-    name: str,
-    replicas: str,
-    schedule: Schedule,
-    reference: Sequence[Outcome],
-    outcomes: Sequence[Outcome],
-    one_ulp: Sequence[Sensitivity],
-) -> Row:
-    """Compares worker by worker; a run in one process is one worker."""
-    in_order = isinstance(schedule, InOrder)
-    worst = Comparison(True, 0.0, 0.0, None)
-    problem: str | None = None
-    for worker, (one, other, units) in enumerate(zip(reference, outcomes, one_ulp, strict=True)):
-        found = compare(one, other, units)
-        text = found.problem
-        difference = first_difference(one.events, other.events) if in_order else None
-        if text is None and difference is not None:
-            text = f"traces differ at {difference}"
-        if problem is None and text is not None:
-            problem = f"worker {worker}: {text}" if len(reference) > 1 else text
-        worst = _worse(worst, found)
-    events = sum(len(outcome.events) for outcome in outcomes)
-    return Row(
-        name,
-        replicas,
-        schedule.name,
-        False,
-        worst.equal_bits,
-        worst.distance,
-        worst.one_ulp,
-        events,
-        in_order,
-        problem,
-        any(outcome.error is not None for outcome in outcomes),
-        _first_not_finite(outcomes),
-    )
-
-
-def _first_not_finite(outcomes: Sequence[Outcome]) -> str | None:
-    """Returns the first worker's first value that is not finite; all of a cluster's workers say who they are."""
-    for worker, outcome in enumerate(outcomes):
-        if outcome.not_finite is not None:
-            return f"worker {worker}: {outcome.not_finite}" if len(outcomes) > 1 else outcome.not_finite
-    return None
-
-
-def _worse(one: Comparison, other: Comparison) -> Comparison:
-    larger: Any = max(one, other, key=lambda c: (c.problem is not None, c.distance / c.one_ulp if c.one_ulp else 0.0))
-    return Comparison(one.equal_bits and other.equal_bits, larger.distance, larger.one_ulp, larger.problem)

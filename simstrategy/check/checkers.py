@@ -1,9 +1,9 @@
-"""Who checks a program that takes another library's strategy: found by the type that the program says it takes.
+"""Finds the external checker of a program that takes another library's strategy, by the type of its parameter.
 
-    def program(strategy: tf.distribute.Strategy): ...   # checked by what is installed for `tensorflow`
+    def program(strategy: tf.distribute.Strategy): ...   # checked by the checker installed for `tensorflow`
 
 A checker is an entry point of the group `simstrategy.checks`, named like the package that the type comes from, and is
-imported only for such a program. Nothing here knows a framework, nor how a checker compares. See decision 0014.
+imported only for such a program. Nothing here imports a framework or compares anything. See decision 0014.
 """
 
 import importlib
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol, get_type_hints
 
 from simstrategy.check.outcome import Program
 from simstrategy.check.report import Report, Row
+from simstrategy.device import install_advice
 from simstrategy.errors import BackendUnavailable
 
 if TYPE_CHECKING:
@@ -22,12 +23,12 @@ __all__ = ["GROUP", "HINTS", "Checker", "checker_of"]
 
 GROUP: Final = "simstrategy.checks"
 
-HINTS: Final = {"tensorflow": "pip install simstrategy-witness"}
-"""The line that brings each checker that we know of."""
+HINTS: Final = {"tensorflow": "pip install ./backends/tensorflow ./backends/tf_distribute"}
+"""The command that installs each checker of this repository, in a checkout of it."""
 
 
 def entry_points(*, group: str, name: str) -> Sequence["EntryPoint"]:
-    """Returns what is installed by a name."""
+    """Returns the installed entry points of a name."""
     from importlib import metadata  # noqa: PLC0415 - slow to import, and few programs need it
 
     return tuple(metadata.entry_points(group=group, name=name))
@@ -39,42 +40,42 @@ class Checker(Protocol):
     def __call__(
         self, program: Program, *, replicas: Sequence[int], allow_errors: bool, on_row: Callable[[Row], None]
     ) -> Report:
-        """Returns a row for each number of replicas, and tells `on_row` each as it comes."""
+        """Returns a row for each number of replicas, and passes each to `on_row` when it is ready."""
 
 
 def checker_of(program: Program) -> Checker | None:
-    """Returns who checks a program, or None for one that takes a strategy of ours, or does not say.
+    """Returns a program's external checker; None for a program of simstrategy's strategies, or without a type.
 
-    Raises BackendUnavailable where a package is meant whose checker is not installed, or cannot be imported.
+    Raises BackendUnavailable where the checker of the type's package is not installed, or cannot be imported.
     """
-    taken = _taken(program)
-    package = "" if taken is None else taken.__module__.partition(".")[0]
+    found = _annotated_class(program)
+    package = "" if found is None else found.__module__.partition(".")[0]
     points = entry_points(group=GROUP, name=package) if package else ()
     if not points:
         if package in HINTS:
             raise BackendUnavailable(
-                f"The program takes a strategy of {package}, and nothing is installed that checks such programs. "
-                f"It comes with: {HINTS[package]}"
+                f"The program takes a strategy of {package}, and no checker for such programs is installed. "
+                f"{install_advice(HINTS[package])}"
             )
         return None
     module, _, name = points[0].value.partition(":")
     try:
         checker: Checker = vars(importlib.import_module(module))[name]
     except (ImportError, KeyError) as error:
-        hint = f" It comes with: {HINTS[package]}" if package in HINTS else ""
+        hint = f" {install_advice(HINTS[package])}" if package in HINTS else ""
         raise BackendUnavailable(
-            f"The program takes a strategy of {package}, and what checks such programs cannot be imported from "
+            f"The program takes a strategy of {package}, and the checker of such programs cannot be imported from "
             f"{points[0].value}: {error}.{hint}"
         ) from error
     return checker
 
 
-def _taken(program: Program) -> type | None:
-    """Returns the class that annotates the first parameter, if there is one."""
+def _annotated_class(program: Program) -> type | None:
+    """Returns the class that annotates the first parameter, or None."""
     try:
         first = next(iter(inspect.signature(program).parameters), None)
         hints = get_type_hints(program)
     except (TypeError, ValueError, NameError, AttributeError):
-        return None  # no function, or names that only a type checker knows
+        return None  # no function, or names that exist for type checkers only
     found = hints.get(first or "")
     return found if isinstance(found, type) else None

@@ -1,8 +1,8 @@
-"""How far two outcomes are apart, and what distance rounding explains.
+"""Measures the distance of two outcomes, and decides whether rounding explains it.
 
 Two float arrays a and b have two distances: max |a - b| / max |a|, and the same with root mean squares.
-Moving every input by one unit in the last place (ulp) moves each leaf of a result by some distance; two
-honest runs differ by no more than `MARGIN` times that, in both. Everything else (integers, texts, shapes,
+Changing every input by one unit in the last place (ulp) changes each leaf of a result by some distance. Two
+correct runs differ by no more than `MARGIN` times that, in both distances. Everything else (integers, texts, shapes,
 dtypes, NaNs, errors) is equal or is not.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from simstrategy.check.outcome import Outcome
 
-__all__ = ["MARGIN", "Comparison", "Sensitivity", "compare", "distances", "sensitivity"]
+__all__ = ["MARGIN", "Comparison", "Sensitivity", "compare", "distances", "sensitivity", "smallest_step"]
 
 MARGIN: Final = 5.0
 
@@ -21,13 +21,13 @@ Distance = tuple[float, float]
 """By the largest element, and by root mean square; both relative."""
 
 Sensitivity = tuple[Distance, ...]
-"""Of each leaf: the distance that one ulp of the inputs makes, and at least one ulp of its own."""
+"""For each leaf: the distance that one ulp of every input makes in it, and at least one ulp of the leaf's dtype."""
 
 
 class Comparison(NamedTuple):
-    """equal_bits: nothing differs at all. distance, one_ulp: of the leaf with the largest ratio of the two.
+    """equal_bits: all bits are equal. distance, one_ulp: of the leaf with the largest ratio of the two.
 
-    problem: the first difference that rounding does not explain, in words; None where there is none.
+    problem: the first difference that rounding does not explain, as a sentence; None where there is none.
     """
 
     equal_bits: bool
@@ -49,7 +49,7 @@ def sensitivity(reference: Outcome, nudged: Sequence[Outcome]) -> Sensitivity:
 
 
 def compare(reference: Outcome, other: Outcome, one_ulp: Sensitivity) -> Comparison:
-    """Compares the values, variables and errors of two outcomes; traces are compared elsewhere."""
+    """Compares the values, variables and errors of two outcomes.  It does not compare traces."""
     if reference.error != other.error:
         return Comparison(False, np.inf, 0.0, f"errors differ: {_error(reference)} against {_error(other)}")
     if [path for path, _ in reference.leaves] != [path for path, _ in other.leaves]:
@@ -77,7 +77,7 @@ def _is_float(array: np.ndarray[Any, Any]) -> bool:
 
 
 def _unit(array: np.ndarray[Any, Any]) -> float:
-    """Returns one ulp of 1 in the array's dtype, 0 for what is no float."""
+    """Returns one ulp of 1 in the array's dtype, 0 for other dtypes than floats."""
     if not _is_float(array):
         return 0.0
     return 2.0**-7 if array.dtype.name == "bfloat16" else float(np.finfo(array.dtype).eps)
@@ -99,7 +99,7 @@ def distances(one: np.ndarray[Any, Any], two: np.ndarray[Any, Any]) -> Distance:
     if not gaps.any():
         return (0.0, 0.0)
     if not sizes.any():
-        # Nothing to be relative to: what should be zero is measured as it is.
+        # All zeros, so there is nothing to divide by: the distance is absolute.
         return (float(gaps.max()), float(np.sqrt(np.mean(gaps**2))))
     # Scaled by the largest first, so that squares neither overflow nor vanish.
     largest = float(sizes.max())
@@ -108,7 +108,7 @@ def distances(one: np.ndarray[Any, Any], two: np.ndarray[Any, Any]) -> Distance:
 
 
 def _first_unequal(one: np.ndarray[Any, Any], two: np.ndarray[Any, Any], distance: float, bound: float) -> str:
-    """Says where two arrays differ most, or where first, if a NaN or an infinity or no float does."""
+    """Describes the element that differs most; the first that differs, if it is a NaN, an infinity or no float."""
     unequal = np.asarray((one != two) & ~((one != one) & (two != two)))
     flat = int(np.argmax(unequal))
     if np.isfinite(distance) and _is_float(one):
@@ -116,8 +116,13 @@ def _first_unequal(one: np.ndarray[Any, Any], two: np.ndarray[Any, Any], distanc
         flat = int(np.argmax(np.where(unequal, np.abs(one.astype(wide) - two.astype(wide)), -1.0)))
     index = tuple(int(i) for i in np.unravel_index(flat, one.shape))
     where = f"element {list(index)} is " if index else ""
-    size = f"; {distance:.2g} apart, and one ulp of the inputs makes {bound:.2g}" if np.isfinite(distance) else ""
+    size = f"; {distance:.2g} apart ({smallest_step(bound)})" if np.isfinite(distance) else ""
     return f"{where}{one[index]!s} against {two[index]!s}{size}"
+
+
+def smallest_step(one_ulp: float) -> str:
+    """Returns the sentence that explains a sensitivity: how far one ulp of every input moves the result."""
+    return f"changing each input by its smallest step changes the result by {one_ulp:.2g}, relative to its size"
 
 
 def _error(outcome: Outcome) -> str:

@@ -1,4 +1,4 @@
-"""What one run of a program came to: values, variables, error and trace, on the host."""
+"""The outcome of one run of a program: values, variables, error and trace, on the host."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simstrategy import tree
-from simstrategy.check.watching import Watched
+from simstrategy.check.non_finite import NonFiniteProbe
 from simstrategy.run import raised_where
 from simstrategy.strategy import Strategy, Variable, group_of
 from simstrategy.trace import Event, Trace
@@ -21,16 +21,16 @@ Program = Callable[[Strategy], Any]
 class Outcome(NamedTuple):
     """leaves: path and value of every array returned and of every variable's components, in order.
 
-    Values that are no numbers are kept as their text. error: class name and message.
+    A value that is not a number is kept as its text. error: class name and message.
     """
 
     leaves: tuple[tuple[str, np.ndarray[Any, Any]], ...]
     error: tuple[str, str] | None
     events: tuple[Event, ...]
     notes: tuple[str, ...] = ()
-    """Where the error was raised, and who was waiting."""
+    """Where the error was raised, and which replicas were waiting."""
     not_finite: str | None = None
-    """The first value that entered a collective or a `reduce` and is not finite, in words, if one was looked for."""
+    """The first value that entered a collective or a `reduce` and is not finite, in words; None without a probe."""
 
 
 def program_folder(program: Program) -> str:
@@ -45,28 +45,28 @@ def program_name(program: Program) -> str:
     return Path(code.co_filename).name if code is not None else repr(program)
 
 
-def run_program(program: Program, strategy: Strategy, trace: Trace, *, watched: Watched | None = None) -> Outcome:
-    """Runs `program(strategy)`; an exception is an outcome too.  KeyboardInterrupt is not.
+def run_program(program: Program, strategy: Strategy, trace: Trace, *, probe: NonFiniteProbe | None = None) -> Outcome:
+    """Runs `program(strategy)` and returns its outcome.  An exception is an outcome too, but for KeyboardInterrupt.
 
-    watched: the strategy's backend, where values that are not finite are looked for.
+    probe: the strategy's backend, where it is one that looks for values that are not finite.
     """
     group = group_of(strategy)
-    if watched is not None:
-        group.reductions.probe = watched.watch
+    if probe is not None:
+        group.reductions.probe = probe.watch
     try:
         result = program(strategy)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - compared like a value: both may raise the same
         group.coordinator.disconnect(error)
         notes = tuple(getattr(error, "__notes__", ())) or (raised_where(error),)
         events = tuple(trace.events(worker=group.coordinator.worker))
-        return Outcome((), (type(error).__name__, str(error)), events, notes, watched.found if watched else None)
+        return Outcome((), (type(error).__name__, str(error)), events, notes, probe.found if probe else None)
     leaves = [*_walk(result, "result", group.backend.get, group.array_types, group.frontend.unwrap)]
     for number, variable in enumerate(group.variables.created):
         # A variable that the replicas share has one component, for the first of them.
         for rank, component in zip(group.coordinator.ranks, variable.components, strict=False):
             leaves.append((f"variable {number} {variable.name!r}, replica {rank}", group.backend.get(component)))
     events = tuple(trace.events(worker=group.coordinator.worker))
-    return Outcome(tuple(leaves), None, events, not_finite=watched.found if watched else None)
+    return Outcome(tuple(leaves), None, events, not_finite=probe.found if probe else None)
 
 
 def _walk(
@@ -77,7 +77,7 @@ def _walk(
     own: Callable[[Any], Any],
 ) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
     if isinstance(own(value), Variable):
-        return  # ours, or the framework's dress of one: compared with the other variables, component by component
+        return  # compared with the other variables, component by component; so is a framework's view of one
     if isinstance(value, DistributedValues):
         for index, component in enumerate(value.values):
             yield from _walk(component, f"{path} of local replica {index}", get, array_types, own)

@@ -1,6 +1,6 @@
-"""Runs a program in real processes on this machine, one worker each, and collects what they came to.
+"""Runs a program in real processes on this machine, one worker each, and collects their outcomes.
 
-What starts the processes, and sees that none is left, is `simstrategy.launch`.
+`simstrategy.launch` starts the processes and ends every one of them.
 """
 
 import json
@@ -29,13 +29,13 @@ def run_in_processes(
 ) -> tuple[Outcome, ...]:
     """Runs `program` as `workers` processes of `replicas` each; returns their outcomes in worker order.
 
-    The program has to be a function at the top level of a file. Raises InvalidArgument where it is not,
-    and PeerFailed with the end of a process's output where one died or time ran out; no process is left.
+    The program must be a function at the top level of a file. timeout_s: in seconds. Raises InvalidArgument for another
+    program, and PeerFailed with the end of a process's output where one died or time ran out. No process is left.
     """
     if os.environ.get(_IN_WORKER):
         raise InvalidArgument(
-            "A worker of a check was about to start workers of its own, because its file does so when it is imported. "
-            'Put what starts a check under: if __name__ == "__main__":'
+            "A worker of a check tried to start other workers, because its file does so when it is imported. "
+            'Put the call of check under: if __name__ == "__main__":'
         )
     if not timeout_s > 0:
         raise InvalidArgument(f"A time limit is a number of seconds above 0, got {timeout_s!r}.")
@@ -53,9 +53,9 @@ def run_in_processes(
 
 
 def _modules(backend: str) -> Sequence[str]:
-    """Returns the module that a backend's name stands for, if it is known: what every worker is going to import."""
+    """Returns the module of an installed backend, which every worker imports; nothing for `module:factory`."""
     if ":" in backend:
-        return ()  # of the program's folder, maybe, where only a worker looks
+        return ()  # it may be in the program's folder, which only a worker searches
     found = available().get(backend)
     return () if found is None else (found.module,)
 
@@ -65,7 +65,7 @@ def _location(program: Program) -> tuple[str, str]:
     name = getattr(program, "__qualname__", "")
     if code is None or not name.isidentifier() or not Path(code.co_filename).is_file():
         raise InvalidArgument(
-            f"{program!r} cannot be started in other processes: it has to be a function at the top level of a file."
+            f"{program!r} cannot run in other processes. Define it as a function at the top level of a file."
         )
     return str(Path(code.co_filename).resolve()), name
 
@@ -91,7 +91,7 @@ def _require_success(ended: Sequence[JobResult], timeout_s: float) -> None:
 
 
 def save_outcome(outcome: Outcome, file: Path) -> None:
-    """Writes an outcome as two files, plain arrays and JSON; nothing in them is ever executed."""
+    """Writes an outcome as two files, plain arrays and JSON, which are read without executing anything."""
     arrays = {f"leaf{i}": _storable(array) for i, (_, array) in enumerate(outcome.leaves)}
     with open(file.with_suffix(".npz"), "wb") as stream:
         np.savez(stream, allow_pickle=False, **arrays)
@@ -107,7 +107,7 @@ def save_outcome(outcome: Outcome, file: Path) -> None:
 
 
 def load_outcome(file: Path) -> Outcome:
-    """Reads what `save_outcome` wrote."""
+    """Reads the files that `save_outcome` wrote."""
     text = json.loads(file.with_suffix(".json").read_text(encoding="utf-8"))
     with np.load(file.with_suffix(".npz"), allow_pickle=False) as arrays:
         values = [_restored(arrays[f"leaf{i}"], dtype) for i, dtype in enumerate(text["dtypes"])]
@@ -124,6 +124,6 @@ def _storable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _restored(array: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any]:
     if dtype != "bfloat16":
         return array
-    import ml_dtypes  # noqa: PLC0415 - the extra `bfloat16`: only a backend that has such arrays gets here
+    import ml_dtypes  # noqa: PLC0415 - of the extra `bfloat16`, which only backends with such arrays need
 
     return array.view(ml_dtypes.bfloat16)

@@ -1,21 +1,31 @@
-"""What a check found: one row per run, as data, as a table, and as an exception."""
+"""The result of a check: one row per run, as data, as text, and as an exception."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, final
+from typing import Literal, NamedTuple, final
 
 from simstrategy.check.compare import MARGIN
 from simstrategy.errors import Difference
 
-__all__ = ["COLUMNS", "Report", "Row"]
+__all__ = ["COLUMNS", "Line", "Report", "Row"]
 
 COLUMNS = ("backend", "replicas", "schedule", "values", "trace")
 
 
-class Row(NamedTuple):
-    """One run beside its reference.
+Kind = Literal["title", "columns", "reference", "run", "problem", "remark", "verdict"]
 
-    equal_bits, distance, one_ulp: of the values and variables (see `check.compare`); problem: the first
-    difference, in words, or None. events: the length of the trace.
+
+class Line(NamedTuple):
+    """One line of a report; kind: what stands in it, for whoever prints it in colours."""
+
+    kind: Kind
+    text: str
+
+
+class Row(NamedTuple):
+    """One run, compared with its reference.
+
+    equal_bits, distance, one_ulp: of the values and variables (see `check.compare`). problem: the first difference, as
+    a sentence, or None. events: the length of the trace.
     """
 
     backend: str
@@ -29,9 +39,9 @@ class Row(NamedTuple):
     trace_compared: bool
     problem: str | None
     raised: bool = False
-    """Whether the program raised; in a row without a problem, the same as the reference."""
+    """Whether the program raised.  Without a problem, the reference raised the same."""
     not_finite: str | None = None
-    """The first value that entered a collective or a `reduce` and is not finite, in words; None if all are."""
+    """The first value that entered a collective or a `reduce` and is not finite, as a sentence; None if all are."""
 
     def cells(self) -> tuple[str, ...]:
         """Returns the row's texts, in the order of COLUMNS."""
@@ -40,18 +50,19 @@ class Row(NamedTuple):
         elif self.raised:
             values = "reference; raises" if self.reference else "raises the same"
         elif self.reference:
-            values = f"reference; one ulp of the inputs makes {self.one_ulp:.1e}"
+            values = f"reference; smallest input steps change it by {self.one_ulp:.1e}"
         elif self.equal_bits:
             values = "equal to the bit"
         else:
             values = f"agree: {self.distance:.1e} apart, bound {MARGIN:g} × {self.one_ulp:.1e}"
-        trace = f"{self.events} events" + (", equal" if self.trace_compared and self.problem is None else "")
+        trace = "1 event" if self.events == 1 else f"{self.events} events"
+        trace += ", equal" if self.trace_compared and self.problem is None else ""
         return (self.backend, self.replicas, self.schedule, values, trace)
 
 
 @final
 class Report:
-    """The rows of a check; prints as a table."""
+    """The rows of a check; str() is its text."""
 
     def __init__(self, program: str, rows: Sequence[Row]) -> None:
         self.program = program
@@ -63,23 +74,23 @@ class Report:
         return all(row.problem is None for row in self.rows)
 
     def problems(self) -> Iterator[str]:
-        """Yields each row's first difference, with where it was seen."""
+        """Yields each row's first difference, with its backend, replicas and schedule."""
         for row in self.rows:
             if row.problem is not None:
                 yield f"{row.backend}, replicas {row.replicas}, {row.schedule}: {row.problem}"
 
     def not_finite(self) -> Iterator[str]:
-        """Yields each row's first value that is not finite: which step and replica sent it, and its elements."""
+        """Yields each row's first value that is not finite: the step and replica that sent it, and its elements."""
         for row in self.rows:
             if row.not_finite is not None:
                 yield f"{row.backend}, replicas {row.replicas}, {row.schedule}: {row.not_finite}"
 
     def remarks(self) -> Iterator[str]:
-        """Yields what a reader should know of a check that agrees."""
+        """Yields what limits the meaning of a check that agrees."""
         if self.agrees and not any(row.events or row.raised for row in self.rows):
             yield (
-                "The program asked nothing of its strategies: no variable, no run, no collective. Their agreement says "
-                "little. One that takes another library's strategy says so by type, such as "
+                "The program used nothing of its strategies: no variable, no run, no collective. Their agreement means "
+                "little. For a program of another library's strategy, annotate the parameter with its type, such as "
                 "program(strategy: tf.distribute.Strategy)."
             )
 
@@ -88,13 +99,30 @@ class Report:
         if not self.agrees:
             raise Difference(str(self))
 
+    def lines(self) -> Iterator[Line]:
+        """Yields the text of the report, line by line: table, values that are not finite, remarks, differences."""
+        yield Line("title", f"check of {self.program}")
+        cells = [COLUMNS, *(row.cells() for row in self.rows)]
+        widths = [max(len(one[i]) for one in cells) for i in range(len(COLUMNS))]
+        kinds: list[Kind] = ["columns", *(_kind_of(row) for row in self.rows)]
+        for kind, texts in zip(kinds, cells, strict=True):
+            padded = [text.ljust(width) for text, width in zip(texts, widths, strict=True)]
+            yield Line(kind, "  ".join(padded).rstrip())
+        if any(row.not_finite is not None for row in self.rows):
+            yield Line("remark", "First values that are not finite:")
+        yield from (Line("remark", text) for text in (*self.not_finite(), *self.remarks()))
+        if self.agrees:
+            yield Line("verdict", "All runs agree.")
+            return
+        yield Line("problem", "First differences:")
+        yield from (Line("problem", text) for text in self.problems())
+        yield Line("verdict", "Not all runs agree.")
+
     def __str__(self) -> str:
-        lines = [COLUMNS, *(row.cells() for row in self.rows)]
-        widths = [max(len(line[i]) for line in lines) for i in range(len(COLUMNS))]
-        table = [
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-        ]
-        verdict = "All runs agree." if self.agrees else "\n".join(["First differences:", *self.problems()])
-        found = list(self.not_finite())
-        values = ["First values that are not finite:", *found] if found else []
-        return "\n".join([f"check of {self.program}", *table, *values, *self.remarks(), verdict])
+        return "\n".join(line.text for line in self.lines())
+
+
+def _kind_of(row: Row) -> Kind:
+    if row.problem is not None:
+        return "problem"
+    return "reference" if row.reference else "run"

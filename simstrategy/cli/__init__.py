@@ -1,4 +1,4 @@
-"""The command line: a thin face of the library.  Needs the extra `cli`; nothing else imports this."""
+"""The command line: a thin layer over the library.  Needs the extra `cli`; nothing else imports this."""
 
 import sys
 
@@ -6,11 +6,11 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Runs the command line; says what to install where its libraries are missing."""
+    """Runs the command line; names what to install where its libraries are missing."""
     try:
-        from simstrategy.cli.app import app  # noqa: PLC0415 - so that a missing extra can be told
+        from simstrategy.cli.app import app_for  # noqa: PLC0415 - so that a missing extra is reported
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
             raise
         sys.exit(f"The command line needs {error.name}: pip install 'simstrategy[cli]'")
-    app()
+    app_for(sys.argv[1:])()

@@ -1,25 +1,43 @@
-"""Puts the commands together."""
+"""Puts the commands together: this distribution's, and those that other distributions install."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import typer
 
 from simstrategy.cli.backends import backends
 from simstrategy.cli.check import check
+from simstrategy.cli.commands import installed_commands
 from simstrategy.cli.conform import conform
-from simstrategy.cli.golden import golden
 from simstrategy.cli.run import run
 from simstrategy.cli.split import split
 
-__all__ = ["app"]
+__all__ = ["app", "app_for"]
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="tf.distribute.Strategy's semantics as a specification that runs.",
-)
-app.command()(backends)
-app.command()(check)
-app.command()(conform)
-app.command()(run)
-app.command()(golden)
-app.command()(split)
+_COMMANDS: Final[dict[str, Callable[..., Any]]] = {one.__name__: one for one in (backends, check, conform, run, split)}
+
+
+def app_for(arguments: Sequence[str]) -> typer.Typer:
+    """Returns the command line for these arguments.
+
+    It holds the installed commands too, where the arguments name one or ask for the list of all commands: to find
+    and import them takes time, and this distribution's commands do not need them.
+    """
+    made = typer.Typer(
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        help="tf.distribute.Strategy's semantics as a specification that runs.",
+    )
+    for name, command in _COMMANDS.items():
+        made.command(name)(command)
+    first = arguments[0] if arguments else "--help"
+    if first not in _COMMANDS:
+        for name, command in installed_commands(None if first.startswith("-") else first):
+            if name not in _COMMANDS:
+                made.command(name)(command)
+    return made
+
+
+app = app_for(["check"])
+"""This distribution's commands alone."""

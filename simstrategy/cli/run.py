@@ -35,7 +35,7 @@ def run(
     semantics: Annotated[str, typer.Option(help="TF1_13, TF1_15 or TF2.")] = "TF1_15",
     trace: Annotated[Path | None, typer.Option(help="Where to write the trace.")] = None,
     function: Annotated[str, typer.Option(help="The function of the file to run.")] = "program",
-    timeout: Annotated[float, typer.Option(help="Seconds, for processes of its own.")] = 600.0,
+    timeout: Annotated[float, typer.Option(help="Seconds, for worker processes.")] = 600.0,
 ) -> None:
     """Run a program and print what it returned.  Exit code 1 if it raised."""
     console = wide_console()
@@ -43,8 +43,8 @@ def run(
         loaded = load_program(program, function)
         if checker_of(loaded) is not None:
             raise InvalidArgument(
-                f"{program.name}: {function} takes another library's strategy, which runs itself. Compare its replica "
-                f"counts with: simstrategy check {program}"
+                f"{program.name}: {function} takes another library's strategy, which this command cannot run. Compare "
+                f"its replica counts with: simstrategy check {program}"
             )
         profile = semantics_named(semantics)
         made = schedule_maker(schedule)()
@@ -76,7 +76,9 @@ def _run_real(
                     f"{backend!r} runs all its replicas in one process: use --replicas, or a backend such as gloo."
                 )
         if not isinstance(schedule, InOrder):
-            raise InvalidArgument("--schedule is for replicas in one process: real processes run as they will.")
+            raise InvalidArgument(
+                "--schedule is for replicas in one process. Real processes run in no fixed order: leave it out."
+            )
         return run_in_processes(loaded, backend, workers, profile, timeout, replicas=replicas)
     with closing(open_backend(backend, replicas=replicas)) as opened:
         events = Trace(root=program_folder(loaded))
@@ -108,7 +110,8 @@ def _show(console: Console, who: str, outcome: Outcome) -> None:
         count = "" if len(values) == 1 else f", {'equal' if same else 'NOT equal'} on {len(values)} replicas"
         text = f"{who}{path}: {first.dtype}{list(first.shape)}{shown}{count}"
         console.print(text, markup=False, highlight=False, style=None if same else "yellow")
-    console.print(f"{who}{len(outcome.events)} events in the trace", style="dim")
+    events = len(outcome.events)
+    console.print(f"{who}{events} event{'' if events == 1 else 's'} in the trace", style="dim")
 
 
 def _by_variable(outcome: Outcome) -> dict[str, list[np.ndarray[Any, Any]]]:

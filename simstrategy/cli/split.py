@@ -1,7 +1,7 @@
-"""`simstrategy split`: who gets which elements under each policy."""
+"""`simstrategy split`: which worker and replica gets which elements, under each policy."""
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 from rich.console import Console
@@ -15,6 +15,14 @@ from simstrategy.errors import InvalidArgument
 
 __all__ = ["split"]
 
+_READS: Final = {
+    "nothing": "every worker reads all elements",
+    "files": "each worker reads some of the files",
+    "elements": "each worker reads some of the elements",
+    "hint": "each worker reads what SHARD_HINT selects",
+}
+"""What `SplitPreview.by` means for the workers."""
+
 
 def split(
     total: Annotated[int, typer.Option(help="How many elements the dataset has: 0, 1, 2, …", min=0)] = 10,
@@ -22,7 +30,7 @@ def split(
     batch: Annotated[int, typer.Option(help="The global batch size.", min=1)] = 4,
     drop_remainder: Annotated[bool, typer.Option("--drop-remainder", help="Drop a short last batch.")] = False,
     repeat: Annotated[int, typer.Option(help="How often the elements are repeated before batching.", min=1)] = 1,
-    repeat_batches: Annotated[int, typer.Option(help="The same after batching: each ends with its own.", min=1)] = 1,
+    repeat_batches: Annotated[int, typer.Option(help="The same, after batching.", min=1)] = 1,
     mapped: Annotated[bool, typer.Option("--map", help="Map a function over the batches: hides their size.")] = False,
     workers: Annotated[int, typer.Option(help="Workers.", min=1)] = 1,
     replicas: Annotated[int, typer.Option(help="Replicas of each worker.", min=1)] = 2,
@@ -32,7 +40,7 @@ def split(
     first: Annotated[int, typer.Option(help="How many steps to print.", min=0)] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Show which worker and replica gets which elements, under each policy, and what is odd about it."""
+    """Show which worker and replica gets which elements, under each policy, with warnings."""
     with clear_errors():
         profile = semantics_named(semantics)
         rules = DatasetRules(SplitRule(profile.dataset_split), profile.too_few_files)
@@ -63,20 +71,22 @@ def _policies(text: str) -> list[AutoShardPolicy]:
     names = [policy.name for policy in AutoShardPolicy] if text.lower() == "all" else [w.upper() for w in words(text)]
     unknown = [name for name in names if name not in AutoShardPolicy.__members__]
     if unknown or not names:
-        raise typer.BadParameter(f"{text!r} is no policy: choose from {', '.join(AutoShardPolicy.__members__)}, or all")
+        raise typer.BadParameter(
+            f"{text!r} is not a policy: choose from {', '.join(AutoShardPolicy.__members__)}, or all"
+        )
     return [AutoShardPolicy[name] for name in names]
 
 
 def _rule(text: str) -> SplitRule | None:
     known = {rule.value.replace(" ", "-"): rule for rule in SplitRule}
     if text and text not in known:
-        raise typer.BadParameter(f"{text!r} is no rule: choose from {', '.join(known)}")
+        raise typer.BadParameter(f"{text!r} is not a rule: choose from {', '.join(known)}")
     return known.get(text)
 
 
 def _counts(text: str) -> list[int]:
     if not all(word.isdecimal() for word in words(text)):
-        raise typer.BadParameter(f"{text!r} is no list of numbers of lines such as 3,5,2")
+        raise typer.BadParameter(f"{text!r} is not a list of numbers of lines such as 3,5,2")
     return [int(word) for word in words(text)]
 
 
@@ -96,12 +106,20 @@ def _alike(answers: dict[str, SplitPreview | str]) -> list[tuple[list[str], Spli
     return found
 
 
+def _usage(answer: SplitPreview) -> str:
+    """Returns how many elements the replicas use, and how many come more often than in the dataset."""
+    used = answer.elements - len(answer.lost)
+    share = f"all {used}" if used == answer.elements else f"{used} of {answer.elements}"
+    again = "none twice" if not answer.twice else f"with {len(answer.twice)} repetitions"
+    return f"{share} elements are used, {again}"
+
+
 def _show(console: Console, names: str, answer: SplitPreview | str, replicas: int, first: int) -> None:
     if isinstance(answer, str):
         console.print(f"[bold]{names}[/bold] is refused", highlight=False)
         console.print(f"  {answer}\n", style="red", markup=False, highlight=False)
         return
-    title = f"[bold]{names}[/bold]: dealt to the workers: {answer.by}; split by the rule: {answer.rule}"
+    title = f"[bold]{names}[/bold]: {_READS[answer.by]}; batches are split by the rule {answer.rule!r}"
     console.print(title, highlight=False)
     table = Table(box=None, header_style="dim", pad_edge=True)
     table.add_column("step", justify="right")
@@ -111,11 +129,8 @@ def _show(console: Console, names: str, answer: SplitPreview | str, replicas: in
         table.add_row(str(number), *(" ".join(part) or "-" for part in step))
     console.print(table)
     if len(answer.steps) > first:
-        console.print(f"  … and {len(answer.steps) - first} steps more", highlight=False)
-    arrived = answer.elements - len(answer.lost)
-    console.print(
-        f"  {arrived} of {answer.elements} elements arrive, {len(answer.twice)} of them again", highlight=False
-    )
+        console.print(f"  … and {len(answer.steps) - first} more steps", highlight=False)
+    console.print(f"  {_usage(answer)}", highlight=False)
     for text in answer.warnings:
         console.print(f"  ! {text}", style="yellow", markup=False, highlight=False)
     console.print()

@@ -6,12 +6,12 @@ from simstrategy.device.namespace import NAMES, ArrayNamespace, canonical_dtype,
 from simstrategy.device.optional import Autodiff, Forms, GroupFunction, UnifiedMemory
 from simstrategy.device.perturbed import UlpPerturbed
 from simstrategy.device.protocol import PROTOCOL_VERSION, Backend, Compilation, Program, ProgramBody, is_backend
-from simstrategy.device.registry import INSTALL_HINTS, available, open_backend
+from simstrategy.device.registry import EXPERIMENTAL, INSTALL_HINTS, available, install_advice, open_backend
 from simstrategy.device.strict import Strict
 from simstrategy.device.terms import UNKNOWN, Array, ArraySpec, Capabilities, Cell, Device, Op, Spec
-from simstrategy.device.traced import CallRecord, Traced
 
 __all__ = [
+    "EXPERIMENTAL",
     "INSTALL_HINTS",
     "NAMES",
     "PROTOCOL_VERSION",
@@ -21,7 +21,6 @@ __all__ = [
     "ArraySpec",
     "Autodiff",
     "Backend",
-    "CallRecord",
     "Capabilities",
     "Cell",
     "Collective",
@@ -38,12 +37,12 @@ __all__ = [
     "ProgramBody",
     "Spec",
     "Strict",
-    "Traced",
     "UlpPerturbed",
     "UnifiedMemory",
     "available",
     "canonical_dtype",
     "default_dtype",
+    "install_advice",
     "is_backend",
     "open_backend",
 ]

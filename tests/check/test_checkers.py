@@ -85,8 +85,8 @@ def test_a_library_that_we_know_of_says_what_to_install(acme, monkeypatch):
     with pytest.raises(BackendUnavailable) as raised:
         ss.check(of_tensorflow, replicas=[1])
     assert str(raised.value) == (
-        "The program takes a strategy of tensorflow, and nothing is installed that checks such programs. "
-        "It comes with: pip install simstrategy-witness"
+        "The program takes a strategy of tensorflow, and no checker for such programs is installed. "
+        "In a checkout of simstrategy, install it with: pip install ./backends/tensorflow ./backends/tf_distribute"
     )
 
 
@@ -99,7 +99,7 @@ def test_a_library_that_we_know_of_says_what_to_install(acme, monkeypatch):
 )
 def test_a_checker_that_cannot_be_imported_is_named(acme, monkeypatch, package, told):
     monkeypatch.setattr(Theirs, "__module__", package)
-    with pytest.raises(BackendUnavailable, match=f"takes a strategy of {package}, and what checks such .* {told}"):
+    with pytest.raises(BackendUnavailable, match=f"takes a strategy of {package}, and the checker of such .* {told}"):
         checker_of(of_acme)
 
 
@@ -119,5 +119,5 @@ def test_settings_that_mean_nothing_to_another_librarys_strategy_are_refused(acm
 def test_an_agreement_of_runs_that_asked_nothing_says_so():
     empty, full = ss.check(lambda strategy: 1.0, replicas=[1, 2]), ss.check(ours, replicas=[1, 2])
     assert empty.agrees
-    assert "The program asked nothing of its strategies: no variable, no run, no collective." in str(empty)
+    assert "The program used nothing of its strategies: no variable, no run, no collective." in str(empty)
     assert list(full.remarks()) == []

@@ -130,7 +130,7 @@ def test_what_cannot_be_started_elsewhere_is_refused(monkeypatch: pytest.MonkeyP
     with pytest.raises(InvalidArgument, match="above 0"):
         run_in_processes(dies, "gloo", 2, Semantics.TF1_15, 0.0)
     monkeypatch.setenv("SIMSTRATEGY_IN_WORKER", "1")
-    with pytest.raises(InvalidArgument, match="start workers of its own"):
+    with pytest.raises(InvalidArgument, match="start other workers"):
         run_in_processes(dies, "gloo", 2, Semantics.TF1_15, 60.0)
 
 

@@ -1,14 +1,17 @@
 """Loading a program from a file, and outcomes on their way between processes."""
 
+import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import simstrategy as ss
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.processes import load_outcome, run_in_processes, save_outcome
 from simstrategy.check.programs import load_program
-from simstrategy.errors import InvalidArgument, PeerFailed
+from simstrategy.errors import BackendUnavailable, InvalidArgument, PeerFailed
 from simstrategy.strategy import Semantics
 from simstrategy.trace import Event
 
@@ -43,7 +46,7 @@ def test_a_missing_file_or_function_is_refused_with_advice(tmp_path, clean_path)
             load_program(file, function)
     text = tmp_path / "notes.txt"
     text.write_text("hello")
-    with pytest.raises(InvalidArgument, match="is no Python file"):
+    with pytest.raises(InvalidArgument, match="is not a Python file"):
         load_program(text)
     with pytest.raises(InvalidArgument, match="There is no file"):
         load_program(tmp_path)
@@ -54,6 +57,37 @@ def test_what_the_file_raises_comes_out_unchanged(tmp_path, clean_path):
     file.write_text("raise KeyError('mine')\n")
     with pytest.raises(KeyError, match="mine"):
         load_program(file)
+
+
+@pytest.mark.parametrize(
+    ("package", "command"),
+    [
+        ("torch", "pip install ./backends/torch"),
+        ("keras", "pip install ./backends/tensorflow"),
+        ("sklearn.datasets", "pip install '.[examples]'"),
+    ],
+)
+def test_a_library_that_is_missing_is_named_with_the_command_that_installs_it(
+    tmp_path, clean_path, monkeypatch, package, command
+):
+    root = package.partition(".")[0]
+    monkeypatch.setitem(sys.modules, root, None)
+    file = tmp_path / "needing_lesson.py"
+    file.write_text(f"import {package}\n")
+    with pytest.raises(BackendUnavailable) as raised:
+        load_program(file)
+    text = (
+        f"{file} imports {root}, which is not installed here. In a checkout of simstrategy, install it with: {command}"
+    )
+    assert str(raised.value) == text
+
+
+def test_the_program_of_the_readme_runs_on_the_simulator(tmp_path, clean_path):
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```python\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    file = tmp_path / "first_lesson.py"
+    file.write_text(block)
+    assert ss.check(load_program(file), replicas=[1, 2, 4]).agrees
 
 
 def bfloat16(*values):
@@ -99,7 +133,7 @@ def test_bfloat16_survives_saving(tmp_path):
 
 
 def test_a_program_that_is_no_function_of_a_file_cannot_be_started_elsewhere():
-    with pytest.raises(InvalidArgument, match="has to be a function at the top level of a file"):
+    with pytest.raises(InvalidArgument, match="Define it as a function at the top level of a file"):
         run_in_processes(lambda strategy: 0, "sim", 1, Semantics.TF1_15, 60.0)
 
 

@@ -12,11 +12,18 @@ FAR = EQUAL._replace(backend="acme", equal_bits=False, distance=0.5, problem="re
 
 
 def test_a_row_says_how_near_it_is():
-    assert REFERENCE.cells() == ("sim", "2", "InOrder()", "reference; one ulp of the inputs makes 1.2e-07", "40 events")
+    assert REFERENCE.cells() == (
+        "sim",
+        "2",
+        "InOrder()",
+        "reference; smallest input steps change it by 1.2e-07",
+        "40 events",
+    )
     assert EQUAL.cells()[3:] == ("equal to the bit", "40 events, equal")
     assert NEAR.cells()[3:] == ("agree: 2.0e-07 apart, bound 5 × 1.2e-07", "40 events, equal")
     assert FAR.cells()[3:] == ("DIFFERS", "40 events")
     assert EQUAL._replace(trace_compared=False).cells()[4] == "40 events"
+    assert REFERENCE._replace(events=1).cells()[4] == "1 event"
 
 
 def test_a_report_without_problems_agrees_and_raises_nothing():
@@ -35,11 +42,14 @@ def test_a_report_with_problems_raises_an_assertion_error_with_the_whole_text():
     assert type(raised.value) is Difference
     lines = str(raised.value).splitlines()
     assert lines[0] == "check of program.py"
-    assert lines[-3:] == [
+    assert lines[-4:] == [
         "First differences:",
         "acme, replicas 2, InOrder(): result: 1.0 against 2.0",
         "acme, replicas 2, Seeded(1): result: 1.0 against 2.0",
+        "Not all runs agree.",
     ]
+    kinds = [line.kind for line in report.lines()]
+    assert kinds == ["title", "columns", "reference", "run", *["problem"] * 5, "verdict"]
 
 
 def test_columns_stand_under_each_other():

@@ -88,7 +88,7 @@ def test_an_interrupted_command_is_killed(tmp_path: Path) -> None:
     os.mkfifo(begun)
     child = f"import os, time; print(os.getpid(), file=open({str(begun)!r}, 'w'), flush=True); time.sleep(600)"
     script = (
-        f"import sys; sys.path.append({str(FOLDER)!r}); from accelerators import ended; "
+        f"import sys; sys.path.append({str(FOLDER)!r}); from evidence import ended; "
         f"ended([sys.executable, '-c', {child!r}], 600, folder={str(tmp_path)!r})"
     )
     told = os.open(begun, os.O_RDONLY | os.O_NONBLOCK)

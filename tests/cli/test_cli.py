@@ -1,7 +1,9 @@
-"""The command line: exit codes, what it prints, and how mistakes are told."""
+"""The command line: exit codes, what it prints, and how it reports mistakes."""
 
+import json
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 
@@ -9,9 +11,10 @@ pytest.importorskip("typer")
 
 from typer.testing import CliRunner
 
-from simstrategy.cli.app import app
-from simstrategy.cli.options import numbers, schedule_maker, semantics_named, words
-from simstrategy.device import INSTALL_HINTS
+from simstrategy.cli.app import app_for
+from simstrategy.cli.options import numbers, schedule_maker, semantics_named
+from simstrategy.cli.options import words as split_words
+from simstrategy.device import EXPERIMENTAL, INSTALL_HINTS
 from simstrategy.schedules import InOrder, Seeded
 from simstrategy.strategy import Semantics
 from simstrategy.trace import Trace
@@ -53,7 +56,8 @@ def lesson(tmp_path, monkeypatch):
 
 
 def call(*arguments):
-    result = CliRunner().invoke(app, [str(one) for one in arguments])
+    words = [str(one) for one in arguments]
+    result = CliRunner().invoke(app_for(words), words)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result
 
@@ -86,13 +90,13 @@ def test_check_of_a_program_that_raises_ends_with_1_unless_errors_are_allowed(le
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["--replicas", "1,two"], "is no list of numbers such as 1,2,4"),
+        (["--replicas", "1,two"], "is not a list of numbers such as 1,2,4"),
         (["--replicas", "0"], "every number has to be at least 1"),
         (["--workers", "-1"], "every number has to be at least 1"),
-        (["--schedules", "random"], "is no schedule: write in-order, or"),
-        (["--schedules", "seeded:x"], "is no schedule"),
-        (["--schedules", "in-order:3"], "is no schedule"),
-        (["--semantics", "TF3"], "is no profile: choose from TF1_13, TF1_15,"),
+        (["--schedules", "random"], "is not a schedule: write in-order, or"),
+        (["--schedules", "seeded:x"], "is not a schedule"),
+        (["--schedules", "in-order:3"], "is not a schedule"),
+        (["--semantics", "TF3"], "is not a profile: choose from TF1_13, TF1_15,"),
         (["--backends", "simm"], "BackendNotFound: No backend named 'simm'"),
         (["--function", "missing"], "defines no function missing(strategy)"),
         (["--timeout", "soon"], "Invalid value for '--timeout'"),
@@ -154,13 +158,13 @@ def test_run_needs_at_least_one_of_each(lesson, option):
     assert call("run", lesson, option, "0").exit_code == 2
 
 
-def test_backends_lists_what_is_there_and_what_to_install(monkeypatch):
+def test_backends_with_probe_opens_what_is_there_and_names_what_to_install(monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setitem(INSTALL_HINTS, "acme", "pip install simstrategy-acme")
     from simstrategy.cli import backends as module
 
     monkeypatch.setattr(module, "available", lambda: {"sim": None, "broken": None})
-    result = call("backends")
+    result = call("backends", "--probe")
     assert result.exit_code == 0
     lines = {line.split()[0]: line for line in result.stdout.splitlines() if line.strip()}
     assert "sim:0" in lines["sim"]
@@ -170,6 +174,105 @@ def test_backends_lists_what_is_there_and_what_to_install(monkeypatch):
     assert "No backend named 'broken'" in lines["broken"]
 
 
+@pytest.mark.slow
+def test_backends_lists_versions_and_needs_and_imports_no_framework():
+    code = (
+        "import json, sys\n"
+        "from typer.testing import CliRunner\n"
+        "from simstrategy.cli.app import app_for\n"
+        "done = CliRunner().invoke(app_for(['backends']), ['backends'], catch_exceptions=False)\n"
+        "print(json.dumps([done.exit_code, done.output, sorted({name.split('.')[0] for name in sys.modules})]))"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout
+    exit_code, output, loaded = json.loads(printed)
+    assert exit_code == 0
+    lines = {line.split()[0]: " ".join(line.split()) for line in output.splitlines() if line.strip()}
+    assert lines["sim"].startswith(f"sim simstrategy {version('simstrategy')} ")
+    assert f"numpy {version('numpy')}" in lines["sim"]
+    assert {*INSTALL_HINTS} <= {*lines}
+    assert not {*loaded} & {"tensorflow", "torch", "jax", "jaxlib", "keras", "sklearn", "ml_dtypes", "hypothesis"}
+    assert not [name for name in loaded if name.startswith("simstrategy_")]
+
+
+def test_backends_marks_those_that_no_hardware_has_run_and_what_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    info = tmp_path / "acme-3.2.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: acme\nVersion: 3.2\nRequires-Dist: simstrategy>=0.1\nRequires-Dist: numpy>=2\n"
+        "Requires-Dist: acme-core (>=7)\nRequires-Dist: acme-gold; extra == 'gold'\n"
+    )
+    (info / "entry_points.txt").write_text("[simstrategy.backends]\nacme = acme_is_not_imported:open_it\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setitem(EXPERIMENTAL, "acme", "no test has opened it")
+    monkeypatch.setitem(INSTALL_HINTS, "absent", "pip install './backends/absent[all]'")
+    result = call("backends")
+    lines = {line.split()[0]: " ".join(line.split()) for line in result.stdout.splitlines() if line.strip()}
+    needs = f"numpy {version('numpy')}, acme-core (missing)"
+    assert lines["acme"] == f"acme acme 3.2 {needs} experimental: no test has opened it"
+    assert "absent - - not installed: pip install './backends/absent[all]'" in " ".join(result.stdout.split())
+    assert result.stdout.endswith("Run `pip install` in a checkout of simstrategy; elsewhere, install the wheel.\n")
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Installs commands of another distribution, as an installer would: name=module:function."""
+
+    def install(text, **points):
+        (tmp_path / "acme_commands.py").write_text(text)
+        info = tmp_path / "acme-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+        lines = [f"{name} = {value}" for name, value in points.items()]
+        (info / "entry_points.txt").write_text("\n".join(["[simstrategy.commands]", *lines, ""]))
+        monkeypatch.syspath_prepend(str(tmp_path))
+
+    yield install
+    sys.modules.pop("acme_commands", None)
+
+
+def test_a_command_of_another_distribution_is_imported_for_itself_and_for_help_alone(installed):
+    installed(
+        "def greet(name: str = 'you') -> None:\n    'Greet.'\n    print('hello', name)\n", greet="acme_commands:greet"
+    )
+    for words in (["backends"], ["split"], ["conform", "--help"], ["unknown"]):
+        call(*words)
+        assert "acme_commands" not in sys.modules
+    assert call("greet", "--name", "all").stdout == "hello all\n"
+    assert "acme_commands" in sys.modules
+    for words in (["--help"], []):
+        assert "Greet." in call(*words).output
+
+
+@pytest.mark.parametrize(
+    ("location", "reason"),
+    [
+        ("acme_missing:greet", "ModuleNotFoundError: No module named 'acme_missing'"),
+        ("acme_commands:gret", "KeyError: 'gret'"),
+        ("acme_commands:wrong", "NameError: name 'Missing' is not defined"),
+    ],
+)
+def test_a_broken_command_is_reported_and_the_others_work(installed, monkeypatch, location, reason):
+    monkeypatch.setenv("COLUMNS", "300")
+    installed("def greet() -> None:\n    print('hello')\ndef wrong(x: 'Missing') -> None: ...\n", greet=location)
+    assert call("split").exit_code == 0
+    broken = call("greet")
+    assert broken.exit_code == 2
+    assert f"The command greet cannot run: {location} of acme cannot be imported: {reason}" in broken.stderr
+    listed = call("--help")
+    assert listed.exit_code == 0
+    assert f"cannot run: {location} of acme cannot be imported: {reason}" in " ".join(listed.output.split())
+    assert "Run the conformance kit on a backend." in listed.output
+
+
+def test_no_distribution_replaces_a_command_of_ours(installed):
+    installed("def check() -> None:\n    print('replaced')\n", check="acme_commands:check")
+    assert "replaced" not in call("check").output
+    assert "replaced" not in call("check", "--help").output
+    call("--help")
+    assert "Run a program on several backends" in call("--help").output
+
+
 def test_help_names_the_commands_and_no_arguments_is_help():
     for arguments in (["--help"], []):
         text = call(*arguments).output
@@ -177,8 +280,8 @@ def test_help_names_the_commands_and_no_arguments_is_help():
 
 
 def test_lists_schedules_and_profiles_are_understood():
-    assert words(" a, b ,,c") == ["a", "b", "c"]
-    assert words("") == []
+    assert split_words(" a, b ,,c") == ["a", "b", "c"]
+    assert split_words("") == []
     assert numbers("1, 2,4") == [1, 2, 4]
     assert numbers("") == []
     assert schedule_maker("in-order") is InOrder

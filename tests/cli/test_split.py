@@ -29,11 +29,11 @@ def test_the_table_names_steps_workers_replicas_elements_and_what_is_odd():
     result = call("--total", 5, "--batch", 4, "--replicas", 2, "--policy", "auto")
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
     assert lines[0] == "5 elements, batches of 4, 1 × 2 replicas, TF1_15"
-    assert "AUTO: dealt to the workers: elements; split by the rule: per batch" in lines
+    assert "AUTO: each worker reads some of the elements; batches are split by the rule 'per batch'" in lines
     assert "step worker 0 replica 0 worker 0 replica 1" in lines
     assert "0 0 1 2 3" in lines
     assert "1 4 -" in lines
-    assert "5 of 5 elements arrive, 0 of them again" in lines
+    assert "all 5 elements are used, none twice" in lines
     assert "! 1 empty parts: a mean of one is NaN; reduce(MEAN, axis=0) is right" in lines
 
 
@@ -69,16 +69,24 @@ def test_what_is_lost_and_what_comes_twice_is_counted():
     assert dropped["lost"] == ["f0-2", "f1-2"]
 
 
+def test_the_summary_counts_what_is_lost_and_what_is_repeated():
+    repeated = call("--total", 5, "--batch", 2, "--workers", 3, "--replicas", 1, "--policy", "OFF")
+    assert "all 5 elements are used, with 10 repetitions" in repeated.stdout
+    lost = call("--files", "3,3", "--batch", 2, "--workers", 2, "--drop-remainder", "--policy", "FILE")
+    assert "4 of 6 elements are used, none twice" in lost.stdout
+    assert "FILE: each worker reads some of the files; batches are split by the rule" in lost.stdout
+
+
 def test_policies_with_one_answer_share_a_table_and_a_rule_may_be_asked_for():
     result = call("--total", 6, "--batch", 8, "--rule", "stream", "--policy", "OFF, FILE")
-    assert "OFF, FILE: dealt to the workers: nothing; split by the rule: stream" in result.stdout
+    assert "OFF, FILE: every worker reads all elements; batches are split by the rule 'stream'" in result.stdout
     assert " ".join(result.stdout.split()).count("0 1 2 3 4 5") == 1
 
 
 def test_a_long_table_is_cut_and_says_so():
     result = call("--total", 100, "--batch", 1, "--policy", "AUTO", "--first", 3)
-    assert "… and 97 steps more" in result.stdout
-    assert "100 of 100 elements arrive" in result.stdout
+    assert "… and 97 more steps" in result.stdout
+    assert "all 100 elements are used, none twice" in result.stdout
 
 
 def test_an_empty_dataset_has_no_steps():
@@ -90,11 +98,11 @@ def test_an_empty_dataset_has_no_steps():
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (("--policy", "SOME"), "'SOME' is no policy: choose from OFF, AUTO, FILE, DATA, HINT, or all"),
-        (("--policy", ""), "is no policy"),
-        (("--rule", "fast"), "'fast' is no rule: choose from per-batch, stream"),
-        (("--files", "3,x"), "'3,x' is no list of numbers of lines"),
-        (("--semantics", "TF3"), "'TF3' is no profile"),
+        (("--policy", "SOME"), "'SOME' is not a policy: choose from OFF, AUTO, FILE, DATA, HINT, or all"),
+        (("--policy", ""), "is not a policy"),
+        (("--rule", "fast"), "'fast' is not a rule: choose from per-batch, stream"),
+        (("--files", "3,x"), "'3,x' is not a list of numbers of lines"),
+        (("--semantics", "TF3"), "'TF3' is not a profile"),
         (("--batch", "0"), "greater than or equal to 1"),
     ],
 )

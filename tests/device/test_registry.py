@@ -1,14 +1,19 @@
 """Finding backends: by name, by module and factory, imported only when asked for."""
 
 import json
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
 import simstrategy as ss
-from simstrategy.device import INSTALL_HINTS, PROTOCOL_VERSION, available, open_backend, registry
+from simstrategy.device import EXPERIMENTAL, INSTALL_HINTS, PROTOCOL_VERSION, available, open_backend, registry
 from simstrategy.errors import BackendNotFound, BackendUnavailable, InvalidArgument
+
+ROOT = Path(__file__).resolve().parents[2]
 
 MODULE = """
 from simstrategy.sim import open_sim
@@ -71,7 +76,7 @@ def test_an_unknown_name_is_told_with_what_is_installed_and_where_it_comes_from(
         open_backend("acme")
     assert str(raised.value).startswith("No backend named 'acme'. Installed: ")
     assert "sim" in str(raised.value).split("Installed: ")[1].split(". ")[0].split(", ")
-    assert str(raised.value).endswith("It comes with: pip install simstrategy-acme")
+    assert str(raised.value).endswith("In a checkout of simstrategy, install it with: pip install simstrategy-acme")
 
 
 def test_an_unknown_name_without_a_hint_tells_of_spelling():
@@ -86,8 +91,36 @@ def test_an_installed_backend_whose_framework_is_missing_says_what_brings_it(acm
     with pytest.raises(BackendUnavailable, match=r"'acme' cannot be imported.*Install what provides acme_missing"):
         open_backend("acme")
     monkeypatch.setitem(INSTALL_HINTS, "acme", "pip install simstrategy-acme")
-    with pytest.raises(BackendUnavailable, match="It comes with: pip install simstrategy-acme"):
+    with pytest.raises(
+        BackendUnavailable, match="In a checkout of simstrategy, install it with: pip install simstrategy-acme"
+    ):
         open_backend("acme")
+
+
+@pytest.mark.parametrize("command", sorted({*INSTALL_HINTS.values()}))
+def test_every_hint_installs_a_distribution_of_this_repository_that_has_its_backends(command):
+    (folder,) = re.fullmatch(r"pip install '?(\.[a-z/]*)(?:\[\w+\])?'?", command).groups()
+    project = tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    of_command = {name for name, one in INSTALL_HINTS.items() if one == command}
+    assert of_command <= {*project["entry-points"]["simstrategy.backends"]}
+    extra = re.search(r"\[(\w+)\]", command)
+    assert extra is None or extra[1] in project["optional-dependencies"]
+
+
+def test_errors_of_an_experimental_backend_say_that_it_is_one(acme, monkeypatch):
+    monkeypatch.setitem(EXPERIMENTAL, "acme", "no test has run it")
+    text = "(Backend 'acme' is experimental: no test has run it.)"
+    with pytest.raises(BackendNotFound) as unknown:
+        open_backend("acme")
+    assert str(unknown.value).endswith(text)
+    install(acme, acme="acme_backends:open_acme", other="acme_backends:open_acme")
+    with pytest.raises(InvalidArgument) as refused:
+        open_backend("acme", replicas=0)
+    assert refused.value.__notes__ == [text]
+    with pytest.raises(InvalidArgument) as plain:
+        open_backend("other", replicas=0)
+    assert not hasattr(plain.value, "__notes__")
+    assert {"nccl", "tpu"} == {*EXPERIMENTAL} - {"acme"}
 
 
 def test_a_missing_factory_is_told_by_module_and_name(acme):

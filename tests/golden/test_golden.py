@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from simstrategy.golden import BUILT, Outcome, read_cases, read_deviations, replay_all
+from golden_replay import BUILT, Outcome, read_cases, read_deviations, replay_all
 from simstrategy.strategy import Semantics
 
 HERE = Path(__file__).parent

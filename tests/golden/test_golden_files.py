@@ -9,9 +9,9 @@ pytest.importorskip("typer")
 
 from typer.testing import CliRunner
 
-from simstrategy.cli.app import app
+from golden_replay import Outcome, read_cases, read_deviations, replay_all
+from golden_replay.command import app
 from simstrategy.errors import InvalidArgument
-from simstrategy.golden import Outcome, read_cases, read_deviations, replay_all
 from simstrategy.strategy import Semantics
 
 
@@ -272,7 +272,7 @@ def test_what_a_backend_lacks_is_no_agreement_and_what_it_does_wrong_differs(
 
 
 def call(*arguments):
-    return CliRunner().invoke(app, ["golden", *map(str, arguments)])
+    return CliRunner().invoke(app, [*map(str, arguments)])
 
 
 def test_the_command_prints_a_table_and_ends_with_0_where_nothing_differs(written):

@@ -12,7 +12,7 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from simstrategy.golden import read_cases
+from golden_replay import read_cases
 
 HERE = Path(__file__).parent
 TOOLS = HERE.parents[1] / "ci" / "golden"

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from golden_replay import Raised, RecordedError, difference
 from simstrategy import errors
-from simstrategy.golden import Raised, RecordedError, difference
 
 RECORDED = {"value": np.float32([[1.5, 2.0]])}
 

@@ -50,7 +50,7 @@ TWO = (
             NO_TENSORFLOW,
             "'tensorflow', replicas=2",
             "BackendUnavailable: Backend 'tensorflow' cannot be imported: No module named 'tensorflow'. "
-            "It comes with: pip install simstrategy-tensorflow",
+            "In a checkout of simstrategy, install it with: pip install ./backends/tensorflow",
             id="no TensorFlow",
         ),
         pytest.param(STARTED, "'tensorflow', replicas=3", TOO_FEW, id="started"),

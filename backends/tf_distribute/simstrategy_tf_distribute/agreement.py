@@ -16,6 +16,7 @@ import numpy as np
 from simstrategy.check import Report, Row
 from simstrategy.check.compare import Sensitivity, compare, distances, sensitivity
 from simstrategy.check.outcome import Outcome, program_folder, program_name
+from simstrategy.check.rows import NOT_REPEATABLE
 from simstrategy.errors import InvalidArgument
 from simstrategy.run import raised_where
 from simstrategy.schedules import InOrder
@@ -114,10 +115,7 @@ def _reference_row(count: int, first: _Run, again: _Run, one_ulp: Sensitivity, a
     found = compare(first.outcome, again.outcome, tuple((0.0, 0.0) for _ in first.outcome.leaves))
     error, problem = first.outcome.error, None
     if not found.equal_bits:
-        problem = (
-            f"gives different values in two identical runs, so it cannot be checked (did it use a random number "
-            f"without a seed?): {found.problem}"
-        )
+        problem = f"{NOT_REPEATABLE}: {found.problem}"
     elif error is not None and not allow_errors:
         problem = "\n".join([f"raises {error[0]}: {error[1]}", *first.outcome.notes])
     return _filled(count, first, problem, reference=True, equal_bits=True, one_ulp=largest)

@@ -28,7 +28,7 @@ def call(*arguments: object) -> tuple[int, str]:
 def test_the_lesson_agrees_on_one_and_two_replicas_with_its_partial_batch() -> None:
     code, printed = call(LESSON, "--replicas", "1,2")
     assert (code, "All runs agree." in printed) == (0, True), printed
-    assert "MirroredStrategy 1 InOrder() reference; one ulp of the inputs makes" in printed
+    assert "MirroredStrategy 1 InOrder() reference; smallest input steps change it by" in printed
 
 
 @quiet
@@ -76,7 +76,7 @@ def test_without_tensorflow_the_command_says_what_to_install() -> None:
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == (
         f"BackendUnavailable: {LESSON} imports tensorflow, which is not installed here. "
-        "It comes with: pip install simstrategy-tensorflow"
+        "In a checkout of simstrategy, install it with: pip install ./backends/tensorflow"
     )
 
 

@@ -1,4 +1,7 @@
-"""PyTorch as three backends of simstrategy: `torch`, `gloo` and `nccl`.  The door only."""
+"""PyTorch as three backends of simstrategy: `torch`, `gloo` and `nccl`.
+
+`nccl` is experimental: it has never run on GPUs.
+"""
 
 from simstrategy_torch.local import TorchBackend, open_torch
 from simstrategy_torch.processes import ProcessBackend

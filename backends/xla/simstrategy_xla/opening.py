@@ -95,6 +95,8 @@ def _first_line(error: Exception) -> str:
 def open_tpu(*, replicas: int | None = None, topology: str | None = None, x64: bool | None = None) -> XlaBackend:
     """Opens a backend on TPUs; or, with a topology such as "v5e:2x4", one that compiles for TPUs and needs none.
 
+    Experimental: it has never run on a TPU.
+
     Such a one runs everything on as many host CPU devices as the topology has, and compiles each step of
     `Strategy.compile` for the topology as well: what is found there is in `compilation.examined`. Raises
     BackendUnavailable without TPUs, or without libtpu; InvalidArgument for a topology that does not exist or

@@ -77,10 +77,10 @@ def by_gathering(x, op):
 
 
 FAULTS = {
-    "an extra all_reduce": (an_extra_sum, "is in the program, and nobody asked for it"),
-    "a maximum for a sum": (a_maximum, "all-reduce MAX of 24 float32 is in the program, and nobody asked for it"),
-    "a wrong group": (pairs, r"is among the ranks \(\(0, 1\), \(2, 3\)\), and all of 4 are meant"),
+    "an extra all_reduce": (an_extra_sum, "is in the program, and no step requested it"),
+    "a maximum for a sum": (a_maximum, "all-reduce MAX of 24 float32 is in the program, and no step requested it"),
+    "a wrong group": (pairs, r"is among the ranks \(\(0, 1\), \(2, 3\)\), and should be among all 4"),
     "another dtype": (another_dtype, "of 24 float32 is not in the program"),
     "no collective": (nothing, "all-reduce SUM of 24 float32 is not in the program"),
-    "an accidental all_gather": (by_gathering, "all-gather of 96 float32 is in the program, and nobody asked for it"),
+    "an accidental all_gather": (by_gathering, "all-gather of 96 float32 is in the program, and no step requested it"),
 }

@@ -1,4 +1,4 @@
-"""Compiled programs examined: what was asked for is in them, and nothing else.  Clauses: P-6."""
+"""Compiled programs examined: what was requested is in them, and nothing else.  Clauses: P-6."""
 
 import importlib.util
 import os
@@ -13,8 +13,8 @@ from faults import COUNT, FAULTS, LIBTPU, open_host, program
 
 import simstrategy as ss
 import simstrategy_xla.spmd
-from simstrategy.check import check_compiled
 from simstrategy.errors import BackendUnavailable, Difference, InvalidArgument
+from simstrategy_xla.compile_check import check_compiled
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_what_was_asked_for_is_in_the_program_and_nothing_else(examining):
     assert sorted(one.kind for one in step.facts.collectives) == ["all-gather"] * 2 + ["all-reduce"] * 3
     assert step.facts.flops > 0
     assert step.facts.argument_bytes > 0
-    assert "4 ranks: as asked" in str(report)
+    assert "4 ranks: as requested" in str(report)
     assert "3 all-reduce SUM" in str(report)
 
 
@@ -54,7 +54,7 @@ def test_a_step_that_asks_for_something_else_than_on_the_simulator_is_told(exami
 
         strategy.run(strategy.compile(step), args=(ss.PerReplica([np.ones(2, np.float32)] * COUNT),))
 
-    with pytest.raises(Difference, match="asked for something else than on the simulator"):
+    with pytest.raises(Difference, match="requested other collectives than on the simulator"):
         check_compiled(two_faced, backend=examining).raise_for_difference()
 
 
@@ -111,7 +111,7 @@ def test_without_a_tpu_that_is_told(xla):
 SCRIPT = """
 import sys
 import simstrategy as ss
-from simstrategy.check import check_compiled
+from simstrategy_xla.compile_check import check_compiled
 from simstrategy_xla.topology import TOPOLOGIES
 sys.path.insert(0, sys.argv[1])
 from faults import program

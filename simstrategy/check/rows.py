@@ -1,0 +1,110 @@
+"""Makes the rows of a report: the reference's, and one for each run that is compared with it."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from simstrategy.check.compare import Comparison, Sensitivity, compare
+from simstrategy.check.outcome import Outcome
+from simstrategy.check.report import Row
+from simstrategy.schedules import InOrder, Schedule
+from simstrategy.trace import first_difference
+
+__all__ = ["NOT_REPEATABLE", "first_not_finite", "reference_row", "run_row"]
+
+NOT_REPEATABLE: Final = (
+    "gives different values in two identical runs, so it cannot be checked "
+    "(does it use a random number without a seed?)"
+)
+
+
+def reference_row(
+    name: str,
+    replicas: str,
+    reference: Sequence[Outcome],
+    again: Sequence[Outcome],
+    one_ulp: Sequence[Sensitivity],
+    *,
+    allow_errors: bool,
+) -> Row:
+    """Returns the row of the run that the others are compared with.
+
+    reference, again: the outcomes of two identical runs, one for each worker. one_ulp: of each worker, how far its
+    leaves move with the inputs. The row has a problem where the two runs differ, and where the program raises.
+    """
+    problem: str | None = None
+    for one, other in zip(reference, again, strict=True):
+        found = compare(one, other, tuple((0.0, 0.0) for _ in one.leaves))
+        if problem is None and not found.equal_bits:
+            problem = f"{NOT_REPEATABLE}: {found.problem}"
+    raised = [outcome for outcome in reference if outcome.error is not None]
+    if raised and problem is None and not allow_errors:
+        kind, text = raised[0].error or ("", "")
+        problem = "\n".join([f"raises {kind}: {text}", *raised[0].notes])
+    return Row(
+        backend=name,
+        replicas=replicas,
+        schedule=InOrder.name,
+        reference=True,
+        equal_bits=True,
+        distance=0.0,
+        one_ulp=max((unit for worker in one_ulp for leaf in worker for unit in leaf), default=0.0),
+        events=sum(len(outcome.events) for outcome in reference),
+        trace_compared=False,
+        problem=problem,
+        raised=bool(raised),
+        not_finite=first_not_finite(reference),
+    )
+
+
+def run_row(
+    name: str,
+    replicas: str,
+    schedule: Schedule,
+    reference: Sequence[Outcome],
+    outcomes: Sequence[Outcome],
+    one_ulp: Sequence[Sensitivity],
+) -> Row:
+    """Returns the row of a run, compared with the reference worker by worker.  One process is one worker."""
+    in_order = isinstance(schedule, InOrder)
+    worst = Comparison(True, 0.0, 0.0, None)
+    problem: str | None = None
+    for worker, (one, other, units) in enumerate(zip(reference, outcomes, one_ulp, strict=True)):
+        found = compare(one, other, units)
+        text = found.problem
+        difference = first_difference(one.events, other.events) if in_order else None
+        if text is None and difference is not None:
+            text = f"traces differ at {difference}"
+        if problem is None and text is not None:
+            problem = f"worker {worker}: {text}" if len(reference) > 1 else text
+        worst = _worse(worst, found)
+    return Row(
+        backend=name,
+        replicas=replicas,
+        schedule=schedule.name,
+        reference=False,
+        equal_bits=worst.equal_bits,
+        distance=worst.distance,
+        one_ulp=worst.one_ulp,
+        events=sum(len(outcome.events) for outcome in outcomes),
+        trace_compared=in_order,
+        problem=problem,
+        raised=any(outcome.error is not None for outcome in outcomes),
+        not_finite=first_not_finite(outcomes),
+    )
+
+
+def first_not_finite(outcomes: Sequence[Outcome]) -> str | None:
+    """Returns the first value that is not finite of the first worker that has one, and names the worker of several."""
+    for worker, outcome in enumerate(outcomes):
+        if outcome.not_finite is not None:
+            return f"worker {worker}: {outcome.not_finite}" if len(outcomes) > 1 else outcome.not_finite
+    return None
+
+
+def _worse(one: Comparison, other: Comparison) -> Comparison:
+    larger = max((one, other), key=_badness)
+    return Comparison(one.equal_bits and other.equal_bits, larger.distance, larger.one_ulp, larger.problem)
+
+
+def _badness(found: Comparison) -> tuple[bool, float]:
+    return found.problem is not None, found.distance / found.one_ulp if found.one_ulp else 0.0
