@@ -4,28 +4,20 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from vocabulary import TF1_13, TF1_15, TF2, components, ctx, rank
 
 import simstrategy as ss
 
 SUM, MEAN = ss.ReduceOp.SUM, ss.ReduceOp.MEAN
 Aggregation, Synchronization = ss.VariableAggregation, ss.VariableSynchronization
-TF1_13, TF1_15, TF2 = ss.Semantics.TF1_13, ss.Semantics.TF1_15, ss.Semantics.TF2
 
 
 def mirrored(replicas=2, **options):
     return ss.Strategy.mirrored("sim", replicas=replicas, **options)
 
 
-def me():
-    return ss.get_replica_context()
-
-
-def rank():
-    return me().replica_id_in_sync_group
-
-
 def ranks(strategy):
-    return strategy.run(lambda: me().xp.asarray(float(rank())))
+    return strategy.run(lambda: ctx().xp.asarray(float(rank())))
 
 
 def host(value):
@@ -35,10 +27,6 @@ def host(value):
 def variable(strategy, initial=1.0, **settings):
     with strategy.scope():
         return ss.Variable(np.float32(initial), name="v", **settings)
-
-
-def components(v):
-    return [np.asarray(one).tolist() for one in v.components]
 
 
 # Clauses: V-4
@@ -53,10 +41,10 @@ def test_a_mirrored_value_computes_like_its_component_and_a_per_replica_one_neve
     for semantics, allowed in ((TF1_13, False), (TF1_15, False), (TF2, True)):
         other, value = mirrored(semantics=semantics), ss.PerReplica(parts)
         if allowed:
-            assert host(other.run(lambda value=value: me().all_reduce(SUM, value))) == [1.0, 1.0]
+            assert host(other.run(lambda value=value: ctx().all_reduce(SUM, value))) == [1.0, 1.0]
         else:
             with pytest.raises(ss.errors.InvalidType, match="using a PerReplica object"):
-                other.run(lambda value=value: me().all_reduce(SUM, value))
+                other.run(lambda value=value: ctx().all_reduce(SUM, value))
 
 
 # Clauses: V-5
@@ -149,7 +137,7 @@ def test_an_update_calls_its_function_for_each_component_where_it_is():
     v, seen = variable(strategy), []
 
     def function(part):
-        seen.append((part.device, ss.in_cross_replica_context(), me()))
+        seen.append((part.device, ss.in_cross_replica_context(), ctx()))
         v.assign_add(part.value())
 
     strategy.extended.update(v, function)
@@ -291,7 +279,7 @@ def test_a_regularization_loss_is_divided_by_the_replicas_in_a_replica():
 def test_a_check_names_the_first_value_that_is_not_finite():
     def program(strategy):
         bad = ss.PerReplica([2.0, np.inf])
-        return strategy.run(lambda x: me().all_reduce(SUM, me().xp.asarray(np.float32([1, x]))), args=(bad,))
+        return strategy.run(lambda x: ctx().all_reduce(SUM, ctx().xp.asarray(np.float32([1, x]))), args=(bad,))
 
     report = ss.check(program, replicas=[2])
     assert report.agrees

@@ -2,16 +2,13 @@
 
 import numpy as np
 import pytest
+from vocabulary import ctx
 
 import simstrategy as ss
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType
 from simstrategy.nn import compute_average_loss, scale_regularization_loss
 
 LOSSES = np.float32([1, 2, 3])
-
-
-def ctx():
-    return ss.get_replica_context()
 
 
 def test_a_replicas_losses_are_divided_by_all_replicas_examples(mirrored, same, carrier):

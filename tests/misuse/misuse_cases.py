@@ -7,6 +7,7 @@ import copy
 import warnings
 
 import numpy as np
+from vocabulary import ctx, rank, variable_in
 
 import simstrategy as ss
 
@@ -28,21 +29,8 @@ def mirrored(replicas=2, **settings):
     return ss.Strategy.mirrored("sim", replicas=replicas, **settings)
 
 
-def ctx():
-    return ss.get_replica_context()
-
-
-def rank():
-    return ctx().replica_id_in_sync_group
-
-
 def per_replica(strategy, make=lambda index: np.float32([index, index + 1])):
     return strategy.run(lambda: ctx().xp.asarray(make(rank())))
-
-
-def variable(strategy, initial=1.0, **settings):
-    with strategy.scope():
-        return ss.Variable(np.float32(initial), **settings)
 
 
 def short(strategy):
@@ -462,7 +450,7 @@ def _():
 @misuse("StrategyExtended.colocate_vars_with outside the scope")
 def _():
     strategy = mirrored()
-    strategy.extended.colocate_vars_with(variable(strategy)).__enter__()
+    strategy.extended.colocate_vars_with(variable_in(strategy)).__enter__()
 
 
 @misuse("StrategyExtended.variable_created_in_scope of no variable")
@@ -503,17 +491,17 @@ def _():
 
 @misuse("Variable unknown synchronization")
 def _():
-    variable(mirrored(), synchronization="SOMETIMES")
+    variable_in(mirrored(), synchronization="SOMETIMES")
 
 
 @misuse("Variable unknown aggregation")
 def _():
-    variable(mirrored(), aggregation="MAX")
+    variable_in(mirrored(), aggregation="MAX")
 
 
 @misuse("Variable synchronization NONE")
 def _():
-    variable(mirrored(), synchronization=ss.VariableSynchronization.NONE, name="v")
+    variable_in(mirrored(), synchronization=ss.VariableSynchronization.NONE, name="v")
 
 
 @misuse("Variable mean of integers in TF2")
@@ -548,34 +536,34 @@ def _():
 
 @misuse("Variable.assign other shape")
 def _():
-    one = variable(mirrored(), [1.0, 2.0], name="one")
+    one = variable_in(mirrored(), [1.0, 2.0], name="one")
     one.assign([1.0, 2.0, 3.0])
 
 
 @misuse("Variable.assign other dtype")
 def _():
-    one = variable(mirrored(), [1.0, 2.0], name="one")
+    one = variable_in(mirrored(), [1.0, 2.0], name="one")
     one.assign(np.array([1, 2]))
 
 
 @misuse("Variable.assign no aggregation")
 def _():
     strategy = mirrored()
-    one = variable(strategy, name="one")
+    one = variable_in(strategy, name="one")
     strategy.run(lambda: one.assign(1.0))
 
 
 @misuse("Variable.assign one object summed")
 def _():
     strategy = mirrored()
-    one = variable(strategy, name="one", aggregation=ss.VariableAggregation.SUM)
+    one = variable_in(strategy, name="one", aggregation=ss.VariableAggregation.SUM)
     shared = np.float32(3)
     strategy.run(lambda: one.assign(shared))
 
 
 @misuse("Variable.assign of another strategy")
 def _():
-    one = variable(mirrored(), name="one")
+    one = variable_in(mirrored(), name="one")
     with mirrored().scope():
         one.assign(2.0)
 
@@ -587,26 +575,26 @@ def _():
         "aggregation": ss.VariableAggregation.SUM,
         "name": "total",
     }
-    variable(mirrored(), **settings).assign_add(1.0)
+    variable_in(mirrored(), **settings).assign_add(1.0)
 
 
 @misuse("Variable.assign_sub too few components")
 def _():
     strategy = mirrored()
-    variable(strategy, name="one").assign_sub(short(strategy))
+    variable_in(strategy, name="one").assign_sub(short(strategy))
 
 
 @misuse("Variable.read_value ON_READ without aggregation")
 def _():
     strategy = mirrored()
-    one = variable(strategy, synchronization=ss.VariableSynchronization.ON_READ, name="own")
+    one = variable_in(strategy, synchronization=ss.VariableSynchronization.ON_READ, name="own")
     with strategy.scope():
         one.read_value()
 
 
 @misuse("Variable.assign unequal components, strictly")
 def _():
-    one = variable(mirrored(), name="one")
+    one = variable_in(mirrored(), name="one")
     with warnings.catch_warnings():
         warnings.simplefilter("error", ss.errors.MirroredDiverged)
         one.assign(ss.PerReplica([np.float32(1), np.float32(2)]))
@@ -615,7 +603,7 @@ def _():
 @misuse("Strategy.save two of one name")
 def _():
     strategy = mirrored()
-    strategy.save([variable(strategy, name="one"), variable(strategy, name="one")])
+    strategy.save([variable_in(strategy, name="one"), variable_in(strategy, name="one")])
 
 
 @misuse("Strategy.save of no variable")
@@ -626,13 +614,13 @@ def _():
 @misuse("Strategy.restore missing name")
 def _():
     strategy = mirrored()
-    strategy.restore([variable(strategy, name="one")], {"two": np.float32(1)})
+    strategy.restore([variable_in(strategy, name="one")], {"two": np.float32(1)})
 
 
 @misuse("Strategy.restore other shape")
 def _():
     strategy = mirrored()
-    strategy.restore([variable(strategy, name="one")], {"one": np.zeros(2, np.float32)})
+    strategy.restore([variable_in(strategy, name="one")], {"one": np.zeros(2, np.float32)})
 
 
 # Data.

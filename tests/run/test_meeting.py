@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from vocabulary import ctx
 
 import simstrategy as ss
 from simstrategy.errors import CallSitesDiffer, ReplicasDisagree
@@ -14,10 +15,6 @@ from simstrategy.errors import CallSitesDiffer, ReplicasDisagree
 def here():
     """The caller's line."""
     return inspect.currentframe().f_back.f_lineno
-
-
-def ctx():
-    return ss.get_replica_context()
 
 
 def lines_of(error):

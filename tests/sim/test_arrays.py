@@ -4,6 +4,7 @@ import operator
 
 import numpy as np
 import pytest
+from vocabulary import ctx
 
 import simstrategy as ss
 from simstrategy.device import ArraySpec
@@ -23,10 +24,6 @@ IN_PLACE = {
     "^=": operator.ixor,
 }
 BITWISE = ("&=", "|=", "^=")
-
-
-def ctx():
-    return ss.get_replica_context()
 
 
 def form(array):

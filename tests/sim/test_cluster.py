@@ -2,19 +2,12 @@
 
 import numpy as np
 import pytest
+from vocabulary import ctx, rank
 
 import simstrategy as ss
 from simstrategy.errors import InvalidArgument, PeerFailed, ReplicasDisagree
 from simstrategy.schedules import Recorded, Replayed, Seeded
 from simstrategy.sim import Cluster
-
-
-def ctx():
-    return ss.get_replica_context()
-
-
-def rank():
-    return ctx().replica_id_in_sync_group
 
 
 def numbers(value):

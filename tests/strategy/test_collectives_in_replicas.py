@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from vocabulary import ctx, rank
 
 import simstrategy as ss
 from simstrategy import tree
@@ -31,14 +32,6 @@ MEANS = {
 class Pair(NamedTuple):
     left: object
     right: object
-
-
-def ctx():
-    return ss.get_replica_context()
-
-
-def rank():
-    return ctx().replica_id_in_sync_group
 
 
 def each(strategy, replica):

@@ -4,13 +4,10 @@ import sys
 import threading
 
 import pytest
+from vocabulary import ctx
 
 import simstrategy as ss
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType
-
-
-def ctx():
-    return ss.get_replica_context()
 
 
 def where():

@@ -1,23 +1,14 @@
 """Writes that leave the components of a mirrored variable unequal are named, once, and nothing else is."""
 
-import sys
 import warnings
 
 import numpy as np
 import pytest
+from vocabulary import FIRST, ON_READ, SUM, TF2, components, line_here, rank
 
 import simstrategy as ss
-from simstrategy import Semantics, VariableAggregation, VariableSynchronization
 from simstrategy.device.wrapper import Wrapper
 from simstrategy.errors import InvalidType, MirroredDiverged, ReplicasDisagree
-
-ON_READ = VariableSynchronization.ON_READ
-SUM, FIRST = VariableAggregation.SUM, VariableAggregation.ONLY_FIRST_REPLICA
-TF2 = Semantics.TF2
-
-
-def rank():
-    return ss.get_replica_context().replica_id_in_sync_group
 
 
 def made(strategy, value=1.0, **settings):
@@ -25,16 +16,8 @@ def made(strategy, value=1.0, **settings):
         return ss.Variable(value, **{"name": "w", **settings})
 
 
-def components(variable):
-    return [np.asarray(one).tolist() for one in variable.components]
-
-
 def different(*values):
     return ss.PerReplica([np.float32(value) for value in values])
-
-
-def line():
-    return sys._getframe(1).f_lineno
 
 
 def text(kind, here, who):
@@ -49,7 +32,7 @@ def text(kind, here, who):
 @pytest.mark.parametrize(("kind", "wanted"), [("assign", [1, 2]), ("assign_add", [2, 3]), ("assign_sub", [0, -1])])
 def test_one_value_per_replica_is_named_where_it_is_written(mirrored, kind, wanted):
     variable = made(mirrored(2))
-    here = line() + 2
+    here = line_here() + 2
     with pytest.warns(MirroredDiverged) as caught:
         getattr(variable, kind)(different(1, 2))
     assert [str(one.message) for one in caught] == [text(kind, here, "replica 1 holds")]
@@ -238,7 +221,7 @@ def test_what_was_written_while_a_framework_traced_is_compared_when_it_is_read(s
 def test_strict_checks_refuse_unequal_values_before_they_are_written(mirrored):
     strategy = mirrored(2, semantics=TF2, checks="strict")
     variable = made(strategy)
-    here = line() + 3
+    here = line_here() + 3
     for _ in range(2):
         with pytest.raises(ReplicasDisagree) as raised:
             variable.assign(different(1, 2))

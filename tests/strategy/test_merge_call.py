@@ -2,18 +2,11 @@
 
 import numpy as np
 import pytest
+from vocabulary import ctx, rank
 
 import simstrategy as ss
 from simstrategy import Mirrored, PerReplica
 from simstrategy.errors import ContextError, InvalidType
-
-
-def ctx():
-    return ss.get_replica_context()
-
-
-def rank():
-    return ctx().replica_id_in_sync_group
 
 
 def test_arguments_reach_the_function_regrouped_and_results_are_handed_out(mirrored, carrier):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from vocabulary import variable_in
 
 import simstrategy as ss
 from simstrategy import PerReplica
@@ -229,14 +230,9 @@ def test_the_mean_of_complex_numbers_divides_each_part_and_multiplies_by_no_inve
     same(mirrored(3).reduce("MEAN", value), np.complex64([complex(np.float32(-0.5) / 3, np.float32(-2.5) / 3)]))
 
 
-def variable(strategy, value, **settings):
-    with strategy.scope():
-        return ss.Variable(np.float32(value), **settings)
-
-
 def test_mirrored_values_and_variables_have_a_mean_and_no_sum_without_an_axis(mirrored, same):
     strategy = mirrored(2)
-    v = variable(strategy, [1, 2], name="v")
+    v = variable_in(strategy, np.float32([1, 2]), name="v")
     equal = ss.Mirrored(v.components)
     for value, name in ((equal, "a Mirrored value"), (v, "variable 'v'")):
         same(strategy.reduce("MEAN", value), np.float32([1, 2]))
@@ -256,7 +252,7 @@ def test_mirrored_values_and_variables_have_a_mean_and_no_sum_without_an_axis(mi
 @pytest.mark.parametrize("aggregation", ss.VariableAggregation)
 def test_an_on_read_variable_is_reduced_over_its_components_whatever_its_aggregation(mirrored, same, aggregation):
     strategy = mirrored(2)
-    v = variable(strategy, 0, synchronization=ss.VariableSynchronization.ON_READ, aggregation=aggregation)
+    v = variable_in(strategy, 0.0, synchronization=ss.VariableSynchronization.ON_READ, aggregation=aggregation)
     strategy.run(lambda: v.assign(ss.get_replica_context().replica_id_in_sync_group + 1.0))
     same(strategy.reduce("SUM", v), np.float32(3))
     same(strategy.reduce("MEAN", v), np.float32(1.5))
@@ -264,7 +260,7 @@ def test_an_on_read_variable_is_reduced_over_its_components_whatever_its_aggrega
 
 def test_a_variable_that_is_one_for_all_is_a_plain_value(mirrored, same):
     central = ss.Strategy.central_storage("sim", replicas=2)
-    shared = variable(central, [1, 2])
+    shared = variable_in(central, np.float32([1, 2]))
     plain = ss.Variable(np.float32([1, 2]))
     for strategy, v in ((central, shared), (mirrored(2), plain)):
         assert strategy.reduce("MEAN", v) is v
@@ -272,7 +268,7 @@ def test_a_variable_that_is_one_for_all_is_a_plain_value(mirrored, same):
         with pytest.raises(InvalidArgument, match="A non-DistributedValues value <Variable"):
             strategy.reduce("SUM", v)
     one = ss.Strategy.one_device("sim")
-    own = variable(one, [1, 2])
+    own = variable_in(one, np.float32([1, 2]))
     for op in ("SUM", "MEAN"):
         assert one.reduce(op, own) is own
     same(one.reduce("SUM", own, axis=0), np.float32(3))

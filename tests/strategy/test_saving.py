@@ -1,13 +1,13 @@
 """`strategy.save` and `strategy.restore`: one value for each name, and back on any number of replicas."""
 
 import io
-import sys
 
 import numpy as np
 import pytest
+from vocabulary import FIRST, MEAN, ON_READ, PROFILES, SUM, components, line_here, rank
 
 import simstrategy as ss
-from simstrategy import Semantics, VariableAggregation, VariableSynchronization
+from simstrategy import Semantics
 from simstrategy.errors import (
     ContextError,
     InvalidArgument,
@@ -16,14 +16,6 @@ from simstrategy.errors import (
     PeerFailed,
     ReplicasDisagree,
 )
-
-NONE, SUM, MEAN, FIRST = (VariableAggregation[n] for n in ("NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA"))
-ON_WRITE, ON_READ = VariableSynchronization.ON_WRITE, VariableSynchronization.ON_READ
-PROFILES = [Semantics.TF1_13, Semantics.TF1_15, Semantics.TF2]
-
-
-def rank():
-    return ss.get_replica_context().replica_id_in_sync_group
 
 
 def made(strategy, value=1.0, **settings):
@@ -36,14 +28,6 @@ def on_read(strategy, aggregation, values=(1, 2), dtype="float32", **settings):
     variable = made(strategy, 0, dtype=dtype, synchronization=ON_READ, aggregation=aggregation, **settings)
     strategy.run(lambda: variable.assign(np.asarray(values[rank()], dtype)))
     return variable
-
-
-def components(variable):
-    return [np.asarray(one).tolist() for one in variable.components]
-
-
-def line():
-    return sys._getframe(1).f_lineno
 
 
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
@@ -199,7 +183,7 @@ def test_all_that_cannot_be_saved_is_told_in_one_error(mirrored):
         made(strategy, True, synchronization=ON_READ, aggregation=SUM, name="flag"),
         made(strategy, 1, synchronization=ON_READ, aggregation=MEAN, name="whole"),
     ]
-    here = line() + 2
+    here = line_here() + 2
     with pytest.raises(InvalidArgument) as raised:
         strategy.save(variables)
     assert str(raised.value).splitlines() == [
@@ -232,7 +216,7 @@ def test_all_that_does_not_fit_is_told_in_one_error_and_nothing_is_restored(mirr
         "extra": np.float32(9),
         5: None,
     }
-    here = line() + 2
+    here = line_here() + 2
     with pytest.raises(InvalidArgument) as raised:
         strategy.restore(variables, saved)
     assert str(raised.value).splitlines() == [
@@ -259,7 +243,7 @@ def test_what_is_no_list_of_variables_is_refused(mirrored, value):
 
 def test_one_variable_is_no_list(mirrored):
     strategy = mirrored(2)
-    here = line() + 2
+    here = line_here() + 2
     with pytest.raises(InvalidType) as raised:
         strategy.save(made(strategy))
     assert str(raised.value) == (
@@ -271,7 +255,7 @@ def test_one_variable_is_no_list(mirrored):
 @pytest.mark.parametrize("saved", [None, [np.float32(1)], np.float32(1)])
 def test_what_is_no_mapping_is_not_restored(mirrored, saved):
     strategy = mirrored(2)
-    variable, here = made(strategy), line() + 2
+    variable, here = made(strategy), line_here() + 2
     with pytest.raises(InvalidType) as raised:
         strategy.restore([variable], saved)
     assert str(raised.value) == (

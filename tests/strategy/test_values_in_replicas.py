@@ -4,19 +4,11 @@ import collections
 
 import numpy as np
 import pytest
+from vocabulary import ctx, listed
 
 import simstrategy as ss
 from simstrategy import Mirrored, PerReplica
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType
-
-
-def ctx():
-    return ss.get_replica_context()
-
-
-def listed(value):
-    return [np.asarray(one).tolist() for one in value.values]
-
 
 Pair = collections.namedtuple("Pair", ["left", "right"])
 

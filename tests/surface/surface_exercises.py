@@ -9,6 +9,7 @@ import warnings
 from types import SimpleNamespace
 
 import numpy as np
+from vocabulary import ctx, rank, variable_in
 
 import simstrategy as ss
 
@@ -36,21 +37,8 @@ def ranks(strategy):
     return strategy.run(lambda: ctx().xp.asarray(np.float32([rank(), rank() + 1])))
 
 
-def ctx():
-    return ss.get_replica_context()
-
-
-def rank():
-    return ctx().replica_id_in_sync_group
-
-
 def listed(value):
     return [np.asarray(one).tolist() for one in getattr(value, "values", (value,))]
-
-
-def variable(strategy, initial=1.0, **settings):
-    with strategy.scope():
-        return ss.Variable(np.float32(initial), **settings)
 
 
 def numbers(total=8, batch=4):
@@ -228,14 +216,14 @@ def _():
 @exercises("Strategy.save")
 def _():
     strategy = mirrored()
-    one = variable(strategy, 2.0, name="one")
+    one = variable_in(strategy, 2.0, name="one")
     return strategy.save([one])["one"] == 2
 
 
 @exercises("Strategy.restore")
 def _():
     strategy = mirrored()
-    one = variable(strategy, 2.0, name="one")
+    one = variable_in(strategy, 2.0, name="one")
     strategy.restore([one], {"one": np.float32(5)})
     return [float(component) for component in one.components] == [5, 5]
 
@@ -266,7 +254,7 @@ def _():
 @exercises("StrategyExtended.reduce_to")
 def _():
     strategy = mirrored()
-    one = variable(strategy, [0, 0])
+    one = variable_in(strategy, [0, 0])
     with strategy.scope():
         return listed(strategy.extended.reduce_to("SUM", ranks(strategy), one)) == [[1, 3]] * 2
 
@@ -274,7 +262,7 @@ def _():
 @exercises("StrategyExtended.batch_reduce_to")
 def _():
     strategy = mirrored()
-    one = variable(strategy, [0, 0])
+    one = variable_in(strategy, [0, 0])
     with strategy.scope():
         (reduced,) = strategy.extended.batch_reduce_to("SUM", [(ranks(strategy), one)])
     return listed(reduced) == [[1, 3]] * 2
@@ -283,7 +271,7 @@ def _():
 @exercises("StrategyExtended.broadcast_to")
 def _():
     strategy = mirrored()
-    one = variable(strategy)
+    one = variable_in(strategy)
     with strategy.scope():
         return listed(strategy.extended.broadcast_to(np.float32(3), one)) == [3, 3]
 
@@ -291,7 +279,7 @@ def _():
 @exercises("StrategyExtended.update")
 def _():
     strategy = mirrored()
-    one = variable(strategy)
+    one = variable_in(strategy)
     with strategy.scope():
         seen = strategy.extended.update(
             one, lambda component, number: float(component) + number, args=(2,), group=False
@@ -302,7 +290,7 @@ def _():
 @exercises("StrategyExtended.update_non_slot")
 def _():
     strategy = mirrored()
-    one = variable(strategy)
+    one = variable_in(strategy)
     with strategy.scope():
         devices = strategy.extended.non_slot_devices([one])
         return len(strategy.extended.update_non_slot(devices, object, group=False)) == 2
@@ -311,13 +299,13 @@ def _():
 @exercises("StrategyExtended.non_slot_devices")
 def _():
     strategy = mirrored()
-    return tuple(strategy.extended.non_slot_devices([variable(strategy)])) == strategy.extended.worker_devices
+    return tuple(strategy.extended.non_slot_devices([variable_in(strategy)])) == strategy.extended.worker_devices
 
 
 @exercises("StrategyExtended.colocate_vars_with")
 def _():
     strategy = mirrored()
-    one = variable(strategy)
+    one = variable_in(strategy)
     with strategy.scope(), strategy.extended.colocate_vars_with(one):
         return ss.get_strategy() is strategy
 
@@ -325,20 +313,20 @@ def _():
 @exercises("StrategyExtended.variable_created_in_scope")
 def _():
     strategy = mirrored()
-    return strategy.extended.variable_created_in_scope(variable(strategy)) is True
+    return strategy.extended.variable_created_in_scope(variable_in(strategy)) is True
 
 
 @exercises("StrategyExtended.value_container")
 def _():
     strategy = mirrored()
-    one = variable(strategy)
+    one = variable_in(strategy)
     return strategy.extended.value_container(one) is one
 
 
 @exercises("StrategyExtended.read_var")
 def _():
     strategy = mirrored()
-    one = variable(strategy, 4.0)
+    one = variable_in(strategy, 4.0)
     return float(strategy.extended.read_var(one)) == 4
 
 
@@ -485,26 +473,26 @@ def _():
 
 @exercises("Variable")
 def _():
-    return variable(mirrored(), 2.0).numpy() == 2
+    return variable_in(mirrored(), 2.0).numpy() == 2
 
 
 @exercises("Variable.value")
 def _():
-    return float(variable(mirrored(), 2.0).value()) == 2
+    return float(variable_in(mirrored(), 2.0).value()) == 2
 
 
 @exercises("Variable.read_value")
 def _():
-    return float(variable(mirrored(), 2.0).read_value()) == 2
+    return float(variable_in(mirrored(), 2.0).read_value()) == 2
 
 
 @exercises("Variable.numpy")
 def _():
-    return variable(mirrored(), 2.0).numpy() == 2
+    return variable_in(mirrored(), 2.0).numpy() == 2
 
 
 def _written(method, wanted):
-    one = variable(mirrored(), 2.0)
+    one = variable_in(mirrored(), 2.0)
     getattr(one, method)(np.float32(3))
     return [float(component) for component in one.components] == [wanted, wanted]
 
@@ -516,17 +504,17 @@ EXERCISES["Variable.assign_sub"] = lambda: _written("assign_sub", -1)
 
 @exercises("Variable.native")
 def _():
-    return variable(mirrored(), 2.0).native is not None
+    return variable_in(mirrored(), 2.0).native is not None
 
 
 @exercises("Variable.components")
 def _():
-    return len(variable(mirrored(), 2.0).components) == 2
+    return len(variable_in(mirrored(), 2.0).components) == 2
 
 
 def _attribute(name, wanted):
     settings = {"name": "w", "aggregation": ss.VariableAggregation.SUM, "trainable": True}
-    return getattr(variable(mirrored(), [1.0, 2.0], **settings), name) == wanted
+    return getattr(variable_in(mirrored(), [1.0, 2.0], **settings), name) == wanted
 
 
 for _name, _value in {
@@ -572,14 +560,14 @@ def _():
 
 @exercises("VariableSynchronization")
 def _():
-    one = variable(mirrored(), synchronization=ss.VariableSynchronization.ON_READ)
+    one = variable_in(mirrored(), synchronization=ss.VariableSynchronization.ON_READ)
     return one.trainable is False
 
 
 @exercises("VariableAggregation")
 def _():
     strategy = mirrored()
-    one = variable(strategy, aggregation=ss.VariableAggregation.SUM)
+    one = variable_in(strategy, aggregation=ss.VariableAggregation.SUM)
     strategy.run(lambda: one.assign(np.float32(rank() + 1)) and None)
     return one.numpy() == 3
 
@@ -761,7 +749,7 @@ def _():
 @exercises("errors.MirroredDiverged")
 def _():
     strategy = mirrored()
-    one = variable(strategy)
+    one = variable_in(strategy)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         one.assign(ss.PerReplica([np.float32(1), np.float32(2)]))
