@@ -65,7 +65,7 @@ def check(
     installed for that library (`check.checkers`), with each number of replicas; the first is the reference.
     """
     if not callable(program):
-        raise InvalidArgument(f"check takes a function program(strategy), got {program!r}.")
+        raise InvalidArgument(f"check takes a function program(strategy), got {program!r}. Pass the function itself.")
     _require_lists(backends=backends, replicas=replicas, workers=workers, schedules=schedules, semantics=[semantics])
     theirs = checker_of(program)
     if theirs is not None:

@@ -49,7 +49,9 @@ def open_sim(
     """
     count = (1 if devices is None else len(devices)) if replicas is None else replicas
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise InvalidArgument(f"The simulator takes a number of replicas of at least 1, got {count!r}.")
+        raise InvalidArgument(
+            f"The simulator takes a number of replicas of at least 1, got {count!r}. Pass an int, for example 2."
+        )
     if devices is None:
         return SimBackend(simulated_devices(1, count), worker=0, order=order)
     if count != len(devices) or len(dict.fromkeys(devices)) != count:
