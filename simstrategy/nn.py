@@ -134,10 +134,12 @@ def _batch_size(engine: Engine, given: Any, site: Site) -> int:
         count = None
     if count is None:
         raise InvalidType(
-            f"global_batch_size must be an integer: compute_average_loss at {describe_site(site)} got {given!r}. Pass one int."
+            f"global_batch_size must be an integer: compute_average_loss at {describe_site(site)} got {given!r}. "
+            f"Pass one int."
         )
     if count < 0:
         raise InvalidArgument(
-            f"global_batch_size must be non-negative: compute_average_loss at {describe_site(site)} got {count}. Pass the number of examples."
+            f"global_batch_size must be non-negative: compute_average_loss at {describe_site(site)} got {count}. "
+            f"Pass the number of examples."
         )
     return count

@@ -52,7 +52,7 @@ class DistributedValues:
     def __init__(self, values: Sequence[Any]) -> None:
         if not isinstance(values, (tuple, Sequence)) or isinstance(values, (str, bytes)):  # an ABC is asked slowly
             raise InvalidType(
-                f"A {type(self).__name__} takes a list of values, one per replica, got {values!r}. Pass a list or tuple."
+                f"A {type(self).__name__} takes a list of values, one per replica, got {values!r}. Pass a list."
             )
         self.values = tuple(values)
 

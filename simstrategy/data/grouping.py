@@ -59,7 +59,8 @@ def _unbatch(node: Node, run: Run) -> Elements:
         sizes = leading_sizes(element)
         if len(set(sizes)) > 1:
             raise InvalidArgument(
-                f"unbatch got arrays of {sizes} rows in element {number}; all need the same number. Cut them to one length."
+                f"unbatch got arrays of {sizes} rows in element {number}; all need the same number. Cut them to "
+                f"one length."
             )
         for i in range(sizes[0] if sizes else 0):
             yield tree.refill(element, structure, [leaf[i : i + 1].reshape(leaf.shape[1:]) for leaf in leaves])

@@ -99,7 +99,8 @@ def slices(tensors: Any) -> Node:
     leaves, structure = tree.flatten(nest)
     if not leaves or any(leaf.ndim == 0 for leaf in leaves):
         raise InvalidArgument(
-            "from_tensor_slices takes arrays with at least one dimension, the one to slice along. Use from_tensors for a scalar."
+            "from_tensor_slices takes arrays with at least one dimension, the one to slice along. Use "
+            "from_tensors for a scalar."
         )
     sizes = [len(leaf) for leaf in leaves]
     if len(set(sizes)) != 1:

@@ -117,8 +117,8 @@ class Replayed:
         if (recorded_label, recorded_n) != (label, n):
             raise InvalidArgument(
                 f"Draw {self._next} was recorded as {recorded_label!r} of {recorded_n}, and the program now asks for "
-                f"{label!r} of {n}: it is not the program that was recorded, or it chooses outside the schedule. Replay "
-                f"the recorded program, and draw from the schedule alone."
+                f"{label!r} of {n}: it is not the program that was recorded, or it chooses outside the schedule. "
+                f"Replay the recorded program, and draw from the schedule alone."
             )
         self._next += 1
         return taken

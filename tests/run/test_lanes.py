@@ -35,6 +35,7 @@ def steps(lanes, count=3, meetings=2):
     return events
 
 
+# Clauses: M-1
 def test_in_order_runs_lanes_by_rank_and_meets_when_all_wait(lanes):
     assert steps(lanes(), 3, 2) == [
         *("start0", "start1", "start2", "meet [0, 1, 2]"),

@@ -28,6 +28,7 @@ def disagree(strategy, replica):
     return lines_of(raised)
 
 
+# Clauses: M-2
 def test_the_message_has_one_line_per_replica_with_request_file_and_line(mirrored):
     line = here() + 4
 
@@ -101,6 +102,7 @@ def test_equal_requests_meet_although_payloads_differ(mirrored):
     assert [one.shape for one in mirrored(3).run(replica).values] == [(1,), (2,), (3,)]
 
 
+# Clauses: M-3
 def test_an_exception_comes_out_unchanged_with_a_note_on_who_waited(mirrored):
     mine = KeyError("mine")
 
@@ -160,6 +162,7 @@ def from_two_lines():
     return ctx().all_reduce("SUM", np.float32(2))
 
 
+# Clauses: M-4
 def test_equal_requests_from_two_lines_are_combined_with_one_warning_per_pair(mirrored):
     strategy = mirrored(3)
     first = from_two_lines.__code__.co_firstlineno
@@ -177,6 +180,7 @@ def test_equal_requests_from_two_lines_are_combined_with_one_warning_per_pair(mi
         mirrored(2).run(from_two_lines)
 
 
+# Clauses: M-4
 def test_strict_checks_refuse_different_lines(mirrored):
     with pytest.raises(ReplicasDisagree, match=r"from different lines.*Call it from one line"):
         mirrored(2, checks="strict").run(from_two_lines)

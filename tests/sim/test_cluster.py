@@ -59,6 +59,7 @@ def test_a_cluster_computes_what_one_process_of_as_many_replicas_computes(worker
     assert all(other.tobytes() == total.tobytes() for _, other in outcomes)
 
 
+# Clauses: K-1
 def test_results_come_in_worker_order_and_local_results_are_the_workers_own():
     def main(strategy):
         per_replica = strategy.run(lambda: np.float32(rank()))
@@ -67,6 +68,7 @@ def test_results_come_in_worker_order_and_local_results_are_the_workers_own():
     assert Cluster(3, 2).run(main) == ([0, 1], [2, 3], [4, 5])
 
 
+# Clauses: U-1
 def test_a_variable_starts_with_worker_0s_value_everywhere():
     def main(strategy):
         with strategy.scope():
@@ -91,6 +93,7 @@ def test_a_plain_value_is_reduced_once_per_worker():
     assert results == (6.0, 6.0, 6.0)
 
 
+# Clauses: K-2
 @pytest.mark.parametrize("culprit", [0, 1, 2])
 def test_a_worker_that_raises_ends_the_others_with_its_line(culprit):
     def main(strategy):
@@ -128,6 +131,7 @@ def test_a_replica_that_raises_ends_all_workers(culprit):
     assert "OSError(in a replica)" in str(outcomes[1 - culprit // 2].error)
 
 
+# Clauses: K-2
 @pytest.mark.parametrize("early", [0, 1])
 def test_a_worker_that_leaves_early_is_named_in_everyone_who_still_asks(early):
     def main(strategy):

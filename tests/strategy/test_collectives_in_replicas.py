@@ -69,6 +69,7 @@ def test_a_mean_is_summed_first_and_divided_once(mirrored, same):
         same(each(mirrored(count), lambda: ctx().all_reduce("MEAN", values * 1))[0], total / np.float32(count))
 
 
+# Clauses: R-7
 def test_one_object_shared_by_all_replicas_counts_once_per_replica(mirrored, same):
     shared = np.float32([1, 2])
     for one in each(mirrored(3), lambda: ctx().all_reduce("SUM", shared)):
@@ -80,6 +81,7 @@ def test_python_numbers_take_the_default_dtypes(mirrored, same):
     same(each(mirrored(2), lambda: ctx().all_reduce("SUM", 2))[0], np.int32(4))
 
 
+# Clauses: R-5
 def test_nests_are_reduced_leaf_by_leaf_and_keep_their_form(mirrored):
     def replica():
         nest = collections.OrderedDict(b=[np.float32(1), (np.int64([2]),)], a=Pair(np.zeros(0), 3))
@@ -194,6 +196,7 @@ def test_nests_of_many_forms_after_each_other_are_not_confused(mirrored):
             assert array.dtype == getattr(leaf, "dtype", np.float32)
 
 
+# Clauses: R-6
 @pytest.mark.parametrize("axis", [0, -2, np.int64(0)])
 def test_all_gather_concatenates_uneven_parts_in_rank_order(mirrored, same, axis):
     for one in each(mirrored(3), lambda: ctx().all_gather(np.full((rank(), 2), rank(), np.int32), axis)):
@@ -230,6 +233,7 @@ def test_all_gather_needs_an_axis_of_the_array(mirrored, value, axis, text):
         mirrored(2).run(lambda: ctx().all_gather(value, axis))
 
 
+# Clauses: M-5
 def test_a_merge_function_runs_once_with_regrouped_arguments_and_its_result_is_handed_out(mirrored, carrier):
     calls = []
 

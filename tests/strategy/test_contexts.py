@@ -17,6 +17,7 @@ def where():
     return strategy, ss.has_strategy(), ss.in_cross_replica_context(), replica
 
 
+# Clauses: C-1
 @pytest.mark.parametrize("count", [1, 2])
 def test_the_table_of_contexts(mirrored, carrier, count):
     strategy = mirrored(count, lanes=carrier)
@@ -84,6 +85,7 @@ CROSS_REPLICA = {
 }
 
 
+# Clauses: C-2
 @pytest.mark.parametrize("call", CROSS_REPLICA.values(), ids=CROSS_REPLICA)
 @pytest.mark.parametrize("count", [1, 2])
 def test_cross_replica_methods_are_refused_inside_a_replica(mirrored, call, count):
@@ -92,6 +94,7 @@ def test_cross_replica_methods_are_refused_inside_a_replica(mirrored, call, coun
         strategy.run(lambda: call(strategy))
 
 
+# Clauses: C-2
 @pytest.mark.parametrize("call", CROSS_REPLICA.values(), ids=CROSS_REPLICA)
 def test_methods_of_another_strategy_are_refused_in_scope_and_replica(mirrored, call):
     one, other = mirrored(2), mirrored(2)
@@ -124,6 +127,7 @@ REPLICA = {
 }
 
 
+# Clauses: C-3
 @pytest.mark.parametrize("call", REPLICA.values(), ids=REPLICA)
 def test_a_stale_context_is_told_from_a_wrong_one(mirrored, call):
     strategy, other = mirrored(2), mirrored(2)
@@ -170,6 +174,7 @@ def test_a_scope_is_not_visible_in_other_threads(mirrored):
     assert seen == [(None, False, False, None)]
 
 
+# Clauses: M-6
 def test_run_in_a_merge_function_runs_a_second_set_of_replicas(mirrored, carrier):
     def replica():
         return ctx().merge_call(lambda strategy: strategy.run(lambda: 10 + ctx().replica_id_in_sync_group))

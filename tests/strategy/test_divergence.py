@@ -29,6 +29,7 @@ def text(kind, here, who):
     )
 
 
+# Clauses: U-14
 @pytest.mark.parametrize(("kind", "wanted"), [("assign", [1, 2]), ("assign_add", [2, 3]), ("assign_sub", [0, -1])])
 def test_one_value_per_replica_is_named_where_it_is_written(mirrored, kind, wanted):
     variable = made(mirrored(2))
@@ -218,6 +219,7 @@ def test_what_was_written_while_a_framework_traced_is_compared_when_it_is_read(s
 # Settings.
 
 
+# Clauses: U-14
 def test_strict_checks_refuse_unequal_values_before_they_are_written(mirrored):
     strategy = mirrored(2, semantics=TF2, checks="strict")
     variable = made(strategy)

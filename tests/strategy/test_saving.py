@@ -30,6 +30,7 @@ def on_read(strategy, aggregation, values=(1, 2), dtype="float32", **settings):
     return variable
 
 
+# Clauses: U-15
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
 def test_each_variable_is_saved_as_the_value_that_its_replicas_hold_together(mirrored, same, profile):
     strategy = mirrored(2, semantics=profile)
@@ -115,6 +116,7 @@ def test_a_total_is_restored_by_the_profiles_arithmetic(mirrored):
         assert components(variable) == [float(share)] * 3
 
 
+# Clauses: U-16
 def test_what_one_number_of_replicas_saved_another_restores(mirrored):
     strategy, other = mirrored(4), mirrored(3)
     saved = strategy.save([on_read(strategy, SUM, (1, 2, 3, 6)), made(strategy, [0.5, 0.25], name="b")])
@@ -197,6 +199,7 @@ def test_all_that_cannot_be_saved_is_told_in_one_error(mirrored):
     ]
 
 
+# Clauses: U-16
 def test_all_that_does_not_fit_is_told_in_one_error_and_nothing_is_restored(mirrored):
     strategy = mirrored(2)
     variables = [

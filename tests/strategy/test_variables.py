@@ -52,6 +52,7 @@ REPLICA_ON_WRITE = [
 ]
 
 
+# Clauses: U-2
 @pytest.mark.parametrize(("aggregation", "kind", "wanted"), REPLICA_ON_WRITE)
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
 def test_a_replicas_write_to_an_on_write_variable_is_aggregated(mirrored, carrier, aggregation, kind, wanted, profile):
@@ -62,6 +63,7 @@ def test_a_replicas_write_to_an_on_write_variable_is_aggregated(mirrored, carrie
     assert [float(one) for one in after.values] == wanted
 
 
+# Clauses: U-2
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("count", [1, 2])
 def test_an_unaggregated_replica_write_is_refused_before_tf2(mirrored, kind, count):
@@ -75,6 +77,7 @@ def test_an_unaggregated_replica_write_is_refused_before_tf2(mirrored, kind, cou
         assert components(variable) == [1] * count
 
 
+# Clauses: U-2
 @pytest.mark.parametrize(("kind", "wanted"), [("assign", [1, 2]), ("assign_add", [2, 3]), ("assign_sub", [0, -1])])
 def test_an_unaggregated_replica_write_is_local_in_tf2(mirrored, kind, wanted):
     strategy = mirrored(2, semantics=Semantics.TF2)
@@ -84,6 +87,7 @@ def test_an_unaggregated_replica_write_is_local_in_tf2(mirrored, kind, wanted):
     assert components(variable) == wanted
 
 
+# Clauses: U-4
 @pytest.mark.parametrize(("kind", "wanted"), [("assign", [1, 2]), ("assign_add", [2, 3]), ("assign_sub", [0, -1])])
 @pytest.mark.parametrize("aggregation", [NONE, SUM, MEAN, FIRST])
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
@@ -95,6 +99,7 @@ def test_a_replicas_write_to_an_on_read_variable_is_its_own(mirrored, aggregatio
     assert [float(one) for one in reads.values] == wanted
 
 
+# Clauses: U-5
 @pytest.mark.parametrize(("kind", "wanted"), [("assign", 6), ("assign_add", 7), ("assign_sub", -5)])
 @pytest.mark.parametrize(
     ("synchronization", "aggregation"),
@@ -171,6 +176,7 @@ def with_components_1_and_2(strategy, synchronization, aggregation):
     return variable
 
 
+# Clauses: U-4
 @pytest.mark.parametrize(("synchronization", "aggregation", "wanted"), CROSS_READS)
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
 def test_a_read_in_scope_is_the_first_component_or_the_aggregate(
@@ -205,6 +211,7 @@ def test_outside_every_scope_the_profile_says_whether_components_are_aggregated(
         assert float(getattr(variable, method)()) == (1 if method in first else aggregate), method
 
 
+# Clauses: U-4
 def test_an_on_read_variable_without_an_aggregation_has_no_value_across_replicas(mirrored):
     strategy = mirrored(2)
     variable = variable_in(strategy, synchronization=ON_READ, name="w")
@@ -230,6 +237,7 @@ def test_an_on_read_variable_without_an_aggregation_was_summed_in_tf1_13(mirrore
     assert float(variable.read_value()) == 1
 
 
+# Clauses: U-5
 @pytest.mark.parametrize("kind", ["assign_add", "assign_sub"])
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_total_cannot_be_added_to_an_on_read_sum(mirrored, kind, count):
@@ -239,6 +247,7 @@ def test_a_total_cannot_be_added_to_an_on_read_sum(mirrored, kind, count):
     assert components(variable) == [1] * count
 
 
+# Clauses: U-5
 @pytest.mark.parametrize(
     ("profile", "count", "total", "dtype", "share"),
     [
@@ -291,6 +300,7 @@ def test_an_on_read_variable_takes_one_value_not_one_per_replica(mirrored, aggre
     assert components(variable) == ([3, 3] if aggregation is SUM else [6, 6])
 
 
+# Clauses: U-3
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_object_given_by_all_replicas_cannot_be_summed(mirrored, kind):
     strategy = mirrored(2)
@@ -304,6 +314,7 @@ def test_one_object_given_by_all_replicas_cannot_be_summed(mirrored, kind):
     assert components(variable) == [1, 1]
 
 
+# Clauses: U-3
 @pytest.mark.parametrize(("kind", "wanted"), [("assign", 0), ("assign_add", 1), ("assign_sub", 1)])
 @pytest.mark.parametrize("zero", [0, 0.0, np.float32(0)], ids=repr)
 def test_zero_given_by_all_replicas_is_its_own_sum(mirrored, kind, wanted, zero):
@@ -313,6 +324,7 @@ def test_zero_given_by_all_replicas_is_its_own_sum(mirrored, kind, wanted, zero)
     assert components(variable) == [wanted, wanted]
 
 
+# Clauses: U-3
 @pytest.mark.parametrize(("kind", "wanted"), [("assign", 5), ("assign_add", 6), ("assign_sub", -4)])
 @pytest.mark.parametrize("aggregation", [MEAN, FIRST])
 def test_one_object_given_by_all_replicas_is_its_own_mean(mirrored, kind, wanted, aggregation):
@@ -329,6 +341,7 @@ def test_one_replica_may_give_any_object(mirrored):
     assert components(variable) == [6]
 
 
+# Clauses: U-7
 def test_the_mean_of_integer_writes_is_refused_in_every_profile_and_nothing_is_written(mirrored):
     strategy = mirrored(2)
     variable = variable_in(strategy, np.int32(1), aggregation=MEAN)
@@ -384,6 +397,7 @@ def test_a_written_array_may_be_changed_afterwards_by_its_maker(mirrored):
     assert components(variable) == [[7, 8], [7, 8]]
 
 
+# Clauses: U-6
 @pytest.mark.parametrize(
     ("value", "found"),
     [(np.float32([1]), r"float32\[1\]"), (np.float64(1), r"float64\[\]"), (np.ones((2, 2)), r"float64\[2, 2\]")],
@@ -471,6 +485,7 @@ def test_auto_is_on_write_and_none_is_no_aggregation(mirrored):
     assert variable_in(mirrored(2), synchronization=None).synchronization is ON_WRITE
 
 
+# Clauses: U-7
 @pytest.mark.parametrize(
     ("settings", "text"),
     [

@@ -27,6 +27,7 @@ def diverged(strategy, **settings):
 # Variables of no strategy, in strategies.
 
 
+# Clauses: U-8
 def test_a_variable_of_no_strategy_is_read_on_every_replicas_device(mirrored, carrier):
     variable = ss.Variable(np.float32([1, 2]))
     strategy = mirrored(3, lanes=carrier)
@@ -38,6 +39,7 @@ def test_a_variable_of_no_strategy_is_read_on_every_replicas_device(mirrored, ca
     assert variable.native is strategy.run(lambda: variable.native)
 
 
+# Clauses: U-8
 @pytest.mark.parametrize(("kind", "wanted"), [("assign", 2), ("assign_add", 4), ("assign_sub", -2)])
 def test_replicas_write_a_variable_of_no_strategy_one_after_the_other(mirrored, carrier, kind, wanted):
     variable = ss.Variable(1.0, aggregation=SUM)
@@ -77,6 +79,7 @@ def test_a_variable_of_one_device_is_read_and_written_anywhere(mirrored):
 # Variables of one strategy, in another.
 
 
+# Clauses: U-10
 @pytest.mark.parametrize("kind", KINDS)
 def test_another_strategys_variable_is_not_written(mirrored, kind):
     one, other = mirrored(2), mirrored(3)
@@ -97,6 +100,7 @@ def test_another_strategys_variable_is_not_written(mirrored, kind):
     )
 
 
+# Clauses: U-10
 def test_another_strategys_mirrored_variable_is_its_first_component_on_the_readers_device(mirrored):
     one, other = mirrored(2), mirrored(3)
     central = variable_in(ss.Strategy.central_storage("sim", replicas=2), 1.0)
@@ -107,6 +111,7 @@ def test_another_strategys_mirrored_variable_is_its_first_component_on_the_reade
         assert [float(seen) for seen in other.run(variable.read_value).values] == [1, 1, 1]
 
 
+# Clauses: U-10
 @pytest.mark.parametrize("aggregation", [NONE, SUM, MEAN, FIRST])
 @pytest.mark.parametrize("method", ["value", "read_value", "numpy"])
 def test_another_strategys_on_read_variable_is_not_read(mirrored, aggregation, method):
@@ -146,6 +151,7 @@ def test_writing_where_no_strategy_was_entered_is_refused_in_tf1_13(mirrored):
 # What a write returns.
 
 
+# Clauses: U-12
 def test_a_replicas_write_returns_what_the_replica_then_reads(mirrored, carrier):
     for aggregation, wanted in ((SUM, [4, 4]), (MEAN, [2.5, 2.5]), (FIRST, [2, 2])):
         strategy = mirrored(2, lanes=carrier)
@@ -158,6 +164,7 @@ def test_a_replicas_write_returns_what_the_replica_then_reads(mirrored, carrier)
     assert strategy.run(lambda: local.assign(2.0, read_value=False)) is None
 
 
+# Clauses: U-12
 @pytest.mark.parametrize(("kind", "wanted"), [("assign", 6), ("assign_add", 7), ("assign_sub", -5)])
 @pytest.mark.parametrize("aggregation", [NONE, SUM, MEAN, FIRST])
 def test_a_write_across_replicas_returns_mirrored_components(mirrored, aggregation, kind, wanted):
@@ -167,6 +174,7 @@ def test_a_write_across_replicas_returns_mirrored_components(mirrored, aggregati
     assert getattr(variable, kind)(6.0, read_value=False) is None
 
 
+# Clauses: U-12
 @pytest.mark.parametrize(("aggregation", "wanted"), [(NONE, None), (SUM, 6), (MEAN, 6), (FIRST, 6)])
 def test_a_write_to_an_on_read_variable_returns_its_value_in_tf2_alone(mirrored, aggregation, wanted):
     for profile in (Semantics.TF1_13, Semantics.TF1_15, Semantics.TF2):
@@ -182,6 +190,7 @@ def test_a_write_to_an_on_read_variable_returns_its_value_in_tf2_alone(mirrored,
 # Variables as values.
 
 
+# Clauses: U-13
 @pytest.mark.parametrize(
     ("target", "source", "wanted"),
     [
@@ -227,6 +236,7 @@ def on_read_none(strategy):
     return ss.Variable(1.0, synchronization=ON_READ)
 
 
+# Clauses: U-13
 @pytest.mark.parametrize(
     ("source", "aggregation", "wanted"),
     [

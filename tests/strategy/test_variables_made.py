@@ -40,6 +40,7 @@ def central():
 # By replicas.
 
 
+# Clauses: U-11
 def test_replicas_get_one_variable_with_replica_0s_name_and_value(mirrored, carrier):
     strategy = mirrored(3, lanes=carrier)
     variable = strategy.run(
@@ -124,6 +125,7 @@ def test_replicas_that_make_different_variables_are_all_named(mirrored, what):
     assert strategy.extended.engine.created == []
 
 
+# Clauses: U-11
 @pytest.mark.parametrize("makers", [(0,), (1,), (0, 2)])
 def test_a_variable_that_only_some_replicas_make_is_a_disagreement(mirrored, makers):
     def replica():
@@ -190,6 +192,7 @@ def test_inside_a_merge_function_a_variable_is_made_as_in_a_scope(mirrored):
     assert (variable.name, components(variable)) == ("m", [2, 2])
 
 
+# Clauses: U-1
 def test_workers_that_make_variables_in_replicas_take_worker_0s_name_and_value():
     def main(strategy):
         variable = strategy.run(lambda: ss.Variable(np.float32(rank() + 3), name=f"w_{rank() + 4}", aggregation=SUM))
@@ -235,6 +238,7 @@ def test_a_variable_is_neither_copied_nor_pickled(mirrored):
 # Where no strategy is current, and on one device.
 
 
+# Clauses: U-8
 @pytest.mark.parametrize("synchronization", [AUTO, NO_SYNC, ON_WRITE, ON_READ])
 @pytest.mark.parametrize("aggregation", [NONE, SUM, MEAN, FIRST])
 @pytest.mark.parametrize("where", ["nowhere", "one device", "one central device"])
@@ -286,6 +290,7 @@ def test_a_variable_of_one_device_is_made_in_its_replica_too():
 # Central storage.
 
 
+# Clauses: U-9
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("profile", [Semantics.TF1_15, Semantics.TF2], ids=lambda profile: profile.name)
 def test_a_central_variable_without_aggregation_is_not_written_by_replicas(central, kind, profile):
@@ -303,6 +308,7 @@ def test_a_central_variable_without_aggregation_is_not_written_by_replicas(centr
     assert components(variable) == [1]
 
 
+# Clauses: U-9
 @pytest.mark.parametrize(
     ("aggregation", "wanted"), [(SUM, (3, 4, -2)), (MEAN, (1.5, 2.5, -0.5)), (FIRST, (1, 2, 0))], ids=str
 )
