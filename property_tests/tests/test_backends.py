@@ -3,9 +3,10 @@
 import warnings
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import pytest
 
-from simstrategy.errors import BackendNotFound, BackendUnavailable
+from simstrategy.errors import BackendNotFound, BackendUnavailable, InvalidType
 from simstrategy_conformance.exceptions import exceptions_of
 from simstrategy_conformance.index import by_clause, entries
 from simstrategy_conformance.profiles import Profile
@@ -43,6 +44,34 @@ def subjects() -> Iterator[Callable[[str], Subject]]:
     yield subject_of
     for subject in opened.values():
         subject.close()
+
+
+ROUNDED = ("float16", "float32", "float64", "complex64", "complex128")
+
+
+@pytest.mark.parametrize("dtype", ROUNDED)
+@pytest.mark.parametrize("backend", ["torch", "tensorflow"])
+def test_a_sum_that_rounds_is_the_simulators_to_the_bit(
+    subjects: Callable[[str], Subject], backend: str, dtype: str
+) -> None:
+    """Both add in rank order, which is more than the contract demands."""
+    numbers = np.random.default_rng(0).normal(size=(3, 5, 37, 3)) * 100
+    for arrays in numbers.astype(dtype):
+        results = []
+        for opened in (subjects(backend).open(5), subjects(backend).simulator().open(5)):
+            given = tuple(opened.put(array, device) for array, device in zip(arrays, opened.devices, strict=True))
+            found = [opened.get(one) for one in (*opened.all_reduce(given, "SUM"), opened.reduce(given, "SUM", root=3))]
+            assert len({one.tobytes() for one in found}) == 1
+            results.append(found[0])
+        assert results[0].dtype == results[1].dtype
+        assert results[0].tobytes() == results[1].tobytes()
+
+
+@pytest.mark.parametrize("backend", EXAMPLES)
+def test_a_list_is_no_array_to_put(subjects: Callable[[str], Subject], backend: str) -> None:
+    opened = subjects(backend).open(1)
+    with pytest.raises(InvalidType, match="got a list"):
+        opened.put([1.0], opened.devices[0])
 
 
 @pytest.mark.parametrize(("backend", "name"), list(examinations()))

@@ -1,4 +1,4 @@
-"""Whole programs on TensorFlow's devices: equal to the simulator, differentiable, and inside a tf.function."""
+"""TensorFlow's tapes through collectives, and programs inside a tf.function."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,37 +27,6 @@ def replica() -> ss.ReplicaContext:
     context = ss.get_replica_context()
     assert context is not None
     return context
-
-
-def train(strategy: ss.Strategy) -> list[Any]:
-    """Trains on partial batches: run, merge_call, reduce with an axis, an aggregating variable."""
-    features = np.arange(20, dtype=np.float32).reshape(10, 2) / 8
-    with strategy.scope():
-        weights = ss.Variable(np.ones(2, np.float32), aggregation=ss.VariableAggregation.SUM)
-
-    def total(merging: ss.Strategy, value: Any) -> Any:
-        return merging.reduce(ss.ReduceOp.SUM, value)
-
-    def step(batch: Any) -> Any:
-        context, xp = replica(), replica().xp
-        loss = xp.square(xp.matmul(batch, weights.value()))
-        gradient = xp.sum(xp.multiply(batch, xp.reshape(loss, (-1, 1))), axis=0)
-        weights.assign_sub(xp.multiply(gradient, 2.0**-10))
-        return loss, context.merge_call(total, args=(xp.sum(loss),)), context.all_reduce("MEAN", gradient)
-
-    results: list[Any] = []
-    for batch in strategy.experimental_distribute_dataset([features[:4], features[4:8], features[8:]]):
-        loss, merged, mean = strategy.run(step, args=(batch,))
-        results += [strategy.reduce("MEAN", loss, axis=0), strategy.reduce("SUM", loss, axis=0)]
-        results += [strategy.experimental_local_results(merged)[0], strategy.experimental_local_results(mean)[-1]]
-    return [np.asarray(result) for result in (*results, weights.numpy())]
-
-
-@pytest.mark.parametrize("replicas", [1, 2, 3])
-def test_a_training_program_equals_the_simulator(replicas: int) -> None:
-    for expected, got in zip(train(on("sim", replicas)), train(on("tensorflow", replicas)), strict=True):
-        assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
-        np.testing.assert_allclose(got, expected, rtol=2e-6)
 
 
 def test_gradients_of_an_all_reduced_nest_leave_integers_alone(strategy: ss.Strategy) -> None:
@@ -98,23 +67,6 @@ def test_second_derivatives_go_through_collectives(replicas: int) -> None:
     assert all(one.numpy().tolist() == expected for one in (second.values if replicas > 1 else (second,)))
 
 
-def test_each_replica_gets_its_own_part_of_a_gathered_gradient(strategy: ss.Strategy) -> None:
-    def step() -> Any:
-        context, rank = replica(), replica().replica_id_in_sync_group
-        own = tf.ones((rank + 1, 2))
-        with tf.GradientTape() as tape:
-            tape.watch(own)
-            whole = context.all_gather(own, axis=0)
-            # tf.gather's gradient is a tf.IndexedSlices.
-            loss = tf.reduce_sum(tf.gather(whole, tf.range(6)) * tf.reshape(tf.range(12.0), (6, 2)))
-        return tape.gradient(loss, own)
-
-    gradients = strategy.run(step).values
-    everything = 3.0 * np.arange(12.0).reshape(6, 2)
-    for gradient, expected in zip(gradients, np.split(everything, [1, 3]), strict=True):
-        np.testing.assert_array_equal(gradient.numpy(), expected)
-
-
 def test_a_gradient_of_slices_is_sent_backward_as_an_array() -> None:
     sent: list[Any] = []
 
@@ -150,14 +102,6 @@ def test_results_are_on_their_replicas_devices(strategy: ss.Strategy) -> None:
     results = strategy.run(lambda: (replica().all_reduce("SUM", tf.ones(2)), tf.zeros(2), replica().xp.ones(2)))
     for result in results:
         assert [one.device for one in result.values] == list(strategy.extended.worker_devices)
-
-
-def test_replicas_that_disagree_are_named_with_their_lines(strategy: ss.Strategy) -> None:
-    def step() -> Any:
-        return replica().all_reduce("SUM", tf.ones(1 + replica().replica_id_in_sync_group))
-
-    with pytest.raises(ReplicasDisagree, match=r"float32\[2\] at .*test_tensorflow_strategy.py"):
-        strategy.run(step)
 
 
 # Inside a tf.function.

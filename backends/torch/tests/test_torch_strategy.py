@@ -1,4 +1,4 @@
-"""Whole programs on PyTorch in one process: equal to the simulator, and differentiable through collectives."""
+"""PyTorch's autograd through collectives, beyond the first derivatives that the programs of `tests/` ask for."""
 
 import threading
 from typing import Any
@@ -27,55 +27,6 @@ def replica() -> ss.ReplicaContext:
     context = ss.get_replica_context()
     assert context is not None
     return context
-
-
-def train(strategy: ss.Strategy) -> list[Any]:
-    """Trains on partial batches: run, merge_call, reduce with an axis, an aggregating variable."""
-    features = np.arange(20, dtype=np.float32).reshape(10, 2) / 8
-    with strategy.scope():
-        weights = ss.Variable(np.ones(2, np.float32), aggregation=ss.VariableAggregation.SUM)
-
-    def total(merging: ss.Strategy, value: Any) -> Any:
-        return merging.reduce(ss.ReduceOp.SUM, value)
-
-    def step(batch: Any) -> Any:
-        context, xp = replica(), replica().xp
-        loss = xp.square(xp.matmul(batch, weights.value()))
-        gradient = xp.sum(xp.multiply(batch, xp.reshape(loss, (-1, 1))), axis=0)
-        weights.assign_sub(xp.multiply(gradient, 2.0**-10))
-        return loss, context.merge_call(total, args=(xp.sum(loss),)), context.all_reduce("MEAN", gradient)
-
-    results: list[Any] = []
-    for batch in strategy.experimental_distribute_dataset([features[:4], features[4:8], features[8:]]):
-        loss, merged, mean = strategy.run(step, args=(batch,))
-        results += [strategy.reduce("MEAN", loss, axis=0), strategy.reduce("SUM", loss, axis=0)]
-        results += [strategy.experimental_local_results(merged)[0], strategy.experimental_local_results(mean)[-1]]
-    # Without a gradient asked for, nothing requires one: any program reads its results as on the simulator.
-    return [np.asarray(result) for result in (*results, weights.value(), weights.numpy())]
-
-
-@pytest.mark.parametrize("replicas", [1, 2, 3])
-def test_a_training_program_equals_the_simulator(replicas: int) -> None:
-    for expected, got in zip(train(on("sim", replicas)), train(on("torch", replicas)), strict=True):
-        assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
-        np.testing.assert_allclose(got, expected, rtol=2e-6)
-
-
-@pytest.mark.parametrize("aggregation", ["SUM", "MEAN", "ONLY_FIRST_REPLICA"])
-def test_variables_of_every_aggregation_equal_the_simulator(aggregation: str) -> None:
-    def values(strategy: ss.Strategy) -> list[Any]:
-        with strategy.scope():
-            variable = ss.Variable(np.float32([1, 2]), aggregation=ss.VariableAggregation[aggregation])
-
-        def step() -> Any:
-            variable.assign_add(replica().xp.full((2,), replica().replica_id_in_sync_group + 1.0))
-            return variable.value()
-
-        read = strategy.run(step)
-        variable.assign(variable.value())
-        return [np.asarray(one).tolist() for one in (*strategy.experimental_local_results(read), variable.numpy())]
-
-    assert values(on("torch")) == values(on("sim"))
 
 
 def test_gradients_of_an_all_reduced_nest_leave_integers_alone(strategy: ss.Strategy) -> None:
@@ -110,18 +61,6 @@ def test_second_derivatives_go_through_collectives(replicas: int) -> None:
     # All losses: n (n x²)² = n³ x⁴; each replica's x is 1/n of the change, twice.
     expected = [12.0 * replicas**2, 48.0 * replicas**2]
     assert all(one.tolist() == expected for one in (second.values if replicas > 1 else (second,)))
-
-
-def test_each_replica_gets_its_own_part_of_a_gathered_gradient(strategy: ss.Strategy) -> None:
-    def step() -> Any:
-        own = torch.ones((replica().replica_id_in_sync_group, 2), requires_grad=True)
-        whole = replica().all_gather(own, axis=0)
-        return torch.autograd.grad((whole[[0, 1, 2]] * torch.arange(6.0).reshape(3, 2)).sum(), own)[0]
-
-    gradients = strategy.run(step).values
-    everything = 3.0 * np.arange(6.0).reshape(3, 2)
-    for gradient, expected in zip(gradients, np.split(everything, [0, 1]), strict=True):
-        np.testing.assert_array_equal(gradient.numpy(), expected)
 
 
 def test_second_derivatives_go_through_an_uneven_gather(strategy: ss.Strategy) -> None:
@@ -220,18 +159,3 @@ def test_the_callers_gradient_mode_holds_in_replicas(strategy: ss.Strategy) -> N
         # Replicas that return one object, such as False, return it as it is.
         assert strategy.run(step) == (False, False)
     assert strategy.run(step) == (True, True)
-
-
-def test_replicas_results_share_no_memory(strategy: ss.Strategy) -> None:
-    def step() -> Any:
-        context = replica()
-        own = torch.ones(2)
-        return own, context.all_reduce("SUM", own), context.all_reduce("MEAN", own), context.all_gather(own, axis=0)
-
-    pointers = [one.data_ptr() for result in strategy.run(step) for one in result.values]
-    assert len(set(pointers)) == len(pointers) == 4 * COUNT
-
-
-def test_replicas_that_disagree_are_named_with_their_lines(strategy: ss.Strategy) -> None:
-    with pytest.raises(ReplicasDisagree, match=r"float32\[2\] at .*test_torch_strategy.py"):
-        strategy.run(lambda: replica().all_reduce("SUM", torch.ones(1 + replica().replica_id_in_sync_group)))
