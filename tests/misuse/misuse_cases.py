@@ -350,6 +350,21 @@ def _():
         one.assign(2.0)
 
 
+@misuse("Variable.assign_add replica-local in TF1_13")
+def _():
+    strategy = mirrored(semantics=ss.Semantics.TF1_13)
+    one = variable_in(strategy, synchronization=ss.VariableSynchronization.ON_READ, name="local")
+    with strategy.scope():
+        one.assign_add(6.0)
+
+
+@misuse("Variable.assign mean of integers")
+def _():
+    strategy = mirrored()
+    one = variable_in(strategy, 1, aggregation=ss.VariableAggregation.MEAN, name="count")
+    strategy.run(lambda: one.assign(np.int32(rank())))
+
+
 @misuse("Variable.assign_add total of an ON_READ variable")
 def _():
     settings = {

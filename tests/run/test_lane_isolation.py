@@ -8,19 +8,10 @@ import weakref
 
 import numpy as np
 import pytest
+from lane_bodies import echo, ignore
 
 from simstrategy.run import Lanes
 from simstrategy.schedules import InOrder
-
-
-def echo(arrivals, order):
-    """A meeting that gives every lane all arrivals."""
-    return [list(arrivals)] * len(arrivals)
-
-
-def ignore(index, error, arrivals, order):
-    pass
-
 
 COLOUR = contextvars.ContextVar("colour", default="none")
 

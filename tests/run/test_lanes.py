@@ -3,39 +3,12 @@
 import threading
 
 import pytest
+from lane_bodies import echo, ignore, steps
 
 from simstrategy.run import FINISHED, Lanes
 from simstrategy.schedules import InOrder, Recorded, Replayed, Seeded
 
 
-def echo(arrivals, order):
-    """A meeting that gives every lane all arrivals."""
-    return [list(arrivals)] * len(arrivals)
-
-
-def ignore(index, error, arrivals, order):
-    pass
-
-
-def steps(lanes, count=3, meetings=2):
-    """Runs lanes that write down what happens, and returns the list."""
-    events = []
-
-    def body(index, park):
-        events.append(f"start{index}")
-        for number in range(meetings):
-            park(index)
-            events.append(f"after{number}-{index}")
-
-    def meet(arrivals, order):
-        events.append(f"meet {order}")
-        return arrivals
-
-    lanes.run(count, body, meet, ignore)
-    return events
-
-
-# Clauses: M-1
 def test_in_order_runs_lanes_by_rank_and_meets_when_all_wait(lanes):
     assert steps(lanes(), 3, 2) == [
         *("start0", "start1", "start2", "meet [0, 1, 2]"),

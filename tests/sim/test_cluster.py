@@ -78,16 +78,6 @@ def test_a_variable_starts_with_worker_0s_value_everywhere():
     assert Cluster(2, 2).run(main) == ([10, 10], [10, 10])
 
 
-def test_a_dataset_is_split_over_all_workers():
-    def main(strategy):
-        dataset = ss.data.Dataset.range(10).batch(4)
-        return [numbers(step) for step in strategy.experimental_distribute_dataset(dataset)]
-
-    first, second = Cluster(2, 2).run(main)
-    assert first == [[[0], [2]], [[4], [6]], [[8], []]]
-    assert second == [[[1], [3]], [[5], [7]], [[9], []]]
-
-
 def test_a_plain_value_is_reduced_once_per_worker():
     results = Cluster(3, 1).run(lambda strategy: float(strategy.reduce("SUM", np.float32(2))))
     assert results == (6.0, 6.0, 6.0)
@@ -148,27 +138,6 @@ def test_a_worker_that_leaves_early_is_named_in_everyone_who_still_asks(early):
     assert [line.split(":")[0] for line in lines] == [f"replica {i}" for i in range(4)]
     assert all("the program ended" in lines[2 * early + i] for i in range(2))
     assert all("all_reduce SUM" in lines[2 * (1 - early) + i] for i in range(2))
-
-
-def test_workers_that_want_different_things_hear_the_same_of_all_replicas():
-    def main(strategy):
-        op = "MEAN" if strategy.extended.engine.room.worker else "SUM"
-        return strategy.run(lambda: ctx().all_reduce(op, 1.0))
-
-    outcomes = Cluster(2, 2).outcomes(main)
-    assert {type(outcome.error) for outcome in outcomes} == {ReplicasDisagree}
-    assert len({str(outcome.error) for outcome in outcomes}) == 1
-    text = str(outcomes[0].error)
-    assert text.count("all_reduce SUM float32[]") == text.count("all_reduce MEAN float32[]") == 2
-
-
-def test_a_disagreement_within_one_worker_reaches_the_other():
-    def main(strategy):
-        return strategy.run(lambda: ctx().all_reduce("MEAN" if rank() == 3 else "SUM", 1.0))
-
-    outcomes = Cluster(2, 2).outcomes(main)
-    assert {type(outcome.error) for outcome in outcomes} == {ReplicasDisagree}
-    assert all("replica 3: all_reduce MEAN" in str(outcome.error) for outcome in outcomes)
 
 
 def test_different_numbers_of_runs_and_variables_and_reduces_are_found():

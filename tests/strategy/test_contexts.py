@@ -7,7 +7,7 @@ import pytest
 from vocabulary import ctx
 
 import simstrategy as ss
-from simstrategy.errors import ContextError, InvalidArgument, InvalidType
+from simstrategy.errors import ContextError, InvalidArgument
 
 
 def where():
@@ -196,54 +196,10 @@ def test_lists_and_keyword_arguments_are_passed_on(mirrored):
     assert strategy.run(lambda x: x["a"][0], args=({"a": [value]},)).values == (1, 2)
 
 
-def test_what_cannot_be_called_is_refused(mirrored):
-    with pytest.raises(InvalidType, match="run takes a function to call on each replica, got 5"):
-        mirrored(2).run(5)
-
-
-def test_the_older_names_do_the_same(mirrored):
-    strategy = mirrored(2)
-    for run in (strategy.run, strategy.experimental_run_v2, strategy.extended.call_for_each_replica):
-        assert run(lambda: ctx().replica_id_in_sync_group).values == (0, 1)
-
-
-def test_local_results_are_the_components_or_the_value_itself(mirrored):
-    strategy = mirrored(2)
-    assert strategy.experimental_local_results(ss.PerReplica([1, 2])) == (1, 2)
-    assert strategy.experimental_local_results(ss.Mirrored([1, 2])) == (1, 2)
-    assert strategy.experimental_local_results(5) == (5,)
-    assert strategy.experimental_local_results([ss.PerReplica([1, 2])])[0][0].values == (1, 2)
-    with strategy.scope():
-        variable = ss.Variable(3.0)
-    assert [float(one) for one in strategy.experimental_local_results(variable)] == [3, 3]
-
-
 def test_a_strategy_is_told_by_its_backend_and_replicas(mirrored):
     assert repr(mirrored(3)) == "<Strategy on 'sim': 3 replicas, 3 here>"
     assert mirrored(3).num_replicas_in_sync == 3
     assert mirrored(3).extended.worker_devices == ("sim:0", "sim:1", "sim:2")
-
-
-@pytest.mark.parametrize(
-    ("settings", "text"),
-    [({"checks": "loose"}, 'checks is True, False or "strict"'), ({"lanes": "fibre"}, 'lanes is "auto", "greenlet"')],
-)
-def test_impossible_settings_are_refused(settings, text):
-    with pytest.raises(InvalidArgument, match=text):
-        ss.Strategy.mirrored("sim", **settings)
-
-
-def test_an_opened_backend_has_its_own_number_of_replicas(sim):
-    backend = sim(3)
-    assert ss.Strategy.mirrored(backend).num_replicas_in_sync == 3
-    assert ss.Strategy.mirrored(backend, replicas=3).num_replicas_in_sync == 3
-    with pytest.raises(InvalidArgument, match=r"was opened with 3 replicas, and 2 are asked for.*ss.backend\('sim'"):
-        ss.Strategy.mirrored(backend, replicas=2)
-
-
-def test_an_engine_drives_one_strategy(mirrored):
-    with pytest.raises(InvalidArgument, match="drives a Strategy already"):
-        ss.Strategy(mirrored(2).extended)
 
 
 def test_two_strategies_in_one_process_do_not_know_each_other(mirrored):

@@ -79,15 +79,6 @@ def test_a_backend_that_names_no_devices_says_so():
     assert "chooses its devices itself. Give replicas alone." in str(raised.value)
 
 
-def test_one_device_is_one():
-    with pytest.raises(InvalidArgument) as raised:
-        ss.Strategy.one_device("sim", replicas=2)
-    assert str(raised.value) == (
-        "A one_device strategy has one replica, and backend 'sim' has 2 devices. Open it with one, or use "
-        "Strategy.mirrored."
-    )
-
-
 @pytest.mark.parametrize("setting", [{"seed": "x"}, {"seed": True}, {"checks": "no"}, {"lanes": "fibre"}], ids=str)
 @every_kind
 def test_impossible_settings_are_told(make, setting):

@@ -22,7 +22,7 @@ from vocabulary import (
 
 import simstrategy as ss
 from simstrategy import Semantics, VariableSynchronization
-from simstrategy.errors import ContextError, InvalidArgument, InvalidType, MirroredDiverged, ReplicasDisagree
+from simstrategy.errors import ContextError, InvalidArgument, InvalidType, MirroredDiverged
 from simstrategy.strategy.variables.policies import POLICIES
 
 
@@ -356,16 +356,6 @@ def test_the_mean_of_integer_writes_is_refused_in_every_profile_and_nothing_is_w
         variable_in(mirrored(2, semantics=Semantics.TF2), np.int32(1), aggregation=MEAN)
 
 
-@pytest.mark.parametrize("replicas", [1, 2, 3, 8])
-def test_components_stay_equal_to_the_bit_over_many_steps(mirrored, replicas):
-    strategy = mirrored(replicas)
-    variable = variable_in(strategy, np.linspace(0, 1, 5).astype(np.float32), aggregation=SUM)
-    for step in range(5):
-        strategy.run(lambda step=step: variable.assign_sub(np.full(5, 0.1 * (rank() + step), np.float32)))
-    assert len({one.tobytes() for one in variable.components}) == 1
-    assert [one.placement for one in variable.components] == [f"sim:{i}" for i in range(replicas)]
-
-
 def test_what_was_read_does_not_change_with_a_later_write(mirrored):
     strategy = mirrored(2)
     variable = variable_in(strategy, np.float32([1, 2]), aggregation=SUM)
@@ -412,28 +402,6 @@ def test_a_value_of_another_form_is_refused_in_and_outside_replicas(mirrored, ki
     with pytest.raises(InvalidArgument, match=text):
         strategy.run(lambda: write(variable, kind, value))
     assert components(variable) == [1, 1]
-
-
-def test_a_value_of_another_number_of_components_is_refused(mirrored):
-    variable = variable_in(mirrored(2))
-    for value in (ss.PerReplica([np.float32(1)]), ss.Mirrored([np.float32(1)] * 3)):
-        with pytest.raises(InvalidArgument, match=r"got [13] components for 2 replicas"):
-            variable.assign(value)
-
-
-def test_replicas_must_write_the_same_variables_in_the_same_order(mirrored):
-    strategy = mirrored(2)
-    one, other = (
-        variable_in(strategy, aggregation=SUM, name="one"),
-        variable_in(strategy, aggregation=SUM, name="other"),
-    )
-
-    def replica():
-        (one if rank() else other).assign_add(np.float32(rank() + 1))
-
-    with pytest.raises(ReplicasDisagree, match=r"assign_add other SUM float32\[\].*\n.*assign_add one SUM float32\[\]"):
-        strategy.run(replica)
-    assert components(one) == components(other) == [1, 1]
 
 
 def test_variables_are_kept_in_creation_order_with_names(mirrored):
@@ -529,66 +497,6 @@ def test_writes_are_in_the_trace_with_name_op_and_form(mirrored):
 
 
 # Messages, whole.
-
-
-def message(call):
-    with pytest.raises(ss.errors.SimStrategyError) as raised:
-        call()
-    return str(raised.value)
-
-
-def test_refused_writes_across_replicas_say_what_to_do_instead(mirrored):
-    strategy, older = mirrored(2), mirrored(2, semantics=Semantics.TF1_13)
-    total = variable_in(strategy, synchronization=ON_READ, aggregation=SUM, name="t")
-    assert message(lambda: write(total, "assign_sub", 6.0)) == (
-        f"An ON_READ variable does not support `assign_sub` in a cross-replica context when its aggregation is SUM: "
-        f"variable 't' at test_variables.py:{WRITE_LINE}. Whether each replica or the total should change is not known"
-        f"; use assign, or assign_sub in a replica function."
-    )
-    with older.scope():
-        local = ss.Variable(1.0, synchronization=ON_READ, name="l")
-        assert message(lambda: write(local, "assign_add", 6.0)) == (
-            f"Replica-local variables may only be assigned in a replica context: assign_add of the ON_READ variable "
-            f"'l' at test_variables.py:{WRITE_LINE}. Use assign, or assign_add in a replica function."
-        )
-    plain = variable_in(strategy, name="p")
-    assert message(lambda: write(plain, "assign", ss.Mirrored([np.float32(1)] * 3))) == (
-        f"assign of variable 'p' at test_variables.py:{WRITE_LINE} got 3 components for 2 replicas. Pass a value made "
-        f"by this strategy."
-    )
-    assert message(lambda: write(plain, "assign", np.ones(2))) == (
-        f"assign of variable 'p' (test_variables.py:{WRITE_LINE}, replica 0) got float64[2], and the variable is "
-        f"float32[]. Reshape or cast the value: a variable never changes its form."
-    )
-
-
-def test_refused_writes_in_replicas_say_what_to_do_instead(mirrored):
-    strategy = mirrored(2)
-    summed, mean = (
-        variable_in(strategy, aggregation=SUM, name="s"),
-        variable_in(strategy, np.int32(1), aggregation=MEAN, name="m"),
-    )
-    assert message(lambda: strategy.run(lambda: write(summed, "assign", 5.0))) == (
-        f"A non-DistributedValues value 5.0 cannot be reduced with ReduceOp.SUM: all replicas gave the very same "
-        f"object to assign of variable 's' (test_variables.py:{WRITE_LINE}), so whether it counts once or once per "
-        f"replica is not known. Compute it in each replica, or divide by num_replicas_in_sync there."
-    )
-    assert message(lambda: strategy.run(lambda: write(mean, "assign", np.int32(rank())))) == (
-        f"assign of variable 'm' (test_variables.py:{WRITE_LINE}): the mean of int32 is float64, and a variable never "
-        f"changes its dtype. Make it float32, or choose another aggregation."
-    )
-
-
-def test_variables_that_cannot_be_made_say_why(mirrored):
-    strategy = mirrored(2, semantics=Semantics.TF2)
-    assert message(lambda: variable_in(strategy, 1, aggregation=MEAN, name="m")) == (
-        "Variable 'm': aggregation MEAN needs a floating dtype, and it is int32. Make it float32, or choose another "
-        "aggregation."
-    )
-    dtypes = ", ".join(sorted(strategy.extended.engine.backend.capabilities.dtypes))
-    assert message(lambda: variable_in(strategy, dtype="floaty")) == (
-        f"There is no dtype 'floaty' on backend 'sim'; choose from {dtypes}."
-    )
 
 
 def test_reads_of_operands_are_traced_at_the_users_line(mirrored):
