@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from disagreement import is_last
-from program_catalogue import Program, eighths, replica, with_sites
+from program_catalogue import Program, eighths, own, replica, with_sites
 
 import simstrategy as ss
 
@@ -49,11 +49,6 @@ def program(error: type[Exception], text: str, waiting: str) -> Callable[[Progra
 
 class Broken(Exception):
     """A user's own exception."""
-
-
-def own(*shape: int) -> Any:
-    """Returns this replica's input, on its device."""
-    return replica().xp.asarray(eighths(*shape))
 
 
 @program(ValueError, "no such luck", "all_reduce SUM float32[2] at <here>")
