@@ -1,7 +1,6 @@
 """all_reduce, all_gather and merge_call as replica functions see them."""
 
 import collections
-import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -12,22 +11,6 @@ import simstrategy as ss
 from simstrategy import tree
 from simstrategy.errors import InvalidArgument, InvalidType
 
-MEANS = {
-    "int8": "float32",
-    "uint8": "float32",
-    "int16": "float32",
-    "uint16": "float32",
-    "int32": "float64",
-    "uint32": "float64",
-    "int64": "float64",
-    "uint64": "float64",
-    "float16": "float16",
-    "float32": "float32",
-    "float64": "float64",
-    "complex64": "complex64",
-    "complex128": "complex128",
-}
-
 
 class Pair(NamedTuple):
     left: object
@@ -36,26 +19,6 @@ class Pair(NamedTuple):
 
 def each(strategy, replica):
     return strategy.experimental_local_results(strategy.run(replica))
-
-
-@pytest.mark.parametrize("dtype", MEANS)
-def test_sums_keep_their_dtype_and_means_of_integers_become_floats(mirrored, same, dtype):
-    value = np.array([3, 4], dtype)
-    for one in each(mirrored(2), lambda: ctx().all_reduce("MEAN", value + rank())):
-        same(one, np.array([3.5, 4.5], MEANS[dtype]))
-    for one in each(mirrored(2), lambda: ctx().all_reduce("SUM", value + rank())):
-        same(one, np.array([7, 9], dtype))
-
-
-def test_a_mean_is_summed_first_and_divided_once(mirrored, same):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        half = each(mirrored(2), lambda: ctx().all_reduce("MEAN", np.float16([60000])))
-    same(half[0], np.float16([np.inf]))
-    values = np.float32([0.1, 0.7])
-    for count in (3, 7):
-        total = sum([values] * (count - 1), start=values)
-        same(each(mirrored(count), lambda: ctx().all_reduce("MEAN", values * 1))[0], total / np.float32(count))
 
 
 # Clauses: R-7

@@ -75,8 +75,13 @@ def test_an_exception_leaves_no_scope_behind(mirrored):
     assert not ss.has_strategy()
 
 
+def enter_and_leave(strategy):
+    with strategy.scope() as entered:
+        assert entered is ss.get_strategy() is strategy
+
+
 CROSS_REPLICA = {
-    "scope": lambda s: s.scope().__enter__(),
+    "scope": enter_and_leave,
     "run": lambda s: s.run(lambda: 0),
     "experimental_run_v2": lambda s: s.experimental_run_v2(lambda: 0),
     "reduce": lambda s: s.reduce("SUM", 1.0),
@@ -107,17 +112,13 @@ def test_methods_of_another_strategy_are_refused_in_scope_and_replica(mirrored, 
 @pytest.mark.parametrize("call", CROSS_REPLICA.values(), ids=CROSS_REPLICA)
 def test_cross_replica_methods_are_allowed_outside_in_scope_and_in_merge_functions(mirrored, call):
     strategy = mirrored(1)
-
-    def merge(merged):
-        if call is not CROSS_REPLICA["scope"]:
-            call(merged)
-
-    strategy.run(lambda: ctx().merge_call(merge))
-    if call is CROSS_REPLICA["scope"]:
-        return
+    strategy.run(lambda: ctx().merge_call(call))
+    assert not ss.has_strategy()
     call(strategy)
+    assert not ss.has_strategy()
     with strategy.scope():
         call(strategy)
+        assert ss.get_strategy() is strategy
 
 
 REPLICA = {
@@ -186,14 +187,6 @@ def test_run_in_a_merge_function_runs_a_second_set_of_replicas(mirrored, carrier
 def test_positional_arguments_are_a_list_or_a_tuple(mirrored, args):
     with pytest.raises(InvalidArgument, match="positional args must be a list or tuple, got"):
         mirrored(2).run(lambda *rest: rest, args=args)
-
-
-def test_lists_and_keyword_arguments_are_passed_on(mirrored):
-    strategy = mirrored(2)
-    value = ss.PerReplica([1, 2])
-    assert strategy.run(lambda x, y: x + y, args=[value], kwargs={"y": value}).values == (2, 4)
-    assert strategy.run(lambda x, y=5: x + y, args=(value,), kwargs=None).values == (6, 7)
-    assert strategy.run(lambda x: x["a"][0], args=({"a": [value]},)).values == (1, 2)
 
 
 def test_a_strategy_is_told_by_its_backend_and_replicas(mirrored):

@@ -38,6 +38,27 @@ def using(exercise):
     return lambda: exercise(mirrored())
 
 
+def using_variable(exercise, value=1.0, **settings):
+    """Returns an exercise that gets a strategy of its own and a variable of that."""
+    return using(lambda strategy: exercise(strategy, variable_in(strategy, value, **settings)))
+
+
+def in_scope(exercise):
+    """Returns an exercise that gets a strategy of its own, whose scope is entered."""
+
+    def entered(strategy):
+        with strategy.scope():
+            return exercise(strategy)
+
+    return using(entered)
+
+
+def first_step(iterator):
+    """Returns the first step of an iterator as lists, one for each replica."""
+    iterator.initialize()
+    return listed(iterator.get_next())
+
+
 def ranks(strategy):
     """A PerReplica of float32 [rank, rank + 1]."""
     return strategy.run(lambda: ctx().xp.asarray(np.float32([rank(), rank() + 1])))
@@ -83,6 +104,35 @@ EXERCISES |= {
     "Strategy.experimental_distribute_dataset": lambda: (
         next(listed(step) for step in mirrored().experimental_distribute_dataset(numbers())) == [[0, 1], [2, 3]]
     ),
+    "Strategy.distribute_datasets_from_function": using(
+        lambda s: (
+            [listed(step) for step in s.distribute_datasets_from_function(lambda _: numbers(8, 2))][1]
+            == [[4, 5], [6, 7]]
+        )
+    ),
+    "Strategy.experimental_distribute_datasets_from_function": using(
+        lambda s: (
+            [listed(step) for step in s.experimental_distribute_datasets_from_function(lambda _: numbers(8, 2))][1]
+            == [[4, 5], [6, 7]]
+        )
+    ),
+    "Strategy.experimental_distribute_values_from_function": using(
+        lambda s: (
+            s.experimental_distribute_values_from_function(lambda context: context.replica_id_in_sync_group).values
+            == (0, 1)
+        )
+    ),
+    "Strategy.experimental_make_numpy_dataset": using(
+        lambda s: [int(one) for one in s.experimental_make_numpy_dataset(np.arange(3))] == [0, 1, 2]
+    ),
+    "Strategy.make_dataset_iterator": using(
+        lambda s: first_step(s.make_dataset_iterator(numbers())) == [[0, 1], [2, 3]]
+    ),
+    "Strategy.make_input_fn_iterator": using(
+        lambda s: first_step(s.make_input_fn_iterator(lambda context: numbers(8, 2))) == [[0, 1], [2, 3]]
+    ),
+    "Strategy.save": using_variable(lambda s, v: s.save([v])["one"] == 2, 2.0, name="one"),
+    "Strategy.scope": in_scope(lambda s: ss.get_strategy() is s),
     "Strategy.experimental_initialize": lambda: mirrored().experimental_initialize() == [],
     "Strategy.experimental_finalize": lambda: mirrored().experimental_finalize() == [],
 }
@@ -96,57 +146,12 @@ def _():
     return components(one) == [4] and strategy.extended.parameter_devices == ("sim:0",)
 
 
-@exercises("Strategy.scope")
-def _():
-    strategy = mirrored()
-    with strategy.scope():
-        return ss.get_strategy() is strategy
-
-
 @exercises("Strategy.experimental_run")
 def _():
     strategy = mirrored(2)
     iterator = strategy.make_dataset_iterator(numbers())
     iterator.initialize()
     return listed(strategy.experimental_run(ctx().xp.sum, iterator)) == [1, 5]
-
-
-@exercises("Strategy.distribute_datasets_from_function")
-def _():
-    distributed = mirrored().distribute_datasets_from_function(lambda context: numbers(8, 2))
-    return [listed(step) for step in distributed][1] == [[4, 5], [6, 7]]
-
-
-@exercises("Strategy.experimental_distribute_datasets_from_function")
-def _():
-    distributed = mirrored().experimental_distribute_datasets_from_function(lambda context: numbers(8, 2))
-    return [listed(step) for step in distributed][1] == [[4, 5], [6, 7]]
-
-
-@exercises("Strategy.experimental_distribute_values_from_function")
-def _():
-    values = mirrored().experimental_distribute_values_from_function(lambda context: context.replica_id_in_sync_group)
-    return values.values == (0, 1)
-
-
-@exercises("Strategy.experimental_make_numpy_dataset")
-def _():
-    dataset = mirrored().experimental_make_numpy_dataset(np.arange(3))
-    return [int(one) for one in dataset] == [0, 1, 2]
-
-
-@exercises("Strategy.make_dataset_iterator")
-def _():
-    iterator = mirrored().make_dataset_iterator(numbers())
-    iterator.initialize()
-    return listed(iterator.get_next()) == [[0, 1], [2, 3]]
-
-
-@exercises("Strategy.make_input_fn_iterator")
-def _():
-    iterator = mirrored().make_input_fn_iterator(lambda context: numbers(8, 2))
-    iterator.initialize()
-    return listed(iterator.get_next()) == [[0, 1], [2, 3]]
 
 
 @exercises("Strategy.update_config_proto")
@@ -161,13 +166,6 @@ def _():
     strategy = mirrored(3)
     twin = copy.deepcopy(strategy)
     return twin is not strategy and twin.num_replicas_in_sync == 3
-
-
-@exercises("Strategy.save")
-def _():
-    strategy = mirrored()
-    one = variable_in(strategy, 2.0, name="one")
-    return strategy.save([one])["one"] == 2
 
 
 @exercises("Strategy.restore")
@@ -202,54 +200,26 @@ EXERCISES |= {
     "StrategyExtended.variable_created_in_scope": using(
         lambda s: s.extended.variable_created_in_scope(variable_in(s)) is True
     ),
+    "StrategyExtended.reduce_to": using_variable(
+        lambda s, v: listed(s.extended.reduce_to("SUM", ranks(s), v)) == [[1, 3]] * 2
+    ),
+    "StrategyExtended.batch_reduce_to": using_variable(
+        lambda s, v: [listed(one) for one in s.extended.batch_reduce_to("SUM", [(ranks(s), v)])] == [[[1, 3]] * 2]
+    ),
+    "StrategyExtended.broadcast_to": using_variable(
+        lambda s, v: listed(s.extended.broadcast_to(np.float32(3), v)) == [3, 3]
+    ),
+    "StrategyExtended.update": using_variable(
+        lambda s, v: s.extended.update(v, lambda part, n: float(part) + n, args=(2,), group=False) == (3, 3)
+    ),
+    "StrategyExtended.update_non_slot": using_variable(
+        lambda s, v: len(s.extended.update_non_slot(s.extended.non_slot_devices([v]), object, group=False)) == 2
+    ),
+    "StrategyExtended.value_container": using_variable(lambda s, v: s.extended.value_container(v) is v),
+    "StrategyExtended.read_var": using_variable(lambda s, v: float(s.extended.read_var(v)) == 4, 4.0),
     "StrategyExtended.worker_devices": lambda: mirrored().extended.worker_devices == ("sim:0", "sim:1"),
     "StrategyExtended.parameter_devices": lambda: mirrored().extended.parameter_devices == ("sim:0", "sim:1"),
 }
-
-
-@exercises("StrategyExtended.reduce_to")
-def _():
-    strategy = mirrored()
-    one = variable_in(strategy, [0, 0])
-    with strategy.scope():
-        return listed(strategy.extended.reduce_to("SUM", ranks(strategy), one)) == [[1, 3]] * 2
-
-
-@exercises("StrategyExtended.batch_reduce_to")
-def _():
-    strategy = mirrored()
-    one = variable_in(strategy, [0, 0])
-    with strategy.scope():
-        (reduced,) = strategy.extended.batch_reduce_to("SUM", [(ranks(strategy), one)])
-    return listed(reduced) == [[1, 3]] * 2
-
-
-@exercises("StrategyExtended.broadcast_to")
-def _():
-    strategy = mirrored()
-    one = variable_in(strategy)
-    with strategy.scope():
-        return listed(strategy.extended.broadcast_to(np.float32(3), one)) == [3, 3]
-
-
-@exercises("StrategyExtended.update")
-def _():
-    strategy = mirrored()
-    one = variable_in(strategy)
-    with strategy.scope():
-        seen = strategy.extended.update(
-            one, lambda component, number: float(component) + number, args=(2,), group=False
-        )
-    return list(seen) == [3, 3]
-
-
-@exercises("StrategyExtended.update_non_slot")
-def _():
-    strategy = mirrored()
-    one = variable_in(strategy)
-    with strategy.scope():
-        devices = strategy.extended.non_slot_devices([one])
-        return len(strategy.extended.update_non_slot(devices, object, group=False)) == 2
 
 
 @exercises("StrategyExtended.colocate_vars_with")
@@ -258,20 +228,6 @@ def _():
     one = variable_in(strategy)
     with strategy.scope(), strategy.extended.colocate_vars_with(one):
         return ss.get_strategy() is strategy
-
-
-@exercises("StrategyExtended.value_container")
-def _():
-    strategy = mirrored()
-    one = variable_in(strategy)
-    return strategy.extended.value_container(one) is one
-
-
-@exercises("StrategyExtended.read_var")
-def _():
-    strategy = mirrored()
-    one = variable_in(strategy, 4.0)
-    return float(strategy.extended.read_var(one)) == 4
 
 
 for _name, _value in {
@@ -317,17 +273,11 @@ def _():
 # What is current.
 
 
-@exercises("get_strategy")
-def _():
-    strategy = mirrored()
-    with strategy.scope():
-        return ss.get_strategy() is strategy
-
-
-@exercises("has_strategy")
-def _():
-    with mirrored().scope():
-        return ss.has_strategy() is True
+EXERCISES |= {
+    "get_strategy": in_scope(lambda s: ss.get_strategy() is s),
+    "has_strategy": in_scope(lambda s: ss.has_strategy() is True),
+    "in_cross_replica_context": in_scope(lambda s: ss.in_cross_replica_context() is True),
+}
 
 
 EXERCISES |= {
@@ -337,12 +287,6 @@ EXERCISES |= {
     "check": lambda: ss.check(_program, backends=["sim"], replicas=[2]).agrees,
     "Report": lambda: isinstance(ss.check(_program, backends=["sim"], replicas=[1]), ss.Report),
 }
-
-
-@exercises("in_cross_replica_context")
-def _():
-    with mirrored().scope():
-        return ss.in_cross_replica_context() is True
 
 
 @exercises("experimental_set_strategy")
