@@ -1,4 +1,4 @@
-"""Lets the zoo's files import each other."""
+"""Lets the files of this folder import each other."""
 
 import sys
 from pathlib import Path
