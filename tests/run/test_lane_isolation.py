@@ -9,6 +9,7 @@ import weakref
 import numpy as np
 import pytest
 from lane_bodies import echo, ignore
+from threads import at_once
 
 from simstrategy.run import Lanes
 from simstrategy.schedules import InOrder
@@ -181,28 +182,14 @@ def test_one_lanes_object_may_be_used_from_one_thread_after_another(lanes):
 
 @pytest.mark.slow
 def test_one_lanes_object_may_be_used_from_several_threads_at_once(lanes):
-    made, wrong = lanes(), []
+    made = lanes()
 
     def use(number):
-        try:
-            for count in (2, 3, 5, 4) * 8:
-                results = made.run(count, lambda index, park: park((number, index)), echo, ignore)
-                assert results == [[(number, i) for i in range(count)]] * count
-        except BaseException as error:  # noqa: BLE001 - told in the main thread
-            wrong.append(error)
+        for count in (2, 3, 5, 4) * 8:
+            results = made.run(count, lambda index, park: park((number, index)), echo, ignore)
+            assert results == [[(number, i) for i in range(count)]] * count
 
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=use, args=(number,)) for number in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(timeout=60)
-    finally:
-        sys.setswitchinterval(interval)
-    assert not any(thread.is_alive() for thread in threads)
-    assert wrong == []
+    at_once(use, range(4))
 
 
 def test_ten_thousand_lanes_meet():

@@ -1,9 +1,9 @@
 """Which strategy and replica are current where, and what is refused in the wrong place."""
 
-import sys
 import threading
 
 import pytest
+from threads import at_once
 from vocabulary import ctx
 
 import simstrategy as ss
@@ -208,25 +208,11 @@ def test_two_strategies_in_one_process_do_not_know_each_other(mirrored):
 
 @pytest.mark.slow
 def test_one_strategy_may_be_used_from_several_threads_at_once(mirrored, carrier):
-    strategy, wrong = mirrored(3, lanes=carrier), []
+    strategy = mirrored(3, lanes=carrier)
 
     def use(size):
-        try:
-            for _ in range(40):
-                result = strategy.run(lambda: ctx().all_reduce("SUM", ctx().xp.ones(size)))
-                assert [one.tolist() for one in result.values] == [[3.0] * size] * 3
-        except BaseException as error:  # noqa: BLE001 - told in the main thread
-            wrong.append(error)
+        for _ in range(40):
+            result = strategy.run(lambda: ctx().all_reduce("SUM", ctx().xp.ones(size)))
+            assert [one.tolist() for one in result.values] == [[3.0] * size] * 3
 
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=use, args=(size,)) for size in (1, 2, 3, 4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(timeout=60)
-    finally:
-        sys.setswitchinterval(interval)
-    assert not any(thread.is_alive() for thread in threads)
-    assert wrong == []
+    at_once(use, (1, 2, 3, 4))

@@ -244,17 +244,6 @@ def test_what_is_no_list_of_variables_is_refused(mirrored, value):
             run(value)
 
 
-def test_one_variable_is_no_list(mirrored):
-    strategy = mirrored(2)
-    here = line_here() + 2
-    with pytest.raises(InvalidType) as raised:
-        strategy.save(made(strategy))
-    assert str(raised.value) == (
-        f"save at test_saving.py:{here} takes a list of variables, got <Variable 'w' float32[] ON_WRITE, aggregation "
-        f"NONE, on sim:0, sim:1>. Write strategy.save([variable, …])."
-    )
-
-
 @pytest.mark.parametrize("saved", [None, [np.float32(1)], np.float32(1)])
 def test_what_is_no_mapping_is_not_restored(mirrored, saved):
     strategy = mirrored(2)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from vocabulary import ctx, mirrored_on, rank
 
 import simstrategy as ss
 from simstrategy.errors import InvalidType, ReplicasDisagree
@@ -14,30 +15,20 @@ from simstrategy_tensorflow.autodiff import TensorFlowAutodiff
 COUNT = 3
 
 
-def on(backend: str, replicas: int = COUNT) -> ss.Strategy:
-    return ss.Strategy.mirrored(backend, replicas=replicas)
-
-
 @pytest.fixture
 def strategy() -> ss.Strategy:
-    return on("tensorflow")
-
-
-def replica() -> ss.ReplicaContext:
-    context = ss.get_replica_context()
-    assert context is not None
-    return context
+    return mirrored_on("tensorflow", COUNT)
 
 
 def test_gradients_of_an_all_reduced_nest_leave_integers_alone(strategy: ss.Strategy) -> None:
     def step() -> Any:
-        context, rank = replica(), replica().replica_id_in_sync_group
+        context, number = ctx(), rank()
         x, unused = tf.constant([1.0, 2.0]), tf.constant(1.0, tf.float64)
         with tf.GradientTape() as tape:
             tape.watch([x, unused])
-            summed = context.all_reduce("SUM", {"a": x * x, "n": tf.constant(rank), "u": unused})
-            mean = context.all_reduce("MEAN", (summed["a"], tf.constant([rank])))
-            loss = (rank + 1.0) * tf.reduce_sum(mean[0])
+            summed = context.all_reduce("SUM", {"a": x * x, "n": tf.constant(number), "u": unused})
+            mean = context.all_reduce("MEAN", (summed["a"], tf.constant([number])))
+            loss = (number + 1.0) * tf.reduce_sum(mean[0])
         return summed["n"], mean[1], *tape.gradient(loss, [x, unused], unconnected_gradients="zero")
 
     count, integers, gradient, nothing = strategy.run(step)
@@ -51,7 +42,7 @@ def test_gradients_of_an_all_reduced_nest_leave_integers_alone(strategy: ss.Stra
 @pytest.mark.parametrize("replicas", [1, COUNT])
 def test_second_derivatives_go_through_collectives(replicas: int) -> None:
     def step() -> Any:
-        context, x = replica(), tf.constant([1.0, 2.0])
+        context, x = ctx(), tf.constant([1.0, 2.0])
         with tf.GradientTape() as outer:
             outer.watch(x)
             with tf.GradientTape() as inner:
@@ -61,7 +52,7 @@ def test_second_derivatives_go_through_collectives(replicas: int) -> None:
             total = tf.reduce_sum(gradient)
         return outer.gradient(total, x)
 
-    second = on("tensorflow", replicas).run(step)
+    second = mirrored_on("tensorflow", replicas).run(step)
     # All losses: n (n x²)² = n³ x⁴; each replica's x is 1/n of the change, twice.
     expected = [12.0 * replicas**2, 48.0 * replicas**2]
     assert all(one.numpy().tolist() == expected for one in (second.values if replicas > 1 else (second,)))
@@ -89,7 +80,7 @@ def test_a_tape_finds_the_gradient_of_a_variable(strategy: ss.Strategy) -> None:
 
     def step() -> Any:
         with tf.GradientTape() as tape:
-            loss = tf.reduce_sum(weights.value() ** 2) * (replica().replica_id_in_sync_group + 1.0)
+            loss = tf.reduce_sum(weights.value() ** 2) * (rank() + 1.0)
         gradient = tape.gradient(loss, weights.native)
         weights.assign_sub(gradient)
         return gradient
@@ -99,7 +90,7 @@ def test_a_tape_finds_the_gradient_of_a_variable(strategy: ss.Strategy) -> None:
 
 
 def test_results_are_on_their_replicas_devices(strategy: ss.Strategy) -> None:
-    results = strategy.run(lambda: (replica().all_reduce("SUM", tf.ones(2)), tf.zeros(2), replica().xp.ones(2)))
+    results = strategy.run(lambda: (ctx().all_reduce("SUM", tf.ones(2)), tf.zeros(2), ctx().xp.ones(2)))
     for result in results:
         assert [one.device for one in result.values] == list(strategy.extended.worker_devices)
 
@@ -110,13 +101,13 @@ with_function = pytest.mark.parametrize("autograph", [False, True])
 
 
 def reduced(x: Any) -> Any:
-    return replica().all_reduce("SUM", x * (replica().replica_id_in_sync_group + 1.0))
+    return ctx().all_reduce("SUM", x * (rank() + 1.0))
 
 
 def branching(x: Any) -> Any:
     if tf.reduce_sum(x) > 0.0:
         x = x * 2.0
-    return replica().all_reduce("SUM", x)
+    return ctx().all_reduce("SUM", x)
 
 
 def traced(strategy: ss.Strategy, function: Callable[..., Any], *, autograph: bool) -> Any:
@@ -148,10 +139,10 @@ def test_lanes_of_a_traced_program_keep_to_their_devices(strategy: ss.Strategy) 
     placements: list[list[str]] = [[] for _ in range(COUNT)]
 
     def step(x: Any) -> Any:
-        rank = replica().replica_id_in_sync_group
-        placements[rank].append((x + 1.0).device)
-        x = replica().all_reduce("SUM", x)
-        placements[rank].append((x + 1.0).device)
+        number = rank()
+        placements[number].append((x + 1.0).device)
+        x = ctx().all_reduce("SUM", x)
+        placements[number].append((x + 1.0).device)
         return x
 
     traced(strategy, step, autograph=False)(tf.ones(2))
@@ -164,9 +155,9 @@ def test_variables_and_gradients_work_in_a_traced_program(strategy: ss.Strategy)
         weights = ss.Variable(np.float32([1.0, 2.0]), aggregation=ss.VariableAggregation.SUM)
 
     def step(x: Any) -> Any:
-        xp = replica().xp
+        xp = ctx().xp
         with tf.GradientTape() as tape:
-            loss = xp.sum(replica().all_reduce("SUM", xp.multiply(weights.value(), x)))
+            loss = xp.sum(ctx().all_reduce("SUM", xp.multiply(weights.value(), x)))
         gradient = tape.gradient(loss, weights.native)
         weights.assign_sub(gradient)
         return gradient
@@ -186,7 +177,7 @@ def test_disagreement_in_a_converted_replica_function_names_the_users_line(strat
 
 
 def disagreeing() -> Any:
-    return replica().all_reduce("SUM", tf.ones(1 + replica().replica_id_in_sync_group))
+    return ctx().all_reduce("SUM", tf.ones(1 + rank()))
 
 
 def test_a_symbol_has_no_value_to_get(strategy: ss.Strategy) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from vocabulary import ctx, mirrored_on, rank
 
 import simstrategy as ss
 from simstrategy.errors import ReplicasDisagree
@@ -14,31 +15,21 @@ from simstrategy_torch.autodiff import TorchAutodiff
 COUNT = 3
 
 
-def on(backend: str, replicas: int = COUNT) -> ss.Strategy:
-    return ss.Strategy.mirrored(backend, replicas=replicas)
-
-
 @pytest.fixture
 def strategy() -> ss.Strategy:
-    return on("torch")
-
-
-def replica() -> ss.ReplicaContext:
-    context = ss.get_replica_context()
-    assert context is not None
-    return context
+    return mirrored_on("torch", COUNT)
 
 
 def test_gradients_of_an_all_reduced_nest_leave_integers_alone(strategy: ss.Strategy) -> None:
     def step() -> Any:
-        context, rank = replica(), replica().replica_id_in_sync_group
+        context, number = ctx(), rank()
         x, unused = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor(1.0, dtype=torch.float64)
         unused.requires_grad_()
-        summed = context.all_reduce("SUM", {"a": x * x, "n": torch.tensor(rank), "u": unused})
-        mean = context.all_reduce("MEAN", (summed["a"], torch.tensor([rank])))
+        summed = context.all_reduce("SUM", {"a": x * x, "n": torch.tensor(number), "u": unused})
+        mean = context.all_reduce("MEAN", (summed["a"], torch.tensor([number])))
         assert not summed["n"].requires_grad
         assert not mean[1].requires_grad
-        ((rank + 1.0) * mean[0].sum()).backward()
+        ((number + 1.0) * mean[0].sum()).backward()
         return summed["n"], mean[1], x.grad, unused.grad
 
     count, integers, gradient, nothing = strategy.run(step)
@@ -53,11 +44,11 @@ def test_gradients_of_an_all_reduced_nest_leave_integers_alone(strategy: ss.Stra
 def test_second_derivatives_go_through_collectives(replicas: int) -> None:
     def step() -> Any:
         x = torch.tensor([1.0, 2.0], requires_grad=True)
-        loss = (replica().all_reduce("SUM", x * x) ** 2).sum()
+        loss = (ctx().all_reduce("SUM", x * x) ** 2).sum()
         (gradient,) = torch.autograd.grad(loss, x, create_graph=True)
         return torch.autograd.grad(gradient.sum(), x)[0]
 
-    second = on("torch", replicas).run(step)
+    second = mirrored_on("torch", replicas).run(step)
     # All losses: n (n x²)² = n³ x⁴; each replica's x is 1/n of the change, twice.
     expected = [12.0 * replicas**2, 48.0 * replicas**2]
     assert all(one.tolist() == expected for one in (second.values if replicas > 1 else (second,)))
@@ -65,8 +56,8 @@ def test_second_derivatives_go_through_collectives(replicas: int) -> None:
 
 def test_second_derivatives_go_through_an_uneven_gather(strategy: ss.Strategy) -> None:
     def step() -> Any:
-        own = torch.full((replica().replica_id_in_sync_group + 1,), 2.0, requires_grad=True)
-        (first,) = torch.autograd.grad((replica().all_gather(own, axis=0) ** 3).sum(), own, create_graph=True)
+        own = torch.full((rank() + 1,), 2.0, requires_grad=True)
+        (first,) = torch.autograd.grad((ctx().all_gather(own, axis=0) ** 3).sum(), own, create_graph=True)
         return torch.autograd.grad(first.sum(), own)[0]
 
     # All losses: 3 sum(x³), of which each x appears once: 3 · 6 x, and every replica's second pass adds its own.
@@ -93,7 +84,7 @@ def test_gradients_of_variables_are_found_once_they_are_asked_for(strategy: ss.S
 
     def step() -> Any:
         own = weights.native.requires_grad_()
-        loss = (weights.value() ** 2).sum() * (replica().replica_id_in_sync_group + 1.0)
+        loss = (weights.value() ** 2).sum() * (rank() + 1.0)
         (gradient,) = torch.autograd.grad(loss, own)
         weights.assign_sub(gradient)
         return gradient
@@ -108,7 +99,7 @@ def test_backward_runs_in_the_lane_that_asked_for_it(strategy: ss.Strategy) -> N
 
         def backward(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
             seen.append(threading.get_ident())
-            return (replica().all_reduce("SUM", arrays[0]),)
+            return (ctx().all_reduce("SUM", arrays[0]),)
 
         x = torch.ones(2, requires_grad=True)
         (result,) = TorchAutodiff().differentiable(lambda arrays: (arrays[0] * 1,), backward, (x,))
@@ -124,14 +115,14 @@ def test_a_disagreement_in_backward_is_named_and_ends_every_lane(strategy: ss.St
     ended: list[int] = []
 
     def step() -> Any:
-        rank = replica().replica_id_in_sync_group
+        number = rank()
         try:
             x = torch.ones(2, requires_grad=True)
-            total = replica().all_reduce("SUM", x)
-            if rank != 1:
+            total = ctx().all_reduce("SUM", x)
+            if number != 1:
                 total.sum().backward()
         finally:
-            ended.append(rank)
+            ended.append(number)
 
     with pytest.raises(ReplicasDisagree, match=r"replica 1: returned from"):
         strategy.run(step)
@@ -141,8 +132,8 @@ def test_a_disagreement_in_backward_is_named_and_ends_every_lane(strategy: ss.St
 def test_an_error_in_one_replicas_backward_comes_out_unchanged(strategy: ss.Strategy) -> None:
     def step() -> Any:
         x = torch.ones(2, requires_grad=True)
-        total = replica().all_reduce("SUM", x)
-        if replica().replica_id_in_sync_group == 2:
+        total = ctx().all_reduce("SUM", x)
+        if rank() == 2:
             total.register_hook(lambda _: {}["missing"])
         total.sum().backward()
 
@@ -152,7 +143,7 @@ def test_an_error_in_one_replicas_backward_comes_out_unchanged(strategy: ss.Stra
 
 def test_the_callers_gradient_mode_holds_in_replicas(strategy: ss.Strategy) -> None:
     def step() -> tuple[bool, bool]:
-        own = replica().all_reduce("SUM", torch.ones(2, requires_grad=True))
+        own = ctx().all_reduce("SUM", torch.ones(2, requires_grad=True))
         return torch.is_grad_enabled(), own.requires_grad
 
     with torch.no_grad():
