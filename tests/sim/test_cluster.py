@@ -28,37 +28,6 @@ def test_two_workers_of_two_replicas_count_four_and_know_their_places():
     assert [place for (place,) in [first[2][0].values[:1], second[2][0].values[:1]]] == ["sim:0", "sim:2"]
 
 
-@pytest.mark.parametrize(("workers", "replicas"), [(1, 1), (1, 3), (3, 1), (2, 2), (3, 2)])
-def test_a_cluster_computes_what_one_process_of_as_many_replicas_computes(workers, replicas):
-    count = workers * replicas
-
-    def main(strategy):
-        with strategy.scope():
-            variable = ss.Variable(np.float32([1, 2]), aggregation=ss.VariableAggregation.SUM)
-
-        def replica():
-            x = np.float32([0.1, 1.0]) * np.float32(rank() + 1)
-            variable.assign_add(x)
-            return [
-                ctx().all_reduce("SUM", x),
-                ctx().all_reduce("MEAN", x),
-                ctx().all_gather(x[: 1 + rank() % 2], 0),
-                ctx().merge_call(lambda strategy, v: strategy.reduce("SUM", v), args=(x,)) * np.float32(1),
-                variable.value(),
-            ]
-
-        results = strategy.run(replica)
-        total = strategy.reduce("MEAN", strategy.run(lambda: np.ones(rank() + 1, np.float32) * rank()), axis=0)
-        return [strategy.experimental_local_results(one) for one in results], np.asarray(total)
-
-    everyone, total = Cluster(1, count).run(main)[0]
-    outcomes = Cluster(workers, replicas).run(main)
-    for number in range(len(everyone)):
-        gathered = [np.asarray(one).tobytes() for local, _ in outcomes for one in local[number]]
-        assert gathered == [np.asarray(one).tobytes() for one in everyone[number]]
-    assert all(other.tobytes() == total.tobytes() for _, other in outcomes)
-
-
 # Clauses: K-1
 def test_results_come_in_worker_order_and_local_results_are_the_workers_own():
     def main(strategy):
@@ -103,22 +72,6 @@ def test_a_worker_that_raises_ends_the_others_with_its_line(culprit):
             assert f"replica {worker}: all_reduce SUM float32[] at test_cluster.py:" in str(outcome.error)
     with pytest.raises(KeyError, match="mine"):
         cluster.run(main)
-
-
-@pytest.mark.parametrize("culprit", [0, 1, 2, 3])
-def test_a_replica_that_raises_ends_all_workers(culprit):
-    def main(strategy):
-        def replica():
-            if rank() == culprit:
-                raise OSError("in a replica")
-            return ctx().all_reduce("SUM", 1.0)
-
-        return strategy.run(replica)
-
-    outcomes = Cluster(2, 2).outcomes(main)
-    assert isinstance(outcomes[culprit // 2].error, OSError)
-    assert isinstance(outcomes[1 - culprit // 2].error, PeerFailed)
-    assert "OSError(in a replica)" in str(outcomes[1 - culprit // 2].error)
 
 
 # Clauses: K-2

@@ -186,9 +186,8 @@ def test_a_batch_is_a_list_of_results_in_order(mirrored):
     assert (listed(first), int(second), listed(third[0])) == ([3, 3], 3, [3, 3])
     assert strategy.extended.batch_reduce_to("SUM", []) == []
     for pairs in (5, [value], [(value,)], "ab"):
-        with pytest.raises(InvalidArgument) as raised:
+        with pytest.raises(InvalidArgument, match=r"takes a list of \(value, destination\) pairs, got "):
             strategy.extended.batch_reduce_to("SUM", pairs)
-        assert str(raised.value) == f"batch_reduce_to takes a list of (value, destination) pairs, got {pairs!r}."
 
 
 def test_a_cluster_reduces_over_all_workers_to_each_ones_devices():
@@ -261,12 +260,8 @@ def test_library_calls_are_for_cross_replica_contexts(mirrored, name):
     call(strategy, v)
     with strategy.scope():
         call(strategy, v)
-    with pytest.raises(ContextError) as raised:
+    with pytest.raises(ContextError, match=f"cross-replica context: {name} was called inside replica 0"):
         strategy.run(lambda: call(strategy, v))
-    assert str(raised.value) == (
-        f"Method requires being in cross-replica context: {name} was called inside replica 0. Use "
-        f"get_replica_context().merge_call()."
-    )
     other = mirrored(2)
     with other.scope(), pytest.raises(ContextError, match=f"Mixing different strategies: {name} of"):
         call(strategy, v)
@@ -276,12 +271,8 @@ def test_library_calls_are_for_cross_replica_contexts(mirrored, name):
 def test_tf1_13_wants_a_scope_for_library_calls_and_reduce(mirrored, name):
     strategy = mirrored(2, semantics=ss.Semantics.TF1_13)
     v, call = variable_in(strategy), CALLS[name]
-    with pytest.raises(ContextError) as raised:
+    with pytest.raises(ContextError, match=f"{name} was called outside. Enter the scope, or use Semantics.TF1_15"):
         call(strategy, v)
-    assert str(raised.value) == (
-        f'Need to be inside "with strategy.scope()" for {strategy!r}: {name} was called outside. Enter the scope, or '
-        f"use Semantics.TF1_15 or TF2, which do not ask for it."
-    )
     with strategy.scope():
         call(strategy, v)
     strategy.run(lambda: ctx().merge_call(lambda merging: call(merging, v)))
@@ -312,9 +303,8 @@ def test_variables_know_the_scope_they_were_created_in(mirrored):
     assert strategy.run(lambda: created(v)) is True
     assert ss.get_strategy().extended.variable_created_in_scope(plain)
     for value in (1, PerReplica([1, 2])):
-        with pytest.raises(InvalidType) as raised:
+        with pytest.raises(InvalidType, match="variable_created_in_scope takes a variable, got "):
             created(value)
-        assert str(raised.value) == f"variable_created_in_scope takes a variable, got {value!r}."
 
 
 def test_reading_a_variable_gives_its_first_component_or_its_aggregate(mirrored):
@@ -327,9 +317,8 @@ def test_reading_a_variable_gives_its_first_component_or_its_aggregate(mirrored)
     assert listed(strategy.run(lambda: strategy.extended.read_var(written))) == [4, 4]
     with pytest.raises(ContextError, match="read_var of an ON_READ variable was called inside replica 0"):
         strategy.run(lambda: strategy.extended.read_var(on_read))
-    with pytest.raises(InvalidType) as raised:
+    with pytest.raises(InvalidType, match="read_var takes a variable, got 5"):
         strategy.extended.read_var(5)
-    assert str(raised.value) == "read_var takes a variable, got 5."
     plain = ss.Variable(3.0)
     assert float(ss.get_strategy().extended.read_var(plain)) == 3
 
@@ -352,16 +341,12 @@ def test_colocating_wants_a_variable_of_the_scope(mirrored):
             beside = ss.Variable(1.0)
         assert [one.placement for one in beside.components] == [one.placement for one in v.components]
         for wrong in (foreign, v.components[0], 1, "sim:0", ss.get_strategy()):
-            with pytest.raises(InvalidArgument) as raised:
+            with pytest.raises(
+                InvalidArgument, match="must only be passed a variable created in this strategy's scope"
+            ):
                 strategy.extended.colocate_vars_with(wrong)
-            assert str(raised.value) == (
-                f"`colocate_vars_with` must only be passed a variable created in this strategy's scope, not: {wrong!r}."
-            )
-    with pytest.raises(ContextError) as outside:
+    with pytest.raises(ContextError, match="colocate_vars_with was called outside"):
         strategy.extended.colocate_vars_with(v)
-    assert str(outside.value) == (
-        f'Need to be inside "with strategy.scope()" for {strategy!r}: colocate_vars_with was called outside.'
-    )
     with mirrored(2).scope(), pytest.raises(ContextError, match="Mixing different strategies: colocate_vars_with of"):
         strategy.extended.colocate_vars_with(v)
     assert strategy.run(lambda: strategy.extended.colocate_vars_with(v) is not None) is True
