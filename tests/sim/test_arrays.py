@@ -250,23 +250,6 @@ def test_host_data_given_to_a_collective_is_never_written_to_and_never_aliased(m
     assert host.tolist() == [1, 2]
 
 
-def test_a_cell_keeps_what_it_was_given_whatever_its_maker_does_next(sim):
-    backend = sim(1)
-    initial = backend.xp.asarray([1.0, 2.0])
-    cell = backend.cell(initial)
-    initial[0] = 9
-    assert cell.read().tolist() == [1, 2]
-    first = cell.read()
-    value = backend.xp.asarray([3.0, 4.0])
-    cell.write(value)
-    value[0] = 9
-    assert cell.read().tolist() == [3, 4]
-    assert first.tolist() == [1, 2]
-    assert cell.native is cell
-    with pytest.raises(InvalidArgument, match="read-only"):
-        cell.read()[0] = 5
-
-
 @pytest.mark.parametrize("value", [[1, 2], 3.0, "text", None], ids=repr)
 def test_put_takes_arrays_only(sim, value):
     backend = sim(1)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from vocabulary import ctx, rank
 
-import simstrategy as ss
 from simstrategy import tree
 from simstrategy.errors import InvalidArgument, InvalidType
 
@@ -176,28 +175,6 @@ def test_all_gather_needs_an_axis_of_the_array(mirrored, value, axis, text):
         mirrored(2).run(lambda: ctx().all_gather(value, axis))
 
 
-# Clauses: M-5
-def test_a_merge_function_runs_once_with_regrouped_arguments_and_its_result_is_handed_out(mirrored, carrier):
-    calls = []
-
-    def merge(strategy, x, shared, *, key):
-        calls.append((x, shared, key))
-        return {"each": x, "same": shared, "plain": 7}
-
-    def replica():
-        return ctx().merge_call(merge, args=(rank() * 10, "text"), kwargs={"key": [rank()]})
-
-    result = mirrored(3, lanes=carrier).run(replica)
-    assert len(calls) == 1
-    x, shared, key = calls[0]
-    assert x.values == (0, 10, 20)
-    assert shared == "text"
-    assert key[0].values == (0, 1, 2)
-    assert result["each"].values == (0, 10, 20)
-    assert result["same"] == "text"
-    assert result["plain"] == 7
-
-
 def test_a_merge_function_of_one_replica_sees_plain_values(mirrored):
     seen = []
     mirrored(1).run(lambda: ctx().merge_call(lambda strategy, x: seen.append(x), args=(np.ones(1),)))
@@ -210,12 +187,3 @@ def test_replica_0s_merge_function_is_the_one_that_is_called(mirrored):
         return ctx().merge_call(lambda strategy: mine[0])
 
     assert mirrored(2).run(replica) == "fn0"
-
-
-def test_host_data_of_the_caller_is_never_written_to(mirrored):
-    data = np.float32([1, 2, 3])
-    data.flags.writeable = False
-    strategy = mirrored(2)
-    strategy.run(lambda: [ctx().all_reduce("MEAN", data), ctx().all_gather(data, 0)])
-    strategy.reduce("SUM", ss.PerReplica([data, data]))
-    assert data.tolist() == [1, 2, 3]

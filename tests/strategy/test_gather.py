@@ -113,12 +113,8 @@ def test_an_axis_is_an_int_that_the_parts_have(mirrored, value, axis, text):
 
 def test_gather_is_refused_in_a_replica_which_has_all_gather(mirrored):
     strategy = mirrored(2)
-    with pytest.raises(ContextError) as raised:
+    with pytest.raises(ContextError, match="gather requires a cross-replica context, and was called inside replica 0"):
         strategy.run(lambda: strategy.gather(1, 0))
-    assert str(raised.value) == (
-        "gather requires a cross-replica context, and was called inside replica 0: use "
-        "get_replica_context().all_gather() instead."
-    )
     with mirrored(2).scope(), pytest.raises(ContextError, match="Mixing different strategies: gather of"):
         strategy.gather(1, 0)
 

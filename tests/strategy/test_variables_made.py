@@ -296,15 +296,8 @@ def test_a_variable_of_one_device_is_made_in_its_replica_too():
 def test_a_central_variable_without_aggregation_is_not_written_by_replicas(central, kind, profile):
     strategy = central(2, semantics=profile)
     variable = variable_in(strategy, name="w")
-    here = line_here() + 2
-    with pytest.raises(InvalidArgument) as raised:
+    with pytest.raises(InvalidArgument, match=rf"in a replica function: {kind} at test_variables_made.py:\d+"):
         strategy.run(lambda: getattr(variable, kind)(2.0))
-    assert str(raised.value) == (
-        f"You must specify an aggregation method to update variable 'w' in a replica function: {kind} at "
-        f"test_variables_made.py:{here} in replica 0. Make the variable with one of VariableAggregation.SUM, "
-        f"VariableAggregation.MEAN, VariableAggregation.ONLY_FIRST_REPLICA; SUM adds the replicas' values, MEAN "
-        f"averages them."
-    )
     assert components(variable) == [1]
 
 
