@@ -8,6 +8,7 @@ import copy
 import warnings
 
 import numpy as np
+from cases import in_scope, mirrored, registering, using
 from vocabulary import ctx, rank, variable_in
 
 import simstrategy as ss
@@ -15,24 +16,7 @@ import simstrategy as ss
 CASES = {}
 
 
-def misuse(name):
-    """Registers a case."""
-
-    def register(function):
-        assert name not in CASES, name
-        CASES[name] = function
-        return function
-
-    return register
-
-
-def mirrored(replicas=2, **settings):
-    return ss.Strategy.mirrored("sim", replicas=replicas, **settings)
-
-
-def using(case):
-    """Returns a case that gets a strategy of its own."""
-    return lambda: case(mirrored())
+misuse = registering(CASES)
 
 
 def per_replica(strategy, make=lambda index: np.float32([index, index + 1])):
@@ -64,16 +48,11 @@ CASES |= {
     "Strategy extended used twice": lambda: ss.Strategy(mirrored().extended),
     "Strategy.__copy__ flat": lambda: copy.copy(mirrored()),
     "Strategy.__deepcopy__ of the default": lambda: copy.deepcopy(ss.get_strategy()),
+    "Strategy.scope of another": in_scope(lambda _: mirrored().scope().__enter__()),
 }
 
 
 # Contexts.
-
-
-@misuse("Strategy.scope of another")
-def _():
-    with mirrored().scope():
-        mirrored().scope().__enter__()
 
 
 CASES |= {
@@ -104,6 +83,7 @@ CASES |= {
         lambda: ctx().merge_call(lambda strategy: 0, args=3)
     ),
     "ReplicaContext.seed no label": lambda: mirrored().run(lambda: ctx().seed(3)),
+    "experimental_set_strategy in a scope": in_scope(lambda _: ss.experimental_set_strategy(None)),
 }
 
 
@@ -114,12 +94,6 @@ def _():
     with inner:
         outer.__enter__()
         inner.__exit__(None, None, None)
-
-
-@misuse("experimental_set_strategy in a scope")
-def _():
-    with mirrored().scope():
-        ss.experimental_set_strategy(None)
 
 
 @misuse("ReplicaContext.all_reduce stale")
@@ -212,6 +186,15 @@ CASES |= {
         3
     ),
     "StrategyExtended.read_var of no variable": lambda: mirrored().extended.read_var(3),
+    "StrategyExtended.reduce_to no destination": in_scope(lambda s: s.extended.reduce_to("SUM", per_replica(s), None)),
+    "StrategyExtended.batch_reduce_to no pairs": in_scope(lambda s: s.extended.batch_reduce_to("SUM", [3])),
+    "StrategyExtended.broadcast_to several destinations": in_scope(
+        lambda s: s.extended.broadcast_to(np.float32(1), ["sim:0", "sim:1"])
+    ),
+    "StrategyExtended.update of no variable": in_scope(lambda s: s.extended.update(3, lambda one: one)),
+    "StrategyExtended.colocate_vars_with of no variable": in_scope(
+        lambda s: s.extended.colocate_vars_with(3).__enter__()
+    ),
 }
 
 
@@ -219,41 +202,6 @@ CASES |= {
 def _():
     strategy = mirrored(semantics=ss.Semantics.TF1_13)
     strategy.reduce("SUM", per_replica(strategy))
-
-
-@misuse("StrategyExtended.reduce_to no destination")
-def _():
-    strategy = mirrored()
-    with strategy.scope():
-        strategy.extended.reduce_to("SUM", per_replica(strategy), None)
-
-
-@misuse("StrategyExtended.batch_reduce_to no pairs")
-def _():
-    strategy = mirrored()
-    with strategy.scope():
-        strategy.extended.batch_reduce_to("SUM", [3])
-
-
-@misuse("StrategyExtended.broadcast_to several destinations")
-def _():
-    strategy = mirrored()
-    with strategy.scope():
-        strategy.extended.broadcast_to(np.float32(1), ["sim:0", "sim:1"])
-
-
-@misuse("StrategyExtended.update of no variable")
-def _():
-    strategy = mirrored()
-    with strategy.scope():
-        strategy.extended.update(3, lambda one: one)
-
-
-@misuse("StrategyExtended.colocate_vars_with of no variable")
-def _():
-    strategy = mirrored()
-    with strategy.scope():
-        strategy.extended.colocate_vars_with(3).__enter__()
 
 
 @misuse("StrategyExtended.worker_devices of the default")
@@ -288,32 +236,13 @@ CASES |= {
     "Strategy.restore other shape": using(
         lambda s: s.restore([variable_in(s, name="one")], {"one": np.zeros(2, np.float32)})
     ),
+    "Variable mean of integers in TF2": in_scope(
+        lambda _: ss.Variable(1, aggregation=ss.VariableAggregation.MEAN, name="count"), semantics=ss.Semantics.TF2
+    ),
+    "Variable of a text": in_scope(lambda _: ss.Variable("text")),
+    "Variable unknown dtype": in_scope(lambda _: ss.Variable(1.0, dtype="float99")),
+    "Variable ragged": in_scope(lambda _: ss.Variable([[1.0], [1.0, 2.0]])),
 }
-
-
-@misuse("Variable mean of integers in TF2")
-def _():
-    strategy = mirrored(semantics=ss.Semantics.TF2)
-    with strategy.scope():
-        ss.Variable(1, aggregation=ss.VariableAggregation.MEAN, name="count")
-
-
-@misuse("Variable of a text")
-def _():
-    with mirrored().scope():
-        ss.Variable("text")
-
-
-@misuse("Variable unknown dtype")
-def _():
-    with mirrored().scope():
-        ss.Variable(1.0, dtype="float99")
-
-
-@misuse("Variable ragged")
-def _():
-    with mirrored().scope():
-        ss.Variable([[1.0], [1.0, 2.0]])
 
 
 @misuse("Variable.assign other shape")
@@ -427,14 +356,10 @@ CASES |= {
     "data.Dataset.shard none of them": lambda: ss.data.Dataset.range(3).shard(2, 2),
     "data.Dataset.shard hint without a policy": lambda: list(ss.data.Dataset.range(3).shard(ss.data.SHARD_HINT, 0)),
     "data.TextLineDataset missing file": lambda: list(ss.data.TextLineDataset(["no such file.txt"])),
+    "Strategy.make_dataset_iterator indivisible in TF1_13": in_scope(
+        lambda s: s.make_dataset_iterator(ss.data.Dataset.range(6).batch(3)), semantics=ss.Semantics.TF1_13
+    ),
 }
-
-
-@misuse("Strategy.make_dataset_iterator indivisible in TF1_13")
-def _():
-    strategy = mirrored(semantics=ss.Semantics.TF1_13)
-    with strategy.scope():
-        strategy.make_dataset_iterator(ss.data.Dataset.range(6).batch(3))
 
 
 @misuse("data.DistributedIterator.get_next at the end")
@@ -462,10 +387,5 @@ CASES |= {
     ),
     "check no backends": lambda: ss.check(lambda strategy: 0, backends=[]),
     "check no program": lambda: ss.check(3, backends=["sim"]),
+    "nn.compute_average_loss outside replicas": in_scope(lambda _: ss.nn.compute_average_loss(np.float32([1, 2]))),
 }
-
-
-@misuse("nn.compute_average_loss outside replicas")
-def _():
-    with mirrored().scope():
-        ss.nn.compute_average_loss(np.float32([1, 2]))

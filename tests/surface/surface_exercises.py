@@ -10,6 +10,7 @@ import warnings
 from types import SimpleNamespace
 
 import numpy as np
+from cases import in_scope, mirrored, registering, using
 from vocabulary import SUM, components, ctx, rank, variable_in
 
 import simstrategy as ss
@@ -18,39 +19,12 @@ EXERCISES = {}
 """By dotted name: `Strategy.run`, `get_strategy`, `data.Dataset.map`."""
 
 
-def exercises(name):
-    """Registers the exercise of a name."""
-
-    def register(function):
-        assert name not in EXERCISES, name
-        EXERCISES[name] = function
-        return function
-
-    return register
-
-
-def mirrored(replicas=2, **settings):
-    return ss.Strategy.mirrored("sim", replicas=replicas, **settings)
-
-
-def using(exercise):
-    """Returns an exercise that gets a strategy of its own."""
-    return lambda: exercise(mirrored())
+exercises = registering(EXERCISES)
 
 
 def using_variable(exercise, value=1.0, **settings):
     """Returns an exercise that gets a strategy of its own and a variable of that."""
     return using(lambda strategy: exercise(strategy, variable_in(strategy, value, **settings)))
-
-
-def in_scope(exercise):
-    """Returns an exercise that gets a strategy of its own, whose scope is entered."""
-
-    def entered(strategy):
-        with strategy.scope():
-            return exercise(strategy)
-
-    return using(entered)
 
 
 def first_step(iterator):
