@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from vocabulary import ctx, rank
 
-from simstrategy import tree
+import simstrategy as ss
+from simstrategy import Mirrored, PerReplica, tree
 from simstrategy.errors import InvalidArgument, InvalidType
 
 
@@ -187,3 +188,33 @@ def test_replica_0s_merge_function_is_the_one_that_is_called(mirrored):
         return ctx().merge_call(lambda strategy: mine[0])
 
     assert mirrored(2).run(replica) == "fn0"
+
+
+# Clauses: C-3, M-5
+def test_arguments_reach_the_function_regrouped_and_results_are_handed_out(mirrored, carrier):
+    strategy, seen = mirrored(2, lanes=carrier), []
+
+    def merge(merging, nest, *, shared, own):
+        seen.append((merging is strategy, nest["a"][0].values, shared, own.values))
+        return {"per": PerReplica([10, 20]), "same": (Mirrored([1, 2]), "text"), "none": None}
+
+    def replica():
+        return ctx().merge_call(merge, args=[{"a": [rank() + 0.5]}], kwargs={"shared": "s", "own": rank() + 1000})
+
+    result = strategy.run(replica)
+    assert seen == [(True, (0.5, 1.5), "s", (1000, 1001))]
+    assert (result["per"].values, result["same"][0].values) == ((10, 20), (1, 2))
+    assert (result["same"][1], result["none"]) == ("text", None)
+
+
+def test_inside_a_merge_function_and_an_update_there_is_no_context_to_merge(mirrored):
+    strategy = mirrored(2)
+    with strategy.scope():
+        v = ss.Variable(1.0)
+
+    def inside(*_):
+        assert ss.in_cross_replica_context()
+        return ctx()
+
+    assert strategy.run(lambda: ctx().merge_call(inside)) is None
+    assert strategy.extended.update(v, inside) is None
