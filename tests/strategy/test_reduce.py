@@ -70,24 +70,9 @@ def test_shapes_that_differ_are_refused_even_if_they_broadcast(mirrored, one, ot
     assert "axis=0" in lines[3]
 
 
-def test_dtypes_that_differ_are_refused(mirrored):
-    value = PerReplica([np.float32([1]), np.float64([1])])
-    with pytest.raises(InvalidArgument, match=r"replica 0: float32\[1\]\n  replica 1: float64\[1\]"):
-        mirrored(2).reduce("SUM", value)
-    with pytest.raises(InvalidArgument, match=r"replica 1: float64\[\]\nBring them to one form first"):
-        mirrored(2).reduce("SUM", value, axis=0)
-
-
 def test_shapes_that_differ_besides_the_axis_are_refused(mirrored):
     with pytest.raises(InvalidArgument, match=r"replica 0: float32\[2\]\n  replica 1: float32\[3\]"):
         mirrored(2).reduce("SUM", parts(np.ones((4, 2)), np.ones((1, 3))), axis=0)
-
-
-@pytest.mark.parametrize("op", ["SUM", "MEAN"])
-@pytest.mark.parametrize("axis", [None, 0])
-def test_bool_is_refused_with_advice(mirrored, op, axis):
-    with pytest.raises(InvalidArgument, match=r"reduce.* got bool, which has no sum"):
-        mirrored(2).reduce(op, parts([True], [False], dtype=bool), axis=axis)
 
 
 @pytest.mark.parametrize(

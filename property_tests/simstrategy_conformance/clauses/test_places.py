@@ -175,6 +175,6 @@ def test_a_frame_of_plain_python_is_where_it_says(subject: Subject) -> None:
 @pytest.mark.parametrize("call", ["synchronize", "close"])
 def test_an_unused_backend_can_be_waited_for_and_closed(subject: Subject, call: str) -> None:
     backend = subject.fresh(1)
-    assert {"synchronize": backend.synchronize, "close": backend.close}[call]() is None  # type: ignore[func-returns-value]
+    assert {"synchronize": backend.synchronize, "close": backend.close}[call]() is None
     working = backend if call == "synchronize" else subject.open(1)
     assert working.get(working.put(ONES, working.devices[0])).tolist() == ONES.tolist()
