@@ -71,7 +71,9 @@ def test_shapes_that_differ_are_refused_even_if_they_broadcast(mirrored, one, ot
 
 
 def test_shapes_that_differ_besides_the_axis_are_refused(mirrored):
-    with pytest.raises(InvalidArgument, match=r"replica 0: float32\[2\]\n  replica 1: float32\[3\]"):
+    with pytest.raises(
+        InvalidArgument, match=r"replica 0: float32\[2\]\n  replica 1: float32\[3\]\nBring them to one form first"
+    ):
         mirrored(2).reduce("SUM", parts(np.ones((4, 2)), np.ones((1, 3))), axis=0)
 
 
