@@ -134,10 +134,12 @@ def _batch_size(group: Group, given: Any, site: Site) -> int:
         count = None
     if count is None:
         raise InvalidType(
-            f"global_batch_size must be an integer: compute_average_loss at {describe_site(site)} got {given!r}."
+            f"global_batch_size must be an integer: compute_average_loss at {describe_site(site)} got {given!r}. "
+            f"Pass one int."
         )
     if count < 0:
         raise InvalidArgument(
-            f"global_batch_size must be non-negative: compute_average_loss at {describe_site(site)} got {count}."
+            f"global_batch_size must be non-negative: compute_average_loss at {describe_site(site)} got {count}. "
+            f"Pass the number of examples."
         )
     return count

@@ -71,7 +71,9 @@ class DistributedValues(LocalValue):
 
     def __init__(self, values: Sequence[Any]) -> None:
         if not isinstance(values, (tuple, Sequence)) or isinstance(values, (str, bytes)):  # the ABC is slow
-            raise InvalidType(f"A {type(self).__name__} takes a list of values, one per replica, got {values!r}.")
+            raise InvalidType(
+                f"A {type(self).__name__} takes a list of values, one per replica, got {values!r}. Pass a list."
+            )
         self.values = tuple(values)
 
     def __repr__(self) -> str:

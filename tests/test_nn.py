@@ -2,16 +2,13 @@
 
 import numpy as np
 import pytest
+from vocabulary import ctx
 
 import simstrategy as ss
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType
 from simstrategy.nn import compute_average_loss, scale_regularization_loss
 
 LOSSES = np.float32([1, 2, 3])
-
-
-def ctx():
-    return ss.get_replica_context()
 
 
 def test_a_replicas_losses_are_divided_by_all_replicas_examples(mirrored, same, executor):
@@ -134,11 +131,15 @@ def test_truth_values_texts_and_distributed_values_are_no_losses(call):
 @pytest.mark.parametrize(
     ("batch", "error", "text"),
     [
-        (12.0, InvalidType, "global_batch_size must be an integer: compute_average_loss at {} got 12.0."),
-        ("12", InvalidType, "global_batch_size must be an integer: compute_average_loss at {} got '12'."),
-        (True, InvalidType, "global_batch_size must be an integer: compute_average_loss at {} got True."),
-        ([12], InvalidType, "global_batch_size must be an integer: compute_average_loss at {} got [12]."),
-        (-1, InvalidArgument, "global_batch_size must be non-negative: compute_average_loss at {} got -1."),
+        (12.0, InvalidType, "global_batch_size must be an integer: compute_average_loss at {} got 12.0. Pass one int."),
+        ("12", InvalidType, "global_batch_size must be an integer: compute_average_loss at {} got '12'. Pass one int."),
+        (True, InvalidType, "global_batch_size must be an integer: compute_average_loss at {} got True. Pass one int."),
+        ([12], InvalidType, "global_batch_size must be an integer: compute_average_loss at {} got [12]. Pass one int."),
+        (
+            -1,
+            InvalidArgument,
+            "global_batch_size must be non-negative: compute_average_loss at {} got -1. Pass the number of examples.",
+        ),
     ],
 )
 def test_a_global_batch_size_is_an_int_that_is_not_negative(batch, error, text):

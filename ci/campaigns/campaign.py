@@ -28,8 +28,8 @@ from hypothesis import given, seed
 from known import known
 from sides import PAIRS, Sides, rounded, spread, told
 
-from simstrategy_conformance.census import CONSTRUCTS, collectives_of, constructs_of
 from simstrategy_conformance.checking import options
+from simstrategy_conformance.coverage import CONSTRUCTS, collectives_of, constructs_of
 from simstrategy_conformance.generate import programs
 from simstrategy_conformance.observe import Observed
 from simstrategy_conformance.profiles import Profile

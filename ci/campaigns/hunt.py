@@ -18,8 +18,8 @@ from campaign import drawn
 from hypothesis import given, seed
 from sides import PAIRS, Sides, told
 
-from simstrategy_conformance.census import replicas_and_numbers
 from simstrategy_conformance.checking import options
+from simstrategy_conformance.coverage import replicas_and_numbers
 from simstrategy_conformance.generate import programs
 from simstrategy_conformance.profiles import Profile
 from simstrategy_conformance.script import script_text

@@ -11,7 +11,7 @@ from collections import Counter
 
 from campaign import BATCH, drawn
 
-from simstrategy_conformance.census import CONSTRUCTS, collectives_of, constructs_of, replicas_and_numbers
+from simstrategy_conformance.coverage import CONSTRUCTS, collectives_of, constructs_of, replicas_and_numbers
 from simstrategy_conformance.profiles import PROFILES
 from simstrategy_conformance.script import script_text
 from simstrategy_conformance.subject import Subject

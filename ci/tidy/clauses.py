@@ -33,7 +33,7 @@ def check_kit(law: str, guide: str, kit: dict[str, str]) -> Iterator[Violation]:
     listed = {one: guide.count("\n", 0, start) + 1 for one in re.findall(r"\b[A-Z]-\d+\b", guide[start:])}
     for file, text in kit.items():
         for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in {"clause", "examined"}:
+            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in {"clause", "property_test"}:
                 found |= {one.value: (file, node.lineno) for one in node.args if isinstance(one, ast.Constant)}
     for clause in sorted(set(listed) - set(found)):
         yield Violation(GUIDE, listed[clause], f"clause {clause} has no test in the conformance kit")

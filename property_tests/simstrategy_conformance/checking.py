@@ -1,6 +1,6 @@
 """How a property of the kit is written: a clause, what to draw, and a function that fails.
 
-    @examined("B-8", case=lambda subject: groups(subject))
+    @property_test("B-8", case=lambda subject: groups(subject))
     def test_a_sum_is_over_all_ranks(subject: Subject, case: Group) -> None: ...
 
 The function stays an ordinary test that pytest collects, and that anything else may call with a subject. The draws
@@ -10,20 +10,19 @@ depend on the subject's profile and seed and on the test's name, and on nothing 
 import functools
 import inspect
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.errors import FlakyFailure
-from hypothesis.internal.conjecture import providers
 from hypothesis.strategies import SearchStrategy
 
+from simstrategy_conformance.local_constants import no_local_constants
 from simstrategy_conformance.subject import Subject
 
-__all__ = ["Counted", "clause", "clauses_of", "counted", "examined", "options", "search", "seed_of", "steady"]
+__all__ = ["Counted", "clause", "clauses_of", "counted", "options", "property_test", "run_search", "search", "seed_of"]
 
 Draws = SearchStrategy[Any] | Callable[[Subject], SearchStrategy[Any]]
 Test = Callable[..., None]
@@ -69,31 +68,10 @@ def options(subject: Subject, share: float = 1.0) -> settings:
     )
 
 
-@contextmanager
-def _seed_alone() -> Iterator[None]:
-    """Lets draws depend on the seed alone, and not on the modules that were imported, whose numbers Hypothesis likes.
-
-    It reads them in files of the user's own, and has no setting for that; what does not read them is left alone.
-    """
-    read = getattr(providers, "_get_local_constants", None)
-    if read is None:
-        yield
-        return
-    found = read()  # in some versions by kind
-    nothing = {kind: type(own)() for kind, own in found.items()} if isinstance(found, dict) else type(found)()
-    vars(providers)["_get_local_constants"] = lambda: nothing
-    providers.CONSTANTS_CACHE.cache.clear()
-    try:
-        yield
-    finally:
-        vars(providers)["_get_local_constants"] = read
-        providers.CONSTANTS_CACHE.cache.clear()
-
-
-def steady(search: Callable[[], None]) -> None:
+def run_search(search: Callable[[], None]) -> None:
     """Runs a search, the same in every process; of a failure that did not come again, tells the failure first."""
     try:
-        with _seed_alone():
+        with no_local_constants():
             search()
     except FlakyFailure as flaky:
         first = next(iter(flaky.exceptions))
@@ -118,10 +96,10 @@ def search(
     vars(one)["__signature__"] = inspect.Signature(parameters)
     # Overflow and NaN are what some examples are about.
     with np.errstate(all="ignore"):
-        steady(options(subject, share)(seed(seed_of(subject, name))(given(**found)(one))))
+        run_search(options(subject, share)(seed(seed_of(subject, name))(given(**found)(one))))
 
 
-def examined(*identifiers: str, share: float = 1.0, **draws: Draws) -> Callable[[Test], Test]:
+def property_test(*identifiers: str, share: float = 1.0, **draws: Draws) -> Callable[[Test], Test]:
     """Makes a property of a function that takes a subject and draws by name; share: of the profile's examples."""
 
     def decorate(function: Test) -> Test:

@@ -6,20 +6,21 @@ exact whatever the order of its additions, and programs have one right result, t
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, count, cycle
-from typing import Any
+from typing import Any, final
 
 from hypothesis import strategies as st
 
 from simstrategy_conformance import program as p
-from simstrategy_conformance.after import AfterWriter
+from simstrategy_conformance.cross_replica import CrossReplicaWriter, earlier
 from simstrategy_conformance.grammar import Grammar, Value, filled, patterned, shape_of
 from simstrategy_conformance.subject import Subject
 
 __all__ = ["programs"]
 
 
-class _Writer(AfterWriter):
-    """Draws the statements of one program, and knows what has been drawn so far."""
+@final
+class _Writer:
+    """Draws one program: its replica function here, its cross-replica statements through another writer."""
 
     def __init__(self, draw: Any, subject: Subject, grammar: Grammar) -> None:
         self.draw = draw
@@ -39,11 +40,11 @@ class _Writer(AfterWriter):
         self.profile: str = draw(st.sampled_from(grammar.profiles))
         self.values: list[Value | None] = []
         self.body: list[Any] = []
-        self.after: list[Any] = []
         self.variables: list[p.VariableSpec] = []
         self.exact: list[bool] = []
         """Whether the components of a variable can be added without rounding."""
         self.data: p.Data | None = None
+        self.cross_replica = CrossReplicaWriter(self)
 
     # Numbers and arrays.
 
@@ -85,7 +86,7 @@ class _Writer(AfterWriter):
 
     def value(self, *, ragged: bool = False, wanted: Any = lambda value: True) -> Any:
         """Draws an earlier result that fits, or new host data."""
-        fits = self.earlier(lambda value: value.summable and (ragged or value.even) and wanted(value))
+        fits = earlier(self.values, lambda value: value.summable and (ragged or value.even) and wanted(value))
         # Drawn whether or not there is a choice, so that a statement shrinks apart from those before it.
         if self.draw(st.booleans()) and fits:
             number = fits[-1 - self.draw(st.integers(0, self.grammar.body_max)) % len(fits)]
@@ -236,13 +237,13 @@ class _Writer(AfterWriter):
             self.stop()
         if not self.body or self.body[-1].kind != "stop":
             for _ in range(grammar.after_max if grammar.after else 0):
-                if not draw(_another(self, grammar.after)):
+                if not draw(_another(self.cross_replica, grammar.after)):
                     break
         draws = draw(st.lists(st.integers(0, 5), max_size=10)) if grammar.draws and draw(st.booleans()) else ()
         return p.Program(
             replicas=self.replicas,
             body=tuple(self.body),
-            after=tuple(self.after),
+            after=tuple(self.cross_replica.statements),
             variables=tuple(self.variables),
             data=self.data,
             runs=runs,
@@ -254,7 +255,9 @@ class _Writer(AfterWriter):
 
 
 @st.composite
-def _another(draw: Any, writer: _Writer, kinds: tuple[str, ...], *, share: int = 15, certain: bool = False) -> bool:
+def _another(
+    draw: Any, writer: _Writer | CrossReplicaWriter, kinds: tuple[str, ...], *, share: int = 15, certain: bool = False
+) -> bool:
     """Draws one more statement, or in one case of share + 1 none.
 
     A draw of its own, so that a program that shrinks can lose it alone.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import simstrategy as ss
-from simstrategy_conformance.oracle import UNTOLD, Each
+from simstrategy_conformance.oracle import UNSPECIFIED, Each
 
 __all__ = ["Observed", "difference", "host", "observe", "same_bits"]
 
@@ -69,7 +69,7 @@ def same_bits(one: Host, other: Host) -> bool:
 
 def difference(expected: Any, found: Any, path: str = "result") -> str | None:  # noqa: PLR0911 - one for each kind
     """Returns the first difference between two host nests in words, or None."""
-    if isinstance(expected, str) and expected == UNTOLD:
+    if isinstance(expected, str) and expected == UNSPECIFIED:
         return None
     if type(expected) is not type(found):
         return f"{path}: expected {_kind(expected)}, found {_kind(found)}"

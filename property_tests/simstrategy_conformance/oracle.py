@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 __all__ = [
-    "UNTOLD",
+    "UNSPECIFIED",
     "Each",
     "Expected",
     "First",
@@ -54,7 +54,7 @@ class Expected(NamedTuple):
     error: str | None
 
 
-UNTOLD = "UNTOLD"
+UNSPECIFIED = "UNSPECIFIED"
 """Stands for a value that the clauses leave to the strategy: it is compared with the simulator alone."""
 
 
@@ -175,7 +175,7 @@ class _Machine:
             "compute": lambda: self.compute(one.how, self.each(value)),
             "give": lambda: value,
             "share": lambda: (None, "text", np.zeros(2)),
-            "seed": lambda: UNTOLD,
+            "seed": lambda: UNSPECIFIED,
             "look": lambda: [True, False, True, self.ranks, Each(tuple(range(self.ranks)))],
         }
         return told[one.kind]()

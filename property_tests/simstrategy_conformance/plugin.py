@@ -92,8 +92,8 @@ def _session(config: pytest.Config) -> "Session":
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    examined = item.get_closest_marker("clause") is not None
-    if examined and (call.when == "call" or call.excinfo is not None):
+    of_the_kit = item.get_closest_marker("clause") is not None
+    if of_the_kit and (call.when == "call" or call.excinfo is not None):
         _session(item.config).describe(item)
         report = yield
         return _session(item.config).judge(item, report) if call.when == "call" else report

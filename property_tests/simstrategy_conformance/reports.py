@@ -10,7 +10,7 @@ import statistics
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final, NamedTuple
 
-from simstrategy_conformance.census import CONSTRUCTS
+from simstrategy_conformance.coverage import CONSTRUCTS
 from simstrategy_conformance.exceptions import Excepted
 
 __all__ = ["VERSION", "Outcome", "Report", "json_text", "markdown_text", "table_lines"]

@@ -17,7 +17,7 @@ from simstrategy_conformance.profiles import PROFILES, Profile
 from simstrategy_conformance.program import Program
 from simstrategy_conformance.script import function_of
 
-__all__ = ["Drawn", "MakeStrategy", "Subject", "me"]
+__all__ = ["MakeStrategy", "ShrinkableSchedule", "Subject", "me"]
 
 Open = Callable[..., Backend]
 MakeStrategy = Callable[..., Any]
@@ -32,7 +32,7 @@ def me() -> ss.ReplicaContext:
 
 
 @final
-class Drawn:
+class ShrinkableSchedule:
     """A schedule of given draws, and the first option after the last; so that a shorter one is a simpler one."""
 
     __slots__ = ("_draws", "_next", "taken")
@@ -124,11 +124,11 @@ class Subject:
 
     def observe(
         self, program: Program, *, executor: Literal["auto", "greenlet", "thread"] = "auto"
-    ) -> tuple[Observed, Drawn | None]:
+    ) -> tuple[Observed, ShrinkableSchedule | None]:
         """Runs a program; returns what it came to, and the schedule with what it drew, where it drew."""
         function, _ = function_of(program)
         trace = ss.trace.Trace(root="")
-        drawn = Drawn(program.draws) if program.draws else None
+        drawn = ShrinkableSchedule(program.draws) if program.draws else None
         schedule: Schedule = InOrder() if drawn is None else drawn
         semantics = ss.Semantics.TF2 if program.profile == "TF2" else ss.Semantics.TF1_15
         if program.workers > 1:

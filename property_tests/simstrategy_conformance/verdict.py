@@ -10,12 +10,12 @@ from simstrategy_conformance import oracle
 from simstrategy_conformance.observe import Observed, difference
 from simstrategy_conformance.program import Program
 from simstrategy_conformance.script import script_text
-from simstrategy_conformance.subject import Drawn, Subject
+from simstrategy_conformance.subject import ShrinkableSchedule, Subject
 
 __all__ = ["agrees", "fail"]
 
 
-def fail(subject: Subject, program: Program, drawn: Drawn | None, told: str) -> None:
+def fail(subject: Subject, program: Program, drawn: ShrinkableSchedule | None, told: str) -> None:
     """Fails with what differs, and a script that shows it."""
     draws = [] if drawn is None else drawn.taken
     raise AssertionError(f"{told}\n\n{script_text(program, subject.name, draws)}\n")

@@ -9,10 +9,12 @@ from random import Random
 
 import pytest
 from hypothesis import find, given, seed
+from hypothesis.internal.conjecture import providers
 from hypothesis.strategies import integers
 
-from simstrategy_conformance.census import CONSTRUCTS, collectives_of, constructs_of, replicas_and_numbers
+from simstrategy.errors import Unsupported
 from simstrategy_conformance.checking import options, search
+from simstrategy_conformance.coverage import CONSTRUCTS, collectives_of, constructs_of, replicas_and_numbers
 from simstrategy_conformance.generate import programs
 from simstrategy_conformance.oracle import run
 from simstrategy_conformance.profiles import PROFILES
@@ -79,7 +81,7 @@ def test_a_script_runs_by_itself_and_prints_both_backends(many):
 COUNTEREXAMPLE = """
 import simstrategy as ss
 from simstrategy.device.wrapper import Wrapper
-from simstrategy_conformance.census import constructs_of
+from simstrategy_conformance.coverage import constructs_of
 from simstrategy_conformance.index import entries, failure_of
 from simstrategy_conformance.profiles import Profile
 from simstrategy_conformance.subject import Subject
@@ -186,3 +188,10 @@ def test_draws_do_not_depend_on_the_modules_that_were_imported(tmp_path, monkeyp
     monkeypatch.setitem(sys.modules, "full_of_numbers", importlib.import_module("full_of_numbers"))
     assert numbers() == first
     assert not {*first} & {*odd}
+
+
+@pytest.mark.parametrize("name", ["_get_local_constants", "CONSTANTS_CACHE"])
+def test_a_hypothesis_that_reads_constants_by_other_means_is_refused_by_name(monkeypatch, name):
+    monkeypatch.delattr(providers, name)
+    with pytest.raises(Unsupported, match=r"Hypothesis [\d.]+ reads the constants .* Install hypothesis<"):
+        search(Subject("sim"), "numbers", lambda _, number: None, {"number": integers()}, share=0.1)

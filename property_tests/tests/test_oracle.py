@@ -169,4 +169,4 @@ def test_differences_are_seen(expected, found):
 
 def test_nans_are_equal_whatever_their_sign_and_payload():
     assert difference(f(np.nan, 1), f(-np.nan, 1)) is None
-    assert difference(oracle.UNTOLD, 5) is None
+    assert difference(oracle.UNSPECIFIED, 5) is None

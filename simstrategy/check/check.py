@@ -67,7 +67,7 @@ def check(
     Raises InvalidArgument for settings that cannot be run, and what opening a backend raises.
     """
     if not callable(program):
-        raise InvalidArgument(f"check takes a function program(strategy), got {program!r}.")
+        raise InvalidArgument(f"check takes a function program(strategy), got {program!r}. Pass the function itself.")
     _require_lists(backends=backends, replicas=replicas, workers=workers, schedules=schedules, semantics=[semantics])
     external_checker = checker_of(program)
     if external_checker is not None:

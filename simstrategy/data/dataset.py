@@ -191,7 +191,9 @@ class Dataset:
         if num_shards != SHARD_HINT:
             _positive(num_shards, "shard", "num_shards")
             if not _is_whole(index) or not 0 <= index < num_shards:
-                raise InvalidArgument(f"shard takes an index from 0 to {num_shards - 1}, got {index!r}.")
+                raise InvalidArgument(
+                    f"shard takes an index from 0 to {num_shards - 1}, got {index!r}. Pass one of these."
+                )
         return self._step(steps.SHARD, num_shards, index)
 
     # Steps that change no element.
@@ -258,7 +260,7 @@ def _called(function: Any, step: str) -> Any:
 
 def _positive(number: Any, step: str, name: str) -> int:
     if not _is_whole(number) or number < 1:
-        raise InvalidArgument(f"{step} takes a {name} of at least 1, got {number!r}.")
+        raise InvalidArgument(f"{step} takes a {name} of at least 1, got {number!r}. Pass an int, for example 2.")
     return int(number)
 
 
@@ -266,7 +268,7 @@ def _count(count: Any, step: str) -> int | None:
     if count is None and step == "repeat":
         return None
     if not _is_whole(count) or count < -1:
-        raise InvalidArgument(f"{step} takes a count of at least 0, or -1 for all, got {count!r}.")
+        raise InvalidArgument(f"{step} takes a count of at least 0, or -1 for all, got {count!r}. Pass such an int.")
     return None if count == -1 else int(count)
 
 

@@ -53,10 +53,15 @@ def _unbatch(node: Node, iteration: Iteration) -> Elements:
     for number, element in enumerate(node.inputs[0].elements(iteration)):
         leaves, structure = tree.flatten(element)
         if any(leaf.ndim == 0 for leaf in leaves):
-            raise InvalidArgument(f"unbatch takes arrays with at least one dimension; element {number} has a scalar.")
+            raise InvalidArgument(
+                f"unbatch takes arrays with at least one dimension; element {number} has a scalar. Give it a dimension."
+            )
         sizes = leading_sizes(element)
         if len(set(sizes)) > 1:
-            raise InvalidArgument(f"unbatch got arrays of {sizes} rows in element {number}; all need the same number.")
+            raise InvalidArgument(
+                f"unbatch got arrays of {sizes} rows in element {number}; all need the same number. Cut them to "
+                f"one length."
+            )
         for i in range(sizes[0] if sizes else 0):
             yield tree.refill(element, structure, [leaf[i : i + 1].reshape(leaf.shape[1:]) for leaf in leaves])
 

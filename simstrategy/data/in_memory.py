@@ -99,10 +99,15 @@ def slices(tensors: Any) -> Node:
     nest = as_element(tensors, "from_tensor_slices")
     leaves, structure = tree.flatten(nest)
     if not leaves or any(leaf.ndim == 0 for leaf in leaves):
-        raise InvalidArgument("from_tensor_slices takes arrays with at least one dimension, the one to slice along.")
+        raise InvalidArgument(
+            "from_tensor_slices takes arrays with at least one dimension, the one to slice along. Use "
+            "from_tensors for a scalar."
+        )
     sizes = [len(leaf) for leaf in leaves]
     if len(set(sizes)) != 1:
-        raise InvalidArgument(f"from_tensor_slices got arrays of {sizes} rows; all need the same number.")
+        raise InvalidArgument(
+            f"from_tensor_slices got arrays of {sizes} rows; all need the same number. Cut them to one length."
+        )
     return Node(SLICES, (), (nest, leaves, structure))
 
 

@@ -232,9 +232,12 @@ class CollectiveMatcher:
         absent = [rank for i, rank in enumerate(ranks) if i != index and i not in order]
         lines = [f"  replica {rank} {text}" for rank, text in waiting.items()]
         if absent:
-            lines.append(f"  replica{'s' if len(absent) > 1 else ''} {', '.join(map(str, absent))} had not come so far")
-        error.add_note("\n".join([f"In replica {ranks[index]}: {raised}", *lines]))
-        status = dict.fromkeys(absent, "had not come so far") | waiting | {ranks[index]: raised}
+            lines.append(
+                f"  replica{'s' if len(absent) > 1 else ''} {', '.join(map(str, absent))} had not started this call"
+            )
+        # A note stands below the text of its exception: the text is not repeated.
+        error.add_note("\n".join([f"In replica {ranks[index]}: {raised_where(error, with_text=False)}", *lines]))
+        status = dict.fromkeys(absent, "had not started this call") | waiting | {ranks[index]: raised}
         lines = [f"replica {rank}: {status.get(rank, 'had returned')}" for rank in ranks]
         self._coordinator.note_failure(error, tuple(lines))
 

@@ -57,9 +57,9 @@ def compare_messages(messages: Sequence[StatusMessage], worker: int) -> Sizes:
         failures = [line for one in failed for line in one.lines]
         waiting = messages[worker].lines
         raise PeerFailed(
-            "\n  ".join(["Another process of the cluster failed, so this one cannot go on:", *failures])
-            + "\n  ".join(["\nThis one was at:", *waiting])
-            + "\nMend that failure; its own output has the traceback."
+            "\n  ".join(["Another process of the cluster failed, so this one cannot continue:", *failures])
+            + "\n  ".join(["\nThis process was at:", *waiting])
+            + "\nFix that failure first; the output of that process has the traceback."
         )
     if any(one.status == "disagree" for one in messages):
         raise ReplicasDisagree(disagreement(lines))
@@ -72,7 +72,7 @@ def disagreement(lines: Sequence[str]) -> str:
     """Writes the message of ReplicasDisagree: one line per replica."""
     return "\n  ".join(
         [
-            "Replicas came to one meeting with different requests. All must make the same calls in the same order:",
+            "Replicas make different collective calls here. Make the same calls in the same order in all replicas:",
             *lines,
         ]
     )
@@ -82,14 +82,18 @@ def located(error: PeerFailed, lines: Sequence[str]) -> PeerFailed:
     """Returns a backend's error with the calls of this process; lines: one per local replica."""
     if any(line in str(error) for line in lines):
         return error
-    return PeerFailed("\n  ".join([f"{error}\nThis one was at:", *lines]))
+    return PeerFailed("\n  ".join([f"{error}\nThis process was at:", *lines]))
 
 
-def raised_where(error: BaseException) -> str:
-    """Writes an exception's type, its text and the user's line that raised it."""
-    text = f"{type(error).__name__}({str(error).splitlines()[0] if str(error) else ''!s})"
-    places = list(traceback.walk_tb(error.__traceback__))
-    users = [place for place in places if not _is_library(place[0])]
+def raised_where(error: BaseException, *, with_text: bool = True) -> str:
+    """Writes an exception's type, the first line of its text, and the user's line that raised it.
+
+    with_text: False where the text stands beside it already. The line is left out where no user's line is known.
+    """
+    text = type(error).__name__
+    if with_text:
+        text += f"({str(error).splitlines()[0] if str(error) else ''!s})"
+    users = [place for place in traceback.walk_tb(error.__traceback__) if not _is_library(place[0])]
     if not users:
         return text
     frame, line = users[-1]

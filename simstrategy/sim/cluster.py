@@ -54,7 +54,9 @@ class Cluster:
     ) -> None:
         for name, count in (("workers", workers), ("replicas_per_worker", replicas_per_worker)):
             if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-                raise InvalidArgument(f"A cluster takes {name} of at least 1, got {count!r}.")
+                raise InvalidArgument(
+                    f"A cluster takes {name} of at least 1, got {count!r}. Pass an int, for example 2."
+                )
         self.workers = workers
         self.replicas_per_worker = replicas_per_worker
         self._semantics = semantics

@@ -80,7 +80,9 @@ def experimental_set_strategy(strategy: Strategy | None) -> None:
     Holds in this thread. Raises ContextError inside a scope or a replica function, and InvalidType.
     """
     if strategy is not None and not isinstance(strategy, Strategy):
-        raise InvalidType(f"experimental_set_strategy takes a Strategy or None, got {strategy!r}.")
+        raise InvalidType(
+            f"experimental_set_strategy takes a Strategy or None, got {strategy!r}. Pass a strategy that you made."
+        )
     mode = current_mode()
     if mode is not None and not (isinstance(mode, CrossReplica) and mode.permanent):
         raise ContextError(

@@ -46,7 +46,7 @@ class StrategyExtended:
         """
         if self._run is not None:
             raise InvalidArgument(
-                "This StrategyExtended drives a Strategy already: Strategy(extended) takes one that is new. Use "
+                "This StrategyExtended already belongs to a Strategy: Strategy(extended) takes a new one. Use "
                 "copy.deepcopy(strategy) for another."
             )
         self._group.owner, self._run = strategy, run
@@ -88,14 +88,16 @@ class StrategyExtended:
         group, mode = self._group, current_mode()
         if mode is None and group.kind is not DEFAULT:
             raise ContextError(
-                f'Need to be inside "with strategy.scope()" for {group.owner!r}: colocate_vars_with was called outside.'
+                f'Need to be inside "with strategy.scope()" for {group.owner!r}: colocate_vars_with was called '
+                f"outside. Enter the scope."
             )
         if mode is None or mode.group.owner is not group.owner:
             require_cross_replica(group, "colocate_vars_with")
         found = group.frontend.unwrap(colocate_with_variable)
         if not isinstance(found, Variable) or found.state.group is not group:
             raise InvalidArgument(
-                f"`colocate_vars_with` must only be passed a variable created in this strategy's scope, not: {found!r}."
+                f"`colocate_vars_with` must only be passed a variable created in this strategy's scope, not: "
+                f"{found!r}. Pass such a variable."
             )
         return nullcontext()
 
@@ -168,7 +170,7 @@ class StrategyExtended:
         """Returns a variable's value; of an ON_READ one the aggregate of all replicas, outside replica functions."""
         v = self._group.frontend.unwrap(v)
         if not isinstance(v, Variable):
-            raise InvalidType(f"read_var takes a variable, got {v!r}.")
+            raise InvalidType(f"read_var takes a variable, got {v!r}. Pass a variable.")
         mode = current_mode()
         if mode is not None and mode.replica is not None and mode.group is v.state.group:
             if v.synchronization is VariableSynchronization.ON_READ:
@@ -185,7 +187,7 @@ class StrategyExtended:
         """Tells whether a variable, or the one whose component this is, was made in this strategy's scope."""
         container = container_of(self._group, v)
         if not isinstance(container, Variable):
-            raise InvalidType(f"variable_created_in_scope takes a variable, got {v!r}.")
+            raise InvalidType(f"variable_created_in_scope takes a variable, got {v!r}. Pass a variable.")
         return container.state.group is self._group
 
     # For training loops of several processes.

@@ -65,7 +65,8 @@ def distribute_from_function(group: Group, dataset_fn: Callable[[InputContext], 
     mode = _options(options).experimental_replication_mode
     if not callable(dataset_fn):
         raise InvalidType(
-            f"dataset_fn is a function of an InputContext that returns a dataset, got {short_repr(dataset_fn)}."
+            f"dataset_fn is a function of an InputContext that returns a dataset, got {short_repr(dataset_fn)}. "
+            f"Pass the function itself."
         )
     made = [dataset_fn(context) for context in _contexts(group, mode)]
     if group.kind is DEFAULT:
@@ -193,7 +194,7 @@ def _options(options: Any) -> InputOptions:
     if options is None:
         return InputOptions()
     if not isinstance(options, InputOptions):
-        raise InvalidType(f"options are simstrategy.InputOptions, got {short_repr(options)}.")
+        raise InvalidType(f"options are simstrategy.InputOptions, got {short_repr(options)}. Pass InputOptions(...).")
     return options
 
 
@@ -201,6 +202,6 @@ def _forbid_in_replica() -> None:
     mode = current_mode()
     if mode is not None and mode.replica is not None:
         raise ContextError(
-            "next(iterator) should be called from outside of the replica function: "
+            "next(iterator) should be called from outside of the replica function. Call "
             "strategy.run(replica_fn, args=(next(iterator),))."
         )

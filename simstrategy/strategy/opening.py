@@ -135,7 +135,7 @@ def _distinct(devices: Sequence[str]) -> list[str]:
     twice = [device for number, device in enumerate(devices) if device in list(devices)[:number]]
     if twice:
         raise InvalidArgument(
-            f"No duplicates allowed in `devices`: {twice[0]!r} comes twice in {list(devices)}. For several replicas on "
-            f"one device, open the backend for that yourself: ss.backend(name, devices=...)."
+            f"No duplicates allowed in `devices`: {twice[0]!r} comes twice in {list(devices)}. Open the backend "
+            f"yourself for several replicas on one device: ss.backend(name, devices=...)."
         )
     return list(devices)

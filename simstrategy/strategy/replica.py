@@ -225,7 +225,7 @@ class ReplicaContext:
         Raises InvalidType for a label that is no text.
         """
         if not isinstance(label, str):
-            raise InvalidType(f"seed takes a label, a text that says what is drawn, got {label!r}.")
+            raise InvalidType(f"seed takes a label, a text that says what is drawn, got {label!r}. Pass a text.")
         return self.group.seed_of(label, self.replica_id_in_sync_group)
 
     def _gathered_places(self, sizes: Any, size: Any) -> Array:
@@ -246,7 +246,10 @@ class ReplicaContext:
         if _MODE.get() is not self:
             self._require_default("merge_call")
         if not callable(merge_fn):
-            raise InvalidType(f"merge_call takes a function merge_fn(strategy, *args, **kwargs), got {merge_fn!r}.")
+            raise InvalidType(
+                f"merge_call takes a function merge_fn(strategy, *args, **kwargs), got {merge_fn!r}. "
+                f"Pass the function itself."
+            )
         if not isinstance(args, (list, tuple)) or not isinstance(kwargs, (NoneType, Mapping)):
             raise InvalidType(
                 f"merge_call takes a list or tuple as args and a mapping as kwargs, got {args!r} and {kwargs!r}. "

@@ -94,7 +94,9 @@ class Strategy:
         )
 
     def __copy__(self) -> "Strategy":
-        raise ContextError("A Strategy cannot be copied flatly: must only deepcopy it. Use copy.deepcopy(strategy).")
+        raise ContextError(
+            "copy.copy of a Strategy is not supported: must only deepcopy it. Use copy.deepcopy(strategy)."
+        )
 
     def __deepcopy__(self, _memo: object) -> "Strategy":
         """Returns another strategy of the same kind and settings on the same backend, without variables."""

@@ -27,9 +27,9 @@ __all__ = [
 def require_settings(checks: object, executor: object, seed: object) -> None:
     """Raises InvalidArgument for an impossible setting of a strategy."""
     if checks not in (True, False, "strict"):
-        raise InvalidArgument(f'checks is True, False or "strict", not {checks!r}.')
+        raise InvalidArgument(f'checks is True, False or "strict", not {checks!r}. Pass one of these.')
     if executor not in ("auto", "greenlet", "thread"):
-        raise InvalidArgument(f'executor is "auto", "greenlet" or "thread", not {executor!r}.')
+        raise InvalidArgument(f'executor is "auto", "greenlet" or "thread", not {executor!r}. Pass one of these.')
     if not isinstance(seed, int) or isinstance(seed, bool):
         raise InvalidArgument(f"seed is an int, not {seed!r}.")
 
@@ -37,9 +37,12 @@ def require_settings(checks: object, executor: object, seed: object) -> None:
 def require_call(fn: object, args: object, kwargs: object) -> None:
     """Raises InvalidArgument or InvalidType for what `run` cannot call so."""
     if not isinstance(args, (list, tuple)):
-        raise InvalidArgument(f"positional args must be a list or tuple, got {type(args).__name__}: {args!r}.")
+        raise InvalidArgument(
+            f"positional args must be a list or tuple, got {type(args).__name__}: {args!r}. "
+            f"Write run(fn, args=(value,))."
+        )
     if not callable(fn):
-        raise InvalidType(f"run takes a function to call on each replica, got {fn!r}.")
+        raise InvalidType(f"run takes a function to call on each replica, got {fn!r}. Pass the function itself.")
     if not isinstance(kwargs, (NoneType, Mapping)):
         raise InvalidType(f"run takes a mapping as kwargs, got {kwargs!r}. Write run(fn, kwargs={{'x': value}}).")
 
@@ -93,7 +96,7 @@ def require_numbers(forms: Sequence[tuple[tuple[int, ...], str]], call: str) -> 
 def axis_in(axis: object, shape: tuple[int, ...], call: str) -> int:
     """Returns the axis counted from the front.  Raises InvalidArgument where the shape has no such axis."""
     if isinstance(axis, bool) or not isinstance(axis, SupportsIndex):
-        raise InvalidArgument(f"{call} takes an int as axis, got {axis!r}.")
+        raise InvalidArgument(f"{call} takes an int as axis, got {axis!r}. Pass one int.")
     number = operator.index(axis)
     if not -len(shape) <= number < len(shape):
         raise InvalidArgument(
@@ -110,5 +113,7 @@ def axes_in(axis: int | tuple[int, ...], shape: tuple[int, ...], call: str) -> t
     """Returns the axes counted from the front, each once.  Raises InvalidArgument."""
     axes = tuple(axis_in(one, shape, call) for one in (axis if isinstance(axis, tuple) else (axis,)))
     if len(set(axes)) != len(axes):
-        raise InvalidArgument(f"{call} got the axes {axis} of shape {list(shape)}: each may be named once.")
+        raise InvalidArgument(
+            f"{call} got the axes {axis} of shape {list(shape)}: each may be named once. Name each axis once."
+        )
     return axes

@@ -71,7 +71,7 @@ def test_a_clause_without_a_test_is_seen_and_one_with_a_test_is_not():
 
 
 GUIDE = "## What is examined\nB-1, B-2.\n"
-KIT = '@examined("B-1", x=1)\ndef test_one():\n    pass\n\n@clause("B-2")\ndef test_other():\n    pass\n'
+KIT = '@property_test("B-1", x=1)\ndef test_one():\n    pass\n\n@clause("B-2")\ndef test_other():\n    pass\n'
 THIRD = '@clause("B-3")\ndef test_third():\n    pass\n'
 
 

@@ -261,7 +261,9 @@ def test_the_examples_of_short_repr_hold():
 
 
 def test_a_batch_of_no_rows_cannot_be_asked_for():
-    assert message(lambda: Dataset.range(3).batch(0)) == "batch takes a batch_size of at least 1, got 0."
+    assert message(lambda: Dataset.range(3).batch(0)) == (
+        "batch takes a batch_size of at least 1, got 0. Pass an int, for example 2."
+    )
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,9 @@ def test_a_function_gives_values_and_dtype_as_the_standard_and_our_rules_say(
 
 @pytest.mark.parametrize(("name", "arguments", "keywords", "expected"), CASES)
 def test_a_function_is_called_here_as_the_protocol_allows(name, arguments, keywords, expected):
-    inspect.signature(getattr(ArrayNamespace, name)).bind(None, *arguments, **keywords)
+    bound = inspect.signature(getattr(ArrayNamespace, name)).bind(None, *arguments, **keywords)
+    (_, *positional), named = bound.args, bound.kwargs
+    assert [id(one) for one in (*positional, *named.values())] == [id(one) for one in (*arguments, *keywords.values())]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
-from program_catalogue import Case, eighths, per_replica, register, replica
+from program_catalogue import Case, eighths, per_replica, register, register_step, replica, variable
 
 import simstrategy as ss
 from simstrategy.strategy import group_of
@@ -15,6 +15,7 @@ __all__ = ["PROGRAMS"]
 PROGRAMS: Final[dict[str, Case]] = {}
 # Every worker of a cluster fails for itself, and hears of the others in other words.
 program = functools.partial(register, PROGRAMS, cluster="own")
+replica_function = functools.partial(register_step, PROGRAMS, cluster="own")
 
 Aggregation = ss.VariableAggregation
 ON_READ = ss.VariableSynchronization.ON_READ
@@ -28,12 +29,6 @@ class OutOfPaper(Exception):
         self.sheets = sheets
 
 
-def variable(strategy: ss.Strategy, aggregation: Any, initial: Any = None, **options: Any) -> Any:
-    """Returns a variable [2] of float32, unless told otherwise."""
-    with strategy.scope():
-        return ss.Variable(eighths(2) if initial is None else initial, aggregation=aggregation, **options)
-
-
 def message(call: Callable[[], Any]) -> tuple[str, str]:
     """Returns class and text of the error of a call that fails before it asks anything of other workers."""
     try:
@@ -43,27 +38,21 @@ def message(call: Callable[[], Any]) -> tuple[str, str]:
     return "none", ""
 
 
-@program()
-def a_replica_raises_before_it_meets_the_others(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        ctx = replica()
-        if ctx.replica_id_in_sync_group == ctx.num_replicas_in_sync - 1:
-            raise ValueError("the last replica had enough")
-        return ctx.all_reduce("SUM", eighths(2))
-
-    return strategy.run(step)
+@replica_function()
+def a_replica_raises_before_it_meets_the_others() -> Any:
+    ctx = replica()
+    if ctx.replica_id_in_sync_group == ctx.num_replicas_in_sync - 1:
+        raise ValueError("the last replica had enough")
+    return ctx.all_reduce("SUM", eighths(2))
 
 
-@program()
-def a_replica_raises_an_exception_of_its_own_class(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        ctx = replica()
-        total = ctx.all_reduce("SUM", np.float32(0.5))
-        if ctx.replica_id_in_sync_group == 0:
-            raise OutOfPaper(3)
-        return ctx.all_reduce("SUM", total)
-
-    return strategy.run(step)
+@replica_function()
+def a_replica_raises_an_exception_of_its_own_class() -> Any:
+    ctx = replica()
+    total = ctx.all_reduce("SUM", np.float32(0.5))
+    if ctx.replica_id_in_sync_group == 0:
+        raise OutOfPaper(3)
+    return ctx.all_reduce("SUM", total)
 
 
 @program()
@@ -200,14 +189,11 @@ def all_reduce_of_bool(strategy: ss.Strategy) -> Any:
     return strategy.run(lambda: replica().all_reduce("SUM", replica().xp.asarray([True])))
 
 
-@program()
-def all_reduce_of_texts_and_objects(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        ctx = replica()
-        values: list[Any] = ["text", [1.0, "text"], None]
-        return [message(functools.partial(ctx.all_reduce, "SUM", value)) for value in values]
-
-    return strategy.run(step)
+@replica_function()
+def all_reduce_of_texts_and_objects() -> Any:
+    ctx = replica()
+    values: list[Any] = ["text", [1.0, "text"], None]
+    return [message(functools.partial(ctx.all_reduce, "SUM", value)) for value in values]
 
 
 @program()
@@ -230,12 +216,9 @@ def results_of_different_lengths(strategy: ss.Strategy) -> Any:
     return strategy.run(lambda: {"a": [1.0] * (replica().replica_id_in_sync_group + 1)})
 
 
-@program()
-def results_of_different_kinds(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        return ({"a": 1}, {"b": 1}, [1], 1)[replica().replica_id_in_sync_group % 4]
-
-    return strategy.run(step)
+@replica_function()
+def results_of_different_kinds() -> Any:
+    return ({"a": 1}, {"b": 1}, [1], 1)[replica().replica_id_in_sync_group % 4]
 
 
 @program()

@@ -3,7 +3,7 @@
 import functools
 from typing import Any, Final, NamedTuple
 
-from program_catalogue import Case, eighths, per_replica, register, replica
+from program_catalogue import Case, eighths, per_replica, register, register_step, replica
 
 import simstrategy as ss
 
@@ -11,6 +11,7 @@ __all__ = ["PROGRAMS"]
 
 PROGRAMS: Final[dict[str, Case]] = {}
 program = functools.partial(register, PROGRAMS)
+replica_function = functools.partial(register_step, PROGRAMS)
 
 SHARED: Final = eighths(3)
 
@@ -88,32 +89,23 @@ def result_of_one_object_comes_back_unwrapped(strategy: ss.Strategy) -> Any:
     return [shared is SHARED, shared, text, rest]
 
 
-@program()
-def result_of_own_objects_comes_back_per_replica(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        rank = replica().replica_id_in_sync_group
-        return {"number": rank, "array": replica().xp.asarray([0.5, 0.25]), "text": f"replica {rank}"}
-
-    return strategy.run(step)
+@replica_function()
+def result_of_own_objects_comes_back_per_replica() -> Any:
+    rank = replica().replica_id_in_sync_group
+    return {"number": rank, "array": replica().xp.asarray([0.5, 0.25]), "text": f"replica {rank}"}
 
 
-@program()
-def result_mixes_shared_and_own_leaves(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        rank = replica().replica_id_in_sync_group
-        return {"shared": SHARED, "own": [rank, {"deep": (eighths(1, start=rank), None)}], "text": "same"}
-
-    return strategy.run(step)
+@replica_function()
+def result_mixes_shared_and_own_leaves() -> Any:
+    rank = replica().replica_id_in_sync_group
+    return {"shared": SHARED, "own": [rank, {"deep": (eighths(1, start=rank), None)}], "text": "same"}
 
 
-@program()
-def result_keys_may_come_in_any_order(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        rank = replica().replica_id_in_sync_group
-        keys = ["b", "a", "c"] if rank % 2 else ["c", "b", "a"]
-        return {key: replica().xp.asarray(eighths(1, start=rank + ord(key))) for key in keys}
-
-    return strategy.run(step)
+@replica_function()
+def result_keys_may_come_in_any_order() -> Any:
+    rank = replica().replica_id_in_sync_group
+    keys = ["b", "a", "c"] if rank % 2 else ["c", "b", "a"]
+    return {key: replica().xp.asarray(eighths(1, start=rank + ord(key))) for key in keys}
 
 
 @program()
@@ -163,15 +155,12 @@ def merge_call_hands_everyone_the_total(strategy: ss.Strategy) -> Any:
     return strategy.run(step)
 
 
-@program()
-def merge_call_hands_everyone_its_own_component_back(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        ctx = replica()
-        own = ctx.xp.asarray(eighths(2, start=ctx.replica_id_in_sync_group))
-        back = ctx.merge_call(lambda _, value: value, args=(own,))
-        return back is own, back
-
-    return strategy.run(step)
+@replica_function()
+def merge_call_hands_everyone_its_own_component_back() -> Any:
+    ctx = replica()
+    own = ctx.xp.asarray(eighths(2, start=ctx.replica_id_in_sync_group))
+    back = ctx.merge_call(lambda _, value: value, args=(own,))
+    return back is own, back
 
 
 @program()
@@ -223,32 +212,26 @@ def merge_calls_in_a_row(strategy: ss.Strategy) -> Any:
     return strategy.run(step)
 
 
-@program()
-def merge_functions_with_equal_closures_and_defaults(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        ctx, results = replica(), []
-        for count in range(3):
+@replica_function()
+def merge_functions_with_equal_closures_and_defaults() -> Any:
+    ctx, results = replica(), []
+    for count in range(3):
 
-            def merge(merging: ss.Strategy, value: Any, scale: float = 0.5, *, power: int = 2) -> Any:
-                return merging.reduce("SUM", value), count * scale + power  # noqa: B023 - called in this round
+        def merge(merging: ss.Strategy, value: Any, scale: float = 0.5, *, power: int = 2) -> Any:
+            return merging.reduce("SUM", value), count * scale + power  # noqa: B023 - called in this round
 
-            own = ctx.xp.asarray(eighths(1, start=ctx.replica_id_in_sync_group + count))
-            results.append(ctx.merge_call(functools.partial(merge, power=3), args=(own,)))
-        return results
-
-    return strategy.run(step)
+        own = ctx.xp.asarray(eighths(1, start=ctx.replica_id_in_sync_group + count))
+        results.append(ctx.merge_call(functools.partial(merge, power=3), args=(own,)))
+    return results
 
 
-@program()
-def merge_call_and_collective_by_turns(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        ctx = replica()
-        own = ctx.xp.asarray(eighths(2, start=ctx.replica_id_in_sync_group))
-        first = ctx.all_reduce("SUM", own)
-        second = ctx.merge_call(lambda merging, value: merging.reduce("MEAN", value), args=(first,))
-        return ctx.all_reduce("SUM", ctx.xp.multiply(second, own)), second
-
-    return strategy.run(step)
+@replica_function()
+def merge_call_and_collective_by_turns() -> Any:
+    ctx = replica()
+    own = ctx.xp.asarray(eighths(2, start=ctx.replica_id_in_sync_group))
+    first = ctx.all_reduce("SUM", own)
+    second = ctx.merge_call(lambda merging, value: merging.reduce("MEAN", value), args=(first,))
+    return ctx.all_reduce("SUM", ctx.xp.multiply(second, own)), second
 
 
 @program()

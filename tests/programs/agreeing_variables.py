@@ -5,7 +5,7 @@ from contextlib import closing
 from typing import Any, Final
 
 import numpy as np
-from program_catalogue import Case, eighths, per_replica, register, replica
+from program_catalogue import Case, eighths, own, per_replica, register, replica, variable
 
 import simstrategy as ss
 from simstrategy.strategy import group_of
@@ -17,17 +17,6 @@ program = functools.partial(register, PROGRAMS)
 
 Aggregation = ss.VariableAggregation
 ON_READ = ss.VariableSynchronization.ON_READ
-
-
-def variable(strategy: ss.Strategy, aggregation: ss.VariableAggregation, initial: Any = None, **options: Any) -> Any:
-    """Returns a variable [2] of float32, unless told otherwise."""
-    with strategy.scope():
-        return ss.Variable(eighths(2, start=1) if initial is None else initial, aggregation=aggregation, **options)
-
-
-def own(*shape: int, dtype: str = "float32") -> Any:
-    """Returns this replica's input, on its device."""
-    return replica().xp.asarray(eighths(*shape, start=replica().replica_id_in_sync_group, dtype=dtype))
 
 
 def across(strategy: ss.Strategy, one: ss.Variable) -> Any:

@@ -3,7 +3,7 @@
 import functools
 from typing import Any, Final
 
-from disagreement import Disagreement, disagrees, is_last
+from disagreement import Disagreement, disagrees, is_last, step_disagrees
 from program_catalogue import eighths, replica
 
 import simstrategy as ss
@@ -12,6 +12,7 @@ __all__ = ["PROGRAMS"]
 
 PROGRAMS: Final[dict[str, Disagreement]] = {}
 program = functools.partial(disagrees, PROGRAMS)
+replica_function = functools.partial(step_disagrees, PROGRAMS)
 
 
 def own(*shape: int) -> Any:
@@ -79,27 +80,21 @@ def loops_that_depend_on_each_replicas_data(strategy: ss.Strategy) -> Any:
     return strategy.run(step)
 
 
-@program("all_reduce SUM float32[1] at <small>", last="all_reduce MEAN float32[1] at <large>")
-def branches_that_depend_on_each_replicas_data(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        ctx = replica()
-        if bool(ctx.xp.all(own(1) >= ctx.num_replicas_in_sync - 1.0)):
-            return ctx.all_reduce("MEAN", own(1))  # <large>
-        return ctx.all_reduce("SUM", own(1))  # <small>
-
-    return strategy.run(step)
+@replica_function("all_reduce SUM float32[1] at <small>", last="all_reduce MEAN float32[1] at <large>")
+def branches_that_depend_on_each_replicas_data() -> Any:
+    ctx = replica()
+    if bool(ctx.xp.all(own(1) >= ctx.num_replicas_in_sync - 1.0)):
+        return ctx.all_reduce("MEAN", own(1))  # <large>
+    return ctx.all_reduce("SUM", own(1))  # <small>
 
 
-@program("all_reduce SUM float32[1] at <one>", last="all_gather axis=0 float32[?] at <two>")
-def two_collectives_in_the_other_order(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        calls = [
-            lambda: replica().all_reduce("SUM", own(1)),  # <one>
-            lambda: replica().all_gather(own(1), 0),  # <two>
-        ]
-        return [call() for call in (reversed(calls) if is_last() else calls)]
-
-    return strategy.run(step)
+@replica_function("all_reduce SUM float32[1] at <one>", last="all_gather axis=0 float32[?] at <two>")
+def two_collectives_in_the_other_order() -> Any:
+    calls = [
+        lambda: replica().all_reduce("SUM", own(1)),  # <one>
+        lambda: replica().all_gather(own(1), 0),  # <two>
+    ]
+    return [call() for call in (reversed(calls) if is_last() else calls)]
 
 
 @program("all_reduce SUM int32[] at <here>", last="returned from step (<step>)")

@@ -4,8 +4,8 @@ import enum
 import functools
 from typing import Any, Final, NamedTuple
 
-from disagreement import Disagreement, disagrees, is_last
-from program_catalogue import eighths, replica
+from disagreement import Disagreement, disagrees, is_last, step_disagrees
+from program_catalogue import own, replica
 
 import simstrategy as ss
 
@@ -13,6 +13,7 @@ __all__ = ["PROGRAMS"]
 
 PROGRAMS: Final[dict[str, Disagreement]] = {}
 program = functools.partial(disagrees, PROGRAMS)
+replica_function = functools.partial(step_disagrees, PROGRAMS)
 
 
 class Pair(NamedTuple):
@@ -25,28 +26,17 @@ class Colour(enum.Enum):
     BLUE = 2
 
 
-def own(*shape: int, dtype: str = "float32") -> Any:
-    """Returns this replica's input, on its device."""
-    return replica().xp.asarray(eighths(*shape, dtype=dtype))
+@replica_function("all_reduce SUM float32[2] at <here>", last="all_reduce MEAN float32[2] at <here>")
+def another_operation() -> Any:
+    op = ss.ReduceOp.MEAN if is_last() else ss.ReduceOp.SUM
+    return replica().all_reduce(op, own(2))  # <here>
 
 
-@program("all_reduce SUM float32[2] at <here>", last="all_reduce MEAN float32[2] at <here>")
-def another_operation(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        op = ss.ReduceOp.MEAN if is_last() else ss.ReduceOp.SUM
-        return replica().all_reduce(op, own(2))  # <here>
-
-    return strategy.run(step)
-
-
-@program("all_reduce SUM float32[2] at <there>", first="all_gather axis=0 float32[?] at <here>")
-def another_kind_of_collective(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        if replica().replica_id_in_sync_group == 0:
-            return replica().all_gather(own(2), 0)  # <here>
-        return replica().all_reduce("SUM", own(2))  # <there>
-
-    return strategy.run(step)
+@replica_function("all_reduce SUM float32[2] at <there>", first="all_gather axis=0 float32[?] at <here>")
+def another_kind_of_collective() -> Any:
+    if replica().replica_id_in_sync_group == 0:
+        return replica().all_gather(own(2), 0)  # <here>
+    return replica().all_reduce("SUM", own(2))  # <there>
 
 
 @program("all_reduce SUM float32[] at <here>", last="merge_call merge (<merge>) ((*,), {}) at <there>")
@@ -78,29 +68,20 @@ def another_number_of_dimensions(strategy: ss.Strategy) -> Any:
     return strategy.run(lambda: replica().all_reduce("SUM", own(2, 1) if is_last() else own(2)))  # <here>
 
 
-@program("all_reduce SUM float32[] at <here>", first="all_reduce SUM float32[1] at <here>")
-def a_vector_of_one_against_scalars(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        ctx = replica()
-        return ctx.all_reduce("SUM", own() if ctx.replica_id_in_sync_group else own(1))  # <here>
-
-    return strategy.run(step)
+@replica_function("all_reduce SUM float32[] at <here>", first="all_reduce SUM float32[1] at <here>")
+def a_vector_of_one_against_scalars() -> Any:
+    ctx = replica()
+    return ctx.all_reduce("SUM", own() if ctx.replica_id_in_sync_group else own(1))  # <here>
 
 
-@program("all_reduce SUM float32[2] at <here>", last="all_reduce SUM int32[2] at <here>")
-def another_dtype(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        return replica().all_reduce("SUM", own(2, dtype="int32" if is_last() else "float32"))  # <here>
-
-    return strategy.run(step)
+@replica_function("all_reduce SUM float32[2] at <here>", last="all_reduce SUM int32[2] at <here>")
+def another_dtype() -> Any:
+    return replica().all_reduce("SUM", own(2, dtype="int32" if is_last() else "float32"))  # <here>
 
 
-@program("all_reduce MEAN float32[0] at <here>", last="all_reduce MEAN float16[0] at <here>")
-def another_dtype_of_nothing(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        return replica().all_reduce("MEAN", own(0, dtype="float16" if is_last() else "float32"))  # <here>
-
-    return strategy.run(step)
+@replica_function("all_reduce MEAN float32[0] at <here>", last="all_reduce MEAN float16[0] at <here>")
+def another_dtype_of_nothing() -> Any:
+    return replica().all_reduce("MEAN", own(0, dtype="float16" if is_last() else "float32"))  # <here>
 
 
 @program("all_gather axis=0 float32[?,2] at <here>", last="all_gather axis=0 float32[?,3] at <here>")
@@ -118,15 +99,12 @@ def a_tuple_against_lists(strategy: ss.Strategy) -> Any:
     return strategy.run(lambda: replica().all_reduce("SUM", (own(2),) if is_last() else [own(2)]))  # <here>
 
 
-@program(
+@replica_function(
     "all_reduce SUM (float32[1], float32[2]) at <here>", last="all_reduce SUM Pair(float32[1], float32[2]) at <here>"
 )
-def a_named_tuple_against_tuples(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        nest = Pair(own(1), own(2)) if is_last() else (own(1), own(2))
-        return replica().all_reduce("SUM", nest)  # <here>
-
-    return strategy.run(step)
+def a_named_tuple_against_tuples() -> Any:
+    nest = Pair(own(1), own(2)) if is_last() else (own(1), own(2))
+    return replica().all_reduce("SUM", nest)  # <here>
 
 
 @program("all_reduce SUM float32[2] at <here>", last="all_reduce SUM [float32[2]] at <here>")
@@ -147,36 +125,27 @@ def other_keys_gathered(strategy: ss.Strategy) -> Any:
     return strategy.run(lambda: replica().all_gather({"b" if is_last() else "a": own(2)}, 0))  # <here>
 
 
-@program(
+@replica_function(
     "all_gather leaf 0 of [*] axis=0 int32[?] at <here>", last="all_gather leaf 0 of [*, *] axis=0 int32[?] at <here>"
 )
-def a_longer_list_gathered(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        part = own(2, dtype="int32")
-        return replica().all_gather([part, part] if is_last() else [part], 0)  # <here>
-
-    return strategy.run(step)
+def a_longer_list_gathered() -> Any:
+    part = own(2, dtype="int32")
+    return replica().all_gather([part, part] if is_last() else [part], 0)  # <here>
 
 
-@program("all_reduce SUM [float32[1]] at <here>", first="all_reduce SUM [float32[1], float32[1]] at <here>")
-def a_longer_list(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        count = 1 if replica().replica_id_in_sync_group else 2
-        return replica().all_reduce("SUM", [own(1)] * count)  # <here>
-
-    return strategy.run(step)
+@replica_function("all_reduce SUM [float32[1]] at <here>", first="all_reduce SUM [float32[1], float32[1]] at <here>")
+def a_longer_list() -> Any:
+    count = 1 if replica().replica_id_in_sync_group else 2
+    return replica().all_reduce("SUM", [own(1)] * count)  # <here>
 
 
-@program(
+@replica_function(
     "all_reduce SUM {'a': [float32[2], (float32[],)]} at <here>",
     last="all_reduce SUM {'a': [float32[2], (int32[],)]} at <here>",
 )
-def another_dtype_deep_in_a_nest(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        deep = 1 if is_last() else 1.0
-        return replica().all_reduce("SUM", {"a": [own(2), (deep,)]})  # <here>
-
-    return strategy.run(step)
+def another_dtype_deep_in_a_nest() -> Any:
+    deep = 1 if is_last() else 1.0
+    return replica().all_reduce("SUM", {"a": [own(2), (deep,)]})  # <here>
 
 
 @program("all_reduce SUM () at <here>", last="all_reduce SUM [] at <here>")
@@ -195,49 +164,40 @@ def another_merge_function(strategy: ss.Strategy) -> Any:
     return strategy.run(lambda: replica().merge_call(keep if is_last() else add, args=(own(1),)))  # <here>
 
 
-@program("merge_call merge (<merge>) with scale=<rank> ((), {}) at <here>")
-def another_value_in_the_closure(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        scale = replica().replica_id_in_sync_group
+@replica_function("merge_call merge (<merge>) with scale=<rank> ((), {}) at <here>")
+def another_value_in_the_closure() -> Any:
+    scale = replica().replica_id_in_sync_group
 
-        def merge(_: ss.Strategy) -> Any:  # <merge>
-            return scale
+    def merge(_: ss.Strategy) -> Any:  # <merge>
+        return scale
 
-        return replica().merge_call(merge)  # <here>
-
-    return strategy.run(step)
+    return replica().merge_call(merge)  # <here>
 
 
-@program(
+@replica_function(
     "merge_call merge (<merge>) with colour=Colour.RED ((), {}) at <here>",
     last="merge_call merge (<merge>) with colour=Colour.BLUE ((), {}) at <here>",
 )
-def another_enum_in_the_closure(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        colour = Colour.BLUE if is_last() else Colour.RED
+def another_enum_in_the_closure() -> Any:
+    colour = Colour.BLUE if is_last() else Colour.RED
 
-        def merge(_: ss.Strategy) -> Any:  # <merge>
-            return colour.name
+    def merge(_: ss.Strategy) -> Any:  # <merge>
+        return colour.name
 
-        return replica().merge_call(merge)  # <here>
-
-    return strategy.run(step)
+    return replica().merge_call(merge)  # <here>
 
 
-@program(
+@replica_function(
     "merge_call merge (<merge>) with scale=1, offset=0.5 ((), {}) at <here>",
     first="merge_call merge (<merge>) with scale=2, offset=0.5 ((), {}) at <here>",
 )
-def another_default(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        first = replica().replica_id_in_sync_group == 0
+def another_default() -> Any:
+    first = replica().replica_id_in_sync_group == 0
 
-        def merge(_: ss.Strategy, scale: int = 2 if first else 1, *, offset: float = 0.5) -> Any:  # <merge>
-            return scale + offset
+    def merge(_: ss.Strategy, scale: int = 2 if first else 1, *, offset: float = 0.5) -> Any:  # <merge>
+        return scale + offset
 
-        return replica().merge_call(merge)  # <here>
-
-    return strategy.run(step)
+    return replica().merge_call(merge)  # <here>
 
 
 @program(

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from program_catalogue import Program, replica, with_sites
+from program_catalogue import Program, ReplicaFunction, program_of, replica, with_sites
 
-__all__ = ["Disagreement", "disagrees", "is_last"]
+__all__ = ["Disagreement", "disagrees", "is_last", "step_disagrees"]
 
-HEADER = "Replicas came to one meeting with different requests. All must make the same calls in the same order:"
+HEADER = "Replicas make different collective calls here. Make the same calls in the same order in all replicas:"
 
 
 class Disagreement(NamedTuple):
@@ -39,6 +39,11 @@ def disagrees(
         return program
 
     return enter
+
+
+def step_disagrees(cases: dict[str, Disagreement], others: str, **texts: str) -> Callable[[ReplicaFunction], Program]:
+    """Returns a decorator that enters the program of a replica function, as `disagrees` enters a program."""
+    return lambda step: disagrees(cases, others, **texts)(program_of(step))
 
 
 def is_last() -> bool:

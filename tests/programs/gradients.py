@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol, final
 
-from program_catalogue import Case, eighths, register, replica
+from program_catalogue import Case, eighths, own, register, register_step, replica
 
 import simstrategy as ss
 from simstrategy import tree
@@ -21,6 +21,7 @@ __all__ = ["GRADIENTS"]
 
 GRADIENTS: Final[dict[str, Case]] = {}
 program = functools.partial(register, GRADIENTS)
+replica_function = functools.partial(register_step, GRADIENTS)
 
 Arrays = Sequence[Any]
 
@@ -157,11 +158,6 @@ def by_jax(forward: Any, leaves: Arrays, weights: Any) -> tuple[Arrays, Arrays]:
     return values, list(transpose(weights(values)))
 
 
-def own(*shape: int, dtype: str = "float32") -> Any:
-    """Returns this replica's input, on its device."""
-    return replica().xp.asarray(eighths(*shape, start=replica().replica_id_in_sync_group, dtype=dtype))
-
-
 @program()
 def gradient_of_a_sum(strategy: ss.Strategy) -> Any:
     return strategy.run(lambda: differentiate([Reduce("SUM")], own(2, 3)))
@@ -203,14 +199,9 @@ def gradient_of_a_gather_of_uneven_parts(strategy: ss.Strategy) -> Any:
     return strategy.run(lambda: differentiate([Gather(0)], own(replica().replica_id_in_sync_group + 1, 2)))
 
 
-@program()
-def gradient_of_a_gather_along_the_last_axis(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        return differentiate(
-            [Scale(), Gather(1), Square(), Scale()], own(2, 3 - replica().replica_id_in_sync_group % 3)
-        )
-
-    return strategy.run(step)
+@replica_function()
+def gradient_of_a_gather_along_the_last_axis() -> Any:
+    return differentiate([Scale(), Gather(1), Square(), Scale()], own(2, 3 - replica().replica_id_in_sync_group % 3))
 
 
 @program()
@@ -218,12 +209,9 @@ def gradient_of_a_gather_with_empty_parts(strategy: ss.Strategy) -> Any:
     return strategy.run(lambda: differentiate([Gather(0), Scale()], own(replica().replica_id_in_sync_group % 2 * 2)))
 
 
-@program()
-def gradient_of_a_sum_of_a_gather(strategy: ss.Strategy) -> Any:
-    def step() -> Any:
-        return differentiate([Gather(0), Scale(), Reduce("SUM")], own(replica().replica_id_in_sync_group + 1))
-
-    return strategy.run(step)
+@replica_function()
+def gradient_of_a_sum_of_a_gather() -> Any:
+    return differentiate([Gather(0), Scale(), Reduce("SUM")], own(replica().replica_id_in_sync_group + 1))
 
 
 @program(wide=True)

@@ -1,9 +1,10 @@
-"""What the portable programs of this folder are made with: a register, small inputs, and marked lines.
+"""What the portable programs of this folder are made with: registers, small inputs, and marked lines.
 
 Numbers are small multiples of 1/8, so that sums and products of them are exact in float32 and float16,
 and results agree to the bit whatever the order of additions. It runs nothing and compares nothing.
 """
 
+import functools
 import inspect
 import math
 import re
@@ -16,9 +17,24 @@ import numpy as np
 import simstrategy as ss
 from simstrategy.strategy import group_of
 
-__all__ = ["Case", "Program", "eighths", "marked_lines", "per_replica", "register", "replica", "with_sites"]
+__all__ = [
+    "Case",
+    "Program",
+    "ReplicaFunction",
+    "eighths",
+    "marked_lines",
+    "own",
+    "per_replica",
+    "program_of",
+    "register",
+    "register_step",
+    "replica",
+    "variable",
+    "with_sites",
+]
 
 Program = Callable[[ss.Strategy], Any]
+ReplicaFunction = Callable[[], Any]
 Host = np.ndarray[Any, Any]
 
 
@@ -49,6 +65,21 @@ def register(
     return enter
 
 
+def program_of(step: ReplicaFunction) -> Program:
+    """Returns the program that runs a replica function, and nothing else."""
+
+    @functools.wraps(step)
+    def program(strategy: ss.Strategy) -> Any:
+        return strategy.run(step)
+
+    return program
+
+
+def register_step(cases: dict[str, Case], **settings: Any) -> Callable[[ReplicaFunction], Program]:
+    """Returns a decorator that enters the program of a replica function under the function's name."""
+    return lambda step: register(cases, **settings)(program_of(step))
+
+
 def replica() -> ss.ReplicaContext:
     """Returns the running replica's context; fails outside replica functions."""
     context = ss.get_replica_context()
@@ -62,6 +93,17 @@ def eighths(*shape: int, start: int = 0, dtype: str = "float32") -> Host:
     return np.asarray(counts if np.dtype(dtype).kind in "iu" else counts / 8, dtype).reshape(shape)
 
 
+def own(*shape: int, start: int = 0, dtype: str = "float32") -> Any:
+    """Returns an array that counts from the replica's rank and start, on its device."""
+    return replica().xp.asarray(eighths(*shape, start=replica().replica_id_in_sync_group + start, dtype=dtype))
+
+
+def variable(strategy: ss.Strategy, aggregation: ss.VariableAggregation, initial: Any = None, **settings: Any) -> Any:
+    """Returns a variable that is made in the strategy's scope: [2] of float32 where no initial value is given."""
+    with strategy.scope():
+        return ss.Variable(eighths(2, start=1) if initial is None else initial, aggregation=aggregation, **settings)
+
+
 def per_replica(strategy: ss.Strategy, make: Callable[[int], Any]) -> ss.PerReplica:
     """Returns a value whose component on each local replica is `make` of its rank over all workers."""
     return ss.PerReplica([make(device.rank) for device in group_of(strategy).local_devices])
@@ -73,7 +115,7 @@ _MARK = re.compile(r"#.*<(\w+)>")
 def marked_lines(program: Program) -> dict[str, str]:
     """Returns file:line of each line of a program that ends in a comment with a mark in angle brackets."""
     lines, first = inspect.getsourcelines(program)
-    file = PurePath(inspect.getfile(program)).name
+    file = PurePath(inspect.getfile(inspect.unwrap(program))).name
     found = ((_MARK.search(line), number) for number, line in enumerate(lines, first))
     return {match[1]: f"{file}:{number}" for match, number in found if match}
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from disagreement import is_last
-from program_catalogue import Program, eighths, replica, with_sites
+from program_catalogue import Program, eighths, own, replica, with_sites
 
 import simstrategy as ss
 
@@ -25,7 +25,7 @@ class Raising(NamedTuple):
     def notes(self, replicas: int) -> tuple[str, ...]:
         """Returns the notes on the exception where all replicas run in one process."""
         last = replicas - 1
-        lines = [f"In replica {last}: {self.where(last)}"]
+        lines = [f"In replica {last}: {self.note(last)}"]
         lines += [
             f"  replica {rank} was waiting in {with_sites(self.program, self.waiting, rank)}" for rank in range(last)
         ]
@@ -34,6 +34,10 @@ class Raising(NamedTuple):
     def where(self, rank: int) -> str:
         """Returns the text that says what was raised on which line."""
         return with_sites(self.program, f"{self.error.__name__}({self.text}) raised at <raise>", rank)
+
+    def note(self, rank: int) -> str:
+        """Returns the same without the text, which stands above the note."""
+        return with_sites(self.program, f"{self.error.__name__} raised at <raise>", rank)
 
 
 RAISING: Final[dict[str, Raising]] = {}
@@ -49,11 +53,6 @@ def program(error: type[Exception], text: str, waiting: str) -> Callable[[Progra
 
 class Broken(Exception):
     """A user's own exception."""
-
-
-def own(*shape: int) -> Any:
-    """Returns this replica's input, on its device."""
-    return replica().xp.asarray(eighths(*shape))
 
 
 @program(ValueError, "no such luck", "all_reduce SUM float32[2] at <here>")

@@ -79,7 +79,7 @@ def test_an_exception_is_its_workers_own_and_the_others_hear_of_it(name: str, wo
     case, last = RAISING[name], workers * replicas - 1
     *others, own = [worker[name] for worker in simulated(workers, replicas)]
     assert own["error"] == (case.error.__name__, case.text)
-    assert own["notes"][0].splitlines()[0] == f"In replica {last}: {case.where(last)}"
+    assert own["notes"][0].splitlines()[0] == f"In replica {last}: {case.note(last)}"
     waiting = [f"replica {rank} was waiting in {with_sites(case.program, case.waiting, rank)}" for rank in range(last)]
     assert [line.strip() for line in own["notes"][0].splitlines()[1:]] == waiting[last - replicas + 1 :]
     for number, other in enumerate(others):

@@ -35,6 +35,7 @@ def failure(
         return raised.value
 
 
+# Clauses: M-2
 @pytest.mark.parametrize("executor", ["greenlet", "thread"])
 @every_disagreement
 def test_a_disagreement_has_one_line_for_every_replica(name: str, executor: Executor, machines: Machines) -> None:
@@ -66,6 +67,7 @@ def test_disagreements_are_many() -> None:
     assert len(DISAGREEING) >= 30
 
 
+# Clauses: M-3
 @pytest.mark.parametrize("executor", ["greenlet", "thread"])
 @every_raising
 def test_an_exception_comes_out_unchanged_with_a_note_on_who_waited(

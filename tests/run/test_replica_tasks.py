@@ -1,38 +1,12 @@
-"""ReplicaTasks on both executors: order, answers, results, nesting."""
+"""Tasks on both executors: order, answers, results, nesting."""
 
 import threading
 
 import pytest
+from task_bodies import echo, ignore, steps
 
 from simstrategy.run import FINISHED, ReplicaTasks
 from simstrategy.schedules import InOrder, Recorded, Replayed, Seeded
-
-
-def echo(calls, order):
-    """Answers every task with what all of them brought."""
-    return [[call[0] for call in calls]] * len(calls)
-
-
-def ignore(index, error, calls, order):
-    pass
-
-
-def steps(tasks, count=3, meetings=2):
-    """Runs tasks that write down what happens, and returns the list."""
-    events = []
-
-    def body(index, suspend):
-        events.append(f"start{index}")
-        for number in range(meetings):
-            suspend(index)
-            events.append(f"after{number}-{index}")
-
-    def match(calls, order):
-        events.append(f"meet {order}")
-        return calls
-
-    tasks.run(count, body, match, ignore)
-    return events
 
 
 def test_in_order_runs_tasks_by_rank_and_meets_when_all_wait(tasks):

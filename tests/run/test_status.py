@@ -41,8 +41,8 @@ def test_every_pair_of_statuses_means_one_thing(statuses, worker):
             compare_messages(notes, worker)
         text = str(raised.value)
         assert f"replica {1 - worker}: failed" in text
-        assert text.index("This one was at:") < text.index(f"replica {worker}: {mine}")
-        assert text.endswith("Mend that failure; its own output has the traceback.")
+        assert text.index("This process was at:") < text.index(f"replica {worker}: {mine}")
+        assert text.endswith("Fix that failure first; the output of that process has the traceback.")
     elif mine == other != "disagree":
         assert compare_messages(notes, worker) == (1, 2)
     else:
@@ -60,7 +60,7 @@ def test_different_requests_are_told_alike_in_every_process():
         messages.add(str(raised.value))
     assert messages == {
         (
-            "Replicas came to one meeting with different requests. All must make the same calls in the same order:\n"
+            "Replicas make different collective calls here. Make the same calls in the same order in all replicas:\n"
             "  replica 0: request same\n  replica 1: request other\n  replica 2: request same"
         )
     }

@@ -1,4 +1,4 @@
-"""ReplicaTasks on both executors keep their state to themselves, and leave no thread and no memory behind."""
+"""Tasks on both executors keep their state to themselves, and leave no thread and no memory behind."""
 
 import contextvars
 import gc
@@ -8,20 +8,12 @@ import weakref
 
 import numpy as np
 import pytest
+from task_bodies import echo, ignore
+from threads import at_once
 
 from simstrategy.run import ReplicaTasks
 from simstrategy.schedules import InOrder
 from simstrategy.strategy import group_of
-
-
-def echo(calls, order):
-    """Answers every task with what all of them brought."""
-    return [[call[0] for call in calls]] * len(calls)
-
-
-def ignore(index, error, calls, order):
-    pass
-
 
 COLOUR = contextvars.ContextVar("colour", default="none")
 
@@ -191,28 +183,14 @@ def test_one_tasks_object_may_be_used_from_one_thread_after_another(tasks):
 
 @pytest.mark.slow
 def test_one_tasks_object_may_be_used_from_several_threads_at_once(tasks):
-    made, wrong = tasks(), []
+    made = tasks()
 
     def use(number):
-        try:
-            for count in (2, 3, 5, 4) * 8:
-                results = made.run(count, lambda index, suspend: suspend((number, index)), echo, ignore)
-                assert results == [[(number, i) for i in range(count)]] * count
-        except BaseException as error:  # noqa: BLE001 - told in the main thread
-            wrong.append(error)
+        for count in (2, 3, 5, 4) * 8:
+            results = made.run(count, lambda index, suspend: suspend((number, index)), echo, ignore)
+            assert results == [[(number, i) for i in range(count)]] * count
 
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=use, args=(number,)) for number in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(timeout=60)
-    finally:
-        sys.setswitchinterval(interval)
-    assert not any(thread.is_alive() for thread in threads)
-    assert wrong == []
+    at_once(use, range(4))
 
 
 def test_ten_thousand_tasks_meet():

@@ -215,40 +215,6 @@ def test_no_collective_writes_to_its_arguments(sim, order):
     assert all(array.flags.writeable for array in given)
 
 
-@pytest.mark.parametrize("root", [0, 1, 2])
-def test_reduce_gives_its_result_to_the_root_alone(sim, root):
-    arrays = random_arrays(3, (4,), "float32")
-    backend = sim(3)
-    result = backend.reduce(put_all(backend, arrays), "SUM", root=root)
-    check([result], expected(arrays, "SUM", "linear"))
-    assert result.placement == f"sim:{root}"
-
-
-@pytest.mark.parametrize("axis", [0, 1])
-def test_all_gather_concatenates_uneven_and_empty_parts_in_rank_order(sim, axis):
-    shapes = [(2, 3), (0, 3), (1, 3)] if axis == 0 else [(3, 2), (3, 0), (3, 1)]
-    arrays = [np.full(shape, i, np.int32) for i, shape in enumerate(shapes)]
-    backend = sim(3)
-    results = backend.all_gather(put_all(backend, arrays), axis=axis, sizes=(2, 0, 1))
-    check(results, np.ascontiguousarray(np.concatenate(arrays, axis=axis)))
-    assert [one.placement for one in results] == ["sim:0", "sim:1", "sim:2"]
-
-
-def test_all_gather_of_nothing_but_empty_parts_is_empty(sim):
-    backend = sim(2)
-    results = backend.all_gather(put_all(backend, [np.zeros((0, 2), np.float32)] * 2), axis=0, sizes=(0, 0))
-    check(results, np.zeros((0, 2), np.float32))
-
-
-def test_broadcast_gives_everyone_the_roots_array_and_later_writes_do_not_show(sim):
-    backend = sim(3)
-    array = backend.xp.asarray([1.0, 2.0])
-    results = backend.broadcast(array, spec=backend.spec(array), root=0)
-    array[0] = 9
-    check(results, np.float32([1, 2]))
-    assert [one.placement for one in results] == ["sim:0", "sim:1", "sim:2"]
-
-
 def test_bfloat16_is_summed_in_itself(sim):
     ml_dtypes = pytest.importorskip("ml_dtypes")
     arrays = [np.array([256.0], ml_dtypes.bfloat16)] + [np.array([1.0], ml_dtypes.bfloat16)] * 2
@@ -261,7 +227,3 @@ def test_bfloat16_is_summed_in_itself(sim):
 def test_an_order_that_does_not_exist_is_refused_with_those_that_do(sim, order):
     with pytest.raises(InvalidArgument, match=r"no order of additions named .*\['linear', 'ring', 'tree'\]"):
         sim(2, order=order)
-
-
-def test_a_simulator_of_one_process_gets_its_own_note_back(sim):
-    assert sim(2).exchange(b"note", timeout_s=None) == (b"note",)

@@ -172,8 +172,3 @@ def test_seeds_are_the_same_on_every_run_and_differ_by_label_replica_count_and_s
     assert len({*everything}) == 12
     assert all(0 <= one < 2**64 for one in everything)
     assert drawn(0)[0] == 12995183463595033382
-
-
-def test_a_seed_takes_a_text_as_its_label(mirrored):
-    with pytest.raises(InvalidType, match="seed takes a label, a text"):
-        mirrored(1).run(lambda: ss.get_replica_context().seed(3))

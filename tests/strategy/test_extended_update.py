@@ -7,42 +7,20 @@ import warnings
 
 import numpy as np
 import pytest
+from vocabulary import ON_READ, TF2, components, ctx, listed, rank, variable_in
 
 import simstrategy as ss
 from simstrategy import Mirrored, PerReplica
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType, MirroredDiverged, ReplicasDisagree
 
-TF2 = ss.Semantics.TF2
-ON_READ = ss.VariableSynchronization.ON_READ
 Aggregation = ss.VariableAggregation
-
-
-def ctx():
-    return ss.get_replica_context()
-
-
-def rank():
-    return ctx().replica_id_in_sync_group
-
-
-def variable(strategy, value=1.0, **settings):
-    with strategy.scope():
-        return ss.Variable(np.float32(value), **settings)
-
-
-def components(v):
-    return [np.asarray(one).tolist() for one in v.components]
-
-
-def listed(value):
-    return [np.asarray(one).tolist() for one in value.values]
 
 
 @pytest.mark.parametrize("synchronization", [ss.VariableSynchronization.ON_WRITE, ON_READ])
 @pytest.mark.parametrize("aggregation", Aggregation)
 def test_the_function_gets_each_component_and_its_parts_of_the_arguments(mirrored, synchronization, aggregation):
     strategy = mirrored(2)
-    v = variable(strategy, [1, 2], synchronization=synchronization, aggregation=aggregation, name="v")
+    v = variable_in(strategy, np.float32([1, 2]), synchronization=synchronization, aggregation=aggregation, name="v")
     seen = []
 
     def function(part, scale, *, shift):
@@ -71,14 +49,14 @@ def test_each_call_is_in_a_cross_replica_context_on_its_device(mirrored):
         assert ss.get_strategy() is strategy
         seen.append((ss.in_cross_replica_context(), ctx(), strategy.xp.asarray(1.0).placement))
 
-    strategy.extended.update(variable(strategy), function)
+    strategy.extended.update(variable_in(strategy), function)
     assert seen == [(True, None, "sim:0"), (True, None, "sim:1")]
     assert not ss.has_strategy()
 
 
 def test_what_all_calls_returned_comes_back_once(mirrored):
     strategy, shared = mirrored(2), object()
-    v = variable(strategy)
+    v = variable_in(strategy)
     update = strategy.extended.update
     for value in (7, None, "text", shared):
         assert update(v, lambda _, value=value: value) is value
@@ -93,7 +71,7 @@ def test_what_all_calls_returned_comes_back_once(mirrored):
 
 def test_nests_come_back_leaf_by_leaf(mirrored):
     strategy = mirrored(2)
-    v = variable(strategy)
+    v = variable_in(strategy)
     grouped = strategy.extended.update(v, lambda part: {"a": [part.value(), 2]})
     assert (type(grouped["a"][0]), grouped["a"][1]) == (Mirrored, 2)
     apart = strategy.extended.update(v, lambda part: {"a": [part.value(), 2]}, group=False)
@@ -105,7 +83,7 @@ def test_nests_come_back_leaf_by_leaf(mirrored):
 
 def test_another_variable_as_an_argument_is_its_component(mirrored):
     strategy = mirrored(2)
-    v, other = variable(strategy), variable(strategy, 5.0, name="other", synchronization=ON_READ)
+    v, other = variable_in(strategy), variable_in(strategy, 5.0, name="other", synchronization=ON_READ)
     names = strategy.extended.update(v, lambda part, given: part.assign(given) and [given.name], args=(other,))
     assert names[0].values == ("other", "other/replica_1")
     assert components(v) == [5, 5]
@@ -115,7 +93,7 @@ def test_another_variable_as_an_argument_is_its_component(mirrored):
 @pytest.mark.parametrize("semantics", [ss.Semantics.TF1_13, ss.Semantics.TF1_15])
 def test_per_replica_arguments_are_refused_before_tf2(mirrored, semantics):
     strategy = mirrored(2, semantics=semantics)
-    v, value = variable(strategy), PerReplica([1.0, 2.0])
+    v, value = variable_in(strategy), PerReplica([1.0, 2.0])
     with strategy.scope(), pytest.raises(InvalidType) as raised:
         strategy.extended.update(v, lambda part, given: part.assign(given), args=(value,))
     assert str(raised.value) == (
@@ -127,7 +105,7 @@ def test_per_replica_arguments_are_refused_before_tf2(mirrored, semantics):
 
 def test_per_replica_arguments_are_each_components_own_in_tf2_and_divergence_is_named(mirrored):
     strategy = mirrored(2, semantics=TF2)
-    v, value = variable(strategy, name="v"), PerReplica([1.0, 2.0])
+    v, value = variable_in(strategy, name="v"), PerReplica([1.0, 2.0])
     strategy.extended.update(v, lambda part, given: part.assign(given), args=(value,))
     assert components(v) == [1, 2]
     with pytest.warns(MirroredDiverged, match=r"assign of variable 'v' at test_extended_update.py:\d+ left"):
@@ -136,7 +114,7 @@ def test_per_replica_arguments_are_each_components_own_in_tf2_and_divergence_is_
 
 def test_an_update_that_keeps_components_equal_warns_of_nothing(mirrored):
     strategy = mirrored(2)
-    v = variable(strategy, aggregation=Aggregation.SUM)
+    v = variable_in(strategy, aggregation=Aggregation.SUM)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         strategy.extended.update(v, lambda part: part.assign_add(1.0))
@@ -146,7 +124,7 @@ def test_an_update_that_keeps_components_equal_warns_of_nothing(mirrored):
 
 def test_a_component_made_different_keeps_its_own_value_under_later_writes(mirrored):
     strategy = mirrored(2, semantics=TF2)
-    v = variable(strategy, aggregation=Aggregation.SUM)
+    v = variable_in(strategy, aggregation=Aggregation.SUM)
     strategy.extended.update(v, lambda part: part.assign(part.index * 10.0))
     with pytest.warns(MirroredDiverged):
         strategy.run(lambda: v.assign_add(ctx().xp.asarray(1.0)))
@@ -155,7 +133,7 @@ def test_a_component_made_different_keeps_its_own_value_under_later_writes(mirro
 
 def test_the_variable_itself_is_its_component_while_that_is_updated(mirrored):
     strategy = mirrored(2)
-    v = variable(strategy)
+    v = variable_in(strategy)
     result = strategy.extended.update(v, lambda part: v.assign_add(part.value()))
     assert components(v) == [2, 2]
     assert listed(result) == [2, 2]
@@ -165,7 +143,7 @@ def test_the_variable_itself_is_its_component_while_that_is_updated(mirrored):
 @pytest.mark.parametrize("wrong", [np.ones(2, np.float32), np.float64(1), np.int32(1)])
 def test_a_component_never_changes_its_form(mirrored, wrong):
     strategy = mirrored(2)
-    v = variable(strategy, name="v")
+    v = variable_in(strategy, name="v")
     with pytest.raises(InvalidArgument) as raised:
         strategy.extended.update(v, lambda part: part.assign(wrong) if part.index else None)
     line = test_a_component_never_changes_its_form.__code__.co_firstlineno + 5
@@ -178,7 +156,7 @@ def test_a_component_never_changes_its_form(mirrored, wrong):
 
 def test_an_exception_comes_out_unchanged_with_a_note_of_the_component(mirrored):
     strategy, error = mirrored(2), KeyError("mine")
-    v = variable(strategy)
+    v = variable_in(strategy)
 
     def function(part):
         if part.index:
@@ -193,7 +171,7 @@ def test_an_exception_comes_out_unchanged_with_a_note_of_the_component(mirrored)
 
 def test_updates_do_not_nest(mirrored):
     strategy = mirrored(2)
-    v = variable(strategy)
+    v = variable_in(strategy)
     with pytest.raises(ContextError) as raised:
         strategy.extended.update(v, lambda part: strategy.extended.update(v, lambda inner: None))
     assert str(raised.value) == (
@@ -203,7 +181,7 @@ def test_updates_do_not_nest(mirrored):
 
 def test_replicas_may_run_inside_an_update(mirrored):
     strategy = mirrored(2)
-    v = variable(strategy)
+    v = variable_in(strategy)
     sums = strategy.extended.update(
         v, lambda part: strategy.reduce("SUM", strategy.run(lambda: ctx().xp.asarray(rank() + 1.0)))
     )
@@ -213,17 +191,14 @@ def test_replicas_may_run_inside_an_update(mirrored):
 @pytest.mark.parametrize("wrong", [1.0, np.ones(2), PerReplica([1, 2]), None, "v"])
 def test_an_update_is_of_a_variable_of_the_strategy(mirrored, wrong):
     strategy = mirrored(2)
-    for given in (wrong, variable(mirrored(2)), ss.Variable(1.0), variable(strategy).components[0]):
-        with pytest.raises(InvalidType) as raised:
+    for given in (wrong, variable_in(mirrored(2)), ss.Variable(1.0), variable_in(strategy).components[0]):
+        with pytest.raises(InvalidType, match="update takes a variable of <Strategy"):
             strategy.extended.update(given, lambda part: None)
-        assert str(raised.value) == (
-            f"update takes a variable of {strategy!r}, got {given!r}. Make it in this strategy's scope."
-        )
 
 
 def test_what_cannot_be_called_so_is_refused(mirrored):
     strategy = mirrored(2)
-    v = variable(strategy)
+    v = variable_in(strategy)
     update, non_slot = strategy.extended.update, strategy.extended.update_non_slot
     for name, call in (
         ("update", lambda *rest: update(v, *rest)),
@@ -244,7 +219,7 @@ def test_what_cannot_be_called_so_is_refused(mirrored):
 
 def test_replicas_meet_in_an_update_in_tf2(mirrored, executor):
     strategy = mirrored(2, semantics=TF2, executor=executor)
-    v = variable(strategy)
+    v = variable_in(strategy)
     calls = []
 
     def function(part, delta, *, scale):
@@ -266,7 +241,7 @@ def test_replicas_meet_in_an_update_in_tf2(mirrored, executor):
 
 def test_replicas_that_update_different_variables_disagree(mirrored):
     strategy = mirrored(2, semantics=TF2)
-    one, other = variable(strategy, name="same"), variable(strategy, name="same")
+    one, other = variable_in(strategy, name="same"), variable_in(strategy, name="same")
 
     def replica():
         chosen = other if rank() else one
@@ -291,7 +266,7 @@ def test_replicas_that_update_different_variables_disagree(mirrored):
 def test_an_update_is_an_event_of_the_trace(mirrored):
     trace = ss.trace.Trace()
     strategy = mirrored(2, trace=trace)
-    strategy.extended.update(variable(strategy, name="v"), str)
+    strategy.extended.update(variable_in(strategy, name="v"), str)
     strategy.extended.update_non_slot(strategy.extended.non_slot_devices([]), list)
     last = list(trace.events())[-2:]
     assert [(event.kind, event.subject, event.dtypes) for event in last] == [
@@ -305,7 +280,7 @@ def test_an_update_is_an_event_of_the_trace(mirrored):
 
 def test_one_device_updates_the_variable_and_returns_what_the_function_did():
     strategy = ss.Strategy.one_device("sim")
-    v = variable(strategy)
+    v = variable_in(strategy)
     result = object()
     assert strategy.extended.update(
         v, lambda given, x: (given, result, x, ss.in_cross_replica_context()), args=(3,)
@@ -326,7 +301,7 @@ def test_the_default_strategy_updates_in_the_default_context():
 
 def test_central_storage_updates_its_one_component_once():
     strategy = ss.Strategy.central_storage("sim", replicas=3, semantics=TF2)
-    v = variable(strategy)
+    v = variable_in(strategy)
     calls = []
 
     def function(given, x):
@@ -339,28 +314,28 @@ def test_central_storage_updates_its_one_component_once():
     assert (float(result), components(v)) == (3, [3])
     assert strategy.extended.update(v, lambda given: 7, group=False) == (7,)
     other = ss.Strategy.central_storage("sim", replicas=2)
-    beside = variable(other)
+    beside = variable_in(other)
     with pytest.raises(InvalidType, match="Expected value to be mirrored"):
         other.extended.update(beside, lambda given, x: None, args=(PerReplica([1, 2]),))
 
 
 def test_one_mirrored_replica_gets_its_result_unwrapped(mirrored):
     strategy = mirrored(1)
-    v = variable(strategy)
+    v = variable_in(strategy)
     assert float(strategy.extended.update(v, lambda part: part.assign(5.0).value())) == 5
     assert strategy.extended.update(v, lambda part: 7, group=False) == (7,)
 
 
 def test_workers_update_their_own_components_and_have_to_agree():
     def main(strategy):
-        v = variable(strategy, name="v")
+        v = variable_in(strategy, name="v")
         strategy.extended.update(v, lambda part: part.assign_add(2.0))
         return components(v)
 
     assert ss.sim.Cluster(2, 2).run(main) == ([3, 3], [3, 3])
 
     def apart(strategy):
-        v = variable(strategy, name="v")
+        v = variable_in(strategy, name="v")
         if strategy.extended.should_checkpoint:
             strategy.extended.update(v, lambda part: None)
         strategy.run(lambda: None)
@@ -374,7 +349,7 @@ def test_workers_update_their_own_components_and_have_to_agree():
 
 def test_update_non_slot_calls_once_on_each_device(mirrored):
     strategy = mirrored(2, semantics=TF2)
-    v, seen = variable(strategy), []
+    v, seen = variable_in(strategy), []
 
     def function(x, *, y):
         seen.append((x, y, strategy.xp.asarray(1.0).placement, ss.in_cross_replica_context()))
@@ -401,7 +376,7 @@ def test_update_non_slot_takes_what_non_slot_devices_returned(mirrored, wrong):
 
 def test_central_storage_calls_once_beside_its_variable():
     strategy = ss.Strategy.central_storage("sim", replicas=2)
-    v = variable(strategy)
+    v = variable_in(strategy)
     beside = strategy.extended.non_slot_devices([v])
     assert strategy.extended.update_non_slot(beside, lambda x: x, args=(7,), group=False) == (7,)
     with pytest.raises(InvalidArgument, match="what non_slot_devices"):

@@ -44,8 +44,8 @@ def test_devices_have_the_names_that_are_given():
         (
             ["a", "b", "a"],
             (
-                "No duplicates allowed in `devices`: 'a' comes twice in ['a', 'b', 'a']. For several replicas on one "
-                "device, open the backend for that yourself: ss.backend(name, devices=...)."
+                "No duplicates allowed in `devices`: 'a' comes twice in ['a', 'b', 'a']. Open the backend yourself "
+                "for several replicas on one device: ss.backend(name, devices=...)."
             ),
         ),
         ("ab", "devices is a list of the backend's names for them, got 'ab'."),
@@ -60,7 +60,7 @@ def test_impossible_devices_are_told(devices, message):
 
 
 def test_devices_and_replicas_that_do_not_fit_are_told():
-    with pytest.raises(InvalidArgument, match=r"one name of its own for each of 3 replicas, got \['a', 'b'\]"):
+    with pytest.raises(InvalidArgument, match=r"takes 3 different names for 3 replicas, got \['a', 'b'\]"):
         ss.Strategy.mirrored("sim", devices=["a", "b"], replicas=3)
     with pytest.raises(InvalidArgument, match=r"is opened already, and devices=\['a'\] are asked for"):
         ss.Strategy.mirrored(ss.backend("sim"), devices=["a"])
@@ -77,15 +77,6 @@ def test_a_backend_that_names_no_devices_says_so():
     with pytest.raises(InvalidArgument) as raised:
         ss.Strategy.mirrored(f"{__name__}:chooses_alone", devices=["a"])
     assert "chooses its devices itself. Give replicas alone." in str(raised.value)
-
-
-def test_one_device_is_one():
-    with pytest.raises(InvalidArgument) as raised:
-        ss.Strategy.one_device("sim", replicas=2)
-    assert str(raised.value) == (
-        "A one_device strategy has one replica, and backend 'sim' has 2 devices. Open it with one, or use "
-        "Strategy.mirrored."
-    )
 
 
 @pytest.mark.parametrize("setting", [{"seed": "x"}, {"seed": True}, {"checks": "no"}, {"executor": "fibre"}], ids=str)

@@ -1,7 +1,8 @@
 """One exercise for every public name of both reference pages and of the project's own: true if the name does its work.
 
-An exercise asks for something that a name which does nothing cannot give. `test_surface.py` runs each, and
-runs each again with the name replaced by one that does nothing.
+An exercise demands something that a name which does nothing cannot give. `test_surface.py` runs each, and
+runs each again with the name replaced by one that does nothing. An exercise of one expression stands in the table
+of its section; one of several statements is a function.
 """
 
 import copy
@@ -10,6 +11,8 @@ import warnings
 from types import SimpleNamespace
 
 import numpy as np
+from cases import in_scope, mirrored, registering, using
+from vocabulary import SUM, components, ctx, rank, variable_in
 
 import simstrategy as ss
 from simstrategy.strategy import group_of
@@ -18,19 +21,18 @@ EXERCISES = {}
 """By dotted name: `Strategy.run`, `get_strategy`, `data.Dataset.map`."""
 
 
-def exercises(name):
-    """Registers the exercise of a name."""
-
-    def register(function):
-        assert name not in EXERCISES, name
-        EXERCISES[name] = function
-        return function
-
-    return register
+exercises = registering(EXERCISES)
 
 
-def mirrored(replicas=2, **settings):
-    return ss.Strategy.mirrored("sim", replicas=replicas, **settings)
+def using_variable(exercise, value=1.0, **settings):
+    """Returns an exercise that gets a strategy of its own and a variable of that."""
+    return using(lambda strategy: exercise(strategy, variable_in(strategy, value, **settings)))
+
+
+def first_step(iterator):
+    """Returns the first step of an iterator as lists, one for each replica."""
+    iterator.initialize()
+    return listed(iterator.get_next())
 
 
 def ranks(strategy):
@@ -38,21 +40,8 @@ def ranks(strategy):
     return strategy.run(lambda: ctx().xp.asarray(np.float32([rank(), rank() + 1])))
 
 
-def ctx():
-    return ss.get_replica_context()
-
-
-def rank():
-    return ctx().replica_id_in_sync_group
-
-
 def listed(value):
     return [np.asarray(one).tolist() for one in getattr(value, "values", (value,))]
-
-
-def variable(strategy, initial=1.0, **settings):
-    with strategy.scope():
-        return ss.Variable(np.float32(initial), **settings)
 
 
 def numbers(total=8, batch=4):
@@ -70,62 +59,67 @@ def raises(kind, call):
 # The strategy: constructors and attributes.
 
 
-@exercises("Strategy")
-def _():
-    return isinstance(ss.Strategy.mirrored("sim"), ss.Strategy)
-
-
-@exercises("Strategy.mirrored")
-def _():
-    return ss.Strategy.mirrored("sim", replicas=3).num_replicas_in_sync == 3
-
-
-@exercises("Strategy.one_device")
-def _():
-    return ss.Strategy.one_device("sim").run(rank) == 0
+EXERCISES |= {
+    "Strategy": using(lambda s: type(s) is ss.Strategy and s.run(rank).values == (0, 1)),
+    "Strategy.mirrored": lambda: ss.Strategy.mirrored("sim", replicas=3).num_replicas_in_sync == 3,
+    "Strategy.one_device": lambda: ss.Strategy.one_device("sim").run(rank) == 0,
+    "Strategy.multi_worker": lambda: ss.Strategy.multi_worker("sim", replicas=2).num_replicas_in_sync == 2,
+    "Strategy.extended": lambda: isinstance(mirrored().extended, ss.StrategyExtended),
+    "Strategy.num_replicas_in_sync": lambda: mirrored(3).num_replicas_in_sync == 3,
+    "Strategy.xp": lambda: float(mirrored().xp.add(1.0, 2.0)) == 3,
+    "Strategy.run": lambda: listed(mirrored().run(lambda: ctx().xp.asarray(rank()))) == [0, 1],
+    "Strategy.experimental_run_v2": lambda: (
+        listed(mirrored().experimental_run_v2(lambda: ctx().xp.asarray(rank()))) == [0, 1]
+    ),
+    "Strategy.reduce": using(lambda s: listed(s.reduce("SUM", ranks(s))) == [[1, 3]]),
+    "Strategy.gather": using(lambda s: listed(s.gather(ranks(s), 0)) == [[0, 1, 1, 2]]),
+    "Strategy.experimental_local_results": using(
+        lambda s: [one.tolist() for one in s.experimental_local_results(ranks(s))] == [[0, 1], [1, 2]]
+    ),
+    "Strategy.unwrap": using(lambda s: [one.tolist() for one in s.unwrap(ranks(s))] == [[0, 1], [1, 2]]),
+    "Strategy.experimental_distribute_dataset": lambda: (
+        next(listed(step) for step in mirrored().experimental_distribute_dataset(numbers())) == [[0, 1], [2, 3]]
+    ),
+    "Strategy.distribute_datasets_from_function": using(
+        lambda s: (
+            [listed(step) for step in s.distribute_datasets_from_function(lambda _: numbers(8, 2))][1]
+            == [[4, 5], [6, 7]]
+        )
+    ),
+    "Strategy.experimental_distribute_datasets_from_function": using(
+        lambda s: (
+            [listed(step) for step in s.experimental_distribute_datasets_from_function(lambda _: numbers(8, 2))][1]
+            == [[4, 5], [6, 7]]
+        )
+    ),
+    "Strategy.experimental_distribute_values_from_function": using(
+        lambda s: (
+            s.experimental_distribute_values_from_function(lambda context: context.replica_id_in_sync_group).values
+            == (0, 1)
+        )
+    ),
+    "Strategy.experimental_make_numpy_dataset": using(
+        lambda s: [int(one) for one in s.experimental_make_numpy_dataset(np.arange(3))] == [0, 1, 2]
+    ),
+    "Strategy.make_dataset_iterator": using(
+        lambda s: first_step(s.make_dataset_iterator(numbers())) == [[0, 1], [2, 3]]
+    ),
+    "Strategy.make_input_fn_iterator": using(
+        lambda s: first_step(s.make_input_fn_iterator(lambda context: numbers(8, 2))) == [[0, 1], [2, 3]]
+    ),
+    "Strategy.save": using_variable(lambda s, v: s.save([v])["one"] == 2, 2.0, name="one"),
+    "Strategy.scope": in_scope(lambda s: ss.get_strategy() is s),
+    "Strategy.experimental_initialize": lambda: mirrored().experimental_initialize() == [],
+    "Strategy.experimental_finalize": lambda: mirrored().experimental_finalize() == [],
+}
 
 
 @exercises("Strategy.central_storage")
 def _():
     strategy = ss.Strategy.central_storage("sim", replicas=2)
-    return strategy.run(lambda: ctx().xp.asarray(1.0)).values is not None
-
-
-@exercises("Strategy.multi_worker")
-def _():
-    return ss.Strategy.multi_worker("sim", replicas=2).num_replicas_in_sync == 2
-
-
-@exercises("Strategy.extended")
-def _():
-    return isinstance(mirrored().extended, ss.StrategyExtended)
-
-
-@exercises("Strategy.num_replicas_in_sync")
-def _():
-    return mirrored(3).num_replicas_in_sync == 3
-
-
-@exercises("Strategy.xp")
-def _():
-    return float(mirrored().xp.add(1.0, 2.0)) == 3
-
-
-@exercises("Strategy.scope")
-def _():
-    strategy = mirrored()
-    with strategy.scope():
-        return ss.get_strategy() is strategy
-
-
-@exercises("Strategy.run")
-def _():
-    return listed(mirrored().run(lambda: ctx().xp.asarray(rank()))) == [0, 1]
-
-
-@exercises("Strategy.experimental_run_v2")
-def _():
-    return listed(mirrored().experimental_run_v2(lambda: ctx().xp.asarray(rank()))) == [0, 1]
+    one = variable_in(strategy, aggregation=SUM)
+    strategy.run(lambda: one.assign_add(np.float32(rank() + 1)))
+    return components(one) == [4] and strategy.extended.parameter_devices == ("sim:0",)
 
 
 @exercises("Strategy.experimental_run")
@@ -134,83 +128,6 @@ def _():
     iterator = strategy.make_dataset_iterator(numbers())
     iterator.initialize()
     return listed(strategy.experimental_run(ctx().xp.sum, iterator)) == [1, 5]
-
-
-@exercises("Strategy.reduce")
-def _():
-    strategy = mirrored()
-    return listed(strategy.reduce("SUM", ranks(strategy))) == [[1, 3]]
-
-
-@exercises("Strategy.gather")
-def _():
-    strategy = mirrored()
-    return listed(strategy.gather(ranks(strategy), 0)) == [[0, 1, 1, 2]]
-
-
-@exercises("Strategy.experimental_local_results")
-def _():
-    strategy = mirrored()
-    return len(strategy.experimental_local_results(ranks(strategy))) == 2
-
-
-@exercises("Strategy.unwrap")
-def _():
-    strategy = mirrored()
-    return len(strategy.unwrap(ranks(strategy))) == 2
-
-
-@exercises("Strategy.experimental_distribute_dataset")
-def _():
-    return next(listed(step) for step in mirrored().experimental_distribute_dataset(numbers())) == [[0, 1], [2, 3]]
-
-
-@exercises("Strategy.distribute_datasets_from_function")
-def _():
-    distributed = mirrored().distribute_datasets_from_function(lambda context: numbers(8, 2))
-    return [listed(step) for step in distributed][1] == [[4, 5], [6, 7]]
-
-
-@exercises("Strategy.experimental_distribute_datasets_from_function")
-def _():
-    distributed = mirrored().experimental_distribute_datasets_from_function(lambda context: numbers(8, 2))
-    return [listed(step) for step in distributed][1] == [[4, 5], [6, 7]]
-
-
-@exercises("Strategy.experimental_distribute_values_from_function")
-def _():
-    values = mirrored().experimental_distribute_values_from_function(lambda context: context.replica_id_in_sync_group)
-    return values.values == (0, 1)
-
-
-@exercises("Strategy.experimental_make_numpy_dataset")
-def _():
-    dataset = mirrored().experimental_make_numpy_dataset(np.arange(3))
-    return [int(one) for one in dataset] == [0, 1, 2]
-
-
-@exercises("Strategy.make_dataset_iterator")
-def _():
-    iterator = mirrored().make_dataset_iterator(numbers())
-    iterator.initialize()
-    return listed(iterator.get_next()) == [[0, 1], [2, 3]]
-
-
-@exercises("Strategy.make_input_fn_iterator")
-def _():
-    iterator = mirrored().make_input_fn_iterator(lambda context: numbers(8, 2))
-    iterator.initialize()
-    return listed(iterator.get_next()) == [[0, 1], [2, 3]]
-
-
-@exercises("Strategy.experimental_initialize")
-def _():
-    return mirrored().experimental_initialize() == []
-
-
-@exercises("Strategy.experimental_finalize")
-def _():
-    return mirrored().experimental_finalize() == []
 
 
 @exercises("Strategy.update_config_proto")
@@ -227,17 +144,10 @@ def _():
     return twin is not strategy and twin.num_replicas_in_sync == 3
 
 
-@exercises("Strategy.save")
-def _():
-    strategy = mirrored()
-    one = variable(strategy, 2.0, name="one")
-    return strategy.save([one])["one"] == 2
-
-
 @exercises("Strategy.restore")
 def _():
     strategy = mirrored()
-    one = variable(strategy, 2.0, name="one")
+    one = variable_in(strategy, 2.0, name="one")
     strategy.restore([one], {"one": np.float32(5)})
     return [float(component) for component in one.components] == [5, 5]
 
@@ -258,103 +168,45 @@ def _task_threads():
 # For libraries.
 
 
-@exercises("StrategyExtended")
-def _():
-    return isinstance(mirrored().extended, ss.StrategyExtended)
-
-
-@exercises("StrategyExtended.call_for_each_replica")
-def _():
-    return listed(mirrored().extended.call_for_each_replica(lambda: ctx().xp.asarray(rank()))) == [0, 1]
-
-
-@exercises("StrategyExtended.reduce_to")
-def _():
-    strategy = mirrored()
-    one = variable(strategy, [0, 0])
-    with strategy.scope():
-        return listed(strategy.extended.reduce_to("SUM", ranks(strategy), one)) == [[1, 3]] * 2
-
-
-@exercises("StrategyExtended.batch_reduce_to")
-def _():
-    strategy = mirrored()
-    one = variable(strategy, [0, 0])
-    with strategy.scope():
-        (reduced,) = strategy.extended.batch_reduce_to("SUM", [(ranks(strategy), one)])
-    return listed(reduced) == [[1, 3]] * 2
-
-
-@exercises("StrategyExtended.broadcast_to")
-def _():
-    strategy = mirrored()
-    one = variable(strategy)
-    with strategy.scope():
-        return listed(strategy.extended.broadcast_to(np.float32(3), one)) == [3, 3]
-
-
-@exercises("StrategyExtended.update")
-def _():
-    strategy = mirrored()
-    one = variable(strategy)
-    with strategy.scope():
-        seen = strategy.extended.update(
-            one, lambda component, number: float(component) + number, args=(2,), group=False
-        )
-    return list(seen) == [3, 3]
-
-
-@exercises("StrategyExtended.update_non_slot")
-def _():
-    strategy = mirrored()
-    one = variable(strategy)
-    with strategy.scope():
-        devices = strategy.extended.non_slot_devices([one])
-        return len(strategy.extended.update_non_slot(devices, object, group=False)) == 2
-
-
-@exercises("StrategyExtended.non_slot_devices")
-def _():
-    strategy = mirrored()
-    return tuple(strategy.extended.non_slot_devices([variable(strategy)])) == strategy.extended.worker_devices
+EXERCISES |= {
+    "StrategyExtended": lambda: isinstance(mirrored().extended, ss.StrategyExtended),
+    "StrategyExtended.call_for_each_replica": lambda: (
+        listed(mirrored().extended.call_for_each_replica(lambda: ctx().xp.asarray(rank()))) == [0, 1]
+    ),
+    "StrategyExtended.non_slot_devices": using(
+        lambda s: tuple(s.extended.non_slot_devices([variable_in(s)])) == s.extended.worker_devices
+    ),
+    "StrategyExtended.variable_created_in_scope": using(
+        lambda s: s.extended.variable_created_in_scope(variable_in(s)) is True
+    ),
+    "StrategyExtended.reduce_to": using_variable(
+        lambda s, v: listed(s.extended.reduce_to("SUM", ranks(s), v)) == [[1, 3]] * 2
+    ),
+    "StrategyExtended.batch_reduce_to": using_variable(
+        lambda s, v: [listed(one) for one in s.extended.batch_reduce_to("SUM", [(ranks(s), v)])] == [[[1, 3]] * 2]
+    ),
+    "StrategyExtended.broadcast_to": using_variable(
+        lambda s, v: listed(s.extended.broadcast_to(np.float32(3), v)) == [3, 3]
+    ),
+    "StrategyExtended.update": using_variable(
+        lambda s, v: s.extended.update(v, lambda part, n: float(part) + n, args=(2,), group=False) == (3, 3)
+    ),
+    "StrategyExtended.update_non_slot": using_variable(
+        lambda s, v: len(s.extended.update_non_slot(s.extended.non_slot_devices([v]), object, group=False)) == 2
+    ),
+    "StrategyExtended.value_container": using_variable(lambda s, v: s.extended.value_container(v) is v),
+    "StrategyExtended.read_var": using_variable(lambda s, v: float(s.extended.read_var(v)) == 4, 4.0),
+    "StrategyExtended.worker_devices": lambda: mirrored().extended.worker_devices == ("sim:0", "sim:1"),
+    "StrategyExtended.parameter_devices": lambda: mirrored().extended.parameter_devices == ("sim:0", "sim:1"),
+}
 
 
 @exercises("StrategyExtended.colocate_vars_with")
 def _():
     strategy = mirrored()
-    one = variable(strategy)
+    one = variable_in(strategy)
     with strategy.scope(), strategy.extended.colocate_vars_with(one):
         return ss.get_strategy() is strategy
-
-
-@exercises("StrategyExtended.variable_created_in_scope")
-def _():
-    strategy = mirrored()
-    return strategy.extended.variable_created_in_scope(variable(strategy)) is True
-
-
-@exercises("StrategyExtended.value_container")
-def _():
-    strategy = mirrored()
-    one = variable(strategy)
-    return strategy.extended.value_container(one) is one
-
-
-@exercises("StrategyExtended.read_var")
-def _():
-    strategy = mirrored()
-    one = variable(strategy, 4.0)
-    return float(strategy.extended.read_var(one)) == 4
-
-
-@exercises("StrategyExtended.worker_devices")
-def _():
-    return mirrored().extended.worker_devices == ("sim:0", "sim:1")
-
-
-@exercises("StrategyExtended.parameter_devices")
-def _():
-    return mirrored().extended.parameter_devices == ("sim:0", "sim:1")
 
 
 for _name, _value in {
@@ -372,50 +224,23 @@ for _name, _value in {
 # A replica's context.
 
 
-@exercises("ReplicaContext")
-def _():
-    return isinstance(ctx(), ss.ReplicaContext)
-
-
-@exercises("ReplicaContext.replica_id_in_sync_group")
-def _():
-    return mirrored().run(rank).values == (0, 1)
-
-
-@exercises("ReplicaContext.num_replicas_in_sync")
-def _():
-    return mirrored(3).run(lambda: [ctx().num_replicas_in_sync]) == [3]
-
-
-@exercises("ReplicaContext.strategy")
-def _():
-    strategy = mirrored()
-    return strategy.run(lambda: ctx().strategy) is strategy
-
-
-@exercises("ReplicaContext.devices")
-def _():
-    return mirrored().run(lambda: ctx().devices)[0].values == ("sim:0", "sim:1")
-
-
-@exercises("ReplicaContext.xp")
-def _():
-    return listed(mirrored().run(lambda: ctx().xp.asarray(rank()))) == [0, 1]
-
-
-@exercises("ReplicaContext.merge_call")
-def _():
-    return mirrored().run(lambda: ctx().merge_call(lambda strategy, value: value.values, args=(rank(),))) == (0, 1)
-
-
-@exercises("ReplicaContext.all_reduce")
-def _():
-    return listed(mirrored().run(lambda: ctx().all_reduce("SUM", np.float32(rank() + 1)))) == [3, 3]
-
-
-@exercises("ReplicaContext.all_gather")
-def _():
-    return listed(mirrored().run(lambda: ctx().all_gather(np.float32([rank()]), 0))) == [[0, 1]] * 2
+EXERCISES |= {
+    "ReplicaContext": lambda: isinstance(ctx(), ss.ReplicaContext),
+    "ReplicaContext.replica_id_in_sync_group": lambda: mirrored().run(rank).values == (0, 1),
+    "ReplicaContext.num_replicas_in_sync": lambda: mirrored(3).run(lambda: [ctx().num_replicas_in_sync]) == [3],
+    "ReplicaContext.strategy": using(lambda s: s.run(lambda: ctx().strategy) is s),
+    "ReplicaContext.devices": lambda: mirrored().run(lambda: ctx().devices)[0].values == ("sim:0", "sim:1"),
+    "ReplicaContext.xp": lambda: listed(mirrored().run(lambda: ctx().xp.asarray(rank()))) == [0, 1],
+    "ReplicaContext.merge_call": lambda: (
+        mirrored().run(lambda: ctx().merge_call(lambda strategy, value: value.values, args=(rank(),))) == (0, 1)
+    ),
+    "ReplicaContext.all_reduce": lambda: (
+        listed(mirrored().run(lambda: ctx().all_reduce("SUM", np.float32(rank() + 1)))) == [3, 3]
+    ),
+    "ReplicaContext.all_gather": lambda: (
+        listed(mirrored().run(lambda: ctx().all_gather(np.float32([rank()]), 0))) == [[0, 1]] * 2
+    ),
+}
 
 
 @exercises("ReplicaContext.seed")
@@ -427,28 +252,20 @@ def _():
 # What is current.
 
 
-@exercises("get_strategy")
-def _():
-    strategy = mirrored()
-    with strategy.scope():
-        return ss.get_strategy() is strategy
+EXERCISES |= {
+    "get_strategy": in_scope(lambda s: ss.get_strategy() is s),
+    "has_strategy": in_scope(lambda s: ss.has_strategy() is True),
+    "in_cross_replica_context": in_scope(lambda s: ss.in_cross_replica_context() is True),
+}
 
 
-@exercises("has_strategy")
-def _():
-    with mirrored().scope():
-        return ss.has_strategy() is True
-
-
-@exercises("get_replica_context")
-def _():
-    return ss.get_replica_context().num_replicas_in_sync == 1
-
-
-@exercises("in_cross_replica_context")
-def _():
-    with mirrored().scope():
-        return ss.in_cross_replica_context() is True
+EXERCISES |= {
+    "get_replica_context": lambda: ss.get_replica_context().num_replicas_in_sync == 1,
+    "backend": lambda: ss.backend("sim", replicas=2).name == "sim",
+    "backends": lambda: "sim" in ss.backends(),
+    "check": lambda: ss.check(_program, backends=["sim"], replicas=[2]).agrees,
+    "Report": lambda: isinstance(ss.check(_program, backends=["sim"], replicas=[1]), ss.Report),
+}
 
 
 @exercises("experimental_set_strategy")
@@ -461,55 +278,25 @@ def _():
         ss.experimental_set_strategy(None)
 
 
-@exercises("backend")
-def _():
-    return ss.backend("sim", replicas=2).name == "sim"
-
-
-@exercises("backends")
-def _():
-    return "sim" in ss.backends()
-
-
 def _program(strategy):
     return strategy.reduce("SUM", strategy.run(lambda: ctx().xp.asarray(float(rank() + 1))))
-
-
-@exercises("check")
-def _():
-    return ss.check(_program, backends=["sim"], replicas=[2]).agrees
-
-
-@exercises("Report")
-def _():
-    return isinstance(ss.check(_program, backends=["sim"], replicas=[1]), ss.Report)
 
 
 # Variables.
 
 
-@exercises("Variable")
-def _():
-    return variable(mirrored(), 2.0).numpy() == 2
-
-
-@exercises("Variable.value")
-def _():
-    return float(variable(mirrored(), 2.0).value()) == 2
-
-
-@exercises("Variable.read_value")
-def _():
-    return float(variable(mirrored(), 2.0).read_value()) == 2
-
-
-@exercises("Variable.numpy")
-def _():
-    return variable(mirrored(), 2.0).numpy() == 2
+EXERCISES |= {
+    "Variable": lambda: variable_in(mirrored(), 2.0).numpy() == 2,
+    "Variable.value": lambda: float(variable_in(mirrored(), 2.0).value()) == 2,
+    "Variable.read_value": lambda: float(variable_in(mirrored(), 2.0).read_value()) == 2,
+    "Variable.numpy": lambda: variable_in(mirrored(), 2.0).numpy() == 2,
+    "Variable.native": lambda: variable_in(mirrored(), 2.0).native is not None,
+    "Variable.components": lambda: len(variable_in(mirrored(), 2.0).components) == 2,
+}
 
 
 def _written(method, wanted):
-    one = variable(mirrored(), 2.0)
+    one = variable_in(mirrored(), 2.0)
     getattr(one, method)(np.float32(3))
     return [float(component) for component in one.components] == [wanted, wanted]
 
@@ -519,19 +306,9 @@ EXERCISES["Variable.assign_add"] = lambda: _written("assign_add", 5)
 EXERCISES["Variable.assign_sub"] = lambda: _written("assign_sub", -1)
 
 
-@exercises("Variable.native")
-def _():
-    return variable(mirrored(), 2.0).native is not None
-
-
-@exercises("Variable.components")
-def _():
-    return len(variable(mirrored(), 2.0).components) == 2
-
-
 def _attribute(name, wanted):
     settings = {"name": "w", "aggregation": ss.VariableAggregation.SUM, "trainable": True}
-    return getattr(variable(mirrored(), [1.0, 2.0], **settings), name) == wanted
+    return getattr(variable_in(mirrored(), [1.0, 2.0], **settings), name) == wanted
 
 
 for _name, _value in {
@@ -548,61 +325,38 @@ for _name, _value in {
 # Values and enums.
 
 
-@exercises("PerReplica")
-def _():
-    return mirrored().run(lambda one: one, args=(ss.PerReplica([3, 4]),)).values == (3, 4)
-
-
-@exercises("PerReplica.values")
-def _():
-    return ss.PerReplica([3, 4]).values == (3, 4)
-
-
-@exercises("Mirrored")
-def _():
-    strategy = mirrored()
-    return [int(one) for one in strategy.run(lambda one: one, args=(ss.Mirrored([300, 301]),)).values] == [300, 301]
-
-
-@exercises("Mirrored.values")
-def _():
-    return ss.Mirrored([3, 4]).values == (3, 4)
-
-
-@exercises("ReduceOp")
-def _():
-    strategy = mirrored()
-    return listed(strategy.reduce(ss.ReduceOp.MEAN, ranks(strategy))) == [[0.5, 1.5]]
+EXERCISES |= {
+    "PerReplica": lambda: mirrored().run(lambda one: one, args=(ss.PerReplica([3, 4]),)).values == (3, 4),
+    "PerReplica.values": lambda: ss.PerReplica([3, 4]).values == (3, 4),
+    "Mirrored": using(
+        lambda s: [int(one) for one in s.run(lambda one: one, args=(ss.Mirrored([300, 301]),)).values] == [300, 301]
+    ),
+    "Mirrored.values": lambda: ss.Mirrored([3, 4]).values == (3, 4),
+    "ReduceOp": using(lambda s: listed(s.reduce(ss.ReduceOp.MEAN, ranks(s))) == [[0.5, 1.5]]),
+    "InputContext": lambda: ss.InputContext(2, 1, 4).get_per_replica_batch_size(8) == 2,
+    "InputContext.get_per_replica_batch_size": lambda: ss.InputContext(2, 1, 4).get_per_replica_batch_size(8) == 2,
+    "Semantics": lambda: group_of(mirrored(semantics=ss.Semantics.TF2)).semantics.release == "2.21.0",
+}
 
 
 @exercises("VariableSynchronization")
 def _():
-    one = variable(mirrored(), synchronization=ss.VariableSynchronization.ON_READ)
+    one = variable_in(mirrored(), synchronization=ss.VariableSynchronization.ON_READ)
     return one.trainable is False
 
 
 @exercises("VariableAggregation")
 def _():
     strategy = mirrored()
-    one = variable(strategy, aggregation=ss.VariableAggregation.SUM)
+    one = variable_in(strategy, aggregation=ss.VariableAggregation.SUM)
     strategy.run(lambda: one.assign(np.float32(rank() + 1)) and None)
     return one.numpy() == 3
-
-
-@exercises("InputContext")
-def _():
-    return ss.InputContext(2, 1, 4).get_per_replica_batch_size(8) == 2
 
 
 for _name, _value in {"num_input_pipelines": 2, "input_pipeline_id": 1, "num_replicas_in_sync": 4}.items():
     EXERCISES[f"InputContext.{_name}"] = lambda name=_name, value=_value: (
         getattr(ss.InputContext(2, 1, 4), name) == value
     )
-
-
-@exercises("InputContext.get_per_replica_batch_size")
-def _():
-    return ss.InputContext(2, 1, 4).get_per_replica_batch_size(8) == 2
 
 
 @exercises("ValueContext")
@@ -638,17 +392,13 @@ def _():
     return len([*mirrored().experimental_distribute_dataset(numbers(), options)]) == 2
 
 
-@exercises("Semantics")
-def _():
-    return group_of(mirrored(semantics=ss.Semantics.TF2)).semantics.release == "2.21.0"
-
-
 # The data room's own names.
 
 
-@exercises("data.Dataset")
-def _():
-    return [int(one) for one in ss.data.Dataset.range(3)] == [0, 1, 2]
+EXERCISES |= {
+    "data.Dataset": lambda: [int(one) for one in ss.data.Dataset.range(3)] == [0, 1, 2],
+    "data.SplitRule": lambda: ss.data.SplitRule.PER_BATCH is not ss.data.SplitRule.STREAM,
+}
 
 
 def _rows(dataset):
@@ -688,11 +438,6 @@ def _():
     return [listed(step) for step in steps][-1] == [[8, 9], []]
 
 
-@exercises("data.SplitRule")
-def _():
-    return ss.data.SplitRule.PER_BATCH is not ss.data.SplitRule.STREAM
-
-
 @exercises("data.SHARD_HINT")
 def _():
     hinted = _D.range(4).shard(ss.data.SHARD_HINT, 0).batch(2)
@@ -707,35 +452,24 @@ def _():
 # The cluster, the rooms with their own names, and the losses.
 
 
-@exercises("sim.Cluster")
-def _():
-    return ss.sim.Cluster(2, 1).run(lambda strategy: strategy.num_replicas_in_sync) == (2, 2)
-
-
-@exercises("sim.Cluster.run")
-def _():
-    return ss.sim.Cluster(2, 1).run(lambda strategy: strategy.num_replicas_in_sync) == (2, 2)
-
-
-@exercises("nn.compute_average_loss")
-def _():
-    return (
+EXERCISES |= {
+    "sim.Cluster": lambda: ss.sim.Cluster(2, 1).run(lambda strategy: strategy.num_replicas_in_sync) == (2, 2),
+    "sim.Cluster.run": lambda: ss.sim.Cluster(2, 1).run(lambda strategy: strategy.num_replicas_in_sync) == (2, 2),
+    "nn.compute_average_loss": lambda: (
         float(
             mirrored().run(lambda: [ss.nn.compute_average_loss(np.float32([1, 3]), global_batch_size=4)])[0].values[0]
         )
         == 1
-    )
+    ),
+    "schedules.InOrder": lambda: ss.schedules.InOrder().choose("lane", 3) == 0,
+    "schedules.Replayed": lambda: ss.schedules.Replayed([("lane", 3, 2)]).choose("lane", 3) == 2,
+}
 
 
 @exercises("nn.scale_regularization_loss")
 def _():
     (loss,) = mirrored().run(lambda: [ss.nn.scale_regularization_loss(np.float32(3))])
     return listed(loss) == [1.5, 1.5]
-
-
-@exercises("schedules.InOrder")
-def _():
-    return ss.schedules.InOrder().choose("lane", 3) == 0
 
 
 @exercises("schedules.Seeded")
@@ -750,11 +484,6 @@ def _():
     return recorded.draws == [] and recorded.choose("lane", 3) == recorded.draws[0][2]
 
 
-@exercises("schedules.Replayed")
-def _():
-    return ss.schedules.Replayed([("lane", 3, 2)]).choose("lane", 3) == 2
-
-
 @exercises("trace.Trace")
 def _():
     trace = ss.trace.Trace()
@@ -766,7 +495,7 @@ def _():
 @exercises("errors.MirroredDiverged")
 def _():
     strategy = mirrored()
-    one = variable(strategy)
+    one = variable_in(strategy)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         one.assign(ss.PerReplica([np.float32(1), np.float32(2)]))
@@ -783,9 +512,14 @@ def _():
 # Iterators.
 
 
-@exercises("data.DistributedIterator.get_next")
-def _():
-    return listed(iter(mirrored().experimental_distribute_dataset(numbers())).get_next()) == [[0, 1], [2, 3]]
+EXERCISES |= {
+    "data.DistributedIterator.get_next": lambda: (
+        listed(iter(mirrored().experimental_distribute_dataset(numbers())).get_next()) == [[0, 1], [2, 3]]
+    ),
+    "data.DistributedDataset.element_spec": lambda: (
+        mirrored().experimental_distribute_dataset(numbers()).element_spec is not None
+    ),
+}
 
 
 @exercises("data.DistributedIterator.get_next_as_optional")
@@ -793,8 +527,3 @@ def _():
     iterator = iter(mirrored().experimental_distribute_dataset(numbers(4, 4)))
     one, none = iterator.get_next_as_optional(), iterator.get_next_as_optional()
     return one.has_value() and listed(one.get_value()) == [[0, 1], [2, 3]] and not none.has_value()
-
-
-@exercises("data.DistributedDataset.element_spec")
-def _():
-    return mirrored().experimental_distribute_dataset(numbers()).element_spec is not None

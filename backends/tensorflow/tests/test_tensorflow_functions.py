@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from beside import COUNT, theirs
+from vocabulary import ctx, rank
 
 import simstrategy as ss
 from simstrategy.errors import ContextError, InvalidArgument, ReplicasDisagree, Unsupported
@@ -25,12 +26,6 @@ def ours() -> ss.Strategy:
 @pytest.fixture
 def strategy() -> ss.Strategy:
     return ours()
-
-
-def replica() -> ss.ReplicaContext:
-    context = ss.get_replica_context()
-    assert context is not None
-    return context
 
 
 def run_of(strategy: Any) -> Callable[..., Any]:
@@ -136,7 +131,7 @@ def test_gathers_of_sizes_known_to_the_graph_only_have_their_gradients(strategy:
     def step(own: Any) -> Any:
         with tf.GradientTape() as tape:
             tape.watch(own)
-            whole = replica().all_gather(own, axis=0)
+            whole = ctx().all_gather(own, axis=0)
             loss = tf.reduce_sum(whole * [1.0, 10.0, 100.0])
         return tape.gradient(loss, own)
 
@@ -280,10 +275,10 @@ def test_a_tf_function_given_to_run_is_traced_as_one_with_its_collectives(strate
 
     @tf.function
     def step(x: Any) -> Any:
-        tracings.append(replica().replica_id_in_sync_group)
+        tracings.append(rank())
         if tf.reduce_sum(x) > 100.0:
             x = x * 0.0
-        return replica().all_reduce("SUM", x)
+        return ctx().all_reduce("SUM", x)
 
     for scale in (1.0, 2.0):
         values = ss.PerReplica([tf.constant([scale]), tf.constant([scale + 1])])
@@ -293,7 +288,7 @@ def test_a_tf_function_given_to_run_is_traced_as_one_with_its_collectives(strate
 
 def meeting_in_a_branch(x: Any) -> Any:
     if tf.reduce_sum(x) > 0.0:
-        x = replica().all_reduce("SUM", x)
+        x = ctx().all_reduce("SUM", x)
     return x
 
 
@@ -309,7 +304,7 @@ def test_lines_in_errors_are_the_users_through_nested_converted_functions(strate
     def program(x: Any) -> Any:
         def step(y: Any) -> Any:
             def nested(z: Any) -> Any:
-                return replica().all_reduce("SUM", z[: 1 + replica().replica_id_in_sync_group])  # the line meant
+                return ctx().all_reduce("SUM", z[: 1 + rank()])  # the line meant
 
             if tf.reduce_sum(y) > 0.0:
                 y = y + 1.0
@@ -329,7 +324,7 @@ def test_the_trace_of_a_traced_step_names_the_users_lines() -> None:
     strategy = ss.Strategy.mirrored("tensorflow", replicas=COUNT, trace=trace)
 
     def step(x: Any) -> Any:
-        return replica().all_reduce("SUM", x)
+        return ctx().all_reduce("SUM", x)
 
     tf.function(lambda x: strategy.run(step, (x,)))(tf.ones(2))
     assert [event.kind for event in trace.events()] == ["run", "all_reduce", "all_reduce"]

@@ -1,4 +1,4 @@
-"""Whole programs on TensorFlow's devices: equal to the simulator, differentiable, and inside a tf.function."""
+"""TensorFlow's tapes through collectives, and programs inside a tf.function."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from vocabulary import ctx, mirrored_on, rank
 
 import simstrategy as ss
 from simstrategy.errors import InvalidType, ReplicasDisagree
@@ -15,61 +16,20 @@ from simstrategy_tensorflow.autodiff import TensorFlowAutodiff
 COUNT = 3
 
 
-def on(backend: str, replicas: int = COUNT) -> ss.Strategy:
-    return ss.Strategy.mirrored(backend, replicas=replicas)
-
-
 @pytest.fixture
 def strategy() -> ss.Strategy:
-    return on("tensorflow")
-
-
-def replica() -> ss.ReplicaContext:
-    context = ss.get_replica_context()
-    assert context is not None
-    return context
-
-
-def train(strategy: ss.Strategy) -> list[Any]:
-    """Trains on partial batches: run, merge_call, reduce with an axis, an aggregating variable."""
-    features = np.arange(20, dtype=np.float32).reshape(10, 2) / 8
-    with strategy.scope():
-        weights = ss.Variable(np.ones(2, np.float32), aggregation=ss.VariableAggregation.SUM)
-
-    def total(merging: ss.Strategy, value: Any) -> Any:
-        return merging.reduce(ss.ReduceOp.SUM, value)
-
-    def step(batch: Any) -> Any:
-        context, xp = replica(), replica().xp
-        loss = xp.square(xp.matmul(batch, weights.value()))
-        gradient = xp.sum(xp.multiply(batch, xp.reshape(loss, (-1, 1))), axis=0)
-        weights.assign_sub(xp.multiply(gradient, 2.0**-10))
-        return loss, context.merge_call(total, args=(xp.sum(loss),)), context.all_reduce("MEAN", gradient)
-
-    results: list[Any] = []
-    for batch in strategy.experimental_distribute_dataset([features[:4], features[4:8], features[8:]]):
-        loss, merged, mean = strategy.run(step, args=(batch,))
-        results += [strategy.reduce("MEAN", loss, axis=0), strategy.reduce("SUM", loss, axis=0)]
-        results += [strategy.experimental_local_results(merged)[0], strategy.experimental_local_results(mean)[-1]]
-    return [np.asarray(result) for result in (*results, weights.numpy())]
-
-
-@pytest.mark.parametrize("replicas", [1, 2, 3])
-def test_a_training_program_equals_the_simulator(replicas: int) -> None:
-    for expected, got in zip(train(on("sim", replicas)), train(on("tensorflow", replicas)), strict=True):
-        assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
-        np.testing.assert_allclose(got, expected, rtol=2e-6)
+    return mirrored_on("tensorflow", COUNT)
 
 
 def test_gradients_of_an_all_reduced_nest_leave_integers_alone(strategy: ss.Strategy) -> None:
     def step() -> Any:
-        context, rank = replica(), replica().replica_id_in_sync_group
+        context, number = ctx(), rank()
         x, unused = tf.constant([1.0, 2.0]), tf.constant(1.0, tf.float64)
         with tf.GradientTape() as tape:
             tape.watch([x, unused])
-            summed = context.all_reduce("SUM", {"a": x * x, "n": tf.constant(rank), "u": unused})
-            mean = context.all_reduce("MEAN", (summed["a"], tf.constant([rank])))
-            loss = (rank + 1.0) * tf.reduce_sum(mean[0])
+            summed = context.all_reduce("SUM", {"a": x * x, "n": tf.constant(number), "u": unused})
+            mean = context.all_reduce("MEAN", (summed["a"], tf.constant([number])))
+            loss = (number + 1.0) * tf.reduce_sum(mean[0])
         return summed["n"], mean[1], *tape.gradient(loss, [x, unused], unconnected_gradients="zero")
 
     count, integers, gradient, nothing = strategy.run(step)
@@ -83,7 +43,7 @@ def test_gradients_of_an_all_reduced_nest_leave_integers_alone(strategy: ss.Stra
 @pytest.mark.parametrize("replicas", [1, COUNT])
 def test_second_derivatives_go_through_collectives(replicas: int) -> None:
     def step() -> Any:
-        context, x = replica(), tf.constant([1.0, 2.0])
+        context, x = ctx(), tf.constant([1.0, 2.0])
         with tf.GradientTape() as outer:
             outer.watch(x)
             with tf.GradientTape() as inner:
@@ -93,27 +53,10 @@ def test_second_derivatives_go_through_collectives(replicas: int) -> None:
             total = tf.reduce_sum(gradient)
         return outer.gradient(total, x)
 
-    second = on("tensorflow", replicas).run(step)
+    second = mirrored_on("tensorflow", replicas).run(step)
     # All losses: n (n x²)² = n³ x⁴; each replica's x is 1/n of the change, twice.
     expected = [12.0 * replicas**2, 48.0 * replicas**2]
     assert all(one.numpy().tolist() == expected for one in (second.values if replicas > 1 else (second,)))
-
-
-def test_each_replica_gets_its_own_part_of_a_gathered_gradient(strategy: ss.Strategy) -> None:
-    def step() -> Any:
-        context, rank = replica(), replica().replica_id_in_sync_group
-        own = tf.ones((rank + 1, 2))
-        with tf.GradientTape() as tape:
-            tape.watch(own)
-            whole = context.all_gather(own, axis=0)
-            # tf.gather's gradient is a tf.IndexedSlices.
-            loss = tf.reduce_sum(tf.gather(whole, tf.range(6)) * tf.reshape(tf.range(12.0), (6, 2)))
-        return tape.gradient(loss, own)
-
-    gradients = strategy.run(step).values
-    everything = 3.0 * np.arange(12.0).reshape(6, 2)
-    for gradient, expected in zip(gradients, np.split(everything, [1, 3]), strict=True):
-        np.testing.assert_array_equal(gradient.numpy(), expected)
 
 
 def test_a_gradient_of_slices_is_sent_backward_as_an_array() -> None:
@@ -138,7 +81,7 @@ def test_a_tape_finds_the_gradient_of_a_variable(strategy: ss.Strategy) -> None:
 
     def step() -> Any:
         with tf.GradientTape() as tape:
-            loss = tf.reduce_sum(weights.value() ** 2) * (replica().replica_id_in_sync_group + 1.0)
+            loss = tf.reduce_sum(weights.value() ** 2) * (rank() + 1.0)
         gradient = tape.gradient(loss, weights.native)
         weights.assign_sub(gradient)
         return gradient
@@ -148,17 +91,9 @@ def test_a_tape_finds_the_gradient_of_a_variable(strategy: ss.Strategy) -> None:
 
 
 def test_results_are_on_their_replicas_devices(strategy: ss.Strategy) -> None:
-    results = strategy.run(lambda: (replica().all_reduce("SUM", tf.ones(2)), tf.zeros(2), replica().xp.ones(2)))
+    results = strategy.run(lambda: (ctx().all_reduce("SUM", tf.ones(2)), tf.zeros(2), ctx().xp.ones(2)))
     for result in results:
         assert [one.device for one in result.values] == list(strategy.extended.worker_devices)
-
-
-def test_replicas_that_disagree_are_named_with_their_lines(strategy: ss.Strategy) -> None:
-    def step() -> Any:
-        return replica().all_reduce("SUM", tf.ones(1 + replica().replica_id_in_sync_group))
-
-    with pytest.raises(ReplicasDisagree, match=r"float32\[2\] at .*test_tensorflow_strategy.py"):
-        strategy.run(step)
 
 
 # Inside a tf.function.
@@ -167,13 +102,13 @@ with_function = pytest.mark.parametrize("autograph", [False, True])
 
 
 def reduced(x: Any) -> Any:
-    return replica().all_reduce("SUM", x * (replica().replica_id_in_sync_group + 1.0))
+    return ctx().all_reduce("SUM", x * (rank() + 1.0))
 
 
 def branching(x: Any) -> Any:
     if tf.reduce_sum(x) > 0.0:
         x = x * 2.0
-    return replica().all_reduce("SUM", x)
+    return ctx().all_reduce("SUM", x)
 
 
 def traced(strategy: ss.Strategy, function: Callable[..., Any], *, autograph: bool) -> Any:
@@ -205,10 +140,10 @@ def test_lanes_of_a_traced_program_keep_to_their_devices(strategy: ss.Strategy) 
     placements: list[list[str]] = [[] for _ in range(COUNT)]
 
     def step(x: Any) -> Any:
-        rank = replica().replica_id_in_sync_group
-        placements[rank].append((x + 1.0).device)
-        x = replica().all_reduce("SUM", x)
-        placements[rank].append((x + 1.0).device)
+        number = rank()
+        placements[number].append((x + 1.0).device)
+        x = ctx().all_reduce("SUM", x)
+        placements[number].append((x + 1.0).device)
         return x
 
     traced(strategy, step, autograph=False)(tf.ones(2))
@@ -221,9 +156,9 @@ def test_variables_and_gradients_work_in_a_traced_program(strategy: ss.Strategy)
         weights = ss.Variable(np.float32([1.0, 2.0]), aggregation=ss.VariableAggregation.SUM)
 
     def step(x: Any) -> Any:
-        xp = replica().xp
+        xp = ctx().xp
         with tf.GradientTape() as tape:
-            loss = xp.sum(replica().all_reduce("SUM", xp.multiply(weights.value(), x)))
+            loss = xp.sum(ctx().all_reduce("SUM", xp.multiply(weights.value(), x)))
         gradient = tape.gradient(loss, weights.native)
         weights.assign_sub(gradient)
         return gradient
@@ -243,7 +178,7 @@ def test_disagreement_in_a_converted_replica_function_names_the_users_line(strat
 
 
 def disagreeing() -> Any:
-    return replica().all_reduce("SUM", tf.ones(1 + replica().replica_id_in_sync_group))
+    return ctx().all_reduce("SUM", tf.ones(1 + rank()))
 
 
 def test_a_symbol_has_no_value_to_get(strategy: ss.Strategy) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from beside import COUNT, theirs
+from vocabulary import rank
 
 import simstrategy as ss
 from simstrategy.check.check import run_here
@@ -24,12 +25,6 @@ def ours(**settings: Any) -> ss.Strategy:
 @pytest.fixture
 def strategy() -> ss.Strategy:
     return ours()
-
-
-def rank() -> int:
-    context = ss.get_replica_context()
-    assert context is not None
-    return context.replica_id_in_sync_group
 
 
 def test_a_plain_variable_in_a_scope_is_the_strategys(strategy: ss.Strategy) -> None:

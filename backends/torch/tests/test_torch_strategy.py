@@ -1,4 +1,4 @@
-"""Whole programs on PyTorch in one process: equal to the simulator, and differentiable through collectives."""
+"""PyTorch's autograd through collectives, beyond the first derivatives that the programs of `tests/` ask for."""
 
 import threading
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from vocabulary import ctx, mirrored_on, rank
 
 import simstrategy as ss
 from simstrategy.errors import ReplicasDisagree
@@ -14,80 +15,21 @@ from simstrategy_torch.autodiff import TorchAutodiff
 COUNT = 3
 
 
-def on(backend: str, replicas: int = COUNT) -> ss.Strategy:
-    return ss.Strategy.mirrored(backend, replicas=replicas)
-
-
 @pytest.fixture
 def strategy() -> ss.Strategy:
-    return on("torch")
-
-
-def replica() -> ss.ReplicaContext:
-    context = ss.get_replica_context()
-    assert context is not None
-    return context
-
-
-def train(strategy: ss.Strategy) -> list[Any]:
-    """Trains on partial batches: run, merge_call, reduce with an axis, an aggregating variable."""
-    features = np.arange(20, dtype=np.float32).reshape(10, 2) / 8
-    with strategy.scope():
-        weights = ss.Variable(np.ones(2, np.float32), aggregation=ss.VariableAggregation.SUM)
-
-    def total(merging: ss.Strategy, value: Any) -> Any:
-        return merging.reduce(ss.ReduceOp.SUM, value)
-
-    def step(batch: Any) -> Any:
-        context, xp = replica(), replica().xp
-        loss = xp.square(xp.matmul(batch, weights.value()))
-        gradient = xp.sum(xp.multiply(batch, xp.reshape(loss, (-1, 1))), axis=0)
-        weights.assign_sub(xp.multiply(gradient, 2.0**-10))
-        return loss, context.merge_call(total, args=(xp.sum(loss),)), context.all_reduce("MEAN", gradient)
-
-    results: list[Any] = []
-    for batch in strategy.experimental_distribute_dataset([features[:4], features[4:8], features[8:]]):
-        loss, merged, mean = strategy.run(step, args=(batch,))
-        results += [strategy.reduce("MEAN", loss, axis=0), strategy.reduce("SUM", loss, axis=0)]
-        results += [strategy.experimental_local_results(merged)[0], strategy.experimental_local_results(mean)[-1]]
-    # Without a gradient asked for, nothing requires one: any program reads its results as on the simulator.
-    return [np.asarray(result) for result in (*results, weights.value(), weights.numpy())]
-
-
-@pytest.mark.parametrize("replicas", [1, 2, 3])
-def test_a_training_program_equals_the_simulator(replicas: int) -> None:
-    for expected, got in zip(train(on("sim", replicas)), train(on("torch", replicas)), strict=True):
-        assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
-        np.testing.assert_allclose(got, expected, rtol=2e-6)
-
-
-@pytest.mark.parametrize("aggregation", ["SUM", "MEAN", "ONLY_FIRST_REPLICA"])
-def test_variables_of_every_aggregation_equal_the_simulator(aggregation: str) -> None:
-    def values(strategy: ss.Strategy) -> list[Any]:
-        with strategy.scope():
-            variable = ss.Variable(np.float32([1, 2]), aggregation=ss.VariableAggregation[aggregation])
-
-        def step() -> Any:
-            variable.assign_add(replica().xp.full((2,), replica().replica_id_in_sync_group + 1.0))
-            return variable.value()
-
-        read = strategy.run(step)
-        variable.assign(variable.value())
-        return [np.asarray(one).tolist() for one in (*strategy.experimental_local_results(read), variable.numpy())]
-
-    assert values(on("torch")) == values(on("sim"))
+    return mirrored_on("torch", COUNT)
 
 
 def test_gradients_of_an_all_reduced_nest_leave_integers_alone(strategy: ss.Strategy) -> None:
     def step() -> Any:
-        context, rank = replica(), replica().replica_id_in_sync_group
+        context, number = ctx(), rank()
         x, unused = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor(1.0, dtype=torch.float64)
         unused.requires_grad_()
-        summed = context.all_reduce("SUM", {"a": x * x, "n": torch.tensor(rank), "u": unused})
-        mean = context.all_reduce("MEAN", (summed["a"], torch.tensor([rank])))
+        summed = context.all_reduce("SUM", {"a": x * x, "n": torch.tensor(number), "u": unused})
+        mean = context.all_reduce("MEAN", (summed["a"], torch.tensor([number])))
         assert not summed["n"].requires_grad
         assert not mean[1].requires_grad
-        ((rank + 1.0) * mean[0].sum()).backward()
+        ((number + 1.0) * mean[0].sum()).backward()
         return summed["n"], mean[1], x.grad, unused.grad
 
     count, integers, gradient, nothing = strategy.run(step)
@@ -102,32 +44,20 @@ def test_gradients_of_an_all_reduced_nest_leave_integers_alone(strategy: ss.Stra
 def test_second_derivatives_go_through_collectives(replicas: int) -> None:
     def step() -> Any:
         x = torch.tensor([1.0, 2.0], requires_grad=True)
-        loss = (replica().all_reduce("SUM", x * x) ** 2).sum()
+        loss = (ctx().all_reduce("SUM", x * x) ** 2).sum()
         (gradient,) = torch.autograd.grad(loss, x, create_graph=True)
         return torch.autograd.grad(gradient.sum(), x)[0]
 
-    second = on("torch", replicas).run(step)
+    second = mirrored_on("torch", replicas).run(step)
     # All losses: n (n x²)² = n³ x⁴; each replica's x is 1/n of the change, twice.
     expected = [12.0 * replicas**2, 48.0 * replicas**2]
     assert all(one.tolist() == expected for one in (second.values if replicas > 1 else (second,)))
 
 
-def test_each_replica_gets_its_own_part_of_a_gathered_gradient(strategy: ss.Strategy) -> None:
-    def step() -> Any:
-        own = torch.ones((replica().replica_id_in_sync_group, 2), requires_grad=True)
-        whole = replica().all_gather(own, axis=0)
-        return torch.autograd.grad((whole[[0, 1, 2]] * torch.arange(6.0).reshape(3, 2)).sum(), own)[0]
-
-    gradients = strategy.run(step).values
-    everything = 3.0 * np.arange(6.0).reshape(3, 2)
-    for gradient, expected in zip(gradients, np.split(everything, [0, 1]), strict=True):
-        np.testing.assert_array_equal(gradient.numpy(), expected)
-
-
 def test_second_derivatives_go_through_an_uneven_gather(strategy: ss.Strategy) -> None:
     def step() -> Any:
-        own = torch.full((replica().replica_id_in_sync_group + 1,), 2.0, requires_grad=True)
-        (first,) = torch.autograd.grad((replica().all_gather(own, axis=0) ** 3).sum(), own, create_graph=True)
+        own = torch.full((rank() + 1,), 2.0, requires_grad=True)
+        (first,) = torch.autograd.grad((ctx().all_gather(own, axis=0) ** 3).sum(), own, create_graph=True)
         return torch.autograd.grad(first.sum(), own)[0]
 
     # All losses: 3 sum(x³), of which each x appears once: 3 · 6 x, and every replica's second pass adds its own.
@@ -154,7 +84,7 @@ def test_gradients_of_variables_are_found_once_they_are_asked_for(strategy: ss.S
 
     def step() -> Any:
         own = weights.native.requires_grad_()
-        loss = (weights.value() ** 2).sum() * (replica().replica_id_in_sync_group + 1.0)
+        loss = (weights.value() ** 2).sum() * (rank() + 1.0)
         (gradient,) = torch.autograd.grad(loss, own)
         weights.assign_sub(gradient)
         return gradient
@@ -169,7 +99,7 @@ def test_backward_runs_in_the_lane_that_asked_for_it(strategy: ss.Strategy) -> N
 
         def backward(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
             seen.append(threading.get_ident())
-            return (replica().all_reduce("SUM", arrays[0]),)
+            return (ctx().all_reduce("SUM", arrays[0]),)
 
         x = torch.ones(2, requires_grad=True)
         (result,) = TorchAutodiff().differentiable(lambda arrays: (arrays[0] * 1,), backward, (x,))
@@ -185,14 +115,14 @@ def test_a_disagreement_in_backward_is_named_and_ends_every_lane(strategy: ss.St
     ended: list[int] = []
 
     def step() -> Any:
-        rank = replica().replica_id_in_sync_group
+        number = rank()
         try:
             x = torch.ones(2, requires_grad=True)
-            total = replica().all_reduce("SUM", x)
-            if rank != 1:
+            total = ctx().all_reduce("SUM", x)
+            if number != 1:
                 total.sum().backward()
         finally:
-            ended.append(rank)
+            ended.append(number)
 
     with pytest.raises(ReplicasDisagree, match=r"replica 1: returned from"):
         strategy.run(step)
@@ -202,8 +132,8 @@ def test_a_disagreement_in_backward_is_named_and_ends_every_lane(strategy: ss.St
 def test_an_error_in_one_replicas_backward_comes_out_unchanged(strategy: ss.Strategy) -> None:
     def step() -> Any:
         x = torch.ones(2, requires_grad=True)
-        total = replica().all_reduce("SUM", x)
-        if replica().replica_id_in_sync_group == 2:
+        total = ctx().all_reduce("SUM", x)
+        if rank() == 2:
             total.register_hook(lambda _: {}["missing"])
         total.sum().backward()
 
@@ -213,25 +143,10 @@ def test_an_error_in_one_replicas_backward_comes_out_unchanged(strategy: ss.Stra
 
 def test_the_callers_gradient_mode_holds_in_replicas(strategy: ss.Strategy) -> None:
     def step() -> tuple[bool, bool]:
-        own = replica().all_reduce("SUM", torch.ones(2, requires_grad=True))
+        own = ctx().all_reduce("SUM", torch.ones(2, requires_grad=True))
         return torch.is_grad_enabled(), own.requires_grad
 
     with torch.no_grad():
         # Replicas that return one object, such as False, return it as it is.
         assert strategy.run(step) == (False, False)
     assert strategy.run(step) == (True, True)
-
-
-def test_replicas_results_share_no_memory(strategy: ss.Strategy) -> None:
-    def step() -> Any:
-        context = replica()
-        own = torch.ones(2)
-        return own, context.all_reduce("SUM", own), context.all_reduce("MEAN", own), context.all_gather(own, axis=0)
-
-    pointers = [one.data_ptr() for result in strategy.run(step) for one in result.values]
-    assert len(set(pointers)) == len(pointers) == 4 * COUNT
-
-
-def test_replicas_that_disagree_are_named_with_their_lines(strategy: ss.Strategy) -> None:
-    with pytest.raises(ReplicasDisagree, match=r"float32\[2\] at .*test_torch_strategy.py"):
-        strategy.run(lambda: replica().all_reduce("SUM", torch.ones(1 + replica().replica_id_in_sync_group)))

@@ -1,4 +1,4 @@
-"""The device contract on XLA's CPU devices: opening, placement, collectives against the simulator, and errors."""
+"""What XLA's CPU devices have besides the contract, which the conformance kit examines: tracers, opening, 64 bits."""
 
 import subprocess
 import sys
@@ -9,59 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import simstrategy as ss
-from simstrategy.device import ArraySpec, Strict
-from simstrategy.errors import BackendUnavailable, InvalidArgument, InvalidType, Unsupported
+from simstrategy.device import Strict
+from simstrategy.errors import BackendUnavailable, Unsupported
 from simstrategy_xla import open_xla
-
-EXACT = ("int8", "int16", "int32", "uint8", "uint16", "uint32", "float16", "bfloat16", "float32", "complex64")
-
-
-def _hosts(dtype: str, shape: tuple[int, ...], seed: int = 0) -> list[np.ndarray]:
-    """Dyadic numbers for four ranks: their sums are exact in every order; integers of 8 bits wrap."""
-    values = np.random.default_rng(seed).integers(0, 100, (4, *shape))
-    found = jnp.dtype(dtype)
-    if found.kind not in "iu":
-        values = (values % 8 - 4) / 4 + (1j if found.kind == "c" else 0) * (values % 3)
-    return [np.asarray(value).astype(found) for value in values]
 
 
 def _put(backend: Any, hosts: list[np.ndarray]) -> tuple[Any, ...]:
     return tuple(backend.put(host, device) for host, device in zip(hosts, backend.devices, strict=True))
-
-
-def _same(backend: Any, results: Any, sim: Any, wanted: Any) -> None:
-    for result, device, expected in zip(results, backend.devices, wanted, strict=True):
-        assert backend.spec(result) == ArraySpec(*sim.spec(expected)[:2], device.placement)
-        assert result.committed
-        np.testing.assert_array_equal(backend.get(result), sim.get(expected))
-
-
-@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0,), (2, 0)], ids=str)
-@pytest.mark.parametrize("op", ["SUM", "MIN", "MAX"])
-@pytest.mark.parametrize("dtype", ["int8", "float32"])
-def test_all_reduce_of_every_shape_gives_the_simulators_bits(xla: Any, dtype: str, op: Any, shape: Any) -> None:
-    sim = ss.backend("sim", replicas=4)
-    hosts = _hosts(dtype, shape)
-    found = Strict(xla).all_reduce(_put(xla, hosts), op)
-    _same(xla, found, sim, sim.all_reduce(_put(sim, hosts), op))
-
-
-@pytest.mark.parametrize("op", ["SUM", "MIN", "MAX"])
-@pytest.mark.parametrize("dtype", EXACT)
-def test_all_reduce_of_every_dtype_gives_the_simulators_bits(xla: Any, dtype: str, op: Any) -> None:
-    sim = ss.backend("sim", replicas=4)
-    hosts = _hosts(dtype, (5,), seed=1)
-    _same(xla, xla.all_reduce(_put(xla, hosts), op), sim, sim.all_reduce(_put(sim, hosts), op))
-
-
-@pytest.mark.parametrize("op", ["MIN", "MAX", "SUM"])
-@pytest.mark.parametrize("dtype", ["float32", "complex64"])
-def test_nan_wins_whichever_rank_it_comes_from(xla: Any, op: Any, dtype: str) -> None:
-    for rank in range(4):
-        hosts = [np.array([1, np.inf, np.nan if rank == one else 2], dtype) for one in range(4)]
-        for result in xla.all_reduce(_put(xla, hosts), op):
-            assert np.isnan(xla.get(result)).tolist()[::2] == [False, True]
 
 
 def test_sums_of_rounded_floats_are_close_and_repeat_to_the_bit(xla: Any) -> None:
@@ -73,23 +27,14 @@ def test_sums_of_rounded_floats_are_close_and_repeat_to_the_bit(xla: Any) -> Non
             np.testing.assert_array_equal(xla.get(result), first)
 
 
-@pytest.mark.parametrize("axis", [0, 1])
-@pytest.mark.parametrize("sizes", [(2, 2, 2, 2), (1, 3, 0, 2), (0, 0, 0, 0)], ids=str)
-@pytest.mark.parametrize("dtype", ["bool", "int8", "float32"])
-def test_all_gather_shows_no_padding(xla: Any, dtype: str, sizes: Any, axis: int) -> None:
-    sim = ss.backend("sim", replicas=4)
-    hosts = [np.ones((size, 2) if axis == 0 else (2, size), dtype) for size in sizes]
-    found = Strict(xla).all_gather(_put(xla, hosts), axis=axis, sizes=sizes)
-    _same(xla, found, sim, sim.all_gather(_put(sim, hosts), axis=axis, sizes=sizes))
-
-
-def test_reduce_and_broadcast_end_on_the_devices_they_name(xla: Any) -> None:
-    strict = Strict(xla)
-    arrays = _put(xla, _hosts("float32", (2, 2)))
-    total = strict.reduce(arrays, "SUM", root=2)
-    assert xla.spec(total).placement == xla.devices[2].placement
-    spread = strict.broadcast(total, spec=xla.spec(total), root=2)
-    assert [xla.spec(one).placement for one in spread] == [device.placement for device in xla.devices]
+def test_results_are_committed_to_their_devices(xla: Any) -> None:
+    arrays = _put(xla, [np.ones((2, 2), np.float32)] * 4)
+    made = [*xla.all_reduce(arrays, "SUM"), xla.reduce(arrays, "MAX", root=2)]
+    made += [
+        *xla.all_gather(arrays, axis=0, sizes=(2,) * 4),
+        *xla.broadcast(arrays[1], spec=xla.spec(arrays[1]), root=1),
+    ]
+    assert all(one.committed for one in made)
 
 
 def test_collectives_take_arrays_that_are_bound_to_no_device(xla: Any) -> None:
@@ -105,27 +50,6 @@ def test_collectives_take_arrays_that_are_bound_to_no_device(xla: Any) -> None:
     assert [float(one) for one in xla.all_reduce(tuple(scalars), "SUM")] == [6.0] * 4
 
 
-def test_put_copies_host_data_and_keeps_shape_and_dtype(xla: Any) -> None:
-    for host in (np.zeros(1 << 16, np.float32), np.zeros((), ">f4"), np.zeros((3, 4), np.int8).T):
-        array = Strict(xla).put(host, xla.devices[3])
-        host[...] = 1
-        assert (array.shape, array.dtype.name) == (host.shape, host.dtype.name)
-        assert not np.any(xla.get(array))
-        moved = xla.put(array, xla.devices[1])
-        assert xla.spec(moved).placement == xla.devices[1].placement
-
-
-def test_get_returns_a_copy_that_may_be_written_to(xla: Any) -> None:
-    array = xla.put(np.zeros(3, np.float32), xla.devices[0])
-    xla.get(array)[:] = 1
-    assert not np.any(xla.get(array))
-
-
-def test_put_refuses_what_is_neither_a_host_array_nor_its_own(xla: Any) -> None:
-    with pytest.raises(InvalidType, match="got a list"):
-        xla.put([1, 2], xla.devices[0])
-
-
 def test_a_cell_keeps_its_device_and_what_was_read_from_it(xla: Any) -> None:
     cell = Strict(xla).cell(xla.put(np.zeros(2, np.float32), xla.devices[2]))
     before = cell.read()
@@ -138,15 +62,8 @@ def test_a_cell_keeps_its_device_and_what_was_read_from_it(xla: Any) -> None:
     assert xla.spec(cell.read()).placement == xla.devices[2].placement
 
 
-def test_synchronize_close_and_exchange_need_nobody_else(xla: Any) -> None:
-    xla.synchronize()
-    xla.close()
-    xla.close()
-    assert xla.exchange(b"note", timeout_s=None) == (b"note",)
-
-
 def test_group_calls_refuse_values_that_are_traced(xla: Any) -> None:
-    arrays = _put(xla, _hosts("float32", (2,)))
+    arrays = _put(xla, [np.zeros(2, np.float32)] * 4)
     with pytest.raises(Unsupported, match=r"asked for a collective with a tracer float32\[2\]"):
         jax.grad(lambda x: xla.all_reduce((x, *arrays[1:]), "SUM")[0].sum())(arrays[0])
     cell = xla.cell(arrays[0])
@@ -154,12 +71,6 @@ def test_group_calls_refuse_values_that_are_traced(xla: Any) -> None:
         jax.jit(cell.write)(arrays[0])
     with pytest.raises(Unsupported, match="reading a value"):
         jax.jit(xla.get)(arrays[0])
-
-
-@pytest.mark.parametrize("replicas", [0, -1, True, 1.5, "2"])
-def test_impossible_numbers_of_replicas_are_refused(replicas: Any) -> None:
-    with pytest.raises(InvalidArgument, match="at least 1"):
-        open_xla(replicas=replicas)
 
 
 def test_too_few_devices_are_counted_and_the_fix_is_named(xla: Any) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from vocabulary import ctx
 
 import simstrategy as ss
 from simstrategy.check.programs import load_program
@@ -13,10 +14,6 @@ from simstrategy.strategy import programs_of
 RANKS = 4
 EXAMPLE = Path(__file__).parents[3] / "examples" / "compiled_digits.py"
 AGGREGATION, SYNCHRONIZATION = ss.VariableAggregation, ss.VariableSynchronization
-
-
-def ctx():
-    return ss.get_replica_context()
 
 
 @pytest.fixture

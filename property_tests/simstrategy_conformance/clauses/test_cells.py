@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from simstrategy_conformance.arrays import NUMBERS, SHAPES, exact_arrays, scribble
-from simstrategy_conformance.checking import examined
+from simstrategy_conformance.checking import property_test
 from simstrategy_conformance.observe import same_bits
 from simstrategy_conformance.subject import Subject
 
@@ -28,7 +28,7 @@ def _made(subject: Subject, host: Host, rank: int = 0) -> Any:
         return backend.xp.add(backend.put(host, backend.devices[rank]), 0)
 
 
-@examined("B-7", values=histories, rank=st.integers(0, 1))
+@property_test("B-7", values=histories, rank=st.integers(0, 1))
 def test_a_cell_holds_what_was_written_last(subject: Subject, values: tuple[Host, ...], rank: int) -> None:
     backend = subject.open(2)
     initial = _made(subject, values[0], rank)
@@ -44,7 +44,7 @@ def test_a_cell_holds_what_was_written_last(subject: Subject, values: tuple[Host
         assert cell.native is not None
 
 
-@examined("B-7", values=histories)
+@property_test("B-7", values=histories)
 def test_what_was_read_stays_what_it_was(subject: Subject, values: tuple[Host, ...]) -> None:
     backend = subject.open(2)
     cell = backend.cell(_made(subject, values[0]))
@@ -56,7 +56,7 @@ def test_what_was_read_stays_what_it_was(subject: Subject, values: tuple[Host, .
         assert same_bits(value, backend.get(array)), "a later write changed what had been read"
 
 
-@examined("B-7", values=histories)
+@property_test("B-7", values=histories)
 def test_a_cell_shares_no_memory_with_what_went_in_or_came_out(subject: Subject, values: tuple[Host, ...]) -> None:
     backend = subject.open(2)
     initial, last = _made(subject, values[0]), _made(subject, values[-1])
@@ -70,7 +70,7 @@ def test_a_cell_shares_no_memory_with_what_went_in_or_came_out(subject: Subject,
     assert same_bits(values[-1], backend.get(cell.read())), "writing into what was read changed the cell"
 
 
-@examined("B-7", values=histories)
+@property_test("B-7", values=histories)
 def test_cells_of_one_initial_value_go_their_own_ways(subject: Subject, values: tuple[Host, ...]) -> None:
     backend = subject.open(2)
     initial = _made(subject, values[0])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from simstrategy.device import ArraySpec
 from simstrategy_conformance import oracle
 from simstrategy_conformance.arrays import NUMBERS, Group, exact_arrays, groups, put_all, scribble, special_arrays
-from simstrategy_conformance.checking import clause, examined
+from simstrategy_conformance.checking import clause, property_test
 from simstrategy_conformance.observe import same_bits
 from simstrategy_conformance.subject import Subject
 
@@ -30,21 +30,21 @@ def check(subject: Subject, group: Group, results: Any, wanted: Host) -> None:
         assert same_bits(wanted, found), f"rank {device.rank}: expected {wanted.tolist()}, found {found.tolist()}"
 
 
-@examined("B-8", group=groups)
+@property_test("B-8", group=groups)
 def test_a_sum_is_over_all_ranks_and_the_same_on_each(subject: Subject, group: Group) -> None:
     backend = subject.open(group.ranks)
     results = backend.all_reduce(put_all(backend, group.arrays), "SUM")
     check(subject, group, results, oracle.all_reduced(group.arrays, "SUM"))
 
 
-@examined("B-8", group=real_groups, op=st.sampled_from(["MIN", "MAX"]))
+@property_test("B-8", group=real_groups, op=st.sampled_from(["MIN", "MAX"]))
 def test_minimum_and_maximum_are_elementwise(subject: Subject, group: Group, op: Any) -> None:
     backend = subject.open(group.ranks)
     results = backend.all_reduce(put_all(backend, group.arrays), op)
     check(subject, group, results, oracle.all_reduced(group.arrays, op))
 
 
-@examined("B-8", data=st.data(), op=st.sampled_from(["MIN", "MAX"]))
+@property_test("B-8", data=st.data(), op=st.sampled_from(["MIN", "MAX"]))
 def test_nan_wins_minimum_and_maximum(subject: Subject, data: st.DataObject, op: Any) -> None:
     dtype = data.draw(st.sampled_from(subject.having("float32", "float64", "float16")))
     ranks = data.draw(st.integers(2, 4))
@@ -55,7 +55,7 @@ def test_nan_wins_minimum_and_maximum(subject: Subject, data: st.DataObject, op:
     check(subject, group, results, oracle.all_reduced(group.arrays, op))
 
 
-@examined("B-10", group=real_groups, op=st.sampled_from(["SUM", "MIN", "MAX"]))
+@property_test("B-10", group=real_groups, op=st.sampled_from(["SUM", "MIN", "MAX"]))
 def test_a_reduction_ends_on_its_root(subject: Subject, group: Group, op: Any) -> None:
     backend, wanted = subject.open(group.ranks), oracle.all_reduced(group.arrays, op)
     for root, device in enumerate(backend.devices):
@@ -75,7 +75,7 @@ def sent(draw: Any, subject: Subject) -> Group:
     return Group(tuple(draw(special_arrays(dtype, shape)) for _ in range(ranks)))
 
 
-@examined("B-11", group=sent)
+@property_test("B-11", group=sent)
 def test_a_broadcast_is_the_roots_array_to_the_bit(subject: Subject, group: Group) -> None:
     backend = subject.open(group.ranks)
     for root, (array, host) in enumerate(zip(put_all(backend, group.arrays), group.arrays, strict=True)):
@@ -102,7 +102,7 @@ def _gathered(subject: Subject, group: Group, axis: int) -> Any:
     return backend.all_gather(put_all(backend, group.arrays), axis=axis, sizes=sizes)
 
 
-@examined("B-12", case=ragged)
+@property_test("B-12", case=ragged)
 def test_a_gather_puts_ranks_one_after_the_other(subject: Subject, case: tuple[Group, int]) -> None:
     group, axis = case
     check(subject, group, _gathered(subject, group, axis), oracle.gathered(group.arrays, axis))
@@ -133,7 +133,7 @@ def _calls(subject: Subject, group: Group, arrays: tuple[Any, ...]) -> dict[str,
     return calls
 
 
-@examined("B-13", group=groups)
+@property_test("B-13", group=groups)
 def test_a_call_leaves_its_arguments_as_they_are(subject: Subject, group: Group) -> None:
     backend, arrays = subject.open(group.ranks), _made(subject, group)
     for name, call in _calls(subject, group, arrays).items():
@@ -142,7 +142,7 @@ def test_a_call_leaves_its_arguments_as_they_are(subject: Subject, group: Group)
             assert same_bits(host, backend.get(array)), f"{name} changed the argument of rank {rank}"
 
 
-@examined("B-13", group=groups, data=st.data())
+@property_test("B-13", group=groups, data=st.data())
 def test_writing_into_one_result_changes_no_other(subject: Subject, group: Group, data: st.DataObject) -> None:
     backend, arrays = subject.open(group.ranks), _made(subject, group)
     chosen = data.draw(st.integers(0, group.ranks - 1))
@@ -157,7 +157,7 @@ def test_writing_into_one_result_changes_no_other(subject: Subject, group: Group
                 assert same_bits(host, backend.get(array)), f"{name}: a result shares memory with argument {rank}"
 
 
-@examined("B-13", group=groups)
+@property_test("B-13", group=groups)
 def test_writing_into_an_argument_changes_no_result(subject: Subject, group: Group) -> None:
     backend, arrays = subject.open(group.ranks), _made(subject, group)
     kept = []
@@ -169,7 +169,7 @@ def test_writing_into_an_argument_changes_no_result(subject: Subject, group: Gro
         assert same_bits(was, backend.get(one)), f"{name}: the result of rank {rank} changed with an argument"
 
 
-@examined("B-13", group=groups)
+@property_test("B-13", group=groups)
 def test_each_rank_gets_an_object_of_its_own(subject: Subject, group: Group) -> None:
     for name, call in _calls(subject, group, _made(subject, group)).items():
         results = call()
@@ -179,7 +179,7 @@ def test_each_rank_gets_an_object_of_its_own(subject: Subject, group: Group) -> 
 AWKWARD = st.lists(st.sampled_from(b"\0\n\r\xff a"), max_size=9).map(bytes)
 
 
-@examined("B-15", note=AWKWARD | st.binary(max_size=40), times=st.sampled_from([1, 1, 1, 500]))
+@property_test("B-15", note=AWKWARD | st.binary(max_size=40), times=st.sampled_from([1, 1, 1, 500]))
 def test_notes_arrive_as_they_were_sent(subject: Subject, note: bytes, times: int) -> None:
     assert subject.open(2).exchange(note * times, timeout_s=None) == (note * times,)
 

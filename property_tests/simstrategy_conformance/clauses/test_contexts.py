@@ -7,7 +7,7 @@ import pytest
 from hypothesis import strategies as st
 
 import simstrategy as ss
-from simstrategy_conformance.checking import clause, examined
+from simstrategy_conformance.checking import clause, property_test
 from simstrategy_conformance.generate import programs
 from simstrategy_conformance.observe import host
 from simstrategy_conformance.program import Program
@@ -20,7 +20,7 @@ def small(subject: Subject, *body: str, **more: Any) -> Any:
     return programs(subject, body=body, **{"after": ("local",)} | rules | more)
 
 
-@examined("C-1", program=lambda s: small(s, "look", "merge"))
+@property_test("C-1", program=lambda s: small(s, "look", "merge"))
 def test_every_function_knows_where_it_is_called(subject: Subject, program: Program) -> None:
     agrees(subject, program)
 
@@ -50,12 +50,12 @@ def test_a_replicas_context_ends_with_its_run(subject: Subject) -> None:
     strategy.close()
 
 
-@examined("C-7", program=lambda s: small(s, "seed"), share=0.5)
+@property_test("C-7", program=lambda s: small(s, "seed"), share=0.5)
 def test_seeds_are_the_same_on_every_backend(subject: Subject, program: Program) -> None:
     agrees(subject, program)
 
 
-@examined("V-1", count=st.integers(1, 4), numbers=st.lists(st.integers(0, 9), min_size=4, max_size=4))
+@property_test("V-1", count=st.integers(1, 4), numbers=st.lists(st.integers(0, 9), min_size=4, max_size=4))
 def test_arguments_reach_each_replica_as_its_component(subject: Subject, count: int, numbers: list[int]) -> None:
     strategy, backend, shared = subject.strategy(count), subject.open(count), object()
     value = ss.PerReplica([np.array([n], np.float32) for n in numbers[:count]])
@@ -72,7 +72,7 @@ def test_arguments_reach_each_replica_as_its_component(subject: Subject, count: 
     assert found[2] is True
 
 
-@examined("V-2", program=lambda s: small(s, "give", "share", "look"))
+@property_test("V-2", program=lambda s: small(s, "give", "share", "look"))
 def test_results_are_regrouped_by_structure_and_identity(subject: Subject, program: Program) -> None:
     agrees(subject, program)
 
@@ -85,6 +85,6 @@ def test_nests_of_different_structure_are_refused(subject: Subject) -> None:
     strategy.close()
 
 
-@examined("V-5", program=lambda s: small(s, "give", "all_reduce", after=("local", "local")))
+@property_test("V-5", program=lambda s: small(s, "give", "all_reduce", after=("local", "local")))
 def test_local_results_are_the_components(subject: Subject, program: Program) -> None:
     agrees(subject, program)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import simstrategy as ss
 from simstrategy_conformance import oracle
-from simstrategy_conformance.checking import clause, examined
+from simstrategy_conformance.checking import clause, property_test
 from simstrategy_conformance.generate import programs
 from simstrategy_conformance.observe import host
 from simstrategy_conformance.program import Program
@@ -30,7 +30,7 @@ def elements(subject: Subject, strategy: Any, steps: Any, count: int) -> list[li
     return found
 
 
-@examined("D-1", count=st.integers(1, 4), size=st.integers(0, 9), batch=st.integers(1, 6))
+@property_test("D-1", count=st.integers(1, 4), size=st.integers(0, 9), batch=st.integers(1, 6))
 def test_a_batch_is_cut_into_equal_chunks_and_a_rest(subject: Subject, count: int, size: int, batch: int) -> None:
     strategy, steps = steps_of(subject, count, size, batch)
     wanted = []
@@ -42,12 +42,12 @@ def test_a_batch_is_cut_into_equal_chunks_and_a_rest(subject: Subject, count: in
     assert found == wanted, f"{size} elements in batches of {batch} on {count} replicas: {found}, expected {wanted}"
 
 
-@examined("D-4", program=lambda s: programs(s, data=True, variables=False, stops=False, body_max=3, workers_max=1))
+@property_test("D-4", program=lambda s: programs(s, data=True, variables=False, stops=False, body_max=3, workers_max=1))
 def test_programs_see_their_parts_of_datasets_and_empty_ones(subject: Subject, program: Program) -> None:
     agrees(subject, program)
 
 
-@examined("D-2", count=st.integers(1, 3), size=st.integers(1, 5), batch=st.integers(1, 3), stop=st.integers(0, 2))
+@property_test("D-2", count=st.integers(1, 3), size=st.integers(1, 5), batch=st.integers(1, 3), stop=st.integers(0, 2))
 def test_every_pass_begins_from_the_start(subject: Subject, count: int, size: int, batch: int, stop: int) -> None:
     strategy, steps = steps_of(subject, count, size, batch)
     first = elements(subject, strategy, steps, count)

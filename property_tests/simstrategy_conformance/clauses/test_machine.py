@@ -10,7 +10,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule, 
 from simstrategy.device import ArraySpec
 from simstrategy_conformance import oracle
 from simstrategy_conformance.arrays import exact_arrays, put_all
-from simstrategy_conformance.checking import clause, counted, options, seed_of, steady
+from simstrategy_conformance.checking import clause, counted, options, run_search, seed_of
 from simstrategy_conformance.observe import same_bits
 from simstrategy_conformance.subject import Subject
 
@@ -129,4 +129,4 @@ NAME = "test_arrays_and_cells_hold_what_they_held_whatever_was_called"
 def test_arrays_and_cells_hold_what_they_held_whatever_was_called(subject: Subject) -> None:
     for ranks in (2, 3):
         machine = seed(seed_of(subject, f"{NAME}/{ranks}"))(machine_of(subject, ranks))
-        steady(lambda machine=machine: run_state_machine_as_test(machine, settings=options(subject, 0.3)))  # type: ignore[misc]
+        run_search(lambda machine=machine: run_state_machine_as_test(machine, settings=options(subject, 0.3)))  # type: ignore[misc]

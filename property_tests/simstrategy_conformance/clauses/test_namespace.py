@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import simstrategy as ss
 from simstrategy_conformance.arrays import exact_arrays, scribble
-from simstrategy_conformance.checking import clause, examined, search
+from simstrategy_conformance.checking import clause, property_test, search
 from simstrategy_conformance.functions import CASES, Case
 from simstrategy_conformance.observe import same_bits
 from simstrategy_conformance.subject import Subject
@@ -87,7 +87,7 @@ def matrices(draw: Any, subject: Subject) -> Host:
     return np.asarray(draw(exact_arrays(dtype, shape)))
 
 
-@examined("B-18", x=matrices, number=st.sampled_from([2, 0.5, 3]))
+@property_test("B-18", x=matrices, number=st.sampled_from([2, 0.5, 3]))
 def test_a_number_takes_the_dtype_of_the_array_beside_it(subject: Subject, x: Host, number: float) -> None:
     if x.dtype.kind == "f" or isinstance(number, int):
         wanted = x * x.dtype.type(number)
@@ -97,7 +97,7 @@ def test_a_number_takes_the_dtype_of_the_array_beside_it(subject: Subject, x: Ho
     check(subject, call(subject, "add", number, 2), np.asarray(number + 2, np.float32 if number == 0.5 else np.int32))
 
 
-@examined("B-18", x=matrices)
+@property_test("B-18", x=matrices)
 def test_what_is_created_is_new_and_shares_nothing(subject: Subject, x: Host) -> None:
     given = x.copy()
     adopted = call(subject, "asarray", given)
@@ -124,7 +124,7 @@ def summands(draw: Any, subject: Subject) -> tuple[Host, Any]:
     return (x if x.dtype.kind in "iu" else np.clip(x, -2, 2)), axis
 
 
-@examined("B-19", case=summands, name=st.sampled_from(["sum", "prod"]), keepdims=st.booleans())
+@property_test("B-19", case=summands, name=st.sampled_from(["sum", "prod"]), keepdims=st.booleans())
 def test_sums_and_products_keep_their_dtype_and_wrap(
     subject: Subject, case: tuple[Host, Any], name: str, keepdims: bool
 ) -> None:
@@ -133,14 +133,14 @@ def test_sums_and_products_keep_their_dtype_and_wrap(
     check(subject, call(subject, name, put(subject, x), axis=axis, keepdims=keepdims), wanted)
 
 
-@examined("B-19", x=matrices, axis=st.sampled_from([None, 1, -2]), keepdims=st.booleans())
+@property_test("B-19", x=matrices, axis=st.sampled_from([None, 1, -2]), keepdims=st.booleans())
 def test_the_place_of_the_largest_is_an_int32(subject: Subject, x: Host, axis: Any, keepdims: bool) -> None:
     if x.size:
         wanted = np.argmax(x, axis=axis, keepdims=keepdims).astype("int32")
         check(subject, call(subject, "argmax", put(subject, x), axis=axis, keepdims=keepdims), wanted)
 
 
-@examined("B-20", top=st.integers(-999, 999), bottom=st.integers(1, 999))
+@property_test("B-20", top=st.integers(-999, 999), bottom=st.integers(1, 999))
 def test_division_is_rounded_once(subject: Subject, top: int, bottom: int) -> None:
     for dtype in subject.having("float32", "float64"):
         # Many at once, since two roundings mostly come out as one.
@@ -149,7 +149,7 @@ def test_division_is_rounded_once(subject: Subject, top: int, bottom: int) -> No
         check(subject, call(subject, "divide", put(subject, x), float(bottom)), x / y)
 
 
-@examined("B-20", real=st.integers(-999, 999), imaginary=st.integers(-999, 999), bottom=st.integers(1, 99))
+@property_test("B-20", real=st.integers(-999, 999), imaginary=st.integers(-999, 999), bottom=st.integers(1, 99))
 def test_a_complex_number_is_divided_part_by_part(subject: Subject, real: int, imaginary: int, bottom: int) -> None:
     dtype = subject.having("complex64", "complex128")[0]
     x = np.array([complex(real + n, imaginary - n) for n in range(16)], dtype)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import simstrategy as ss
 from simstrategy_conformance import oracle
 from simstrategy_conformance.arrays import Group, floats_of, put_all
-from simstrategy_conformance.checking import clause, examined
+from simstrategy_conformance.checking import clause, property_test
 from simstrategy_conformance.observe import host, same_bits
 from simstrategy_conformance.subject import Subject, me
 
@@ -69,7 +69,7 @@ def any_or_cancelling(subject: Subject) -> st.SearchStrategy[Group]:
     return columns(subject) | columns(subject, numbers=cancelling, ranks_min=3)
 
 
-@examined("B-9", group=any_or_cancelling, share=1.5)
+@property_test("B-9", group=any_or_cancelling, share=1.5)
 def test_a_sum_of_any_floats_is_as_near_as_its_additions_allow(subject: Subject, group: Group) -> None:
     check_sum(group.arrays, summed(subject, group.arrays))
 
@@ -79,7 +79,7 @@ def tiny(dtype: str) -> st.SearchStrategy[float]:
     return st.integers(-9, 9).map(lambda n: n * least)
 
 
-@examined("B-9", group=lambda subject: columns(subject, numbers=tiny))
+@property_test("B-9", group=lambda subject: columns(subject, numbers=tiny))
 def test_subnormals_are_added_and_not_flushed(subject: Subject, group: Group) -> None:
     exact = np.asarray(np.sum(group.arrays, axis=0), group.arrays[0].dtype)
     found = summed(subject, group.arrays)
@@ -90,7 +90,7 @@ def ordinary(dtype: str) -> st.SearchStrategy[float]:
     return st.integers(-999, 999).map(lambda n: float(np.dtype(dtype).type(n / 7)))
 
 
-@examined("B-9", group=lambda subject: columns(subject, numbers=ordinary).filter(lambda group: group.ranks == 2))
+@property_test("B-9", group=lambda subject: columns(subject, numbers=ordinary).filter(lambda group: group.ranks == 2))
 def test_two_ranks_add_with_one_rounding(subject: Subject, group: Group) -> None:
     wanted, found = group.arrays[0] + group.arrays[1], summed(subject, group.arrays)
     assert same_bits(wanted, found), f"expected {wanted.tolist()}, found {found.tolist()}"
@@ -103,7 +103,7 @@ def test_a_sum_of_many_numbers_is_as_near_as_that_of_one(subject: Subject) -> No
         check_sum(arrays, summed(subject, arrays))
 
 
-@examined("R-1", group=lambda subject: columns(subject, numbers=ordinary))
+@property_test("R-1", group=lambda subject: columns(subject, numbers=ordinary))
 def test_a_mean_is_the_sum_divided_once(subject: Subject, group: Group) -> None:
     strategy = subject.strategy(group.ranks)
     value = ss.PerReplica(group.arrays)
@@ -119,7 +119,7 @@ def test_a_mean_is_the_sum_divided_once(subject: Subject, group: Group) -> None:
         assert same_bits(wanted, mean.values[0]), f"the sum {total.values[0]}, divided once, is not {mean.values[0]}"
 
 
-@examined("B-14", group=lambda subject: columns(subject, numbers=ordinary, ranks_min=3), share=0.5)
+@property_test("B-14", group=lambda subject: columns(subject, numbers=ordinary, ranks_min=3), share=0.5)
 def test_equal_calls_give_equal_bits(subject: Subject, group: Group) -> None:
     backend = subject.open(group.ranks)
     if backend.capabilities.reproducible_bits:
@@ -130,7 +130,7 @@ def test_equal_calls_give_equal_bits(subject: Subject, group: Group) -> None:
             assert same_bits(first, again), f"call {number + 2} gave {again.tolist()}, the first {first.tolist()}"
 
 
-@examined("B-14", groups=lambda subject: columns(subject, numbers=ordinary), data=st.data())
+@property_test("B-14", groups=lambda subject: columns(subject, numbers=ordinary), data=st.data())
 def test_later_calls_change_no_earlier_result(subject: Subject, groups: Group, data: st.DataObject) -> None:
     backend = subject.open(groups.ranks)
     kept = []

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import strategies as st
 
 import simstrategy as ss
-from simstrategy_conformance.checking import clause, examined
+from simstrategy_conformance.checking import clause, property_test
 from simstrategy_conformance.generate import programs
 from simstrategy_conformance.program import Program
 from simstrategy_conformance.subject import Subject, me
@@ -19,7 +19,7 @@ def small(subject: Subject, *body: str, **more: Any) -> st.SearchStrategy[Progra
     return programs(subject, body=body, **rules | more)
 
 
-@examined("M-1", count=st.integers(1, 5), meetings=st.integers(0, 3))
+@property_test("M-1", count=st.integers(1, 5), meetings=st.integers(0, 3))
 def test_replicas_run_in_rank_order_from_meeting_to_meeting(subject: Subject, count: int, meetings: int) -> None:
     strategy, came = subject.strategy(count), []
 
@@ -40,14 +40,14 @@ def disagreeing(subject: Subject) -> st.SearchStrategy[Program]:
     return small(subject, "all_reduce", "merge", replicas_min=2, stop_kinds=kinds, stop_certain=True)
 
 
-@examined("M-2", program=disagreeing)
+@property_test("M-2", program=disagreeing)
 def test_replicas_that_disagree_are_all_named(subject: Subject, program: Program) -> None:
     found = agrees(subject, program)
     assert found.error is not None
     assert all(f"replica {rank}: " in found.error[1] for rank in range(program.replicas))
 
 
-@examined("M-3", count=st.integers(1, 4), data=st.data())
+@property_test("M-3", count=st.integers(1, 4), data=st.data())
 def test_a_replicas_own_exception_ends_the_run_unchanged(subject: Subject, count: int, data: st.DataObject) -> None:
     strategy, stopped, raised = subject.strategy(count), data.draw(st.integers(0, count - 1)), KeyError("mine")
     meet = data.draw(st.booleans())
@@ -91,12 +91,12 @@ def test_equal_requests_from_different_lines_are_warned_of(subject: Subject) -> 
     strict.close()
 
 
-@examined("M-5", program=lambda s: small(s, "merge", after=("local",), stops=False))
+@property_test("M-5", program=lambda s: small(s, "merge", after=("local",), stops=False))
 def test_a_merge_function_gets_all_values_and_hands_out_its_result(subject: Subject, program: Program) -> None:
     agrees(subject, program)
 
 
-@examined("M-6", depth=st.integers(1, 3), count=st.integers(1, 3))
+@property_test("M-6", depth=st.integers(1, 3), count=st.integers(1, 3))
 def test_runs_nest_in_merge_functions(subject: Subject, depth: int, count: int) -> None:
     strategy, backend = subject.strategy(count), subject.open(count)
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import strategies as st
 
 import simstrategy as ss
-from simstrategy_conformance.checking import clause, examined
-from simstrategy_conformance.subject import Drawn, Subject, me
+from simstrategy_conformance.checking import clause, property_test
+from simstrategy_conformance.subject import ShrinkableSchedule, Subject, me
 
 ONES = np.ones((2,), np.float32)
 
@@ -20,7 +20,7 @@ def ranks(subject: Subject) -> st.SearchStrategy[int]:
     return st.integers(1, subject.profile.replicas_max)
 
 
-@examined("B-1", count=ranks)
+@property_test("B-1", count=ranks)
 def test_ranks_count_from_zero_and_are_all_of_one_process(subject: Subject, count: int) -> None:
     backend = subject.open(count)
     assert [device.rank for device in backend.devices] == list(range(count))
@@ -42,7 +42,7 @@ def test_one_replica_is_the_default(subject: Subject) -> None:
     assert len(subject.fresh(None).devices) == 1
 
 
-@examined("B-2", count=ranks, data=st.data())
+@property_test("B-2", count=ranks, data=st.data())
 def test_what_is_created_on_a_device_is_there(subject: Subject, count: int, data: st.DataObject) -> None:
     backend = subject.open(count)
     device = data.draw(st.sampled_from(backend.devices))
@@ -55,7 +55,7 @@ class _LeftEarly(Exception):
     """What a placement is left by, where it is left by an exception."""
 
 
-@examined("B-2", count=ranks, data=st.data(), raises=st.booleans())
+@property_test("B-2", count=ranks, data=st.data(), raises=st.booleans())
 def test_a_placement_ends_where_it_was_left(subject: Subject, count: int, data: st.DataObject, raises: bool) -> None:
     backend = subject.open(count)
     path = data.draw(st.lists(st.sampled_from(backend.devices), min_size=1, max_size=3))
@@ -78,7 +78,7 @@ def test_a_placement_ends_where_it_was_left(subject: Subject, count: int, data: 
     descend(0)
 
 
-@examined("B-2", count=ranks, data=st.data())
+@property_test("B-2", count=ranks, data=st.data())
 def test_functions_compute_where_their_arguments_are(subject: Subject, count: int, data: st.DataObject) -> None:
     backend = subject.open(count)
     home, away = (data.draw(st.sampled_from(backend.devices)) for _ in range(2))
@@ -89,9 +89,9 @@ def test_functions_compute_where_their_arguments_are(subject: Subject, count: in
     assert [backend.spec(one)[2] for one in made] == [home.placement] * len(made)
 
 
-@examined("B-2", count=ranks, draws=st.lists(st.integers(0, 5), max_size=8))
+@property_test("B-2", count=ranks, draws=st.lists(st.integers(0, 5), max_size=8))
 def test_replicas_stay_on_their_devices_through_meetings(subject: Subject, count: int, draws: list[int]) -> None:
-    strategy = subject.strategy(count, schedule=Drawn(tuple(draws)))
+    strategy = subject.strategy(count, schedule=ShrinkableSchedule(tuple(draws)))
     spec = subject.open(count).spec
 
     def replica() -> tuple[bool, bool, bool]:
@@ -153,7 +153,7 @@ def test_a_prepared_function_does_what_the_function_does(subject: Subject) -> No
         assert prepared(1)[2] == 2
 
 
-@examined("B-17", numbers=st.lists(st.integers(-99, 99), min_size=1, max_size=3))
+@property_test("B-17", numbers=st.lists(st.integers(-99, 99), min_size=1, max_size=3))
 def test_a_function_made_differentiable_does_what_the_function_does(subject: Subject, numbers: list[int]) -> None:
     backend = subject.open(2)
     autodiff = backend.autodiff
@@ -175,4 +175,6 @@ def test_a_frame_of_plain_python_is_where_it_says(subject: Subject) -> None:
 @pytest.mark.parametrize("call", ["synchronize", "close"])
 def test_an_unused_backend_can_be_waited_for_and_closed(subject: Subject, call: str) -> None:
     backend = subject.fresh(1)
-    {"synchronize": backend.synchronize, "close": backend.close}[call]()
+    assert {"synchronize": backend.synchronize, "close": backend.close}[call]() is None
+    working = backend if call == "synchronize" else subject.open(1)
+    assert working.get(working.put(ONES, working.devices[0])).tolist() == ONES.tolist()

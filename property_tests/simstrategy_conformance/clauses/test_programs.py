@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from simstrategy_conformance.census import count_words
-from simstrategy_conformance.checking import examined
+from simstrategy_conformance.checking import property_test
+from simstrategy_conformance.coverage import count_words
 from simstrategy_conformance.generate import programs
 from simstrategy_conformance.observe import difference
 from simstrategy_conformance.program import Program
@@ -14,7 +14,7 @@ from simstrategy_conformance.subject import Subject
 from simstrategy_conformance.verdict import agrees, fail
 
 
-@examined("E-1", program=programs, share=3.0)
+@property_test("E-1", program=programs, share=3.0)
 def test_a_program_comes_to_the_same_everywhere(subject: Subject, program: Program) -> None:
     count_words("test_a_program_comes_to_the_same_everywhere", program)
     agrees(subject, program)
@@ -24,7 +24,7 @@ def scheduled(subject: Subject) -> st.SearchStrategy[Program]:
     return programs(subject, stops=False, replicas_min=2, body=("all_reduce", "merge", "write", "seed", "all_gather"))
 
 
-@examined("E-2", program=scheduled, draws=st.lists(st.integers(0, 5), min_size=1, max_size=10), share=0.5)
+@property_test("E-2", program=scheduled, draws=st.lists(st.integers(0, 5), min_size=1, max_size=10), share=0.5)
 def test_a_schedule_changes_the_order_and_no_result(subject: Subject, program: Program, draws: list[int]) -> None:
     in_order, _ = subject.observe(_with(program, ()))
     shuffled, drawn = subject.observe(_with(program, tuple(draws)))
@@ -35,12 +35,12 @@ def test_a_schedule_changes_the_order_and_no_result(subject: Subject, program: P
         fail(subject, program, drawn, told or f"{endings[0]} under InOrder, and {endings[1]} so")
 
 
-@examined("E-3", program=lambda subject: programs(subject, workers_max=1), share=0.5)
+@property_test("E-3", program=lambda subject: programs(subject, workers_max=1), share=0.5)
 def test_threads_carry_replicas_as_well(subject: Subject, program: Program) -> None:
     agrees(subject, program, executor="thread")
 
 
-@examined("E-4", program=lambda subject: programs(subject, stops=False), share=0.3)
+@property_test("E-4", program=lambda subject: programs(subject, stops=False), share=0.3)
 def test_running_a_program_again_comes_to_the_same(subject: Subject, program: Program) -> None:
     if not subject.open(program.replicas).capabilities.reproducible_bits:
         pytest.skip("the backend claims no reproducible bits")
@@ -56,7 +56,7 @@ def clustered(subject: Subject) -> st.SearchStrategy[Program]:
     return programs(subject, workers_max=3, stops=False).filter(lambda program: program.workers > 1)
 
 
-@examined("K-1", program=clustered, share=0.3)
+@property_test("K-1", program=clustered, share=0.3)
 def test_workers_do_what_one_process_would(subject: Subject, program: Program) -> None:
     agrees(subject, program)
 

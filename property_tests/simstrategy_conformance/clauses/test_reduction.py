@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import simstrategy as ss
 from simstrategy_conformance import oracle
 from simstrategy_conformance.arrays import Group, exact_arrays, groups
-from simstrategy_conformance.checking import clause, examined
+from simstrategy_conformance.checking import clause, property_test
 from simstrategy_conformance.generate import programs
 from simstrategy_conformance.observe import host, same_bits
 from simstrategy_conformance.program import Program
@@ -40,13 +40,13 @@ def meanable(subject: Subject) -> st.SearchStrategy[Group]:
     return groups(subject, dtypes=tuple(one for one in MEANABLE if wide or one not in ("int32", "int64")))
 
 
-@examined("R-1", group=groups)
+@property_test("R-1", group=groups)
 def test_reduce_adds_in_the_values_dtype(subject: Subject, group: Group) -> None:
     found, wanted = reduced(subject, "SUM", group.arrays, None), oracle.all_reduced(group.arrays, "SUM")
     assert same_bits(wanted, found), f"SUM of {group}: expected {wanted!r}, found {found!r}"
 
 
-@examined("R-1", group=meanable)
+@property_test("R-1", group=meanable)
 def test_reduce_averages_integers_in_floats(subject: Subject, group: Group) -> None:
     found, wanted = reduced(subject, "MEAN", group.arrays, None), oracle.all_reduced(group.arrays, "MEAN")
     assert same_bits(wanted, found), f"MEAN of {group}: expected {wanted!r}, found {found!r}"
@@ -62,7 +62,7 @@ def partial_batches(draw: Any, subject: Subject) -> tuple[Host, ...]:
     return tuple(draw(exact_arrays(dtype, (draw(st.integers(0, 3)), *tail))) for _ in range(ranks))
 
 
-@examined("R-2", parts=partial_batches, op=st.sampled_from(["SUM", "MEAN"]))
+@property_test("R-2", parts=partial_batches, op=st.sampled_from(["SUM", "MEAN"]))
 def test_a_batch_is_reduced_by_its_elements(subject: Subject, parts: tuple[Host, ...], op: str) -> None:
     whole = np.concatenate(parts)
     with np.errstate(all="ignore"):
@@ -72,7 +72,7 @@ def test_a_batch_is_reduced_by_its_elements(subject: Subject, parts: tuple[Host,
     assert same_bits(wanted, found), f"{op} of {[p.tolist() for p in parts]}: expected {wanted!r}, found {found!r}"
 
 
-@examined("R-2", parts=partial_batches, axes=st.sampled_from([-1, (0,), (-1,)]))
+@property_test("R-2", parts=partial_batches, axes=st.sampled_from([-1, (0,), (-1,)]))
 def test_an_axis_may_count_from_behind_and_come_in_a_tuple(
     subject: Subject, parts: tuple[Host, ...], axes: Any
 ) -> None:
@@ -108,17 +108,17 @@ def test_what_cannot_be_added_is_refused_with_each_replicas_form(subject: Subjec
     strategy.close()
 
 
-@examined("R-5", program=lambda s: small(s, ("all_reduce",), ("local",)))
+@property_test("R-5", program=lambda s: small(s, ("all_reduce",), ("local",)))
 def test_all_reduce_gives_every_replica_the_reduction_of_a_nest(subject: Subject, program: Program) -> None:
     agrees(subject, program)
 
 
-@examined("R-6", program=lambda s: small(s, ("all_gather",), ("local",), data=None))
+@property_test("R-6", program=lambda s: small(s, ("all_gather",), ("local",), data=None))
 def test_all_gather_joins_in_rank_order_whatever_the_sizes(subject: Subject, program: Program) -> None:
     agrees(subject, program)
 
 
-@examined("R-7", count=st.integers(1, 4), number=st.integers(-9, 9))
+@property_test("R-7", count=st.integers(1, 4), number=st.integers(-9, 9))
 def test_one_shared_object_counts_once_for_each_replica(subject: Subject, count: int, number: int) -> None:
     strategy, backend = subject.strategy(count), subject.open(count)
     shared = backend.put(np.array([number], np.float32), backend.devices[0])
@@ -128,6 +128,6 @@ def test_one_shared_object_counts_once_for_each_replica(subject: Subject, count:
     assert values == [[float(number * count)]] * count
 
 
-@examined("R-9", program=lambda s: small(s, ("give", "all_reduce"), ("gather",), data=None))
+@property_test("R-9", program=lambda s: small(s, ("give", "all_reduce"), ("gather",), data=None))
 def test_gather_joins_a_values_components(subject: Subject, program: Program) -> None:
     agrees(subject, program)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import simstrategy as ss
 from simstrategy_conformance.arrays import NUMBERS, SHAPES, exact_arrays, scribble, special_arrays
-from simstrategy_conformance.checking import clause, examined
+from simstrategy_conformance.checking import clause, property_test
 from simstrategy_conformance.observe import same_bits
 from simstrategy_conformance.subject import Subject
 
@@ -34,7 +34,7 @@ def devices(subject: Subject) -> st.SearchStrategy[ss.device.Device]:
     return st.sampled_from(subject.open(3).devices)
 
 
-@examined("B-5", host=anything, device=devices)
+@property_test("B-5", host=anything, device=devices)
 def test_what_is_put_comes_back_to_the_bit(subject: Subject, host: Host, device: ss.device.Device) -> None:
     backend = subject.open(3)
     found = backend.get(backend.put(host, device))
@@ -42,7 +42,7 @@ def test_what_is_put_comes_back_to_the_bit(subject: Subject, host: Host, device:
     assert same_bits(host, found), f"put {host!r}, got {found!r}"
 
 
-@examined("B-5", host=hosts, device=devices)
+@property_test("B-5", host=hosts, device=devices)
 def test_a_host_copy_is_the_callers_own(subject: Subject, host: Host, device: ss.device.Device) -> None:
     backend = subject.open(3)
     array = backend.put(host, device)
@@ -51,7 +51,7 @@ def test_a_host_copy_is_the_callers_own(subject: Subject, host: Host, device: ss
     assert same_bits(host, backend.get(array)), "writing to what get returned changed the array"
 
 
-@examined("B-6", host=hosts, device=devices)
+@property_test("B-6", host=hosts, device=devices)
 def test_an_array_tells_its_form_and_is_no_container(subject: Subject, host: Host, device: ss.device.Device) -> None:
     backend = subject.open(3)
     array = backend.put(host, device)
@@ -105,7 +105,7 @@ def matrices(subject: Subject) -> st.SearchStrategy[Host]:
     return st.tuples(dtypes, shapes).flatmap(lambda form: exact_arrays(*form))
 
 
-@examined("B-3", host=matrices)
+@property_test("B-3", host=matrices)
 def test_put_reads_any_layout_and_byte_order(subject: Subject, host: Host) -> None:
     backend = subject.open(1)
     for given in _layouts(host):
@@ -114,7 +114,7 @@ def test_put_reads_any_layout_and_byte_order(subject: Subject, host: Host) -> No
         assert np.array_equal(found, given), f"put {given!r}, got {found!r}"
 
 
-@examined("B-3", host=hosts, device=devices)
+@property_test("B-3", host=hosts, device=devices)
 def test_writing_to_host_data_later_changes_nothing(subject: Subject, host: Host, device: ss.device.Device) -> None:
     backend = subject.open(3)
     given = host.copy()
@@ -123,7 +123,7 @@ def test_writing_to_host_data_later_changes_nothing(subject: Subject, host: Host
     assert same_bits(host, backend.get(array)), "the array changed with the host data it was made of"
 
 
-@examined("B-4", host=anything, source=devices, target=devices)
+@property_test("B-4", host=anything, source=devices, target=devices)
 def test_an_array_moves_between_devices(
     subject: Subject, host: Host, source: ss.device.Device, target: ss.device.Device
 ) -> None:
@@ -135,7 +135,7 @@ def test_an_array_moves_between_devices(
     assert same_bits(host, backend.get(moved))
 
 
-@examined("B-4", host=matrices, source=devices, target=devices, back=st.booleans())
+@property_test("B-4", host=matrices, source=devices, target=devices, back=st.booleans())
 def test_an_array_that_moved_shares_nothing_that_can_be_written_to(
     subject: Subject, host: Host, source: ss.device.Device, target: ss.device.Device, back: bool
 ) -> None:

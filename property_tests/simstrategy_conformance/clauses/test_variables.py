@@ -7,7 +7,7 @@ import pytest
 from hypothesis import strategies as st
 
 import simstrategy as ss
-from simstrategy_conformance.checking import clause, examined
+from simstrategy_conformance.checking import clause, property_test
 from simstrategy_conformance.generate import programs
 from simstrategy_conformance.observe import host
 from simstrategy_conformance.program import Program
@@ -23,12 +23,12 @@ def small(subject: Subject, kinds: Any, body: tuple[str, ...], after: tuple[str,
     return programs(subject, body=body, after=after, kinds=kinds, variables_min=1, **rules)
 
 
-@examined("U-1", program=lambda s: small(s, ON_WRITE + ON_READ, ("read",), ()), share=0.5)
+@property_test("U-1", program=lambda s: small(s, ON_WRITE + ON_READ, ("read",), ()), share=0.5)
 def test_every_component_begins_with_the_initial_value(subject: Subject, program: Program) -> None:
     agrees(subject, program)
 
 
-@examined("U-2", program=lambda s: small(s, ON_WRITE, ("write", "read"), ("fetch",)))
+@property_test("U-2", program=lambda s: small(s, ON_WRITE, ("write", "read"), ("fetch",)))
 def test_replicas_writes_are_aggregated(subject: Subject, program: Program) -> None:
     agrees(subject, program)
 
@@ -48,17 +48,17 @@ def test_one_object_that_all_replicas_share_is_not_summed_into_a_variable(subjec
     assert held == [4.0, 4.0]
 
 
-@examined("U-4", program=lambda s: small(s, ON_READ, ("write", "read"), ("fetch",)))
+@property_test("U-4", program=lambda s: small(s, ON_READ, ("write", "read"), ("fetch",)))
 def test_replicas_write_and_read_their_own_components(subject: Subject, program: Program) -> None:
     agrees(subject, program)
 
 
-@examined("U-5", program=lambda s: small(s, ON_WRITE + ON_READ, ("read", "write"), ("assign", "assign", "fetch")))
+@property_test("U-5", program=lambda s: small(s, ON_WRITE + ON_READ, ("read", "write"), ("assign", "assign", "fetch")))
 def test_a_write_outside_replicas_changes_every_component(subject: Subject, program: Program) -> None:
     agrees(subject, program)
 
 
-@examined("U-6", shape=st.sampled_from([(2,), (1, 1), (0,)]), count=st.integers(1, 3))
+@property_test("U-6", shape=st.sampled_from([(2,), (1, 1), (0,)]), count=st.integers(1, 3))
 def test_a_variable_never_changes_its_form(subject: Subject, shape: tuple[int, ...], count: int) -> None:
     strategy = subject.strategy(count)
     with strategy.scope():

@@ -36,7 +36,10 @@ def batch_reduce_to(group: Group, op: str, pairs: Any, site: Site) -> list[Any]:
     if not isinstance(pairs, (list, tuple)) or not all(
         isinstance(one, (list, tuple)) and len(one) == 2 for one in pairs
     ):
-        raise InvalidArgument(f"batch_reduce_to takes a list of (value, destination) pairs, got {pairs!r}.")
+        raise InvalidArgument(
+            f"batch_reduce_to takes a list of (value, destination) pairs, got {pairs!r}. "
+            f"Write [(value, destination), …]."
+        )
     return [reduce_to(group, op, value, destination, site) for value, destination in pairs]
 
 
@@ -100,7 +103,7 @@ def _where(group: Group, destinations: Any) -> int | None:
         return _named(group, group.spec(destinations)[2])
     raise InvalidType(
         f"destinations must be a variable or a distributed value of this strategy, an array, or the name of a device, "
-        f"and is {destinations!r}."
+        f"and is {destinations!r}. Pass one of these."
     )
 
 

@@ -39,7 +39,8 @@ def values_from_function(group: Group, value_fn: Callable[[ValueContext], Any]) 
     require_cross_replica(group, "experimental_distribute_values_from_function")
     if not callable(value_fn):
         raise InvalidType(
-            f"experimental_distribute_values_from_function takes a function of a ValueContext, got {value_fn!r}."
+            f"experimental_distribute_values_from_function takes a function of a ValueContext, got {value_fn!r}. "
+            f"Pass the function itself."
         )
     made = [value_fn(ValueContext(device.rank, group.num_replicas)) for device in group.local_devices]
     return regroup(made, always_wrap=True) if group.kind.wraps else made[0]

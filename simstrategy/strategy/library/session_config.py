@@ -25,7 +25,8 @@ def updated_config(group: Group, config: Any) -> Any:
             updated.isolate_session_state = True
     except AttributeError as error:
         raise InvalidType(
-            f"update_config_proto takes a ConfigProto, or an object with its attributes, got {config!r}: {error}."
+            f"update_config_proto takes a ConfigProto, or an object with its attributes, got {config!r}: {error}. "
+            f"Pass a ConfigProto."
         ) from error
     return updated
 

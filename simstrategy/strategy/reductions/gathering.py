@@ -62,6 +62,6 @@ def _common_shape(
             for device, (shape, dtype) in zip(group.local_devices, specs, strict=True)
         ]
         what = f"gather at {describe_site(site)} got arrays that cannot be put together along axis {axis}:"
-        advice = "They may differ in size along that axis alone."
+        advice = "They may differ in size along that axis alone. Reshape or cast the others."
         raise InvalidArgument("\n".join([what, *lines, advice]))
     return free, forms[0], [shape[free] for shape, _ in specs]

@@ -96,7 +96,7 @@ def plain_axis(group: Group, axis: Any) -> Axis:
         )
     axes = axis if isinstance(axis, tuple) else (axis,)
     if not all(isinstance(one, Integral) and not isinstance(one, bool) for one in axes):
-        raise InvalidArgument(f"reduce takes an int, a tuple of ints or None as axis, got {axis!r}.")
+        raise InvalidArgument(f"reduce takes an int, a tuple of ints or None as axis, got {axis!r}. Pass one of these.")
     return tuple(map(int, axis)) if isinstance(axis, tuple) else int(axis)
 
 

@@ -28,7 +28,7 @@ Host = np.ndarray[Any, Any]
 def save(group: Group, variables: Iterable[Variable], site: Site) -> dict[str, Host]:
     """Returns each variable's value by name, the same on every worker; see `Strategy.save`.  Clauses: U-15."""
     listed = _listed(variables, "save", site)
-    _refuse("save", "Nothing was saved", [*_unfit(group, listed)], site)
+    _refuse("save", "Nothing was saved. Give each variable what it needs", [*_unfit(group, listed)], site)
     group.coordinator.agree(_request("save", listed), site)
     return {variable.name: variable.group.backend.get(_value(group, variable, site)) for variable in listed}
 
@@ -62,7 +62,7 @@ def restore(group: Group, variables: Iterable[Variable], saved: Mapping[str, Any
             values.append(value)
     names = [variable.name for variable in listed]
     problems += [f"  {name!r}: saved, and no variable of that name is given" for name in saved if name not in names]
-    _refuse("restore", "Nothing was restored", problems, site)
+    _refuse("restore", "Nothing was restored. Give the saved values of these variables", problems, site)
     _agree(group, listed, values, site)
     arrays = [_shares(variable, value) for variable, value in zip(listed, values, strict=True)]
     for variable, shares in zip(listed, arrays, strict=True):

@@ -21,7 +21,7 @@ def compile_check(
     topology: Annotated[str, typer.Option(help="Topologies of devices, separated by commas.")] = _TOPOLOGIES,
     program: Annotated[list[str] | None, typer.Option(help="FILE or FILE:FUNCTION with compiled steps.")] = None,
 ) -> None:
-    """Compiles for TPUs that are not here, and compare the compiled programs with the simulator's trace.
+    """Compiles for TPUs that are not here, and compares the compiled programs with the simulator's trace.
 
     Compiles every collective, and the steps that each --program compiles, for each topology. `tpu` needs libtpu: an
     extra of simstrategy-xla, or the file that TPU_LIBRARY_PATH names.

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from zoo_animals import Altered, loose, opened
+from mutation import Altered, loose, opened
 
 import simstrategy as ss
 from simstrategy.errors import InvalidArgument

@@ -1,11 +1,11 @@
-"""Examines every animal of the zoo by every test of the kit, and every sound variant too: who is caught by what.
+"""Examines every mutant by every test of the kit, and every sound variant too: who is caught by what.
 
-    python tests/zoo/zoo_matrix.py [--examples 40] [--jobs 1] [NAME ...]
+    python tests/mutants/mutant_matrix.py [--examples 40] [--jobs 1] [NAME ...]
 
-Ends with exit code 1 if an animal lives, or is not caught by the clause that it breaks; if a sound variant is caught;
-unless at least 50 animals, at most 4 of a clause, and at least 15 of them fail one test of the kit alone; and if some
-test of the kit could be taken out unseen: if no animal fails it alone, and it is not the only test of its clause. It
-changes nothing, and NAMEs are for looking at a few animals, without the questions that are about all of them.
+Ends with exit code 1 if a mutant lives, or is not caught by the clause that it breaks; if a sound variant is caught;
+unless at least 50 mutants, at most 4 of a clause, and at least 15 of them fail one test of the kit alone; and if some
+test of the kit could be taken out unseen: if no mutant fails it alone, and it is not the only test of its clause. It
+changes nothing, and NAMEs are for looking at a few mutants, without the questions that are about all of them.
 """
 
 import argparse
@@ -19,19 +19,19 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import zoo_collectives
-import zoo_functions
-import zoo_places
-import zoo_strategies
-from zoo_animals import failure_apart, subject_with, zoo_keeper
-from zoo_sound import SOUND
+import mutants_of_collectives
+import mutants_of_functions
+import mutants_of_places
+import mutants_of_strategies
+from mutation import failure_apart, mutates, subject_with
+from sound_variants import SOUND
 
 from simstrategy_conformance.index import by_clause, entries
 from simstrategy_conformance.profiles import PROFILES, Profile
 
-GROUPS = (zoo_places, zoo_collectives, zoo_functions, zoo_strategies)
-ANIMALS = {animal.name: animal for animal in zoo_keeper.animals}
-ANIMALS_MIN, CLAUSE_MAX, ALONE_MIN, SOUND_MIN = 50, 4, 15, 10
+GROUPS = (mutants_of_places, mutants_of_collectives, mutants_of_functions, mutants_of_strategies)
+MUTANTS = {mutant.name: mutant for mutant in mutates.mutants}
+MUTANTS_MIN, CLAUSE_MAX, ALONE_MIN, SOUND_MIN = 50, 4, 15, 10
 
 
 class Found(NamedTuple):
@@ -43,20 +43,20 @@ class Found(NamedTuple):
 
 
 def examine(name, examples):
-    """Runs the whole kit on one animal, or on a sound variant."""
+    """Runs the whole kit on one mutant, or on a sound variant."""
     warnings.simplefilter("ignore")  # in a process of its own, or at the end of this one's work
     profile = Profile("matrix", examples, replicas_max=4, shrink=False)
-    animal = ANIMALS.get(name)
-    subject = subject_with(name, SOUND[name], profile) if animal is None else animal.subject(profile)
+    mutant = MUTANTS.get(name)
+    subject = subject_with(name, SOUND[name], profile) if mutant is None else mutant.subject(profile)
     caught = tuple(entry.name for entry in entries() if failure_apart(entry, subject) is not None)
     subject.close()
-    if animal is None or animal.test in caught:
+    if mutant is None or mutant.test in caught:
         return Found(name, caught)
-    subject = animal.subject(PROFILES["deep"]._replace(shrink=False))
-    (own,) = (entry for entry in entries() if entry.name == animal.test)
+    subject = mutant.subject(PROFILES["deep"]._replace(shrink=False))
+    (own,) = (entry for entry in entries() if entry.name == mutant.test)
     seen = failure_apart(own, subject) is not None
     subject.close()
-    return Found(name, (*caught, animal.test) if seen else caught, deep=seen)
+    return Found(name, (*caught, mutant.test) if seen else caught, deep=seen)
 
 
 def examine_all(names, examples, jobs):
@@ -70,19 +70,19 @@ def examine_all(names, examples, jobs):
 
 def row_of(found):
     """Returns the line of one subject."""
-    animal = ANIMALS.get(found.name)
-    if animal is None:
+    mutant = MUTANTS.get(found.name)
+    if mutant is None:
         return f"sound  {found.name}: {', '.join(found.caught) or 'passes every test'}"
-    others = [name for name in found.caught if name != animal.test]
-    own = "LIVES" if not found.caught else "NOT BY ITS OWN" if animal.test not in found.caught else "killed"
+    others = [name for name in found.caught if name != mutant.test]
+    own = "LIVES" if not found.caught else "NOT BY ITS OWN" if mutant.test not in found.caught else "killed"
     own += " at deep counts" if found.deep else ""
-    told = f"by {animal.test} alone" if not others else f"by {animal.test} and {len(others)} more: {' '.join(others)}"
-    return f"{animal.clause:6} {found.name:48} {own} {told}"
+    told = f"by {mutant.test} alone" if not others else f"by {mutant.test} and {len(others)} more: {' '.join(others)}"
+    return f"{mutant.clause:6} {found.name:48} {own} {told}"
 
 
-def needed_lines(animals):
+def needed_lines(mutants):
     """Returns a line for each test of the kit, with what would go unseen without it; and the tests that lack it."""
-    alone = {found.caught[0]: found.name for found in animals if len(found.caught) == 1}
+    alone = {found.caught[0]: found.name for found in mutants if len(found.caught) == 1}
     lines, unneeded = [], []
     for clause, tests in by_clause().items():
         for name in tests:
@@ -96,38 +96,38 @@ def needed_lines(animals):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="animals or sound variants; all without one")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="mutants or sound variants; all without one")
     parser.add_argument("--examples", type=int, default=40, help="of each property")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     options = parser.parse_args(arguments)
-    unknown = sorted(set(options.names) - {*ANIMALS, *SOUND})
+    unknown = sorted(set(options.names) - {*MUTANTS, *SOUND})
     if unknown or options.examples < 1 or options.jobs < 1:
         parser.error(f"there is no {', '.join(unknown)}" if unknown else "examples and jobs are 1 or more")
     found = []
-    for one in examine_all(options.names or [*ANIMALS, *SOUND], options.examples, options.jobs):
+    for one in examine_all(options.names or [*MUTANTS, *SOUND], options.examples, options.jobs):
         found.append(one)
         print(row_of(one), flush=True)
-    animals = [one for one in found if one.name in ANIMALS]
-    wrong = [one.name for one in animals if ANIMALS[one.name].test not in one.caught]
+    mutants = [one for one in found if one.name in MUTANTS]
+    wrong = [one.name for one in mutants if MUTANTS[one.name].test not in one.caught]
     wrong += [one.name for one in found if one.name in SOUND and one.caught]
     if not options.names:
-        wrong += totals(animals)
+        wrong += totals(mutants)
     print(f"wrong: {', '.join(wrong) or 'none'}")
     return 1 if wrong else 0
 
 
-def totals(animals):
+def totals(mutants):
     """Prints what is needed of each test, and the totals; returns what is wrong with them."""
-    lines, unneeded = needed_lines(animals)
+    lines, unneeded = needed_lines(mutants)
     print("\nWhat would go unseen without each test of the kit:\n")
     print("\n".join(lines), "\n")
-    alone = sum(len(one.caught) == 1 for one in animals)
-    killed = sum(ANIMALS[one.name].test in one.caught for one in animals)
-    most = Counter(ANIMALS[one.name].clause for one in animals).most_common(1)[0][1]
-    print(f"{len(animals)} animals in {len(GROUPS)} groups, at most {most} of a clause; {len(SOUND)} sound variants")
-    print(f"killed by the clause that they break: {killed} of {len(animals)} ({killed / len(animals):.0%})")
-    print(f"{alone} animals pass every test of the kit but one; {len(lines)} tests, not needed: {len(unneeded)}")
-    few = len(animals) < ANIMALS_MIN or alone < ALONE_MIN or len(SOUND) < SOUND_MIN
+    alone = sum(len(one.caught) == 1 for one in mutants)
+    killed = sum(MUTANTS[one.name].test in one.caught for one in mutants)
+    most = Counter(MUTANTS[one.name].clause for one in mutants).most_common(1)[0][1]
+    print(f"{len(mutants)} mutants in {len(GROUPS)} groups, at most {most} of a clause; {len(SOUND)} sound variants")
+    print(f"killed by the clause that they break: {killed} of {len(mutants)} ({killed / len(mutants):.0%})")
+    print(f"{alone} mutants pass every test of the kit but one; {len(lines)} tests, not needed: {len(unneeded)}")
+    few = len(mutants) < MUTANTS_MIN or alone < ALONE_MIN or len(SOUND) < SOUND_MIN
     return [*unneeded, *(["too few"] if few else []), *(["too many of one clause"] if most > CLAUSE_MAX else [])]
 
 

@@ -1,7 +1,7 @@
-"""Animals that are whole strategies: wrong in reducing, splitting, running, or putting results together."""
+"""Mutants that are whole strategies: wrong in reducing, splitting, running, or putting results together."""
 
 import numpy as np
-from zoo_animals import zoo_keeper
+from mutation import mutates
 
 import simstrategy as ss
 
@@ -13,14 +13,14 @@ def parts_of(strategy, value):
     return [np.asarray(one) for one in strategy.experimental_local_results(value)]
 
 
-@zoo_keeper("R-1", "test_reduce_adds_in_the_values_dtype", "strategy.reduce")
+@mutates("R-1", "test_reduce_adds_in_the_values_dtype", "strategy.reduce")
 def imaginary_parts_are_left_out(strategy, state, op, value, axis=None):
     """Adds what can be compared."""
     found = strategy.reduce(op, value, axis=axis)
     return strategy.xp.asarray(np.array(np.asarray(found).real, found.dtype)) if found.dtype.kind == "c" else found
 
 
-@zoo_keeper("R-1", "test_reduce_averages_integers_in_floats", "strategy.reduce")
+@mutates("R-1", "test_reduce_averages_integers_in_floats", "strategy.reduce")
 def the_mean_of_one_replica_is_a_float(strategy, state, op, value, axis=None):
     """Divides by one, and so changes the dtype of integers."""
     found = strategy.reduce(op, value, axis=axis)
@@ -29,7 +29,7 @@ def the_mean_of_one_replica_is_a_float(strategy, state, op, value, axis=None):
     return found
 
 
-@zoo_keeper("R-2", BATCH, "strategy.reduce")
+@mutates("R-2", BATCH, "strategy.reduce")
 def a_mean_of_means(strategy, state, op, value, axis=None):
     """Averages the replicas' own means of host data, as if their parts were equal."""
     parts = parts_of(strategy, value)
@@ -39,7 +39,7 @@ def a_mean_of_means(strategy, state, op, value, axis=None):
     return strategy.xp.asarray(np.mean([np.mean(part, axis=0) for part in parts], axis=0).astype(_of(strategy, value)))
 
 
-@zoo_keeper("R-2", BATCH, "strategy.reduce")
+@mutates("R-2", BATCH, "strategy.reduce")
 def an_empty_part_poisons_the_mean(strategy, state, op, value, axis=None):
     """The mean of nothing, NaN, takes part in the mean of all."""
     found = strategy.reduce(op, value, axis=axis)
@@ -48,7 +48,7 @@ def an_empty_part_poisons_the_mean(strategy, state, op, value, axis=None):
     return found
 
 
-@zoo_keeper("R-2", BATCH, "strategy.reduce")
+@mutates("R-2", BATCH, "strategy.reduce")
 def the_mean_of_nothing_is_zero(strategy, state, op, value, axis=None):
     """`max(count, 1)` in the denominator."""
     found = strategy.reduce(op, value, axis=axis)
@@ -56,13 +56,13 @@ def the_mean_of_nothing_is_zero(strategy, state, op, value, axis=None):
     return strategy.xp.zeros_like(found) if nothing else found
 
 
-@zoo_keeper("R-2", "test_an_axis_may_count_from_behind_and_come_in_a_tuple", "strategy.reduce")
+@mutates("R-2", "test_an_axis_may_count_from_behind_and_come_in_a_tuple", "strategy.reduce")
 def the_last_axis_is_the_first(strategy, state, op, value, axis=None):
     """An axis from behind is taken for axis 0."""
     return strategy.reduce(op, value, axis=0 if axis == -1 and parts_of(strategy, value)[0].ndim == 2 else axis)
 
 
-@zoo_keeper("R-4", "test_what_cannot_be_added_is_refused_with_each_replicas_form", "strategy.reduce")
+@mutates("R-4", "test_what_cannot_be_added_is_refused_with_each_replicas_form", "strategy.reduce")
 def unlike_shapes_are_broadcast(strategy, state, op, value, axis=None):
     """Adds what NumPy would add."""
     parts = parts_of(strategy, value)
@@ -71,7 +71,7 @@ def unlike_shapes_are_broadcast(strategy, state, op, value, axis=None):
     return strategy.reduce(op, value, axis=axis)
 
 
-@zoo_keeper("R-3", "test_a_plain_value_is_its_own_mean_and_counts_once_per_replica_along_an_axis", "strategy.reduce")
+@mutates("R-3", "test_a_plain_value_is_its_own_mean_and_counts_once_per_replica_along_an_axis", "strategy.reduce")
 def a_plain_value_counts_once(strategy, state, op, value, axis=None):
     """Sums a value that is no PerReplica one for itself alone."""
     if isinstance(value, np.ndarray) and axis is not None and op == "SUM":
@@ -79,7 +79,7 @@ def a_plain_value_counts_once(strategy, state, op, value, axis=None):
     return strategy.reduce(op, value, axis=axis)
 
 
-@zoo_keeper("R-9", "test_gather_joins_a_values_components", "strategy.gather")
+@mutates("R-9", "test_gather_joins_a_values_components", "strategy.gather")
 def a_gather_leaves_out_what_is_empty(strategy, state, value, axis):
     """Gathers one row at least from everybody."""
     found = strategy.gather(value, axis=axis)
@@ -143,26 +143,26 @@ def splitting(cut):
     return wrong
 
 
-@zoo_keeper("D-1", CHUNKS, "strategy.experimental_distribute_dataset")
+@mutates("D-1", CHUNKS, "strategy.experimental_distribute_dataset")
 def chunks_are_as_equal_as_can_be(strategy, state, dataset, options=None):
     """`array_split`: 5 elements are 2, 2, 1 and not 2, 2, 1, 0."""
     return splitting(np.array_split)(strategy, state, dataset)
 
 
-@zoo_keeper("D-1", CHUNKS, "strategy.experimental_distribute_dataset")
+@mutates("D-1", CHUNKS, "strategy.experimental_distribute_dataset")
 def a_partial_batch_is_dropped(strategy, state, dataset, options=None):
     """What does not divide is left out, as 1.13 did."""
     cut = lambda batch, count: None if len(batch) % count else np.split(batch, count)  # noqa: E731
     return splitting(cut)(strategy, state, dataset)
 
 
-@zoo_keeper("D-1", CHUNKS, "strategy.experimental_distribute_dataset")
+@mutates("D-1", CHUNKS, "strategy.experimental_distribute_dataset")
 def elements_are_dealt_like_cards(strategy, state, dataset, options=None):
     """x[i::n]: as many to everybody, and others to each."""
     return splitting(lambda batch, count: [batch[rank::count] for rank in range(count)])(strategy, state, dataset)
 
 
-@zoo_keeper("D-1", CHUNKS, "strategy.experimental_distribute_dataset")
+@mutates("D-1", CHUNKS, "strategy.experimental_distribute_dataset")
 def a_short_part_is_filled_up(strategy, state, dataset, options=None):
     """Repeats elements until all parts are equal, as samplers do."""
 
@@ -173,7 +173,7 @@ def a_short_part_is_filled_up(strategy, state, dataset, options=None):
     return splitting(cut)(strategy, state, dataset)
 
 
-@zoo_keeper("D-2", "test_every_pass_begins_from_the_start", "strategy.experimental_distribute_dataset")
+@mutates("D-2", "test_every_pass_begins_from_the_start", "strategy.experimental_distribute_dataset")
 def a_second_pass_goes_on(strategy, state, dataset, options=None):
     """One iterator for all passes."""
     steps = strategy.experimental_distribute_dataset(dataset)
@@ -188,7 +188,7 @@ def a_second_pass_goes_on(strategy, state, dataset, options=None):
     return Steps(again)
 
 
-@zoo_keeper("D-2", "test_a_replica_function_cannot_ask_for_the_next_step", "strategy.experimental_distribute_dataset")
+@mutates("D-2", "test_a_replica_function_cannot_ask_for_the_next_step", "strategy.experimental_distribute_dataset")
 def a_replica_may_take_a_step(strategy, state, dataset, options=None):
     """An iterator that does not look who asks: each replica takes a step of its own."""
     if not isinstance(dataset, ss.data.Dataset):
@@ -199,7 +199,7 @@ def a_replica_may_take_a_step(strategy, state, dataset, options=None):
 # Running.
 
 
-@zoo_keeper("V-2", "test_results_are_regrouped_by_structure_and_identity", "strategy.run")
+@mutates("V-2", "test_results_are_regrouped_by_structure_and_identity", "strategy.run")
 def shared_objects_are_wrapped(strategy, state, fn, args=(), kwargs=None):
     """Wraps what is one object on all replicas, too."""
 
@@ -211,7 +211,7 @@ def shared_objects_are_wrapped(strategy, state, fn, args=(), kwargs=None):
     return tuple(tuple(map(wrap, one)) if isinstance(one, tuple) else one for one in found) if several else found
 
 
-@zoo_keeper("M-1", "test_replicas_run_in_rank_order_from_meeting_to_meeting", "strategy.run")
+@mutates("M-1", "test_replicas_run_in_rank_order_from_meeting_to_meeting", "strategy.run")
 def replicas_run_once_more(strategy, state, fn, args=(), kwargs=None):
     """Runs twice and keeps the second result, to warm up caches."""
     if not args and not kwargs and fn.__code__.co_freevars == ("came", "meetings"):
@@ -219,7 +219,7 @@ def replicas_run_once_more(strategy, state, fn, args=(), kwargs=None):
     return strategy.run(fn, args=args, kwargs=kwargs)
 
 
-@zoo_keeper("M-3", "test_a_replicas_own_exception_ends_the_run_unchanged", "strategy.run")
+@mutates("M-3", "test_a_replicas_own_exception_ends_the_run_unchanged", "strategy.run")
 def exceptions_are_wrapped(strategy, state, fn, args=(), kwargs=None):
     """Wraps what a replica raises in an error of its own."""
     try:
@@ -228,7 +228,7 @@ def exceptions_are_wrapped(strategy, state, fn, args=(), kwargs=None):
         raise RuntimeError(f"a replica failed: {error}") from error
 
 
-@zoo_keeper("M-2", "test_replicas_that_disagree_are_all_named", "strategy.run")
+@mutates("M-2", "test_replicas_that_disagree_are_all_named", "strategy.run")
 def a_disagreement_names_one_replica(strategy, state, fn, args=(), kwargs=None):
     """Tells of a mismatch, and not whose."""
     try:
@@ -237,7 +237,7 @@ def a_disagreement_names_one_replica(strategy, state, fn, args=(), kwargs=None):
         raise ss.errors.ReplicasDisagree(str(error).splitlines()[0]) from None
 
 
-@zoo_keeper("V-1", "test_arguments_reach_each_replica_as_its_component", "strategy.run")
+@mutates("V-1", "test_arguments_reach_each_replica_as_its_component", "strategy.run")
 def named_arguments_are_the_first_replicas(strategy, state, fn, args=(), kwargs=None):
     """Takes named arguments apart once, for replica 0."""
     named = {
@@ -246,7 +246,7 @@ def named_arguments_are_the_first_replicas(strategy, state, fn, args=(), kwargs=
     return strategy.run(fn, args=args, kwargs=named)
 
 
-@zoo_keeper("V-5", "test_local_results_are_the_components", "strategy.experimental_local_results")
+@mutates("V-5", "test_local_results_are_the_components", "strategy.experimental_local_results")
 def local_results_are_a_list(strategy, state, value):
     """A list, where a tuple is promised."""
     return list(strategy.experimental_local_results(value))

@@ -1,6 +1,6 @@
-"""What animals of the zoo are made of: the simulator, or a strategy on it, with one call exchanged for a wrong one.
+"""What mutants are made of: the simulator, or a strategy on it, with one call exchanged for a wrong one.
 
-An animal is a function with the arguments of the call it stands for, behind the simulator and a place to keep
+A mutant is a function with the arguments of the call it stands for, behind the simulator and a place to keep
 things in. It knows the clause that it breaks and the kit's test that has to see it.
 """
 
@@ -18,7 +18,7 @@ from simstrategy.device.wrapper import Wrapper
 from simstrategy_conformance.index import Entry, failure_of
 from simstrategy_conformance.subject import Subject
 
-__all__ = ["Altered", "Animal", "Keeper", "altered_strategy", "failure_apart", "loose", "subject_with", "zoo_keeper"]
+__all__ = ["Altered", "Mutant", "Registry", "altered_strategy", "failure_apart", "loose", "mutates", "subject_with"]
 
 HERE = Path(__file__).parent
 CALLS = (
@@ -27,7 +27,7 @@ CALLS = (
 )  # fmt: skip
 
 
-class Animal(NamedTuple):
+class Mutant(NamedTuple):
     """clause: what it breaks. test: the one of the kit that has to see it. call: what it stands for."""
 
     name: str
@@ -37,7 +37,7 @@ class Animal(NamedTuple):
     wrong: Callable[..., Any]
 
     def subject(self, profile: Any, seed: int = 0) -> Subject:
-        """Returns the animal as the subject of an examination."""
+        """Returns the mutant as the subject of an examination."""
         if self.call.startswith("strategy."):
             return Subject(self.name, open_backend=opened, strategy=altered_strategy(self), profile=profile, seed=seed)
         return Subject(self.name, open_backend=self.open, profile=profile, seed=seed)
@@ -104,7 +104,7 @@ class _Functions:
         vars(self).update(functions)
 
 
-def altered_strategy(animal: Animal) -> Callable[..., Any]:
+def altered_strategy(mutant: Mutant) -> Callable[..., Any]:
     """Returns what makes strategies with one method exchanged."""
 
     def make(backend: Backend, **settings: Any) -> Any:
@@ -113,15 +113,15 @@ def altered_strategy(animal: Animal) -> Callable[..., Any]:
         state: dict[str, Any] = {}
 
         def method(*arguments: Any, **options: Any) -> Any:
-            return animal.wrong(strategy, state, *arguments, **options)
+            return mutant.wrong(strategy, state, *arguments, **options)
 
-        return _Functions(methods | {animal.call.removeprefix("strategy."): method})
+        return _Functions(methods | {mutant.call.removeprefix("strategy."): method})
 
     return make
 
 
 def _source(inner: Backend, state: dict[str, Any], frame: FrameType) -> tuple[str, int]:
-    """Returns where an animal was called, since what calls strategies here is no program's line."""
+    """Returns where a mutant was called, since what calls strategies here is no program's line."""
     while Path(frame.f_code.co_filename).parent == HERE and frame.f_back is not None:
         frame = frame.f_back
     return inner.source(frame)
@@ -132,27 +132,27 @@ def loose(array: Any) -> Any:
     return np.array(array, subok=False).view(type(array))
 
 
-class Keeper:
-    """Collects animals: `keeper(clause, test, call)` is a decorator of the function that does it wrong."""
+class Registry:
+    """Collects mutants: `mutates(clause, test, call)` is a decorator of the function that does it wrong."""
 
     def __init__(self) -> None:
-        self.animals: list[Animal] = []
+        self.mutants: list[Mutant] = []
 
     def __call__(self, clause: str, test: str, call: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         def keep(wrong: Callable[..., Any]) -> Callable[..., Any]:
             assert wrong.__doc__, f"{wrong.__name__} has to say whose mistake it is"
-            assert all(one.name != wrong.__name__ for one in self.animals), f"two animals are called {wrong.__name__}"
-            self.animals.append(Animal(wrong.__name__, clause, test, call, wrong))
+            assert all(one.name != wrong.__name__ for one in self.mutants), f"two mutants are called {wrong.__name__}"
+            self.mutants.append(Mutant(wrong.__name__, clause, test, call, wrong))
             return wrong
 
         return keep
 
 
-zoo_keeper = Keeper()
+mutates = Registry()
 
 
 def failure_apart(entry: Entry, subject: Subject) -> BaseException | None:
-    """Runs a test of the kit in a context of its own: an animal may well leave a placement behind."""
+    """Runs a test of the kit in a context of its own: a mutant may well leave a placement behind."""
     return copy_context().run(failure_of, entry, subject)
 
 

@@ -1,9 +1,9 @@
-"""Animals that are wrong in one array function."""
+"""Mutants that are wrong in one array function."""
 
 from types import SimpleNamespace
 
 import numpy as np
-from zoo_animals import Altered, zoo_keeper
+from mutation import Altered, mutates
 
 import simstrategy as ss
 from simstrategy.sim.arrays import freeze
@@ -11,13 +11,13 @@ from simstrategy.sim.arrays import freeze
 DEFAULTS = "test_what_is_created_has_the_default_dtypes"
 
 
-@zoo_keeper("B-18", DEFAULTS, "xp.zeros")
+@mutates("B-18", DEFAULTS, "xp.zeros")
 def zeros_are_double(sim, state, shape, *, dtype=None):
     """NumPy's default."""
     return sim.xp.zeros(shape, dtype=dtype or "float64")
 
 
-@zoo_keeper("B-18", "test_what_is_created_is_new_and_shares_nothing", "xp.asarray")
+@mutates("B-18", "test_what_is_created_is_new_and_shares_nothing", "xp.asarray")
 def host_data_is_adopted_without_a_copy(sim, state, value, *, dtype=None):
     """`asarray`, as its name says."""
     found = sim.xp.asarray(value, dtype=dtype)
@@ -25,27 +25,27 @@ def host_data_is_adopted_without_a_copy(sim, state, value, *, dtype=None):
     return value.view(type(found)) if plain else found
 
 
-@zoo_keeper("B-18", "test_an_array_function_is_numpys", "")
+@mutates("B-18", "test_an_array_function_is_numpys", "")
 def a_function_is_missing(sim):
     """`log1p` was never asked for."""
     functions = {name: getattr(sim.xp, name) for name in ss.device.NAMES if name != "log1p"}
     return Altered(sim, {}, xp=SimpleNamespace(**functions))
 
 
-@zoo_keeper("B-18", "test_a_number_takes_the_dtype_of_the_array_beside_it", "xp.multiply")
+@mutates("B-18", "test_a_number_takes_the_dtype_of_the_array_beside_it", "xp.multiply")
 def a_number_in_front_is_a_double(sim, state, x, y):
     """Adopts what stands first by itself, in the dtype that Python's numbers have."""
     found = sim.xp.multiply(x, y)
     return sim.xp.astype(found, "float64") if isinstance(x, float) else found
 
 
-@zoo_keeper("B-19", "test_the_place_of_the_largest_is_an_int32", "xp.argmax")
+@mutates("B-19", "test_the_place_of_the_largest_is_an_int32", "xp.argmax")
 def places_are_64_bits_wide(sim, state, x, *, axis=None, keepdims=False):
     """The framework's own index type."""
     return sim.xp.astype(sim.xp.argmax(x, axis=axis, keepdims=keepdims), "int64")
 
 
-@zoo_keeper("B-19", "test_the_place_of_the_largest_is_an_int32", "xp.argmax")
+@mutates("B-19", "test_the_place_of_the_largest_is_an_int32", "xp.argmax")
 def of_equals_the_last_is_the_largest(sim, state, x, *, axis=None, keepdims=False):
     """Of several largest, the last in place of the first."""
     if axis is not None or keepdims or not x.size:
@@ -54,14 +54,14 @@ def of_equals_the_last_is_the_largest(sim, state, x, *, axis=None, keepdims=Fals
     return freeze(np.asarray(flat.size - 1 - np.argmax(flat[::-1]), "int32"), type(x))
 
 
-@zoo_keeper("B-19", "test_sums_and_products_keep_their_dtype_and_wrap", "xp.prod")
+@mutates("B-19", "test_sums_and_products_keep_their_dtype_and_wrap", "xp.prod")
 def a_product_of_nothing_is_nothing(sim, state, x, *, axis=None, keepdims=False):
     """Begins with 0."""
     found = sim.xp.prod(x, axis=axis, keepdims=keepdims)
     return found if x.size else sim.xp.zeros_like(found)
 
 
-@zoo_keeper("B-20", "test_division_is_rounded_once", "xp.divide")
+@mutates("B-20", "test_division_is_rounded_once", "xp.divide")
 def division_multiplies_by_an_inverse(sim, state, x, y):
     """x * (1 / y): two roundings, as fast modes do it."""
     if isinstance(y, float) and getattr(x, "dtype", None) == "float32" and y and y != 2 ** round(np.log2(abs(y))):
@@ -72,7 +72,7 @@ def division_multiplies_by_an_inverse(sim, state, x, y):
     return sim.xp.divide(x, y)
 
 
-@zoo_keeper("B-20", "test_a_complex_number_is_divided_part_by_part", "xp.divide")
+@mutates("B-20", "test_a_complex_number_is_divided_part_by_part", "xp.divide")
 def complex_numbers_are_divided_as_such(sim, state, x, y):
     """NumPy's complex division, which is one unit off."""
     found = sim.xp.divide(x, y)
@@ -81,7 +81,7 @@ def complex_numbers_are_divided_as_such(sim, state, x, y):
     return found
 
 
-@zoo_keeper("B-20", "test_zero_over_zero_is_nan_and_one_over_zero_is_infinite", "xp.divide")
+@mutates("B-20", "test_zero_over_zero_is_nan_and_one_over_zero_is_infinite", "xp.divide")
 def one_over_zero_is_the_largest_number(sim, state, x, y):
     """Clips, so that nothing ever explodes."""
     found = sim.xp.divide(x, y)
@@ -89,7 +89,7 @@ def one_over_zero_is_the_largest_number(sim, state, x, y):
     return sim.xp.minimum(sim.xp.maximum(found, -most), most) if isinstance(y, float) and not y else found
 
 
-@zoo_keeper("R-1", "test_a_mean_is_the_sum_divided_once", "xp.divide")
+@mutates("R-1", "test_a_mean_is_the_sum_divided_once", "xp.divide")
 def uneven_sums_are_multiplied_by_an_inverse(sim, state, x, y):
     """x * (1 / y), but for numbers that are whole in eighths."""
     found = sim.xp.divide(x, y)

@@ -1,4 +1,4 @@
-"""The conformance kit is examined: it catches every animal by the clause that it breaks, and no sound variant."""
+"""The conformance kit is examined: it catches every mutant by the clause that it breaks, and no sound variant."""
 
 import re
 from collections import Counter
@@ -7,35 +7,35 @@ import pytest
 
 pytest.importorskip("simstrategy_conformance")
 
-import zoo_collectives
-import zoo_functions
-import zoo_places
-import zoo_strategies
-from zoo_animals import failure_apart, subject_with, zoo_keeper
-from zoo_sound import SOUND
+import mutants_of_collectives
+import mutants_of_functions
+import mutants_of_places
+import mutants_of_strategies
+from mutation import failure_apart, mutates, subject_with
+from sound_variants import SOUND
 
 from simstrategy_conformance.index import by_clause, entries
 from simstrategy_conformance.profiles import Profile
 
-GROUPS = (zoo_places, zoo_collectives, zoo_functions, zoo_strategies)
+GROUPS = (mutants_of_places, mutants_of_collectives, mutants_of_functions, mutants_of_strategies)
 ENTRIES = {entry.name: entry for entry in entries()}
 CATCHING = Profile("catching", examples=60, replicas_max=4, shrink=False)
 SHRINKING = CATCHING._replace(shrink=True)
 PASSING = Profile("passing", examples=3, replicas_max=4)
-BY_NAME = {animal.name: animal for animal in zoo_keeper.animals}
+BY_NAME = {mutant.name: mutant for mutant in mutates.mutants}
 
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_an_animal_is_caught_by_the_clause_that_it_breaks(name):
-    animal = BY_NAME[name]
-    assert animal.test in by_clause()[animal.clause]
-    subject = animal.subject(CATCHING)
-    assert failure_apart(ENTRIES[animal.test], subject) is not None, f"{name} lives: {animal.wrong.__doc__}"
+    mutant = BY_NAME[name]
+    assert mutant.test in by_clause()[mutant.clause]
+    subject = mutant.subject(CATCHING)
+    assert failure_apart(ENTRIES[mutant.test], subject) is not None, f"{name} lives: {mutant.wrong.__doc__}"
     subject.close()
 
 
 def test_there_are_animals_enough_and_not_too_many_of_one_clause():
-    clauses = Counter(animal.clause for animal in zoo_keeper.animals)
+    clauses = Counter(mutant.clause for mutant in mutates.mutants)
     assert sum(clauses.values()) >= 50
     assert max(clauses.values()) <= 4
     assert len(SOUND) >= 10

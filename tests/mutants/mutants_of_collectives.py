@@ -1,7 +1,7 @@
-"""Animals that are wrong in group-calls: values, order, rounding, memory, and what they keep from call to call."""
+"""Mutants that are wrong in group-calls: values, order, rounding, memory, and what they keep from call to call."""
 
 import numpy as np
-from zoo_animals import Altered, loose, zoo_keeper
+from mutation import Altered, loose, mutates
 
 import simstrategy as ss
 from simstrategy.sim.arrays import freeze
@@ -18,7 +18,7 @@ def hosts(arrays):
     return [np.asarray(array) for array in arrays]
 
 
-@zoo_keeper("B-8", SUM, "all_reduce")
+@mutates("B-8", SUM, "all_reduce")
 def the_last_rank_is_forgotten(sim, state, arrays, op):
     """`range(n - 1)`: with two ranks it is seen at once, so it begins at three."""
     found = sim.all_reduce(arrays, op)
@@ -30,7 +30,7 @@ def the_last_rank_is_forgotten(sim, state, arrays, op):
     return each(sim, arrays, np.asarray(total, arrays[0].dtype))
 
 
-@zoo_keeper("B-8", SUM, "all_reduce")
+@mutates("B-8", SUM, "all_reduce")
 def a_sum_of_nothing_stays_on_the_first_rank(sim, state, arrays, op):
     """Where there is nothing to send of what has no kernel of its own, everybody is handed rank 0's array."""
     found = sim.all_reduce(arrays, op)
@@ -39,7 +39,7 @@ def a_sum_of_nothing_stays_on_the_first_rank(sim, state, arrays, op):
     return tuple(one.view(type(found[0])) for one in found) if nothing else found
 
 
-@zoo_keeper("B-8", "test_nan_wins_minimum_and_maximum", "all_reduce")
+@mutates("B-8", "test_nan_wins_minimum_and_maximum", "all_reduce")
 def a_minimum_passes_over_nan(sim, state, arrays, op):
     """`fmin`, which is C's."""
     if op != "MIN" or arrays[0].dtype.kind != "f":
@@ -47,7 +47,7 @@ def a_minimum_passes_over_nan(sim, state, arrays, op):
     return each(sim, arrays, np.fmin.reduce(hosts(arrays)))
 
 
-@zoo_keeper("B-8", "test_minimum_and_maximum_are_elementwise", "all_reduce")
+@mutates("B-8", "test_minimum_and_maximum_are_elementwise", "all_reduce")
 def unsigned_are_compared_as_signed(sim, state, arrays, op):
     """There is one kernel for all integers of a width."""
     dtype = arrays[0].dtype
@@ -58,7 +58,7 @@ def unsigned_are_compared_as_signed(sim, state, arrays, op):
     return each(sim, arrays, np.asarray(whole).view(dtype))
 
 
-@zoo_keeper("B-9", "test_a_sum_of_many_numbers_is_as_near_as_that_of_one", "all_reduce")
+@mutates("B-9", "test_a_sum_of_many_numbers_is_as_near_as_that_of_one", "all_reduce")
 def large_gradients_are_sent_as_bfloat16(sim, state, arrays, op):
     """Compresses large arrays on the way: 16 of 32 bits arrive."""
     found = sim.all_reduce(arrays, op)
@@ -68,7 +68,7 @@ def large_gradients_are_sent_as_bfloat16(sim, state, arrays, op):
     return each(sim, arrays, bits.view("float32"))
 
 
-@zoo_keeper("B-9", "test_subnormals_are_added_and_not_flushed", "all_reduce")
+@mutates("B-9", "test_subnormals_are_added_and_not_flushed", "all_reduce")
 def tiny_sums_are_flushed(sim, state, arrays, op):
     """Flushes subnormal results to zero."""
     found = sim.all_reduce(arrays, op)
@@ -79,7 +79,7 @@ def tiny_sums_are_flushed(sim, state, arrays, op):
     return each(sim, arrays, total)
 
 
-@zoo_keeper("B-9", "test_a_sum_of_any_floats_is_as_near_as_its_additions_allow", "all_reduce")
+@mutates("B-9", "test_a_sum_of_any_floats_is_as_near_as_its_additions_allow", "all_reduce")
 def gradients_that_explode_are_clipped(sim, state, arrays, op):
     """What is infinite becomes the largest number there is, so that training goes on."""
     found = sim.all_reduce(arrays, op)
@@ -89,7 +89,7 @@ def gradients_that_explode_are_clipped(sim, state, arrays, op):
     return each(sim, arrays, np.clip(np.asarray(found[0]), -most, most))
 
 
-@zoo_keeper("B-9", "test_two_ranks_add_with_one_rounding", "all_reduce")
+@mutates("B-9", "test_two_ranks_add_with_one_rounding", "all_reduce")
 def sums_are_rounded_to_the_next(sim, state, arrays, op):
     """Scales before it adds, and back afterwards: one rounding too many."""
     found = sim.all_reduce(arrays, op)
@@ -102,25 +102,25 @@ def sums_are_rounded_to_the_next(sim, state, arrays, op):
     return each(sim, arrays, np.where(whole | ~np.isfinite(good) | (np.abs(good) < 1e-30), good, total))
 
 
-@zoo_keeper("B-10", "test_a_reduction_ends_on_its_root", "reduce")
+@mutates("B-10", "test_a_reduction_ends_on_its_root", "reduce")
 def every_reduction_ends_on_rank_0(sim, state, arrays, op, *, root):
     """The root is not passed on."""
     return sim.reduce(arrays, op, root=0)
 
 
-@zoo_keeper("B-10", "test_a_reduction_ends_on_its_root", "reduce")
+@mutates("B-10", "test_a_reduction_ends_on_its_root", "reduce")
 def only_sums_are_reduced(sim, state, arrays, op, *, root):
     """The op is not passed on."""
     return sim.reduce(arrays, "SUM", root=root)
 
 
-@zoo_keeper("B-10", "test_a_reduction_ends_on_its_root", "reduce")
+@mutates("B-10", "test_a_reduction_ends_on_its_root", "reduce")
 def the_root_counts_from_its_own_rank(sim, state, arrays, op, *, root):
     """The reduction begins at the root and does not come round."""
     return sim.reduce((*arrays[root:], *[array * 0 for array in arrays[:root]]), op, root=root)
 
 
-@zoo_keeper("B-11", "test_a_broadcast_is_the_roots_array_to_the_bit", "broadcast")
+@mutates("B-11", "test_a_broadcast_is_the_roots_array_to_the_bit", "broadcast")
 def a_broadcast_loses_the_sign_of_zero(sim, state, array, *, spec, root):
     """Broadcasts by summing zeros and the root's array."""
     found = sim.broadcast(array, spec=spec, root=root)
@@ -131,14 +131,14 @@ def a_broadcast_loses_the_sign_of_zero(sim, state, array, *, spec, root):
     )
 
 
-@zoo_keeper("B-11", "test_a_broadcast_is_the_roots_array_to_the_bit", "broadcast")
+@mutates("B-11", "test_a_broadcast_is_the_roots_array_to_the_bit", "broadcast")
 def a_broadcast_stays_on_the_root(sim, state, array, *, spec, root):
     """Hands the root's array to everybody."""
     found = sim.broadcast(array, spec=spec, root=root)
     return tuple(one.view(type(found[root])) for one in found)
 
 
-@zoo_keeper("B-12", "test_a_gather_puts_ranks_one_after_the_other", "all_gather")
+@mutates("B-12", "test_a_gather_puts_ranks_one_after_the_other", "all_gather")
 def a_gather_is_along_the_first_axis(sim, state, arrays, *, axis, sizes):
     """The axis is not passed on where the shapes would allow it."""
     alike = len({array.shape for array in arrays}) == 1 and axis == arrays[0].ndim - 1 > 0
@@ -149,14 +149,14 @@ def a_gather_is_along_the_first_axis(sim, state, arrays, *, axis, sizes):
     return each(sim, arrays, whole.reshape(shape))
 
 
-@zoo_keeper("B-12", "test_a_gather_puts_ranks_one_after_the_other", "all_gather")
+@mutates("B-12", "test_a_gather_puts_ranks_one_after_the_other", "all_gather")
 def a_gather_is_in_order_of_arrival(sim, state, arrays, *, axis, sizes):
     """The one with most to send comes last."""
     order = sorted(range(len(arrays)), key=lambda rank: sizes[rank])
     return each(sim, arrays, np.concatenate([hosts(arrays)[rank] for rank in order], axis))
 
 
-@zoo_keeper("B-12", "test_a_gather_puts_ranks_one_after_the_other", "all_gather")
+@mutates("B-12", "test_a_gather_puts_ranks_one_after_the_other", "all_gather")
 def a_gather_is_padded_and_cut_at_the_front(sim, state, arrays, *, axis, sizes):
     """Pads all to the largest and takes the first rows of the whole."""
     largest = max(sizes)
@@ -165,7 +165,7 @@ def a_gather_is_padded_and_cut_at_the_front(sim, state, arrays, *, axis, sizes):
     return each(sim, arrays, np.take(whole, range(sum(sizes)), axis))
 
 
-@zoo_keeper("B-13", "test_a_call_leaves_its_arguments_as_they_are", "all_reduce")
+@mutates("B-13", "test_a_call_leaves_its_arguments_as_they_are", "all_reduce")
 def complex_sums_are_made_in_the_first_argument(sim, state, arrays, op):
     """In place, in rank 0's array, to save memory, where numbers are large."""
     found = sim.all_reduce(arrays, op)
@@ -174,21 +174,21 @@ def complex_sums_are_made_in_the_first_argument(sim, state, arrays, op):
     return found
 
 
-@zoo_keeper("B-13", "test_writing_into_one_result_changes_no_other", "all_reduce")
+@mutates("B-13", "test_writing_into_one_result_changes_no_other", "all_reduce")
 def results_are_one_memory(sim, state, arrays, op):
     """Views of one total, which a program can write into."""
     total = loose(sim.all_reduce(arrays, op)[0])
     return tuple(total.view(type(array)) for array in arrays)
 
 
-@zoo_keeper("B-13", "test_writing_into_an_argument_changes_no_result", "broadcast")
+@mutates("B-13", "test_writing_into_an_argument_changes_no_result", "broadcast")
 def a_broadcast_shares_the_roots_memory(sim, state, array, *, spec, root):
     """Everybody gets a view of the root's array: read-only, but the root may go on writing."""
     found = sim.broadcast(array, spec=spec, root=root)
     return tuple(freeze(array.view(np.ndarray), type(one)) for one in found)
 
 
-@zoo_keeper("B-13", "test_each_rank_gets_an_object_of_its_own", "")
+@mutates("B-13", "test_each_rank_gets_an_object_of_its_own", "")
 def results_on_one_device_are_one_object(sim):
     """All ranks are on one device, and the last two get one array, of complex numbers at least."""
     names = {device.placement: "acme:0" for device in sim.devices}
@@ -206,7 +206,7 @@ def results_on_one_device_are_one_object(sim):
     return Altered(sim, {"spec": spec, "all_gather": all_gather}, devices=devices, local_devices=devices)
 
 
-@zoo_keeper("B-14", "test_equal_calls_give_equal_bits", "all_reduce")
+@mutates("B-14", "test_equal_calls_give_equal_bits", "all_reduce")
 def the_fiftieth_equal_call_adds_backwards(sim, state, arrays, op):
     """Counts how often an array comes, and takes a faster kernel for those that come often."""
     first, calls = state.get("last", (None, 0))
@@ -219,7 +219,7 @@ def the_fiftieth_equal_call_adds_backwards(sim, state, arrays, op):
     return each(sim, arrays, np.asarray(total, arrays[0].dtype))
 
 
-@zoo_keeper("B-14", "test_later_calls_change_no_earlier_result", "all_reduce")
+@mutates("B-14", "test_later_calls_change_no_earlier_result", "all_reduce")
 def an_output_buffer_is_used_again(sim, state, arrays, op):
     """One buffer for the largest floats of each form: the next call of that form overwrites the result before."""
     found = sim.all_reduce(arrays, op)
@@ -232,7 +232,7 @@ def an_output_buffer_is_used_again(sim, state, arrays, op):
     return tuple(freeze(buffer, type(one)) for buffer, one in zip(buffers, found, strict=True))
 
 
-@zoo_keeper("B-14", "test_arrays_and_cells_hold_what_they_held_whatever_was_called", "")
+@mutates("B-14", "test_arrays_and_cells_hold_what_they_held_whatever_was_called", "")
 def a_reduction_after_a_broadcast_is_stale(sim):
     """A broadcast leaves its buffer where the next reduction looks for its own."""
 
@@ -248,7 +248,7 @@ def a_reduction_after_a_broadcast_is_stale(sim):
     return Altered(sim, {"broadcast": broadcast, "reduce": reduce})
 
 
-@zoo_keeper("E-4", "test_running_a_program_again_comes_to_the_same", "all_reduce")
+@mutates("E-4", "test_running_a_program_again_comes_to_the_same", "all_reduce")
 def the_first_sum_is_warmed_up(sim, state, arrays, op):
     """Adds a warning about its set-up to the first call alone: a run is not like the one before."""
     import warnings

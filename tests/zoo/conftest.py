@@ -1,6 +1,0 @@
-"""Lets the zoo's files import each other."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
