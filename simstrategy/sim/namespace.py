@@ -178,7 +178,8 @@ class SimNamespace:
         if not isinstance(x1, (np.ndarray, np.generic)) and not isinstance(x2, (np.ndarray, np.generic)):
             x1, x2 = self.asarray(x1), self.asarray(x2)
         chosen = np.where(condition, operand(self, x1), operand(self, x2))
-        return chosen.view(kind or (type(x2) if isinstance(x2, SimArray) else self.kind))
+        result: SimArray = chosen.view(kind or (type(x2) if isinstance(x2, SimArray) else self.kind))
+        return result
 
     def permute_dims(self, x: Any, /, axes: tuple[int, ...]) -> SimArray:
         result: SimArray = _transpose(x if isinstance(x, SimArray) else self.asarray(x), axes)
