@@ -191,8 +191,11 @@ def take(x: _Tensor, indices: Any, *, axis: int) -> _Tensor:
 
 
 def take_along_axis(x: _Tensor, indices: Any, *, axis: int = -1) -> _Tensor:
-    """Counts from the end where an index is negative; beyond the ends PyTorch raises."""
-    result: _Tensor = compat.take_along_axis(x, _places(x, indices), axis=axis)
+    """Counts from the end where an index is negative.  Raises IndexError beyond the ends, where PyTorch goes on."""
+    places, size = _places(x, indices), x.shape[axis]
+    if bool(((places < -size) | (places >= size)).any()):
+        raise IndexError(f"xp.take_along_axis got an index beyond the ends, for a size of {size}.")
+    result: _Tensor = compat.take_along_axis(x, places, axis=axis)
     return result
 
 

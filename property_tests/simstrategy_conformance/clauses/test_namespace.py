@@ -42,7 +42,13 @@ def call(subject: Subject, name: str, *arguments: Any, **options: Any) -> Any:
 
 
 def _is_numpys(name: str, subject: Subject, case: Case) -> None:
-    found = subject.open(2).get(call(subject, name, *put(subject, list(case.arguments)), **case.options))
+    result = call(subject, name, *put(subject, list(case.arguments)), **case.options)
+    # What several arrays are returned by, NumPy has stacked.
+    found = (
+        np.stack([subject.open(2).get(one) for one in result])
+        if isinstance(result, (tuple, list))
+        else (subject.open(2).get(result))
+    )
     told = f"expected {case.wanted.dtype} {case.wanted.tolist()}, found {found.dtype} {found.tolist()}"
     if not case.near:
         assert same_bits(case.wanted, found), told
