@@ -85,6 +85,13 @@ def isdtype(dtype, kind):
     return np.dtype(_name(dtype)).kind in KINDS[kind] if isinstance(kind, str) and kind in KINDS else dtype == kind
 
 
+def __array_namespace_info__():
+    """Returns the part of the inspection that the suite needs to know places by: the default dtypes."""
+    kinds = {"real floating": "float32", "complex floating": "complex64", "integral": "int32", "indexing": "int32"}
+    found = {kind: _DTYPE_OBJECTS[name] for kind, name in kinds.items()}
+    return SimpleNamespace(default_dtypes=lambda *, device=None: found)
+
+
 _NAME = os.environ["SIMSTRATEGY_ARRAY_API_BACKEND"]
 _BACKEND = ss.backend(_NAME, **OPTIONS.get(_NAME, {}))
 _DTYPE_OBJECTS = _objects(_BACKEND)

@@ -1,4 +1,4 @@
-"""What a call of an array function is to the kit, and the arrays that most calls are drawn with.  No function is here."""
+"""What a call of an array function is to the kit, and the arrays that most calls are drawn with.  No function here."""
 
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple

@@ -167,10 +167,10 @@ def places(function: Callable[..., Any]) -> Any:
 def several(function: Callable[..., Any]) -> Any:
     """Makes a function of any number of arrays that returns as many; each is where its argument is."""
 
-    def call(_self: Adopting, *arrays: Any, **keywords: Any) -> tuple[Any, ...]:
+    def call(_self: Adopting, *arrays: Any, **keywords: Any) -> list[Any]:
         adopted = [_self.asarray(array) for array in arrays]
         results = function(*[view(array, _Plain) for array in adopted], **keywords)
-        return tuple([np.array(one).view(type(like)) for one, like in zip(results, adopted, strict=True)])
+        return [np.array(one).view(type(like)) for one, like in zip(results, adopted, strict=True)]
 
     return call
 

@@ -149,7 +149,15 @@ def vecdot(x1: Any, x2: Any, *, axis: int = -1) -> Any:
     return tf.reduce_sum(tf.math.conj(x1) * x2, axis)
 
 
-tensordot: Final = through("int64", lambda a, b, axes=2: tf.tensordot(a, b, axes), _SMALL)
+def tensordot(x1: Any, x2: Any, *, axes: Any = 2) -> Any:
+    """Sums products over axes.  Raises InvalidArgument where their sizes differ, which TensorFlow would reshape."""
+    first, second = (range(-axes, 0), range(axes)) if isinstance(axes, int) else axes
+    sizes = [[x.shape[one] for one in over] for x, over in ((x1, first), (x2, second))]
+    if sizes[0] != sizes[1]:
+        raise InvalidArgument(
+            f"xp.tensordot got axes={axes} of shapes {list(x1.shape)} and {list(x2.shape)}: their sizes differ."
+        )
+    return through("int64", lambda a, b: tf.tensordot(a, b, axes), _SMALL)(x1, x2)
 
 
 def count_nonzero(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:

@@ -94,9 +94,9 @@ def joining(function: Function) -> Any:
 def several(function: Function) -> Any:
     """Makes a method of any number of arrays that returns as many."""
 
-    def call(_self: Defaulting, *arrays: Any, **settings: Any) -> tuple[Any, ...]:
+    def call(_self: Defaulting, *arrays: Any, **settings: Any) -> list[Any]:
         with at(_self, *arrays):
-            return tuple(function(*[tensor(array) for array in arrays], **settings))
+            return list(function(*[tensor(array) for array in arrays], **settings))
 
     return ours(call)
 

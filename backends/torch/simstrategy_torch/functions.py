@@ -97,8 +97,8 @@ def joining(function: Function) -> Any:
 def several(function: Function) -> Any:
     """Makes a method of any number of arrays that returns as many."""
 
-    def call(self: "Placed", *arrays: Any, **settings: Any) -> tuple[Any, ...]:
-        return tuple([one.clone() for one in function(*[tensor(self.placement, one) for one in arrays], **settings)])
+    def call(self: "Placed", *arrays: Any, **settings: Any) -> list[Any]:
+        return [one.clone() for one in function(*[tensor(self.placement, one) for one in arrays], **settings)]
 
     return call
 

@@ -196,7 +196,7 @@ class TorchNamespace:
     cumulative_prod = unary(cumulative(compat.cumulative_prod))
     mean = reduction(compat.mean, bools=_mean_of_integers, integers=_mean_of_integers)
     var = reduction(compat.var)
-    std = reduction(compat.std)
+    std = reduction(lambda x, **how: torch.sqrt(compat.var(x, **how)))  # PyTorch's takes whole corrections alone
     max = reduction(of_some(compat.max))
     min = reduction(of_some(compat.min))
     all = reduction(compat.all)

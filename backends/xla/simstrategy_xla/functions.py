@@ -102,10 +102,10 @@ def pairing(function: Function, **fixed: Any) -> Any:
 def several(function: Function) -> Any:
     """Makes a method of any number of arrays that returns as many, each where its argument is."""
 
-    def call(_self: Placing, *arrays: Any, **settings: Any) -> tuple[Any, ...]:
+    def call(_self: Placing, *arrays: Any, **settings: Any) -> list[Any]:
         adopted = [_self.asarray(array) for array in arrays]
         results = function(*adopted, **settings)
-        return tuple([_self.placed(one, like) for one, like in zip(results, adopted, strict=True)])
+        return [_self.placed(one, like) for one, like in zip(results, adopted, strict=True)]
 
     return call
 

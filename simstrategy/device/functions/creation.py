@@ -67,7 +67,7 @@ class Creation(Protocol):
         """Returns ones on the k-th diagonal, zeros elsewhere [n_rows, n_cols or n_rows], float32 by default."""
         ...
 
-    def meshgrid(self, *arrays: Array, indexing: str = "xy") -> tuple[Array, ...]:
+    def meshgrid(self, *arrays: Array, indexing: str = "xy") -> Sequence[Array]:
         """Returns the coordinates of a grid: n arrays of n dimensions, from n arrays [n_i] of one dtype.
 
         indexing: "ij" for [n_0, n_1, …], "xy" for [n_1, n_0, …]. Raises for another.

@@ -43,7 +43,7 @@ class Shapes(Protocol):
         """Returns x broadcast [*shape].  Raises where its shape does not broadcast to it."""
         ...
 
-    def broadcast_arrays(self, *arrays: Array) -> tuple[Array, ...]:
+    def broadcast_arrays(self, *arrays: Array) -> Sequence[Array]:
         """Returns all arrays broadcast to their common shape, each in its own dtype."""
         ...
 
@@ -55,7 +55,7 @@ class Shapes(Protocol):
         """Returns n arrays of one shape joined along a new axis [n, …]."""
         ...
 
-    def unstack(self, x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
+    def unstack(self, x: Array, /, *, axis: int = 0) -> Sequence[Array]:
         """Returns the n arrays along an axis of x [n, …], without that axis.  Raises for no dimensions."""
         ...
 
