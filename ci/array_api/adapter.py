@@ -1,4 +1,4 @@
-"""Shows the `xp` of one backend to array-api-tests, as a module of the Array API standard 2024.12.  It computes nothing.
+"""Shows the `xp` of one backend to array-api-tests as a module of the Array API standard 2024.12.  It computes nothing.
 
 The environment variable SIMSTRATEGY_ARRAY_API_BACKEND names the backend. The suite passes dtypes as objects, and `xp`
 takes names: this module translates. It shows the signatures of the contract, `simstrategy.device.ArrayNamespace`. What
@@ -62,7 +62,9 @@ def _shown(name):
 
 def _limits(found, dtype, *names):
     kind = int if found.dtype.kind in "iu" else float
-    return SimpleNamespace(bits=found.bits, dtype=_DTYPE_OBJECTS[dtype], **{one: kind(found.__getattribute__(one)) for one in names})
+    return SimpleNamespace(
+        bits=found.bits, dtype=_DTYPE_OBJECTS[dtype], **{one: kind(found.__getattribute__(one)) for one in names}
+    )
 
 
 def finfo(kind, /):
@@ -85,7 +87,7 @@ def isdtype(dtype, kind):
     return np.dtype(_name(dtype)).kind in KINDS[kind] if isinstance(kind, str) and kind in KINDS else dtype == kind
 
 
-def __array_namespace_info__():
+def _inspection():
     """Returns the part of the inspection that the suite needs to know places by: the default dtypes."""
     kinds = {"real floating": "float32", "complex floating": "complex64", "integral": "int32", "indexing": "int32"}
     found = {kind: _DTYPE_OBJECTS[name] for kind, name in kinds.items()}
@@ -93,6 +95,7 @@ def __array_namespace_info__():
 
 
 _NAME = os.environ["SIMSTRATEGY_ARRAY_API_BACKEND"]
+__array_namespace_info__ = _inspection
 _BACKEND = ss.backend(_NAME, **OPTIONS.get(_NAME, {}))
 _DTYPE_OBJECTS = _objects(_BACKEND)
 globals().update(_DTYPE_OBJECTS)

@@ -1,6 +1,6 @@
 """Runs array-api-tests, the public suite of the Array API standard, on the `xp` of some backends.
 
-    python3 ci/array_api/run.py --suite FOLDER [--backend sim] [--max-examples 20]
+    python3 ci/array_api/run.py --suite FOLDER [--backend sim] [--max-examples 10]
 
 FOLDER is a checkout of github.com/data-apis/array-api-tests with its submodule, the packages of its requirements.txt
 installed; the environment variable SIMSTRATEGY_ARRAY_API_SUITE may name it instead. What a backend's `xp` does
@@ -98,8 +98,8 @@ def suite_at(option):
     folder = Path(given)
     if not given or not (folder / "array_api_tests").is_dir() or not (folder / "array-api" / "spec").is_dir():
         raise SystemExit(
-            f"array-api-tests is {'not in ' + given if given else 'missing'}: clone github.com/data-apis/array-api-tests "
-            f"with its submodule, install the packages of its requirements.txt, and name the folder with --suite or "
+            f"array-api-tests is {'not in ' + given if given else 'missing'}: clone github.com/data-apis/array-api-tests"
+            f" with its submodule, install the packages of its requirements.txt, and name the folder with --suite or "
             f"{SUITE}."
         )
     commit = ["git", "-C", str(folder), "rev-parse", "--short=12", "HEAD"]
@@ -109,8 +109,10 @@ def suite_at(option):
 def main(words):
     parser = argparse.ArgumentParser(description="Runs array-api-tests on the xp of some backends.")
     parser.add_argument("--suite", help=f"the suite's folder; {SUITE} is the default")
-    parser.add_argument("--backend", action="append", choices=BACKENDS, help="several times for several; all by default")
-    parser.add_argument("--max-examples", type=int, default=20, help="of each property")
+    parser.add_argument(
+        "--backend", action="append", choices=BACKENDS, help="several times for several; all by default"
+    )
+    parser.add_argument("--max-examples", type=int, default=10, help="of each property")
     given = parser.parse_args(words)
     suite, commit = suite_at(given.suite)
     print(f"array-api-tests {commit}, standard 2024.12, {given.max_examples} examples of each property")

@@ -75,11 +75,11 @@ class Creation(Protocol):
         ...
 
     def tril(self, x: Array, /, *, k: int = 0) -> Array:
-        """Returns x […, m, n] with zeros above the k-th diagonal, in its dtype.  Raises below two dimensions."""
+        """Returns x […, m, n] with zeros above the k-th diagonal, in its dtype.  At least two dimensions."""
         ...
 
     def triu(self, x: Array, /, *, k: int = 0) -> Array:
-        """Returns x […, m, n] with zeros below the k-th diagonal, in its dtype.  Raises below two dimensions."""
+        """Returns x […, m, n] with zeros below the k-th diagonal, in its dtype.  At least two dimensions."""
         ...
 
     def astype(self, x: Array, dtype: str, /) -> Array:
