@@ -24,7 +24,7 @@ SUITE = "SIMSTRATEGY_ARRAY_API_SUITE"
 # Arrays with their methods and operators are the frameworks' own, and so are constants and interchange.
 IGNORED = ("array_object", "constants", "dlpack", "fft", "inspection_functions")
 # The adapter's own functions, not the namespace's; extensions; what becomes of arrays without a name for it.
-DESELECTED = ("finfo", "iinfo", "isdtype", "info_func", "__")
+DESELECTED = ("finfo", "iinfo", "isdtype", "info_func", "array_method", "array_attribute", "__")
 EXTENSIONS = ("linalg-", "fft-", "linalg.", "fft.")
 
 
@@ -97,10 +97,10 @@ def suite_at(option):
     given = option or os.environ.get(SUITE, "")
     folder = Path(given)
     if not given or not (folder / "array_api_tests").is_dir() or not (folder / "array-api" / "spec").is_dir():
+        found = f"is not in {given}" if given else "is missing"
         raise SystemExit(
-            f"array-api-tests is {'not in ' + given if given else 'missing'}: clone github.com/data-apis/array-api-tests"
-            f" with its submodule, install the packages of its requirements.txt, and name the folder with --suite or "
-            f"{SUITE}."
+            f"array-api-tests {found}: clone github.com/data-apis/array-api-tests with its submodule, install the "
+            f"packages of its requirements.txt, and name the folder with --suite or {SUITE}."
         )
     commit = ["git", "-C", str(folder), "rev-parse", "--short=12", "HEAD"]
     return folder, subprocess.run(commit, stdout=subprocess.PIPE, text=True, check=False).stdout.strip() or "unknown"
