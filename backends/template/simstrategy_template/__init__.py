@@ -55,7 +55,7 @@ def lifted(function: Callable[..., Any], count: int, dtype: str | None = None) -
     dtype: that of the result, where it is not NumPy's.
     """
 
-    def call(*given: Any, **options: Any) -> ToyArray:
+    def call(*given: Any, **options: Any) -> ToyArray | list[ToyArray]:
         found, rest = (list(given[0]), given[1:]) if count == 0 else (list(given[:count]), given[count:])
         place = next((one.placement for one in found if isinstance(one, ToyArray)), HERE.get())
         arrays = any(isinstance(one, (ToyArray, np.ndarray, np.generic)) for one in found)

@@ -56,6 +56,14 @@ def _repeats(x: _Tensor, repeats: Any) -> Any:
     return repeats if isinstance(repeats, int) else tensor(str(x.device), repeats)
 
 
+def _variance(x: _Tensor, *, axis: tuple[int, ...], **how: Any) -> _Tensor:
+    # Of no axes array_api_compat makes zeros, also of NaN: a new axis of one element is reduced in their place.
+    result: _Tensor = (
+        compat.var(x, axis=axis, **how) if axis else compat.var(x[None], axis=0, **{**how, "keepdims": False})
+    )
+    return result
+
+
 def _mean_of_integers(x: _Tensor, **how: Any) -> _Tensor:
     result: _Tensor = compat.mean(x.to(torch.float64), **how)
     return result
@@ -195,8 +203,8 @@ class TorchNamespace:
     cumulative_sum = unary(cumulative(compat.cumulative_sum))
     cumulative_prod = unary(cumulative(compat.cumulative_prod))
     mean = reduction(compat.mean, bools=_mean_of_integers, integers=_mean_of_integers)
-    var = reduction(compat.var)
-    std = reduction(lambda x, **how: torch.sqrt(compat.var(x, **how)))  # PyTorch's takes whole corrections alone
+    var = reduction(_variance)
+    std = reduction(lambda x, **how: torch.sqrt(_variance(x, **how)))  # PyTorch's takes whole corrections alone
     max = reduction(of_some(compat.max))
     min = reduction(of_some(compat.min))
     all = reduction(compat.all)
