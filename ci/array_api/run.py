@@ -72,6 +72,7 @@ def run_suite(suite, backend, count):
     settings = {
         **os.environ,
         "ARRAY_API_TESTS_MODULE": "adapter",
+        "PYTHONHASHSEED": "0",  # with it, and in one process, the suite draws the same examples every time
         "SIMSTRATEGY_ARRAY_API_BACKEND": backend,
         "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(HERE)])),
     }
@@ -81,7 +82,7 @@ def run_suite(suite, backend, count):
         command = [
             *(sys.executable, "-m", "pytest", "array_api_tests", "-k", words),
             *(f"--ignore=array_api_tests/test_{name}.py" for name in IGNORED),
-            *("-p", "unshrunk", "-p", "no:simstrategy", "-p", "no:cacheprovider", "-n", "2", "-q"),
+            *("-p", "unshrunk", "-p", "no:simstrategy", "-p", "no:cacheprovider", "-q"),
             *("--max-examples", str(count), "--derandomize", "--disable-deadline", f"--junitxml={report}"),
         ]
         done = subprocess.run(
