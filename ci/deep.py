@@ -50,6 +50,7 @@ RUNS = {
         *("compile-check", "--program", "examples/compiled_digits.py:first_steps"),
     ],
     "compiled": [sys.executable, "ci/bench/compiled.py"],
+    "array_api": [sys.executable, "ci/array_api/run.py"],
     "kit_xla": [sys.executable, "ci/tpu.py", "--host-devices", "1,2,4,8"],
     "tpu": [sys.executable, "ci/run.py", "tpu"],
 }

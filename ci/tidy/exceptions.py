@@ -30,7 +30,7 @@ EXCEPTIONS = (
     # Imports that wait: an optional package, or one that every start would pay for.
     Exempt("simstrategy/data/readers.py", "google_crc32c", "an optional package: the extra tfrecord"),
     Exempt("simstrategy/data/to_numpy.py", "ml_dtypes", "an optional package: the extra bfloat16"),
-    Exempt("simstrategy/sim/namespace.py", "ml_dtypes", "an optional package: the extra bfloat16"),
+    Exempt("simstrategy/sim/dtypes.py", "ml_dtypes", "an optional package: the extra bfloat16"),
     Exempt("simstrategy/check/processes.py", "ml_dtypes", "an optional package: the extra bfloat16"),
     Exempt("backends/torch/simstrategy_torch/arrays.py", "ml_dtypes", "an optional package: the extra bfloat16"),
     Exempt("simstrategy/cli/__init__.py", "simstrategy.cli.app", "the extra cli may be missing: the message names it"),
@@ -75,7 +75,6 @@ KNOWN = (
     Exempt("simstrategy/check/*.py", _SHAPE, "docstrings to be rewritten", 2),
     Exempt("simstrategy/cli/run.py", "'sim'", "a cluster is opened by the backend's name"),
     Exempt("simstrategy/device/namespace.py", "'name'", "a dtype given in any form"),
-    Exempt("simstrategy/device/*.py", "docstring of", "the contract to be rewritten", 17),
     Exempt("simstrategy/strategy/*.py", "docstring of", "docstrings to be rewritten", 21),
     Exempt(_TENSORFLOW + "frontend.py", "'get_next'", "an iterator or a dataset of the core, which is a layer above"),
     Exempt("backends/xla/simstrategy_xla/namespace.py", _SHAPE, "the namespace to be rewritten", 2),

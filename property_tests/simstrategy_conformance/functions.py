@@ -4,32 +4,17 @@ A table with a row for every function of the contract but those that have a clau
 """
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from hypothesis import strategies as st
 
 from simstrategy_conformance.arrays import SHAPES, exact_arrays
+from simstrategy_conformance.calls import FLOATS, PLAIN, Case, Draw, Host, Make, array_of, matrix_of
+from simstrategy_conformance.more_functions import MORE
 from simstrategy_conformance.subject import Subject
 
 __all__ = ["CASES", "Case"]
-
-Host = np.ndarray[Any, Any]
-PLAIN: Final = ("float32", "int32", "float64", "int64")
-FLOATS: Final = ("float32", "float64")
-
-
-class Case(NamedTuple):
-    """One call.  arguments: host arrays become the backend's.  near: whether the last bits are the framework's own."""
-
-    arguments: tuple[Any, ...]
-    wanted: Host
-    options: dict[str, Any] = {}  # noqa: RUF012 - nobody writes into it
-    near: bool = False
-
-
-Draw = Callable[[st.SearchStrategy[Any]], Any]
-Make = Callable[[Draw, Subject], Case]
 
 
 def _cases(make: Make) -> Callable[[Subject], st.SearchStrategy[Case]]:
@@ -43,20 +28,9 @@ def _cases(make: Make) -> Callable[[Subject], st.SearchStrategy[Case]]:
     return drawn
 
 
-def _array(draw: Draw, subject: Subject, dtypes: tuple[str, ...] = PLAIN, *, like: Host | None = None) -> Host:
-    """Draws an array of any form, or of another's."""
-    dtype = draw(st.sampled_from(subject.having(*dtypes))) if like is None else like.dtype.name
-    return np.asarray(draw(exact_arrays(dtype, draw(SHAPES) if like is None else like.shape)))
-
-
-def _matrix(draw: Draw, subject: Subject) -> Host:
-    dtype = draw(st.sampled_from(subject.having(*PLAIN)))
-    return np.asarray(draw(exact_arrays(dtype, draw(st.sampled_from([(2, 3), (1, 2), (3, 1), (0, 2), (2, 2)])))))
-
-
 def _special(draw: Draw, subject: Subject, *, like: Host | None = None) -> Host:
     """Draws an array of which some are infinite and some are not numbers."""
-    x = _array(draw, subject, FLOATS, like=like)
+    x = array_of(draw, subject, FLOATS, like=like)
     element = st.sampled_from([None, None, float("nan"), float("inf"), -float("inf")])
     drawn = [draw(element) for _ in range(x.size)]
     return np.array([n if e is None else e for n, e in zip(x.reshape(-1), drawn, strict=True)], x.dtype).reshape(
@@ -67,8 +41,8 @@ def _special(draw: Draw, subject: Subject, *, like: Host | None = None) -> Host:
 def _binary(name: str) -> Make:
     def make(draw: Draw, subject: Subject) -> Case:
         special = name not in ("add", "subtract", "multiply") and draw(st.booleans())
-        x = (_special if special else _array)(draw, subject)
-        y = _array(draw, subject, like=x)
+        x = (_special if special else array_of)(draw, subject)
+        y = array_of(draw, subject, like=x)
         arguments = (x, y) if draw(st.booleans()) else (y, x)
         return Case(arguments, np.asarray(getattr(np, name)(*arguments)))
 
@@ -76,8 +50,8 @@ def _binary(name: str) -> Make:
 
 
 def _power(draw: Draw, subject: Subject) -> Case:
-    x = np.abs(_array(draw, subject, FLOATS)) + 1
-    y = np.array(np.clip(_array(draw, subject, like=x), -2, 2), x.dtype)
+    x = np.abs(array_of(draw, subject, FLOATS)) + 1
+    y = np.array(np.clip(array_of(draw, subject, like=x), -2, 2), x.dtype)
     return Case((x, y), np.asarray(np.power(x, y)), near=True)
 
 
@@ -92,7 +66,11 @@ def _logical(name: str) -> Make:
 
 def _unary(name: str) -> Make:
     def make(draw: Draw, subject: Subject) -> Case:
-        x = _special(draw, subject) if name in ("isnan", "isfinite") else _array(draw, subject, FLOATS)
+        x = (
+            _special(draw, subject)
+            if name in ("isnan", "isinf", "isfinite", "signbit")
+            else array_of(draw, subject, FLOATS)
+        )
         return Case((x,), np.asarray(getattr(np, name)(x)))
 
     return make
@@ -108,7 +86,7 @@ def _continuous(name: str) -> Make:
 
 def _reduction(name: str) -> Make:
     def make(draw: Draw, subject: Subject) -> Case:
-        x = _matrix(draw, subject)
+        x = matrix_of(draw, subject)
         x = x if name != "mean" or x.dtype.kind == "f" else x.astype("float32").clip(-99, 99)
         x = np.array([[1]], x.dtype) if not x.size and name not in ("all", "any") else x
         x = x > 0 if name in ("all", "any") else x
@@ -135,7 +113,7 @@ def _filled(name: str) -> Make:
 
 def _like(name: str) -> Make:
     def make(draw: Draw, subject: Subject) -> Case:
-        x = _array(draw, subject)
+        x = array_of(draw, subject)
         number = (3,) if name == "full_like" else ()
         return Case((x, *number), np.asarray(getattr(np, name)(x, *number)))
 
@@ -147,7 +125,7 @@ def _either(one: Make, other: Make) -> Make:
 
 
 def _adopted(draw: Draw, subject: Subject) -> Case:
-    x = _array(draw, subject)
+    x = array_of(draw, subject)
     return Case((x,), x)
 
 
@@ -164,19 +142,19 @@ def _diagonal(draw: Draw, subject: Subject) -> Case:
 
 
 def _cast(draw: Draw, subject: Subject) -> Case:
-    x = np.clip(_array(draw, subject), -99, 99)
+    x = np.clip(array_of(draw, subject), -99, 99)
     dtype = draw(st.sampled_from(subject.having(*PLAIN, "bool")))
     return Case((x, dtype), x.astype(dtype))
 
 
 def _chosen(draw: Draw, subject: Subject) -> Case:
-    x = _array(draw, subject)
-    y, which = _array(draw, subject, like=x), draw(exact_arrays("bool", x.shape))
+    x = array_of(draw, subject)
+    y, which = array_of(draw, subject, like=x), draw(exact_arrays("bool", x.shape))
     return Case((which, x, y), np.where(which, x, y))
 
 
 def _matmul(draw: Draw, subject: Subject) -> Case:
-    x = np.clip(_matrix(draw, subject), -9, 9)
+    x = np.clip(matrix_of(draw, subject), -9, 9)
     y = np.ascontiguousarray(x.T)
     # A sum that begins with 0 has another sign of zero than one that begins with its first term.
     return Case((x, y), x @ y, near=x.dtype.kind == "f")
@@ -184,7 +162,7 @@ def _matmul(draw: Draw, subject: Subject) -> Case:
 
 def _formed(name: str) -> Make:
     def make(draw: Draw, subject: Subject) -> Case:
-        x, axis = _matrix(draw, subject), draw(st.sampled_from([0, 1, -1]))
+        x, axis = matrix_of(draw, subject), draw(st.sampled_from([0, 1, -1]))
         if name == "permute_dims":
             return Case((x, (1, 0)), x.T)
         if name == "reshape":
@@ -201,21 +179,22 @@ def _formed(name: str) -> Make:
 
 def _joined(name: str) -> Make:
     def make(draw: Draw, subject: Subject) -> Case:
-        x, axis = _matrix(draw, subject), draw(st.integers(0, 1))
-        y = _array(draw, subject, like=x)
+        x, axis = matrix_of(draw, subject), draw(st.integers(0, 1))
+        y = array_of(draw, subject, like=x)
         return Case(([x, y],), getattr(np, name)([x, y], axis=axis), {"axis": axis})
 
     return make
 
 
 def _taken(draw: Draw, subject: Subject) -> Case:
-    x, axis = _matrix(draw, subject), draw(st.integers(0, 1))
+    x, axis = matrix_of(draw, subject), draw(st.integers(0, 1))
     most = x.shape[axis] - 1
     places = np.array(draw(st.lists(st.integers(0, most), max_size=3)) if most >= 0 else [], "int32")
     return Case((x, places), np.take(x, places, axis), {"axis": axis})
 
 
 _MAKES: Final[dict[str, Make]] = {
+    **MORE,
     "asarray": _adopted,
     "arange": _counted,
     "eye": _diagonal,
@@ -228,9 +207,10 @@ _MAKES: Final[dict[str, Make]] = {
     **{name: _either(_filled(name), _like(name)) for name in ("zeros_like", "ones_like", "full_like")},
     **{name: _binary(name) for name in ("add", "subtract", "multiply", "maximum", "minimum")},
     **{name: _binary(name) for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")},
-    **{name: _logical(name) for name in ("logical_and", "logical_or", "logical_not")},
-    **{name: _unary(name) for name in ("negative", "abs", "sign", "square", "floor", "ceil", "isfinite", "isnan")},
-    **{name: _continuous(name) for name in ("sqrt", "exp", "log", "log1p", "tanh")},
+    **{name: _logical(name) for name in ("logical_and", "logical_or", "logical_xor", "logical_not")},
+    **{name: _unary(name) for name in ("negative", "positive", "abs", "sign", "signbit", "square", "reciprocal")},
+    **{name: _unary(name) for name in ("floor", "ceil", "trunc", "round", "isfinite", "isinf", "isnan")},
+    **{name: _continuous(name) for name in ("sqrt", "exp", "expm1", "log", "log1p", "log2", "log10", "tanh")},
     **{name: _formed(name) for name in ("permute_dims", "reshape", "expand_dims", "squeeze", "broadcast_to")},
     **{name: _joined(name) for name in ("concat", "stack")},
     **{name: _reduction(name) for name in ("mean", "max", "min", "all", "any")},

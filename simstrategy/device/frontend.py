@@ -65,7 +65,7 @@ class Composites(Protocol):
         ...
 
     def joined(self, value: Any, parts: Sequence[Array]) -> Any:
-        """Returns a value like `value` made of other parts."""
+        """Returns a value like `value` made of other parts, arrays […] as `parts` returns them."""
         ...
 
     def dense(self, value: Any) -> Array:

@@ -23,7 +23,7 @@ class Autodiff(Protocol):
     def differentiable(
         self, forward: GroupFunction, backward: GroupFunction, arrays: tuple[Array, ...]
     ) -> tuple[Array, ...]:
-        """Returns forward(arrays); a gradient of the results is passed through `backward`.
+        """Returns forward(arrays), arrays […] of any shapes; a gradient of the results is passed through `backward`.
 
         Runs in the replica's task. Both functions take and return as many arrays as `arrays` has, receive concrete
         values, and may suspend the task. Raises what the two functions raise.
@@ -31,7 +31,7 @@ class Autodiff(Protocol):
         ...
 
     def tracks(self, array: Array) -> bool:
-        """Returns whether a gradient may have to flow through an array here and now: True where that is not known.
+        """Returns whether a gradient may have to flow through an array […] here: True where that is not known.
 
         What is not tracked is all-reduced without `differentiable`, which is quicker.
         """
@@ -57,5 +57,5 @@ class Forms(Protocol):
     """A quick comparison of arrays, for the checks of every collective: `Backend.forms`."""
 
     def form(self, array: Array) -> object:
-        """Returns a hashable object that is equal for two arrays only where their `spec` is, and mostly there."""
+        """Returns a hashable object that is equal for two arrays […] only where their `spec` is, and mostly there."""
         ...

@@ -16,7 +16,7 @@ __all__ = ["UlpPerturbed", "perturb"]
 
 
 def perturb(value: np.ndarray, pattern: int) -> np.ndarray:
-    """Returns a float array with each finite, non-zero element moved to its neighbour; others as they are.
+    """Returns a float array […] with each finite, non-zero element moved to its neighbour; others as they are.
 
     pattern: chooses, together with an element's index, between up and down; every pattern is as good as
     a throw of coins, and always the same. Zeros stay, because their neighbours are subnormal: no rounding

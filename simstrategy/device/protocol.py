@@ -101,18 +101,18 @@ class Backend(Protocol):
         ...
 
     def get(self, array: Array) -> np.ndarray:
-        """Returns a new host copy, with the same shape and dtype.
+        """Returns a new host copy of an array […], with the same shape and dtype.
 
         Raises InvalidType or Unsupported for an array without a value, while a framework traces.
         """
         ...
 
     def spec(self, array: Array) -> Spec:
-        """Returns (shape, dtype, placement), see `ArraySpec`."""
+        """Returns (shape, dtype, placement) of an array […], see `ArraySpec`."""
         ...
 
     def cell(self, initial: Array) -> Cell:
-        """Returns storage on the device of `initial`, of its shape and dtype; it shares no memory with `initial`."""
+        """Returns storage on the device of `initial` […], of its shape and dtype; the two share no memory."""
         ...
 
     # Group-calls.  They raise PeerFailed where another process has failed or its connection has ended.
@@ -126,7 +126,7 @@ class Backend(Protocol):
         ...
 
     def reduce(self, arrays: tuple[Array, ...], op: Op, *, root: int) -> Array | None:
-        """Returns the result of `all_reduce` for rank `root` alone: None where root is not local."""
+        """Returns the result of `all_reduce` of [n] arrays for rank `root` alone: None where root is not local."""
         ...
 
     def broadcast(self, array: Array | None, *, spec: ArraySpec, root: int) -> tuple[Array, ...]:

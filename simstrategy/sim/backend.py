@@ -15,7 +15,8 @@ from simstrategy.device import PROTOCOL_VERSION, ArraySpec, Capabilities, Cell, 
 from simstrategy.errors import InvalidArgument, InvalidType
 from simstrategy.sim.arrays import Placement, SimArray, array_class, freeze, set_writeable
 from simstrategy.sim.collectives import combine, order_named
-from simstrategy.sim.namespace import DTYPES, SimNamespace, dtype_named, dtype_names
+from simstrategy.sim.dtypes import DTYPES, dtype_named, dtype_names
+from simstrategy.sim.namespace import SimNamespace
 
 __all__ = ["Link", "SimBackend", "SimCell", "open_sim", "simulated_devices"]
 

@@ -5,167 +5,31 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from simstrategy.device import canonical_dtype, default_dtype
+from simstrategy.device import composed, default_dtype
 from simstrategy.errors import InvalidArgument
 from simstrategy.sim.arrays import SimArray, current_class, view
-
-__all__ = ["DTYPES", "SimNamespace", "dtype_named", "dtype_names"]
-
-Dtype = np.dtype[Any]
-_empty: Final = np.empty
-_Plain: Final = np.ndarray
-
-_NAMES = (
-    "bool",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "float16",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
+from simstrategy.sim.dtypes import DTYPES, dtype_named, dtype_names
+from simstrategy.sim.functions import (
+    argsort,
+    binary,
+    joining,
+    operand,
+    pairing,
+    places,
+    plain,
+    reduction,
+    several,
+    sort,
+    sum_in_dtype,
+    triangle,
+    true_divide,
+    unary,
 )
 
+__all__ = ["SimNamespace"]
 
-def _bfloat16() -> Dtype | None:
-    """bfloat16 comes with the extra `bfloat16`: NumPy alone has none."""
-    try:
-        import ml_dtypes  # noqa: PLC0415 - an extra
-    except ImportError:
-        return None
-    found: Dtype = np.dtype(ml_dtypes.bfloat16)
-    return found
-
-
-DTYPES: Final[dict[str, Dtype]] = {name: np.dtype(name) for name in _NAMES}
-dtype_names: Final[dict[Dtype, str]] = {dtype: name for name, dtype in DTYPES.items()}
-
-
-def dtype_named(dtype: Any) -> Dtype:
-    """Returns NumPy's dtype for a name; bfloat16 is looked for when it is first asked for."""
-    name = canonical_dtype(dtype)
-    if name == "bfloat16" and name not in DTYPES:
-        found = _bfloat16()
-        if found is None:
-            raise InvalidArgument("bfloat16 needs the package ml_dtypes: pip install 'simstrategy[bfloat16]'.")
-        DTYPES[name], dtype_names[found] = found, name
-    if name not in DTYPES:
-        raise InvalidArgument(f"There is no dtype {name!r}; choose from {', '.join(DTYPES)}, bfloat16.")
-    return DTYPES[name]
-
-
-def _result(function: Callable[..., Any]) -> Any:
-    """Makes a NumPy function of one array; a view of host data would let replicas write to it."""
-
-    def call(_self: "SimNamespace", x: Any, /, *arguments: Any, **keywords: Any) -> Any:
-        result = function(x if isinstance(x, SimArray) else _self.asarray(x), *arguments, **keywords)
-        return result if isinstance(result, SimArray) else _self.place(result)
-
-    return call
-
-
-def _joining(function: Callable[..., Any]) -> Any:
-    """Makes a NumPy function of several arrays."""
-
-    def call(_self: "SimNamespace", arrays: Any, /, *, axis: int = 0) -> Any:
-        adopted = [array if isinstance(array, SimArray) else _self.asarray(array) for array in arrays]
-        return _self.place(function(adopted, axis=axis))
-
-    return call
-
-
-def _operand(namespace: "SimNamespace", x: Any) -> Any:
-    """Makes an array of a list, in the default dtype; a number beside an array takes the array's."""
-    return namespace.asarray(x) if isinstance(x, (list, tuple)) else x
-
-
-# NumPy takes longer to carry a subclass through an operation than to add two short arrays: the functions below let it
-# compute with plain arrays, and take a view of the result, which costs next to nothing.
-
-
-def _binary(function: Callable[..., Any]) -> Any:
-    def call(_self: "SimNamespace", x1: Any, x2: Any, /) -> Any:
-        kind, other = type(x1), type(x2)
-        if (other is not kind and other is not float) or not isinstance(x1, SimArray):
-            x1, x2, kind = _operands(_self, x1, x2)
-        result = function(x1, x2, subok=False)
-        try:
-            return view(result, kind)
-        except TypeError:  # a number
-            return np.asarray(result).view(kind)
-
-    return call
-
-
-def _operands(namespace: "SimNamespace", x1: Any, x2: Any) -> tuple[Any, Any, type[SimArray]]:
-    """Returns what to compute with, and the class of the result."""
-    kind = type(x1) if isinstance(x1, SimArray) else type(x2) if isinstance(x2, SimArray) else namespace.kind
-    if not isinstance(x1, (np.ndarray, np.generic)) and not isinstance(x2, (np.ndarray, np.generic)):
-        x1 = namespace.asarray(x1)
-    return _operand(namespace, x1), _operand(namespace, x2), kind
-
-
-def _true_divide(x1: Any, x2: Any, *, subok: bool) -> Any:
-    # NumPy divides a complex number by a real one through an inverse, which may be one ulp off; means want its parts.
-    if type(x2) is float and isinstance(x1, np.ndarray) and x1.dtype.kind == "c":
-        result = np.empty_like(x1, subok=subok)
-        result.real, result.imag = x1.real / x2, x1.imag / x2
-        return result
-    return np.true_divide(x1, x2, subok=subok)
-
-
-def _unary(function: Callable[..., Any]) -> Any:
-    def call(_self: "SimNamespace", x: Any, /) -> Any:
-        array = x if isinstance(x, SimArray) else _self.asarray(x)
-        result = function(array, subok=False)
-        try:
-            return view(result, type(array))
-        except TypeError:  # a number
-            return np.asarray(result).view(type(array))
-
-    return call
-
-
+_empty: Final = np.empty
 _transpose: Final[Callable[..., Any]] = np.ndarray.transpose
-_ADD: Final[Callable[..., Any]] = np.add.reduce
-_HALF: Final = np.dtype(np.float16).num
-
-
-def _sum(array: Any, axis: Any, dtype: Any, out: Any, keepdims: Any) -> Any:
-    """Sums; float16 one by one, in float16: NumPy takes float32 in between, and TensorFlow does not."""
-    if array.dtype.num != _HALF or array.size == 0:
-        return _ADD(array, axis, dtype, out, keepdims)
-    axes = range(array.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
-    summed = sorted({one % array.ndim for one in axes}) if array.ndim else []
-    kept = [one for one in range(array.ndim) if one not in summed]
-    shape = [array.shape[one] for one in kept]
-    rows = np.transpose(array, [*kept, *summed]).reshape([*shape, -1])
-    total = np.add.accumulate(rows, axis=-1)[..., -1]
-    return np.expand_dims(total, tuple(summed)) if keepdims else total
-
-
-def _reduction(function: Callable[..., Any], *, keep_dtype: bool = False) -> Any:
-    """Makes a reduction of one called as `function(array, axis, dtype, None, keepdims)`."""
-
-    def call(_self: "SimNamespace", x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-        kind = type(x)
-        if not isinstance(x, SimArray):
-            x = _self.asarray(x)
-            kind = type(x)
-        plain = view(x, _Plain)
-        result = function(plain, axis, plain.dtype if keep_dtype else None, None, keepdims)
-        try:
-            return view(result, kind)
-        except TypeError:  # a number
-            return np.asarray(result).view(kind)
-
-    return call
 
 
 @final
@@ -219,90 +83,153 @@ class SimNamespace:
         array.fill(fill_value)
         return array.view(current_class() or self._default)
 
-    def zeros_like(self, x: Any, /, *, dtype: Any = None) -> SimArray:
-        return self.full_like(x, 0, dtype=dtype)
-
-    def ones_like(self, x: Any, /, *, dtype: Any = None) -> SimArray:
-        return self.full_like(x, 1, dtype=dtype)
+    zeros_like = composed.zeros_like
+    ones_like = composed.ones_like
 
     def full_like(self, x: Any, /, fill_value: Any, *, dtype: Any = None) -> SimArray:
         array = x if isinstance(x, np.ndarray) else self.asarray(x)
         wanted = dtype_named(dtype) if dtype is not None else array.dtype
-        return self.place(np.full(array.shape, fill_value, wanted))
+        return np.full(array.shape, fill_value, wanted).view(type(x) if isinstance(x, SimArray) else self.kind)
 
-    def arange(self, start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> SimArray:
-        plain = np.arange(start, step=step) if stop is None else np.arange(start, stop, step)
-        return self.place(plain.astype(dtype_named(dtype or default_dtype(plain.dtype.kind))))
+    arange = composed.arange
+    linspace = composed.linspace
 
-    def eye(self, n_rows: int, n_cols: int | None = None, /, *, dtype: Any = None) -> SimArray:
-        return self.place(np.eye(n_rows, n_cols, dtype=dtype_named(dtype or "float32")))
+    def eye(self, n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None) -> SimArray:
+        return self.place(np.eye(n_rows, n_cols, k, dtype_named(dtype or "float32")))
+
+    meshgrid = several(np.meshgrid)
+    tril = plain(triangle(np.tril))
+    triu = plain(triangle(np.triu))
 
     def astype(self, x: Any, dtype: Any, /) -> SimArray:
         array = x if isinstance(x, np.ndarray) else self.asarray(x)
         return self.place(array.astype(dtype_named(dtype)))
 
-    add = _binary(np.add)
-    subtract = _binary(np.subtract)
-    multiply = _binary(np.multiply)
-    divide = _binary(_true_divide)
-    pow = _binary(np.power)
-    maximum = _binary(np.maximum)
-    minimum = _binary(np.minimum)
-    equal = _binary(np.equal)
-    not_equal = _binary(np.not_equal)
-    less = _binary(np.less)
-    less_equal = _binary(np.less_equal)
-    greater = _binary(np.greater)
-    greater_equal = _binary(np.greater_equal)
-    logical_and = _binary(np.logical_and)
-    logical_or = _binary(np.logical_or)
-    logical_not = _unary(np.logical_not)
-    negative = _unary(np.negative)
-    abs = _unary(np.abs)
-    sign = _unary(np.sign)
-    square = _unary(np.square)
-    sqrt = _unary(np.sqrt)
-    exp = _unary(np.exp)
-    log = _unary(np.log)
-    log1p = _unary(np.log1p)
-    tanh = _unary(np.tanh)
-    floor = _unary(np.floor)
-    ceil = _unary(np.ceil)
-    isfinite = _unary(np.isfinite)
-    isnan = _unary(np.isnan)
+    add = binary(np.add)
+    subtract = binary(np.subtract)
+    multiply = binary(np.multiply)
+    divide = binary(true_divide)
+    floor_divide = binary(np.floor_divide)
+    remainder = binary(np.remainder)
+    pow = binary(np.power)
+    maximum = binary(np.maximum)
+    minimum = binary(np.minimum)
+    atan2 = binary(np.arctan2)
+    copysign = binary(np.copysign)
+    hypot = binary(np.hypot)
+    logaddexp = binary(np.logaddexp)
+    nextafter = binary(np.nextafter)
+    equal = binary(np.equal)
+    not_equal = binary(np.not_equal)
+    less = binary(np.less)
+    less_equal = binary(np.less_equal)
+    greater = binary(np.greater)
+    greater_equal = binary(np.greater_equal)
+    logical_and = binary(np.logical_and)
+    logical_or = binary(np.logical_or)
+    logical_xor = binary(np.logical_xor)
+    bitwise_and = binary(np.bitwise_and)
+    bitwise_or = binary(np.bitwise_or)
+    bitwise_xor = binary(np.bitwise_xor)
+    bitwise_left_shift = binary(np.left_shift)
+    bitwise_right_shift = binary(np.right_shift)
+    logical_not = unary(np.logical_not)
+    bitwise_invert = unary(np.invert)
+    positive = unary(np.positive)
+    negative = unary(np.negative)
+    abs = unary(np.abs)
+    sign = unary(np.sign)
+    signbit = unary(np.signbit)
+    square = unary(np.square)
+    reciprocal = composed.reciprocal
+    sqrt = unary(np.sqrt)
+    exp = unary(np.exp)
+    expm1 = unary(np.expm1)
+    log = unary(np.log)
+    log1p = unary(np.log1p)
+    log2 = unary(np.log2)
+    log10 = unary(np.log10)
+    sin = unary(np.sin)
+    cos = unary(np.cos)
+    tan = unary(np.tan)
+    asin = unary(np.arcsin)
+    acos = unary(np.arccos)
+    atan = unary(np.arctan)
+    sinh = unary(np.sinh)
+    cosh = unary(np.cosh)
+    tanh = unary(np.tanh)
+    asinh = unary(np.arcsinh)
+    acosh = unary(np.arccosh)
+    atanh = unary(np.arctanh)
+    floor = unary(np.floor)
+    ceil = unary(np.ceil)
+    trunc = unary(np.trunc)
+    round = plain(np.round)
+    isfinite = unary(np.isfinite)
+    isinf = unary(np.isinf)
+    isnan = unary(np.isnan)
+    conj = unary(np.conjugate)
+    real = plain(lambda x: np.array(x.real))
+    imag = plain(lambda x: np.array(x.imag))
+    clip = composed.clip
 
     def where(self, condition: Any, x1: Any, x2: Any, /) -> SimArray:
+        kind = type(condition) if isinstance(condition, SimArray) else type(x1) if isinstance(x1, SimArray) else None
         if not isinstance(x1, (np.ndarray, np.generic)) and not isinstance(x2, (np.ndarray, np.generic)):
             x1, x2 = self.asarray(x1), self.asarray(x2)
-        return self.place(np.where(condition, _operand(self, x1), _operand(self, x2)))
-
-    matmul = _binary(np.matmul)
+        chosen = np.where(condition, operand(self, x1), operand(self, x2))
+        result: SimArray = chosen.view(kind or (type(x2) if isinstance(x2, SimArray) else self.kind))
+        return result
 
     def permute_dims(self, x: Any, /, axes: tuple[int, ...]) -> SimArray:
         result: SimArray = _transpose(x if isinstance(x, SimArray) else self.asarray(x), axes)
         return result
+
+    matrix_transpose = plain(np.matrix_transpose)
+    moveaxis = plain(np.moveaxis)
 
     def reshape(self, x: Any, /, shape: tuple[int, ...]) -> SimArray:
         array: Any = x if isinstance(x, SimArray) else self.asarray(x)
         result: SimArray = array.reshape(shape)
         return result
 
-    expand_dims = _result(np.expand_dims)
-    squeeze = _result(np.squeeze)
+    expand_dims = plain(np.expand_dims)
+    squeeze = plain(np.squeeze)
+    broadcast_to = plain(lambda x, shape: np.array(np.broadcast_to(x, shape)))
+    broadcast_arrays = several(np.broadcast_arrays)
+    concat = joining(np.concatenate)
+    stack = joining(np.stack)
 
-    def broadcast_to(self, x: Any, /, shape: tuple[int, ...]) -> SimArray:
-        return self.place(np.array(np.broadcast_to(x, shape)))
+    def unstack(self, x: Any, /, *, axis: int = 0) -> tuple[SimArray, ...]:
+        array = self.asarray(x)
+        return tuple([one.view(type(array)) for one in np.unstack(view(array, np.ndarray), axis=axis)])
 
-    concat = _joining(np.concatenate)
-    stack = _joining(np.stack)
-    take = _result(np.take)
-    sum = _reduction(_sum, keep_dtype=True)
-    prod = _reduction(np.multiply.reduce, keep_dtype=True)
-    mean = _reduction(np.mean)
-    max = _reduction(np.maximum.reduce)
-    min = _reduction(np.minimum.reduce)
-    all = _reduction(np.logical_and.reduce)
-    any = _reduction(np.logical_or.reduce)
+    flip = plain(np.flip)
+    roll = plain(np.roll)
+    repeat = plain(np.repeat)
+    tile = plain(np.tile)
+    take = plain(np.take)
+    take_along_axis = plain(lambda x, indices, *, axis=-1: np.take_along_axis(x, np.asarray(indices), axis))
 
-    def argmax(self, x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> SimArray:
-        return self.place(np.asarray(np.argmax(x, axis=axis, keepdims=keepdims), np.int32))
+    sum = reduction(sum_in_dtype, keep_dtype=True)
+    prod = reduction(np.multiply.reduce, keep_dtype=True)
+    cumulative_sum = plain(lambda x, **how: np.cumulative_sum(x, dtype=x.dtype, **how))
+    cumulative_prod = plain(lambda x, **how: np.cumulative_prod(x, dtype=x.dtype, **how))
+    mean = reduction(np.mean)
+    var = plain(np.var)
+    std = plain(np.std)
+    max = reduction(np.maximum.reduce)
+    min = reduction(np.minimum.reduce)
+    all = reduction(np.logical_and.reduce)
+    any = reduction(np.logical_or.reduce)
+    diff = composed.diff
+    matmul = binary(np.matmul)
+    vecdot = pairing(np.vecdot)
+    tensordot = pairing(np.tensordot)
+
+    argmax = places(np.argmax)
+    argmin = places(np.argmin)
+    count_nonzero = places(np.count_nonzero)
+    searchsorted = places(np.searchsorted)
+    sort = plain(sort)
+    argsort = places(argsort)

@@ -49,10 +49,13 @@ def adopt(value: Any) -> np.ndarray:
     return host if usual is None else host.astype(usual)
 
 
-def lifted(function: Callable[..., Any], count: int) -> Callable[..., ToyArray]:
-    """Makes a function on ToyArrays of NumPy's, whose first `count` arguments are arrays; 0: one list of them."""
+def lifted(function: Callable[..., Any], count: int, dtype: str | None = None) -> Callable[..., Any]:
+    """Makes a function on ToyArrays of NumPy's, whose first `count` arguments are arrays; 0: one list of them.
 
-    def call(*given: Any, **options: Any) -> ToyArray:
+    dtype: that of the result, where it is not NumPy's.
+    """
+
+    def call(*given: Any, **options: Any) -> ToyArray | list[ToyArray]:
         found, rest = (list(given[0]), given[1:]) if count == 0 else (list(given[:count]), given[count:])
         place = next((one.placement for one in found if isinstance(one, ToyArray)), HERE.get())
         arrays = any(isinstance(one, (ToyArray, np.ndarray, np.generic)) for one in found)
@@ -61,7 +64,10 @@ def lifted(function: Callable[..., Any], count: int) -> Callable[..., ToyArray]:
                 found[number] = one.host  # a number beside an array takes the array's dtype: NumPy does that
             elif not (arrays and isinstance(one, (bool, int, float, complex))):
                 found[number], arrays = adopt(one), True
-        return ToyArray(np.asarray(function(*([found] if count == 0 else found), *rest, **options)), place)
+        result = function(*([found] if count == 0 else found), *rest, **options)
+        if isinstance(result, tuple):
+            return [ToyArray(np.array(one), place) for one in result]
+        return ToyArray(np.asarray(result).astype(dtype or result.dtype), place)
 
     return call
 
@@ -69,6 +75,22 @@ def lifted(function: Callable[..., Any], count: int) -> Callable[..., ToyArray]:
 def made(function: Callable[..., Any]) -> Callable[..., ToyArray]:
     """Makes a function that creates arrays, float32 unless it is told otherwise."""
     return lambda *given, dtype=None: ToyArray(function(*given, dtype=dtype or "float32"), HERE.get())
+
+
+def keeping(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes a sum or product that keeps its dtype."""
+    return lambda x, **options: function(x, dtype=x.dtype, **options)
+
+
+def sort(x: Any, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """Sorts, up or down."""
+    return np.flip(np.sort(x, axis), axis) if descending else np.sort(x, axis)
+
+
+def argsort(x: Any, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """Returns the places that sort; equal elements keep their order, down as well."""
+    places = np.argsort(np.flip(x, axis) if descending else x, axis, stable=True)
+    return np.flip(x.shape[axis] - 1 - places, axis) if descending else places
 
 
 def asarray(value: Any, *, dtype: str | None = None) -> ToyArray:
@@ -83,6 +105,11 @@ def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: str | None = N
     return asarray(counted.tolist(), dtype=dtype)
 
 
+def linspace(start: Any, stop: Any, num: int, *, dtype: str | None = None, endpoint: bool = True) -> ToyArray:
+    """Spaces numbers equally, in float32."""
+    return asarray(np.linspace(start, stop, num, endpoint=endpoint).tolist(), dtype=dtype or "float32")
+
+
 def full(shape: Any, fill_value: Any, *, dtype: str | None = None) -> ToyArray:
     """Repeats a number; the dtype is the number's default one."""
     return asarray(np.full(shape, adopt(fill_value)), dtype=dtype)
@@ -95,18 +122,24 @@ def divide(x: Any, y: Any) -> Any:
     return np.true_divide(x, y)
 
 
-ONE = """negative abs sign square sqrt exp log log1p tanh floor ceil isfinite isnan logical_not astype permute_dims
-    reshape expand_dims squeeze broadcast_to mean max min all any zeros_like ones_like full_like""".split()
-TWO = """add subtract multiply pow maximum minimum equal not_equal less less_equal greater greater_equal logical_and
-    logical_or matmul take""".split()
+ONE = """negative positive abs sign signbit square sqrt exp expm1 log log1p log2 log10 sin cos tan asin acos atan sinh
+    cosh tanh asinh acosh atanh floor ceil trunc round isfinite isinf isnan conj real imag logical_not bitwise_invert
+    reciprocal astype permute_dims matrix_transpose moveaxis reshape expand_dims squeeze broadcast_to flip roll repeat
+    tile tril triu clip diff mean var std max min all any zeros_like ones_like full_like""".split()
+TWO = """add subtract multiply floor_divide remainder pow maximum minimum atan2 copysign hypot logaddexp nextafter equal
+    not_equal less less_equal greater greater_equal logical_and logical_or logical_xor bitwise_and bitwise_or
+    bitwise_xor bitwise_left_shift bitwise_right_shift matmul vecdot tensordot take take_along_axis""".split()
+SUMS = "sum prod cumulative_sum cumulative_prod".split()
+PLACES = {"argmax": 1, "argmin": 1, "count_nonzero": 1, "searchsorted": 2}
 FUNCTIONS: dict[str, Any] = {name: lifted(getattr(np, name), 1) for name in ONE}
 FUNCTIONS |= {name: lifted(getattr(np, name), 2) for name in TWO} | {"divide": lifted(divide, 2)}
 FUNCTIONS |= {"where": lifted(np.where, 3), "concat": lifted(np.concat, 0), "stack": lifted(np.stack, 0)}
 FUNCTIONS |= {"zeros": made(np.zeros), "ones": made(np.ones), "eye": made(np.eye)}
 FUNCTIONS |= {"asarray": asarray, "arange": arange, "full": full}
-FUNCTIONS["sum"] = lifted(lambda x, **options: np.sum(x, dtype=x.dtype, **options), 1)
-FUNCTIONS["prod"] = lifted(lambda x, **options: np.prod(x, dtype=x.dtype, **options), 1)
-FUNCTIONS["argmax"] = lifted(lambda x, **options: np.argmax(x, **options).astype(np.int32), 1)
+FUNCTIONS |= {name: lifted(getattr(np, name), 99) for name in ("meshgrid", "broadcast_arrays", "unstack")}
+FUNCTIONS |= {"linspace": linspace, "sort": lifted(sort, 1), "argsort": lifted(argsort, 1, "int32")}
+FUNCTIONS |= {name: lifted(keeping(getattr(np, name)), 1) for name in SUMS}
+FUNCTIONS |= {name: lifted(getattr(np, name), count, "int32") for name, count in PLACES.items()}
 
 
 @final

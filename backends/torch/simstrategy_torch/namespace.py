@@ -1,204 +1,42 @@
 """PyTorch's array functions with the rules of `simstrategy.device.namespace`.
 
-All arithmetic is PyTorch's. NumPy makes tensors of host data, and says to which dtype two promote.
+All arithmetic is PyTorch's, under the standard's names as `array_api_compat` has them. NumPy makes tensors of host
+data, and decides to which dtype two promote.
 """
 
-from collections.abc import Callable
-from functools import reduce
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 import torch
 
-from simstrategy.device import ArrayNamespace, default_dtype
-from simstrategy.errors import InvalidArgument, InvalidType
-from simstrategy_torch.arrays import host_dtype, named
+from simstrategy.device import ArrayNamespace, composed
+from simstrategy_torch.arrays import named
+from simstrategy_torch.functions import (
+    add,
+    binary,
+    compat,
+    cumulative,
+    divide_parts,
+    joining,
+    logical,
+    of_some,
+    pairing,
+    place_of,
+    power,
+    reduction,
+    searchsorted,
+    several,
+    sign,
+    squeeze,
+    take,
+    take_along_axis,
+    unary,
+)
+from simstrategy_torch.promotion import promoted, tensor
 
 __all__ = ["TorchNamespace"]
 
-_Function = Callable[..., Any]
 _Tensor = torch.Tensor
-_WEAK: Final = (bool, int, float, complex)
-
-
-def _tensor(place: str, value: Any, dtype: torch.dtype | None = None) -> _Tensor:
-    """Returns a tensor of any data.  Python numbers and lists get a default dtype, other data keep theirs.
-
-    place: the device of what is made of host data; a tensor stays where it is.
-    """
-    if isinstance(value, _Tensor):
-        return value if dtype in (None, value.dtype) else value.to(dtype)
-    made = _host_tensor(value, dtype)
-    return made if place == "cpu" else made.to(place)
-
-
-def _host_tensor(value: Any, dtype: torch.dtype | None) -> _Tensor:
-    usual = None
-    if not isinstance(value, (np.ndarray, np.generic)):
-        try:
-            value = np.asarray(value)
-        except ValueError as error:
-            raise InvalidType(f"xp.asarray cannot make an array of {value!r}: {error}. Give equal rows.") from error
-        usual = default_dtype(value.dtype.kind)
-    wanted = dtype or named(usual or value.dtype)
-    if value.dtype.name == "bfloat16":
-        return torch.from_numpy(np.array(value, copy=True).view(np.int16)).view(torch.bfloat16).to(wanted)
-    host = host_dtype(wanted)
-    if wanted is torch.bfloat16 or host is None:
-        return torch.from_numpy(np.array(value, np.float32)).to(wanted)
-    return torch.from_numpy(np.array(value, host, order="C", copy=True, subok=False))
-
-
-def _is_weak(value: Any) -> bool:
-    return isinstance(value, _WEAK) and not isinstance(value, np.generic)
-
-
-def _kind(dtype: torch.dtype) -> int:
-    """Returns where a dtype stands among Python's bool, int, float and complex."""
-    return 3 if dtype.is_complex else 2 if dtype.is_floating_point else 0 if dtype is torch.bool else 1
-
-
-def _common_dtype(dtypes: list[torch.dtype], weak: list[Any]) -> torch.dtype:
-    """Returns what NumPy promotes to; where bfloat16 is nothing to NumPy, what PyTorch does."""
-    try:
-        if torch.bfloat16 not in dtypes or host_dtype(torch.bfloat16) is not None:
-            return named(np.result_type(*map(host_dtype, dtypes), *weak))
-    except TypeError:  # bfloat16 and an integer
-        pass
-    return reduce(torch.promote_types, [*dtypes, *[_host_tensor(one, None).dtype for one in weak]])
-
-
-def _promoted(place: str, *values: Any) -> list[_Tensor]:
-    """Returns tensors of one dtype: that of the arrays among them, widened as NumPy does where it must be."""
-    if all(_is_weak(value) for value in values):
-        values = (_tensor(place, values[0]), *values[1:])
-    data = [value if _is_weak(value) else _tensor(place, value) for value in values]
-    dtypes = [value.dtype for value in data if not _is_weak(value)]
-    weak = [value for value in data if _is_weak(value)]
-    dtype = dtypes[0]
-    if any(one != dtype for one in dtypes) or any(not isinstance(one, _WEAK[: _kind(dtype) + 1]) for one in weak):
-        dtype = _common_dtype(dtypes, weak)
-    return [_scalar(place, one, dtype) if _is_weak(one) else _tensor(place, one, dtype) for one in data]
-
-
-def _scalar(place: str, number: Any, dtype: torch.dtype) -> _Tensor:
-    """Returns a Python number in a dtype.  Raises OverflowError where the dtype has no such number."""
-    return _tensor(place, number if dtype is torch.bfloat16 else np.asarray(number, host_dtype(dtype)), dtype)
-
-
-def _unary(function: _Function, *, bools: _Function | None = None, integers: _Function | None = None) -> Any:
-    """Makes a method of one array and settings.  bools, integers: what is done for those instead."""
-
-    def call(self: "TorchNamespace", x: Any, /, *settings: Any, **keywords: Any) -> Any:
-        tensor = x if isinstance(x, _Tensor) else _tensor(self.placement, x)
-        special = (bools, integers, None, None)[_kind(tensor.dtype)] if bools or integers else None
-        return (special or function)(tensor, *settings, **keywords)
-
-    return call
-
-
-def _binary(function: _Function, *, bools: _Function | None = None) -> Any:
-    """Makes a method of two arrays.  bools: what is done for bool instead."""
-
-    def call(self: "TorchNamespace", x1: Any, x2: Any, /) -> Any:
-        if not (isinstance(x1, _Tensor) and isinstance(x2, _Tensor) and x1.dtype == x2.dtype):
-            x1, x2 = _promoted(self.placement, x1, x2)
-        return (bools if bools is not None and x1.dtype is torch.bool else function)(x1, x2)
-
-    return call
-
-
-def _add(x1: _Tensor, x2: _Tensor) -> _Tensor:
-    """Adds; complex numbers part by part, because PyTorch multiplies the second by 1 + 0j first."""
-    if not x1.is_complex():
-        return torch.add(x1, x2)
-    parts = [torch.view_as_real(one.resolve_conj()) for one in torch.broadcast_tensors(x1, x2)]  # type: ignore[no-untyped-call]
-    return torch.view_as_complex(torch.add(*parts))
-
-
-_divide: Final = _binary(torch.divide)
-
-
-def _divide_parts(self: "TorchNamespace", x1: Any, x2: Any, /) -> Any:
-    """Divides; a complex tensor by a real number part by part, which PyTorch rounds otherwise."""
-    if isinstance(x2, float) and isinstance(x1, _Tensor) and x1.is_complex():
-        return torch.view_as_complex(torch.view_as_real(x1.resolve_conj()) / x2)
-    return _divide(self, x1, x2)
-
-
-def _logical(function: _Function) -> Any:
-    return lambda self, x1, x2, /: function(_tensor(self.placement, x1), _tensor(self.placement, x2))
-
-
-def _joining(function: _Function) -> Any:
-    return lambda self, arrays, /, *, axis=0: function(_promoted(self.placement, *arrays), axis)
-
-
-def _reduction(function: _Function, **special: _Function) -> Any:
-    """Makes a method that calls function(tensor, axes, keepdim), with one axis at least, none negative."""
-
-    def call(x: _Tensor, *, axis: Any = None, keepdims: bool = False) -> _Tensor:
-        axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, (int, np.integer)) else axis
-        if any(not -x.ndim <= one < x.ndim for one in axes):
-            raise InvalidArgument(f"There is no axis {axis} in shape {list(x.shape)}: count from {-x.ndim} on.")
-        places = tuple([one % x.ndim for one in axes])
-        chosen = special.get(("bools", "integers", "", "")[_kind(x.dtype)], function)
-        # To PyTorch, no axes means all: a new axis of one element is reduced in their place.
-        result: _Tensor = chosen(x, places, keepdims) if places else chosen(x[None], (0,), False)
-        return result
-
-    return _unary(call)
-
-
-def _prod(x: _Tensor, axes: tuple[int, ...], keepdim: bool) -> _Tensor:
-    for axis in sorted(axes, reverse=True):
-        x = torch.prod(x, axis, keepdim, dtype=x.dtype)
-    return x
-
-
-def _of_some(function: _Function) -> _Function:
-    def call(x: _Tensor, axes: tuple[int, ...], keepdim: bool) -> _Tensor:
-        if any(x.shape[axis] == 0 for axis in axes):
-            raise InvalidArgument(f"Nothing has no largest or smallest: {list(x.shape)} along axes {axes}.")
-        result: _Tensor = function(x, axes, keepdim)
-        return result
-
-    return call
-
-
-def _argmax(x: _Tensor, axes: tuple[int, ...], keepdim: bool) -> _Tensor:
-    """Returns the first place of the largest element, or of the first NaN."""
-    comparable = x.to(torch.uint8) if x.dtype is torch.bool else x
-    axis = axes[0] if len(axes) == 1 else None
-    return torch.argmax(comparable, axis, keepdim).to(torch.int32)
-
-
-def _pow(x1: _Tensor, x2: _Tensor) -> _Tensor:
-    if _kind(x1.dtype) == 1 and bool((x2 < 0).any()):
-        raise InvalidArgument(f"{x1.dtype} to a negative power is no integer. Cast to a float first.")
-    return torch.pow(x1, x2)
-
-
-def _sign(x: _Tensor) -> _Tensor:
-    return torch.where(torch.isnan(x), x, torch.sgn(x))  # sgn(NaN) is 0
-
-
-def _squeeze(x: _Tensor, axis: int | tuple[int, ...]) -> _Tensor:
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    if any(x.shape[one] != 1 for one in axes):  # PyTorch would leave them as they are
-        raise InvalidArgument(f"squeeze got axis {axis} of shape {list(x.shape)}: only axes of size 1 can go.")
-    return torch.squeeze(x, axes)
-
-
-def _take(x: _Tensor, indices: Any, *, axis: int) -> _Tensor:
-    """Counts from the end where an index is negative; beyond the ends PyTorch raises IndexError."""
-    places = _tensor(str(x.device), indices)
-    if _kind(places.dtype) != 1:
-        raise InvalidType(f"take got {places.dtype} as indices: cast them to int32 or int64 first.")
-    axis %= x.ndim
-    flat = places.reshape(-1).to(torch.int64)
-    chosen = torch.index_select(x, axis, torch.where(flat < 0, flat + x.shape[axis], flat))
-    return chosen.reshape(*x.shape[:axis], *places.shape, *x.shape[axis + 1 :])
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
@@ -206,12 +44,29 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 
 def _filled(place: str, shape: Any, fill_value: Any, dtype: torch.dtype | None) -> _Tensor:
-    value = _tensor(place, fill_value, dtype)
+    value = tensor(place, fill_value, dtype)
     return torch.empty(_shape(shape), dtype=value.dtype, device=place).copy_(value)
 
 
 def _filled_like(x: _Tensor, fill_value: Any, *, dtype: Any = None) -> _Tensor:
     return _filled(str(x.device), x.shape, fill_value, x.dtype if dtype is None else named(dtype))
+
+
+def _repeats(x: _Tensor, repeats: Any) -> Any:
+    return repeats if isinstance(repeats, int) else tensor(str(x.device), repeats)
+
+
+def _variance(x: _Tensor, *, axis: tuple[int, ...], **how: Any) -> _Tensor:
+    # Of no axes array_api_compat makes zeros, also of NaN: a new axis of one element is reduced in their place.
+    result: _Tensor = (
+        compat.var(x, axis=axis, **how) if axis else compat.var(x[None], axis=0, **{**how, "keepdims": False})
+    )
+    return result
+
+
+def _mean_of_integers(x: _Tensor, **how: Any) -> _Tensor:
+    result: _Tensor = compat.mean(x.to(torch.float64), **how)
+    return result
 
 
 @final
@@ -229,86 +84,142 @@ class TorchNamespace:
     def asarray(self, value: Any, *, dtype: Any = None) -> _Tensor:
         if dtype is not None and isinstance(value, _Tensor):
             return value.to(named(dtype), copy=True)
-        return _tensor(self.placement, value, None if dtype is None else named(dtype))
+        return tensor(self.placement, value, None if dtype is None else named(dtype))
 
-    def zeros(self, shape: Any, *, dtype: Any = None) -> _Tensor:
-        return _filled(self.placement, shape, 0, named(dtype or "float32"))
-
-    def ones(self, shape: Any, *, dtype: Any = None) -> _Tensor:
-        return _filled(self.placement, shape, 1, named(dtype or "float32"))
+    zeros = composed.zeros
+    ones = composed.ones
 
     def full(self, shape: Any, fill_value: Any, *, dtype: Any = None) -> _Tensor:
         return _filled(self.placement, shape, fill_value, None if dtype is None else named(dtype))
 
-    def arange(self, start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> _Tensor:
-        plain = np.arange(start, step=step) if stop is None else np.arange(start, stop, step)
-        return self.asarray(plain, dtype=dtype or default_dtype(plain.dtype.kind))
+    zeros_like = composed.zeros_like
+    ones_like = composed.ones_like
+    full_like = unary(_filled_like)
+    arange = composed.arange
+    linspace = composed.linspace
 
-    def eye(self, n_rows: int, n_cols: int | None = None, /, *, dtype: Any = None) -> _Tensor:
-        columns = n_rows if n_cols is None else n_cols
-        return torch.eye(n_rows, columns, dtype=named(dtype or "float32"), device=self.placement)
+    def eye(self, n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None) -> _Tensor:
+        made: _Tensor = compat.eye(n_rows, n_cols, k=k, dtype=named(dtype or "float32"), device=self.placement)
+        return made
+
+    meshgrid = several(compat.meshgrid)
+    tril = unary(compat.tril)
+    triu = unary(compat.triu)
+    astype = unary(lambda x, dtype: x.to(named(dtype), copy=True))
+
+    add = binary(add)
+    subtract = binary(compat.subtract)
+    multiply = binary(compat.multiply)
+    divide = divide_parts
+    floor_divide = binary(compat.floor_divide)
+    remainder = binary(compat.remainder)
+    pow = binary(power)
+    maximum = binary(compat.maximum)
+    minimum = binary(compat.minimum)
+    atan2 = binary(compat.atan2)
+    copysign = binary(compat.copysign)
+    hypot = binary(compat.hypot)
+    logaddexp = binary(compat.logaddexp)
+    nextafter = binary(compat.nextafter)
+    equal = binary(compat.equal)
+    not_equal = binary(compat.not_equal)
+    less = binary(compat.less)
+    less_equal = binary(compat.less_equal)
+    greater = binary(compat.greater)
+    greater_equal = binary(compat.greater_equal)
+    logical_and = logical(torch.logical_and)
+    logical_or = logical(torch.logical_or)
+    logical_xor = logical(torch.logical_xor)
+    bitwise_and = binary(compat.bitwise_and)
+    bitwise_or = binary(compat.bitwise_or)
+    bitwise_xor = binary(compat.bitwise_xor)
+    bitwise_left_shift = binary(compat.bitwise_left_shift)
+    bitwise_right_shift = binary(compat.bitwise_right_shift)
+
+    logical_not = unary(compat.logical_not)
+    bitwise_invert = unary(compat.bitwise_invert)
+    positive = unary(torch.clone)
+    negative = unary(torch.negative)
+    abs = unary(torch.abs, bools=torch.clone)
+    sign = unary(sign)
+    signbit = unary(compat.signbit)
+    square = unary(compat.square)
+    reciprocal = composed.reciprocal
+    sqrt = unary(compat.sqrt)
+    exp = unary(compat.exp)
+    expm1 = unary(compat.expm1)
+    log = unary(compat.log)
+    log1p = unary(compat.log1p)
+    log2 = unary(compat.log2)
+    log10 = unary(compat.log10)
+    sin = unary(compat.sin)
+    cos = unary(compat.cos)
+    tan = unary(compat.tan)
+    asin = unary(compat.asin)
+    acos = unary(compat.acos)
+    atan = unary(compat.atan)
+    sinh = unary(compat.sinh)
+    cosh = unary(compat.cosh)
+    tanh = unary(compat.tanh)
+    asinh = unary(compat.asinh)
+    acosh = unary(compat.acosh)
+    atanh = unary(compat.atanh)
+    floor = unary(torch.floor, bools=torch.clone)
+    ceil = unary(torch.ceil, bools=torch.clone)
+    trunc = unary(torch.trunc, bools=torch.clone)
+    round = unary(torch.round, bools=torch.clone)
+    isfinite = unary(compat.isfinite)
+    isinf = unary(compat.isinf)
+    isnan = unary(compat.isnan)
+    conj = unary(compat.conj)
+    real = unary(lambda x: torch.real(x).clone())
+    imag = unary(lambda x: torch.imag(x).clone())
+    clip = composed.clip
 
     def where(self, condition: Any, x1: Any, x2: Any, /) -> _Tensor:
-        first, second = _promoted(self.placement, x1, x2)
-        return torch.where(_tensor(self.placement, condition, torch.bool), first, second)
+        first, second = promoted(self.placement, x1, x2)
+        return torch.where(tensor(self.placement, condition, torch.bool), first, second)
 
-    zeros_like = _unary(lambda x, **dtype: _filled_like(x, 0, **dtype))
-    ones_like = _unary(lambda x, **dtype: _filled_like(x, 1, **dtype))
-    full_like = _unary(_filled_like)
-    astype = _unary(lambda x, dtype: x.to(named(dtype), copy=True))
+    permute_dims = unary(compat.permute_dims)
+    matrix_transpose = unary(compat.matrix_transpose)
+    moveaxis = unary(torch.moveaxis)
+    reshape = unary(lambda x, shape: torch.reshape(x, _shape(shape)))
+    expand_dims = unary(compat.expand_dims)
+    squeeze = unary(squeeze)
+    broadcast_to = unary(lambda x, shape: x.expand(_shape(shape)).clone(memory_format=torch.contiguous_format))
+    broadcast_arrays = several(compat.broadcast_arrays)
+    concat = joining(compat.concat)
+    stack = joining(torch.stack)
+    unstack = unary(compat.unstack)
+    flip = unary(compat.flip)
+    roll = unary(compat.roll)
+    repeat = unary(lambda x, repeats, **along: compat.repeat(x, _repeats(x, repeats), **along))
+    tile = unary(torch.tile)
+    take = unary(take)
+    take_along_axis = unary(take_along_axis)
 
-    add = _binary(_add)
-    subtract = _binary(torch.subtract)
-    multiply = _binary(torch.multiply)
-    divide = _divide_parts
-    pow = _binary(_pow)
-    maximum = _binary(torch.maximum)
-    minimum = _binary(torch.minimum)
-    equal = _binary(torch.eq)
-    not_equal = _binary(torch.ne)
-    less = _binary(torch.lt)
-    less_equal = _binary(torch.le)
-    greater = _binary(torch.gt)
-    greater_equal = _binary(torch.ge)
-    logical_and = _logical(torch.logical_and)
-    logical_or = _logical(torch.logical_or)
-    logical_not = _unary(torch.logical_not)
-    negative = _unary(torch.negative)
-    abs = _unary(torch.abs, bools=torch.clone)
-    sign = _unary(_sign)
-    square = _unary(torch.square)
-    sqrt = _unary(torch.sqrt)
-    exp = _unary(torch.exp)
-    log = _unary(torch.log)
-    log1p = _unary(torch.log1p)
-    tanh = _unary(torch.tanh)
-    floor = _unary(torch.floor, bools=torch.clone)
-    ceil = _unary(torch.ceil, bools=torch.clone)
-    isfinite = _unary(torch.isfinite)
-    isnan = _unary(torch.isnan)
+    sum = reduction(lambda x, **how: compat.sum(x, dtype=x.dtype, **how))
+    prod = reduction(lambda x, **how: compat.prod(x, dtype=x.dtype, **how))
+    cumulative_sum = unary(cumulative(compat.cumulative_sum))
+    cumulative_prod = unary(cumulative(compat.cumulative_prod))
+    mean = reduction(compat.mean, bools=_mean_of_integers, integers=_mean_of_integers)
+    var = reduction(_variance)
+    std = reduction(lambda x, **how: torch.sqrt(_variance(x, **how)))  # PyTorch's takes whole corrections alone
+    max = reduction(of_some(compat.max))
+    min = reduction(of_some(compat.min))
+    all = reduction(compat.all)
+    any = reduction(compat.any)
+    diff = composed.diff
+    matmul = binary(torch.matmul, bools=lambda a, b: torch.matmul(a.to(torch.int64), b.to(torch.int64)) != 0)
+    vecdot = pairing(compat.vecdot)
+    tensordot = pairing(compat.tensordot)
 
-    matmul = _binary(torch.matmul, bools=lambda a, b: torch.matmul(a.to(torch.int64), b.to(torch.int64)) != 0)
-    permute_dims = _unary(torch.permute)
-    reshape = _unary(lambda x, shape: torch.reshape(x, _shape(shape)))
-    expand_dims = _unary(lambda x, *, axis: torch.unsqueeze(x, axis))
-    squeeze = _unary(_squeeze)
-    broadcast_to = _unary(lambda x, shape: x.expand(_shape(shape)).clone(memory_format=torch.contiguous_format))
-    concat = _joining(torch.cat)
-    stack = _joining(torch.stack)
-    take = _unary(_take)
-
-    sum = _reduction(lambda x, axes, keepdim: torch.sum(x, axes, keepdim, dtype=x.dtype))
-    prod = _reduction(_prod)
-    mean = _reduction(
-        torch.mean,
-        bools=lambda x, axes, keepdim: torch.mean(x.to(torch.float64), axes, keepdim),
-        integers=lambda x, axes, keepdim: torch.mean(x.to(torch.float64), axes, keepdim),
-    )
-    max = _reduction(_of_some(torch.amax))
-    min = _reduction(_of_some(torch.amin))
-    all = _reduction(lambda x, axes, keepdim: torch.all(x.to(torch.bool), axes, keepdim))
-    any = _reduction(lambda x, axes, keepdim: torch.any(x.to(torch.bool), axes, keepdim))
-    argmax = _reduction(_of_some(_argmax))
+    argmax = reduction(of_some(place_of(torch.argmax)))
+    argmin = reduction(of_some(place_of(torch.argmin)))
+    count_nonzero = reduction(lambda x, **how: compat.count_nonzero(x, **how).to(torch.int32))
+    searchsorted = pairing(searchsorted)
+    sort = unary(lambda x, **how: compat.sort(x, **{**how, "stable": True}))
+    argsort = unary(lambda x, **how: compat.argsort(x, **{**how, "stable": True}).to(torch.int32))
 
 
 if TYPE_CHECKING:

@@ -5,15 +5,28 @@ device, because JAX moves what is not to its default device without a word. On C
 numbers for zero.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, final
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from simstrategy.device import Array, ArrayNamespace, canonical_dtype, default_dtype
+from simstrategy.device import Array, ArrayNamespace, canonical_dtype, composed, default_dtype
 from simstrategy.errors import InvalidArgument, InvalidType, Unsupported
+from simstrategy_xla.functions import (
+    binary,
+    divide,
+    int32_of,
+    is_weak,
+    joining,
+    keeping,
+    pairing,
+    picking,
+    several,
+    sorting,
+    unary,
+)
 
 __all__ = ["NO_VALUE", "XlaNamespace", "committed", "config", "dtypes_here", "require_values"]
 
@@ -24,7 +37,6 @@ _NAMES: Final = (
 _WIDE: Final = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
 NO_VALUE: Final = "which has no value while JAX traces"
 """What tells that tracing was in the way, in the text of an error."""
-_Function = Callable[..., Any]
 config: Final[Any] = jax.config
 """JAX's settings, as this process and thread have them; JAX gives them no types."""
 
@@ -61,51 +73,8 @@ def _moved(array: Array, device: Any) -> Array:
     return array if isinstance(array, jax.core.Tracer) or array.device == device else jax.device_put(array, device)
 
 
-def _divide(x1: Any, x2: Any) -> Array:
-    """Divides correctly rounded: by a divisor that it broadcasts itself, XLA multiplies with the reciprocal."""
-    shape = jnp.broadcast_shapes(jnp.shape(x1), jnp.shape(x2))
-    like = x2 if _is_weak(x1) else x1
-    if _is_weak(x2) and jnp.issubdtype(like.dtype, jnp.inexact):
-        x2 = jnp.full_like(like, x2)
-    return jnp.true_divide(jnp.broadcast_to(x1, shape), jnp.broadcast_to(x2, shape))
-
-
-def _is_weak(value: Any) -> bool:
-    return isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic)
-
-
 def _is_elsewhere(value: Any, device: Any) -> bool:
     return isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer) and value.device != device
-
-
-def _unary(function: _Function) -> Any:
-    """Makes a method of one array and settings."""
-
-    def call(_self: "XlaNamespace", x: Any, /, *settings: Any, **keywords: Any) -> Any:
-        array = _self.asarray(x)
-        return _self.placed(function(array, *settings, **keywords), array)
-
-    return call
-
-
-def _binary(function: _Function, **settings: Any) -> Any:
-    def call(_self: "XlaNamespace", x1: Any, x2: Any, /) -> Any:
-        a, b = _self.operands((x1, x2))
-        return _self.placed(function(a, b, **settings), a, b)
-
-    return call
-
-
-def _joining(function: _Function) -> Any:
-    def call(_self: "XlaNamespace", arrays: Any, /, *, axis: int = 0) -> Any:
-        parts = _self.operands(arrays)
-        return _self.placed(function(parts, axis), *parts)
-
-    return call
-
-
-def _keeping(function: _Function) -> _Function:
-    return lambda x, **how: function(x, dtype=x.dtype, **how)
 
 
 @final
@@ -154,10 +123,10 @@ class XlaNamespace:
         device, running = self.device_of(*values, *like), config.jax_default_device
         if running in self._devices and any(_is_elsewhere(value, device) for value in (*values, *like)):
             device = running
-        if all(_is_weak(value) for value in values):
+        if all(is_weak(value) for value in values):
             values = (self._array(values[0], device), *values[1:])
-        found = [value if _is_weak(value) else _moved(self._array(value, device), device) for value in values]
-        dtypes = [one.dtype for one in found if not _is_weak(one)]
+        found = [value if is_weak(value) else _moved(self._array(value, device), device) for value in values]
+        dtypes = [one.dtype for one in found if not is_weak(one)]
         if len({*dtypes}) == 1 and dtypes[0].kind in "iu":
             # NumPy refuses an int that does not fit, and JAX would wrap it.
             return [np.asarray(one, dtypes[0]) if type(one) is int else one for one in found]
@@ -187,11 +156,8 @@ class XlaNamespace:
     def asarray(self, value: Any, *, dtype: Any = None) -> Any:
         return self._array(value, self.device_of(value), None if dtype is None else self.named(dtype))
 
-    def zeros(self, shape: Any, *, dtype: Any = None) -> Any:
-        return self.full(shape, 0, dtype=dtype or "float32")
-
-    def ones(self, shape: Any, *, dtype: Any = None) -> Any:
-        return self.full(shape, 1, dtype=dtype or "float32")
+    zeros = composed.zeros
+    ones = composed.ones
 
     def full(self, shape: Any, fill_value: Any, *, dtype: Any = None) -> Any:
         wanted = self.asarray(fill_value).dtype if dtype is None else self.named(dtype)
@@ -199,95 +165,145 @@ class XlaNamespace:
             fill_value = np.full(np.shape(fill_value), fill_value, wanted)
         return _bound(jnp.full(shape, fill_value, wanted), self.device_of(fill_value))
 
-    def zeros_like(self, x: Any, /, *, dtype: Any = None) -> Any:
-        return self.full_like(x, 0, dtype=dtype)
-
-    def ones_like(self, x: Any, /, *, dtype: Any = None) -> Any:
-        return self.full_like(x, 1, dtype=dtype)
+    zeros_like = composed.zeros_like
+    ones_like = composed.ones_like
 
     def full_like(self, x: Any, /, fill_value: Any, *, dtype: Any = None) -> Any:
         like = self.asarray(x)
         filled = self.full(like.shape, fill_value, dtype=dtype or like.dtype)
         return _bound(filled, self.device_of(like))
 
-    def arange(self, start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> Any:
-        # Host numbers: JAX rounds start and step to the result's dtype first.
-        plain = np.arange(start, step=step) if stop is None else np.arange(start, stop, step)
-        return self.asarray(plain, dtype=dtype or default_dtype(plain.dtype.kind))
+    arange = composed.arange
+    linspace = composed.linspace
 
-    def eye(self, n_rows: int, n_cols: int | None = None, /, *, dtype: Any = None) -> Any:
-        return _bound(jnp.eye(n_rows, n_cols, dtype=self.named(dtype or "float32")), self.device_of())
+    def eye(self, n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None) -> Any:
+        return _bound(jnp.eye(n_rows, n_cols, k, dtype=self.named(dtype or "float32")), self.device_of())
+
+    meshgrid = several(jnp.meshgrid)
+    tril = unary(jnp.tril)
+    triu = unary(jnp.triu)
 
     def astype(self, x: Any, dtype: str, /) -> Any:
         return self.asarray(x, dtype=dtype)
 
-    add = _binary(jnp.add)
-    subtract = _binary(jnp.subtract)
-    multiply = _binary(jnp.multiply)
-    divide = _binary(_divide)
-    pow = _binary(jnp.power)
-    maximum = _binary(jnp.maximum)
-    minimum = _binary(jnp.minimum)
-    equal = _binary(jnp.equal)
-    not_equal = _binary(jnp.not_equal)
-    less = _binary(jnp.less)
-    less_equal = _binary(jnp.less_equal)
-    greater = _binary(jnp.greater)
-    greater_equal = _binary(jnp.greater_equal)
-    logical_and = _binary(jnp.logical_and)
-    logical_or = _binary(jnp.logical_or)
-    logical_not = _unary(jnp.logical_not)
-    negative = _unary(jnp.negative)
-    abs = _unary(jnp.abs)
-    sign = _unary(jnp.sign)
-    square = _unary(jnp.square)
-    sqrt = _unary(jnp.sqrt)
-    exp = _unary(jnp.exp)
-    log = _unary(jnp.log)
-    log1p = _unary(jnp.log1p)
-    tanh = _unary(jnp.tanh)
-    floor = _unary(jnp.floor)
-    ceil = _unary(jnp.ceil)
-    isfinite = _unary(jnp.isfinite)
-    isnan = _unary(jnp.isnan)
+    add = binary(jnp.add)
+    subtract = binary(jnp.subtract)
+    multiply = binary(jnp.multiply)
+    divide = binary(divide)
+    floor_divide = binary(jnp.floor_divide)
+    remainder = binary(jnp.remainder)
+    pow = binary(jnp.power)
+    maximum = binary(jnp.maximum)
+    minimum = binary(jnp.minimum)
+    atan2 = binary(jnp.atan2)
+    copysign = binary(jnp.copysign)
+    hypot = binary(jnp.hypot)
+    logaddexp = binary(jnp.logaddexp)
+    nextafter = binary(jnp.nextafter)
+    equal = binary(jnp.equal)
+    not_equal = binary(jnp.not_equal)
+    less = binary(jnp.less)
+    less_equal = binary(jnp.less_equal)
+    greater = binary(jnp.greater)
+    greater_equal = binary(jnp.greater_equal)
+    logical_and = binary(jnp.logical_and)
+    logical_or = binary(jnp.logical_or)
+    logical_xor = binary(jnp.logical_xor)
+    bitwise_and = binary(jnp.bitwise_and)
+    bitwise_or = binary(jnp.bitwise_or)
+    bitwise_xor = binary(jnp.bitwise_xor)
+    bitwise_left_shift = binary(jnp.bitwise_left_shift)
+    bitwise_right_shift = binary(jnp.bitwise_right_shift)
+
+    logical_not = unary(jnp.logical_not)
+    bitwise_invert = unary(jnp.bitwise_invert)
+    positive = unary(jnp.positive)
+    negative = unary(jnp.negative)
+    abs = unary(jnp.abs)
+    sign = unary(jnp.sign)
+    signbit = unary(jnp.signbit)
+    square = unary(jnp.square)
+    reciprocal = composed.reciprocal
+    sqrt = unary(jnp.sqrt)
+    exp = unary(jnp.exp)
+    expm1 = unary(jnp.expm1)
+    log = unary(jnp.log)
+    log1p = unary(jnp.log1p)
+    log2 = unary(jnp.log2)
+    log10 = unary(jnp.log10)
+    sin = unary(jnp.sin)
+    cos = unary(jnp.cos)
+    tan = unary(jnp.tan)
+    asin = unary(jnp.asin)
+    acos = unary(jnp.acos)
+    atan = unary(jnp.atan)
+    sinh = unary(jnp.sinh)
+    cosh = unary(jnp.cosh)
+    tanh = unary(jnp.tanh)
+    asinh = unary(jnp.asinh)
+    acosh = unary(jnp.acosh)
+    atanh = unary(jnp.atanh)
+    floor = unary(jnp.floor)
+    ceil = unary(jnp.ceil)
+    trunc = unary(jnp.trunc)
+    round = unary(jnp.round)
+    isfinite = unary(jnp.isfinite)
+    isinf = unary(jnp.isinf)
+    isnan = unary(jnp.isnan)
+    conj = unary(jnp.conj)
+    real = unary(jnp.real)
+    imag = unary(jnp.imag)
+    clip = composed.clip
 
     def where(self, condition: Any, x1: Any, x2: Any, /) -> Any:
         chosen = self._array(condition, self.device_of(condition, x1, x2))
         return self.placed(jnp.where(chosen, *self.operands((x1, x2), chosen)), chosen)
 
-    # Accelerators multiply float32 in fewer bits unless told not to.
-    matmul = _binary(jnp.matmul, precision=jax.lax.Precision.HIGHEST)
-    permute_dims = _unary(jnp.transpose)
-    reshape = _unary(jnp.reshape)
-    expand_dims = _unary(jnp.expand_dims)
-    squeeze = _unary(jnp.squeeze)
-    broadcast_to = _unary(jnp.broadcast_to)
-    concat = _joining(jnp.concatenate)
-    stack = _joining(jnp.stack)
+    permute_dims = unary(jnp.transpose)
+    matrix_transpose = unary(jnp.matrix_transpose)
+    moveaxis = unary(jnp.moveaxis)
+    reshape = unary(jnp.reshape)
+    expand_dims = unary(jnp.expand_dims)
+    squeeze = unary(jnp.squeeze)
+    broadcast_to = unary(jnp.broadcast_to)
+    broadcast_arrays = several(jnp.broadcast_arrays)
+    concat = joining(jnp.concatenate)
+    stack = joining(jnp.stack)
 
-    def take(self, x: Any, indices: Any, /, *, axis: int) -> Any:
-        """Counts from the end where an index is negative.  Raises InvalidArgument beyond the ends.
-
-        While a function is compiled no index is known, and beyond the ends is NaN, or an integer's extreme.
-        """
+    def unstack(self, x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
         array = self.asarray(x)
-        if isinstance(indices, jax.core.Tracer):
-            return self.placed(jnp.take(array, indices, axis), array)
-        places, size = np.asarray(indices), array.shape[axis]
-        if places.dtype.kind not in "biu":
-            raise InvalidType(f"xp.take wants integers as indices, got {places.dtype}. Cast them first.")
-        if places.size and not -size <= places.min() <= places.max() < size:
-            raise InvalidArgument(f"xp.take got indices from {places.min()} to {places.max()} for a size of {size}.")
-        return self.placed(jnp.take(array, self._array(places.astype(np.int32), self.device_of(array)), axis), array)
+        return tuple([self.placed(one, array) for one in jnp.unstack(array, axis=axis)])
 
-    sum = _unary(_keeping(jnp.sum))
-    prod = _unary(_keeping(jnp.prod))
-    mean = _unary(jnp.mean)
-    max = _unary(jnp.max)
-    min = _unary(jnp.min)
-    all = _unary(jnp.all)
-    any = _unary(jnp.any)
-    argmax = _unary(lambda x, **how: jnp.argmax(x, **how).astype(np.int32))
+    flip = unary(jnp.flip)
+    roll = unary(jnp.roll)
+    repeat = unary(lambda x, repeats, **along: jnp.repeat(x, np.asarray(repeats), **along))
+    tile = unary(jnp.tile)
+    take = picking(jnp.take)
+    take_along_axis = picking(jnp.take_along_axis)
+
+    sum = unary(keeping(jnp.sum))
+    prod = unary(keeping(jnp.prod))
+    cumulative_sum = unary(keeping(jnp.cumulative_sum))
+    cumulative_prod = unary(keeping(jnp.cumulative_prod))
+    mean = unary(jnp.mean)
+    var = unary(jnp.var)
+    std = unary(jnp.std)
+    max = unary(jnp.max)
+    min = unary(jnp.min)
+    all = unary(jnp.all)
+    any = unary(jnp.any)
+    diff = composed.diff
+    # Accelerators multiply float32 in fewer bits where no precision is set.
+    matmul = binary(jnp.matmul, precision=jax.lax.Precision.HIGHEST)
+    vecdot = pairing(jnp.vecdot, precision=jax.lax.Precision.HIGHEST)
+    tensordot = pairing(jnp.tensordot, precision=jax.lax.Precision.HIGHEST)
+
+    argmax = unary(int32_of(jnp.argmax))
+    argmin = unary(int32_of(jnp.argmin))
+    count_nonzero = unary(int32_of(jnp.count_nonzero))
+    searchsorted = pairing(int32_of(jnp.searchsorted))
+    sort = unary(sorting(jnp.sort))
+    argsort = unary(int32_of(sorting(jnp.argsort)))
 
 
 if TYPE_CHECKING:

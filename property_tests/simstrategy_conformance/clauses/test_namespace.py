@@ -42,7 +42,13 @@ def call(subject: Subject, name: str, *arguments: Any, **options: Any) -> Any:
 
 
 def _is_numpys(name: str, subject: Subject, case: Case) -> None:
-    found = subject.open(2).get(call(subject, name, *put(subject, list(case.arguments)), **case.options))
+    result = call(subject, name, *put(subject, list(case.arguments)), **case.options)
+    # What several arrays are returned by, NumPy has stacked.
+    found = (
+        np.stack([subject.open(2).get(one) for one in result])
+        if isinstance(result, (tuple, list))
+        else (subject.open(2).get(result))
+    )
     told = f"expected {case.wanted.dtype} {case.wanted.tolist()}, found {found.dtype} {found.tolist()}"
     if not case.near:
         assert same_bits(case.wanted, found), told
@@ -163,3 +169,46 @@ def test_zero_over_zero_is_nan_and_one_over_zero_is_infinite(subject: Subject) -
     with np.errstate(all="ignore"):
         found = call(subject, "divide", put(subject, np.array([0, 1, -1], "float32")), 0.0)
     check(subject, found, np.array([np.nan, np.inf, -np.inf], "float32"))
+
+
+MATRIX, VECTOR = np.ones((2, 3), "float32"), np.array([3, 1, 2], "int32")
+WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+    ("zeros", (2,), {"dtype": "float31"}),
+    ("astype", (MATRIX, "float31"), {}),
+    ("linspace", (0, 1, 3), {"dtype": "float31"}),
+    ("linspace", (0, 1, -3), {}),
+    ("meshgrid", (VECTOR, VECTOR), {"indexing": "xz"}),
+    ("add", (MATRIX, MATRIX[:, :2]), {}),
+    ("bitwise_and", (MATRIX, MATRIX), {}),
+    ("matrix_transpose", (VECTOR,), {}),
+    ("broadcast_to", (MATRIX, (3, 2)), {}),
+    ("reshape", (MATRIX, (4, 2)), {}),
+    ("squeeze", (MATRIX, 0), {}),
+    ("concat", ([MATRIX, MATRIX[0]],), {}),
+    ("unstack", (np.asarray(1.0, "float32"),), {}),
+    ("flip", (MATRIX,), {"axis": 2}),
+    ("roll", (MATRIX, 1), {"axis": 2}),
+    ("take", (MATRIX, np.array([3], "int32")), {"axis": 1}),
+    ("take_along_axis", (MATRIX, np.array([[3], [0]], "int32")), {}),
+    ("sum", (MATRIX,), {"axis": 2}),
+    ("var", (MATRIX,), {"axis": -3}),
+    ("max", (MATRIX[:, :0],), {"axis": 1}),
+    ("cumulative_sum", (MATRIX,), {}),
+    ("diff", (MATRIX,), {"axis": 2}),
+    ("diff", (MATRIX,), {"n": -1}),
+    ("matmul", (MATRIX, MATRIX), {}),
+    ("vecdot", (MATRIX, MATRIX[:, :2]), {}),
+    ("tensordot", (MATRIX, MATRIX.T.copy()), {}),
+    ("sort", (MATRIX,), {"axis": 2}),
+    ("argmin", (MATRIX,), {"axis": 2}),
+    ("searchsorted", (VECTOR, VECTOR), {"side": "middle"}),
+]
+
+
+@clause("B-18")
+@pytest.mark.parametrize("number", range(len(WRONG)))
+def test_wrong_dtypes_axes_shapes_and_settings_raise(subject: Subject, number: int) -> None:
+    name, arguments, options = WRONG[number]
+    given = put(subject, list(arguments))
+    with pytest.raises(Exception):  # noqa: B017, PT011 - each framework raises its own
+        subject.open(2).get(call(subject, name, *given, **options))

@@ -1,0 +1,189 @@
+"""Functions that TensorFlow has under no name, or for fewer dtypes than the standard: made of those that it has."""
+
+from typing import Any, Final
+
+import numpy as np
+import tensorflow as tf
+import tensorflow.experimental.numpy as tnp
+
+from simstrategy.errors import InvalidArgument
+from simstrategy_tensorflow.functions import axes_of, take, through
+
+__all__ = [
+    "argsort",
+    "copysign",
+    "count_nonzero",
+    "cumulative",
+    "deviation",
+    "flip",
+    "moveaxis",
+    "nextafter",
+    "parts",
+    "repeat",
+    "roll",
+    "searchsorted",
+    "signbit",
+    "sort",
+    "tensordot",
+    "tile",
+    "triangle",
+    "trunc",
+    "unstack",
+    "variance",
+    "vecdot",
+]
+
+_BITS: Final = {"float16": tf.int16, "bfloat16": tf.int16, "float32": tf.int32, "float64": tf.int64}
+_SMALL: Final = "int8 int16 uint8 uint16 uint32 uint64"
+
+
+def signbit(x: Any) -> Any:
+    """Returns whether the first bit is set: -0.0 is not below 0."""
+    return tf.bitcast(x, _BITS[x.dtype.name]) < 0
+
+
+def copysign(x1: Any, x2: Any) -> Any:
+    """Turns the sign where the sign bits differ."""
+    return tf.where(signbit(x1) == signbit(x2), x1, -x1)
+
+
+def trunc(x: Any) -> Any:
+    """Rounds towards 0."""
+    return tf.where(signbit(x), tf.math.ceil(x), tf.floor(x))
+
+
+def nextafter(x1: Any, x2: Any) -> Any:
+    """Returns the next float; TensorFlow has no shapes that broadcast here."""
+    shape = np.broadcast_shapes(tuple(x1.shape), tuple(x2.shape))
+    return tf.math.nextafter(tf.broadcast_to(x1, shape), tf.broadcast_to(x2, shape))
+
+
+def parts(function: Any) -> Any:
+    """Makes `real` or `imag`, which TensorFlow has for real numbers too, and the standard has not."""
+
+    def call(x: Any) -> Any:
+        if not x.dtype.is_complex:
+            raise InvalidArgument(f"xp.real and xp.imag take complex numbers, got {x.dtype.name}.")
+        return function(x)
+
+    return call
+
+
+def variance(x: Any, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    """Divides the sum of squared distances from the mean by their number, less the correction."""
+    axes = axes_of(x, axis)
+    distances = x - tf.reduce_mean(x, axes, keepdims=True)
+    count = float(np.prod([x.shape[one] for one in axes]))
+    return tf.reduce_sum(tf.square(distances), axes, keepdims=keepdims) / tf.cast(max(count - correction, 0.0), x.dtype)
+
+
+def deviation(x: Any, **how: Any) -> Any:
+    """Returns the square root of the variance."""
+    return tf.sqrt(variance(x, **how))
+
+
+def cumulative(function: Any, initial: Any) -> Any:
+    """Makes a cumulative sum or product.  initial: makes what may stand in front."""
+
+    def call(x: Any, *, axis: int | None = None, include_initial: bool = False) -> Any:
+        if axis is None and len(x.shape) != 1:
+            raise InvalidArgument(f"A cumulative sum or product of shape {list(x.shape)} needs an axis.")
+        along = axes_of(x, 0 if axis is None else axis)[0]
+        result = function(x, along)
+        first = [1 if one == along else size for one, size in enumerate(x.shape)]
+        return tf.concat([initial(first, x.dtype), result], along) if include_initial else result
+
+    return call
+
+
+def triangle(function: Any) -> Any:
+    """Makes `tril` or `triu`."""
+
+    def call(x: Any, *, k: int = 0) -> Any:
+        if len(x.shape) < 2:
+            raise InvalidArgument(f"xp.tril and xp.triu take matrices […, m, n], got shape {list(x.shape)}.")
+        return function(x, k)
+
+    return call
+
+
+def moveaxis(x: Any, source: Any, destination: Any) -> Any:
+    """Moves axes; TensorFlow computes with axes that do not exist."""
+    return tnp.moveaxis(x, axes_of(x, source), axes_of(x, destination))
+
+
+def flip(x: Any, *, axis: Any = None) -> Any:
+    """Reverses the order along axes."""
+    return tf.reverse(x, axes_of(x, axis))
+
+
+def roll(x: Any, shift: Any, *, axis: Any = None) -> Any:
+    """Rolls along axes, or the flat array."""
+    if axis is None:
+        return tf.reshape(tf.roll(tf.reshape(x, (-1,)), shift, 0), x.shape)
+    axes = axes_of(x, axis)
+    return tf.roll(x, [shift] * len(axes) if isinstance(shift, int) else shift, axes)
+
+
+def repeat(x: Any, repeats: Any, *, axis: int | None = None) -> Any:
+    """Repeats elements along an axis, or those of the flat array."""
+    return tf.repeat(x, repeats, axis)
+
+
+def tile(x: Any, repetitions: tuple[int, ...]) -> Any:
+    """Repeats an array whole; the shorter of shape and repetitions is led by ones."""
+    count = max(len(x.shape), len(repetitions))
+    shape = [1] * (count - len(x.shape)) + list(x.shape)
+    return tf.tile(tf.reshape(x, shape), [1] * (count - len(repetitions)) + list(repetitions))
+
+
+def unstack(x: Any, *, axis: int = 0) -> tuple[Any, ...]:
+    """Takes an array apart along an axis."""
+    return tuple(tf.unstack(x, axis=axes_of(x, axis)[0]))
+
+
+def vecdot(x1: Any, x2: Any, *, axis: int = -1) -> Any:
+    """Sums the products along an axis of both, which has one size."""
+    if x1.shape[axis] != x2.shape[axis]:
+        raise InvalidArgument(f"xp.vecdot got shapes {list(x1.shape)} and {list(x2.shape)}: axis {axis} differs.")
+    return tf.reduce_sum(tf.math.conj(x1) * x2, axis)
+
+
+def tensordot(x1: Any, x2: Any, *, axes: Any = 2) -> Any:
+    """Sums products over axes.  Raises InvalidArgument where their sizes differ, which TensorFlow would reshape."""
+    first, second = (range(-axes, 0), range(axes)) if isinstance(axes, int) else axes
+    sizes = [[x.shape[one] for one in over] for x, over in ((x1, first), (x2, second))]
+    if sizes[0] != sizes[1]:
+        raise InvalidArgument(
+            f"xp.tensordot got axes={axes} of shapes {list(x1.shape)} and {list(x2.shape)}: their sizes differ."
+        )
+    return through("int64", lambda a, b: tf.tensordot(a, b, axes), _SMALL)(x1, x2)
+
+
+def count_nonzero(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """Counts what is not 0, in int32."""
+    return tf.reduce_sum(tf.cast(tf.not_equal(x, tf.zeros_like(x)), tf.int32), axes_of(x, axis), keepdims=keepdims)
+
+
+def searchsorted(x1: Any, x2: Any, *, side: str = "left", sorter: Any = None) -> Any:
+    """Finds places in x1, of the flat x2: TensorFlow searches in rows."""
+    if side not in ("left", "right"):
+        raise InvalidArgument(f"xp.searchsorted takes side 'left' or 'right', got {side!r}.")
+    ordered = x1 if sorter is None else take(x1, sorter, axis=0)
+    return tf.reshape(tf.searchsorted(ordered, tf.reshape(x2, (-1,)), side), x2.shape)
+
+
+def argsort(x: Any, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """Returns the places that sort, in int32; equal elements keep their order."""
+    order = tf.cast(x, tf.int8) if x.dtype.is_bool else x
+    return tf.argsort(order, axes_of(x, axis)[0], "DESCENDING" if descending else "ASCENDING", stable=True)
+
+
+def sort(x: Any, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """Sorts along an axis."""
+    along = axes_of(x, axis)[0]
+    return (
+        tf.gather(x, argsort(x, axis=along, descending=descending), axis=along, batch_dims=along)
+        if (along == len(x.shape) - 1)
+        else tnp.moveaxis(sort(tnp.moveaxis(x, along, -1), descending=descending), -1, along)
+    )

@@ -1,0 +1,172 @@
+"""How TensorFlow's functions become the namespace's: what they adopt, where they compute, and for which dtypes.
+
+Where TensorFlow has no kernel for a dtype, a wider one is used and the result cast back.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import tensorflow as tf
+import tensorflow.experimental.numpy as tnp
+
+from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy_tensorflow.promotion import Defaulting, at, promoted, tensor
+
+__all__ = [
+    "axes_of",
+    "binary",
+    "joining",
+    "matmul",
+    "of_some",
+    "ours",
+    "pairing",
+    "place_of",
+    "several",
+    "take",
+    "take_along_axis",
+    "through",
+    "unary",
+]
+
+Function = Callable[..., Any]
+
+
+# AutoGraph must not convert these methods where a converted program calls them: it takes long and changes nothing.
+ours: Final[Any] = tf.autograph.experimental.do_not_convert
+
+
+def unary(function: Function, *, bools: Function | None = None, integers: Function | None = None) -> Any:
+    """Makes a method of one array and settings.  bools, integers: what is done for those instead."""
+
+    def call(_self: Defaulting, x: Any, /, *settings: Any, **keywords: Any) -> Any:
+        with at(_self, x):
+            array = tensor(x)
+            special = bools if array.dtype.is_bool else integers if array.dtype.is_integer else None
+            return (special or function)(array, *settings, **keywords)
+
+    return ours(call)
+
+
+def binary(function: Function, *, bools: Function | None = None, cast: str | None = None) -> Any:
+    """Makes a method of two arrays.  bools: what is done for bool instead. cast: a dtype to cast both to."""
+
+    def call(_self: Defaulting, x1: Any, x2: Any, /) -> Any:
+        with at(_self, x1, x2):
+            a, b = (x1, x2) if cast is None else (tensor(x1, cast), tensor(x2, cast))
+            if not (isinstance(a, tf.Tensor) and isinstance(b, tf.Tensor) and a.dtype == b.dtype):
+                a, b = promoted(a, b)
+            return (bools if bools is not None and a.dtype.is_bool else function)(a, b)
+
+    return ours(call)
+
+
+def take_along_axis(x: Any, indices: Any, *, axis: int = -1) -> Any:
+    """Gathers row by row, with the axis moved to the end; the other axes broadcast as in NumPy."""
+    places = tnp.moveaxis(_counted(x, indices, axis), axis, -1)
+    rows = tnp.moveaxis(x, axis, -1)
+    outer = np.broadcast_shapes(tuple(rows.shape[:-1]), tuple(places.shape[:-1]))
+    rows = tf.broadcast_to(rows, (*outer, rows.shape[-1]))
+    places = tf.broadcast_to(places, (*outer, places.shape[-1]))
+    return tnp.moveaxis(tf.gather(rows, places, axis=-1, batch_dims=len(outer)), -1, axis)
+
+
+def axes_of(x: Any, axis: Any) -> list[int]:
+    """Returns axes as a list without negative ones.  Raises InvalidArgument for one that x does not have."""
+    count = len(x.shape)
+    axes = list(range(count)) if axis is None else [axis] if isinstance(axis, int) else list(axis)
+    if any(not -count <= one < count for one in axes):
+        raise InvalidArgument(f"There is no axis {axis} in shape {list(x.shape)}: count from {-count} on.")
+    return [one % count for one in axes]
+
+
+def joining(function: Function) -> Any:
+    """Makes a method that joins several arrays of one dtype; no axis joins them flat."""
+
+    def call(_self: Defaulting, arrays: Any, /, *, axis: int | None = 0) -> Any:
+        with at(_self, *arrays):
+            parts = promoted(*arrays)
+            return function(parts, axis) if axis is not None else function([tf.reshape(one, (-1,)) for one in parts], 0)
+
+    return ours(call)
+
+
+def several(function: Function) -> Any:
+    """Makes a method of any number of arrays that returns as many."""
+
+    def call(_self: Defaulting, *arrays: Any, **settings: Any) -> list[Any]:
+        with at(_self, *arrays):
+            return list(function(*[tensor(array) for array in arrays], **settings))
+
+    return ours(call)
+
+
+def pairing(function: Function) -> Any:
+    """Makes a method of two arrays of one dtype, and settings."""
+
+    def call(_self: Defaulting, x1: Any, x2: Any, /, **settings: Any) -> Any:
+        with at(_self, x1, x2):
+            return function(*promoted(x1, x2), **settings)
+
+    return ours(call)
+
+
+def through(wider: str, function: Function, dtypes: str) -> Function:
+    """Makes a function that computes some dtypes in a wider one and casts back; integers wrap as they should."""
+    narrow = frozenset(dtypes.split())
+
+    def call(first: Any, *others: Any) -> Any:
+        if first.dtype.name not in narrow:
+            return function(first, *others)
+        return tf.cast(function(*[tf.cast(one, wider) for one in (first, *others)]), first.dtype)
+
+    return call
+
+
+def of_some(function: Function) -> Function:
+    """Makes a reduction that refuses to reduce nothing, for which TensorFlow has an answer and NumPy none."""
+
+    def call(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+        if 0 in x.shape and 0 not in np.delete(x.shape, slice(None) if axis is None else axis):
+            raise InvalidArgument(f"Nothing has no largest or smallest: {list(x.shape)} along axis {axis}.")
+        return function(x, axis=axis, keepdims=keepdims)
+
+    return call
+
+
+def place_of(function: Function) -> Function:
+    """Makes `argmax` or `argmin`: the first place, or that of the first NaN, which TensorFlow passes over; int32."""
+
+    def call(x: Any, *, axis: int | None, keepdims: bool) -> Any:
+        flat, along = (tf.reshape(x, (-1,)), 0) if axis is None else (x, axis)
+        index = function(flat, along, tf.int32)
+        if x.dtype.is_floating:
+            lost = tf.math.is_nan(flat)
+            index = tf.where(tf.reduce_any(lost, along), tf.argmax(tf.cast(lost, tf.int8), along, tf.int32), index)
+        if keepdims:
+            index = tf.reshape(index, (1,) * len(x.shape)) if axis is None else tf.expand_dims(index, along)
+        return index
+
+    return call
+
+
+def matmul(a: Any, b: Any) -> Any:
+    """Multiplies matrices; a vector is a row on the left and a column on the right, and goes again."""
+    row, column = len(a.shape) == 1, len(b.shape) == 1
+    product = tf.matmul(a[tf.newaxis] if row else a, b[:, tf.newaxis] if column else b)
+    gone = [axis for axis, vector in ((-2, row), (-1, column)) if vector]
+    return tf.squeeze(product, gone) if gone else product
+
+
+def _counted(x: Any, indices: Any, axis: int) -> Any:
+    places = tensor(indices)
+    if not places.dtype.is_integer:
+        raise InvalidType(f"xp.take needs integers as indices, got {places.dtype.name}. Cast them first.")
+    places = places if places.dtype == tf.int32 else tf.cast(places, tf.int64)
+    size = tf.cast(tf.shape(x)[axis], places.dtype)
+    return tf.where(places < 0, places + size, places)
+
+
+def take(x: Any, indices: Any, *, axis: int) -> Any:
+    """Counts from the end where an index is negative, as NumPy does; beyond the ends TensorFlow raises."""
+    return tf.gather(x, _counted(x, indices, axis), axis=axis)

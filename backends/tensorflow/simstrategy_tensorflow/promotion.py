@@ -1,0 +1,79 @@
+"""Tensors of host data and Python numbers, where they are put, and the dtype that several promote to: NumPy's rules.
+
+No arithmetic is here.
+"""
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Final, Protocol
+
+import numpy as np
+import tensorflow as tf
+
+from simstrategy.device import canonical_dtype, default_dtype
+from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy_tensorflow.placement import current_placement
+
+__all__ = ["DTYPES", "Defaulting", "at", "named", "promoted", "tensor"]
+
+_NAMES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128"
+DTYPES: Final[dict[str, Any]] = {name: tf.as_dtype(name) for name in _NAMES.split()}
+_WEAK: Final = (bool, int, float, complex)
+_HERE: Final = nullcontext()
+
+
+class Defaulting(Protocol):
+    """What the functions need of their namespace: the placement of what is created outside replica functions."""
+
+    @property
+    def default(self) -> str: ...
+
+
+def named(dtype: Any) -> Any:
+    """Returns TensorFlow's dtype for a name or NumPy dtype.  Raises InvalidArgument for one that is not here."""
+    name = canonical_dtype(dtype)
+    if name not in DTYPES:
+        raise InvalidArgument(f"There is no dtype {name!r} on TensorFlow; choose from {', '.join(DTYPES)}.")
+    return DTYPES[name]
+
+
+def at(namespace: "Defaulting", *values: Any) -> AbstractContextManager[Any]:
+    """Returns what places an operation where its first tensor is, else on the running replica's device."""
+    current = current_placement()
+    for one in values:
+        if isinstance(one, (tf.Tensor, tf.Variable)):
+            return _HERE if one.device in (current, "") else tf.device(one.device)
+    return _HERE if current else tf.device(namespace.default)
+
+
+def tensor(value: Any, dtype: Any = None) -> Any:
+    """Returns a tensor of any data.  Python numbers and lists get a default dtype, other data keep theirs."""
+    if isinstance(value, (tf.Tensor, tf.Variable)):
+        tensor = tf.convert_to_tensor(value)
+        return tensor if dtype in (None, tensor.dtype) else tf.cast(tensor, dtype)
+    if not isinstance(value, (np.ndarray, np.generic)):
+        try:
+            value = np.asarray(value)
+        except ValueError as error:
+            raise InvalidType(f"xp.asarray cannot make an array of {value!r}: {error}. Give equal rows.") from error
+        dtype = dtype or default_dtype(value.dtype.kind)
+    wanted = named(dtype or value.dtype)
+    return tf.constant(np.asarray(value).astype(wanted.as_numpy_dtype), wanted)
+
+
+def _is_weak(value: Any) -> bool:
+    return isinstance(value, _WEAK) and not isinstance(value, np.generic)
+
+
+def promoted(*values: Any) -> list[Any]:
+    """Returns tensors of one dtype: that of the arrays among them, widened as NumPy does where it must be."""
+    if all(_is_weak(value) for value in values):
+        values = (tensor(values[0]), *values[1:])
+    data = [value if _is_weak(value) else tensor(value) for value in values]
+    dtypes = [value.dtype for value in data if not _is_weak(value)]
+    weak = [value for value in data if _is_weak(value)]
+    dtype, host = dtypes[0], dtypes[0].as_numpy_dtype
+    kind = (dtype.is_bool, dtype.is_integer, dtype.is_floating, dtype.is_complex).index(True)
+    if any(one != dtype for one in dtypes) or any(not isinstance(one, _WEAK[: kind + 1]) for one in weak):
+        dtype = tf.as_dtype(np.result_type(*[one.as_numpy_dtype for one in dtypes], *weak))
+        host = dtype.as_numpy_dtype
+    return [tf.constant(np.asarray(one, host)) if _is_weak(one) else tensor(one, dtype) for one in data]

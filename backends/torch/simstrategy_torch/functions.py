@@ -1,0 +1,210 @@
+"""How PyTorch's functions become the namespace's: what they adopt, and what PyTorch does otherwise than NumPy."""
+
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+import numpy as np
+import torch
+from array_api_compat import torch as _compat
+
+from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy_torch.promotion import kind_of, promoted, tensor
+
+__all__ = [
+    "add",
+    "binary",
+    "compat",
+    "cumulative",
+    "divide_parts",
+    "joining",
+    "logical",
+    "of_some",
+    "pairing",
+    "place_of",
+    "power",
+    "reduction",
+    "searchsorted",
+    "several",
+    "sign",
+    "squeeze",
+    "take",
+    "take_along_axis",
+    "unary",
+]
+
+Function = Callable[..., Any]
+compat: Final[Any] = _compat
+"""PyTorch's functions under the standard's names; they have no types."""
+_Tensor = torch.Tensor
+
+
+class Placed(Protocol):
+    """What the functions need of their namespace: the device of what is made of host data."""
+
+    placement: str
+
+
+def unary(function: Function, *, bools: Function | None = None, integers: Function | None = None) -> Any:
+    """Makes a method of one array and settings.  bools, integers: what is done for those instead."""
+
+    def call(self: "Placed", x: Any, /, *settings: Any, **keywords: Any) -> Any:
+        array = x if isinstance(x, _Tensor) else tensor(self.placement, x)
+        special = (bools, integers, None, None)[kind_of(array.dtype)] if bools or integers else None
+        return (special or function)(array, *settings, **keywords)
+
+    return call
+
+
+def binary(function: Function, *, bools: Function | None = None) -> Any:
+    """Makes a method of two arrays.  bools: what is done for bool instead."""
+
+    def call(self: "Placed", x1: Any, x2: Any, /) -> Any:
+        if not (isinstance(x1, _Tensor) and isinstance(x2, _Tensor) and x1.dtype == x2.dtype):
+            x1, x2 = promoted(self.placement, x1, x2)
+        return (bools if bools is not None and x1.dtype is torch.bool else function)(x1, x2)
+
+    return call
+
+
+def add(x1: _Tensor, x2: _Tensor) -> _Tensor:
+    """Adds; complex numbers part by part, because PyTorch multiplies the second by 1 + 0j first."""
+    if not x1.is_complex():
+        return torch.add(x1, x2)
+    parts = [torch.view_as_real(one.resolve_conj()) for one in torch.broadcast_tensors(x1, x2)]  # type: ignore[no-untyped-call]
+    return torch.view_as_complex(torch.add(*parts))
+
+
+_divide: Final = binary(torch.divide)
+
+
+def divide_parts(self: "Placed", x1: Any, x2: Any, /) -> Any:
+    """Divides; a complex tensor by a real number part by part, which PyTorch rounds otherwise."""
+    if isinstance(x2, float) and isinstance(x1, _Tensor) and x1.is_complex():
+        return torch.view_as_complex(torch.view_as_real(x1.resolve_conj()) / x2)
+    return _divide(self, x1, x2)
+
+
+def logical(function: Function) -> Any:
+    """Makes a method of two arrays that need no common dtype."""
+    return lambda self, x1, x2, /: function(tensor(self.placement, x1), tensor(self.placement, x2))
+
+
+def joining(function: Function) -> Any:
+    """Makes a method that joins several arrays of one dtype."""
+    return lambda self, arrays, /, *, axis=0: function(promoted(self.placement, *arrays), axis=axis)
+
+
+def several(function: Function) -> Any:
+    """Makes a method of any number of arrays that returns as many."""
+
+    def call(self: "Placed", *arrays: Any, **settings: Any) -> list[Any]:
+        return [one.clone() for one in function(*[tensor(self.placement, one) for one in arrays], **settings)]
+
+    return call
+
+
+def pairing(function: Function) -> Any:
+    """Makes a method of two arrays of one dtype, and settings."""
+
+    def call(self: "Placed", x1: Any, x2: Any, /, **settings: Any) -> Any:
+        return function(*promoted(self.placement, x1, x2), **settings)
+
+    return call
+
+
+def reduction(function: Function, **special: Function) -> Any:
+    """Makes a method that calls function(x, axis=…, keepdims=…) with axes that x has, none negative.
+
+    special: `bools` and `integers`, what is called for those instead.
+    """
+
+    def call(x: _Tensor, *, axis: Any = None, keepdims: bool = False, **settings: Any) -> _Tensor:
+        axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, (int, np.integer)) else axis
+        if any(not -x.ndim <= one < x.ndim for one in axes):
+            raise InvalidArgument(f"There is no axis {axis} in shape {list(x.shape)}: count from {-x.ndim} on.")
+        chosen = special.get(("bools", "integers", "", "")[kind_of(x.dtype)], function)
+        places = tuple([one % x.ndim for one in axes])
+        result: _Tensor = chosen(x, axis=places, keepdims=keepdims, **settings)
+        return result
+
+    return unary(call)
+
+
+def of_some(function: Function) -> Function:
+    """Makes a reduction that refuses to reduce nothing: PyTorch raises another error than NumPy."""
+
+    def call(x: _Tensor, *, axis: tuple[int, ...], keepdims: bool) -> _Tensor:
+        if any(x.shape[one] == 0 for one in axis):
+            raise InvalidArgument(f"Nothing has no largest or smallest: {list(x.shape)} along axes {axis}.")
+        result: _Tensor = function(x, axis=axis, keepdims=keepdims)
+        return result
+
+    return call
+
+
+def place_of(function: Function) -> Function:
+    """Makes `argmax` or `argmin`: the first place, or that of the first NaN; int32."""
+
+    def call(x: _Tensor, *, axis: tuple[int, ...], keepdims: bool) -> _Tensor:
+        comparable = x.to(torch.uint8) if x.dtype is torch.bool else x
+        along = axis[0] if len(axis) == 1 else None
+        result: _Tensor = function(comparable, along, keepdims).to(torch.int32)
+        return result
+
+    return call
+
+
+def power(x1: _Tensor, x2: _Tensor) -> _Tensor:
+    """Raises to a power.  Raises InvalidArgument for integers to negative powers."""
+    if kind_of(x1.dtype) == 1 and bool((x2 < 0).any()):
+        raise InvalidArgument(f"{x1.dtype} to a negative power is no integer. Cast to a float first.")
+    return torch.pow(x1, x2)
+
+
+def sign(x: _Tensor) -> _Tensor:
+    """Returns signs; NaN stays, of which PyTorch makes 0."""
+    return torch.where(torch.isnan(x), x, torch.sgn(x))
+
+
+def squeeze(x: _Tensor, axis: int | tuple[int, ...]) -> _Tensor:
+    """Removes axes of size 1.  Raises InvalidArgument for others, which PyTorch would leave as they are."""
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    if any(x.shape[one] != 1 for one in axes):
+        raise InvalidArgument(f"squeeze got axis {axis} of shape {list(x.shape)}: only axes of size 1 can go.")
+    return torch.squeeze(x, axes)
+
+
+def _places(x: _Tensor, indices: Any) -> _Tensor:
+    places = tensor(str(x.device), indices)
+    if kind_of(places.dtype) != 1:
+        raise InvalidType(f"take got {places.dtype} as indices: cast them to int32 or int64 first.")
+    return places.to(torch.int64)
+
+
+def take(x: _Tensor, indices: Any, *, axis: int) -> _Tensor:
+    """Counts from the end where an index is negative; beyond the ends PyTorch raises IndexError."""
+    places = _places(x, indices)
+    axis %= x.ndim
+    flat = places.reshape(-1)
+    chosen = torch.index_select(x, axis, torch.where(flat < 0, flat + x.shape[axis], flat))
+    return chosen.reshape(*x.shape[:axis], *places.shape, *x.shape[axis + 1 :])
+
+
+def take_along_axis(x: _Tensor, indices: Any, *, axis: int = -1) -> _Tensor:
+    """Counts from the end where an index is negative.  Raises IndexError beyond the ends, where PyTorch goes on."""
+    places, size = _places(x, indices), x.shape[axis]
+    if bool(((places < -size) | (places >= size)).any()):
+        raise IndexError(f"xp.take_along_axis got an index beyond the ends, for a size of {size}.")
+    result: _Tensor = compat.take_along_axis(x, places, axis=axis)
+    return result
+
+
+def searchsorted(x1: _Tensor, x2: _Tensor, *, side: str = "left", sorter: Any = None) -> _Tensor:
+    """Finds places in x1; the sorter is applied first, because PyTorch takes it as int64 alone."""
+    ordered = x1 if sorter is None else take(x1, sorter, axis=0)
+    return torch.searchsorted(ordered, x2.contiguous(), side=side, out_int32=True)
+
+
+def cumulative(function: Function) -> Function:
+    """Makes a cumulative sum or product that keeps the dtype."""
+    return lambda x, **settings: function(x, dtype=x.dtype, **settings)

@@ -1,0 +1,84 @@
+"""Tensors of host data and Python numbers, and the dtype that several tensors promote to: NumPy's rules.
+
+No arithmetic is here.
+"""
+
+from functools import reduce
+from typing import Any, Final
+
+import numpy as np
+import torch
+
+from simstrategy.device import default_dtype
+from simstrategy.errors import InvalidType
+from simstrategy_torch.arrays import host_dtype, named
+
+__all__ = ["kind_of", "promoted", "tensor"]
+
+_Tensor = torch.Tensor
+_WEAK: Final = (bool, int, float, complex)
+
+
+def tensor(place: str, value: Any, dtype: torch.dtype | None = None) -> _Tensor:
+    """Returns a tensor of any data.  Python numbers and lists get a default dtype, other data keep theirs.
+
+    place: the device of what is made of host data; a tensor stays where it is.
+    """
+    if isinstance(value, _Tensor):
+        return value if dtype in (None, value.dtype) else value.to(dtype)
+    made = _host_tensor(value, dtype)
+    return made if place == "cpu" else made.to(place)
+
+
+def _host_tensor(value: Any, dtype: torch.dtype | None) -> _Tensor:
+    usual = None
+    if not isinstance(value, (np.ndarray, np.generic)):
+        try:
+            value = np.asarray(value)
+        except ValueError as error:
+            raise InvalidType(f"xp.asarray cannot make an array of {value!r}: {error}. Give equal rows.") from error
+        usual = default_dtype(value.dtype.kind)
+    wanted = dtype or named(usual or value.dtype)
+    if value.dtype.name == "bfloat16":
+        return torch.from_numpy(np.array(value, copy=True).view(np.int16)).view(torch.bfloat16).to(wanted)
+    host = host_dtype(wanted)
+    if wanted is torch.bfloat16 or host is None:
+        return torch.from_numpy(np.array(value, np.float32)).to(wanted)
+    return torch.from_numpy(np.array(value, host, order="C", copy=True, subok=False))
+
+
+def _is_weak(value: Any) -> bool:
+    return isinstance(value, _WEAK) and not isinstance(value, np.generic)
+
+
+def kind_of(dtype: torch.dtype) -> int:
+    """Returns where a dtype stands among Python's bool, int, float and complex."""
+    return 3 if dtype.is_complex else 2 if dtype.is_floating_point else 0 if dtype is torch.bool else 1
+
+
+def _common_dtype(dtypes: list[torch.dtype], weak: list[Any]) -> torch.dtype:
+    """Returns what NumPy promotes to; where bfloat16 is nothing to NumPy, what PyTorch does."""
+    try:
+        if torch.bfloat16 not in dtypes or host_dtype(torch.bfloat16) is not None:
+            return named(np.result_type(*map(host_dtype, dtypes), *weak))
+    except TypeError:  # bfloat16 and an integer
+        pass
+    return reduce(torch.promote_types, [*dtypes, *[_host_tensor(one, None).dtype for one in weak]])
+
+
+def promoted(place: str, *values: Any) -> list[_Tensor]:
+    """Returns tensors of one dtype: that of the arrays among them, widened as NumPy does where it must be."""
+    if all(_is_weak(value) for value in values):
+        values = (tensor(place, values[0]), *values[1:])
+    data = [value if _is_weak(value) else tensor(place, value) for value in values]
+    dtypes = [value.dtype for value in data if not _is_weak(value)]
+    weak = [value for value in data if _is_weak(value)]
+    dtype = dtypes[0]
+    if any(one != dtype for one in dtypes) or any(not isinstance(one, _WEAK[: kind_of(dtype) + 1]) for one in weak):
+        dtype = _common_dtype(dtypes, weak)
+    return [_scalar(place, one, dtype) if _is_weak(one) else tensor(place, one, dtype) for one in data]
+
+
+def _scalar(place: str, number: Any, dtype: torch.dtype) -> _Tensor:
+    """Returns a Python number in a dtype.  Raises OverflowError where the dtype has no such number."""
+    return tensor(place, number if dtype is torch.bfloat16 else np.asarray(number, host_dtype(dtype)), dtype)

@@ -1,0 +1,86 @@
+"""Array functions that are the same on every backend: made of a namespace's other functions, or of numbers on the host.
+
+A backend takes those that it has no better way for as methods: `arange = composed.arange`. The first parameter is the
+namespace. Nothing here has state, and nothing depends on a backend.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from simstrategy.device.functions.creation import Array, Shape
+from simstrategy.device.namespace import ArrayNamespace, default_dtype
+from simstrategy.errors import InvalidArgument
+
+__all__ = ["arange", "clip", "diff", "linspace", "ones", "ones_like", "reciprocal", "zeros", "zeros_like"]
+
+
+def arange(xp: ArrayNamespace, start: Any, /, stop: Any = None, step: Any = 1, *, dtype: str | None = None) -> Array:
+    """Counts on the host and rounds once: frameworks that add the step up in the result's dtype drift."""
+    plain = np.arange(start, step=step) if stop is None else np.arange(start, stop, step)
+    return xp.asarray(plain, dtype=dtype or default_dtype(plain.dtype.kind))
+
+
+def linspace(
+    xp: ArrayNamespace, start: Any, stop: Any, /, num: int, *, dtype: str | None = None, endpoint: bool = True
+) -> Array:
+    """Computes in float64 on the host and rounds once."""
+    plain = np.linspace(start, stop, num, endpoint=endpoint)
+    return xp.asarray(plain, dtype=dtype or default_dtype(plain.dtype.kind))
+
+
+def zeros(xp: ArrayNamespace, shape: Shape, *, dtype: str | None = None) -> Array:
+    """Returns zeros, float32 by default."""
+    return xp.full(shape, 0, dtype=dtype or "float32")
+
+
+def ones(xp: ArrayNamespace, shape: Shape, *, dtype: str | None = None) -> Array:
+    """Returns ones, float32 by default."""
+    return xp.full(shape, 1, dtype=dtype or "float32")
+
+
+def zeros_like(xp: ArrayNamespace, x: Array, /, *, dtype: str | None = None) -> Array:
+    """Returns zeros of the shape of x […]."""
+    return xp.full_like(x, 0, dtype=dtype)
+
+
+def ones_like(xp: ArrayNamespace, x: Array, /, *, dtype: str | None = None) -> Array:
+    """Returns ones of the shape of x […]."""
+    return xp.full_like(x, 1, dtype=dtype)
+
+
+def reciprocal(xp: ArrayNamespace, x: Array, /) -> Array:
+    """Divides 1 by x […]: the reciprocals of frameworks may be approximate."""
+    return xp.divide(1.0, x)
+
+
+def clip(xp: ArrayNamespace, x: Array, /, min: Any = None, max: Any = None) -> Array:  # noqa: A002
+    """Takes the larger of x […] and min, then the smaller of that and max."""
+    raised = x if min is None else xp.maximum(x, min)
+    if max is not None:
+        return xp.minimum(raised, max)
+    return xp.positive(x) if min is None else raised
+
+
+def diff(
+    xp: ArrayNamespace,
+    x: Array,
+    /,
+    *,
+    axis: int = -1,
+    n: int = 1,
+    prepend: Array | None = None,
+    append: Array | None = None,
+) -> Array:
+    """Subtracts neighbours along an axis of x […], n times.  Raises InvalidArgument for an axis that x does not have, and for n < 0."""
+    parts = [xp.asarray(one) for one in (prepend, x, append) if one is not None]
+    result = parts[0] if len(parts) == 1 else xp.concat(parts, axis=axis)
+    dimensions = len(result.shape)
+    if n < 0 or not -dimensions <= axis < dimensions:
+        raise InvalidArgument(
+            f"xp.diff got n={n} and axis={axis} for shape {list(result.shape)}: n is 0 or more, and the axis one of x."
+        )
+    before = (slice(None),) * (axis % dimensions)
+    for _ in range(n):
+        result = xp.subtract(result[(*before, slice(1, None))], result[(*before, slice(None, -1))])
+    return result
