@@ -72,7 +72,10 @@ def diff(
     prepend: Array | None = None,
     append: Array | None = None,
 ) -> Array:
-    """Subtracts neighbours along an axis of x […], n times.  Raises InvalidArgument for an axis that x does not have, and for n < 0."""
+    """Subtracts neighbours along an axis of x […], n times.
+
+    prepend, append: […], joined to x first. Raises InvalidArgument for an axis that x does not have, and for n < 0.
+    """
     parts = [xp.asarray(one) for one in (prepend, x, append) if one is not None]
     result = parts[0] if len(parts) == 1 else xp.concat(parts, axis=axis)
     dimensions = len(result.shape)
