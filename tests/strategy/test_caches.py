@@ -1,0 +1,161 @@
+"""Caches of the last call, of docs/caches.md: each test makes an entry, breaks its rule, and sees the right answer."""
+
+import numpy as np
+import pytest
+from vocabulary import SUM, ctx, rank, variable_in
+
+import simstrategy as ss
+from simstrategy.errors import InvalidArgument, ReplicasDisagree
+from simstrategy.run import StatusMessage
+from simstrategy.run.coordinator import Coordinator
+from simstrategy.strategy import group_of
+from simstrategy.strategy.arguments import ArgumentCache, StepArguments
+from simstrategy.trace import Request
+from simstrategy.values import PerReplica
+
+F2, F3, I2 = np.ones(2, np.float32), np.ones(3, np.float32), np.ones(2, np.int32)
+
+
+def events(trace):
+    return [(event.kind, event.op, event.shapes, event.dtypes) for event in trace.events() if event.kind != "run"]
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_a_request_is_used_again_only_for_the_same_op_and_form(mirrored, same, replicas):
+    trace = ss.trace.Trace()
+    strategy = mirrored(replicas, trace=trace)
+    calls = [("SUM", F2), ("SUM", F2), ("MEAN", F2), ("SUM", F3), ("SUM", I2), ("SUM", F2), (ss.ReduceOp.SUM, F2)]
+
+    def step():
+        arrays = [ctx().xp.asarray(value) for _, value in calls]
+        return [ctx().all_reduce(op, array) for (op, _), array in zip(calls, arrays, strict=True)]
+
+    for result, (op, value) in zip(strategy.run(step), calls, strict=True):
+        total = value * (1 if op == "MEAN" else replicas)
+        for component in strategy.experimental_local_results(result):
+            same(component, total, value.dtype)
+    wanted = [("all_reduce", getattr(op, "value", op), (value.shape,), (value.dtype.name,)) for op, value in calls]
+    assert events(trace)[::replicas] == wanted
+
+
+def test_a_request_of_one_replica_does_not_hide_that_another_differs(mirrored):
+    strategy = mirrored(2)
+    strategy.run(lambda: ctx().all_reduce("SUM", ctx().xp.asarray(F2)))
+    with pytest.raises(ReplicasDisagree, match=r"float32\[2\].*\n.*float32\[3\]"):
+        strategy.run(lambda: ctx().all_reduce("SUM", ctx().xp.asarray(F3 if rank() else F2)))
+
+
+def test_an_array_of_another_replicas_device_never_takes_the_quick_way(mirrored, same):
+    strategy = mirrored(2)
+    first = strategy.run(lambda: ctx().xp.asarray(F2)).values[0]
+    strategy.run(lambda: ctx().all_reduce(ss.ReduceOp.SUM, ctx().xp.asarray(F2)))
+    for result in strategy.run(lambda: ctx().all_reduce(ss.ReduceOp.SUM, first)).values:
+        same(result, F2 * 2)
+    assert [one.placement for one in strategy.run(lambda: ctx().all_reduce(ss.ReduceOp.SUM, first)).values] == [
+        "sim:0",
+        "sim:1",
+    ]
+
+
+def test_the_specs_of_a_nest_follow_its_request(mirrored, same):
+    trace = ss.trace.Trace()
+    strategy = mirrored(2, trace=trace)
+    one, two = {"a": F2, "b": F3}, {"a": F3, "b": F3}
+    calls = [("SUM", nest) for nest in (one, one, two, one, {"a": F3, "b": I2}, [F3, I2], one, one)]
+    calls += [("MEAN", one), ("SUM", one)]
+
+    def step():
+        made = [(op, ss.tree.map_leaves(ctx().xp.asarray, nest)) for op, nest in calls]
+        return [ctx().all_reduce(op, nest) for op, nest in made]
+
+    for result, (op, nest) in zip(strategy.run(step), calls, strict=True):
+        found, wanted = ss.tree.flatten(result)[0], ss.tree.flatten(nest)[0]
+        for value, leaf in zip(found, wanted, strict=True):
+            same(value.values[1], leaf if op == "MEAN" else leaf * 2, leaf.dtype)
+    leaves = [ss.tree.flatten(nest)[0] for _, nest in calls]
+    assert events(trace)[::2] == [
+        ("all_reduce", op, tuple(leaf.shape for leaf in own), tuple(leaf.dtype.name for leaf in own))
+        for (op, _), own in zip(calls, leaves, strict=True)
+    ]
+
+
+def test_nests_of_the_same_leaves_in_other_containers_are_other_requests(mirrored):
+    strategy = mirrored(2)
+    pair = [F2, F3]
+    strategy.run(lambda: ctx().all_reduce("SUM", ss.tree.map_leaves(ctx().xp.asarray, pair)))
+    with pytest.raises(ReplicasDisagree, match=r"\[float32\[2\].*\n.*\{'a'"):
+        strategy.run(lambda: ctx().all_reduce("SUM", {"a": F2, "b": F3} if rank() else pair))
+
+
+class Wire:
+    """Two workers' messages: keeps what this worker sends, and replies with the same for both."""
+
+    def __init__(self, backend):
+        self._backend, self.sent, self.sizes = backend, [], (4,)
+        self.devices = (*backend.devices, backend.devices[0]._replace(rank=1, process=1, placement="sim:1"))
+        self.local_devices = backend.local_devices
+
+    def exchange(self, note, *, timeout_s):
+        self.sent.append(note)
+        other = StatusMessage.decode(note)._replace(sizes=self.sizes)
+        return (note, other.encode())
+
+
+def test_a_message_is_sent_again_only_for_the_same_request_sites_and_sizes(sim):
+    wire = Wire(sim(1))
+    coordinator = Coordinator(wire, trace=None, checks=False)
+    described = []
+
+    def compare(request, site=("a.py", 1), sizes=(2,)):
+        found = coordinator.compare(
+            (request, [site], sizes), lambda: described.append(1) or ("replica 0: r at a.py:1",)
+        )
+        return found, wire.sent[-1]
+
+    one, two = Request("sum", None, None, None, None, ()), Request("gather", None, 0, None, None, ())
+    first = compare(one)
+    assert compare(one) == first
+    assert len(described) == 1  # made once, sent twice
+    assert len(wire.sent) == 2
+    assert compare(two)[1] != first[1]
+    assert compare(one, site=("a.py", 2)) == first  # the site is for people; the message is made again all the same
+    assert len(described) == 3
+    assert compare(one, sizes=(3,))[0] == (3, 4)
+    wire.sizes = (9,)
+    assert compare(one, sizes=(3,))[0] == (3, 9)  # the other worker's reply changed, not our message
+
+
+def test_the_last_program_runs_only_for_arguments_of_its_types_and_forms(mirrored):
+    strategy = mirrored(2)
+    group = group_of(strategy)
+
+    def arguments(value):
+        return (strategy.run(lambda: ctx().xp.asarray(value)),)
+
+    kept = arguments(F2)
+    cache = ArgumentCache(group.form)
+    given = StepArguments(None, [])
+    given.arrays = [kept[0].values]
+    cache.store(kept, given, "program")
+    assert cache.lookup(kept)[0] == "program"
+    assert cache.lookup(arguments(F2))[0] == "program"
+    for other in (arguments(F3), arguments(I2), (), (*kept, *kept), (kept[0].values[0],)):
+        assert cache.lookup(other) is None
+    assert cache.lookup((PerReplica(kept[0].values[::-1]),)) is None  # on each other's devices
+    assert cache.lookup((PerReplica([F2, F2]),)) is None  # host data
+    cache.store((F2,), given, "host data is not kept")
+    assert cache.lookup(kept) is None
+
+
+def test_a_write_of_another_form_never_takes_the_quick_way(mirrored, same):
+    strategy = mirrored(2)
+    variable, other = variable_in(strategy, F2, aggregation=SUM), variable_in(strategy, F2, aggregation=SUM)
+    strategy.run(lambda: variable.assign_add(ctx().xp.asarray(F2)))
+    same(variable.numpy(), F2 * 3)
+    for wrong in (F3, I2):
+        with pytest.raises(InvalidArgument, match="the variable is float32"):
+            strategy.run(lambda wrong=wrong: variable.assign_add(ctx().xp.asarray(wrong)))
+    strategy.run(lambda: other.assign_add(ctx().xp.asarray(F2)))
+    same(other.numpy(), F2 * 3)
+    with pytest.raises(ReplicasDisagree, match=r"assign_add.*\n.*assign_sub"):
+        strategy.run(lambda: (variable.assign_sub if rank() else variable.assign_add)(ctx().xp.asarray(F2)))
