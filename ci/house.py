@@ -29,7 +29,6 @@ FACES = {
     "DistributedVariable": "a public face: TensorFlow's own variable has these methods",
     "Dataset": "a public face: one method for each transformation",
     "Backend": "the contract of a device: what a backend has to have",
-    "ArrayNamespace": "the Array API standard's functions",
     "Semantics": "data: one field for each difference between versions of TensorFlow",
     "_Writer": "one method for each statement that a generated program may have",
 }

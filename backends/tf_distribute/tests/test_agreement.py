@@ -214,8 +214,8 @@ def test_what_cannot_be_compared_is_refused() -> None:
         with pytest.raises(InvalidArgument) as raised:
             replicas_agree(lambda strategy, nothing=nothing: nothing, replicas=(1,))
         assert str(raised.value) == (
-            "The program returned no model, and nothing else that could be compared. Return the fitted keras.Model, or "
-            "weights, or a history: return model."
+            "The program returned no model, and no other value that can be compared. Return the fitted keras.Model, "
+            "or weights, or a history: return model."
         )
 
 

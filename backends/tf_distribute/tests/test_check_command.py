@@ -49,7 +49,7 @@ def test_a_program_that_returns_no_model_and_settings_of_backends_end_with_2(tmp
     file = tmp_path / "nothing.py"
     file.write_text("import tensorflow as tf\ndef program(strategy: tf.distribute.Strategy): pass\n")
     code, printed = call(file, "--replicas", "1")
-    assert (code, "InvalidArgument: The program returned no model, and nothing else" in printed) == (2, True), printed
+    assert (code, "InvalidArgument: The program returned no model, and no other value" in printed) == (2, True), printed
     code, printed = call(file, "--backends", "sim,torch")
     assert (code, "which has no backends to choose: leave that out" in printed) == (2, True), printed
     file.write_text("import tensorflow as tf\n")
