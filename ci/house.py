@@ -29,6 +29,8 @@ FACES = {
     "DistributedVariable": "a public face: TensorFlow's own variable has these methods",
     "Dataset": "a public face: one method for each transformation",
     "Backend": "the contract of a device: what a backend has to have",
+    "Elementwise": "a part of ArrayNamespace: the Array API standard's functions",
+    "Operators": "a part of ArrayNamespace: the Array API standard's functions",
     "Semantics": "data: one field for each difference between versions of TensorFlow",
     "_Writer": "one method for each statement that a generated program may have",
 }
@@ -98,7 +100,14 @@ def members(trees: Mapping[str, ast.Module]) -> Figure:
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
     ]
-    named = {node.name: found for _, node, found in classes if node.name in dict(CONTRACTS).values()}
+    bases = {node.name: [ast.unparse(base) for base in node.bases] for _, node, _ in classes}
+    named = {node.name: found for _, node, found in classes}
+    # A contract may be made of several: what they name counts as its own.
+    named = {
+        name: named[name].union(*(named.get(base, set()) for base in bases[name]))
+        for _, name in CONTRACTS
+        if name in named
+    }
     large = []
     for module, node, found in classes:
         contract = next((name for pattern, name in CONTRACTS if pattern.fullmatch(node.name)), "")
