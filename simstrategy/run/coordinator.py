@@ -4,7 +4,6 @@ Two levels: the local tasks first, then, where the group spans processes, one st
 is in `replica_tasks.py`; how the answers are made is in the `resolve` of each call.
 """
 
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NoReturn, final
@@ -22,7 +21,7 @@ from simstrategy.run.status import (
     raised_where,
 )
 from simstrategy.run.task import FINISHED
-from simstrategy.trace import Request, Site, Trace, describe_request, describe_site
+from simstrategy.trace import Request, Site, Trace, describe_request, describe_site, warn_at
 
 __all__ = ["CollectiveMatcher", "Coordinator"]
 
@@ -34,11 +33,13 @@ class _MessageCache:
     Valid as long as `source` is equal: `set` replaces everything. See docs/caches.md.
     """
 
-    __slots__ = ("data", "message", "replies", "sizes", "source")
+    __slots__ = ("data", "message", "replies", "site", "sizes", "source")
 
     def __init__(self) -> None:
         self.source: object = None
         """What the message was made of."""
+        self.site: Site = ("", 0)
+        """This process's call site, for warnings."""
         self.message = StatusMessage("left", "", (), ())
         self.data = b""
         """The message, encoded."""
@@ -46,8 +47,8 @@ class _MessageCache:
         """All processes' messages when they last agreed, and the sizes in them."""
         self.sizes: Sizes = ()
 
-    def set(self, source: object, message: StatusMessage) -> None:
-        self.source, self.message, self.data = source, message, message.encode()
+    def set(self, source: object, message: StatusMessage, site: Site = ("", 0)) -> None:
+        self.source, self.message, self.data, self.site = source, message, message.encode(), site
 
 
 @final
@@ -78,7 +79,7 @@ class Coordinator:
         if self.processes == 1:
             return tuple(sizes)
         line = f"worker {self.worker}: {describe_request(request)} at {describe_site(site)}"
-        return self.exchange(StatusMessage("request", fingerprint(request), (line,), tuple(sizes)))
+        return self.exchange(StatusMessage("request", fingerprint(request), (line,), tuple(sizes)), site)
 
     def end_run(self, function: Callable[..., Any], error: BaseException | None) -> None:
         """Sends the other processes the end of a run; raises if theirs has not ended, or has raised.
@@ -125,13 +126,17 @@ class Coordinator:
         describe: returns a line for each replica. It is called only where the request, its sites or sizes are new.
         """
         if self._requests.source != source:
-            self._requests.set(source, StatusMessage("request", fingerprint(source[0]), describe(), source[2]))
+            request, sites, sizes = source
+            self._requests.set(source, StatusMessage("request", fingerprint(request), describe(), sizes), sites[0])
         return self._exchange(self._requests)
 
-    def exchange(self, message: StatusMessage) -> Sizes:
-        """Sends this process's message; returns all ranks' sizes, or raises what the messages of the others report."""
+    def exchange(self, message: StatusMessage, site: Site = ("", 0)) -> Sizes:
+        """Sends this process's message; returns all ranks' sizes, or raises what the messages of the others report.
+
+        site: this process's call site, for a warning.
+        """
         once = _MessageCache()
-        once.set(None, message)
+        once.set(None, message, site)
         return self._exchange(once)
 
     def _exchange(self, cache: _MessageCache) -> Sizes:
@@ -148,7 +153,7 @@ class Coordinator:
         try:
             sizes = compare_messages(messages, self.worker)
             if self.checks and message.status == "request":
-                self.compare_sites([line for one in messages for line in one.lines])
+                self.compare_sites([line for one in messages for line in one.lines], [cache.site])
         except Exception as error:
             self._shared = error
             raise
@@ -156,13 +161,14 @@ class Coordinator:
         cache.replies, cache.sizes = replies, sizes
         return sizes
 
-    def compare_sites(self, lines: Sequence[str]) -> None:
+    def compare_sites(self, lines: Sequence[str], sites: Sequence[Site]) -> None:
         """Warns once per pair of call sites in equal requests, or raises where checks are strict.
 
-        lines: one for each replica or worker, as they stand in a status message: who, what, where.
+        lines: one for each replica or worker, as they stand in a status message: who, what, where. sites: their call
+        sites, or this process's alone; a warning is shown at the one that differs.
         """
         first_who, first_what, first_site = _parts(lines[0])
-        for line in lines:
+        for number, line in enumerate(lines):
             who, _, site = _parts(line)
             if site == first_site or (first_site, site) in self._warned:
                 continue
@@ -173,7 +179,8 @@ class Coordinator:
             if self.checks == "strict":
                 raise ReplicasDisagree(text + " Call it from one line, or do without strict checks.")
             self._warned.add((first_site, site))
-            warnings.warn(CallSitesDiffer(text + ' Call it from one line; checks="strict" refuses it.'), stacklevel=2)
+            text += ' Call it from one line; checks="strict" refuses it.'
+            warn_at(CallSitesDiffer(text), sites[min(number, len(sites) - 1)])
 
 
 def _parts(line: str) -> tuple[str, str, str]:
@@ -208,7 +215,7 @@ class CollectiveMatcher:
         if requests.count(request) != count:
             self._disagree(calls)
         if sites.count(site) != count and coordinator.checks and coordinator.processes == 1:
-            coordinator.compare_sites(self._lines(calls))
+            coordinator.compare_sites(self._lines(calls), sites)
         if coordinator.trace is not None:
             ranks = coordinator.ranks
             coordinator.trace.record(coordinator.worker, request, [ranks[i] for i in order], [sites[i] for i in order])

@@ -5,7 +5,16 @@ kind, op, axis, subject, shapes, dtypes and call site; no values, devices, absol
 """
 
 from simstrategy.trace.difference import TraceDifference, first_difference
-from simstrategy.trace.events import Event, Request, Site, Trace, describe_request, describe_site, write_events
+from simstrategy.trace.events import (
+    Event,
+    Request,
+    Site,
+    Trace,
+    describe_request,
+    describe_site,
+    warn_at,
+    write_events,
+)
 
 __all__ = [
     "Event",
@@ -16,5 +25,6 @@ __all__ = [
     "describe_request",
     "describe_site",
     "first_difference",
+    "warn_at",
     "write_events",
 ]

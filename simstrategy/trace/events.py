@@ -5,6 +5,7 @@ The requests of replicas are compared in `simstrategy/run`, not here.
 """
 
 import json
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple, final
@@ -12,7 +13,17 @@ from typing import Any, NamedTuple, final
 from simstrategy import tree
 from simstrategy.errors import InvalidArgument
 
-__all__ = ["VERSION", "Event", "Request", "Site", "Trace", "describe_request", "describe_site", "write_events"]
+__all__ = [
+    "VERSION",
+    "Event",
+    "Request",
+    "Site",
+    "Trace",
+    "describe_request",
+    "describe_site",
+    "warn_at",
+    "write_events",
+]
 
 VERSION = 1
 _HEADER = {"format": "simstrategy-trace", "version": VERSION}
@@ -63,6 +74,11 @@ def describe_site(site: Site) -> str:
     'train.py:31'
     """
     return f"{PurePath(site[0]).name}:{site[1]}"
+
+
+def warn_at(warning: Warning, site: Site) -> None:
+    """Shows a warning at a call site, so that it points at the user's line; in this file where none is known."""
+    warnings.warn_explicit(warning, None, *(site if site[0] else (__file__, 1)))
 
 
 def describe_request(request: Request) -> str:

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from vocabulary import FIRST, ON_READ, SUM, TF2, components, line_here, rank
+from vocabulary import FIRST, ON_READ, SUM, TF2, components, ctx, line_here, rank, variable_in
 
 import simstrategy as ss
 from simstrategy.device.wrapper import Wrapper
@@ -305,3 +305,24 @@ def test_strict_workers_all_raise_the_same():
     outcomes = ss.sim.Cluster(2, 1, semantics=TF2, checks="strict").outcomes(main)
     assert [type(one.error) for one in outcomes] == [ReplicasDisagree] * 2
     assert len({str(one.error) for one in outcomes}) == 1
+
+
+def test_warnings_are_shown_at_the_users_line(mirrored):
+    strategy = mirrored(2, semantics=TF2)
+    variable = variable_in(strategy, 0.0)
+
+    def step():
+        variable.assign(float(rank()))
+        if rank():
+            return ctx().all_reduce("SUM", 1.0)
+        return ctx().all_reduce("SUM", 1.0)
+
+    with pytest.warns() as caught:
+        strategy.run(step)
+    first = step.__code__.co_firstlineno
+    assert {(one.category.__name__, one.filename) for one in caught} == {
+        ("CallSitesDiffer", __file__),
+        ("MirroredDiverged", __file__),
+    }
+    lines = {one.category.__name__: one.lineno for one in caught}
+    assert lines == {"CallSitesDiffer": first + 3, "MirroredDiverged": first + 1}

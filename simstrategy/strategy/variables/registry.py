@@ -4,7 +4,6 @@ Aggregated writes are equal by construction and are not compared. Components tha
 when the run has ended, or when the variable is next read outside replica functions.
 """
 
-import warnings
 from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any, Final, Protocol, final
@@ -16,7 +15,7 @@ from simstrategy.errors import InvalidType, MirroredDiverged, ReplicasDisagree, 
 from simstrategy.run import Coordinator, StatusMessage
 from simstrategy.strategy.enums import AGGREGATIONS
 from simstrategy.strategy.variables.policies import Policy
-from simstrategy.trace import Site, describe_site
+from simstrategy.trace import Site, describe_site, warn_at
 
 __all__ = ["VariableRegistry"]
 
@@ -150,7 +149,7 @@ class VariableRegistry:
         if self._coordinator.checks == "strict":
             raise ReplicasDisagree(text)
         self._warned.add((number, site))
-        warnings.warn(MirroredDiverged(text), stacklevel=2)
+        warn_at(MirroredDiverged(text), site)
 
 
 def _same(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
