@@ -21,9 +21,9 @@ def compile_check(
     topology: Annotated[str, typer.Option(help="Topologies of devices, separated by commas.")] = _TOPOLOGIES,
     program: Annotated[list[str] | None, typer.Option(help="FILE or FILE:FUNCTION with compiled steps.")] = None,
 ) -> None:
-    """Compiles for TPUs that are not here, and compares the compiled programs with the simulator's trace.
+    """Compile for TPUs that are not here, and compare the compiled programs with the simulator's trace.
 
-    Compiles every collective, and the steps that each --program compiles, for each topology. `tpu` needs libtpu: an
+    Compile every collective, and the steps that each --program compiles, for each topology. `tpu` needs libtpu: an
     extra of simstrategy-xla, or the file that TPU_LIBRARY_PATH names.
 
     Exit code 0: as requested. 1: not as requested. 2: it could not be compiled.
