@@ -65,7 +65,9 @@ EXCEPTIONS = (
         "simstrategy/strategy/library/session_config.py", "AttributeError", "any object with these attributes will do"
     ),
     Exempt("simstrategy/strategy/strategy.py", "AttributeError", "any object with get_next will do"),
-    Exempt("backends/xla/simstrategy_xla/compile_check/command.py", "docstring of", "shown by --help, as all commands'"),
+    Exempt(
+        "backends/xla/simstrategy_xla/compile_check/command.py", "docstring of", "shown by --help, as all commands'"
+    ),
     # A word that is also a backend's name.
     Exempt(_TENSORFLOW + "collectives.py", "'nccl'", "a kind of communication between GPUs, no backend"),
 )

@@ -57,7 +57,7 @@ def run_program(program: Program, strategy: Strategy, trace: Trace, *, probe: No
         result = program(strategy)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - compared like a value: both may raise the same
         group.coordinator.disconnect(error)
-        notes = tuple(getattr(error, "__notes__", ())) or (raised_where(error),)
+        notes = tuple(getattr(error, "__notes__", ())) or (raised_where(error, with_text=False),)
         events = tuple(trace.events(worker=group.coordinator.worker))
         return Outcome((), (type(error).__name__, str(error)), events, notes, probe.found if probe else None)
     leaves = [*_walk(result, "result", group.backend.get, group.array_types, group.frontend.unwrap)]

@@ -50,7 +50,7 @@ class Row(NamedTuple):
         elif self.raised:
             values = "reference; raises" if self.reference else "raises the same"
         elif self.reference:
-            values = f"reference; smallest input steps change it by {self.one_ulp:.1e}"
+            values = f"reference; one step of each input changes the result by {self.one_ulp:.1e}"
         elif self.equal_bits:
             values = "equal to the bit"
         else:

@@ -42,7 +42,7 @@ def main(number: int, modules: list[str]) -> None:
         control.send({"folder": str(folder), "problem": problem})
         while True:
             request, end = control.receive()
-            control.send(_answer(request, end, control, folder, children))
+            control.send(_forked_or_ended(request, end, control, folder, children))
     except (Closed, KeyboardInterrupt, SystemExit):
         pass
     finally:
@@ -65,7 +65,10 @@ def _import(modules: list[str]) -> str | None:
     return None
 
 
-def _answer(request: Any, end: int | None, control: Channel, folder: Path, children: dict[int, int | None]) -> Any:
+def _forked_or_ended(
+    request: Any, end: int | None, control: Channel, folder: Path, children: dict[int, int | None]
+) -> Any:
+    """Forks a worker, or ends one; returns its process number, or how it ended."""
     if request["do"] == "end":
         return _end(request["process"], children)
     assert end is not None

@@ -16,7 +16,7 @@ def test_a_row_says_how_near_it_is():
         "sim",
         "2",
         "InOrder()",
-        "reference; smallest input steps change it by 1.2e-07",
+        "reference; one step of each input changes the result by 1.2e-07",
         "40 events",
     )
     assert EQUAL.cells()[3:] == ("equal to the bit", "40 events, equal")

@@ -101,7 +101,7 @@ def _attempt(
     except (Exception, SystemExit) as error:  # noqa: BLE001 - compared like a value: both may raise the same
         # TensorFlow numbers its traced functions, and never starts again.
         raised = (type(error).__name__, re.sub(r"_\d+", "_N", str(error)))
-        return _Run(Outcome((), raised, tuple(trace.events()), (raised_where(error),)), steps, models)
+        return _Run(Outcome((), raised, tuple(trace.events()), (raised_where(error, with_text=False),)), steps, models)
     if not leaves:
         raise InvalidArgument(
             "The program returned no model, and no other value that can be compared. Return the fitted keras.Model, "
