@@ -49,7 +49,8 @@ def open_backend(name: str, /, **options: Any) -> Backend:
     """Opens the backend called `name`, or the factory at `module:factory`.
 
     Raises `BackendNotFound` for an unknown name, `BackendUnavailable` where it is installed and cannot be imported or
-    where it lacks an attribute of `Backend`, and what the factory raises. An error of an experimental backend has a note that says that it is one.
+    where it lacks an attribute of `Backend`, and what the factory raises. An error of an experimental backend has a
+    note that says that it is one.
     """
     factory = _import_factory(name, name) if ":" in name else _load(name)
     try:
