@@ -60,7 +60,7 @@ EXCEPTIONS = (
     Exempt(_TF_DISTRIBUTE + "devices.py", "autograph_info__", "a mark that AutoGraph reads"),
     Exempt(_TF_DISTRIBUTE + "reduction.py", "super()", "TensorFlow's CrossDeviceOps is a class to inherit from"),
     # What a user passes may be any object.
-    Exempt("simstrategy/device/protocol.py", "AttributeError", "any object may be passed as a backend"),
+    Exempt("simstrategy/device/protocol.py", "AttributeError", "any object may be passed as a backend", 2),
     Exempt(
         "simstrategy/strategy/library/session_config.py", "AttributeError", "any object with these attributes will do"
     ),

@@ -22,7 +22,7 @@ from simstrategy.device.namespace import ArrayNamespace
 from simstrategy.device.optional import Autodiff, Forms, UnifiedMemory
 from simstrategy.device.terms import Array, ArraySpec, Capabilities, Cell, Device, Op, Spec
 
-__all__ = ["PROTOCOL_VERSION", "Backend", "Compilation", "Program", "ProgramBody", "is_backend"]
+__all__ = ["PROTOCOL_VERSION", "Backend", "Compilation", "Program", "ProgramBody", "is_backend", "missing_part"]
 
 PROTOCOL_VERSION = 1
 """Changes with every release that a backend written for the one before would not conform to; 1 until there is one."""
@@ -214,3 +214,18 @@ def is_backend(value: Any) -> bool:
         return isinstance(value.protocol_version, int)
     except AttributeError:
         return False
+
+
+def missing_part(backend: Backend) -> str | None:
+    """Returns the name of the first attribute of `Backend` that a backend lacks, or None.
+
+    An optional part that a backend does not have is an attribute too: None.
+    """
+    try:
+        _ = backend.name, backend.capabilities, backend.devices, backend.local_devices, backend.array_types, backend.xp
+        _ = backend.autodiff, backend.memory, backend.forms, backend.compilation, backend.frontend, backend.composites
+    except AttributeError as error:
+        if error.obj is not backend:
+            raise  # of the code behind an attribute that exists
+        return error.name
+    return None

@@ -8,13 +8,13 @@ only when it is opened by name. A factory has the signature
 import importlib
 from typing import TYPE_CHECKING, Any, Final
 
-from simstrategy.device.protocol import PROTOCOL_VERSION, Backend, is_backend
+from simstrategy.device.protocol import PROTOCOL_VERSION, Backend, is_backend, missing_part
 from simstrategy.errors import BackendNotFound, BackendUnavailable, InvalidArgument
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["EXPERIMENTAL", "GROUP", "INSTALL_HINTS", "available", "install_advice", "open_backend"]
+__all__ = ["EXPERIMENTAL", "GROUP", "INSTALL_HINTS", "available", "install_advice", "open_backend", "require_complete"]
 
 GROUP = "simstrategy.backends"
 
@@ -48,8 +48,9 @@ def available() -> dict[str, "EntryPoint"]:
 def open_backend(name: str, /, **options: Any) -> Backend:
     """Opens the backend called `name`, or the factory at `module:factory`.
 
-    Raises `BackendNotFound` for an unknown name, `BackendUnavailable` where it is installed and cannot be imported, and
-    what the factory raises. An error of an experimental backend has a note that says that it is one.
+    Raises `BackendNotFound` for an unknown name, `BackendUnavailable` where it is installed and cannot be imported or
+    where it lacks an attribute of `Backend`, and what the factory raises. An error of an experimental backend has a
+    note that says that it is one.
     """
     factory = _import_factory(name, name) if ":" in name else _load(name)
     try:
@@ -66,7 +67,18 @@ def open_backend(name: str, /, **options: Any) -> Backend:
             f"Backend {name!r} implements version {backend.protocol_version} of the device protocol, and this "
             f"simstrategy implements version {PROTOCOL_VERSION}. Install versions that belong together."
         )
+    require_complete(backend)
     return backend
+
+
+def require_complete(backend: Backend) -> None:
+    """Raises BackendUnavailable for a backend that lacks an attribute of `simstrategy.device.Backend`."""
+    lacking = missing_part(backend)
+    if lacking is not None:
+        raise BackendUnavailable(
+            f"{type(backend).__name__} has no attribute {lacking!r}, which every backend has; an optional part that it "
+            f"lacks is None. Add the attribute: see simstrategy.device.Backend."
+        )
 
 
 def _load(name: str) -> Any:

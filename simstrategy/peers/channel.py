@@ -145,6 +145,7 @@ class ControlChannel:
         for connection in self._connections.values():
             connection.close()
         self._connections.clear()
+        self._poll = select.poll()  # a closed socket would be ready for ever
         self._is_closed = True
 
     def _await_notes(self, deadline: float, timeout_s: float) -> Fault | None:

@@ -106,8 +106,8 @@ def _collect(
         try:
             joined = listener.accept(deadline, {} if reason else connections)
             hello = Hello.decode(joined.hello)
-            if hello.rank != joined.rank:
-                raise ValueError("it has two ranks")
+            if hello.rank != joined.rank or hello.rank >= opening.size:
+                raise ValueError("it has two ranks, or none of this group")
         except TimeoutError:
             return reason or did_not_come(opening, missing, listener.refused)
         except PeerEnded as error:

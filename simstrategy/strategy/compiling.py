@@ -101,18 +101,22 @@ class CompiledStep:
         self._group = runner.group
         self._compilation = compilation
         self._step = step
-        self._made: dict[Any, CompiledProgram] = {}
+        self._made: dict[Any, CompiledProgram | None] = {}
+        """The programs by the forms of arguments; None where the step uses a variable that replicas share."""
         self._usual = ArgumentCache(runner.group.form)
         self.__wrapped__ = step
 
     def __repr__(self) -> str:
-        return f"<compiled {function_key(self._step)}: {len(self._made)} programs>"
+        return f"<compiled {function_key(self._step)}: {sum(one is not None for one in self._made.values())} programs>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._step(*args, **kwargs)
 
     def run(self, args: Sequence[Any], kwargs: Mapping[str, Any], site: Site) -> Any:
-        """Runs the program for arguments of these forms; the function itself where replicas have unequal ones."""
+        """Runs the program for arguments of these forms.
+
+        Runs the function itself where replicas have unequal ones, and where replicas share a variable that it uses.
+        """
         args = tuple(args)
         known = None if kwargs else self._usual.lookup(args)
         if known is not None:
@@ -122,14 +126,17 @@ class CompiledStep:
             return self._runner.run(self._step, args, kwargs, site)
         key = given.key
         try:
-            made = self._made.get(key)
+            known_key = key in self._made
         except TypeError as error:
             raise CannotCompile(
                 f"An argument of {function_key(self._step)} is no array and cannot tell whether it is the same next "
                 f"time: {error}. Pass arrays, numbers, texts or None, or close the function over it."
             ) from error
+        if not known_key:
+            self._made[key] = self._make(given)
+        made = self._made[key]
         if made is None:
-            made = self._made[key] = self._make(given)
+            return self._runner.run(self._step, args, kwargs, site)
         if not kwargs:
             self._usual.store(args, given, made)
         return self._call(made, given.arrays, site)
@@ -148,8 +155,12 @@ class CompiledStep:
             group.variables.end_run()
         return tree.map_leaves(lambda leaf: _per_replica(leaf, outputs), made.result)
 
-    def _make(self, given: StepArguments) -> CompiledProgram:
-        """Traces the step twice: to find the variables that it uses, and with them as inputs."""
+    def _make(self, given: StepArguments) -> CompiledProgram | None:
+        """Traces the step twice: to find the variables that it uses, and with them as inputs.
+
+        Returns None where it uses a variable of which this process's replicas share one component: a program has one
+        for each.
+        """
         forms = given.forms
         seen: list[_Tracing] = []
         result: list[Any] = []
@@ -171,6 +182,8 @@ class CompiledStep:
         read: tuple[Variable, ...] = ()
         self._compilation.trace(body, forms)
         read = seen[0].used
+        if any(len(one.state.storage.cells) != len(self._group.local_devices) for one in read):
+            return None
         program = self._compilation.compile(body, (*forms, *((one.shape, one.dtype) for one in read)))
         # The first event is the run itself.
         asked = tuple(event for event in seen[0].trace.events() if event.kind != "run")

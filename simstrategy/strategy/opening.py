@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Any, Literal, NoReturn, TypedDict
 
 from simstrategy.device import Backend, MakeVariable, is_backend, open_backend
+from simstrategy.device.registry import require_complete
 from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import InOrder, Schedule
 from simstrategy.strategy.frontend import FrontendBinding
@@ -115,6 +116,7 @@ def _opened(kind: Kind, backend: str | Backend, replicas: int | None, devices: S
             if devices is None or "devices" not in str(error):
                 raise
             raise InvalidArgument(f"Backend {backend!r} chooses its devices itself. Give replicas alone.") from error
+    require_complete(backend)
     if devices is not None:
         raise InvalidArgument(
             f"Backend {backend.name!r} is opened already, and devices={list(devices)} are asked for. "

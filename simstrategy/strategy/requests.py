@@ -53,8 +53,9 @@ class RequestCache:
         if last[5] == forms and last[4] == structure and last[1] == op:
             return last
         require_numbers(forms, "all_reduce")
-        self._last = Request("all_reduce", op, None, None, structure, forms)
-        return self._last
+        # Kept in a variable: another thread may replace the entry at any time.
+        request = self._last = Request("all_reduce", op, None, None, structure, forms)
+        return request
 
     def last_nest(self, op: str, nest: Any, index: int) -> tuple[Request, list[Array]] | None:
         """Returns the last request and the nest's arrays, if the nest of replica `index` is like the last one.
@@ -68,12 +69,11 @@ class RequestCache:
         plain = all(map(isinstance, leaves, repeat(self.plain_types)))
         if not leaves or not plain or (self.tracks and any(map(self.tracks, leaves))):
             return None
-        return (last, leaves) if list(map(self.spec, leaves)) == self._specs_of_last()[index] else None
+        return (last, leaves) if list(map(self.spec, leaves)) == self._specs_of(last)[index] else None
 
-    def _specs_of_last(self) -> list[list[Spec]]:
-        request, specs = self._last_specs
-        if request is not self._last:
-            request = self._last
+    def _specs_of(self, request: Request) -> list[list[Spec]]:
+        kept, specs = self._last_specs
+        if kept is not request:
             forms: Any = request.leaves  # of all-reduces, whose sizes are all stated
             specs = [[(shape, dtype, placement) for shape, dtype in forms] for placement in self._placements]
             self._last_specs = (request, specs)

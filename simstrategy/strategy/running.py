@@ -41,16 +41,16 @@ class Runner:
     def checked(self, fn: object, args: Any, kwargs: Mapping[str, Any] | None, site: Site) -> dict[str, Any]:
         """Returns the named arguments of a run.  Raises ContextError, CannotCompile and what `require_call` raises."""
         group = self.group
-        if MODE.get() is not None:
+        mode = MODE.get()
+        if mode is not None:
             require_cross_replica(group, "run")
-            if active_group(group) is not group:
-                raise CannotCompile(
-                    f"A compiled step runs replicas again, {function_key(fn)} at {describe_site(site)}, and a program "
-                    f"is one run. Call the function itself, or run the step without compiling it."
-                )
-        if kwargs is None and type(args) is tuple and callable(fn):
-            return {}
-        require_call(fn, args, kwargs)
+        if kwargs is not None or type(args) is not tuple or not callable(fn):
+            require_call(fn, args, kwargs)
+        if mode is not None and active_group(group) is not group:
+            raise CannotCompile(
+                f"A compiled step runs replicas again, {function_key(fn)} at {describe_site(site)}, and a program "
+                f"is one run. Call the function itself, or run the step without compiling it."
+            )
         return {} if kwargs is None else dict(kwargs)
 
     def record(self, fn: Callable[..., Any], site: Site) -> None:

@@ -124,8 +124,9 @@ class Strategy:
         The function is traced once for each form of its arguments, for all replicas together: its replica id
         has no value yet, what is no array is part of the program, and Python's own effects happen then alone.
         Inside: all_reduce, all_gather, variables, and merge_call with a function that reduces, broadcasts or
-        updates. Replicas with unequal shapes run the function itself, for that step. On a backend without compilation
-        it is the function itself. Raises CannotCompile, before anything has run, and InvalidType.
+        updates. Replicas with unequal shapes, or that share a variable that the step uses (central storage), run the
+        function itself, for that step. On a backend without compilation it is the function itself. Raises
+        CannotCompile, before anything has run, and InvalidType.
         """
         if not callable(step):
             raise InvalidType(f"compile takes a replica function, got {step!r}.")

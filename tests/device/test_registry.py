@@ -1,5 +1,6 @@
 """Finding backends: by name, by module and factory, imported only when asked for."""
 
+import importlib
 import json
 import re
 import subprocess
@@ -28,13 +29,32 @@ class Old:
 
 def open_old():
     return Old()
+
+class Early(Old):
+    # Written before `memory` was an attribute.
+    protocol_version = {current}
+
+    def __getattr__(self, name):
+        if name == "memory":
+            raise AttributeError(name, name=name, obj=self)
+        return getattr(open_sim(replicas=2), name)
+
+class Broken:
+    name, protocol_version = "broken", {current}
+
+    @property
+    def capabilities(self):
+        return None.dtypes
+
+def open_early():
+    return Early()
 """
 
 
 @pytest.fixture
 def acme(tmp_path, monkeypatch):
     """Installs a module with backends, and gives its folder, where a distribution may be put beside it."""
-    (tmp_path / "acme_backends.py").write_text(MODULE.format(version=PROTOCOL_VERSION + 1))
+    (tmp_path / "acme_backends.py").write_text(MODULE.format(version=PROTOCOL_VERSION + 1, current=PROTOCOL_VERSION))
     monkeypatch.syspath_prepend(str(tmp_path))
     yield tmp_path
     sys.modules.pop("acme_backends", None)
@@ -131,6 +151,18 @@ def test_a_missing_factory_is_told_by_module_and_name(acme):
 def test_another_protocol_version_is_refused_with_both_numbers(acme):
     with pytest.raises(BackendUnavailable, match=f"version {PROTOCOL_VERSION + 1} of .* version {PROTOCOL_VERSION}"):
         open_backend("acme_backends:open_old")
+
+
+def test_a_backend_without_an_attribute_of_the_contract_is_refused_with_its_name(acme):
+    missing = "^Early has no attribute 'memory', which every backend has; an optional part that it lacks is None"
+    with pytest.raises(BackendUnavailable, match=missing):
+        open_backend("acme_backends:open_early")
+    module = importlib.import_module("acme_backends")
+    for checks in (True, False):
+        with pytest.raises(BackendUnavailable, match=missing):
+            ss.Strategy.mirrored(module.Early(), checks=checks)
+    with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'dtypes'"):
+        ss.Strategy.mirrored(module.Broken())
 
 
 @pytest.mark.parametrize("name", [":open_it", "module:", ":"])

@@ -254,4 +254,5 @@ def test_closing_twice_is_harmless_and_later_calls_are_refused(others: Others) -
     for call in (lambda: others.channel.exchange(b"", 1.0), lambda: others.channel.require_alive("it")):
         with pytest.raises(BackendUnavailable, match="This backend 'some' was closed"):
             call()
+    assert others.channel.find_fault() is None
     assert others.ends[0].recv(1) == b""

@@ -274,6 +274,19 @@ def test_an_invalid_hello_of_a_process_with_the_token_is_refused(port: int, data
     assert "rank 1 did not come" in texts([first], PeerFailed)[0]
 
 
+def test_a_process_with_the_token_and_a_rank_of_no_process_does_not_join(port: int) -> None:
+    def join_as_rank_7_and_as_rank_1() -> Outcome:
+        hello = Hello(7, opening(7, port, size=2).settings, LOOPBACK, 9, "00").encode()
+        with connect((LOOPBACK, port), SECRET, 7, time.monotonic() + TIMEOUT_S, hello=hello, retry=True):
+            return open_rank(1, port, size=2)
+
+    channels = together(lambda: open_rank(0, port, size=2), join_as_rank_7_and_as_rank_1)
+    assert [one.size for one in channels if isinstance(one, ControlChannel)] == [2, 2], channels
+    for one in channels:
+        assert isinstance(one, ControlChannel)
+        one.close()
+
+
 ANSWERS = {
     "too long": ((1 << 21).to_bytes(4), "sent an invalid answer (it has 2097152 bytes, and 1048576 are allowed)"),
     "no JSON": ((4).to_bytes(4) + b"\xff\xff\xff\xff", "sent an invalid answer ('utf-8' codec"),

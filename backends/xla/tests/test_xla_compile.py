@@ -243,6 +243,36 @@ def test_what_cannot_be_compiled_is_told_before_anything_has_run(strategy, step,
     assert any("test_xla_compile.py" in note for note in raised.value.__notes__) or step.__name__ == "<lambda>"
 
 
+def test_what_is_no_call_of_run_is_refused_as_such_in_a_compiled_step(strategy):
+    for wrong, text in (((5,), "run takes a function .*, got 5"), ((lambda: 0, 5), "args must be a list or tuple")):
+        step = strategy.compile(lambda x, wrong=wrong: ctx().merge_call(lambda s: s.run(*wrong)))
+        with pytest.raises((InvalidArgument, InvalidType), match=text):
+            strategy.run(step, args=(rows(strategy, 2),))
+
+
+@pytest.mark.parametrize("replicas", [1, RANKS])
+def test_a_step_with_a_variable_that_replicas_share_does_what_the_function_does(replicas):
+    def found(compiles):
+        made = ss.Strategy.central_storage("xla", replicas=replicas)
+        with made.scope():
+            total = ss.Variable(np.zeros(2, np.float32), aggregation=AGGREGATION.SUM)
+
+        def step(x):
+            total.assign_add(x)
+            return {"read": total.value(), "merged": ctx().merge_call(lambda s, y: s.reduce("SUM", y, None), args=(x,))}
+
+        run = made.compile(step) if compiles else step
+        for count in range(3):
+            x = ss.PerReplica([np.full(2, count + rank, np.float32) for rank in range(replicas)])
+            result = made.run(run, args=(x,))
+        programs = len(programs_of(made))
+        assert programs == (1 if compiles and replicas == 1 else 0)
+        assert not compiles or repr(run).endswith(f": {programs} programs>")
+        return {"total": total.numpy(), **result}
+
+    assert_same(found(compiles=True), found(compiles=False))
+
+
 def test_the_programs_own_errors_come_out_as_they_are(strategy):
     with pytest.raises(ZeroDivisionError):
         strategy.run(strategy.compile(lambda x: 1 / 0), args=(rows(strategy, 2),))
