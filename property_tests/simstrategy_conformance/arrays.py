@@ -105,9 +105,9 @@ def put_all(backend: Backend, arrays: Sequence[Host]) -> tuple[Any, ...]:
 
 
 def scribble(array: Any) -> bool:
-    """Overwrites an array of numbers where its type lets a program do so; tells whether it did."""
+    """Overwrites an array of numbers where its type allows it; returns whether it was overwritten."""
     try:
         array[...] = 77
-    except Exception:  # noqa: BLE001 - each framework has its own word for "no"
+    except Exception:  # noqa: BLE001 - each framework raises its own type of error
         return False
     return True

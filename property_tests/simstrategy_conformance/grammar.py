@@ -1,4 +1,4 @@
-"""What programs may be made of, and what the generator knows of a value that it has drawn.  It draws nothing."""
+"""The parts that programs may have, and the facts that the generator keeps of a drawn value.  Draws nothing."""
 
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple

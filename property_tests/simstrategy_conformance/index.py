@@ -1,4 +1,4 @@
-"""All tests of the kit, and the clauses that each stands for; runs them without pytest where somebody wants that."""
+"""All tests of the kit with the clauses that each examines; can run them without pytest."""
 
 import importlib
 import pkgutil

@@ -49,7 +49,7 @@ def open_backend(name: str, /, **options: Any) -> Backend:
     """Opens the backend called `name`, or the factory at `module:factory`.
 
     Raises `BackendNotFound` for an unknown name, `BackendUnavailable` where it is installed and cannot be imported, and
-    what the factory raises. An error of an experimental backend has a note that says that it is one.
+    what the factory raises. An error of an experimental backend has a note that names it as experimental.
     """
     factory = _import_factory(name, name) if ":" in name else _load(name)
     try:
@@ -104,7 +104,7 @@ def _unknown(name: str) -> str:
 
 
 def install_advice(command: str) -> str:
-    """Returns the sentence that says how to install what is missing; `command` is run in a checkout."""
+    """Returns the sentence with the command that installs what is missing; `command` is run in a checkout."""
     return f"In a checkout of simstrategy, install it with: {command}"
 
 

@@ -125,8 +125,8 @@ class CompiledStep:
             made = self._made.get(key)
         except TypeError as error:
             raise CannotCompile(
-                f"An argument of {function_key(self._step)} is no array and cannot tell whether it is the same next "
-                f"time: {error}. Pass arrays, numbers, texts or None, or close the function over it."
+                f"An argument of {function_key(self._step)} is no array and cannot be compared with the next call's: "
+                f"{error}. Pass arrays, numbers, texts or None, or close the function over it."
             ) from error
         if made is None:
             made = self._made[key] = self._make(given)

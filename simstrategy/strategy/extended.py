@@ -114,7 +114,7 @@ class StrategyExtended:
         return run_step(self._runner, fn, args, kwargs, self._group.source(sys._getframe(1)), self._run)
 
     def reduce_to(self, reduce_op: ReduceOp | str, value: Any, destinations: Any) -> Any:
-        """Reduces a nest of per-replica values to where a library wants the result.
+        """Reduces a nest of per-replica values onto the devices of `destinations`.
 
         destinations: a variable or a distributed value, for a Mirrored result on every local replica's
         device; an array, a variable's component or a device's name, for one array there. A value that all
@@ -133,7 +133,7 @@ class StrategyExtended:
         return batch_reduce_to(target, op, value_destination_pairs, target.source(sys._getframe(1)))
 
     def broadcast_to(self, tensor: Any, destinations: Any = None) -> Any:
-        """Returns one value where a library wants it: a copy for each device, never `tensor` itself.
+        """Copies one value to each device of `destinations`; never returns `tensor` itself.
 
         tensor: an array or host data of this worker; a Python number comes back as it is. destinations:
         see `reduce_to`; None is every local replica's device.
@@ -153,8 +153,8 @@ class StrategyExtended:
         cross-replica context. args, kwargs: Mirrored values and variables become their components, and so
         do PerReplica ones where the semantics allow it. group: False for tuples of results in place of
         Mirrored values; what all calls returned comes back once. Where there is one component on its own
-        (central storage, one device), `fn` gets the variable. In a replica function all replicas meet, where
-        the semantics allow it, and each gets its own result. Raises what `fn` raises.
+        (central storage, one device), `fn` gets the variable. In a replica function this is a merge call of all
+        replicas, where the semantics allow it, and each gets its own result. Raises what `fn` raises.
         """
         target = active_group(self._group)
         return update(target, var, fn, args, kwargs, group, target.source(sys._getframe(1)))
@@ -184,7 +184,7 @@ class StrategyExtended:
         return container_of(self._group, value)
 
     def variable_created_in_scope(self, v: Any) -> bool:
-        """Tells whether a variable, or the one whose component this is, was made in this strategy's scope."""
+        """Returns whether a variable, or the one whose component this is, was made in this strategy's scope."""
         container = container_of(self._group, v)
         if not isinstance(container, Variable):
             raise InvalidType(f"variable_created_in_scope takes a variable, got {v!r}. Pass a variable.")

@@ -181,7 +181,7 @@ class ReplicaContext:
                     f"all_gather does not support {type(leaf).__name__} ({describe_site(site)}). Gather its parts, or "
                     f"make it dense first."
                 )
-        # Leaves are gathered one by one: each request says which leaf of what nest it is about.
+        # Leaves are gathered one by one: each request names the leaf and its nest.
         nest = None if structure is None else tree.describe(structure, [])
         gathered = [
             self.gather_leaf(group.adopt(leaf, self.index), axis, nest and f"leaf {number} of {nest}", site)
@@ -225,7 +225,7 @@ class ReplicaContext:
         Raises InvalidType for a label that is no text.
         """
         if not isinstance(label, str):
-            raise InvalidType(f"seed takes a label, a text that says what is drawn, got {label!r}. Pass a text.")
+            raise InvalidType(f"seed takes a label, a text that names what is drawn, got {label!r}. Pass a text.")
         return self.group.seed_of(label, self.replica_id_in_sync_group)
 
     def _gathered_places(self, sizes: Any, size: Any) -> Array:

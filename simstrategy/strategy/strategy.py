@@ -193,7 +193,7 @@ class Strategy:
         """Splits a dataset of global batches over the workers and replicas; returns a `DistributedDataset`.
 
         dataset: a `simstrategy.data.Dataset`, or any iterable of nests whose arrays have the batch first.
-        options: stand above the dataset's own. Which worker reads what, and how a batch is cut, is in
+        options: take precedence over the dataset's. Which worker reads what, and how a batch is cut, is in
         `docs/semantics.md`, clauses D-1 to D-8; the last replicas of a step may get fewer elements or none. A
         single replica's part comes unwrapped. Raises InvalidArgument for a policy that does not fit the
         dataset, and warns `data.ShardedByElement`.

@@ -128,7 +128,7 @@ def test_a_backend_that_breaks_one_thing_is_found(name, spoil, found, wanted):
         call(Wrong(name, spoil), name)
     message = str(raised.value)
     assert message.startswith(f"Backend 'sim', {name}: found ")
-    before, _, after = message.partition("; the contract of simstrategy.device wants ")
+    before, _, after = message.partition("; the contract of simstrategy.device requires ")
     assert found in before
     assert wanted in after
     assert after.endswith("Report it to the backend's author.")
@@ -229,7 +229,7 @@ def test_a_request_that_no_backend_may_be_given_is_found_before_the_backend_sees
     backend = Wrong(None, None)
     with pytest.raises(ContractViolation) as raised:
         ask(Strict(backend), backend)
-    before, _, after = str(raised.value).partition("; the contract of simstrategy.device wants ")
+    before, _, after = str(raised.value).partition("; the contract of simstrategy.device requires ")
     assert found in before
     assert wanted in after
 

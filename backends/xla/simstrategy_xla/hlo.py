@@ -1,6 +1,6 @@
 """What a compiled program makes its ranks do together, read from XLA's text of it.
 
-It knows the text's form alone, not who asked for what. Source of the form: the text that XLA prints of a
+Reads the text alone; `checking.py` compares it with a step's requests. Source of the form: the text that XLA prints of a
 scheduled module, as seen with jaxlib 0.10.2 and libtpu 0.0.52.
 """
 

@@ -158,7 +158,7 @@ def _request(call: str, listed: list[VariableState]) -> Request:
 
 
 def _agree(group: Group, listed: list[VariableState], values: list[Host], site: Site) -> None:
-    """Meets all workers, who must bring equal values.  Raises ReplicasDisagree."""
+    """Compares the values of all workers.  Raises ReplicasDisagree unless they are equal."""
     digest = blake2b(digest_size=7)
     for variable, value in zip(listed, values, strict=True):
         # A variable of no strategy is each process's own.
