@@ -125,7 +125,18 @@ class SimMemory:
 class SimBackend:
     """The simulated devices of one process."""
 
-    __slots__ = ("_classes", "_fold", "_link", "_local", "_placements", "devices", "local_devices", "memory", "xp")
+    __slots__ = (
+        "_classes",
+        "_fold",
+        "_link",
+        "_local",
+        "_placements",
+        "devices",
+        "local_devices",
+        "memory",
+        "order",
+        "xp",
+    )
 
     name = "sim"
     protocol_version = PROTOCOL_VERSION
@@ -146,6 +157,8 @@ class SimBackend:
         self._classes = {device.rank: array_class(device) for device in self.local_devices}
         self._local = tuple(self._classes.values())
         self._placements = {rank: Placement(kind) for rank, kind in self._classes.items()}
+        self.order = order
+        """The order of additions, by name."""
         self._fold = order_named(order)
         self._link = link
         self.memory = SimMemory(self._local)

@@ -25,14 +25,26 @@ Named = Mapping[str, Any] | None
 
 @final
 class StrategyExtended:
-    """What `Strategy.extended` returns."""
+    """The calls of a strategy for library code: `Strategy.extended`.  Source of names: TensorFlow's class.
+
+    >>> import simstrategy as ss
+    >>> strategy = ss.Strategy.mirrored("sim", replicas=2)
+    >>> strategy.extended.worker_devices
+    ('sim:0', 'sim:1')
+    >>> with strategy.scope():
+    ...     strategy.extended.broadcast_to(strategy.xp.ones([2]))
+    Mirrored:{
+      0: SimArray([1., 1.], dtype=float32),
+      1: SimArray([1., 1.], dtype=float32)
+    }
+    """
 
     __slots__ = ("_group", "_run", "_runner")
 
     experimental_require_static_shapes = False
-    """Whether shapes have to be known before a run: they never have."""
+    """Whether shapes have to be known before a run: never."""
     experimental_should_init = True
-    """Whether this process initializes its variables itself."""
+    """Whether this process initializes its variables: always."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
@@ -104,10 +116,10 @@ class StrategyExtended:
     # Running and reducing.
 
     def call_for_each_replica(self, fn: Callable[..., Any], args: Any = (), kwargs: Named = None) -> Any:
-        """Runs `fn` once per local replica and regroups what they return.
+        """Runs `fn` once for each local replica and regroups the results.
 
-        args, kwargs: nests; distributed values become each replica's component. Raises what a replica
-        raises, unchanged, and ReplicasDisagree.
+        args, kwargs: nests; each replica gets its component of distributed values. Raises an exception of a
+        replica unchanged, and ReplicasDisagree.
         """
         require_library_context(self._group, "call_for_each_replica")
         assert self._run is not None
@@ -116,9 +128,10 @@ class StrategyExtended:
     def reduce_to(self, reduce_op: ReduceOp | str, value: Any, destinations: Any) -> Any:
         """Reduces a nest of per-replica values onto the devices of `destinations`.
 
-        destinations: a variable or a distributed value, for a Mirrored result on every local replica's
-        device; an array, a variable's component or a device's name, for one array there. A value that all
-        replicas share is its own mean and has no sum. Raises InvalidArgument, InvalidType and ContextError.
+        value: leaves [any shape], equal on all replicas. destinations: a variable or a distributed value, for a
+        Mirrored result on every local replica's device; an array, a variable's component or a device's name, for one
+        array there. A value that all replicas share is its own mean and has no sum. Raises InvalidArgument, InvalidType
+        and ContextError.
         """
         require_library_context(self._group, "reduce_to")
         target = active_group(self._group)
@@ -135,7 +148,7 @@ class StrategyExtended:
     def broadcast_to(self, tensor: Any, destinations: Any = None) -> Any:
         """Copies one value to each device of `destinations`; never returns `tensor` itself.
 
-        tensor: an array or host data of this worker; a Python number comes back as it is. destinations:
+        tensor: an array or host data [any shape] of this worker; a Python number is returned unchanged. destinations:
         see `reduce_to`; None is every local replica's device.
         """
         require_library_context(self._group, "broadcast_to")
@@ -150,9 +163,9 @@ class StrategyExtended:
         """Calls `fn(component, *args, **kwargs)` for each component of a variable, on its device.
 
         fn: reads and writes the component alone (`assign`, `assign_add`, `assign_sub`, `value`), in a
-        cross-replica context. args, kwargs: Mirrored values and variables become their components, and so
-        do PerReplica ones where the semantics allow it. group: False for tuples of results in place of
-        Mirrored values; what all calls returned comes back once. Where there is one component on its own
+        cross-replica context. args, kwargs: `fn` gets the components of Mirrored values and of variables, and
+        of PerReplica values where the semantics allow it. group: False for tuples of results in place of
+        Mirrored values; an object that all calls return is returned once. Where there is one component on its own
         (central storage, one device), `fn` gets the variable. In a replica function this is a merge call of all
         replicas, where the semantics allow it, and each gets its own result. Raises what `fn` raises.
         """

@@ -1,7 +1,7 @@
 """What a compiled program makes its ranks do together, read from XLA's text of it.
 
-Reads the text alone; `checking.py` compares it with a step's requests. Source of the form: the text that XLA prints of a
-scheduled module, as seen with jaxlib 0.10.2 and libtpu 0.0.52.
+Reads the text alone; `checking.py` compares it with a step's requests. Source of the form: the text that XLA prints of
+a scheduled module, as seen with jaxlib 0.10.2 and libtpu 0.0.52.
 """
 
 import math

@@ -61,7 +61,7 @@ def updated_component(group: Group, mode: Mode | None) -> int | None:
 
 
 def move_to_current(array: Array, owner: Group, mode: Mode | None) -> Array:
-    """Returns an array of a variable's group on the current device, which may be of another backend."""
+    """Returns an array [any shape] of a variable's group on the current device, which may be of another backend."""
     if mode is None or (mode.group is owner and mode.replica is None):
         return array
     if not isinstance(array, mode.group.array_types):

@@ -69,7 +69,7 @@ class VariableRegistry:
             self.pending = True
 
     def fingerprints(self, arrays: Sequence[Array], *, apart: bool) -> tuple[int, ...]:
-        """Returns a number for each array of a write outside replica functions, equal for equal values.
+        """Returns a number for each array [any shape] of a write outside replica functions, equal for equal values.
 
         apart: they were given one by one. Returns () where they are not compared.
         """
