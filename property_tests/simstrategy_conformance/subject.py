@@ -12,7 +12,6 @@ import pytest
 import simstrategy as ss
 from simstrategy.device import Backend
 from simstrategy.schedules import InOrder, Schedule
-from simstrategy.sim.backend import SimBackend
 from simstrategy_conformance.observe import Observed, observe
 from simstrategy_conformance.profiles import PROFILES, Profile
 from simstrategy_conformance.program import Program
@@ -83,7 +82,7 @@ class Subject:
     @property
     def is_simulator(self) -> bool:
         """Whether this is the registered simulator, without wrappers: the reference of every other subject."""
-        return self._is_registered and isinstance(self.open(1), SimBackend)
+        return self._is_registered and isinstance(self.open(1), ss.sim.SimBackend)
 
     def open(self, replicas: int) -> Backend:
         """Returns a backend of so many replicas: the same one for the same number."""

@@ -300,7 +300,7 @@ def test_a_collective_of_nothing_is_found_before_and_after_a_good_one():
     backend = Wrong(None, None)
     strict = Strict(backend)
     for _ in range(2):
-        with pytest.raises(ContractViolation, match=r"found 0 arrays; .* wants 3, one for each local rank"):
+        with pytest.raises(ContractViolation, match=r"found 0 arrays; .* requires 3, one for each local rank"):
             strict.all_reduce((), "SUM")
         strict.all_reduce(arrays_of(backend, [X] * 3), "SUM")
 
