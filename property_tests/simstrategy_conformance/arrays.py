@@ -1,6 +1,6 @@
 """Host arrays of all dtypes and shapes, as strategies; and the few things that tests do to a backend's arrays.
 
-Exact numbers, for what is a matter of semantics: sums of them are right to the bit in any order.
+Exact numbers, for tests of semantics: sums of them are exact in any order.
 """
 
 from collections.abc import Sequence

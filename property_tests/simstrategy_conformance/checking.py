@@ -29,7 +29,7 @@ Test = Callable[..., None]
 
 
 class Counted(NamedTuple):
-    """What a test has looked at so far in this process: a number of examples, and words for what was in them."""
+    """The examples of each test so far in this process: their number, and the words for their constructs."""
 
     examples: dict[str, int]
     words: dict[str, dict[str, int]]

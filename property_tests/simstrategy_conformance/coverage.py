@@ -43,7 +43,7 @@ def _values(statement: Any) -> Iterator[Any]:
 
 
 def constructs_of(program: Program) -> set[str]:
-    """Returns the words for what is in a program."""
+    """Returns the words for the constructs of a program."""
     words = {_SIMPLE[one.kind] for one in (*program.body, *program.after) if one.kind in _SIMPLE}
     words |= {_STOPS[one.how] for one in program.body if one.kind == "stop"}  # type: ignore[union-attr]
     every: list[Any] = [*program.body, *program.after]
@@ -118,7 +118,7 @@ def _count(numbers: Any) -> int:
 
 
 def count_words(test: str, program: Program) -> None:
-    """Adds a program to what was counted in this process."""
+    """Counts the constructs of a program, in this process."""
     words = counted.words.setdefault(test, {})
     for word in (*sorted(constructs_of(program)), f"collectives {collectives_of(program)}"):
         words[word] = words.get(word, 0) + 1

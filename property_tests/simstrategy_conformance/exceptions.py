@@ -27,7 +27,7 @@ _FIELDS: Final = ("clause", "kind", "reason", "link")
 
 
 class Excepted(NamedTuple):
-    """One exception.  test: the one test that it is about; empty for all tests of the clause."""
+    """One exception.  test: the name of its one test; empty for all tests of the clause."""
 
     clause: str
     kind: str

@@ -102,7 +102,7 @@ class _Writer:
         drawn = [leaf() for _ in range(self.draw(st.integers(1, 3)))]
         return p.Node(container, tuple(one for one, _ in drawn)), [value for _, value in drawn], False
 
-    # Statements of the replica function: each appends itself and what is known of its result.
+    # Statements of the replica function: each appends itself and the facts about its result.
 
     def add(self, statement: Any, value: Value | None) -> None:
         self.body.append(statement)
@@ -232,7 +232,7 @@ class _Writer:
         for _ in range(grammar.body_max):
             if not draw(_another(self, grammar.body)):
                 break
-        # Rare enough to leave most programs what comes after a run, and common enough for every kind of stop.
+        # Rare enough that most programs reach the statements after a run, common enough for every kind of stop.
         if grammar.stops and (grammar.stop_certain or draw(st.integers(0, 1))):
             self.stop()
         if not self.body or self.body[-1].kind != "stop":

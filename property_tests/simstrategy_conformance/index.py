@@ -52,7 +52,7 @@ def by_clause() -> dict[str, tuple[str, ...]]:
 
 
 def failure_of(entry: Entry, subject: Subject) -> BaseException | None:
-    """Runs a test; returns what it raised, None where it passed or skipped itself."""
+    """Runs a test; returns the error that it raised, None where it passed or was skipped."""
     for settings in entry.settings:
         try:
             entry.test(subject, **settings)

@@ -35,7 +35,7 @@ def observe(
         warnings.simplefilter("always")
         try:
             result = host(function(strategy), backend)
-        except Exception as raised:  # noqa: BLE001 - what a program ends with is what is compared
+        except Exception as raised:  # noqa: BLE001 - the error that ends a program is compared
             error = (type(raised).__name__, str(raised), tuple(vars(raised).get("__notes__", ())))
     ours = tuple(str(one.message) for one in caught if isinstance(one.message, ss.errors.SimStrategyWarning))
     return Observed(result, error, ours, tuple(trace.events()))

@@ -1,4 +1,4 @@
-"""What a program has to come to, from first principles: NumPy, and nothing of simstrategy.
+"""The expected results of a program, from first principles: NumPy, and no import of simstrategy.
 
 It computes all replicas side by side, statement by statement, by the clauses of docs/semantics.md. Numbers of
 generated programs are such that every sum is exact, so there is one right answer, whatever the order of additions.
@@ -105,7 +105,7 @@ def rounding_bound(arrays: Sequence[Host]) -> Host:
 
 
 def run(program: Any) -> Expected:
-    """Returns what a program comes to."""
+    """Returns the expected results of a program."""
     machine = _Machine(program)
     try:
         outs = [machine.step(batch) for batch in machine.batches()]
@@ -180,7 +180,7 @@ class _Machine:
         return rules[one.kind]()
 
     def each(self, value: Any) -> tuple[Any, ...]:
-        """Returns one value for each rank; what is shared counts once for each."""
+        """Returns one value for each rank; a shared value counts once for each."""
         return value.values if isinstance(value, Each) else (value,) * self.ranks
 
     def same(self, value: Any) -> Each:

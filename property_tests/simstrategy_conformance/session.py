@@ -1,4 +1,4 @@
-"""One run of the kit under pytest: which subject, what came of each test, and whether exceptions still hold."""
+"""One run of the kit under pytest: its subject, the outcome of each test, and whether exceptions still hold."""
 
 import re
 from pathlib import Path

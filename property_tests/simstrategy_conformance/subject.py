@@ -98,7 +98,7 @@ class Subject:
             pytest.skip(str(error))
 
     def close(self) -> None:
-        """Closes what was opened."""
+        """Closes every backend that was opened."""
         while self._opened:
             self._opened.popitem()[1].close()
         if self._simulator is not None:

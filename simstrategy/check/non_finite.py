@@ -1,6 +1,6 @@
 """Finds the first value that is not finite and enters a collective or a `reduce`: which replica sent it, and where.
 
-A wrapper around a check's backend sees the collectives; the strategy passes it what enters `reduce`. It changes no
+A wrapper around a check's backend examines the collectives; the strategy passes it the inputs of `reduce`. Changes no
 value and raises nothing, since a program may use NaNs on purpose.
 """
 

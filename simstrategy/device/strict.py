@@ -1,4 +1,4 @@
-"""Checks a backend's contract at every group-call: what goes in, and what comes out.
+"""Checks a backend's contract at every group-call: its arguments and its results.
 
 On by default. A failure is a `ContractViolation` that names call, rank, what was found and what the contract requires.
 It checks forms and places, never values: the conformance kit compares values.

@@ -88,7 +88,7 @@ class SimCell:
         return self.value
 
     def write(self, value: SimArray) -> None:
-        # What can still be written to by its maker is copied; what is read-only may be shared.
+        # An array that its maker can still write to is copied; a read-only one may be shared.
         self.value = freeze(np.array(value, copy=True, subok=False), self._kind) if value.flags.writeable else value
 
 

@@ -70,7 +70,7 @@ class _Tracing:
         return self._twins[variable]
 
     def _unwrap(self, value: Any) -> Any:
-        """Returns what stands for a variable of the strategy, or for the framework's variable of one."""
+        """Returns the variable that replaces one of the strategy, or of the framework, while the step is traced."""
         value = self.origin.frontend.unwrap(value)
         ours = isinstance(value, Variable) and value.state.group is self.origin
         return self.traced_variable(value) if ours else value

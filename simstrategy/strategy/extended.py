@@ -95,7 +95,7 @@ class StrategyExtended:
     def colocate_vars_with(self, colocate_with_variable: Variable) -> AbstractContextManager[None]:
         """Returns a context manager: variables made inside are on a variable's devices, as all of a strategy's are.
 
-        Raises ContextError outside the strategy's scope, and InvalidArgument for what is no variable of it.
+        Raises ContextError outside the strategy's scope, and InvalidArgument for anything else than its variables.
         """
         group, mode = self._group, current_mode()
         if mode is None and group.kind is not DEFAULT:
@@ -165,7 +165,7 @@ class StrategyExtended:
         fn: reads and writes the component alone (`assign`, `assign_add`, `assign_sub`, `value`), in a
         cross-replica context. args, kwargs: `fn` gets the components of Mirrored values and of variables, and
         of PerReplica values where the semantics allow it. group: False for tuples of results in place of
-        Mirrored values; an object that all calls return is returned once. Where there is one component on its own
+        Mirrored values; an object that all calls return is returned once. Where there is a single component
         (central storage, one device), `fn` gets the variable. In a replica function this is a merge call of all
         replicas, where the semantics allow it, and each gets its own result. Raises what `fn` raises.
         """

@@ -122,7 +122,7 @@ def _source(group: Group, dataset: Any) -> Source:
 
 
 def _framed(group: Group, dataset: _Framed) -> _Framed:
-    """Returns what is distributed as the framework's own loops take it."""
+    """Returns distributed data in the form that the framework's loops take."""
     framed: _Framed = dataset if group.frontend.part is None else group.frontend.part.dataset(dataset)
     return framed
 

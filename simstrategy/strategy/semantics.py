@@ -45,7 +45,7 @@ class Semantics:
     update_in_replica: Literal["refuse", "merge"]
     """Whether replica functions may call `extended.update`, which is then a merge call."""
     update_per_replica: Literal["refuse", "select"]
-    """Whether the function of an update may be given PerReplica values, each component its own."""
+    """Whether the function of an update may take PerReplica values, of which each call gets one component."""
     dataset_split: Literal["per batch", "stream"]
     """How batches of a known size are split where elements are not sharded one by one: see `data.SplitRule`."""
     too_few_files: Literal["by element", "refuse"]

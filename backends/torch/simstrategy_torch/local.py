@@ -30,7 +30,7 @@ def open_torch(*, replicas: int | None = None, device: str = "cpu") -> "TorchBac
 
 
 def counted(name: str, replicas: int | None) -> int:
-    """Returns a number of replicas, by default 1.  Raises InvalidArgument for what is none."""
+    """Returns a number of replicas, by default 1.  Raises InvalidArgument for any other value."""
     count = 1 if replicas is None else replicas
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise InvalidArgument(f"The backend {name!r} takes a number of replicas of at least 1, got {replicas!r}.")

@@ -43,7 +43,7 @@ def gpu_of(number: int, *, wrap: bool = True) -> str:
 
 
 def finished(placement: str) -> None:
-    """Returns when a device has done what was asked of it; a CPU never runs ahead."""
+    """Returns when a device has finished its work; a CPU works synchronously."""
     if placement.startswith("cuda"):
         torch.cuda.synchronize(placement)
 

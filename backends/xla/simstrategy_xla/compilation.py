@@ -1,4 +1,4 @@
-"""Steps that run as one compiled program on all ranks.  What a step is made of is the core's business."""
+"""Steps that run as one compiled program on all ranks.  The core decides what a step consists of."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, final

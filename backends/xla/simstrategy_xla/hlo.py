@@ -52,7 +52,7 @@ def collectives_in(text: str) -> tuple[Collective, ...]:
             continue
         kind, types = call["kind"], _TYPE.findall(call["types"])
         if call["start"] and kind != "all-reduce":
-            # An asynchronous call's result holds what goes in, then what comes out, then flags of its own.
+            # An asynchronous call's result holds its operands, then its results, then flags.
             arrays = [one for one in types if one != ("u32", "")]
             types = arrays[len(arrays) // 2 :]
         applied = _REDUCER.search(line)

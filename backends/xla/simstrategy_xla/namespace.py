@@ -1,7 +1,7 @@
 """JAX's array functions with the rules of `simstrategy.device.namespace`.
 
 All arithmetic and all promotion is JAX's; NumPy makes arrays of host data. Everything is committed to a
-device, because JAX moves what is not to its default device without a word. On CPUs XLA takes subnormal
+device, because JAX moves other arrays to its default device without a warning. On CPUs XLA takes subnormal
 numbers for zero.
 """
 

@@ -70,7 +70,7 @@ class ExaminedCompilation:
         self._inner.trace(body, forms)
 
     def compile(self, body: ProgramBody, forms: Sequence[Form]) -> Program:
-        """Returns this machine's program, and keeps what is found in the topology's."""
+        """Returns this machine's program, and keeps the findings about the topology's."""
         self.examined.append(self._topology.examine(body, forms, self._capabilities, self._dtypes))
         return self._inner.compile(body, forms)
 

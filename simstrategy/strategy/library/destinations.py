@@ -44,7 +44,7 @@ def batch_reduce_to(group: Group, op: str, pairs: Any, site: Site) -> list[Any]:
 
 
 def broadcast_to(group: Group, value: Any, destinations: Any, site: Site) -> Any:
-    """Returns a value where it is wanted; see `StrategyExtended.broadcast_to`.  Clauses: X-2."""
+    """Copies a value to its destinations; see `StrategyExtended.broadcast_to`.  Clauses: X-2."""
     if isinstance(value, DistributedValues):
         raise InvalidType(
             f"broadcast_to takes one value, and a {type(value).__name__} has one per replica: {value!r}. Reduce it "

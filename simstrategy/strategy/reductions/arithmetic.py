@@ -15,7 +15,7 @@ from simstrategy.trace import Request, Site
 __all__ = ["MEAN_DTYPES", "Probe", "Reductions"]
 
 Probe = Callable[[str, Sequence[Array], Site], None]
-"""Receives what enters `reduce`: the call, the local replicas' arrays, the call site."""
+"""Receives the inputs of a `reduce`: the call, the local replicas' arrays, the call site."""
 
 MEAN_DTYPES: Final = {
     "int8": "float32",
@@ -32,7 +32,7 @@ MEAN_DTYPES: Final = {
 
 @final
 class Reductions:
-    """The answers to collective requests of one group."""
+    """The results of the collective requests of one group."""
 
     __slots__ = ("_backend", "_count", "_is_alone", "probe", "share")
 

@@ -27,7 +27,7 @@ _NAMED_MAX: Final = 8
 
 
 class _State(Protocol):
-    """What is compared: see `state.VariableState`."""
+    """The part of `state.VariableState` that the registry reads."""
 
     @property
     def name(self) -> str: ...

@@ -18,7 +18,7 @@ __all__ = ["refuse_unaggregated", "require_form", "require_mean", "require_sum"]
 
 
 def refuse_unaggregated(variable: VariableState, kind: str, replica: Replica, site: Site) -> NoReturn:
-    """Raises InvalidArgument: which replica's value is meant is not known."""
+    """Raises InvalidArgument: without an aggregation, several replicas' values do not make one value."""
     raise InvalidArgument(
         f"You must specify an aggregation method to update variable {variable.name!r} in a replica function: "
         f"{kind} at {describe_site(site)} in replica {replica.replica_id_in_sync_group}. Make the variable "
