@@ -1,9 +1,9 @@
 """The steps of `train_digits.py`, each as one compiled program on all ranks, where the backend compiles.
 
-    python examples/compiled_digits.py                                   # XLA: compiled steps beside their lanes
+    python examples/compiled_digits.py                                   # XLA: compiled and uncompiled steps
     simstrategy compile-check --program examples/compiled_digits.py:first_steps
 
-The last batch has 5 examples, which split unevenly: that step takes the lanes. Adds nothing to the model.
+The last batch has 5 examples, which split unevenly: that step runs uncompiled. The model is that of `train_digits.py`.
 """
 
 import sys
@@ -38,19 +38,20 @@ def first_steps(strategy, *, compiles=True):
     return found
 
 
-def by_lanes(strategy):
+def uncompiled_program(strategy):
     """Returns the same without compiling."""
     return {"softmax": train(strategy, softmax_model, softmax_step), "mlp": train(strategy, mlp_model, mlp_step)}
 
 
 def main(backend="xla", replicas=REPLICAS):
     """Prints a line for each model: the last loss of both ways, and the largest difference of any step."""
-    compiled, lanes = (way(ss.Strategy.mirrored(backend, replicas=int(replicas))) for way in (program, by_lanes))
-    for name, losses in lanes.items():
+    ways = (program, uncompiled_program)
+    compiled, uncompiled = (way(ss.Strategy.mirrored(backend, replicas=int(replicas))) for way in ways)
+    for name, losses in uncompiled.items():
         one, other = np.asarray(compiled[name]), np.asarray(losses)
         print(
-            f"{name:8} {len(one)} steps on {replicas} replicas of {backend}: compiled {one[-2]:.6f}, lanes "
-            f"{other[-2]:.6f}, largest difference {np.max(np.abs(one - other)):.1e}"
+            f"{name:8} {len(one)} steps on {replicas} replicas of {backend}: compiled {one[-2]:.6f}, "
+            f"uncompiled {other[-2]:.6f}, largest difference {np.max(np.abs(one - other)):.1e}"
         )
 
 

@@ -1,10 +1,10 @@
 """Keras's own compile, fit and evaluate on scikit-learn's digits: do replica counts agree?
 
     simstrategy check examples/keras_digits.py --replicas 1,2,4                    # agrees
-    simstrategy check examples/keras_digits.py --replicas 1,2,4 --function usual   # differs, and is told why
+    simstrategy check examples/keras_digits.py --replicas 1,2,4 --function usual   # differs, and reports the cause
     simstrategy check examples/keras_digits.py --replicas 1,2,4 --function normalized
 
-What a program takes says who runs it: this one takes TensorFlow's own strategy, so it runs under the real
+The type of a program's parameter selects the strategy: this one takes TensorFlow's, so it runs under the real
 MirroredStrategy. The last batch is partial: 22 examples are 6, 6, 6 and 4 of four replicas.
 """
 
@@ -27,7 +27,7 @@ def digits() -> tuple[Any, Any]:
 
 
 def fitted(strategy: tf.distribute.Strategy, layers: list[Any], loss: Any, rate: float) -> dict[str, Any]:
-    """Returns the model and what Keras says of it, after two epochs in the order of the data."""
+    """Returns the model and the metrics of Keras after two epochs in the order of the data."""
     images, labels = digits()
     with strategy.scope():
         hidden = [keras.layers.Dense(32, activation="relu", name="hidden"), *layers]

@@ -1,6 +1,6 @@
 """tf.distribute.Strategy's semantics as a specification that runs.
 
-The façade: what programs use. Backend authors look into `simstrategy.device`.
+The public module for programs. Authors of backends use `simstrategy.device`.
 """
 
 from simstrategy import data, device, errors, nn, schedules, sim, trace

@@ -1,4 +1,4 @@
-"""Losses of one replica as its share of the whole batch's: what is summed over the replicas afterwards.
+"""Losses of one replica, scaled so that their sum over the replicas is the loss of the global batch.
 
 Written once on the replica's array namespace, so gradients flow on every backend. No layers and no optimizers.
 """

@@ -1,7 +1,6 @@
-"""Prints one line per violation as file:line, then what is known, and ends with exit code 1 if there is a violation.
+"""Prints one line per violation as file:line, and ends with exit code 1 if there is one.
 
 python -m ci.tidy             what `ci/run.py tidy` does
-python -m ci.tidy known       every known violation, to be fixed
 python -m ci.tidy words DIR   every word of the glossary's table in a folder where it is only counted
 """
 
@@ -15,13 +14,10 @@ from ci.tidy.words import tally
 def main(arguments: list[str]) -> int:
     found = check_repository(Path(__file__).resolve().parents[2])
     match arguments:
-        case ["known"]:
-            print(*found.known, sep="\n")
         case ["words", folder]:
             print(*(one for one in found.words if one.file.startswith(folder)), sep="\n")
     if found.violations:
         print(*found.violations, sep="\n")
-    print(f"known: {len(found.known)} (to be fixed; python -m ci.tidy known)")
     if found.words:
         print(f"words of the glossary's table where they are only counted: {tally(found.words)}")
     print(f"tidy: {len(found.violations)} violations" if found.violations else "tidy: clean")

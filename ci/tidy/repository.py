@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ci.tidy.clauses import GUIDE, KIT, check_clauses, check_kit, check_record
 from ci.tidy.code import check_python
 from ci.tidy.docstrings import check_docstrings
-from ci.tidy.exceptions import EXCEPTIONS, KNOWN, Exempt
+from ci.tidy.exceptions import EXCEPTIONS, Exempt
 from ci.tidy.structure import check_structure
 from ci.tidy.violation import Violation, is_test
 from ci.tidy.words import GLOSSARY, check_text, check_words, is_counted, is_enforced, words_of
@@ -20,10 +20,9 @@ UNREAD = ("ci/tidy/", "tests/ci/test_tidy")
 
 
 class Findings(NamedTuple):
-    """What was found. known: violations to be fixed; words: of the glossary's table, where they are only counted."""
+    """What was found.  words: of the glossary's table, where they are only counted."""
 
     violations: list[Violation]
-    known: list[Violation]
     words: list[Violation]
 
 
@@ -49,8 +48,7 @@ def check_repository(root: Path) -> Findings:
                 found += check_words(file, text, words)
             elif is_counted(file):
                 counted += check_words(file, text, words)
-    violations, known = sort_out(found)
-    return Findings(violations, known, counted)
+    return Findings(sort_out(found), counted)
 
 
 def _files(root: Path) -> dict[str, str]:
@@ -68,25 +66,19 @@ def _check_law(root: Path, files: dict[str, str]) -> Iterator[Violation]:
         yield from check_kit(law, files[GUIDE], kit)
 
 
-def sort_out(
-    found: Sequence[Violation], exceptions: Sequence[Exempt] = EXCEPTIONS, known: Sequence[Exempt] = KNOWN
-) -> tuple[list[Violation], list[Violation]]:
-    """Returns the violations that no row allows, and those that are known.
+def sort_out(found: Sequence[Violation], exceptions: Sequence[Exempt] = EXCEPTIONS) -> list[Violation]:
+    """Returns the violations that no row allows.
 
     A row that is for more violations than it allows is for none. One that is for none at all is a violation.
     """
-    rows = (*exceptions, *known)
-    by_row: dict[Exempt | None, list[Violation]] = {row: [] for row in rows}
+    by_row: dict[Exempt | None, list[Violation]] = {row: [] for row in exceptions}
     for one in found:
-        by_row.setdefault(next((row for row in rows if row.allows(one.file, one.rule)), None), []).append(one)
+        by_row.setdefault(next((row for row in exceptions if row.allows(one.file, one.rule)), None), []).append(one)
     left = by_row.pop(None, [])
-    later: list[Violation] = []
     for row, ones in by_row.items():
         if not ones:
             left.append(Violation(TABLE, 1, f"a row that allows nothing; take it out: {row.file}, {row.rule!r}"))
         elif len(ones) > row.most:
             left += ones
             left.append(Violation(TABLE, 1, f"{row.most} allowed, {len(ones)} found: {row.file}, {row.rule!r}"))
-        elif row in known:
-            later += ones
-    return left, later
+    return left

@@ -1,6 +1,6 @@
 """Host arrays of all dtypes and shapes, as strategies; and the few things that tests do to a backend's arrays.
 
-Exact numbers, for what is a matter of semantics: sums of them are right to the bit in any order.
+Exact numbers, for tests of semantics: sums of them are exact in any order.
 """
 
 from collections.abc import Sequence
@@ -105,9 +105,9 @@ def put_all(backend: Backend, arrays: Sequence[Host]) -> tuple[Any, ...]:
 
 
 def scribble(array: Any) -> bool:
-    """Overwrites an array of numbers where its type lets a program do so; tells whether it did."""
+    """Overwrites an array of numbers where its type allows it; returns whether it was overwritten."""
     try:
         array[...] = 77
-    except Exception:  # noqa: BLE001 - each framework has its own word for "no"
+    except Exception:  # noqa: BLE001 - each framework raises its own type of error
         return False
     return True

@@ -21,7 +21,7 @@ class Case(NamedTuple):
 
     arguments: tuple[Any, ...]
     wanted: Host
-    options: dict[str, Any] = {}  # noqa: RUF012 - nobody writes into it
+    options: dict[str, Any] = {}  # noqa: RUF012 - it is never written to
     near: bool = False
 
 

@@ -29,7 +29,7 @@ Test = Callable[..., None]
 
 
 class Counted(NamedTuple):
-    """What a test has looked at so far in this process: a number of examples, and words for what was in them."""
+    """The examples of each test so far in this process: their number, and the words for their constructs."""
 
     examples: dict[str, int]
     words: dict[str, dict[str, int]]
@@ -69,13 +69,13 @@ def options(subject: Subject, share: float = 1.0) -> settings:
 
 
 def run_search(search: Callable[[], None]) -> None:
-    """Runs a search, the same in every process; of a failure that did not come again, tells the failure first."""
+    """Runs a search, the same in every process; raises the first failure where a repetition of it passed."""
     try:
         with no_local_constants():
             search()
     except FlakyFailure as flaky:
         first = next(iter(flaky.exceptions))
-        first.add_note("The same example did not fail again: something is kept from call to call, or left to chance.")
+        first.add_note("The same example passed when repeated: state is kept between calls, or a result is random.")
         raise first from None
 
 

@@ -1,13 +1,13 @@
-"""What programs are made of: words for the constructs of a program, and how often each came.
+"""The constructs of programs: a word for each, and the number of programs that have it.
 
-A construct that hardly ever comes is a clause that is hardly ever asked about.
+A construct that few programs have is a clause that few programs examine.
 """
 
 from collections.abc import Iterator
 from typing import Any, Final
 
 from simstrategy_conformance.checking import counted
-from simstrategy_conformance.program import Program
+from simstrategy_conformance.program import AllReduce, Merge, Program, Reduce
 
 __all__ = ["CONSTRUCTS", "collectives_of", "constructs_of", "count_words", "replicas_and_numbers"]
 
@@ -23,7 +23,7 @@ CONSTRUCTS: Final = (
     "several runs", "raise", "early return", "disagreement", "TF2", "one replica", "four replicas or more", "workers",
     "used result", "not float32",
 )  # fmt: skip
-"""Every word that `constructs_of` knows."""
+"""Every word that `constructs_of` returns."""
 
 _SIMPLE: Final = {
     "all_reduce": "all_reduce", "all_gather": "all_gather", "merge": "merge_call", "write": "variable write",
@@ -43,12 +43,12 @@ def _values(statement: Any) -> Iterator[Any]:
 
 
 def constructs_of(program: Program) -> set[str]:
-    """Returns the words for what is in a program."""
+    """Returns the words for the constructs of a program."""
     words = {_SIMPLE[one.kind] for one in (*program.body, *program.after) if one.kind in _SIMPLE}
     words |= {_STOPS[one.how] for one in program.body if one.kind == "stop"}  # type: ignore[union-attr]
     every: list[Any] = [*program.body, *program.after]
     words |= {"nested run" for one in every if one.kind == "merge" and one.how == "nested"}
-    words |= {"MEAN" for one in every if getattr(one, "op", getattr(one, "how", "")) in ("MEAN", "mean")}
+    words |= {"MEAN" for one in every if _is_mean(one)}
     words |= {"reduce with axis" for one in program.after if one.kind == "reduce" and one.axis is not None}  # type: ignore[union-attr]
     words |= {f"{one.synchronization} {one.aggregation}" for one in program.variables}
     for statement in program.body:
@@ -58,12 +58,19 @@ def constructs_of(program: Program) -> set[str]:
                 words |= {"not float32"} if value.dtype != "float32" else set()
                 words |= {"empty part"} if any(part == () for part in value.parts) else set()
     words |= _of_data(program)
-    told = {
+    settings = {
         "scope": program.scoped, "schedule": program.draws, "TF2": program.profile == "TF2",
         "several runs": program.runs > 1, "one replica": program.ranks == 1,
         "four replicas or more": program.ranks >= 4, "workers": program.workers > 1,
     }  # fmt: skip
-    return words | {word for word, there in told.items() if there}
+    return words | {word for word, there in settings.items() if there}
+
+
+def _is_mean(statement: Any) -> bool:
+    match statement:
+        case AllReduce(op="MEAN") | Reduce(op="MEAN") | Merge(how="mean"):
+            return True
+    return False
 
 
 def _of_data(program: Program) -> set[str]:
@@ -77,20 +84,20 @@ def _of_data(program: Program) -> set[str]:
 
 
 def collectives_of(program: Program) -> int:
-    """Returns how often replicas meet and values are reduced in a program."""
+    """Returns the number of synchronisation points and of reductions in a program."""
     aggregating = ("SUM", "MEAN", "ONLY_FIRST_REPLICA")
-    met = 0
+    found = 0
     for one in program.body:
         if one.kind in ("all_reduce", "all_gather"):
-            met += max(sum(value.kind != "node" for value in _values(one)), 1)
+            found += max(sum(value.kind != "node" for value in _values(one)), 1)
         elif one.kind == "merge":
-            met += 2 if one.how in ("nested", "sum", "mean") else 1  # type: ignore[union-attr]
+            found += 2 if one.how in ("nested", "sum", "mean") else 1  # type: ignore[union-attr]
         elif one.kind == "write":
             spec = program.variables[one.variable]  # type: ignore[union-attr]
-            met += spec.synchronization == "ON_WRITE" and spec.aggregation in aggregating
+            found += spec.synchronization == "ON_WRITE" and spec.aggregation in aggregating
         elif one.kind == "stop":
-            met += 1
-    return met * steps_of(program) + sum(one.kind in ("reduce", "gather") for one in program.after)
+            found += 1
+    return found * steps_of(program) + sum(one.kind in ("reduce", "gather") for one in program.after)
 
 
 def steps_of(program: Program) -> int:
@@ -111,7 +118,7 @@ def _count(numbers: Any) -> int:
 
 
 def count_words(test: str, program: Program) -> None:
-    """Adds a program to what was counted in this process."""
+    """Counts the constructs of a program, in this process."""
     words = counted.words.setdefault(test, {})
     for word in (*sorted(constructs_of(program)), f"collectives {collectives_of(program)}"):
         words[word] = words.get(word, 0) + 1

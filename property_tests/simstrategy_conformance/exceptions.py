@@ -1,4 +1,4 @@
-"""What a backend does not do, told by its author: `conformance.toml` beside its code.
+"""What a backend does not do, as its author lists it: `conformance.toml` beside its code.
 
     [[exception]]
     clause = "B-9"
@@ -27,7 +27,7 @@ _FIELDS: Final = ("clause", "kind", "reason", "link")
 
 
 class Excepted(NamedTuple):
-    """One exception.  test: the one test that it is about; empty for all tests of the clause."""
+    """One exception.  test: the name of its one test; empty for all tests of the clause."""
 
     clause: str
     kind: str
@@ -36,7 +36,7 @@ class Excepted(NamedTuple):
     test: str
 
     def covers(self, clauses: tuple[str, ...], test: str) -> bool:
-        """Tells whether a test is excepted."""
+        """Returns whether a test is excepted."""
         return self.clause in clauses and self.test in ("", test)
 
     def __str__(self) -> str:
@@ -66,7 +66,7 @@ def exceptions_of(backend: str, known: dict[str, tuple[str, ...]], file: Path | 
 
 
 def read_exceptions(file: Path, backend: str, known: dict[str, tuple[str, ...]]) -> tuple[Excepted, ...]:
-    """Reads the exceptions that a file has for a backend; raises InvalidArgument for one that says nothing."""
+    """Reads the exceptions that a file has for a backend; raises InvalidArgument for one without a reason."""
     try:
         tables = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

@@ -216,4 +216,4 @@ _MAKES: Final[dict[str, Make]] = {
     **{name: _reduction(name) for name in ("mean", "max", "min", "all", "any")},
 }
 CASES: Final = {name: _cases(make) for name, make in _MAKES.items()}
-"""By name, what draws a call on a subject, with what it has to come to."""
+"""By name of a function, the strategy that draws a call of it with the expected result."""

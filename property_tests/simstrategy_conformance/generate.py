@@ -29,7 +29,7 @@ class _Writer:
         # Most arrays are float32, which comes first and is what the others shrink to.
         self.dtypes = tuple(one for one in grammar.dtypes if one in dtypes)
         self.wide = "float64" in dtypes
-        workers_max = grammar.workers_max if subject.clusters else 1
+        workers_max = grammar.workers_max if subject.is_simulator else 1
         few = st.integers(1, workers_max)
         # One in four: most programs have one worker.
         self.workers = draw(few) if workers_max > 1 and draw(st.integers(0, 3)) == 3 else 1
@@ -63,7 +63,7 @@ class _Writer:
     def numbers(self, dtype: str) -> Iterator[float | int]:
         """Draws numbers without end: a few of their own, and then those of a pattern, of which 0 is all zeros.
 
-        What is drawn has the same form for any number of replicas and any shape, so that these shrink by themselves.
+        What is drawn has the same form for any number of replicas and any shape, so that these shrink separately.
         """
         pattern = self.draw(st.integers(0, 31))
         own = self.draw(st.lists(self.one(dtype), max_size=8))
@@ -102,14 +102,14 @@ class _Writer:
         drawn = [leaf() for _ in range(self.draw(st.integers(1, 3)))]
         return p.Node(container, tuple(one for one, _ in drawn)), [value for _, value in drawn], False
 
-    # Statements of the replica function: each appends itself and what is known of its result.
+    # Statements of the replica function: each appends itself and the facts about its result.
 
     def add(self, statement: Any, value: Value | None) -> None:
         self.body.append(statement)
         self.values.append(value)
 
     def mean_of(self, value: Value) -> bool:
-        """Tells whether the backend can hold the mean of such a value."""
+        """Returns whether the backend can hold the mean of such a value."""
         return self.wide or value.dtype not in ("int32", "int64")
 
     def op(self, values: Sequence[Value]) -> str:
@@ -195,7 +195,7 @@ class _Writer:
     def stop(self) -> None:
         hows = self.grammar.stop_kinds if self.ranks > 1 else ("raise",)
         how = self.draw(st.sampled_from(hows))
-        # Workers that fail apart from each other are a matter of the meetings between processes.
+        # A worker that fails alone is examined by the tests of the processes' synchronisation points.
         if self.workers == 1:
             self.add(p.Stop(how, self.draw(st.integers(0, self.ranks - 1))), None)
 
@@ -232,7 +232,7 @@ class _Writer:
         for _ in range(grammar.body_max):
             if not draw(_another(self, grammar.body)):
                 break
-        # Rare enough to leave most programs what comes after a run, and common enough for every kind of stop.
+        # Rare enough that most programs reach the statements after a run, common enough for every kind of stop.
         if grammar.stops and (grammar.stop_certain or draw(st.integers(0, 1))):
             self.stop()
         if not self.body or self.body[-1].kind != "stop":

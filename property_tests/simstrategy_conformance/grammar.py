@@ -1,4 +1,4 @@
-"""What programs may be made of, and what the generator knows of a value that it has drawn.  It draws nothing."""
+"""The parts that programs may have, and the facts that the generator keeps of a drawn value.  Draws nothing."""
 
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
@@ -20,7 +20,7 @@ class Grammar(NamedTuple):
     body: tuple[str, ...] = ("all_reduce", "all_reduce", "merge", "all_gather", *BODY, "write", "write")
     after: tuple[str, ...] = ("reduce", "reduce", "assign", "fetch", "gather", *AFTER)
     shapes: tuple[tuple[int, ...], ...] = ((), (1,), (2,), (0,), (3,), (2, 2))
-    """Of what replicas give; few, so that what is compiled for a shape is compiled once."""
+    """The shapes of replicas' values; few, so that a backend that compiles for each shape compiles little."""
     dtypes: tuple[str, ...] = ("float32", "float32", "float32", "int32", "float64", "float16", "int64", "uint8")
     """Of what replicas give, where the backend has them."""
     sizes: tuple[int, ...] = (0, 1, 2, 3)
@@ -46,7 +46,7 @@ class Grammar(NamedTuple):
 
 
 class Value(NamedTuple):
-    """What is known of the result of a statement.
+    """The facts about the result of a statement.
 
     shapes: of each rank, None where a batch has left them open. bits: of the largest number, in quarters; None
     where sums would round. shared: one object on all replicas.
@@ -64,7 +64,7 @@ class Value(NamedTuple):
 
     @property
     def summable(self) -> bool:
-        """Whether a sum of such values, and of what is made of it, is exact."""
+        """Whether a sum of such values, and of values computed from them, is exact."""
         return self.bits is not None and self.bits <= (7 if self.dtype == "float16" else 12)
 
 

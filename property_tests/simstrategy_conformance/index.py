@@ -1,4 +1,4 @@
-"""All tests of the kit, and the clauses that each stands for; runs them without pytest where somebody wants that."""
+"""All tests of the kit with the clauses that each examines; can run them without pytest."""
 
 import importlib
 import pkgutil
@@ -52,7 +52,7 @@ def by_clause() -> dict[str, tuple[str, ...]]:
 
 
 def failure_of(entry: Entry, subject: Subject) -> BaseException | None:
-    """Runs a test; returns what it raised, None where it passed or skipped itself."""
+    """Runs a test; returns the error that it raised, None where it passed or was skipped."""
     for settings in entry.settings:
         try:
             entry.test(subject, **settings)

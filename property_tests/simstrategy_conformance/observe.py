@@ -1,6 +1,6 @@
-"""Runs a program and keeps everything that two backends have to agree about, as host data; tells differences.
+"""Runs a program, keeps as host data everything in which two backends have to agree, and describes differences.
 
-Values are compared to the bit, dtypes, containers and errors to the letter. It knows no clause.
+Values are compared to the bit, dtypes, containers and errors to the letter. No clause is named here.
 """
 
 import warnings
@@ -35,7 +35,7 @@ def observe(
         warnings.simplefilter("always")
         try:
             result = host(function(strategy), backend)
-        except Exception as raised:  # noqa: BLE001 - what a program ends with is what is compared
+        except Exception as raised:  # noqa: BLE001 - the error that ends a program is compared
             error = (type(raised).__name__, str(raised), tuple(vars(raised).get("__notes__", ())))
     ours = tuple(str(one.message) for one in caught if isinstance(one.message, ss.errors.SimStrategyWarning))
     return Observed(result, error, ours, tuple(trace.events()))
@@ -55,7 +55,7 @@ def host(value: Any, backend: ss.device.Backend) -> Any:
 
 
 def same_bits(one: Host, other: Host) -> bool:
-    """Tells whether two arrays are equal to the bit, but for the sign and payload of NaNs, which nobody promises."""
+    """Returns whether two arrays are equal to the bit, except for the sign and payload of NaNs."""
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
     if one.dtype.kind == "c":
@@ -89,7 +89,7 @@ def difference(expected: Any, found: Any, path: str = "result") -> str | None:  
         pairs = _pairs(expected, found, path, "[{}]")
     else:
         return None if expected == found else f"{path}: expected {expected!r}, found {found!r}"
-    return next((told for one in pairs if (told := difference(*one)) is not None), None)
+    return next((found for one in pairs if (found := difference(*one)) is not None), None)
 
 
 def _pairs(expected: Any, found: Any, path: str, form: str) -> list[tuple[Any, Any, str]]:

@@ -1,6 +1,6 @@
-"""What a program has to come to, from first principles: NumPy, and nothing of simstrategy.
+"""The expected results of a program, from first principles: NumPy, and no import of simstrategy.
 
-It computes all replicas side by side, statement by statement, as the clauses of docs/semantics.md say. Numbers of
+It computes all replicas side by side, statement by statement, by the clauses of docs/semantics.md. Numbers of
 generated programs are such that every sum is exact, so there is one right answer, whatever the order of additions.
 """
 
@@ -105,7 +105,7 @@ def rounding_bound(arrays: Sequence[Host]) -> Host:
 
 
 def run(program: Any) -> Expected:
-    """Returns what a program comes to."""
+    """Returns the expected results of a program."""
     machine = _Machine(program)
     try:
         outs = [machine.step(batch) for batch in machine.batches()]
@@ -163,10 +163,9 @@ class _Machine:
         """Returns what a statement's result is, for all ranks."""
         if one.kind == "stop":
             raise _Raised("KeyError" if one.how == "raise" else "ReplicasDisagree")
-        given = "nest" if one.kind in ("all_reduce", "all_gather", "give") else "value"
-        nest = getattr(one, given, None)
+        nest = _operand(one)
         value = None if nest is None else self.value(nest, batch, results)
-        told: dict[str, Callable[[], Any]] = {
+        rules: dict[str, Callable[[], Any]] = {
             "all_reduce": lambda: _mapped(lambda leaf: self.same(all_reduced(self.each(leaf), one.op)), value),
             "all_gather": lambda: _mapped(lambda leaf: self.same(gathered(self.each(leaf), one.axis)), value),
             "merge": lambda: self.merge(one.how, value),
@@ -178,10 +177,10 @@ class _Machine:
             "seed": lambda: UNSPECIFIED,
             "look": lambda: [True, False, True, self.ranks, Each(tuple(range(self.ranks)))],
         }
-        return told[one.kind]()
+        return rules[one.kind]()
 
     def each(self, value: Any) -> tuple[Any, ...]:
-        """Returns one value for each rank; what is shared counts once for each."""
+        """Returns one value for each rank; a shared value counts once for each."""
         return value.values if isinstance(value, Each) else (value,) * self.ranks
 
     def same(self, value: Any) -> Each:
@@ -275,6 +274,16 @@ class _Machine:
             return values[0] if replicas == 1 or isinstance(leaf, First) else Each(values)
 
         return _mapped(part, nest)
+
+
+def _operand(statement: Any) -> Any:
+    """Returns the nest that a statement takes; None where it takes none."""
+    match statement.kind:
+        case "all_reduce" | "all_gather" | "give":
+            return statement.nest
+        case "merge" | "write" | "compute":
+            return statement.value
+    return None
 
 
 def _applied(method: str, old: Host, new: Host) -> Host:

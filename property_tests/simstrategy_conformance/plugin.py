@@ -1,7 +1,7 @@
 """The pytest plugin: options, markers, a `strategy` fixture for everyone, and reports for the kit's own tests.
 
-It is loaded in every session of whoever installed the kit, so it imports nothing but pytest; what the kit's tests
-need is imported when the first of them is met.
+pytest loads it in every session where the kit is installed, so it imports nothing but pytest; what the kit's tests
+need is imported when the first of them runs.
 """
 
 from collections.abc import Generator, Iterator
@@ -52,8 +52,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def strategy(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """A mirrored strategy on the session's backend, of as many replicas as `@pytest.mark.replicas` says (or 2)."""
-    import simstrategy as ss  # noqa: PLC0415 - not before somebody asks for a strategy
+    """Yields a mirrored strategy on the session's backend, with the replicas of `@pytest.mark.replicas`, default 2."""
+    import simstrategy as ss  # noqa: PLC0415 - not before a test uses the fixture
 
     backend = ss.backend(
         request.config.getoption("--simstrategy-backend"), replicas=getattr(request, "param", _REPLICAS)
@@ -80,7 +80,7 @@ _KEY = pytest.StashKey["Session"]()
 
 
 def _session(config: pytest.Config) -> "Session":
-    """Returns what is known of the kit's tests in this session, made when the first is met."""
+    """Returns this session's `Session`, made when the first of the kit's tests runs."""
     if _KEY not in config.stash:
         from simstrategy_conformance.session import Session  # noqa: PLC0415 - the kit is not run in every session
 
@@ -109,7 +109,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 _CONFIGS: list[pytest.Config] = []
-"""The sessions that are under way, the innermost last: a report does not say whose it is."""
+"""The sessions that are running, the innermost last: a report does not name its session."""
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -1,4 +1,4 @@
-"""How much the kit asks: three profiles by name."""
+"""How many examples the kit draws: three profiles by name."""
 
 from typing import Final, NamedTuple
 

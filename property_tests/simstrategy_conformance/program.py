@@ -162,14 +162,14 @@ class Seed:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the functions that ask for the current context answer."""
+    """The results of the functions that describe the current context."""
 
     kind: ClassVar[str] = "look"
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """One replica raises, returns early, or asks for something else than the others."""
+    """One replica raises, returns early, or requests another collective than the others."""
 
     kind: ClassVar[str] = "stop"
     how: Literal["raise", "leave", "disagree"]
@@ -270,7 +270,7 @@ class Program:
         return self.replicas * self.workers
 
     def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
-        # Failures print programs as scripts; this stands in the line that says what a test was called with.
+        # Failures print programs as scripts; this is the program's name in the line of the test's arguments.
         printer.text(repr(self))
 
     def __repr__(self) -> str:

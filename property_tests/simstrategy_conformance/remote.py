@@ -74,7 +74,7 @@ class RemoteBackend(Wrapper):
         return self._whole(self._call("all_gather", [self._to_json(arrays), axis, list(sizes)]))
 
     def exchange(self, note: bytes, *, timeout_s: float | None) -> tuple[bytes, ...]:
-        """Lets the workers exchange the note, and returns it once, for the one process that asks."""
+        """Makes the workers exchange the note, and returns it once: the caller is one process."""
         sent = base64.b64encode(note).decode()
         for rank, notes in enumerate(self._call("exchange", [sent, timeout_s])):
             if notes != [sent] * self.processes:

@@ -1,7 +1,7 @@
 """Reports of an examination: a table by clause for the terminal, JSON with a schema, and Markdown.
 
-The files tell no times, so that the same run writes them again to the byte; the terminal does. JUnit XML is pytest's
-own (`--junitxml`), with times; clauses and counts are among its properties.
+The files have no times, so that the same run writes the same bytes; the terminal shows times. JUnit XML comes from
+pytest (`--junitxml`), with times; clauses and counts are among its properties.
 """
 
 import json
@@ -32,7 +32,7 @@ class Outcome(NamedTuple):
 
 
 class Report(NamedTuple):
-    """wrong: what no single test tells, such as exceptions that pass.  words: programs by what is in them."""
+    """wrong: what no single test shows, such as exceptions that pass.  words: the number of programs with each."""
 
     backend: str
     profile: str
@@ -88,12 +88,12 @@ def table_lines(report: Report) -> list[str]:
         lines.append(f"{name:<7} {verdict:<9} {tests:>5} {examples:>9} {seconds:>8.2f}")
     shares, median = constructs(report)
     if shares:
-        told = ", ".join(f"{word} {share:.0%}" for word, share in shares.items())
-        lines += ["", f"Programs with: {told}; median of collectives: {median:g}."]
+        listed = ", ".join(f"{word} {share:.0%}" for word, share in shares.items())
+        lines += ["", f"Programs with: {listed}; median of collectives: {median:g}."]
     lines += ["", *(f"excepted: {one}" for one in report.exceptions), *report.wrong]
     failed = sorted({name for one in report.outcomes if one.verdict == "failed" for name in one.clauses})
-    told = f"breaks {', '.join(failed)}." if failed else "conforms." if report.conforms else "does not conform."
-    return [*lines, f"{report.backend} {told}"]
+    verdict = f"breaks {', '.join(failed)}." if failed else "conforms." if report.conforms else "does not conform."
+    return [*lines, f"{report.backend} {verdict}"]
 
 
 def _versions() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""A program as Python: what the kit itself compiles and runs, and what it prints for whoever files a report.
+"""A program as Python: the kit compiles and runs it, and prints it for a bug report.
 
 One line for each statement, so that a counterexample fits into 25 lines. Draws nothing and compares nothing.
 """

@@ -1,4 +1,4 @@
-"""One run of the kit under pytest: which subject, what came of each test, and whether exceptions still hold."""
+"""One run of the kit under pytest: its subject, the outcome of each test, and whether exceptions still hold."""
 
 import re
 from pathlib import Path
@@ -25,7 +25,7 @@ def subject_of(config: pytest.Config) -> Subject:
 
 
 class Session:
-    """What is known of the kit's tests in a session of pytest."""
+    """The outcomes of the kit's tests in a session of pytest."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -42,7 +42,7 @@ class Session:
     # Where a test runs.
 
     def describe(self, item: pytest.Item) -> None:
-        """Writes what the collecting session has to know onto a test's report."""
+        """Adds to a test's report what the collecting session needs: clauses, examples, constructs."""
         name = _name_of(item)
         item.user_properties.append(("clauses", " ".join(_clauses_of(item))))
         item.user_properties.append(("examples", counted.examples.pop(name, 1)))
@@ -50,7 +50,7 @@ class Session:
             item.user_properties.append((f"construct {word}", times))
 
     def judge(self, item: pytest.Item, report: pytest.TestReport) -> pytest.TestReport:
-        """Makes an expected failure of one that is excepted."""
+        """Turns the failure of an excepted test into an expected failure."""
         excepted = self._excepted(_clauses_of(item), _name_of(item))
         if excepted is not None and report.failed:
             report.outcome = "skipped"
@@ -64,31 +64,33 @@ class Session:
 
     def add(self, report: pytest.TestReport) -> None:
         """Takes the report of one test."""
-        told: dict[str, Any] = dict(report.user_properties)
+        properties: dict[str, Any] = dict(report.user_properties)
         name = report.nodeid.rpartition("::")[2]
         verdict = "excepted" if "wasxfail" in vars(report) else report.outcome
         # An address is another one in each process.
         text = re.sub(r" at 0x[0-9a-f]+", "", str(report.longrepr)) if report.failed else ""
-        clauses = tuple(told["clauses"].split())
-        self._outcomes.append(Outcome(name, clauses, verdict, int(told["examples"]), report.duration, text))
-        for word, times in told.items():
+        clauses = tuple(properties["clauses"].split())
+        self._outcomes.append(Outcome(name, clauses, verdict, int(properties["examples"]), report.duration, text))
+        for word, times in properties.items():
             if word.startswith("construct "):
                 self._words[word[10:]] = self._words.get(word[10:], 0) + int(times)
 
     def finish(self) -> bool:
-        """Judges the exceptions and writes the files; tells whether something is wrong that no test has told."""
+        """Judges the exceptions and writes the files; returns whether an exception is wrong, which no test reports."""
+        # A worker of pytest-xdist has a part of the outcomes: the session that collects them all reports.
+        collects = not hasattr(self._config, "workerinput")
         for one in self._exceptions:
             covered = [found for found in self._outcomes if one.covers(found.clauses, found.name.partition("[")[0])]
             if covered and all(found.verdict != "excepted" for found in covered):
                 self._wrong.append(f"{one.clause} is excepted and passes: take the exception out. {one}")
-        if not hasattr(self._config, "workerinput"):
+        if collects:
             for option, write in (("--simstrategy-json", json_text), ("--simstrategy-markdown", markdown_text)):
                 if self._config.getoption(option):
                     Path(self._config.getoption(option)).write_text(write(self.report()), encoding="utf-8")
-        return bool(self._wrong) and not hasattr(self._config, "workerinput")
+        return bool(self._wrong) and collects
 
     def report(self) -> Report:
-        """Returns what is known now."""
+        """Returns the report of the tests that have run."""
         return Report(
             backend=self._backend,
             profile=self._config.getoption("--simstrategy-profile"),

@@ -1,7 +1,7 @@
 """The subject of an examination: a backend that is opened again and again, and strategies on it.
 
-The one place of the kit that opens backends. The simulator is a subject like any other, reached by name; what the
-kit knows of it besides is that it alone simulates clusters.
+The one place of the kit that opens backends. The simulator is a subject like any other, opened by name, with two
+differences: it alone simulates clusters, and it is not compared with itself.
 """
 
 from collections.abc import Callable
@@ -57,9 +57,8 @@ class ShrinkableSchedule:
 class Subject:
     """A backend by name, or a factory of one, under a profile and a seed.
 
-    open: a factory as the registry's, ``open(*, replicas)``. strategy: makes the strategies to examine; a
-    whole strategy of somebody's own can be examined so. clusters: runs a program on a simulated cluster, for
-    the simulator alone.
+    open_backend: a factory like the registry's, ``open(*, replicas)``. strategy: makes the strategies to examine, so
+    that a strategy of another project can be examined.
     """
 
     def __init__(
@@ -78,10 +77,15 @@ class Subject:
         self._make = strategy
         self._opened: dict[int, Backend] = {}
         self._simulator: Subject | None = None
-        self.clusters = name == "sim" and open_backend is None
+        self._is_registered = open_backend is None
+
+    @property
+    def is_simulator(self) -> bool:
+        """Whether this is the registered simulator, without wrappers: the reference of every other subject."""
+        return self._is_registered and isinstance(self.open(1), ss.sim.SimBackend)
 
     def open(self, replicas: int) -> Backend:
-        """Returns a backend of so many replicas: the same one again, where it was asked for before."""
+        """Returns a backend of so many replicas: the same one for the same number."""
         if replicas not in self._opened:
             self._opened[replicas] = self.fresh(replicas)
         return self._opened[replicas]
@@ -94,7 +98,7 @@ class Subject:
             pytest.skip(str(error))
 
     def close(self) -> None:
-        """Closes what was opened."""
+        """Closes every backend that was opened."""
         while self._opened:
             self._opened.popitem()[1].close()
         if self._simulator is not None:
@@ -102,7 +106,7 @@ class Subject:
 
     @property
     def dtypes(self) -> frozenset[str]:
-        """What the backend claims to hold."""
+        """The dtypes of the backend's capabilities."""
         return self.open(1).capabilities.dtypes
 
     def having(self, *wanted: str) -> tuple[str, ...]:
@@ -125,7 +129,7 @@ class Subject:
     def observe(
         self, program: Program, *, executor: Literal["auto", "greenlet", "thread"] = "auto"
     ) -> tuple[Observed, ShrinkableSchedule | None]:
-        """Runs a program; returns what it came to, and the schedule with what it drew, where it drew."""
+        """Runs a program; returns what was observed, and the schedule with its draws, None for InOrder."""
         function, _ = function_of(program)
         trace = ss.trace.Trace(root="")
         drawn = ShrinkableSchedule(program.draws) if program.draws else None

@@ -1,6 +1,6 @@
-"""Whether a subject runs a program rightly: beside the oracle, and beside the simulator.  Says so with a script.
+"""Compares what a subject makes of a program with the oracle and with the simulator; a failure prints a script.
 
-The oracle tells values and the kind of error; the simulator adds the words of errors and warnings, and the trace.
+The oracle computes values and the type of the error; the simulator adds the texts of errors and warnings and the trace.
 """
 
 from typing import Any
@@ -15,26 +15,26 @@ from simstrategy_conformance.subject import ShrinkableSchedule, Subject
 __all__ = ["agrees", "fail"]
 
 
-def fail(subject: Subject, program: Program, drawn: ShrinkableSchedule | None, told: str) -> None:
-    """Fails with what differs, and a script that shows it."""
+def fail(subject: Subject, program: Program, drawn: ShrinkableSchedule | None, message: str) -> None:
+    """Fails with a message and a script that reproduces the failure."""
     draws = [] if drawn is None else drawn.taken
-    raise AssertionError(f"{told}\n\n{script_text(program, subject.name, draws)}\n")
+    raise AssertionError(f"{message}\n\n{script_text(program, subject.name, draws)}\n")
 
 
 def agrees(subject: Subject, program: Program, *, executor: Any = "auto") -> Observed:
-    """Fails unless the subject comes to what the oracle computes, and else to what the simulator does."""
+    """Fails unless the subject's result is the oracle's, and everything observed is the simulator's."""
     expected = oracle.run(program)
     found, drawn = subject.observe(program, executor=executor)
-    told = _told(expected, found, program)
-    if told is None and subject.name != "sim":
+    differs = _unlike_oracle(expected, found, program)
+    if differs is None and not subject.is_simulator:
         reference, _ = subject.simulator().observe(program)
-        told = _unlike(reference, found)
-    if told is not None:
-        fail(subject, program, drawn, told)
+        differs = _unlike_simulator(reference, found)
+    if differs is not None:
+        fail(subject, program, drawn, differs)
     return found
 
 
-def _told(expected: oracle.Expected, found: Observed, program: Program) -> str | None:
+def _unlike_oracle(expected: oracle.Expected, found: Observed, program: Program) -> str | None:
     error = None if found.error is None else found.error[0]
     if error != expected.error:
         text = "" if found.error is None else f" ({found.error[1]})"
@@ -48,14 +48,14 @@ def _ending(error: str | None) -> str:
     return "a result" if error is None else f"the error {error}"
 
 
-def _unlike(reference: Observed, found: Observed) -> str | None:
+def _unlike_simulator(reference: Observed, found: Observed) -> str | None:
     if reference.error != found.error:
         return f"the simulator ends with {reference.error}, and this with {found.error}"
-    told = difference(reference.result, found.result)
-    if told is not None:
-        return told
+    differs = difference(reference.result, found.result)
+    if differs is not None:
+        return differs
     if reference.warnings != found.warnings:
         return f"the simulator warns {reference.warnings}, and this {found.warnings}"
-    # A digest is not enough to say where, so events are compared one by one.
+    # A digest does not locate the difference, so events are compared one by one.
     place = ss.trace.first_difference(reference.events, found.events)
     return None if place is None else f"the trace differs from the simulator's at {place}"

@@ -21,6 +21,9 @@ from simstrategy.trace import Trace
 
 __all__ = ["check", "run_here"]
 
+_BACKENDS: Final = ("sim",)
+"""The default of `check`."""
+
 _NUDGES: Final = (1, 2, 3)
 """Patterns of `UlpPerturbed`: which inputs move up and which move down."""
 
@@ -40,7 +43,7 @@ class Settings(NamedTuple):
 def check(
     program: Program,
     *,
-    backends: Sequence[str] = ("sim",),
+    backends: Sequence[str] = _BACKENDS,
     replicas: Sequence[int] = (1, 2),
     workers: Sequence[int] = (),
     schedules: Sequence[ScheduleMaker] = (InOrder,),
@@ -109,7 +112,7 @@ def _require_defaults(
 ) -> None:
     """Raises InvalidArgument for settings that another library's strategy does not have."""
     given = {
-        "backends": list(backends) != ["sim"],
+        "backends": tuple(backends) != _BACKENDS,
         "workers": bool(workers),
         "schedules": list(schedules) != [InOrder],
         "semantics": semantics is not Semantics.TF1_15,

@@ -84,9 +84,10 @@ def _unit(array: np.ndarray[Any, Any]) -> float:
 
 
 def distances(one: np.ndarray[Any, Any], two: np.ndarray[Any, Any]) -> Distance:
-    """Returns 0 for equal values, infinity where NaNs, infinities or anything but floats differ.
+    """Returns how far two arrays of one shape [...] and dtype are apart: 0 for equal values.
 
-    Relative to `one`, or absolute where that is nothing but zeros.
+    Infinity where NaNs, infinities or other dtypes than floats differ. Relative to `one`, or absolute where `one` is
+    nothing but zeros.
     """
     if not _is_float(one):
         return (0.0, 0.0) if np.array_equal(one, two) else (np.inf, np.inf)

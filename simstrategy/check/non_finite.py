@@ -1,6 +1,6 @@
 """Finds the first value that is not finite and enters a collective or a `reduce`: which replica sent it, and where.
 
-A wrapper around a check's backend sees the collectives; the strategy passes it what enters `reduce`. It changes no
+A wrapper around a check's backend examines the collectives; the strategy passes it the inputs of `reduce`. Changes no
 value and raises nothing, since a program may use NaNs on purpose.
 """
 
@@ -48,7 +48,7 @@ class NonFiniteProbe(Wrapper):
         return self._inner.broadcast(array, spec=spec, root=root)
 
     def watch(self, call: str, arrays: Sequence[Array], site: Site) -> None:
-        """Examines what enters `reduce`, before each replica's part is summed.  The strategy calls it."""
+        """Examines the replicas' arrays [any shape] of a `reduce`, before each is summed.  The strategy calls it."""
         self._examine(self._ranks, arrays, f"{call} at {describe_site(site)}")
 
     def _examine(self, ranks: Sequence[int], arrays: Sequence[Array], call: str | None) -> None:
@@ -72,9 +72,9 @@ class NonFiniteProbe(Wrapper):
         step = sum(event.kind == "run" for event in events)
         if call is None:
             # The trace holds a collective before its group-call is made: once per replica, or once per worker.
-            meeting = next((one for one in reversed(events) if one.replica in (rank, None)), events[-1])
-            words = (meeting.kind, None if meeting.subject is None else repr(meeting.subject), meeting.op)
-            call = f"{' '.join(word for word in words if word is not None)} at {meeting.site}"
+            event = next((one for one in reversed(events) if one.replica in (rank, None)), events[-1])
+            words = (event.kind, None if event.subject is None else repr(event.subject), event.op)
+            call = f"{' '.join(word for word in words if word is not None)} at {event.site}"
         first = tuple(int(index) for index in wrong[0])
         place = f" at {list(first)}" if first else ""
         others = f", {len(wrong)} of {host.size} elements are not finite" if host.size > 1 else ""

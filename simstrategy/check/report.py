@@ -15,7 +15,7 @@ Kind = Literal["title", "columns", "reference", "run", "problem", "remark", "ver
 
 
 class Line(NamedTuple):
-    """One line of a report; kind: what stands in it, for whoever prints it in colours."""
+    """One line of a report.  kind: its content, by which the command line chooses a colour."""
 
     kind: Kind
     text: str

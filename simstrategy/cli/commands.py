@@ -1,7 +1,7 @@
 """Commands of other distributions: entry points of the group `simstrategy.commands`.
 
-An entry point names a function that typer can make a command of. It is imported when its command or a list of the
-commands is asked for, and at no other time. One that cannot be imported stays in the list, with the reason.
+An entry point names a function that typer can make a command of. It is imported when its command is run or the
+commands are listed, and at no other time. One that cannot be imported stays in the list, with the reason.
 """
 
 import importlib

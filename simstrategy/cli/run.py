@@ -12,14 +12,14 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from simstrategy.check.checkers import checker_of
-from simstrategy.check.outcome import Outcome, program_folder, run_program
+from simstrategy.check.outcome import Outcome, Program, program_folder, run_program
 from simstrategy.check.processes import run_in_processes
 from simstrategy.check.programs import load_program
 from simstrategy.cli.options import clear_errors, schedule_maker, semantics_named, wide_console
 from simstrategy.device import open_backend
 from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import InOrder, Schedule
-from simstrategy.sim import Cluster
+from simstrategy.sim import Cluster, SimBackend
 from simstrategy.strategy import Semantics, Strategy
 from simstrategy.trace import Trace, write_events
 
@@ -51,12 +51,10 @@ def run(
         if trace is not None and not trace.parent.is_dir():
             raise InvalidArgument(f"--trace: there is no folder {str(trace.parent)!r} to write {trace.name} to.")
         with _progress(console, f"{program.name} on {backend}"):
-            if backend == "sim" and workers > 1:
-                events = Trace(root=program_folder(loaded))
-                cluster = Cluster(workers, replicas, semantics=profile, schedule=made, trace=events)
-                outcomes = cluster.run(lambda strategy: run_program(loaded, strategy, events))
+            if workers > 1:
+                outcomes = _run_workers(loaded, backend, replicas, workers, made, profile, timeout)
             else:
-                outcomes = _run_real(loaded, backend, replicas, workers, made, profile, timeout)
+                outcomes = _run_one_worker(loaded, backend, replicas, made, profile)
     if trace is not None:
         write_events(trace, itertools.chain.from_iterable(outcome.events for outcome in outcomes))
     for worker, outcome in enumerate(outcomes):
@@ -65,21 +63,30 @@ def run(
         raise typer.Exit(1)
 
 
-def _run_real(
-    loaded: object, backend: str, replicas: int, workers: int, schedule: Schedule, profile: Semantics, timeout: float
+def _run_workers(
+    loaded: Program, backend: str, replicas: int, workers: int, schedule: Schedule, profile: Semantics, timeout: float
 ) -> tuple[Outcome, ...]:
-    assert callable(loaded)
-    if workers > 1:
-        with closing(open_backend(backend)) as alone:
-            if not alone.capabilities.spans_processes:
-                raise InvalidArgument(
-                    f"{backend!r} runs all its replicas in one process: use --replicas, or a backend such as gloo."
-                )
-        if not isinstance(schedule, InOrder):
-            raise InvalidArgument(
-                "--schedule is for replicas in one process. Real processes run in no fixed order: leave it out."
-            )
-        return run_in_processes(loaded, backend, workers, profile, timeout, replicas=replicas)
+    """Runs a program in several workers: simulated ones, where the devices are, or processes."""
+    with closing(open_backend(backend)) as alone:
+        spans_processes = alone.capabilities.spans_processes
+    if isinstance(alone, SimBackend):
+        events = Trace(root=program_folder(loaded))
+        cluster = Cluster(workers, replicas, semantics=profile, schedule=schedule, trace=events, order=alone.order)
+        return cluster.run(lambda strategy: run_program(loaded, strategy, events))
+    if not spans_processes:
+        raise InvalidArgument(
+            f"{backend!r} runs all its replicas in one process: use --replicas, or a backend such as gloo."
+        )
+    if not isinstance(schedule, InOrder):
+        raise InvalidArgument(
+            "--schedule is for replicas in one process. Real processes run in no fixed order: leave it out."
+        )
+    return run_in_processes(loaded, backend, workers, profile, timeout, replicas=replicas)
+
+
+def _run_one_worker(
+    loaded: Program, backend: str, replicas: int, schedule: Schedule, profile: Semantics
+) -> tuple[Outcome, ...]:
     with closing(open_backend(backend, replicas=replicas)) as opened:
         events = Trace(root=program_folder(loaded))
         make = Strategy.multi_worker if opened.capabilities.spans_processes else Strategy.mirrored

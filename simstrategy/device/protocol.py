@@ -77,7 +77,7 @@ class Backend(Protocol):
     def composites(self) -> Composites | None: ...
 
     def on(self, device: Device) -> AbstractContextManager[None]:
-        """Places what is created inside on `device`.
+        """Returns a context manager: arrays created inside are on `device`.
 
         Called in the thread that calls `Strategy.run`, entered in the task's: what the framework keeps per thread (a
         graph being traced, a gradient mode) can be read here and restored there.
@@ -96,7 +96,7 @@ class Backend(Protocol):
         """Returns host data, or an array of another local device, on `device`.
 
         value: [any shape]; shape and dtype stay. Host data is copied: writing to it later changes no array. Raises
-        InvalidArgument for a dtype outside `capabilities.dtypes`, and InvalidType for what is no array.
+        InvalidArgument for a dtype outside `capabilities.dtypes`, and InvalidType for a value that is no array.
         """
         ...
 

@@ -116,7 +116,7 @@ def _unknown(name: str) -> str:
 
 
 def install_advice(command: str) -> str:
-    """Returns the sentence that says how to install what is missing; `command` is run in a checkout."""
+    """Returns the sentence with the command that installs what is missing; `command` is run in a checkout."""
     return f"In a checkout of simstrategy, install it with: {command}"
 
 

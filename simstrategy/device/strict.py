@@ -1,4 +1,4 @@
-"""Checks a backend's contract at every group-call: what goes in, and what comes out.
+"""Checks a backend's contract at every group-call: its arguments and its results.
 
 On by default. A failure is a `ContractViolation` that names call, rank, what was found and what the contract requires.
 It checks forms and places, never values: the conformance kit compares values.
@@ -102,7 +102,7 @@ class Strict(Wrapper):
         first, dtype, _ = self._spec(arrays[0])
         if not 0 <= axis < len(first):
             self._fail("all_gather", f"axis {axis}", f"an axis of shape {first}, not negative")
-        # While a framework traces, sizes may be known to nobody yet.
+        # While a framework traces, sizes may have no value yet.
         unknown = UNKNOWN in sizes
         for array, device in zip(arrays, self.local_devices, strict=True):
             size: Any = None if unknown else sizes[device.rank]
@@ -205,7 +205,7 @@ class Strict(Wrapper):
 
     def _fail(self, call: str, found: str, wanted: str) -> NoReturn:
         raise ContractViolation(
-            f"Backend {self.name!r}, {call}: found {found}; the contract of simstrategy.device wants {wanted}. "
+            f"Backend {self.name!r}, {call}: found {found}; the contract of simstrategy.device requires {wanted}. "
             f"Report it to the backend's author."
         )
 

@@ -32,7 +32,7 @@ class Device(NamedTuple):
 
 
 class ArraySpec(NamedTuple):
-    """What is known of an array without reading its values."""
+    """The description of an array without its values."""
 
     shape: tuple[int, ...]
     dtype: str

@@ -30,7 +30,7 @@ class ControlChannel:
     """This process's connections to all other processes of a group.
 
     backend: its name, for messages. rank: of this process. connections: a connected socket for each other
-    rank; the channel owns them. After a fault every call raises PeerFailed with the same reason.
+    rank; the channel closes them. After a fault every call raises PeerFailed with the same reason.
     """
 
     __slots__ = ("_backend", "_connections", "_is_closed", "_poll", "_ranks", "failure", "rank", "size")

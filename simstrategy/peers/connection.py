@@ -27,7 +27,7 @@ def framed(kind: bytes, data: bytes) -> bytes:
 
 @final
 class Connection:
-    """The connection to one other process: what arrived, and what is not yet sent.  It owns the socket."""
+    """The connection to one other process: its socket, the bytes that arrived, and the bytes not yet sent."""
 
     __slots__ = ("_received", "fault", "has_ended", "notes", "socket", "unsent", "violation")
 

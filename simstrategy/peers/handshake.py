@@ -42,7 +42,7 @@ _RETRY_S: Final = 0.02
 
 
 class HandshakeFailed(Exception):
-    """A connection could not be made, or the other side is no process of the group.  The text says which."""
+    """A connection could not be made, or the other side is no process of the group: the text gives the reason."""
 
 
 def new_token() -> bytes:

@@ -11,9 +11,9 @@ from simstrategy.trace import Request, Site
 __all__ = ["PendingCall", "Resolve", "Sizes", "Suspend"]
 
 P = TypeVar("P")
-"""The payload: what one replica brings."""
+"""The payload: the values of one replica's call."""
 A = TypeVar("A")
-"""The answer: what one replica gets."""
+"""The answer: the result that one replica's call returns."""
 
 Sizes = tuple[int, ...]
 """One size per rank, where replicas may choose it freely."""

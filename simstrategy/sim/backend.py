@@ -88,7 +88,7 @@ class SimCell:
         return self.value
 
     def write(self, value: SimArray) -> None:
-        # What can still be written to by its maker is copied; what is read-only may be shared.
+        # An array that its maker can still write to is copied; a read-only one may be shared.
         self.value = freeze(np.array(value, copy=True, subok=False), self._kind) if value.flags.writeable else value
 
 
@@ -125,7 +125,18 @@ class SimMemory:
 class SimBackend:
     """The simulated devices of one process."""
 
-    __slots__ = ("_classes", "_fold", "_link", "_local", "_placements", "devices", "local_devices", "memory", "xp")
+    __slots__ = (
+        "_classes",
+        "_fold",
+        "_link",
+        "_local",
+        "_placements",
+        "devices",
+        "local_devices",
+        "memory",
+        "order",
+        "xp",
+    )
 
     name = "sim"
     protocol_version = PROTOCOL_VERSION
@@ -146,6 +157,8 @@ class SimBackend:
         self._classes = {device.rank: array_class(device) for device in self.local_devices}
         self._local = tuple(self._classes.values())
         self._placements = {rank: Placement(kind) for rank, kind in self._classes.items()}
+        self.order = order
+        """The order of additions, by name."""
         self._fold = order_named(order)
         self._link = link
         self.memory = SimMemory(self._local)

@@ -44,7 +44,7 @@ dtype_names: Final[dict[Dtype, str]] = {dtype: name for name, dtype in DTYPES.it
 
 
 def dtype_named(dtype: Any) -> Dtype:
-    """Returns NumPy's dtype for a name; bfloat16 is looked for when it is first asked for."""
+    """Returns NumPy's dtype for a name; the package of bfloat16 is imported at its first use."""
     name = canonical_dtype(dtype)
     if name == "bfloat16" and name not in DTYPES:
         found = _bfloat16()

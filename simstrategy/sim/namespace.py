@@ -43,7 +43,7 @@ class SimNamespace:
 
     @property
     def kind(self) -> type[SimArray]:
-        """The class of what is created here: of the running replica's device."""
+        """The class of new arrays: that of the running replica's device."""
         return current_class() or self._default
 
     def place(self, value: Any) -> SimArray:

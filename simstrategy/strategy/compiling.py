@@ -70,7 +70,7 @@ class _Tracing:
         return self._twins[variable]
 
     def _unwrap(self, value: Any) -> Any:
-        """Returns what stands for a variable of the strategy, or for the framework's variable of one."""
+        """Returns the variable that replaces one of the strategy, or of the framework, while the step is traced."""
         value = self.origin.frontend.unwrap(value)
         ours = isinstance(value, Variable) and value.state.group is self.origin
         return self.traced_variable(value) if ours else value
@@ -129,8 +129,8 @@ class CompiledStep:
             known_key = key in self._made
         except TypeError as error:
             raise CannotCompile(
-                f"An argument of {function_key(self._step)} is no array and cannot tell whether it is the same next "
-                f"time: {error}. Pass arrays, numbers, texts or None, or close the function over it."
+                f"An argument of {function_key(self._step)} is no array and cannot be compared with the next call's: "
+                f"{error}. Pass arrays, numbers, texts or None, or close the function over it."
             ) from error
         if not known_key:
             self._made[key] = self._make(given)

@@ -60,7 +60,7 @@ AGGREGATIONS: Final = ", ".join(f"VariableAggregation.{one.name}" for one in Var
 
 
 def synchronization_of(value: Any, name: str) -> VariableSynchronization:
-    """Returns how a variable of this name is synchronized.  Raises InvalidArgument for what is no choice."""
+    """Returns how a variable of this name is synchronized.  Raises InvalidArgument for any other choice."""
     if value in (None, VariableSynchronization.AUTO):
         return VariableSynchronization.ON_WRITE
     if value is VariableSynchronization.NONE:
@@ -77,7 +77,7 @@ def synchronization_of(value: Any, name: str) -> VariableSynchronization:
 
 
 def aggregation_of(value: Any, name: str) -> VariableAggregation:
-    """Returns how a variable of this name is aggregated.  Raises InvalidArgument for what is no choice."""
+    """Returns how a variable of this name is aggregated.  Raises InvalidArgument for any other choice."""
     if value is None:
         return VariableAggregation.NONE
     if not isinstance(value, VariableAggregation):

@@ -25,14 +25,26 @@ Named = Mapping[str, Any] | None
 
 @final
 class StrategyExtended:
-    """What `Strategy.extended` returns."""
+    """The calls of a strategy for library code: `Strategy.extended`.  Source of names: TensorFlow's class.
+
+    >>> import simstrategy as ss
+    >>> strategy = ss.Strategy.mirrored("sim", replicas=2)
+    >>> strategy.extended.worker_devices
+    ('sim:0', 'sim:1')
+    >>> with strategy.scope():
+    ...     strategy.extended.broadcast_to(strategy.xp.ones([2]))
+    Mirrored:{
+      0: SimArray([1., 1.], dtype=float32),
+      1: SimArray([1., 1.], dtype=float32)
+    }
+    """
 
     __slots__ = ("_group", "_run", "_runner")
 
     experimental_require_static_shapes = False
-    """Whether shapes have to be known before a run: they never have."""
+    """Whether shapes have to be known before a run: never."""
     experimental_should_init = True
-    """Whether this process initializes its variables itself."""
+    """Whether this process initializes its variables: always."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
@@ -83,7 +95,7 @@ class StrategyExtended:
     def colocate_vars_with(self, colocate_with_variable: Variable) -> AbstractContextManager[None]:
         """Returns a context manager: variables made inside are on a variable's devices, as all of a strategy's are.
 
-        Raises ContextError outside the strategy's scope, and InvalidArgument for what is no variable of it.
+        Raises ContextError outside the strategy's scope, and InvalidArgument for anything else than its variables.
         """
         group, mode = self._group, current_mode()
         if mode is None and group.kind is not DEFAULT:
@@ -104,21 +116,22 @@ class StrategyExtended:
     # Running and reducing.
 
     def call_for_each_replica(self, fn: Callable[..., Any], args: Any = (), kwargs: Named = None) -> Any:
-        """Runs `fn` once per local replica and regroups what they return.
+        """Runs `fn` once for each local replica and regroups the results.
 
-        args, kwargs: nests; distributed values become each replica's component. Raises what a replica
-        raises, unchanged, and ReplicasDisagree.
+        args, kwargs: nests; each replica gets its component of distributed values. Raises an exception of a
+        replica unchanged, and ReplicasDisagree.
         """
         require_library_context(self._group, "call_for_each_replica")
         assert self._run is not None
         return run_step(self._runner, fn, args, kwargs, self._group.source(sys._getframe(1)), self._run)
 
     def reduce_to(self, reduce_op: ReduceOp | str, value: Any, destinations: Any) -> Any:
-        """Reduces a nest of per-replica values to where a library wants the result.
+        """Reduces a nest of per-replica values onto the devices of `destinations`.
 
-        destinations: a variable or a distributed value, for a Mirrored result on every local replica's
-        device; an array, a variable's component or a device's name, for one array there. A value that all
-        replicas share is its own mean and has no sum. Raises InvalidArgument, InvalidType and ContextError.
+        value: leaves [any shape], equal on all replicas. destinations: a variable or a distributed value, for a
+        Mirrored result on every local replica's device; an array, a variable's component or a device's name, for one
+        array there. A value that all replicas share is its own mean and has no sum. Raises InvalidArgument, InvalidType
+        and ContextError.
         """
         require_library_context(self._group, "reduce_to")
         target = active_group(self._group)
@@ -133,9 +146,9 @@ class StrategyExtended:
         return batch_reduce_to(target, op, value_destination_pairs, target.source(sys._getframe(1)))
 
     def broadcast_to(self, tensor: Any, destinations: Any = None) -> Any:
-        """Returns one value where a library wants it: a copy for each device, never `tensor` itself.
+        """Copies one value to each device of `destinations`; never returns `tensor` itself.
 
-        tensor: an array or host data of this worker; a Python number comes back as it is. destinations:
+        tensor: an array or host data [any shape] of this worker; a Python number is returned unchanged. destinations:
         see `reduce_to`; None is every local replica's device.
         """
         require_library_context(self._group, "broadcast_to")
@@ -150,11 +163,11 @@ class StrategyExtended:
         """Calls `fn(component, *args, **kwargs)` for each component of a variable, on its device.
 
         fn: reads and writes the component alone (`assign`, `assign_add`, `assign_sub`, `value`), in a
-        cross-replica context. args, kwargs: Mirrored values and variables become their components, and so
-        do PerReplica ones where the semantics allow it. group: False for tuples of results in place of
-        Mirrored values; what all calls returned comes back once. Where there is one component on its own
-        (central storage, one device), `fn` gets the variable. In a replica function all replicas meet, where
-        the semantics allow it, and each gets its own result. Raises what `fn` raises.
+        cross-replica context. args, kwargs: `fn` gets the components of Mirrored values and of variables, and
+        of PerReplica values where the semantics allow it. group: False for tuples of results in place of
+        Mirrored values; an object that all calls return is returned once. Where there is a single component
+        (central storage, one device), `fn` gets the variable. In a replica function this is a merge call of all
+        replicas, where the semantics allow it, and each gets its own result. Raises what `fn` raises.
         """
         target = active_group(self._group)
         return update(target, var, fn, args, kwargs, group, target.source(sys._getframe(1)))
@@ -184,7 +197,7 @@ class StrategyExtended:
         return container_of(self._group, value)
 
     def variable_created_in_scope(self, v: Any) -> bool:
-        """Tells whether a variable, or the one whose component this is, was made in this strategy's scope."""
+        """Returns whether a variable, or the one whose component this is, was made in this strategy's scope."""
         container = container_of(self._group, v)
         if not isinstance(container, Variable):
             raise InvalidType(f"variable_created_in_scope takes a variable, got {v!r}. Pass a variable.")

@@ -1,6 +1,6 @@
 """The framework's part of a group: how its variables, datasets and compiled functions enter the strategy.
 
-`device/frontend.py` says what a backend provides; where it provides nothing, every value stays what it is.
+`device/frontend.py` lists what a backend may provide; where it provides nothing, every value is returned unchanged.
 """
 
 from collections.abc import Callable, Iterable, Iterator

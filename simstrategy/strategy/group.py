@@ -116,7 +116,7 @@ class Group:
         """Returns an array or host data on local replica `index`'s device; host data is copied.
 
         dtype: of Python numbers (default float32, int32, bool); NumPy data keeps its own. Raises InvalidArgument and
-        InvalidType for what is no array.
+        InvalidType for a value that is no array.
         """
         device = self.local_devices[index]
         if isinstance(value, self.array_types):

@@ -44,7 +44,7 @@ _Framed = TypeVar("_Framed", DistributedDataset, InputIterator)
 
 _NEXT: Final = Request("next", None, None, None, None, ())
 _USER: Final = 4
-"""The stack level of whoever called the method of `Strategy`, seen from where a warning is given."""
+"""The stack level of the method of `Strategy`'s caller, counted from the call of `warnings.warn`."""
 
 
 def distribute_dataset(group: Group, dataset: Any, options: InputOptions | None) -> Any:
@@ -71,7 +71,7 @@ def distribute_from_function(group: Group, dataset_fn: Callable[[InputContext], 
     made = [dataset_fn(context) for context in _contexts(group, mode)]
     if group.kind is DEFAULT:
         return made[0]
-    return _framed(group, DistributedDataset(_dealt(group, made, always_whole=False), placement_of(group)))
+    return _framed(group, DistributedDataset(_unsplit(group, made, always_whole=False), placement_of(group)))
 
 
 def dataset_iterator(group: Group, dataset: Any) -> InputIterator:
@@ -101,7 +101,7 @@ def input_fn_iterator(group: Group, input_fn: Callable[[InputContext], Any], mod
     if callable(made):
         return _framed(group, InputIterator(callback_source(made, placement.replicas), placement))
     try:
-        feed = _dealt(group, [made], always_whole=group.semantics.input_fn_remainder == "drop")
+        feed = _unsplit(group, [made], always_whole=group.semantics.input_fn_remainder == "drop")
     except InvalidType as error:
         raise InvalidArgument(
             f"input_fn must return a dataset or a callable; it returned {short_repr(made)}."
@@ -122,7 +122,7 @@ def _source(group: Group, dataset: Any) -> Source:
 
 
 def _framed(group: Group, dataset: _Framed) -> _Framed:
-    """Returns what is distributed as the framework's own loops take it."""
+    """Returns distributed data in the form that the framework's loops take."""
     framed: _Framed = dataset if group.frontend.part is None else group.frontend.part.dataset(dataset)
     return framed
 
@@ -160,7 +160,7 @@ def _placed(group: Group, leaf: Any, index: int) -> Any:
 
 
 def _split(group: Group, source: Source, options: InputOptions) -> StepSource:
-    """Decides how a source is split, warns where files are there and cannot be dealt, and makes the feed."""
+    """Decides how a source is split, warns where its files cannot be sharded, and makes the feed."""
     workers, worker, replicas = group.coordinator.processes, group.coordinator.worker, len(group.local_devices)
     rules = DatasetRules(SplitRule(group.semantics.dataset_split), group.semantics.too_few_files)
     plan = plan_split(source, options.over(source.options()), rules, workers=workers, replicas=replicas)
@@ -168,15 +168,15 @@ def _split(group: Group, source: Source, options: InputOptions) -> StepSource:
         warnings.warn(
             ShardedByElement(
                 f"The dataset reads {plan.files} file(s), fewer than the {workers} workers, so it is sharded by "
-                f"element: every worker reads everything and keeps its part. Write at least {workers} files, or say so "
-                f"with AutoShardPolicy.DATA."
+                f"element: every worker reads everything and keeps its part. Write at least {workers} files, or choose "
+                f"AutoShardPolicy.DATA."
             ),
             stacklevel=_USER,
         )
     return split_source(source, plan, workers=workers, worker=worker, replicas=replicas)
 
 
-def _dealt(group: Group, made: Sequence[Any], *, always_whole: bool) -> StepSource:
+def _unsplit(group: Group, made: Sequence[Any], *, always_whole: bool) -> StepSource:
     sources = [_source(group, dataset) for dataset in made]
     replicas = len(group.local_devices)
     return unsplit_source(sources, workers=group.coordinator.processes, replicas=replicas, always_whole=always_whole)

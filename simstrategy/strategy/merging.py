@@ -14,7 +14,7 @@ __all__ = ["MergeCall", "resolve_merge"]
 
 
 class MergeCall(NamedTuple):
-    """What a replica brings to `merge_call`."""
+    """One replica's function and arguments of a `merge_call`."""
 
     function: Callable[..., Any]
     args: tuple[Any, ...]
@@ -22,7 +22,7 @@ class MergeCall(NamedTuple):
 
 
 def resolve_merge(group: Group) -> Resolve[MergeCall, Any]:
-    """Returns what answers the merge calls of a group's replicas."""
+    """Returns the function that computes the results of a merge call for a group's replicas."""
 
     def resolve(request: Request, calls: Sequence[MergeCall], sizes: Sizes) -> Sequence[Any]:
         """Calls the first replica's merge function; distributed values of its result go to their replicas."""

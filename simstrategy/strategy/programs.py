@@ -34,6 +34,6 @@ class CompiledProgram(NamedTuple):
     read_cells: tuple[tuple[Cell, ...], ...]
     written_cells: tuple[tuple[Cell, ...], ...]
     diverging: tuple[VariableState, ...]
-    """Those written whose components may come to differ."""
+    """The written variables whose components may differ afterwards."""
     result: Any
     """What one rank returns, with `Output` in the place of arrays."""

@@ -1,4 +1,4 @@
-"""A replica's view of its run: its number, and its collective calls.
+"""The replica context: a replica's number, and its collective calls.
 
 While a replica runs, its context is the current mode: see `modes.py`.
 """
@@ -31,9 +31,15 @@ _ANY_SIZE: Final = None
 
 @final
 class ReplicaContext:
-    """One replica's view of its run: its number, and its collective calls.
+    """One replica's state in a run: its number, and its collective calls.
 
-    Made by `Strategy.run` for each replica, and usable only in that replica, while it runs.
+    Made by `Strategy.run` for each replica, and usable only in that replica, while it runs. Source of names:
+    `tf.distribute.ReplicaContext`.
+
+    >>> import simstrategy as ss
+    >>> strategy = ss.Strategy.mirrored("sim", replicas=2)
+    >>> strategy.run(lambda: ss.get_replica_context().all_reduce("SUM", 1.5)).values
+    (SimArray(3., dtype=float32), SimArray(3., dtype=float32))
     """
 
     __slots__ = ("group", "home", "index", "suspend")
@@ -165,8 +171,8 @@ class ReplicaContext:
     def all_gather(self, value: Any, axis: int) -> Any:
         """Concatenates each array of a nest over all replicas along `axis`; every replica gets the result.
 
-        value: arrays whose sizes may differ along the axis alone. Raises InvalidArgument for a scalar or an
-        axis out of range, and ReplicasDisagree.
+        value: arrays […, n, …], where n, the size along `axis`, may differ between replicas. Raises InvalidArgument for
+        a scalar or an axis out of range, Unsupported for composite values, and ReplicasDisagree.
         """
         if _MODE.get() is not self:
             self._require_default("all_gather")
@@ -181,7 +187,7 @@ class ReplicaContext:
                     f"all_gather does not support {type(leaf).__name__} ({describe_site(site)}). Gather its parts, or "
                     f"make it dense first."
                 )
-        # Leaves are gathered one by one: each request says which leaf of what nest it is about.
+        # Leaves are gathered one by one: each request names the leaf and its nest.
         nest = None if structure is None else tree.describe(structure, [])
         gathered = [
             self.gather_leaf(group.adopt(leaf, self.index), axis, nest and f"leaf {number} of {nest}", site)
@@ -190,7 +196,10 @@ class ReplicaContext:
         return tree.refill(value, structure, gathered)
 
     def gather_leaf(self, array: Array, axis: int, subject: str | None, site: Site) -> Array:
-        """Gathers one array: for the modules of this package.  subject: which leaf of what nest it is."""
+        """Gathers one array [..., n, ...]: for the modules of this package.
+
+        axis: the one along which n may differ. subject: the leaf and its nest, for messages.
+        """
         group = self.group
         free = axis_in(axis, group.spec(array)[0], "all_gather")
 
@@ -221,11 +230,11 @@ class ReplicaContext:
     def seed(self, label: str) -> int:
         """Returns an integer in range(2**64), the same on every backend and under every schedule.
 
-        Made of the strategy's seed, the label, this replica's id, and how often it has asked for the label.
-        Raises InvalidType for a label that is no text.
+        Computed from the strategy's seed, the label, this replica's id, and the number of its earlier calls with the
+        label. Raises InvalidType for a label that is no text.
         """
         if not isinstance(label, str):
-            raise InvalidType(f"seed takes a label, a text that says what is drawn, got {label!r}. Pass a text.")
+            raise InvalidType(f"seed takes a label, a text that names what is drawn, got {label!r}. Pass a text.")
         return self.group.seed_of(label, self.replica_id_in_sync_group)
 
     def _gathered_places(self, sizes: Any, size: Any) -> Array:
@@ -236,12 +245,11 @@ class ReplicaContext:
         return self.xp.arange(start, start + size)
 
     def merge_call(self, merge_fn: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Calls `merge_fn(strategy, *args, **kwargs)` once, when all replicas have come, and hands out its result.
+        """Calls `merge_fn(strategy, *args, **kwargs)` once, when all replicas have made this call; all get the result.
 
-        args, kwargs: nests whose leaves reach `merge_fn` as PerReplica values. The result's distributed
-        values are handed to each replica as its component, everything else as it is. Raises
-        ReplicasDisagree if the functions or the structures of the arguments differ, and InvalidType for
-        what is no function, no list of arguments or no mapping of named ones.
+        args, kwargs: nests; `merge_fn` receives their leaves as PerReplica values. Each replica gets its component of
+        the distributed values in the result, and other values unchanged. Raises ReplicasDisagree if the functions or
+        the structures of the arguments differ, and InvalidType for another type of an argument.
         """
         if _MODE.get() is not self:
             self._require_default("merge_call")

@@ -61,7 +61,7 @@ class Runner:
             coordinator.trace.record(coordinator.worker, request, (None,), (site,))
 
     def run(self, fn: Callable[..., Any], args: Any, kwargs: Mapping[str, Any] | None, site: Site) -> Any:
-        """Runs `fn` on each local replica; returns what they return, regrouped.  See `Strategy.run`."""
+        """Runs `fn` once on each local replica and regroups the results; see `Strategy.run`."""
         group, coordinator = self.group, self.group.coordinator
         named = self.checked(fn, args, kwargs, site)
         if coordinator.trace is not None:

@@ -1,6 +1,6 @@
 """Where the versions of TensorFlow differ: one named field per difference, and three values of them.
 
-Nothing else in the project knows a version.
+No other file of the project depends on a version.
 """
 
 from dataclasses import dataclass, replace
@@ -43,11 +43,11 @@ class Semantics:
     captured_per_replica: Literal["refuse", "component"]
     """What a PerReplica value is in a replica function that did not get it as an argument."""
     update_in_replica: Literal["refuse", "merge"]
-    """Whether replicas may meet in `extended.update`."""
+    """Whether replica functions may call `extended.update`, which is then a merge call."""
     update_per_replica: Literal["refuse", "select"]
-    """Whether the function of an update may be given PerReplica values, each component its own."""
+    """Whether the function of an update may take PerReplica values, of which each call gets one component."""
     dataset_split: Literal["per batch", "stream"]
-    """How batches of a known size are split where elements are not dealt one by one: see `data.SplitRule`."""
+    """How batches of a known size are split where elements are not sharded one by one: see `data.SplitRule`."""
     too_few_files: Literal["by element", "refuse"]
     """What automatic sharding does where there are fewer files than workers."""
     dataset_iterator: Literal["even", "split"]

@@ -34,7 +34,18 @@ __all__ = ["Strategy", "group_of", "programs_of"]
 
 @final
 class Strategy:
-    """Runs a program's replicas and combines their values.  Made by `Strategy.mirrored` and its siblings."""
+    """Runs a function on all replicas and combines their values.  Made by `mirrored` and the other class methods.
+
+    Source of names and behaviour: `tf.distribute.Strategy` of TensorFlow; the profile `semantics` selects the version.
+
+    >>> import simstrategy as ss
+    >>> strategy = ss.Strategy.mirrored("sim", replicas=2)
+    >>> ranks = strategy.run(lambda: ss.get_replica_context().replica_id_in_sync_group)
+    >>> ranks.values
+    (0, 1)
+    >>> strategy.reduce("SUM", strategy.run(lambda: strategy.xp.ones(3)), axis=0)  # of 2 × 3 elements
+    SimArray(6., dtype=float32)
+    """
 
     def __init__(self, extended: StrategyExtended) -> None:
         self._extended = extended
@@ -46,29 +57,29 @@ class Strategy:
         """Makes a strategy whose replicas all run in this process, each with a component of every variable.
 
         backend: a name or an opened backend. settings: see `Settings`. Raises InvalidArgument for a backend
-        that spans processes, and what opening the backend raises; so do the other constructors.
+        that spans processes, and what opening the backend raises, as the other constructors do.
         """
         return cls(_opened(MIRRORED, backend, settings))
 
     @classmethod
     def one_device(cls, backend: str | Backend, **settings: Unpack[Settings]) -> "Strategy":
-        """Makes a strategy of one replica, whose values are never distributed ones.
+        """Makes a strategy of one replica, whose values are never distributed values.
 
-        backend: a name, or a backend opened with one device. Raises InvalidArgument for several.
+        backend: a name, or a backend opened with one device. Raises InvalidArgument for several devices.
         """
         return cls(_opened(ONE_DEVICE, backend, settings))
 
     @classmethod
     def central_storage(cls, backend: str | Backend, **settings: Unpack[Settings]) -> "Strategy":
-        """Makes a strategy whose replicas run in this process and share variables, which live on the first device."""
+        """Makes a strategy whose replicas run in this process and share variables on the first device."""
         return cls(_opened(CENTRAL_STORAGE, backend, settings))
 
     @classmethod
     def multi_worker(cls, backend: str | Backend, **settings: Unpack[Settings]) -> "Strategy":
         """Makes the strategy of this process, which is one worker of a cluster.
 
-        backend: a name or an opened backend; where the other workers are, it finds in the environment.
-        settings: `replicas` are those of this process.
+        backend: a name or an opened backend, which reads the addresses of the other workers from the environment.
+        settings: `replicas` is the number in this process. Raises PeerFailed where another worker does not answer.
         """
         return cls(_opened(MULTI_WORKER, backend, settings))
 
@@ -84,7 +95,7 @@ class Strategy:
 
     @property
     def xp(self) -> ArrayNamespace:
-        """The array namespace of the backend; creates on the first local device outside replica functions."""
+        """The backend's array namespace; outside replica functions it creates arrays on the first local device."""
         return self._group.xp
 
     def __repr__(self) -> str:
@@ -106,27 +117,27 @@ class Strategy:
         return Strategy(StrategyExtended(Runner(make_group(again, make_variable))))
 
     def scope(self) -> Scope["Strategy"]:
-        """Returns a context manager: inside, this strategy is current, and variables belong to it."""
+        """Returns a context manager: inside, this strategy is current, and new variables belong to it."""
         return Scope(self, self._group)
 
     def run(self, fn: Callable[..., Any], args: Any = (), kwargs: Mapping[str, Any] | None = None) -> Any:
-        """Runs `fn` on each replica; returns what they return, regrouped.
+        """Runs `fn` once on each local replica and regroups the results.
 
-        args, kwargs: nests; PerReplica values reach each replica as its component. Leaves that every
-        replica returned as the very same object come back as that object, others as PerReplica. An
-        exception comes out unchanged, with a note on who raised it and who was waiting.
+        args, kwargs: nests; each replica gets its component of PerReplica values. A leaf that is one object on all
+        replicas is returned as that object, other leaves as PerReplica. Raises an exception of `fn` unchanged, with a
+        note that names its replica and those that were waiting, and ReplicasDisagree. Clauses: M-1 to M-4, V-1, V-2.
         """
         return run_step(self._runner, fn, args, kwargs, self._group.source(sys._getframe(1)), self.run)
 
     def compile(self, step: Callable[..., Any]) -> Callable[..., Any]:
-        """Returns what `run` can be given in place of a replica function: one program, where the backend makes one.
+        """Returns a step for `run`: one compiled program for all replicas, where the backend compiles.
 
-        The function is traced once for each form of its arguments, for all replicas together: its replica id
-        has no value yet, what is no array is part of the program, and Python's own effects happen then alone.
-        Inside: all_reduce, all_gather, variables, and merge_call with a function that reduces, broadcasts or
-        updates. Replicas with unequal shapes, or that share a variable that the step uses (central storage), run the
-        function itself, for that step. On a backend without compilation it is the function itself. Raises
-        CannotCompile, before anything has run, and InvalidType.
+        step: a replica function, traced once for each form of its arguments, for all replicas together. While it is
+        traced, the replica id has no value, arguments that are no arrays become constants of the program, and effects
+        of Python code happen once. It may use all_reduce, all_gather, variables, and merge_call with a function that
+        reduces, broadcasts or updates. Replicas with unequal shapes, or that share a variable that the step
+        uses (central storage), run it uncompiled for that step. A backend without
+        compilation returns `step` itself. Raises CannotCompile before anything has run, and InvalidType.
         """
         if not callable(step):
             raise InvalidType(f"compile takes a replica function, got {step!r}.")
@@ -134,11 +145,11 @@ class Strategy:
         return step if compilation is None else CompiledStep(self._runner, compilation, step)
 
     def experimental_run_v2(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
-        """The older name of `run`."""
+        """Calls `run`, of which this is the older name."""
         return run_step(self._runner, fn, args, kwargs, self._group.source(sys._getframe(1)), self.run)
 
     def experimental_run(self, fn: Callable[..., Any], input_iterator: Any = None) -> Any:
-        """Runs `fn` on each replica, with what one `get_next` of the iterator gives it as its one argument."""
+        """Calls `get_next` of the iterator once, and runs `fn` on each replica with the result as its one argument."""
         require_cross_replica(self._group, "experimental_run")
         try:
             get_next = None if input_iterator is None else input_iterator.get_next
@@ -151,12 +162,12 @@ class Strategy:
         return run_step(self._runner, fn, args, None, self._group.source(sys._getframe(1)), self.run)
 
     def reduce(self, reduce_op: ReduceOp | str, value: Any, axis: int | tuple[int, ...] | None = None) -> Any:
-        """Reduces a nest of per-replica values to one value each.
+        """Reduces each leaf of a nest of per-replica values to one array.
 
-        axis: None adds or averages elementwise over the replicas, which need equal shapes. An axis, or a
-        tuple of them, is reduced as well; replicas may differ in size along it, and MEAN divides by the
-        number of all their elements. Both empty: SUM 0, MEAN NaN. MEAN of integers is float64 (8- and
-        16-bit ones: float32). Raises InvalidArgument with the form of each replica's value.
+        reduce_op: SUM or MEAN. value: leaves [any shape]. axis: None adds or averages elementwise over the replicas,
+        whose shapes are equal. An axis, or a tuple of them, is reduced as well: sizes may differ along it, and MEAN
+        divides by the number of elements of all replicas; without elements SUM is 0, MEAN is NaN. MEAN of integers is
+        float64 (8- and 16-bit ones: float32). Raises InvalidArgument with the form of each replica's value.
         """
         require_library_context(self._group, "reduce")
         group, site = active_group(self._group), self._group.source(sys._getframe(1))
@@ -165,38 +176,38 @@ class Strategy:
     def gather(self, value: Any, axis: int) -> Any:
         """Concatenates the components of each leaf of a nest, over all workers, in rank order.
 
-        value: arrays whose sizes may differ along the axis alone; a value that is not distributed comes
-        back as it is. axis: an int, negative ones count from the end. Raises InvalidArgument with one line
+        value: arrays […, n, …], where n, the size along the axis, may differ; a value that is not distributed is
+        returned unchanged. axis: an int, negative ones count from the end. Raises InvalidArgument with one line
         per replica, also for a scalar and an axis out of range.
         """
         return gather(active_group(self._group), value, axis, self._group.source(sys._getframe(1)))
 
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
-        """Returns this process's components of a value, as a tuple; (value,) of what has none.
+        """Returns this process's components of a distributed value or variable; (value,) of any other value.
 
-        A nest counts as one value, or comes as a nest for each local replica, as the semantics have it.
+        The result for a nest depends on the semantics: the nest itself, or a nest for each local replica.
         """
         return local_results(self._group, value)
 
     def unwrap(self, value: Any) -> tuple[Any, ...]:
-        """The older name of `experimental_local_results`."""
+        """Calls `experimental_local_results`, of which this is the older name."""
         return local_results(self._group, value)
 
     def experimental_distribute_values_from_function(self, value_fn: Callable[[ValueContext], Any]) -> Any:
-        """Calls `value_fn` for each local replica and returns PerReplica values of what it returned.
+        """Calls `value_fn` once for each local replica and returns the results as PerReplica values.
 
-        They are PerReplica even if they are the same, and for one replica; a strategy whose values are
-        never distributed returns the value itself. Raises InvalidArgument for nests of different structure.
+        Equal results, and the result of one replica, are PerReplica too; a strategy whose values are never
+        distributed returns the value itself. Raises InvalidArgument for nests of different structure.
         """
         return values_from_function(self._group, value_fn)
 
     def experimental_distribute_dataset(self, dataset: Any, options: InputOptions | None = None) -> Any:
         """Splits a dataset of global batches over the workers and replicas; returns a `DistributedDataset`.
 
-        dataset: a `simstrategy.data.Dataset`, or any iterable of nests whose arrays have the batch first.
-        options: stand above the dataset's own. Which worker reads what, and how a batch is cut, is in
+        dataset: a `simstrategy.data.Dataset`, or any iterable of nests of arrays [batch, …].
+        options: take precedence over the dataset's. Which worker reads what, and how a batch is cut, is in
         `docs/semantics.md`, clauses D-1 to D-8; the last replicas of a step may get fewer elements or none. A
-        single replica's part comes unwrapped. Raises InvalidArgument for a policy that does not fit the
+        single replica's part is not wrapped. Raises InvalidArgument for a policy that does not fit the
         dataset, and warns `data.ShardedByElement`.
         """
         require_cross_replica(self._group, "experimental_distribute_dataset")
@@ -205,10 +216,10 @@ class Strategy:
     def distribute_datasets_from_function(
         self, dataset_fn: Callable[[InputContext], Any], options: InputOptions | None = None
     ) -> Any:
-        """Distributes what `dataset_fn` returns for this worker; nothing is split: a replica takes an element a step.
+        """Distributes a dataset made for this worker, without splitting: each replica takes one element a step.
 
-        dataset_fn: called at once with an `InputContext`; its batches are of the size for one replica. options:
-        with replication mode PER_REPLICA it is called for each replica.
+        dataset_fn: called at once with an `InputContext`, once for the worker, or for each replica with
+        options.experimental_replication_mode PER_REPLICA; returns a dataset of batches for one replica.
         """
         require_cross_replica(self._group, "distribute_datasets_from_function")
         return inputs.distribute_from_function(self._group, dataset_fn, options)
@@ -216,20 +227,20 @@ class Strategy:
     def experimental_distribute_datasets_from_function(
         self, dataset_fn: Callable[[InputContext], Any], options: InputOptions | None = None
     ) -> Any:
-        """The older name of `distribute_datasets_from_function`."""
+        """Calls `distribute_datasets_from_function`, of which this is the older name."""
         require_cross_replica(self._group, "experimental_distribute_datasets_from_function")
         return inputs.distribute_from_function(self._group, dataset_fn, options)
 
     def experimental_make_numpy_dataset(self, numpy_input: Any) -> Dataset:
-        """Makes a dataset of the rows of a nest of NumPy arrays; lists are stacked into one array first."""
+        """Makes a dataset of the rows of a nest of NumPy arrays [rows, …]; lists are stacked into one array first."""
         require_cross_replica(self._group, "experimental_make_numpy_dataset")
         return Dataset.from_tensor_slices(numpy_input)
 
     def make_dataset_iterator(self, dataset: Any) -> InputIterator:
-        """Makes an iterator over a dataset of global batches, which `initialize()` begins anew.
+        """Makes an iterator over a dataset of global batches, which `initialize()` starts again.
 
-        Under TF1_13 every batch is shared out evenly, and what is left at the end is dropped; raises
-        InvalidArgument where the batch size is not a multiple of the replicas.
+        Under TF1_13 all replicas get equal parts of every batch, and an incomplete last step is dropped. Raises
+        InvalidArgument there where the batch size is not a multiple of the number of replicas.
         """
         require_cross_replica(self._group, "make_dataset_iterator")
         return inputs.dataset_iterator(self._group, dataset)
@@ -258,15 +269,15 @@ class Strategy:
     def update_config_proto(self, config_proto: Any) -> Any:
         """Returns a copy of a ConfigProto, or of an object with its attributes, for this kind of strategy.
 
-        mirrored and central_storage isolate the session's state; multi_worker has collectives joined, and
-        names a group leader and this worker's device filter. Raises InvalidType for what lacks them.
+        mirrored and central_storage isolate the session's state; multi_worker enables the collectives of the group,
+        and sets its leader and this worker's device filter. Raises InvalidType for an object without them.
         """
         return updated_config(self._group, config_proto)
 
     def save(self, variables: Iterable[Variable]) -> dict[str, np.ndarray[Any, Any]]:
-        """Returns the values of variables as host arrays by name; all workers take part and get the same.
+        """Returns the values of variables as host arrays [shape] by name, equal on all workers, which all call it.
 
-        An ON_WRITE variable is replica 0's component; an ON_READ one is aggregated, whatever the scope: the
+        An ON_WRITE variable gives replica 0's component; an ON_READ one is aggregated, whatever the scope: the
         total with SUM, the mean with MEAN, replica 0's with ONLY_FIRST_REPLICA. Raises InvalidArgument, with a
         line for each, for names that come twice, variables of another strategy, and those without a value.
         """
@@ -274,11 +285,11 @@ class Strategy:
         return save(self._group, variables, self._group.source(sys._getframe(1)))
 
     def restore(self, variables: Iterable[Variable], saved: Mapping[str, Any]) -> None:
-        """Gives variables the values that `save` returned, on as many replicas as there are now.
+        """Writes the values that `save` returned into variables, for any number of replicas.
 
-        Every component gets the value; of a total, a share. Raises InvalidArgument, with a line for each, for
-        names that are missing or left over and for other shapes and dtypes, and ReplicasDisagree where
-        workers bring different values: then nothing is changed.
+        saved: host arrays [shape] by name. Every component gets the value, or its share of a total. Raises
+        InvalidArgument, with a line for each, for missing names, surplus names, and other shapes and dtypes, and
+        ReplicasDisagree where workers pass different values: then nothing is changed.
         """
         require_cross_replica(self._group, "restore")
         restore(self._group, variables, saved, self._group.source(sys._getframe(1)))

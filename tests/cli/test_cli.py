@@ -40,6 +40,13 @@ def unlike(strategy):
     return np.float32(unlike.calls if group_of(strategy).settings.schedule.name != "InOrder()" else 1)
 unlike.calls = 100
 
+def rounded(strategy):
+    parts = np.float32([1e8, 1, -1e8, 1])
+    def step():
+        ctx = ss.get_replica_context()
+        return ctx.all_reduce("SUM", parts[ctx.replica_id_in_sync_group])
+    return strategy.run(step)
+
 def profile(strategy):
     return group_of(strategy).semantics.name
 """
@@ -144,6 +151,20 @@ def test_run_simulates_workers_and_names_each(lesson, tmp_path):
     assert "worker 0: result['sum'] of local replica 0: float32[2], last 8.0" in result.stdout
     assert "worker 1: variable 0 'w': float32[] = 1.0, equal on 2 replicas" in result.stdout
     assert {event.worker for event in Trace.read(tmp_path / "t.jsonl")} == {0, 1}
+
+
+def test_run_simulates_workers_of_a_factorys_simulator_with_its_order_of_additions(lesson, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "acme_tree.py").write_text(
+        "from simstrategy.sim import open_sim\n\n"
+        "def open_it(*, replicas=None):\n    return open_sim(replicas=replicas, order='tree')\n"
+    )
+    options = ("run", lesson, "--function", "rounded", "--workers", "2", "--replicas", "2")
+    assert "worker 0: result of local replica 0: float32[] = 1.0" in call(*options).stdout
+    assert (
+        "worker 0: result of local replica 0: float32[] = 0.0"
+        in call(*options, "--backend", "acme_tree:open_it").stdout
+    )
 
 
 def test_run_takes_a_schedule_and_a_profile(lesson):

@@ -128,7 +128,7 @@ def test_a_backend_that_breaks_one_thing_is_found(name, spoil, found, wanted):
         call(Wrong(name, spoil), name)
     message = str(raised.value)
     assert message.startswith(f"Backend 'sim', {name}: found ")
-    before, _, after = message.partition("; the contract of simstrategy.device wants ")
+    before, _, after = message.partition("; the contract of simstrategy.device requires ")
     assert found in before
     assert wanted in after
     assert after.endswith("Report it to the backend's author.")
@@ -229,7 +229,7 @@ def test_a_request_that_no_backend_may_be_given_is_found_before_the_backend_sees
     backend = Wrong(None, None)
     with pytest.raises(ContractViolation) as raised:
         ask(Strict(backend), backend)
-    before, _, after = str(raised.value).partition("; the contract of simstrategy.device wants ")
+    before, _, after = str(raised.value).partition("; the contract of simstrategy.device requires ")
     assert found in before
     assert wanted in after
 
@@ -300,7 +300,7 @@ def test_a_collective_of_nothing_is_found_before_and_after_a_good_one():
     backend = Wrong(None, None)
     strict = Strict(backend)
     for _ in range(2):
-        with pytest.raises(ContractViolation, match=r"found 0 arrays; .* wants 3, one for each local rank"):
+        with pytest.raises(ContractViolation, match=r"found 0 arrays; .* requires 3, one for each local rank"):
             strict.all_reduce((), "SUM")
         strict.all_reduce(arrays_of(backend, [X] * 3), "SUM")
 

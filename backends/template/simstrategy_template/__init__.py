@@ -36,7 +36,7 @@ HERE: ContextVar[str] = ContextVar("toy device", default="toy:0")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ToyArray:
-    """An array on a device.  Nobody writes into `host` after it was made."""
+    """An array on a device.  `host` is never written to."""
 
     host: np.ndarray
     placement: str
@@ -73,7 +73,7 @@ def lifted(function: Callable[..., Any], count: int, dtype: str | None = None) -
 
 
 def made(function: Callable[..., Any]) -> Callable[..., ToyArray]:
-    """Makes a function that creates arrays, float32 unless it is told otherwise."""
+    """Makes a function that creates arrays, float32 where no dtype is given."""
     return lambda *given, dtype=None: ToyArray(function(*given, dtype=dtype or "float32"), HERE.get())
 
 
@@ -116,9 +116,9 @@ def full(shape: Any, fill_value: Any, *, dtype: str | None = None) -> ToyArray:
 
 
 def divide(x: Any, y: Any) -> Any:
-    """Divides with one rounding, the parts of a complex number each by itself."""
+    """Divides with one rounding, each part of a complex number separately."""
     if isinstance(x, np.ndarray) and x.dtype.kind == "c" and not np.iscomplexobj(y):
-        return np.stack([x.real / y, x.imag / y], -1).view(x.dtype)[..., 0]  # each part is rounded by itself
+        return np.stack([x.real / y, x.imag / y], -1).view(x.dtype)[..., 0]  # each part is rounded once
     return np.true_divide(x, y)
 
 
@@ -144,7 +144,7 @@ FUNCTIONS |= {name: lifted(getattr(np, name), count, "int32") for name, count in
 
 @final
 class ToyCell:
-    """A variable's storage: the array itself, since nobody writes into one."""
+    """A variable's storage: the array itself, since no array is written to."""
 
     def __init__(self, initial: ToyArray) -> None:
         self.native = initial

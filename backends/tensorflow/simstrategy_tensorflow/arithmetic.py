@@ -161,7 +161,7 @@ def tensordot(x1: Any, x2: Any, *, axes: Any = 2) -> Any:
 
 
 def count_nonzero(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Counts what is not 0, in int32."""
+    """Counts the elements that are not 0, in int32."""
     return tf.reduce_sum(tf.cast(tf.not_equal(x, tf.zeros_like(x)), tf.int32), axes_of(x, axis), keepdims=keepdims)
 
 

@@ -71,7 +71,7 @@ class TensorFlowNamespace:
     full_like = unary(_filled)
 
     def arange(self, start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> Any:
-        if any(isinstance(one, tf.Tensor) for one in (start, stop, step)):  # integers that only the graph knows
+        if any(isinstance(one, tf.Tensor) for one in (start, stop, step)):  # integers without a value yet
             first, last = (0, start) if stop is None else (start, stop)
             return tf.range(first, last, step, dtype=named(dtype or "int64"))
         return composed.arange(self, start, stop, step, dtype=dtype)

@@ -1,6 +1,7 @@
 """A `tf.distribute.CrossDeviceOps` that adds in rank order, checks the values of replicas, and records a trace.
 
-The strategy decides what is reduced and when. A traced function is reduced, and recorded, once: while it is traced.
+The strategy decides which values are reduced, and when. A traced function is reduced, and recorded, once: while it
+is traced.
 """
 
 import sys

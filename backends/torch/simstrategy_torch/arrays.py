@@ -1,7 +1,7 @@
 """Tensors as all backends here see them: dtypes, host data, cells, and additions.  No groups, and no choice of device.
 
-Whatever is made here is a tensor of its own: it shares memory with nothing, and no gradient flows through
-additions and cells but where a docstring says so.
+Every tensor made here is new: it shares memory with no other. No gradient flows through additions and cells,
+except where a docstring states it.
 """
 
 from collections.abc import Callable, Sequence
@@ -115,7 +115,7 @@ def fold(arrays: Sequence[torch.Tensor], op: Op) -> torch.Tensor:
 class TorchCell:
     """A variable's storage: one tensor, written in place, so that an optimizer may hold it.
 
-    `native` is a leaf that requires no gradient until the program asks for one, as PyTorch's tensors do:
+    `native` is a leaf that requires no gradient until the program sets it, as PyTorch's tensors do:
     call `variable.native.requires_grad_()` in each replica before reading. From then on what is read in a
     gradient mode is connected to it, and `torch.autograd.grad(loss, variable.native)` finds its gradient.
     """

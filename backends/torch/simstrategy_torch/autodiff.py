@@ -1,7 +1,7 @@
 """Makes the functions of the core differentiable, to any order.
 
 Linear functions only, as collectives are: the gradient of `backward` is `forward`. `backward` runs in the
-thread that asks for the gradient, which is the replica's lane, so it may park there (see `placement.On`).
+thread that computes the gradient, which is the replica's task, so it may suspend there (see `placement.On`).
 """
 
 from typing import Any, final
@@ -16,11 +16,11 @@ Arrays = tuple[torch.Tensor, ...]
 
 
 class _Linear(torch.autograd.Function):
-    """The pair of functions as PyTorch wants them.  It asks for a subclass and for these two names."""
+    """The pair of functions in the form that PyTorch requires: a subclass with these two names."""
 
     @staticmethod
     def forward(ctx: Any, forward: GroupFunction, backward: GroupFunction, *arrays: torch.Tensor) -> Arrays:
-        # Detached: what a meeting computes of them runs in another thread, whose gradient mode may be on.
+        # Detached: the group-call computes with them in another thread, whose gradient mode may be on.
         results = forward(tuple([array.detach() for array in arrays]))
         ctx.functions = forward, backward
         ctx.chosen = [_has_gradient(array) for array in arrays]

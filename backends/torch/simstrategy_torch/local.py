@@ -30,7 +30,7 @@ def open_torch(*, replicas: int | None = None, device: str = "cpu") -> "TorchBac
 
 
 def counted(name: str, replicas: int | None) -> int:
-    """Returns a number of replicas, by default 1.  Raises InvalidArgument for what is none."""
+    """Returns a number of replicas, by default 1.  Raises InvalidArgument for any other value."""
     count = 1 if replicas is None else replicas
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise InvalidArgument(f"The backend {name!r} takes a number of replicas of at least 1, got {replicas!r}.")
@@ -91,7 +91,7 @@ class TorchBackend:
         return self._spread(torch.cat([array.detach() for array in arrays], axis))
 
     def exchange(self, note: bytes, *, timeout_s: float | None) -> tuple[bytes, ...]:
-        """Returns the note: there is one process, and nobody to wait for."""
+        """Returns the note: there is one process, so nothing is sent."""
         return (note,)
 
     def prepare(self, function: Any) -> Any:
@@ -101,7 +101,7 @@ class TorchBackend:
         return frame.f_code.co_filename, frame.f_lineno
 
     def _spread(self, own: torch.Tensor) -> Arrays:
-        """Returns a tensor that nobody else has and copies of it, one per replica."""
+        """Returns a tensor that has no other reference, and copies of it, one per replica."""
         return (own, *[copied(own) for _ in self.devices[1:]])
 
 

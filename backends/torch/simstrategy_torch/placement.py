@@ -43,7 +43,7 @@ def gpu_of(number: int, *, wrap: bool = True) -> str:
 
 
 def finished(placement: str) -> None:
-    """Returns when a device has done what was asked of it; a CPU never runs ahead."""
+    """Returns when a device has finished its work; a CPU works synchronously."""
     if placement.startswith("cuda"):
         torch.cuda.synchronize(placement)
 
@@ -52,8 +52,8 @@ def finished(placement: str) -> None:
 class On:
     """A context manager, made in the caller's thread and entered once, in any: its gradient mode, autocast and stream.
 
-    On a GPU, PyTorch would run every backward pass in one thread of its own per device, where a replica that
-    waits for the others would keep those from coming: here a pass runs in the lane that asks for it.
+    On a GPU, PyTorch would run the backward passes of a device in one thread, where a replica that waits for the
+    others would block them: here a pass runs in the task that started it.
     """
 
     __slots__ = ("_autocast", "_gradients", "_kind", "_placement", "_stack", "_stream")

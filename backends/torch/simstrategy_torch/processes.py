@@ -57,7 +57,7 @@ class Transport(NamedTuple):
 class ProcessBackend:
     """This process's replicas, equally many in each, and its connections to the others.
 
-    group, channel: the backend owns and closes them. rank, size: of the process, and the number of processes.
+    group, channel: the backend closes them. rank, size: of the process, and the number of processes.
     replicas: of each process, all on `placement`. shut: ends the group, once. folded_bytes_max: bytes of all
     ranks together, up to which a sum is gathered and folded; the same in all processes.
     """

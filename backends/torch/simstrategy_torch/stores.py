@@ -1,6 +1,6 @@
 """PyTorch's stores of plain bytes, through which processes find each other, and a time limit for calls of them.
 
-It does not interpret what is kept in a store.
+It does not interpret the values in a store.
 """
 
 import errno

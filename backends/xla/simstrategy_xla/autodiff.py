@@ -28,15 +28,15 @@ class XlaAutodiff:
     def differentiable(
         self, forward: GroupFunction, backward: GroupFunction, arrays: tuple[Array, ...]
     ) -> tuple[Array, ...]:
-        # Constants have values inside jax.jit too, but its later calls would not come to this meeting.
-        require_values((jax.device_put(_PROBE),), "a meeting of replicas")
+        # Constants have values inside jax.jit too, but its later calls would not repeat this collective.
+        require_values((jax.device_put(_PROBE),), "a collective of replicas")
         if not any(isinstance(array, jax.core.Tracer) for array in arrays):
             return forward(arrays)
         results: list[Array] = []
 
         @jax.custom_vjp
         def apply(*values: Array) -> tuple[Array, ...]:
-            require_values(values, "a meeting of replicas")
+            require_values(values, "a collective of replicas")
             results[:] = forward(values)
             return tuple(results)
 

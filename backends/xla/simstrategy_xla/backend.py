@@ -79,7 +79,7 @@ class XlaBackend:
         ranks = ranks_on(xla_devices, waits)
         self._collectives = Collectives(ranks, processes)
         self.forms = XlaForms(self.spec)
-        # Whether a step takes the lanes is each process's own decision: together they could not keep in step.
+        # Each process decides separately whether a step runs as tasks, so several processes could disagree.
         self.compilation: Compilation | None = (
             XlaCompilation(ranks, self.capabilities, dtypes) if processes is None else None
         )

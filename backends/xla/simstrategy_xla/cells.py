@@ -1,6 +1,6 @@
 """A variable's storage: an array of its own, or a rank's part of what a program wrote for all ranks.
 
-Such a part is taken out of the whole only when somebody reads it: the next step takes the whole. Programs are made
+Such a part is taken out of the whole only when it is read: the next step takes the whole. Programs are made
 elsewhere.
 """
 

@@ -1,4 +1,4 @@
-"""Steps that run as one compiled program on all ranks.  What a step is made of is the core's business."""
+"""Steps that run as one compiled program on all ranks.  The core decides what a step consists of."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, final
@@ -31,7 +31,7 @@ class XlaCompilation:
         self._dtypes = dtypes
 
     def trace(self, body: ProgramBody, forms: Sequence[Form]) -> None:
-        """Runs `body` once without values.  Raises CannotCompile where it asks for one."""
+        """Runs `body` once without values.  Raises CannotCompile where it reads one."""
         jitted, structs = self._jitted(body, forms)
         self._translated(lambda: jax.eval_shape(jitted, *structs))
 
@@ -58,10 +58,10 @@ class XlaCompilation:
             return call()
         except (jax.errors.JAXTypeError, jax.errors.JAXIndexError, Unsupported) as error:
             if isinstance(error, Unsupported) and NO_VALUE not in str(error):
-                raise  # said of what lanes could not do either
-            said = str(error).splitlines()[0].rstrip(".")
+                raise  # unsupported in tasks as well, not only while a step is compiled
+            cause = str(error).splitlines()[0].rstrip(".")
             refusal = CannotCompile(
-                f"The step asks for something that is known only when the program runs: {said}. Choose with xp.where, "
+                f"The step reads a value that is known only when the program runs: {cause}. Choose with xp.where, "
                 f"take what decides as an argument that is no array, or run the step without compiling it."
             )
             for note in getattr(error, "__notes__", ()):

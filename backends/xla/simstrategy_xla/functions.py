@@ -36,7 +36,7 @@ class Placing(Protocol):
 
 
 def is_weak(value: Any) -> bool:
-    """Tells whether a value is a Python number, which takes the dtype of the array beside it."""
+    """Returns whether a value is a Python number, which takes the dtype of the array beside it."""
     return isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic)
 
 

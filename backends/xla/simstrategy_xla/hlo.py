@@ -1,7 +1,7 @@
 """What a compiled program makes its ranks do together, read from XLA's text of it.
 
-It knows the text's form alone, not who asked for what. Source of the form: the text that XLA prints of a
-scheduled module, as seen with jaxlib 0.10.2 and libtpu 0.0.52.
+Reads the text alone; `checking.py` compares it with a step's requests. Source of the form: the text that XLA prints of
+a scheduled module, as seen with jaxlib 0.10.2 and libtpu 0.0.52.
 """
 
 import math
@@ -52,7 +52,7 @@ def collectives_in(text: str) -> tuple[Collective, ...]:
             continue
         kind, types = call["kind"], _TYPE.findall(call["types"])
         if call["start"] and kind != "all-reduce":
-            # An asynchronous call's result holds what goes in, then what comes out, then flags of its own.
+            # An asynchronous call's result holds its operands, then its results, then flags.
             arrays = [one for one in types if one != ("u32", "")]
             types = arrays[len(arrays) // 2 :]
         applied = _REDUCER.search(line)

@@ -194,7 +194,7 @@ def _initialize(address: str, place: Place, count: int, timeout_s: float) -> Non
 
 
 def _connect_devices(processes: ProcessGroup, devices: tuple[Any, ...], *, leave: bool) -> None:
-    """Runs the first collective: before it, XLA asks JAX's service for the addresses of the other processes.
+    """Runs the first collective: before it, XLA reads the addresses of the other processes from JAX's service.
 
     leave: whether to leave JAX's service afterwards, where XLA does not need it.
     """

@@ -1,7 +1,7 @@
 """JAX's array functions with the rules of `simstrategy.device.namespace`.
 
 All arithmetic and all promotion is JAX's; NumPy makes arrays of host data. Everything is committed to a
-device, because JAX moves what is not to its default device without a word. On CPUs XLA takes subnormal
+device, because JAX moves other arrays to its default device without a warning. On CPUs XLA takes subnormal
 numbers for zero.
 """
 
@@ -36,7 +36,7 @@ _NAMES: Final = (
 )
 _WIDE: Final = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
 NO_VALUE: Final = "which has no value while JAX traces"
-"""What tells that tracing was in the way, in the text of an error."""
+"""The part of an error's text that marks tracing as its cause."""
 config: Final[Any] = jax.config
 """JAX's settings, as this process and thread have them; JAX gives them no types."""
 
@@ -47,20 +47,23 @@ def dtypes_here() -> dict[str, np.dtype[Any]]:
 
 
 def committed(array: Array) -> Array:
-    """Returns an array bound to the device it is on.  A tracer, which is on none yet, stays as it is."""
+    """Returns an array […] committed to its device.  A tracer, which has no device yet, is returned unchanged."""
     if isinstance(array, jax.core.Tracer) or array.committed:
         return array
     return jax.device_put(array, array.sharding)
 
 
 def require_values(arrays: Sequence[Array], what: str) -> None:
-    """Raises Unsupported for tracers: what is done with them is not done again when a program runs again."""
+    """Raises Unsupported if one of the arrays […] is a tracer: effects on tracers are not repeated in later calls.
+
+    what: the operation, for the message.
+    """
     for array in arrays:
         if isinstance(array, jax.core.Tracer):
             raise Unsupported(
-                f"The backend 'xla' was asked for {what} with a tracer {array.dtype}{list(array.shape)}, {NO_VALUE}. "
-                f"Meet, read and write outside jax.jit, vmap and scan, and compile what lies between. Take jax.grad in "
-                f"the replica function: under it, ctx.all_reduce and ctx.all_gather can meet."
+                f"The backend 'xla' cannot do {what} with a tracer {array.dtype}{list(array.shape)}, {NO_VALUE}. "
+                f"Call collectives, read and write outside jax.jit, vmap and scan, and compile what lies between. Take "
+                f"jax.grad in the replica function: ctx.all_reduce and ctx.all_gather work under it."
             )
 
 
@@ -117,7 +120,7 @@ class XlaNamespace:
     def operands(self, values: Sequence[Any], *like: Any) -> list[Any]:
         """Returns arrays on one device: where they all are, else the running replica's, else the first one's.
 
-        What another replica's device holds, such as the result of a reduction, is moved to what it meets here.
+        An array on another replica's device, such as the result of a reduction, is moved to the first one's device.
         Python numbers stay numbers beside an array, as JAX has it.
         """
         device, running = self.device_of(*values, *like), config.jax_default_device

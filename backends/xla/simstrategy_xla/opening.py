@@ -74,7 +74,7 @@ def _counted(replicas: int | None, devices: Sequence[str] | None) -> int:
 
 
 def make_host_devices(count: int, platform: str | None) -> None:
-    """Makes at least so many host CPU devices, if JAX has not started yet and nobody has said how many."""
+    """Makes at least so many host CPU devices, if JAX has not started yet and XLA_FLAGS gives no number of them."""
     if platform in (None, "cpu") and _FLAG not in os.environ.get("XLA_FLAGS", ""):
         with suppress(RuntimeError):  # JAX has started: what there is must do
             config.update("jax_num_cpu_devices", max(_CPUS_MIN, count, config.jax_num_cpu_devices))

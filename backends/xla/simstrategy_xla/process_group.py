@@ -26,7 +26,7 @@ _GRACE_S: Final = 2.0
 class ProcessGroup:
     """This process's part of a group.
 
-    channel: the group owns and closes it. dispatcher: of this process. timeout_s: of any call, in seconds.
+    channel: the group closes it. dispatcher: of this process. timeout_s: of any call, in seconds.
     """
 
     __slots__ = ("_call", "_channel", "_dispatcher", "_timeout_s", "rank")

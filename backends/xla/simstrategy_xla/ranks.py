@@ -1,6 +1,6 @@
 """How the ranks of a group lie on devices, each on one of its own or all on one, and programs over all of them.
 
-It knows functions of one rank, arrays and devices; what a collective or a step is, it does not.
+It has functions of one rank, arrays and devices; collectives and steps are made from them elsewhere.
 """
 
 import functools

@@ -67,7 +67,7 @@ class SpmdBackend:
 
     def __init__(self, count: int, capabilities: Capabilities, dtypes: dict[str, np.dtype[Any]]) -> None:
         self.capabilities = capabilities
-        # As of several processes: each rank knows the others by what they tell, and all tell the same.
+        # As of several processes: a rank receives the others' notes, and all notes are equal.
         self.devices = tuple([Device(rank, rank, _PLACEMENT) for rank in range(count)])
         self.local_devices = self.devices[:1]
         self.xp = XlaNamespace((None,), dtypes)

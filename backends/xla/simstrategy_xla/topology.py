@@ -1,6 +1,7 @@
 """TPU topologies without a TPU: programs are compiled for one by libtpu, read, and never run.
 
-Opening one starts no device. libtpu asks the cloud who it is unless told not to; it is told here.
+Opening one starts no device. libtpu reads the machine's description from the cloud's metadata service unless a
+variable of the environment forbids it; this module sets the variable.
 """
 
 import importlib.util
@@ -27,7 +28,7 @@ _SETTINGS: Final = {"TPU_SKIP_MDS_QUERY": "1", "TPU_WORKER_HOSTNAMES": "localhos
 
 @final
 class Topology:
-    """The devices of a TPU topology as a compiler knows them."""
+    """The devices of a TPU topology, as the compiler describes them."""
 
     def __init__(self, name: str, devices: Sequence[Any]) -> None:
         self.name = name
@@ -54,7 +55,7 @@ class Topology:
 
 @final
 class ExaminedCompilation:
-    """Compiles each program for this machine, which runs it, and for a topology, which tells about it."""
+    """Compiles each program for this machine, which runs it, and for a topology, to examine it."""
 
     def __init__(
         self, inner: XlaCompilation, topology: Topology, capabilities: Capabilities, dtypes: dict[str, np.dtype[Any]]
@@ -69,7 +70,7 @@ class ExaminedCompilation:
         self._inner.trace(body, forms)
 
     def compile(self, body: ProgramBody, forms: Sequence[Form]) -> Program:
-        """Returns this machine's program, and keeps what is found in the topology's."""
+        """Returns this machine's program, and keeps the findings about the topology's."""
         self.examined.append(self._topology.examine(body, forms, self._capabilities, self._dtypes))
         return self._inner.compile(body, forms)
 
@@ -87,14 +88,14 @@ def open_topology(name: str) -> Topology:
     try:
         found = topologies.get_topology_desc(platform="tpu", topology_name=name)
     except Exception as error:
-        said = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
-        if isinstance(error, (ValueError, NotImplementedError)) or "topology" in said.lower():
+        cause = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
+        if isinstance(error, (ValueError, NotImplementedError)) or "topology" in cause.lower():
             raise InvalidArgument(
-                f"There is no TPU topology {name!r}: {said}. Name one as generation:shape, such as "
+                f"There is no TPU topology {name!r}: {cause}. Name one as generation:shape, such as "
                 f"{', '.join(TOPOLOGIES)}."
             ) from error
         raise BackendUnavailable(
-            f"libtpu cannot be used: {said}. Install the one that belongs to this jaxlib with: pip install "
+            f"libtpu cannot be used: {cause}. Install the one that belongs to this jaxlib with: pip install "
             f"'simstrategy-xla[tpu]'"
         ) from error
     return Topology(name, found.devices)

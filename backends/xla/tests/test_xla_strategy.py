@@ -114,7 +114,7 @@ def test_a_meeting_about_a_constant_inside_jit_is_refused_too(xla: Any) -> None:
         constant = jnp.ones(2)
         return jax.jit(lambda x: x + ss.get_replica_context().all_reduce("SUM", constant))(jnp.ones(2))
 
-    with pytest.raises(Unsupported, match="a meeting of replicas"):
+    with pytest.raises(Unsupported, match="a collective of replicas"):
         _strategy(xla).run(replica)
 
 

@@ -1,1 +1,1 @@
-"""The tests, one module for each group of clauses; no module knows a backend."""
+"""The tests, one module for each group of clauses; no module names a backend."""

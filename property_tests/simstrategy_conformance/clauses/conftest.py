@@ -10,7 +10,7 @@ from simstrategy_conformance.subject import Subject
 
 @pytest.fixture(scope="session")
 def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
-    """The backend under examination, as the options of the session say."""
+    """The backend under examination, which the options of the session name."""
     found = subject_of(request.config)
     yield found
     found.close()

@@ -18,7 +18,7 @@ Host = np.ndarray[Any, Any]
 
 
 def machine_of(subject: Subject, ranks: int) -> type[RuleBasedStateMachine]:  # noqa: C901 - many rules, each simple
-    """Returns the machine of a subject: groups of arrays and cells, and beside each what it must hold."""
+    """Returns the machine of a subject: groups of arrays and cells, each with its expected value."""
     dtypes = st.sampled_from(subject.having("int32", "int64"))  # which wrap, so that no sum ever rounds
     shapes = st.sampled_from([(1,), (2,), (), (2, 2)])
     forms = st.tuples(dtypes, shapes)
@@ -29,7 +29,7 @@ def machine_of(subject: Subject, ranks: int) -> type[RuleBasedStateMachine]:  # 
 
         def __init__(self) -> None:
             RuleBasedStateMachine.__init__(self)
-            # Each machine has a backend of its own, so that what one has done is no part of another's example.
+            # Each machine has a backend of its own, so that the calls of one example have no effect on another.
             self.backend = subject.fresh(ranks)
             self.kept: list[tuple[Any, Host]] = []
             self.stored: list[tuple[Any, list[Host]]] = []

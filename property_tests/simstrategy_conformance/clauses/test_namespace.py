@@ -49,13 +49,13 @@ def _is_numpys(name: str, subject: Subject, case: Case) -> None:
         if isinstance(result, (tuple, list))
         else (subject.open(2).get(result))
     )
-    told = f"expected {case.wanted.dtype} {case.wanted.tolist()}, found {found.dtype} {found.tolist()}"
+    message = f"expected {case.wanted.dtype} {case.wanted.tolist()}, found {found.dtype} {found.tolist()}"
     if not case.near:
-        assert same_bits(case.wanted, found), told
+        assert same_bits(case.wanted, found), message
         return
-    assert (found.dtype, found.shape) == (case.wanted.dtype, case.wanted.shape), told
+    assert (found.dtype, found.shape) == (case.wanted.dtype, case.wanted.shape), message
     # 16 units in the last place: fast approximations pass, wrong functions do not.
-    assert (np.abs(found - case.wanted) <= 16 * np.spacing(np.abs(case.wanted)) + 1e-6).all(), told
+    assert (np.abs(found - case.wanted) <= 16 * np.spacing(np.abs(case.wanted)) + 1e-6).all(), message
 
 
 @clause("B-18")

@@ -1,4 +1,4 @@
-"""The order of replicas, their meetings, and what they hear when they disagree."""
+"""The order of replicas, their synchronisation points, and the errors where they disagree."""
 
 from typing import Any
 
@@ -50,13 +50,13 @@ def test_replicas_that_disagree_are_all_named(subject: Subject, program: Program
 @property_test("M-3", count=st.integers(1, 4), data=st.data())
 def test_a_replicas_own_exception_ends_the_run_unchanged(subject: Subject, count: int, data: st.DataObject) -> None:
     strategy, stopped, raised = subject.strategy(count), data.draw(st.integers(0, count - 1)), KeyError("mine")
-    meet = data.draw(st.booleans())
+    reduces = data.draw(st.booleans())
     ended: list[int] = []
 
     def replica() -> None:
         ctx = me()
         try:
-            if meet:
+            if reduces:
                 ctx.all_reduce("SUM", np.float32(1))
             if ctx.replica_id_in_sync_group == stopped:
                 raise raised

@@ -28,11 +28,11 @@ def scheduled(subject: Subject) -> st.SearchStrategy[Program]:
 def test_a_schedule_changes_the_order_and_no_result(subject: Subject, program: Program, draws: list[int]) -> None:
     in_order, _ = subject.observe(_with(program, ()))
     shuffled, drawn = subject.observe(_with(program, tuple(draws)))
-    told = difference(in_order.result, shuffled.result)
-    # An error names the replica that met it first, and that is the schedule's choice.
+    differs = difference(in_order.result, shuffled.result)
+    # An error names the replica that raised it first, which the schedule decides.
     endings = [None if one.error is None else one.error[0] for one in (in_order, shuffled)]
-    if told is not None or endings[0] != endings[1]:
-        fail(subject, program, drawn, told or f"{endings[0]} under InOrder, and {endings[1]} so")
+    if differs is not None or endings[0] != endings[1]:
+        fail(subject, program, drawn, differs or f"{endings[0]} under InOrder, {endings[1]} under this schedule")
 
 
 @property_test("E-3", program=lambda subject: programs(subject, workers_max=1), share=0.5)
@@ -45,13 +45,13 @@ def test_running_a_program_again_comes_to_the_same(subject: Subject, program: Pr
     if not subject.open(program.replicas).capabilities.reproducible_bits:
         pytest.skip("the backend claims no reproducible bits")
     (one, drawn), (two, _) = subject.observe(program), subject.observe(program)
-    told = difference(one.result, two.result)
-    if told is not None or one != two._replace(result=one.result):
-        fail(subject, program, drawn, f"the second run differs: {told or 'in its errors, warnings or trace'}")
+    differs = difference(one.result, two.result)
+    if differs is not None or one != two._replace(result=one.result):
+        fail(subject, program, drawn, f"the second run differs: {differs or 'in its errors, warnings or trace'}")
 
 
 def clustered(subject: Subject) -> st.SearchStrategy[Program]:
-    if not subject.clusters:
+    if not subject.is_simulator:
         pytest.skip("simulated clusters are the simulator's alone")
     return programs(subject, workers_max=3, stops=False).filter(lambda program: program.workers > 1)
 

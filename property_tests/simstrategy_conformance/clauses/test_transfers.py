@@ -58,7 +58,7 @@ def test_an_array_tells_its_form_and_is_no_container(subject: Subject, host: Hos
     assert tuple(backend.spec(array)) == (host.shape, host.dtype.name, device.placement)
     assert isinstance(array, backend.array_types)
     assert not isinstance(array, (list, tuple, Mapping)), "nests are taken apart, so an array may be no container"
-    assert not isinstance(host, backend.array_types), "host data has to be told from arrays"
+    assert not isinstance(host, backend.array_types), "host data is no array of the backend"
 
 
 def _dtype_of(name: str) -> np.dtype[Any] | None:

@@ -1,4 +1,4 @@
-"""`reduce_to`, `batch_reduce_to` and `broadcast_to`: results where a library wants them.
+"""`reduce_to`, `batch_reduce_to` and `broadcast_to`: results on the devices that a library names.
 
 A destination is every replica's device (of a variable, of a distributed value) or one device (of an array, by
 name). How values are reduced is in `reductions/`.
@@ -44,14 +44,14 @@ def batch_reduce_to(group: Group, op: str, pairs: Any, site: Site) -> list[Any]:
 
 
 def broadcast_to(group: Group, value: Any, destinations: Any, site: Site) -> Any:
-    """Returns a value where it is wanted; see `StrategyExtended.broadcast_to`.  Clauses: X-2."""
+    """Copies a value to its destinations; see `StrategyExtended.broadcast_to`.  Clauses: X-2."""
     if isinstance(value, DistributedValues):
         raise InvalidType(
             f"broadcast_to takes one value, and a {type(value).__name__} has one per replica: {value!r}. Reduce it "
             f"first: extended.reduce_to(op, value, destinations)."
         )
     if not group.kind.wraps or isinstance(value, (bool, int, float, complex)):
-        # A Python number gets its dtype where it meets an array.
+        # A Python number gets its dtype when it is combined with an array.
         return value
     where = EVERYWHERE if destinations is None else _where(group, destinations)
     array = group.adopt(value, 0 if where is EVERYWHERE else where)

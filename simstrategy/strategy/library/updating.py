@@ -22,7 +22,7 @@ __all__ = ["non_slot_devices", "update", "update_non_slot"]
 
 
 class _Update(NamedTuple):
-    """What a replica brings to an update."""
+    """One replica's function and arguments of an update."""
 
     variable: Variable
     function: Callable[..., Any]

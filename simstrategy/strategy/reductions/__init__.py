@@ -1,1 +1,1 @@
-"""Sums, means and gathers over replicas: the rules, and the answers of meetings."""
+"""Sums, means and gathers over replicas: the rules, and the results of collective requests."""

@@ -15,7 +15,7 @@ from simstrategy.trace import Request, Site
 __all__ = ["MEAN_DTYPES", "Probe", "Reductions"]
 
 Probe = Callable[[str, Sequence[Array], Site], None]
-"""Receives what enters `reduce`: the call, the local replicas' arrays, the call site."""
+"""Receives the inputs of a `reduce`: the call, the local replicas' arrays, the call site."""
 
 MEAN_DTYPES: Final = {
     "int8": "float32",
@@ -32,7 +32,7 @@ MEAN_DTYPES: Final = {
 
 @final
 class Reductions:
-    """The answers to collective requests of one group."""
+    """The results of the collective requests of one group."""
 
     __slots__ = ("_backend", "_count", "_is_alone", "probe", "share")
 
@@ -48,13 +48,13 @@ class Reductions:
     # `Resolve` of pending calls: (request, payloads of the local tasks, every rank's size) -> answers of the tasks.
 
     def one(self, request: Request, arrays: Sequence[Array], sizes: Sizes) -> Sequence[Array]:
-        """All-reduces one array."""
+        """All-reduces one array.  arrays: [any shape] of each local replica."""
         if request.op == "SUM":
             return self._backend.all_reduce(tuple(arrays), "SUM")
         return self.all_reduce(request.op, tuple(arrays))
 
     def many(self, request: Request, leaves: Sequence[Sequence[Array]], sizes: Sizes) -> Sequence[tuple[Array, ...]]:
-        """All-reduces a nest, leaf by leaf."""
+        """All-reduces a nest, leaf by leaf.  leaves: of each local replica its arrays [any shape]."""
         reduced = [self.all_reduce(request.op, arrays) for arrays in zip(*leaves, strict=True)]
         return list(zip(*reduced, strict=True)) if reduced else [()] * len(leaves)
 
@@ -68,25 +68,32 @@ class Reductions:
     # Arithmetic.
 
     def all_reduce(self, op: str | None, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
-        """Returns the SUM or MEAN of all ranks' arrays, for each local rank."""
+        """Returns the SUM or MEAN of all ranks' arrays, one for each local rank.
+
+        arrays: one [any shape] of each local rank. Raises Unsupported, as `divide`, and PeerFailed.
+        """
         totals = self._backend.all_reduce(arrays, "SUM")
         if op != "MEAN" or self._count == 1:
             return totals
         return self.on_each(lambda total: self.divide(total, self._count), totals)
 
     def total(self, arrays: tuple[Array, ...]) -> Array:
-        """Returns the sum of all ranks' arrays, on rank 0 where that is local, else on this process's first."""
+        """Returns the sum of all ranks' arrays [any shape], on rank 0 if that is local, else on the first here."""
         if self._is_alone:
             return self._backend.reduce(arrays, "SUM", root=0)
         return self._backend.all_reduce(arrays, "SUM")[0]
 
     def on_first(self, op: str | None, arrays: tuple[Array, ...]) -> Array:
-        """Returns the SUM or MEAN of all ranks' arrays on the device of `total`."""
+        """Returns the SUM or MEAN of all ranks' arrays [any shape], on the device of `total`."""
         total = self.total(arrays)
         return self.divide(total, self._count) if op == "MEAN" and self._count > 1 else total
 
     def divide(self, total: Array, count: int | Array) -> Array:
-        """Divides by a count, in the dtype that a mean has.  An array, where it is not known before a graph runs."""
+        """Returns a total [any shape] divided by a count, in the dtype of a mean (`MEAN_DTYPES`).
+
+        count: a number, or an array [] where a graph computes it. Raises Unsupported where the backend does not have
+        that dtype.
+        """
         xp = self._backend.xp
         _, dtype, _ = self._backend.spec(total)
         if dtype in MEAN_DTYPES:
@@ -102,7 +109,7 @@ class Reductions:
         return xp.divide(total, float(count) if count else 0.0)
 
     def on_each(self, function: Callable[[Array], Array], arrays: Sequence[Array]) -> tuple[Array, ...]:
-        """Applies a function to equal arrays on each device: once, where all devices have one memory."""
+        """Applies a function to equal arrays [any shape], one on each device: once, where they share a memory."""
         backend = self._backend
         devices = backend.local_devices
         if self.share is not None:

@@ -68,7 +68,7 @@ def _of_mirrored(op: str, value: Mirrored, leaf: Any, site: Site) -> Any:
 
 
 def refuse_mirrored_sum(leaf: Any, site: Site) -> NoReturn:
-    """Raises InvalidArgument: TensorFlow, too, has no sum of what is mirrored."""
+    """Raises InvalidArgument: a mirrored value has no sum, as in TensorFlow."""
     what = f"variable {leaf.name!r}" if isinstance(leaf, Variable) else "a Mirrored value"
     raise InvalidArgument(
         f"reduce at {describe_site(site)} got {what} with ReduceOp.SUM: its components are one value, and whether it "

@@ -1,1 +1,1 @@
-"""Variables: the table of their policies, and what carries it out."""
+"""Variables: the table of their policies, and the code that applies it."""

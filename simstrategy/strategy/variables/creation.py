@@ -89,7 +89,10 @@ def initial_array(group: Group, value: Any, dtype: Any, index: int) -> Array:
 def plan_of(
     group: Group, array: Array, name: Any, synchronization: Any, aggregation: Any, trainable: bool | None
 ) -> Plan:
-    """Returns the plan of a variable that begins with an array.  Raises InvalidArgument for what cannot be."""
+    """Returns the plan of a variable that begins with an array [any shape].
+
+    Raises InvalidArgument for an impossible synchronization or aggregation.
+    """
     if name is None:
         # Of no strategy: a number would depend on all variables made before in the process.
         name = "Variable" if group.kind is DEFAULT else f"Variable_{len(group.variables.created)}"

@@ -1,4 +1,4 @@
-"""Variables where none of their replicas runs: what is read there, and what a write gives each component.
+"""Reads and writes of variables outside their replicas: the value read, and the value written to each component.
 
 In a scope, in a merge function, where no strategy is current, and inside another strategy.
 """
@@ -38,7 +38,7 @@ Adopt = Callable[[Any, int, str, Site], Array]
 
 
 def tracing_twin(variable: V, group: Group, mode: Mode | None) -> V | None:
-    """Returns what stands for a variable of a group where a step of its strategy is traced, else None."""
+    """Returns the variable that replaces one of a group while a step of its strategy is traced, else None."""
     tracing = None if mode is None else mode.group.tracing
     if tracing is None or tracing.origin is not group:
         return None
@@ -56,12 +56,12 @@ def _is_outside(mode: Mode | None) -> bool:
 
 
 def updated_component(group: Group, mode: Mode | None) -> int | None:
-    """Returns the component that an update of this group's strategy is about, while the update's function runs."""
+    """Returns the index of the component that the running function of an update writes, else None."""
     return mode.updating if mode is not None and mode.group is group else None
 
 
 def move_to_current(array: Array, owner: Group, mode: Mode | None) -> Array:
-    """Returns an array of a variable's group on the current device, which may be of another backend."""
+    """Returns an array [any shape] of a variable's group on the current device, which may be of another backend."""
     if mode is None or (mode.group is owner and mode.replica is None):
         return array
     if not isinstance(array, mode.group.array_types):
@@ -87,7 +87,7 @@ def require_own(variable: VariableState, mode: Mode | None, call: str, site: Sit
 
 
 def read_outside(variable: VariableState, mode: Mode | None, method: str, site: Site) -> Array:
-    """Returns what a method of reading gives where none of the variable's own replicas runs, on its own device."""
+    """Returns the result of a method of reading outside the variable's replicas, on the variable's device."""
     group, layout = variable.group, variable.policy.layout
     if layout in ("single", "shared"):
         return variable.components[0]

@@ -1,4 +1,4 @@
-"""Variables that a framework asks for: `device.Frontend.attach` receives `make_variable`."""
+"""Variables that a framework creates: `device.Frontend.attach` receives `make_variable`."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
 """What reads and writes of a variable do: a table over synchronization × aggregation, and two rows beside it.
 
-Each entry says where the components are, and what happens to a replica's write, to a write outside replica
-functions, and to a read outside them. `variable.py` carries it out. Source: TensorFlow 1.13.2, 1.15.5 and
+Each entry gives the place of the components, and the effect of a replica's write, of a write outside replica
+functions, and of a read outside them. `variable.py` applies it. Source: TensorFlow 1.13.2, 1.15.5 and
 2.21.0, as measured.
 """
 

@@ -26,7 +26,7 @@ _NAMED_MAX: Final = 8
 
 
 class _State(Protocol):
-    """What is compared: see `state.VariableState`."""
+    """The part of `state.VariableState` that the registry reads."""
 
     @property
     def name(self) -> str: ...
@@ -68,7 +68,7 @@ class VariableRegistry:
             self.pending = True
 
     def fingerprints(self, arrays: Sequence[Array], *, apart: bool) -> tuple[int, ...]:
-        """Returns a number for each array of a write outside replica functions, equal for equal values.
+        """Returns a number for each array [any shape] of a write outside replica functions, equal for equal values.
 
         apart: they were given one by one. Returns () where they are not compared.
         """

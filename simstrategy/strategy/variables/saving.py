@@ -38,7 +38,7 @@ def _value(group: Group, variable: VariableState, site: Site) -> Array:
         return read_across(variable, site)
     first = variable.components[0]
     if variable.policy.layout == "mirrored" and group.coordinator.processes > 1:
-        # Workers may have diverged, and what is saved is the same everywhere.
+        # Workers may have diverged, and the saved value is equal on all of them.
         return group.reductions.from_rank_0(first, variable.shape, variable.dtype)[0]
     return first
 
@@ -158,7 +158,7 @@ def _request(call: str, listed: list[VariableState]) -> Request:
 
 
 def _agree(group: Group, listed: list[VariableState], values: list[Host], site: Site) -> None:
-    """Meets all workers, who must bring equal values.  Raises ReplicasDisagree."""
+    """Compares the values of all workers.  Raises ReplicasDisagree unless they are equal."""
     digest = blake2b(digest_size=7)
     for variable, value in zip(listed, values, strict=True):
         # A variable of no strategy is each process's own.

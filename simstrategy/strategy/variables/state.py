@@ -20,7 +20,7 @@ _KINDS: Final = ("assign", "assign_add", "assign_sub")
 
 @final
 class VariableState:
-    """What is known of one variable, and its storage.
+    """The settings of one variable, and its storage.
 
     policy, name, synchronization, aggregation, trainable, shape, dtype: as the variable was made. cells: its storage on
     this process's devices, in rank order; one cell where the replicas share it.

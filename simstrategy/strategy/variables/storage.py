@@ -30,13 +30,16 @@ class Storage:
         """All components are equal because the same was done to all: an update may be computed once."""
 
     def write_component(self, kind: str, index: int, array: Array) -> None:
-        """Writes one component alone.  kind: assign, assign_add or assign_sub."""
+        """Writes one component alone.
+
+        kind: assign, assign_add or assign_sub. array: [shape of the variable], on the component's device.
+        """
         with self._backend.on(self._devices[index]):
             self.cells[index].write(self._applied(kind, index, array))
         self.are_equal = len(self.cells) == 1
 
     def write_reduced(self, kind: str, op: str | None, deltas: tuple[Array, ...]) -> tuple[Array, ...] | None:
-        """Writes every component with the SUM or MEAN of all ranks' arrays; see `write_same`."""
+        """Writes every component with the SUM or MEAN of all ranks' arrays [variable's shape]; see `write_same`."""
         if self._writes_once(kind):
             return self.write_same(kind, (self._reductions.on_first(op, deltas),))
         return self.write_same(kind, self._reductions.all_reduce(op, deltas))
@@ -61,7 +64,7 @@ class Storage:
         return written
 
     def write_each(self, kind: str, arrays: Sequence[Array]) -> None:
-        """Writes each component with another array: the components may differ from now on."""
+        """Writes each component with another array [shape of the variable]: the components may differ from now on."""
         self._write(kind, arrays)
         self.are_equal = len(self.cells) == 1
 

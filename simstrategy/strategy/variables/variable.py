@@ -7,15 +7,15 @@ from typing import Any, Final, NoReturn, final
 import numpy as np
 
 from simstrategy.device import Array, Cell
-from simstrategy.errors import ContextError, InvalidArgument
+from simstrategy.errors import ContextError
 from simstrategy.run import Sizes
 from simstrategy.strategy.enums import VariableAggregation, VariableSynchronization
 from simstrategy.strategy.kinds import DEFAULT
 from simstrategy.strategy.modes import MODE, Mode, current_mode
 from simstrategy.strategy.variables import creation, cross_replica
 from simstrategy.strategy.variables.state import VariableState
-from simstrategy.strategy.variables.write_checks import refuse_unaggregated, require_mean, require_sum
-from simstrategy.trace import Request, Site, describe_site
+from simstrategy.strategy.variables.write_checks import refuse_unaggregated, require_form, require_mean, require_sum
+from simstrategy.trace import Request, Site
 from simstrategy.values import LocalValue, Mirrored, PerReplica
 
 __all__ = ["Variable"]
@@ -26,20 +26,27 @@ _frame: Final = sys._getframe
 _NO_GROUP: Final = object()
 
 Write = tuple[Any, Array, Site]
-"""What a replica brings to a write: the value as it was given, the same on the replica's device, the call site."""
+"""A replica's part in a write: the value as it was passed, the same on the replica's device, the call site."""
 
 
 @final
 class Variable(LocalValue):
-    """A value of which every replica has a component, or that all share.
+    """A value with one component for each replica, or one that all replicas share.  Clauses: U-1 to U-14.
 
     Made inside `strategy.scope()`; where no strategy is current, one value of no strategy; or by all replicas of a run
     together, which then all receive one variable: they make variables of equal names, forms and settings in equal
     order, except for a number at a name's end, and replica 0's number and initial value are taken.
 
+    >>> import simstrategy as ss
+    >>> strategy = ss.Strategy.mirrored("sim", replicas=2)
+    >>> with strategy.scope():
+    ...     weights = ss.Variable([1.0, 2.0], aggregation=ss.VariableAggregation.MEAN)
+    >>> strategy.run(lambda: weights.assign_add([0.5, 0.5], read_value=False))
+    >>> weights.numpy()
+    array([1.5, 2.5], dtype=float32)
+
     initial_value: host data or an array, [any shape], or a function that returns one; every component starts with
     replica 0's. dtype: by name, default the value's. Components change by `assign`, `assign_add`, `assign_sub` alone.
-
     Raises InvalidArgument for an impossible synchronization, aggregation or dtype, and ReplicasDisagree.
     """
 
@@ -309,11 +316,5 @@ class Variable(LocalValue):
         if isinstance(value, Variable):
             value = value.value_at(site)
         array = group.adopt(value, index, dtype=state.dtype)
-        shape, dtype, _ = group.spec(array)
-        if shape != state.shape or dtype != state.dtype:
-            where = f"{describe_site(site)}, replica {group.local_devices[index].rank}"
-            raise InvalidArgument(
-                f"{kind} of variable {state.name!r} ({where}) got {dtype}{list(shape)}, and the variable is "
-                f"{state.dtype}{list(state.shape)}. Reshape or cast the value: a variable never changes its form."
-            )
+        require_form(state, group.spec(array), kind, index, site)
         return array

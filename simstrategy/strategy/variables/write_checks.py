@@ -5,6 +5,7 @@ The rules are in `policies.py`; nothing is written here.
 
 from typing import NoReturn
 
+from simstrategy.device.terms import Spec
 from simstrategy.errors import InvalidArgument
 from simstrategy.strategy.enums import AGGREGATIONS
 from simstrategy.strategy.modes import Replica
@@ -13,11 +14,11 @@ from simstrategy.strategy.validation import is_host_zero
 from simstrategy.strategy.variables.state import VariableState
 from simstrategy.trace import Request, Site, describe_site
 
-__all__ = ["refuse_unaggregated", "require_mean", "require_sum"]
+__all__ = ["refuse_unaggregated", "require_form", "require_mean", "require_sum"]
 
 
 def refuse_unaggregated(variable: VariableState, kind: str, replica: Replica, site: Site) -> NoReturn:
-    """Raises InvalidArgument: which replica's value is meant is not known."""
+    """Raises InvalidArgument: without an aggregation, several replicas' values do not make one value."""
     raise InvalidArgument(
         f"You must specify an aggregation method to update variable {variable.name!r} in a replica function: "
         f"{kind} at {describe_site(site)} in replica {replica.replica_id_in_sync_group}. Make the variable "
@@ -43,4 +44,18 @@ def require_mean(variable: VariableState, request: Request, site: Site) -> None:
             f"{request.kind} of variable {variable.name!r} ({describe_site(site)}): the mean of {variable.dtype} is "
             f"{MEAN_DTYPES[variable.dtype]}, and a variable never changes its dtype. Make it float32, or choose "
             f"another aggregation."
+        )
+
+
+def require_form(variable: VariableState, spec: Spec, kind: str, index: int, site: Site) -> None:
+    """Raises InvalidArgument unless a value has the variable's shape and dtype.
+
+    spec: the value's. index: of the local replica whose component it is for.
+    """
+    shape, dtype, _ = spec
+    if shape != variable.shape or dtype != variable.dtype:
+        where = f"{describe_site(site)}, replica {variable.group.local_devices[index].rank}"
+        raise InvalidArgument(
+            f"{kind} of variable {variable.name!r} ({where}) got {dtype}{list(shape)}, and the variable is "
+            f"{variable.dtype}{list(variable.shape)}. Reshape or cast the value: a variable never changes its form."
         )

@@ -152,11 +152,11 @@ def _examine(
     problems = []
     if not any(texts == run[: len(texts)] for run in simulated):
         problems.append(f"requested other collectives than on the simulator: {list(texts)}, there {simulated[:1]}")
-    everybody = tuple(range(ranks))
+    all_ranks = tuple(range(ranks))
     problems += [
         f"{_name(one)} is among the ranks {one.groups}, and should be among all {ranks}"
         for one in facts.collectives
-        if one.groups and tuple(sorted(one.groups[0])) != everybody
+        if one.groups and tuple(sorted(one.groups[0])) != all_ranks
     ]
     problems += _differences(_expected(requested, ranks), facts.collectives)
     return StepReport(step, facts, texts, tuple(problems))

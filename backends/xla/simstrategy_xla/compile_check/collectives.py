@@ -1,6 +1,6 @@
 """A program whose compiled steps request every kind of collective, for `check_compiled`.  It checks nothing.
 
-Each step requests one kind, so that the step's name says which kind is wrong in a compiled program.
+Each step requests one kind, so that the step's name identifies the kind that is wrong in a compiled program.
 """
 
 from typing import Any, Final
