@@ -21,10 +21,9 @@ libraries, and whose decompositions differ between them by signs.
 from typing import Any, Protocol
 
 from simstrategy.device.functions import Creation, Elementwise, Operators, Reductions, Searching, Shapes
+from simstrategy.device.terms import Array
 
 __all__ = ["NAMES", "Array", "ArrayNamespace", "canonical_dtype", "default_dtype"]
-
-Array = Any
 
 
 class ArrayNamespace(Creation, Operators, Elementwise, Shapes, Reductions, Searching, Protocol):

@@ -47,7 +47,7 @@ class Wrapper(ABC):  # noqa: B024 - abstract by agreement: only final classes ar
         self.capabilities: Capabilities = inner.capabilities
         self.devices: tuple[Device, ...] = inner.devices
         self.local_devices: tuple[Device, ...] = inner.local_devices
-        self.array_types: tuple[type, ...] = inner.array_types
+        self.array_types: tuple[type[Array], ...] = inner.array_types
         self.xp: ArrayNamespace = inner.xp
         self.autodiff: Autodiff | None = inner.autodiff
         self.memory: UnifiedMemory | None = inner.memory

@@ -110,7 +110,7 @@ class SimMemory:
         self._local = local
         """The array class of each local device."""
 
-    def share(self, array: SimArray, cells: tuple[Cell, ...] = ()) -> tuple[SimArray, ...]:
+    def share(self, array: SimArray, cells: tuple[Cell[SimArray], ...] = ()) -> tuple[SimArray, ...]:
         set_writeable(array, False)
         shared = tuple(map(array.view, self._local))
         for cell, one in zip(cells, shared, strict=False):

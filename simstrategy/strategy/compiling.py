@@ -199,7 +199,7 @@ def _place_of(step: Callable[..., Any]) -> Site:
     return ("<compiled>", 0) if code is None else (code.co_filename, code.co_firstlineno)
 
 
-def _split(nest: Any, array_types: tuple[type, ...]) -> tuple[list[Array], Any]:
+def _split(nest: Any, array_types: tuple[type[Array], ...]) -> tuple[list[Array], Any]:
     """Returns the arrays of a nest, and the nest with their places among the outputs."""
     arrays: list[Array] = []
 

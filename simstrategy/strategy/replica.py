@@ -52,8 +52,9 @@ class ReplicaContext:
     def replica_id_in_sync_group(self) -> int:
         """The replica's rank; while a step is compiled, an array [] without a value."""
         tracing = self.group.tracing
-        rank: int = self.group.local_devices[self.index].rank if tracing is None else tracing.rank
-        return rank
+        if tracing is not None:
+            return tracing.rank  # type: ignore[return-value]  # stands for the number while a step is compiled
+        return self.group.local_devices[self.index].rank
 
     @property
     def num_replicas_in_sync(self) -> int:
