@@ -9,7 +9,7 @@ Arrays are opaque to the core. MEAN is not here: the core sums and divides once.
 anything below. Read `terms.py` as well; the optional parts are None in a backend that lacks them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from types import FrameType
 from typing import Any, Protocol
@@ -154,7 +154,7 @@ class Backend(Protocol[A]):
 
     # How the framework treats Python.
 
-    def prepare(self, function: Any) -> Any:
+    def prepare(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Returns the replica function in the form that the framework calls; most backends return it unchanged."""
         ...
 

@@ -5,6 +5,7 @@ the calls of an optional part sets that part to an object of its own.
 """
 
 from abc import ABC
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import FrameType
 from typing import Any
@@ -92,7 +93,7 @@ class Wrapper(ABC):  # noqa: B024 - abstract by agreement: only final classes ar
     def close(self) -> None:
         self._inner.close()
 
-    def prepare(self, function: Any) -> Any:
+    def prepare(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return self._inner.prepare(function)
 
     def source(self, frame: FrameType) -> tuple[str, int]:

@@ -6,6 +6,7 @@ replicas share is read-only; a write raises InvalidArgument.
 
 from collections.abc import Callable
 from contextvars import ContextVar
+from types import TracebackType
 from typing import Any, ClassVar, Final, TypeVar, final
 
 import numpy as np
@@ -143,5 +144,5 @@ class Placement:
         before = _PLACED.get()
         _PLACED.set(self._inside if before is _NOWHERE else (self._kind, before))
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         _PLACED.set(_PLACED.get()[1])

@@ -208,7 +208,7 @@ class SimBackend:
         notes: tuple[bytes, ...] = self._link("exchange", note, tuple)
         return notes
 
-    def prepare(self, function: Any) -> Any:
+    def prepare(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return function
 
     def _total(self, arrays: tuple[SimArray, ...], op: Op) -> np.ndarray[Any, Any]:

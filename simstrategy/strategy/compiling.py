@@ -24,7 +24,12 @@ __all__ = ["CompiledStep", "run_step"]
 
 
 def run_step(
-    runner: Runner, fn: Any, args: Any, kwargs: Mapping[str, Any] | None, site: Site, strategy_run: Callable[..., Any]
+    runner: Runner,
+    fn: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None,
+    site: Site,
+    strategy_run: Callable[..., Any],
 ) -> Any:
     """Runs a function on each replica: as one program, in the framework's compiled form, or as it is.
 
@@ -159,7 +164,8 @@ class CompiledStep:
             tracing = _Tracing(self._group, backend, rank, dict(zip(read, values[count:], strict=True)))
             arrays_left = iter(values[:count])
             leaves = [one.value if isinstance(one, Constant) else next(arrays_left) for one in given.inputs]
-            args, kwargs = tree.unflatten(given.structure, leaves)
+            arguments: Any = tree.unflatten(given.structure, leaves)
+            args, kwargs = arguments
             returned = Runner(tracing.group).run(self._step, args, kwargs, _place_of(self._step))
             seen[:] = [tracing]
             written = [*tracing.written().values()]

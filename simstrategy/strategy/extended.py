@@ -103,7 +103,7 @@ class StrategyExtended:
 
     # Running and reducing.
 
-    def call_for_each_replica(self, fn: Callable[..., Any], args: Any = (), kwargs: Named = None) -> Any:
+    def call_for_each_replica(self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Named = None) -> Any:
         """Runs `fn` once per local replica and regroups what they return.
 
         args, kwargs: nests; distributed values become each replica's component. Raises what a replica
@@ -145,7 +145,7 @@ class StrategyExtended:
     # Variables.
 
     def update(
-        self, var: Variable, fn: Callable[..., Any], args: Any = (), kwargs: Named = None, group: bool = True
+        self, var: Variable, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Named = None, group: bool = True
     ) -> Any:
         """Calls `fn(component, *args, **kwargs)` for each component of a variable, on its device.
 
@@ -160,7 +160,12 @@ class StrategyExtended:
         return update(target, var, fn, args, kwargs, group, target.source(sys._getframe(1)))
 
     def update_non_slot(
-        self, colocate_with: Any, fn: Callable[..., Any], args: Any = (), kwargs: Named = None, group: bool = True
+        self,
+        colocate_with: Any,
+        fn: Callable[..., Any],
+        args: Sequence[Any] = (),
+        kwargs: Named = None,
+        group: bool = True,
     ) -> Any:
         """Calls `fn(*args, **kwargs)` on each device that `non_slot_devices` returned; see `update`."""
         site = self._group.source(sys._getframe(1))

@@ -1,7 +1,7 @@
 """`Strategy`: the whole public surface of a strategy, one final class; `extended.py` has the calls for libraries."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Unpack, final
 
@@ -109,7 +109,7 @@ class Strategy:
         """Returns a context manager: inside, this strategy is current, and variables belong to it."""
         return Scope(self, self._group)
 
-    def run(self, fn: Callable[..., Any], args: Any = (), kwargs: Mapping[str, Any] | None = None) -> Any:
+    def run(self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
         """Runs `fn` on each replica; returns what they return, regrouped.
 
         args, kwargs: nests; PerReplica values reach each replica as its component. Leaves that every
@@ -132,7 +132,9 @@ class Strategy:
         compilation = self._group.backend.compilation
         return step if compilation is None else CompiledStep(self._runner, compilation, step)
 
-    def experimental_run_v2(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
+    def experimental_run_v2(
+        self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
         """The older name of `run`."""
         return run_step(self._runner, fn, args, kwargs, self._group.source(sys._getframe(1)), self.run)
 
