@@ -7,9 +7,30 @@ sorted key order), so no tree library is used. Nothing here depends on replicas.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-__all__ = ["Structure", "describe", "flatten", "is_leaf", "kind_of", "leaves_like", "map_leaves", "refill", "unflatten"]
+__all__ = [
+    "Nest",
+    "Structure",
+    "describe",
+    "flatten",
+    "is_leaf",
+    "kind_of",
+    "leaves_like",
+    "map_leaves",
+    "refill",
+    "unflatten",
+]
+
+
+L = TypeVar("L")
+"""The leaves of a nest."""
+M = TypeVar("M")
+"""Other leaves."""
+N = TypeVar("N")
+"""A nest whose containers, and the kind of its leaves, stay."""
+
+Nest: TypeAlias = L | tuple["Nest[L]", ...] | list["Nest[L]"] | Mapping[Any, "Nest[L]"]
 
 
 class Structure(NamedTuple):
@@ -107,7 +128,7 @@ def _collect_like(leaves: list[Any], nest: Any, structure: Structure) -> bool:
     return True
 
 
-def unflatten(structure: Structure | None, leaves: Sequence[Any]) -> Any:
+def unflatten(structure: Structure | None, leaves: Sequence[L]) -> Nest[L]:
     """Makes a nest from a structure and its leaves, in order.
 
     >>> leaves, structure = flatten({"b": [1, 2], "a": 0})
@@ -117,7 +138,7 @@ def unflatten(structure: Structure | None, leaves: Sequence[Any]) -> Any:
     return leaves[0] if structure is None else _unflatten_from(structure, iter(leaves))
 
 
-def _unflatten_from(structure: Structure, leaves: Iterator[Any]) -> Any:
+def _unflatten_from(structure: Structure, leaves: Iterator[L]) -> Nest[L]:
     container, keys, children = structure
     items = [next(leaves) if child is None else _unflatten_from(child, leaves) for child in children]
     if keys is not None:
@@ -125,12 +146,13 @@ def _unflatten_from(structure: Structure, leaves: Iterator[Any]) -> Any:
     return rebuild_sequence(container, items)
 
 
-def refill(nest: Any, structure: Structure | None, leaves: Sequence[Any]) -> Any:
+def refill(nest: N, structure: Structure | None, leaves: Sequence[Any]) -> N:
     """Returns a nest with other leaves; its mappings keep the order of their keys.
 
     structure: that of the nest, from `flatten`.
     """
-    return leaves[0] if structure is None else _refill_from(nest, structure, iter(leaves))
+    refilled: N = leaves[0] if structure is None else _refill_from(nest, structure, iter(leaves))
+    return refilled
 
 
 def _refill_from(nest: Any, structure: Structure, leaves: Iterator[Any]) -> Any:
@@ -154,37 +176,40 @@ def _refill_from(nest: Any, structure: Structure, leaves: Iterator[Any]) -> Any:
     return rebuild_mapping(container, order, [by_key[key] for key in order])
 
 
-def rebuild_sequence(container: type, items: list[Any]) -> Any:
+def rebuild_sequence(container: type, items: list[Nest[L]]) -> Nest[L]:
     """Makes a list, tuple or named tuple of the given type from its items."""
     if container is list:
         return items
-    make = getattr(container, "_make", None)
-    return make(items) if make is not None else container(items)
+    make: Callable[[list[Nest[L]]], Nest[L]] | None = getattr(container, "_make", None)
+    made: Nest[L] = make(items) if make is not None else container(items)
+    return made
 
 
-def rebuild_mapping(container: type, keys: tuple[Any, ...], items: list[Any]) -> Any:
+def rebuild_mapping(container: type, keys: tuple[Any, ...], items: list[Nest[L]]) -> Nest[L]:
     """Makes a mapping of the given type, or a plain dict if the type cannot be made from pairs."""
     pairs = zip(keys, items, strict=True)
     if container is dict:
         return dict(pairs)
     try:
-        return container(list(pairs))
+        made: Nest[L] = container(list(pairs))
+        return made
     except TypeError:
         return dict(zip(keys, items, strict=True))
 
 
-def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
+def map_leaves(function: Callable[[L], M], value: Nest[L]) -> Nest[M]:
     """Applies a function to every leaf; containers keep their types and the order of their keys.
 
     >>> map_leaves(str, {"b": [1, 2], "a": 0})
     {'b': ['1', '2'], 'a': '0'}
     """
-    kind = kind_of(type(value))
+    nest: Any = value  # a type variable is not narrowed by its kind
+    kind = kind_of(type(nest))
     if kind == "leaf":
-        return function(value)
+        return function(nest)
     if kind == "sequence":
-        return rebuild_sequence(type(value), [map_leaves(function, item) for item in value])
-    return rebuild_mapping(type(value), tuple(value), [map_leaves(function, item) for item in value.values()])
+        return rebuild_sequence(type(nest), [map_leaves(function, item) for item in nest])
+    return rebuild_mapping(type(nest), tuple(nest), [map_leaves(function, item) for item in nest.values()])
 
 
 def describe(structure: Structure | None, leaves: list[str]) -> str:

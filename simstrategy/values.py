@@ -134,7 +134,7 @@ class PerReplica(DistributedValues):
             )
         return self.component(mode.index)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    def __array__(self, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.array(self.here(), dtype, copy=copy)
 
 
@@ -192,7 +192,7 @@ class Mirrored(DistributedValues):
         """The dtype of the component, an object of its framework."""
         return self.here().dtype
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    def __array__(self, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.array(self.here(), dtype, copy=copy)
 
 

@@ -64,7 +64,8 @@ class RemoteBackend(Wrapper):
         return self._whole(self._call("all_reduce", [self._to_json(arrays), op]))
 
     def reduce(self, arrays: tuple[Array, ...], op: Op, *, root: int) -> Array | None:
-        return self._whole(self._call("reduce", [self._to_json(arrays), op, root]))[root]
+        result: Array | None = self._whole(self._call("reduce", [self._to_json(arrays), op, root]))[root]
+        return result
 
     def broadcast(self, array: Array | None, *, spec: ArraySpec, root: int) -> tuple[Array, ...]:
         assert array is not None
@@ -90,7 +91,7 @@ class RemoteBackend(Wrapper):
     def _to_json(self, arrays: Sequence[Array]) -> list[JsonArray]:
         return [_to_json(self._inner.get(array)) for array in arrays]
 
-    def _whole(self, results: Sequence[list[JsonArray]]) -> tuple[Array, ...]:
+    def _whole(self, results: Sequence[list[JsonArray]]) -> tuple[Any, ...]:
         """Returns all workers' results as arrays, each on its rank's device, None where there is none."""
         every_rank = [one for result in results for one in result]
         pairs = zip(every_rank, self.local_devices, strict=True)
@@ -170,7 +171,7 @@ def all_reduce(number: int, arrays: list[list[Any]], op: Op) -> list[JsonArray]:
 
 def reduce(number: int, arrays: list[list[Any]], op: Op, root: int) -> list[JsonArray]:
     backend, own = _own(number, arrays)
-    result = backend.reduce(own, op, root=root)
+    result: Any = backend.reduce(own, op, root=root)
     return [_to_json(backend.get(result)) if device.rank == root else None for device in backend.local_devices]
 
 

@@ -69,9 +69,10 @@ def _run_workers(
     """Runs a program in several workers: simulated ones, where the devices are, or processes."""
     with closing(open_backend(backend)) as alone:
         spans_processes = alone.capabilities.spans_processes
-    if isinstance(alone, SimBackend):
+    opened: object = alone
+    if isinstance(opened, SimBackend):
         events = Trace(root=program_folder(loaded))
-        cluster = Cluster(workers, replicas, semantics=profile, schedule=schedule, trace=events, order=alone.order)
+        cluster = Cluster(workers, replicas, semantics=profile, schedule=schedule, trace=events, order=opened.order)
         return cluster.run(lambda strategy: run_program(loaded, strategy, events))
     if not spans_processes:
         raise InvalidArgument(

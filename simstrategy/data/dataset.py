@@ -11,7 +11,7 @@ from simstrategy import tree
 from simstrategy.data import grouping, in_memory
 from simstrategy.data import transformations as steps
 from simstrategy.data.elements import as_element
-from simstrategy.data.nodes import PLAIN_ITERATION, Node
+from simstrategy.data.nodes import PLAIN_ITERATION, Node, NodeType
 from simstrategy.data.options import SHARD_HINT, Options
 from simstrategy.data.short_repr import short_repr
 from simstrategy.errors import InvalidArgument, InvalidType
@@ -240,7 +240,7 @@ class Dataset:
     def __repr__(self) -> str:
         return f"Dataset({_pipeline_text(self.node)})"
 
-    def _step(self, node_type: Any, *settings: Any) -> "Dataset":
+    def _step(self, node_type: NodeType, *settings: Any) -> "Dataset":
         return Dataset(Node(node_type, (self.node,), settings))
 
 

@@ -5,9 +5,9 @@ object; readers yield object arrays, because S loses trailing zero bytes. Ragged
 framework: see `composites.py`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Any, Final, Protocol, TypeAlias, final
 
 import numpy as np
 
@@ -19,8 +19,11 @@ from simstrategy.device import default_dtype
 from simstrategy.errors import InvalidArgument, InvalidType
 
 __all__ = [
+    "Element",
     "ElementSpec",
     "Host",
+    "Leaf",
+    "Specs",
     "as_element",
     "as_leaf",
     "concatenate",
@@ -59,7 +62,25 @@ class ElementSpec:
         return f"ElementSpec(shape={self.shape!r}, dtype={self.dtype!r}{composite})"
 
 
-def as_element(value: Any, where: str) -> Any:
+class Leaf(Protocol):
+    """What the arrays and the composite batches of elements have in common."""
+
+    @property
+    def shape(self) -> tuple[int | None, ...]: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def dtype(self) -> Any: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, rows: slice, /) -> "Leaf": ...
+
+
+Element: TypeAlias = tree.Nest[Leaf]
+Specs: TypeAlias = tree.Nest[ElementSpec]
+"""The form of an element: a nest of the same containers."""
+
+
+def as_element(value: Any, where: str) -> Element:
     """Converts a user's value to a nest of read-only arrays; where: the name of the step, for the error message.
 
     Python numbers become int32 (int64 where one needs it), float32, complex64 or bool, as in TensorFlow 2.21.0;
@@ -130,29 +151,33 @@ def _holds_arrays(value: Any) -> bool:
     return isinstance(value, (np.ndarray, np.generic))
 
 
-def spec_of(element: Any) -> Any:
+def spec_of(element: Element) -> Specs:
     """Returns the nest of `ElementSpec` of an element, with all sizes."""
-    return tree.map_leaves(lambda leaf: ElementSpec(leaf.shape, _dtype_name(leaf.dtype)), element)
+
+    def form(leaf: Leaf) -> ElementSpec:
+        return ElementSpec(leaf.shape, _dtype_name(leaf.dtype))
+
+    return tree.map_leaves(form, element)
 
 
 def _dtype_name(dtype: np.dtype[Any]) -> str:
     return "string" if dtype.kind in _TEXTS else str(dtype.name)
 
 
-def is_static(spec: Any) -> bool:
+def is_static(spec: Specs | None) -> bool:
     """Returns whether a nest of `ElementSpec` has no size that is None."""
     return all(size is not None for leaf in tree.flatten(spec)[0] for size in leaf.shape)
 
 
-def has_scalars(nest: Any) -> bool:
+def has_scalars(nest: Element | Specs) -> bool:
     """Returns whether an element, or a nest of `ElementSpec`, has a leaf without dimensions, which cannot be empty."""
     return any(not leaf.shape for leaf in tree.flatten(nest)[0])
 
 
-def empty_of_spec(spec: Any) -> Any:
+def empty_of_spec(spec: Specs) -> Element:
     """Returns an element of 0 rows for a nest of `ElementSpec`; other sizes that are None become 0 too."""
 
-    def empty(leaf: ElementSpec) -> Any:
+    def empty(leaf: ElementSpec) -> Leaf:
         if leaf.composite is not None:
             return leaf.composite.empty(leaf.shape, leaf.dtype)
         dtype = np.dtype(object) if leaf.dtype == "string" else np.dtype(leaf.dtype)
@@ -161,17 +186,21 @@ def empty_of_spec(spec: Any) -> Any:
     return tree.map_leaves(empty, spec)
 
 
-def leading_sizes(element: Any) -> list[int]:
+def leading_sizes(element: Element) -> list[int]:
     """Returns the number of rows of every array of an element; each has at least one dimension."""
     return [len(leaf) for leaf in tree.flatten(element)[0]]
 
 
-def cut(element: Any, start: int, stop: int) -> Any:
+def cut(element: Element, start: int, stop: int) -> Element:
     """Returns the rows start to stop - 1 of every array of an element, as views."""
-    return tree.map_leaves(lambda leaf: leaf[start:stop], element)
+
+    def rows(leaf: Leaf) -> Leaf:
+        return leaf[start:stop]
+
+    return tree.map_leaves(rows, element)
 
 
-def stack(rows: Sequence[Any], where: str) -> Any:
+def stack(rows: Sequence[Element], where: str) -> Element:
     """Stacks elements [...] to one element [rows, ...].
 
     Raises InvalidArgument for elements of different structure, shape or dtype.
@@ -187,7 +216,7 @@ def texts_of(texts: Sequence[bytes]) -> Host:
     return array
 
 
-def concatenate(parts: Sequence[Any], where: str) -> Any:
+def concatenate(parts: Sequence[Element], where: str) -> Element:
     """Concatenates elements along their first dimension.
 
     Raises InvalidArgument for elements of different structure, dtype or shape of a row.
@@ -195,7 +224,7 @@ def concatenate(parts: Sequence[Any], where: str) -> Any:
     return parts[0] if len(parts) == 1 else _joined(parts, where, np.concatenate, "join")
 
 
-def _joined(rows: Sequence[Any], where: str, join: Any, verb: str) -> Any:
+def _joined(rows: Sequence[Element], where: str, join: Callable[..., Host], verb: str) -> Element:
     flat = [tree.flatten(row) for row in rows]
     structure = flat[0][1]
     other = next((found for _, found in flat if found != structure), structure)

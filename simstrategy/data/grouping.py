@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any, Final
 
 from simstrategy import tree
-from simstrategy.data.elements import ElementSpec, leading_sizes, stack, texts_of
+from simstrategy.data.elements import ElementSpec, Specs, leading_sizes, stack, texts_of
 from simstrategy.data.in_memory import SLICES, row_count, rows_of
 from simstrategy.data.nodes import NOTHING, Elements, Iteration, Node, NodeType
 from simstrategy.errors import InvalidArgument
@@ -41,7 +41,7 @@ def _pieces(count: int, size: int, drop_remainder: bool) -> Iterator[tuple[int, 
             yield start, min(start + size, count)
 
 
-def _batch_spec(node: Node) -> Any:
+def _batch_spec(node: Node) -> Specs | None:
     size, drop_remainder = node.settings
     spec = node.inputs[0].spec()
     if spec is None:
@@ -66,7 +66,7 @@ def _unbatch(node: Node, iteration: Iteration) -> Elements:
             yield tree.refill(element, structure, [leaf[i : i + 1].reshape(leaf.shape[1:]) for leaf in leaves])
 
 
-def _unbatch_spec(node: Node) -> Any:
+def _unbatch_spec(node: Node) -> Specs | None:
     spec = node.inputs[0].spec()
     return spec and tree.map_leaves(lambda leaf: ElementSpec(leaf.shape[1:], leaf.dtype), spec)
 

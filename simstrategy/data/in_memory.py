@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from simstrategy import tree
-from simstrategy.data.elements import ElementSpec, as_element, spec_of
+from simstrategy.data.elements import Element, ElementSpec, Specs, as_element, spec_of
 from simstrategy.data.nodes import Elements, Iteration, Node, NodeType, probed_spec
 from simstrategy.data.short_repr import short_repr
 from simstrategy.errors import InvalidArgument, InvalidType
@@ -42,10 +42,11 @@ def row_count(node: Node) -> int:
     return len(node.settings[1][0])
 
 
-def rows_of(node: Node, start: int, stop: int) -> Any:
+def rows_of(node: Node, start: int, stop: int) -> Element:
     """Returns the elements start to stop - 1 of a node of type `SLICES` as one batch: views of its arrays."""
     nest, leaves, structure = node.settings
-    return tree.refill(nest, structure, [leaf[start:stop] for leaf in leaves])
+    rows: Element = tree.refill(nest, structure, [leaf[start:stop] for leaf in leaves])
+    return rows
 
 
 def _range(node: Node, iteration: Iteration) -> Elements:
@@ -65,7 +66,7 @@ def _generator(node: Node, iteration: Iteration) -> Elements:
         yield element
 
 
-def _check_signature(element: Any, signature: Any, number: int) -> None:
+def _check_signature(element: Element, signature: Specs, number: int) -> None:
     found = spec_of(element)
     leaves, structure = tree.flatten(found)
     expected, expected_structure = tree.flatten(signature)

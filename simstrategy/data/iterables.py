@@ -11,7 +11,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from simstrategy import tree
-from simstrategy.data.elements import ElementSpec, as_leaf, spec_of
+from simstrategy.data.elements import Element, ElementSpec, Specs, as_leaf, spec_of
 from simstrategy.data.nodes import Elements, Iteration, Node, NodeType
 from simstrategy.errors import InvalidArgument, InvalidType
 
@@ -30,7 +30,7 @@ class _IterableState:
     def __init__(self, iterable: Iterable[Any]) -> None:
         self._iterable = iterable
         self._begun = isinstance(iterable, GeneratorType) and iterable.gi_frame is None
-        self._spec: Any = None
+        self._spec: Specs | None = None
 
     def elements(self) -> Elements:
         """Starts an iteration.  Raises InvalidArgument for the second iteration over an iterator."""
@@ -46,21 +46,21 @@ class _IterableState:
             self._spec = self._spec or _of_any_size(element)
             yield element
 
-    def spec(self) -> Any:
+    def spec(self) -> Specs | None:
         """Returns the spec of the first element, with any number of rows; reads one if the iterable is no iterator."""
         if self._spec is None and not isinstance(self._iterable, Iterator):
             next(self.elements(), None)
         return self._spec
 
 
-def _of_any_size(element: Any) -> Any:
+def _of_any_size(element: Element) -> Specs:
     # The number of rows may change: the last batch is usually smaller.
     return tree.map_leaves(
         lambda one: ElementSpec((None, *one.shape[1:])[: len(one.shape)], one.dtype), spec_of(element)
     )
 
 
-def _nest(value: Any, where: str, *, outermost: bool = False) -> Any:
+def _nest(value: Any, where: str, *, outermost: bool = False) -> Element:
     """Converts an element to a nest of host arrays; containers are kept, lists too: loaders make lists of columns.
 
     A list of numbers or texts is one column. So is a plain tuple of texts that is not the element itself: PyTorch's

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any, Protocol, final
 
 from simstrategy import tree
-from simstrategy.data.elements import cut, empty_of_spec
+from simstrategy.data.elements import Element, cut, empty_of_spec
 from simstrategy.data.nodes import Iteration
 from simstrategy.data.parts import EMPTY
 from simstrategy.data.step_sources import Step, StepSource
@@ -167,7 +167,7 @@ class DistributedIterator:
             self._form = self._form_of_spec()
         return [self._form if part is EMPTY else part for part in parts]
 
-    def _form_of_spec(self) -> Any:
+    def _form_of_spec(self) -> Element:
         spec = self._step_source.spec()
         if spec is None:
             raise InvalidArgument(

@@ -6,7 +6,7 @@ The node types are in `in_memory.py`, `iterables.py`, `readers.py`, `transformat
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
-from simstrategy.data.elements import as_element, spec_of
+from simstrategy.data.elements import Element, Specs, as_element, spec_of
 from simstrategy.errors import InvalidType
 from simstrategy.schedules import InOrder
 
@@ -47,7 +47,7 @@ class NodeType(NamedTuple):
     name: str
     elements: Callable[["Node", Iteration], Elements]
     """Starts an iteration."""
-    spec: Callable[["Node"], Any]
+    spec: Callable[["Node"], Specs | None]
     """Returns the nest of `ElementSpec` of an element, or None where it cannot be determined.
 
     May compute the first element.
@@ -74,7 +74,7 @@ class Node(NamedTuple):
         """Starts an iteration."""
         return self.type.elements(self, iteration)
 
-    def spec(self) -> Any:
+    def spec(self) -> Specs | None:
         """Returns the nest of `ElementSpec` of an element, or None where it cannot be determined."""
         return self.type.spec(self)
 
@@ -95,18 +95,18 @@ def first_element(node: Node) -> Any:
     return next(node.elements(PLAIN_ITERATION), NOTHING)
 
 
-def probed_spec(node: Node) -> Any:
+def probed_spec(node: Node) -> Specs | None:
     """Returns the nest of `ElementSpec` of the first element, or None where there is none."""
     element = first_element(node)
     return None if element is NOTHING else spec_of(element)
 
 
-def apply(function: Callable[..., Any], element: Any) -> Any:
+def apply(function: Callable[..., Any], element: Element) -> Any:
     """Calls a user's function on an element; a plain tuple is unpacked, as in TensorFlow."""
     return function(*element) if type(element) is tuple else function(element)
 
 
-def dataset_of(node: Node, element: Any) -> Node:
+def dataset_of(node: Node, element: Element) -> Node:
     """Returns the pipeline that the function of a `flat_map` or `interleave` returns for an element.
 
     Raises InvalidType for another result.
@@ -121,6 +121,6 @@ def dataset_of(node: Node, element: Any) -> Node:
     return inner
 
 
-def mapped(node: Node, element: Any) -> Any:
+def mapped(node: Node, element: Element) -> Element:
     """Returns the result of the function of a `map` for an element."""
     return as_element(apply(node.settings[0], element), node.type.name)

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Final
 
 from simstrategy import tree
-from simstrategy.data.elements import concatenate, cut
+from simstrategy.data.elements import Element, Leaf, concatenate, cut
 from simstrategy.data.sharding import Sharding, ShardUnit
 from simstrategy.data.splitting import Part, SplitRule, per_batch_chunks, stream_parts, worker_sizes
 from simstrategy.errors import InvalidArgument
@@ -91,11 +91,11 @@ def by_stream(batches: Iterable[Any], sizes: Sequence[int]) -> Iterator[Any]:
             del held[number]
 
 
-def _assembled(part: Part, held: dict[int, Any]) -> Any:
+def _assembled(part: Part, held: dict[int, Element]) -> Element:
     return concatenate([cut(held[number], start, stop) for number, start, stop in part], "the stream of batches")
 
 
-def _rows(batch: Any, number: int) -> int:
+def _rows(batch: Element, number: int) -> int:
     leaves, _ = tree.flatten(batch)
     for leaf in leaves:
         _check_rows(leaf, number)
@@ -108,7 +108,7 @@ def _rows(batch: Any, number: int) -> int:
     return sizes[0]
 
 
-def _check_rows(leaf: Any, number: int) -> None:
+def _check_rows(leaf: Leaf, number: int) -> None:
     if leaf.ndim == 0:
         raise InvalidArgument(
             f"Element {number} of the dataset is a scalar {leaf.dtype}: input shape should have at least one "
@@ -116,6 +116,6 @@ def _check_rows(leaf: Any, number: int) -> None:
         )
 
 
-def _before(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
+def _before(first: Element, rest: Iterator[Element]) -> Iterator[Element]:
     yield first
     yield from rest

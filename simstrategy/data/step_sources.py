@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from simstrategy import tree
 from simstrategy.data.distributable import Source
-from simstrategy.data.elements import ElementSpec, as_element, has_scalars, is_static
+from simstrategy.data.elements import ElementSpec, Specs, as_element, has_scalars, is_static
 from simstrategy.data.nodes import NOTHING, Iteration
 from simstrategy.data.options import AutoShardPolicy, Options
 from simstrategy.data.parts import EMPTY, by_stream, worker_parts
@@ -211,7 +211,7 @@ def _side_by_side(elements: Sequence[Iterator[Any]]) -> Iterator[Step]:
         yield Step([EMPTY if part is NOTHING else part for part in row], complete)
 
 
-def _split_spec(spec: Any, total: int, workers: int) -> Any:
+def _split_spec(spec: Specs | None, total: int, workers: int) -> Specs | None:
     """Returns the specs of a part: its size is fixed if the batch size is fixed and divisible by the replicas."""
     if spec is None or total == 1:
         return spec

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from simstrategy import tree
-from simstrategy.data.elements import ElementSpec, is_static, spec_of
+from simstrategy.data.elements import ElementSpec, Specs, is_static, spec_of
 from simstrategy.data.nodes import (
     NOTHING,
     Elements,
@@ -46,7 +46,7 @@ def _same(node: Node, iteration: Iteration) -> Elements:
     return node.inputs[0].elements(iteration)
 
 
-def _spec_of_input(node: Node) -> Any:
+def _spec_of_input(node: Node) -> Specs | None:
     return node.inputs[0].spec()
 
 
@@ -58,7 +58,7 @@ def _map(node: Node, iteration: Iteration) -> Elements:
         yield mapped(node, element)
 
 
-def _map_spec(node: Node) -> Any:
+def _map_spec(node: Node) -> Specs | None:
     """Calls the function for the first element; the first size becomes None unless all sizes of the input are fixed."""
     element = first_element(node.inputs[0])
     if element is NOTHING:
@@ -66,7 +66,7 @@ def _map_spec(node: Node) -> Any:
     return _as_varying_as_the_input(node, spec_of(mapped(node, element)))
 
 
-def _as_varying_as_the_input(node: Node, spec: Any) -> Any:
+def _as_varying_as_the_input(node: Node, spec: Specs | None) -> Specs | None:
     if spec is None or is_static(node.inputs[0].spec()):
         return spec
     return tree.map_leaves(lambda leaf: ElementSpec((None, *leaf.shape[1:])[: len(leaf.shape)], leaf.dtype), spec)
@@ -88,7 +88,7 @@ def _flat_map(node: Node, iteration: Iteration) -> Elements:
         yield from dataset_of(node, element).elements(iteration)
 
 
-def _spec_of_function(node: Node) -> Any:
+def _spec_of_function(node: Node) -> Specs | None:
     element = first_element(node.inputs[0])
     return None if element is NOTHING else _as_varying_as_the_input(node, dataset_of(node, element).spec())
 
@@ -104,7 +104,7 @@ def _interleave(node: Node, iteration: Iteration) -> Elements:
     left, turn = True, 0
     while True:
         if slots[turn] is None and left:
-            element = next(source, NOTHING)
+            element: Any = next(source, NOTHING)
             left = element is not NOTHING
             slots[turn] = dataset_of(node, element).elements(iteration) if left else None
         if not left and all(slot is None for slot in slots):

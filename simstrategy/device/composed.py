@@ -4,25 +4,31 @@ A backend takes those that it has no better way for as methods: `arange = compos
 namespace. Nothing here has state, and nothing depends on a backend.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 
-from simstrategy.device.functions.creation import Array, Shape
+from simstrategy.device.functions.creation import Shape
 from simstrategy.device.namespace import ArrayNamespace, default_dtype
+from simstrategy.device.terms import Array, Number, Operand, Real
 from simstrategy.errors import InvalidArgument
 
 __all__ = ["arange", "clip", "diff", "linspace", "ones", "ones_like", "reciprocal", "zeros", "zeros_like"]
 
+_arange: Final[Callable[..., np.ndarray]] = np.arange  # its overloads take no union of types
 
-def arange(xp: ArrayNamespace, start: Any, /, stop: Any = None, step: Any = 1, *, dtype: str | None = None) -> Array:
+
+def arange(
+    xp: ArrayNamespace, start: Real, /, stop: Real | None = None, step: Real = 1, *, dtype: str | None = None
+) -> Array:
     """Counts on the host and rounds once: frameworks that add the step up in the result's dtype drift."""
-    plain = np.arange(start, step=step) if stop is None else np.arange(start, stop, step)
+    plain = _arange(start, step=step) if stop is None else _arange(start, stop, step)
     return xp.asarray(plain, dtype=dtype or default_dtype(plain.dtype.kind))
 
 
 def linspace(
-    xp: ArrayNamespace, start: Any, stop: Any, /, num: int, *, dtype: str | None = None, endpoint: bool = True
+    xp: ArrayNamespace, start: Number, stop: Number, /, num: int, *, dtype: str | None = None, endpoint: bool = True
 ) -> Array:
     """Computes in float64 on the host and rounds once."""
     plain = np.linspace(start, stop, num, endpoint=endpoint)
@@ -54,7 +60,7 @@ def reciprocal(xp: ArrayNamespace, x: Array, /) -> Array:
     return xp.divide(1.0, x)
 
 
-def clip(xp: ArrayNamespace, x: Array, /, min: Any = None, max: Any = None) -> Array:  # noqa: A002
+def clip(xp: ArrayNamespace, x: Array, /, min: Operand | None = None, max: Operand | None = None) -> Array:  # noqa: A002
     """Takes the larger of x […] and min, then the smaller of that and max."""
     raised = x if min is None else xp.maximum(x, min)
     if max is not None:

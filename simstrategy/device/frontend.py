@@ -29,7 +29,7 @@ class Frontend(Protocol):
         """Returns the variable that `make` made for this variable of the framework; any other value unchanged."""
         ...
 
-    def compiled(self, function: Any, run: Callable[..., Any]) -> Callable[..., Any] | None:
+    def compiled(self, function: Callable[..., Any], run: Callable[..., Any]) -> Callable[..., Any] | None:
         """Returns, for a function that the framework compiles, one that compiles `run(inner, args, kwargs)` instead.
 
         It takes `(args, kwargs)`. None where the function is an ordinary one.

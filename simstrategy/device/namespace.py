@@ -20,11 +20,12 @@ libraries, and whose decompositions differ between them by signs.
 
 from typing import Any, Protocol
 
+import numpy as np
+
 from simstrategy.device.functions import Creation, Elementwise, Operators, Reductions, Searching, Shapes
+from simstrategy.device.terms import Array
 
 __all__ = ["NAMES", "Array", "ArrayNamespace", "canonical_dtype", "default_dtype"]
-
-Array = Any
 
 
 class ArrayNamespace(Creation, Operators, Elementwise, Shapes, Reductions, Searching, Protocol):
@@ -43,7 +44,7 @@ NAMES: tuple[str, ...] = tuple(
 """Every function of the namespace, by subject."""
 
 
-def canonical_dtype(dtype: Any) -> str:
+def canonical_dtype(dtype: str | np.dtype[Any] | type[np.generic]) -> str:
     """Returns the Array API name of a dtype given by name or as a NumPy dtype or scalar type."""
     if isinstance(dtype, str):
         return dtype

@@ -45,5 +45,6 @@ class UlpPerturbed(Wrapper):
         self._pattern = pattern
 
     def put(self, value: np.ndarray | Array, device: Device) -> Array:
-        host = isinstance(value, np.ndarray) and not isinstance(value, self.array_types)
-        return self._inner.put(perturb(value, self._pattern) if host else value, device)
+        if isinstance(value, np.ndarray) and not isinstance(value, self.array_types):
+            return self._inner.put(perturb(value, self._pattern), device)
+        return self._inner.put(value, device)

@@ -9,7 +9,7 @@ Arrays are opaque to the core. MEAN is not here: the core sums and divides once.
 anything below. Read `terms.py` as well; the optional parts are None in a backend that lacks them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from types import FrameType
 from typing import Any, Protocol
@@ -20,7 +20,7 @@ from simstrategy.device.compilation import Facts
 from simstrategy.device.frontend import Composites, Frontend
 from simstrategy.device.namespace import ArrayNamespace
 from simstrategy.device.optional import Autodiff, Forms, UnifiedMemory
-from simstrategy.device.terms import Array, ArraySpec, Capabilities, Cell, Device, Op, Spec
+from simstrategy.device.terms import A, ArraySpec, Capabilities, Cell, Device, Op, Spec
 
 __all__ = ["PROTOCOL_VERSION", "Backend", "Compilation", "Program", "ProgramBody", "is_backend", "missing_part"]
 
@@ -28,7 +28,7 @@ PROTOCOL_VERSION = 1
 """Changes with every release that a backend written for the one before would not conform to; 1 until there is one."""
 
 
-class Backend(Protocol):
+class Backend(Protocol[A]):
     """One group of devices and its calls.  All results are on the devices of their ranks.
 
     [n] below is the number of local ranks. Every call may raise the framework's own errors for a lack of memory.
@@ -52,7 +52,7 @@ class Backend(Protocol):
         ...
 
     @property
-    def array_types(self) -> tuple[type, ...]:
+    def array_types(self) -> tuple[type[A], ...]:
         """The types of this backend's arrays, for `isinstance`: every other value is host data."""
         ...
 
@@ -64,13 +64,13 @@ class Backend(Protocol):
     # The optional parts.
 
     @property
-    def autodiff(self) -> Autodiff | None: ...
+    def autodiff(self) -> Autodiff[A] | None: ...
     @property
-    def memory(self) -> UnifiedMemory | None: ...
+    def memory(self) -> UnifiedMemory[A] | None: ...
     @property
-    def forms(self) -> Forms | None: ...
+    def forms(self) -> Forms[A] | None: ...
     @property
-    def compilation(self) -> "Compilation | None": ...
+    def compilation(self) -> "Compilation[A] | None": ...
     @property
     def frontend(self) -> Frontend | None: ...
     @property
@@ -92,7 +92,7 @@ class Backend(Protocol):
         """Ends every thread, process and connection of the backend and deletes its files.  May be called twice."""
         ...
 
-    def put(self, value: np.ndarray | Array, device: Device) -> Array:
+    def put(self, value: np.ndarray | A, device: Device) -> A:
         """Returns host data, or an array of another local device, on `device`.
 
         value: [any shape]; shape and dtype stay. Host data is copied: writing to it later changes no array. Raises
@@ -100,24 +100,24 @@ class Backend(Protocol):
         """
         ...
 
-    def get(self, array: Array) -> np.ndarray:
+    def get(self, array: A) -> np.ndarray:
         """Returns a new host copy of an array […], with the same shape and dtype.
 
         Raises InvalidType or Unsupported for an array without a value, while a framework traces.
         """
         ...
 
-    def spec(self, array: Array) -> Spec:
+    def spec(self, array: A) -> Spec:
         """Returns (shape, dtype, placement) of an array […], see `ArraySpec`."""
         ...
 
-    def cell(self, initial: Array) -> Cell:
+    def cell(self, initial: A) -> Cell[A]:
         """Returns storage on the device of `initial` […], of its shape and dtype; the two share no memory."""
         ...
 
     # Group-calls.  They raise PeerFailed where another process has failed or its connection has ended.
 
-    def all_reduce(self, arrays: tuple[Array, ...], op: Op) -> tuple[Array, ...]:
+    def all_reduce(self, arrays: tuple[A, ...], op: Op) -> tuple[A, ...]:
         """Combines arrays of all ranks elementwise.
 
         arrays: [n] arrays of equal shape and dtype, bool excepted; integers wrap. Returns [n] arrays of that shape and
@@ -125,18 +125,18 @@ class Backend(Protocol):
         """
         ...
 
-    def reduce(self, arrays: tuple[Array, ...], op: Op, *, root: int) -> Array | None:
+    def reduce(self, arrays: tuple[A, ...], op: Op, *, root: int) -> A | None:
         """Returns the result of `all_reduce` of [n] arrays for rank `root` alone: None where root is not local."""
         ...
 
-    def broadcast(self, array: Array | None, *, spec: ArraySpec, root: int) -> tuple[Array, ...]:
+    def broadcast(self, array: A | None, *, spec: ArraySpec, root: int) -> tuple[A, ...]:
         """Sends rank `root`'s array to all ranks.
 
         array: rank root's, [spec.shape] of spec.dtype; None where root is not local. Returns [n] arrays of that form.
         """
         ...
 
-    def all_gather(self, arrays: tuple[Array, ...], *, axis: int, sizes: tuple[int, ...]) -> tuple[Array, ...]:
+    def all_gather(self, arrays: tuple[A, ...], *, axis: int, sizes: tuple[int, ...]) -> tuple[A, ...]:
         """Concatenates the arrays of all ranks along `axis`, in rank order.
 
         arrays: [n] arrays of one dtype, whose shapes differ along the axis alone. axis: from 0. sizes: every rank's
@@ -154,7 +154,7 @@ class Backend(Protocol):
 
     # How the framework treats Python.
 
-    def prepare(self, function: Any) -> Any:
+    def prepare(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Returns the replica function in the form that the framework calls; most backends return it unchanged."""
         ...
 
@@ -163,22 +163,22 @@ class Backend(Protocol):
         ...
 
 
-class ProgramBody(Protocol):
+class ProgramBody(Protocol[A]):
     """A step as it is traced: takes a view of the group, the rank, and the rank's inputs; returns its outputs."""
 
-    def __call__(self, backend: Backend, rank: Array, inputs: tuple[Array, ...], /) -> tuple[Array, ...]: ...
+    def __call__(self, backend: Backend[A], rank: A, inputs: tuple[A, ...], /) -> tuple[A, ...]: ...
 
 
-class Program(Protocol):
+class Program(Protocol[A]):
     """A compiled step."""
 
     def __call__(
         self,
-        inputs: Sequence[tuple[Array, ...]],
-        read: Sequence[tuple[Cell, ...]],
-        written: Sequence[tuple[Cell, ...]],
+        inputs: Sequence[tuple[A, ...]],
+        read: Sequence[tuple[Cell[A], ...]],
+        written: Sequence[tuple[Cell[A], ...]],
         /,
-    ) -> Sequence[tuple[Array, ...]]:
+    ) -> Sequence[tuple[A, ...]]:
         """Runs on all local ranks.
 
         inputs: every input's [n] arrays, in rank order. read: [n] cells each, whose values are the inputs after them.
@@ -187,14 +187,14 @@ class Program(Protocol):
         ...
 
 
-class Compilation(Protocol):
+class Compilation(Protocol[A]):
     """Makes one program for all ranks of a step whose inputs have equal forms everywhere: `Backend.compilation`.
 
     `body` is called once while it is traced, with a backend of one local device that stands for every rank, and whose
     group-calls become part of the program; the rank is an array without a value. forms: shape and dtype of each input.
     """
 
-    def trace(self, body: ProgramBody, forms: Sequence[tuple[tuple[int, ...], str]]) -> None:
+    def trace(self, body: ProgramBody[A], forms: Sequence[tuple[tuple[int, ...], str]]) -> None:
         """Calls `body` once, and makes nothing.  Raises CannotCompile where it needs a value."""
         ...
 
@@ -203,7 +203,7 @@ class Compilation(Protocol):
         """What the compiler reported of the programs made so far, in order; None from a backend that does not ask."""
         ...
 
-    def compile(self, body: ProgramBody, forms: Sequence[tuple[tuple[int, ...], str]]) -> Program:
+    def compile(self, body: ProgramBody[A], forms: Sequence[tuple[tuple[int, ...], str]]) -> Program[A]:
         """Returns the program.  Raises CannotCompile."""
         ...
 

@@ -6,6 +6,7 @@ only when it is opened by name. A factory has the signature
 """
 
 import importlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from simstrategy.device.protocol import PROTOCOL_VERSION, Backend, is_backend, missing_part
@@ -50,7 +51,7 @@ def open_backend(name: str, /, **options: Any) -> Backend:
 
     Raises `BackendNotFound` for an unknown name, `BackendUnavailable` where it is installed and cannot be imported or
     where it lacks an attribute of `Backend`, and what the factory raises. An error of an experimental backend has a
-    note that says that it is one.
+    note that names it as experimental.
     """
     factory = _import_factory(name, name) if ":" in name else _load(name)
     try:
@@ -81,7 +82,7 @@ def require_complete(backend: Backend) -> None:
         )
 
 
-def _load(name: str) -> Any:
+def _load(name: str) -> Callable[..., Any]:
     location = _OWN.get(name)
     if location is None:
         found = available().get(name)
@@ -91,7 +92,7 @@ def _load(name: str) -> Any:
     return _import_factory(location, name)
 
 
-def _import_factory(location: str, name: str) -> Any:
+def _import_factory(location: str, name: str) -> Callable[..., Any]:
     module_name, _, factory_name = location.partition(":")
     if not module_name or not factory_name:
         raise InvalidArgument(f"{location!r} is no backend: write a backend's name, or 'module:factory'.")
@@ -102,7 +103,7 @@ def _import_factory(location: str, name: str) -> Any:
         advice = install_advice(hint) if hint else f"Install what provides {error.name or module_name}."
         text = f"Backend {name!r} cannot be imported: {error}. {advice}{_experimental(name)}"
         raise BackendUnavailable(text) from error
-    factory = vars(module).get(factory_name)
+    factory: Callable[..., Any] | None = vars(module).get(factory_name)
     if factory is None:
         raise BackendUnavailable(f"Backend {name!r}: module {module_name} has no {factory_name!r}. Check its spelling.")
     return factory

@@ -124,7 +124,10 @@ class Strict(Wrapper):
 
     def put(self, value: np.ndarray | Array, device: Device) -> Array:
         array = self._inner.put(value, device)
-        form = self._spec(value)[:2] if isinstance(value, self.array_types) else (value.shape, value.dtype.name)
+        if isinstance(value, np.ndarray) and not isinstance(value, self.array_types):
+            form = (value.shape, value.dtype.name)
+        else:
+            form = self._spec(value)[:2]
         found = self._spec(array)
         if found != (*form, device.placement):
             self._fail("put", _text(found), _text((*form, device.placement)))

@@ -3,13 +3,59 @@
 The calls are in `protocol.py`, the optional parts in `optional.py` and `frontend.py`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
-__all__ = ["UNKNOWN", "Array", "ArraySpec", "Capabilities", "Cell", "Device", "Op", "Spec"]
+import numpy as np
 
-Array = Any
-"""An array of the backend's own type, on one device.  Opaque to the core, which computes with `xp` alone."""
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+else:
+    from typing import TypeVar
+
+__all__ = [
+    "UNKNOWN",
+    "A",
+    "Array",
+    "ArraySpec",
+    "Capabilities",
+    "Cell",
+    "Device",
+    "HostData",
+    "Number",
+    "Op",
+    "Operand",
+    "Real",
+    "Spec",
+]
+
+
+class Array(Protocol):
+    """An array of the backend's own type, on one device.  Opaque to the core, which computes with `xp` alone."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    def __getitem__(self, key: Any, /) -> Any: ...
+
+
+if TYPE_CHECKING:
+    A = TypeVar("A", default=Array)
+else:
+    A = TypeVar("A")  # typing has no defaults before Python 3.13
+"""The type of a backend's arrays.  `Backend` alone is `Backend[Array]`; an author's class is `Backend[ItsArray]`."""
+
+Real: TypeAlias = float | np.integer[Any] | np.floating[Any] | np.bool
+"""A real number of Python or NumPy; `float` includes bool and int."""
+
+Number: TypeAlias = Real | complex | np.complexfloating[Any, Any]
+"""A number of Python or NumPy."""
+
+HostData: TypeAlias = np.ndarray[Any, Any] | Number | Sequence["HostData"]
+"""What a backend adopts as an array: NumPy arrays, numbers, and nested lists of them."""
+
+Operand: TypeAlias = Array | HostData
+"""What the functions of a namespace compute with."""
 
 UNKNOWN = -1
 """The size of an axis that is not known before a graph runs, while a framework traces."""
@@ -57,7 +103,7 @@ class Capabilities:
     """A group may have several processes: each opens the backend for itself and connects to the others."""
 
 
-class Cell(Protocol):
+class Cell(Protocol[A]):
     """The storage of one variable on one device.  Its dtype and shape never change."""
 
     @property
@@ -65,10 +111,10 @@ class Cell(Protocol):
         """The framework's variable, which its tapes and optimizers take."""
         ...
 
-    def read(self) -> Array:
+    def read(self) -> A:
         """Returns the value, [shape of the cell]; a later write does not change what was read."""
         ...
 
-    def write(self, value: Array) -> None:
+    def write(self, value: A) -> None:
         """Replaces the value.  value: [shape of the cell], of its dtype, on its device."""
         ...

@@ -5,6 +5,7 @@ the calls of an optional part sets that part to an object of its own.
 """
 
 from abc import ABC
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import FrameType
 from typing import Any
@@ -47,7 +48,7 @@ class Wrapper(ABC):  # noqa: B024 - abstract by agreement: only final classes ar
         self.capabilities: Capabilities = inner.capabilities
         self.devices: tuple[Device, ...] = inner.devices
         self.local_devices: tuple[Device, ...] = inner.local_devices
-        self.array_types: tuple[type, ...] = inner.array_types
+        self.array_types: tuple[type[Array], ...] = inner.array_types
         self.xp: ArrayNamespace = inner.xp
         self.autodiff: Autodiff | None = inner.autodiff
         self.memory: UnifiedMemory | None = inner.memory
@@ -92,7 +93,7 @@ class Wrapper(ABC):  # noqa: B024 - abstract by agreement: only final classes ar
     def close(self) -> None:
         self._inner.close()
 
-    def prepare(self, function: Any) -> Any:
+    def prepare(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return self._inner.prepare(function)
 
     def source(self, frame: FrameType) -> tuple[str, int]:

@@ -13,6 +13,7 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Final, NamedTuple, final
 
 from simstrategy.errors import BackendUnavailable, InvalidArgument
@@ -104,7 +105,7 @@ class Launcher:
     def __enter__(self) -> "Launcher":
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         self.close()
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ strings, enums and Nones. Arrays and other objects are not compared: replicas' o
 
 import enum
 import functools
-from types import CodeType
+from types import CellType, CodeType
 from typing import Any, NamedTuple
 
 from simstrategy.trace import Site, describe_site
@@ -65,7 +65,7 @@ def function_key(function: Any) -> FunctionKey:
     )
 
 
-def _contents(cell: Any) -> Any:
+def _contents(cell: CellType) -> Any:
     try:
         return cell.cell_contents
     except ValueError:  # a closure variable that is not bound yet

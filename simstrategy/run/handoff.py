@@ -5,7 +5,7 @@ result is that of `ReplicaTasks`, which switches back to its hub after every tas
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, final
+from typing import Any, Final, Generic, TypeVar, final
 
 from simstrategy.run.task import FINISHED, Failed, Job, Match, Task, stop
 
@@ -13,9 +13,14 @@ __all__ = ["HandoffScheduler"]
 
 _SUSPENDED: Final = "suspended"
 
+F = TypeVar("F")
+"""A field of a call."""
+A = TypeVar("A")
+"""An answer."""
+
 
 @final
-class HandoffScheduler:
+class HandoffScheduler(Generic[F, A]):
     """One run of a group of tasks, always in the order of their indices.
 
     hub: runs the group; control returns there when a task ends or raises.
@@ -35,10 +40,10 @@ class HandoffScheduler:
 
         # One function for all tasks, and one iterator: an object for each of 10,000 tasks costs the garbage
         # collector more than the tasks themselves.
-        def suspend(*call: Any) -> Any:
+        def suspend(*call: F) -> A:
             arrive(call)
             task, answer = next(handoffs, over)
-            return task.switch(answer)
+            return task.switch(answer)  # type: ignore[no-any-return]  # the answer that `match` made
 
         def begin(following: Sequence[Task], answers: Sequence[Any]) -> Iterator[tuple[Task, Any]]:
             nonlocal handoffs

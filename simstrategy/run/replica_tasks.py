@@ -51,7 +51,7 @@ class ReplicaTasks:
             back = hub.switch
             # InOrder always takes the first of those that are left, so it need not be called.
             if type(self.schedule) is InOrder:
-                scheduler = HandoffScheduler(tasks, hub)
+                scheduler: HandoffScheduler[Any, Any] = HandoffScheduler(tasks, hub)
                 # One job for all tasks, which take their indices as they start.
                 jobs = [(body, iter(range(count)), results, scheduler.suspend, back)] * count
                 scheduler.run(jobs, match, failed)

@@ -6,17 +6,23 @@ replicas share is read-only; a write raises InvalidArgument.
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any, ClassVar, Final, final
+from types import TracebackType
+from typing import Any, ClassVar, Final, TypeVar, final
 
 import numpy as np
 
 from simstrategy.device import Device
+from simstrategy.device.terms import Operand
 from simstrategy.errors import InvalidArgument
 
-__all__ = ["Placement", "SimArray", "array_class", "current_class", "freeze", "set_writeable", "view"]
+__all__ = ["Host", "Placement", "SimArray", "array_class", "current_class", "freeze", "set_writeable", "view"]
 
 
-class SimArray(np.ndarray[Any, Any]):
+Host = np.ndarray[Any, Any]
+K = TypeVar("K", bound=Host)
+
+
+class SimArray(Host):
     """An array on a simulated device.  Only classes that `array_class` makes have instances.
 
     In-place writes raise InvalidArgument if the array is read-only.
@@ -32,14 +38,17 @@ class SimArray(np.ndarray[Any, Any]):
         np.ndarray.__setitem__(self, key, value)
 
 
-view: Final[Callable[..., Any]] = np.ndarray.view
+view: Final[Callable[[Host, type[K]], K]] = np.ndarray.view
 """`ndarray.view`, looked up once: a look-up on each device's class takes far longer."""
 
 
-def _in_place(name: str) -> Any:
-    operation = getattr(np.ndarray, name)
+Operator = Callable[[SimArray, Operand], Host]
 
-    def operator(self: SimArray, other: Any) -> Any:
+
+def _in_place(name: str) -> Operator:
+    operation: Callable[..., Host] = getattr(np.ndarray, name)
+
+    def operator(self: SimArray, other: Operand) -> Host:
         if not self.flags.writeable:
             raise _read_only(self)
         return operation(self, other)
@@ -52,11 +61,11 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"
     setattr(SimArray, f"__i{_name}__", _in_place(f"__i{_name}__"))
 
 
-def _operator(name: str, ufunc: np.ufunc) -> Any:
+def _operator(name: str, ufunc: np.ufunc) -> Operator:
     """Makes a binary operator that views the result as the class: NumPy's way for subclasses is 1.5 times slower."""
-    inherited = getattr(np.ndarray, name)
+    inherited: Callable[..., Host] = getattr(np.ndarray, name)
 
-    def operator(self: SimArray, other: Any) -> Any:
+    def operator(self: SimArray, other: Operand) -> Host:
         kind, of_other = type(self), type(other)
         if of_other is kind or of_other is float:
             result = ufunc(self, other, subok=False)
@@ -135,5 +144,5 @@ class Placement:
         before = _PLACED.get()
         _PLACED.set(self._inside if before is _NOWHERE else (self._kind, before))
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         _PLACED.set(_PLACED.get()[1])

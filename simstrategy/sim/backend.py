@@ -7,11 +7,11 @@ of a simulated cluster.
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from operator import attrgetter
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from simstrategy.device import PROTOCOL_VERSION, ArraySpec, Capabilities, Cell, Device, Op, Spec
+from simstrategy.device import PROTOCOL_VERSION, ArraySpec, Backend, Capabilities, Cell, Device, Op, Spec
 from simstrategy.errors import InvalidArgument, InvalidType
 from simstrategy.sim.arrays import Placement, SimArray, array_class, freeze, set_writeable
 from simstrategy.sim.collectives import combine, order_named
@@ -110,7 +110,7 @@ class SimMemory:
         self._local = local
         """The array class of each local device."""
 
-    def share(self, array: SimArray, cells: tuple[Cell, ...] = ()) -> tuple[SimArray, ...]:
+    def share(self, array: SimArray, cells: tuple[Cell[SimArray], ...] = ()) -> tuple[SimArray, ...]:
         set_writeable(array, False)
         shared = tuple(map(array.view, self._local))
         for cell, one in zip(cells, shared, strict=False):
@@ -173,7 +173,7 @@ class SimBackend:
     def close(self) -> None:
         """Does nothing: the simulator holds no resources."""
 
-    def put(self, value: Any, device: Device) -> SimArray:
+    def put(self, value: np.ndarray | SimArray, device: Device) -> SimArray:
         kind = self._classes[device.rank]
         if isinstance(value, SimArray) and not value.flags.writeable:
             return value if type(value) is kind else value.view(kind)
@@ -221,7 +221,7 @@ class SimBackend:
         notes: tuple[bytes, ...] = self._link("exchange", note, tuple)
         return notes
 
-    def prepare(self, function: Any) -> Any:
+    def prepare(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return function
 
     def _total(self, arrays: tuple[SimArray, ...], op: Op) -> np.ndarray[Any, Any]:
@@ -237,3 +237,7 @@ class SimBackend:
 
 def _the_one(parts: Sequence[SimArray | None]) -> SimArray:
     return next(part for part in parts if part is not None)
+
+
+if TYPE_CHECKING:
+    _: Backend[SimArray] = SimBackend((), worker=0)

@@ -4,7 +4,7 @@ This is the only module of the simulator that imports strategies.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple, final
+from typing import Any, Literal, NamedTuple, cast, final
 
 from simstrategy.device import Backend
 from simstrategy.errors import InvalidArgument, PeerFailed
@@ -88,7 +88,8 @@ class Cluster:
             link = fabric.link(suspend) if self.workers > 1 else None
             backend = SimBackend(devices, worker=worker, order=self._order, link=link)
             strategy = Strategy.multi_worker(
-                self._wrap(backend),
+                # A backend gets back its own arrays alone: for the core they are opaque.
+                self._wrap(cast("Backend", backend)),
                 semantics=self._semantics,
                 schedule=self._schedule,
                 checks=self._checks,

@@ -22,12 +22,14 @@ Pair = Callable[..., Any]
 Fold = Callable[[Sequence[Host], Pair], Host]
 
 
-def _minimum(x1: Host, x2: Host, out: Host | None = None) -> Any:
-    return np.minimum(x1, x2, out=out)
+def _minimum(x1: Host, x2: Host, out: Host | None = None) -> Host:
+    least: Host = np.minimum(x1, x2, out=out)
+    return least
 
 
-def _maximum(x1: Host, x2: Host, out: Host | None = None) -> Any:
-    return np.maximum(x1, x2, out=out)
+def _maximum(x1: Host, x2: Host, out: Host | None = None) -> Host:
+    most: Host = np.maximum(x1, x2, out=out)
+    return most
 
 
 # NumPy is fastest with `out` by position, which `add` accepts and minimum and maximum do not.

@@ -43,7 +43,7 @@ DTYPES: Final[dict[str, Dtype]] = {name: np.dtype(name) for name in _NAMES}
 dtype_names: Final[dict[Dtype, str]] = {dtype: name for name, dtype in DTYPES.items()}
 
 
-def dtype_named(dtype: Any) -> Dtype:
+def dtype_named(dtype: str | Dtype | type[np.generic]) -> Dtype:
     """Returns NumPy's dtype for a name; the package of bfloat16 is imported at its first use."""
     name = canonical_dtype(dtype)
     if name == "bfloat16" and name not in DTYPES:

@@ -5,9 +5,11 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from simstrategy.device import composed, default_dtype
+from simstrategy.device import Array, composed, default_dtype
+from simstrategy.device.functions.creation import Shape
+from simstrategy.device.terms import Number, Operand
 from simstrategy.errors import InvalidArgument
-from simstrategy.sim.arrays import SimArray, current_class, view
+from simstrategy.sim.arrays import Host, SimArray, current_class, view
 from simstrategy.sim.dtypes import DTYPES, dtype_named, dtype_names
 from simstrategy.sim.functions import (
     argsort,
@@ -29,7 +31,8 @@ from simstrategy.sim.functions import (
 __all__ = ["SimNamespace"]
 
 _empty: Final = np.empty
-_transpose: Final[Callable[..., Any]] = np.ndarray.transpose
+_where: Final[Callable[..., Host]] = np.where
+_transpose: Final[Callable[..., SimArray]] = np.ndarray.transpose
 
 
 @final
@@ -46,13 +49,13 @@ class SimNamespace:
         """The class of new arrays: that of the running replica's device."""
         return current_class() or self._default
 
-    def place(self, value: Any) -> SimArray:
+    def place(self, value: Host | np.generic) -> SimArray:
         """Returns a NumPy result as an array of the running replica's device."""
         if isinstance(value, SimArray):
             return value
         return np.asarray(value).view(self.kind)
 
-    def asarray(self, value: Any, *, dtype: Any = None) -> SimArray:
+    def asarray(self, value: Operand, *, dtype: str | None = None) -> SimArray:
         if dtype is None and isinstance(value, SimArray):
             return value
         wanted = None if dtype is None else dtype_named(dtype)
@@ -71,14 +74,14 @@ class SimNamespace:
             array = array.astype(dtype_named(array.dtype.name))  # the machine's byte order, or no dtype of ours
         return self.place(array)
 
-    def zeros(self, shape: Any, *, dtype: Any = None) -> SimArray:
+    def zeros(self, shape: Shape, *, dtype: str | None = None) -> SimArray:
         return self.place(np.zeros(shape, dtype_named(dtype or "float32")))
 
-    def ones(self, shape: Any, *, dtype: Any = None) -> SimArray:
+    def ones(self, shape: Shape, *, dtype: str | None = None) -> SimArray:
         return self.place(np.ones(shape, dtype_named(dtype or "float32")))
 
-    def full(self, shape: Any, fill_value: Any, *, dtype: Any = None) -> SimArray:
-        wanted = DTYPES.get(dtype) or (self.asarray(fill_value).dtype if dtype is None else dtype_named(dtype))
+    def full(self, shape: Shape, fill_value: Number | Array, *, dtype: str | None = None) -> SimArray:
+        wanted = DTYPES.get(dtype or "") or (self.asarray(fill_value).dtype if dtype is None else dtype_named(dtype))
         array = _empty(shape, wanted)
         array.fill(fill_value)
         return array.view(current_class() or self._default)
@@ -86,7 +89,7 @@ class SimNamespace:
     zeros_like = composed.zeros_like
     ones_like = composed.ones_like
 
-    def full_like(self, x: Any, /, fill_value: Any, *, dtype: Any = None) -> SimArray:
+    def full_like(self, x: Operand, /, fill_value: Number | Array, *, dtype: str | None = None) -> SimArray:
         array = x if isinstance(x, np.ndarray) else self.asarray(x)
         wanted = dtype_named(dtype) if dtype is not None else array.dtype
         return np.full(array.shape, fill_value, wanted).view(type(x) if isinstance(x, SimArray) else self.kind)
@@ -94,14 +97,14 @@ class SimNamespace:
     arange = composed.arange
     linspace = composed.linspace
 
-    def eye(self, n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None) -> SimArray:
+    def eye(self, n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: str | None = None) -> SimArray:
         return self.place(np.eye(n_rows, n_cols, k, dtype_named(dtype or "float32")))
 
     meshgrid = several(np.meshgrid)
     tril = plain(triangle(np.tril))
     triu = plain(triangle(np.triu))
 
-    def astype(self, x: Any, dtype: Any, /) -> SimArray:
+    def astype(self, x: Operand, dtype: str, /) -> SimArray:
         array = x if isinstance(x, np.ndarray) else self.asarray(x)
         return self.place(array.astype(dtype_named(dtype)))
 
@@ -173,22 +176,21 @@ class SimNamespace:
     imag = plain(lambda x: np.array(x.imag))
     clip = composed.clip
 
-    def where(self, condition: Any, x1: Any, x2: Any, /) -> SimArray:
+    def where(self, condition: Operand, x1: Operand, x2: Operand, /) -> SimArray:
         kind = type(condition) if isinstance(condition, SimArray) else type(x1) if isinstance(x1, SimArray) else None
         if not isinstance(x1, (np.ndarray, np.generic)) and not isinstance(x2, (np.ndarray, np.generic)):
             x1, x2 = self.asarray(x1), self.asarray(x2)
-        chosen = np.where(condition, operand(self, x1), operand(self, x2))
+        chosen = _where(condition, operand(self, x1), operand(self, x2))
         result: SimArray = chosen.view(kind or (type(x2) if isinstance(x2, SimArray) else self.kind))
         return result
 
-    def permute_dims(self, x: Any, /, axes: tuple[int, ...]) -> SimArray:
-        result: SimArray = _transpose(x if isinstance(x, SimArray) else self.asarray(x), axes)
-        return result
+    def permute_dims(self, x: Operand, /, axes: tuple[int, ...]) -> SimArray:
+        return _transpose(x if isinstance(x, SimArray) else self.asarray(x), axes)
 
     matrix_transpose = plain(np.matrix_transpose)
     moveaxis = plain(np.moveaxis)
 
-    def reshape(self, x: Any, /, shape: tuple[int, ...]) -> SimArray:
+    def reshape(self, x: Operand, /, shape: tuple[int, ...]) -> SimArray:
         array: Any = x if isinstance(x, SimArray) else self.asarray(x)
         result: SimArray = array.reshape(shape)
         return result
@@ -200,7 +202,7 @@ class SimNamespace:
     concat = joining(np.concatenate)
     stack = joining(np.stack)
 
-    def unstack(self, x: Any, /, *, axis: int = 0) -> tuple[SimArray, ...]:
+    def unstack(self, x: Operand, /, *, axis: int = 0) -> tuple[SimArray, ...]:
         array = self.asarray(x)
         return tuple([one.view(type(array)) for one in np.unstack(view(array, np.ndarray), axis=axis)])
 

@@ -24,7 +24,12 @@ __all__ = ["CompiledStep", "run_step"]
 
 
 def run_step(
-    runner: Runner, fn: Any, args: Any, kwargs: Mapping[str, Any] | None, site: Site, strategy_run: Callable[..., Any]
+    runner: Runner,
+    fn: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any] | None,
+    site: Site,
+    strategy_run: Callable[..., Any],
 ) -> Any:
     """Runs a function on each replica: as one program, in the framework's compiled form, or as it is.
 
@@ -170,7 +175,7 @@ class CompiledStep:
             tracing = _Tracing(self._group, backend, rank, dict(zip(read, values[count:], strict=True)))
             arrays_left = iter(values[:count])
             leaves = [one.value if isinstance(one, Constant) else next(arrays_left) for one in given.inputs]
-            args, kwargs = tree.unflatten(given.structure, leaves)
+            args, kwargs = _as_call(tree.unflatten(given.structure, leaves))
             returned = Runner(tracing.group).run(self._step, args, kwargs, _place_of(self._step))
             seen[:] = [tracing]
             written = [*tracing.written().values()]
@@ -207,12 +212,17 @@ class CompiledStep:
         return made
 
 
+def _as_call(arguments: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    args, kwargs = arguments
+    return args, kwargs
+
+
 def _place_of(step: Callable[..., Any]) -> Site:
     code = getattr(step, "__code__", None)
     return ("<compiled>", 0) if code is None else (code.co_filename, code.co_firstlineno)
 
 
-def _split(nest: Any, array_types: tuple[type, ...]) -> tuple[list[Array], Any]:
+def _split(nest: Any, array_types: tuple[type[Array], ...]) -> tuple[list[Array], Any]:
     """Returns the arrays of a nest, and the nest with their places among the outputs."""
     arrays: list[Array] = []
 

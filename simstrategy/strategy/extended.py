@@ -115,7 +115,7 @@ class StrategyExtended:
 
     # Running and reducing.
 
-    def call_for_each_replica(self, fn: Callable[..., Any], args: Any = (), kwargs: Named = None) -> Any:
+    def call_for_each_replica(self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Named = None) -> Any:
         """Runs `fn` once for each local replica and regroups the results.
 
         args, kwargs: nests; each replica gets its component of distributed values. Raises an exception of a
@@ -158,7 +158,7 @@ class StrategyExtended:
     # Variables.
 
     def update(
-        self, var: Variable, fn: Callable[..., Any], args: Any = (), kwargs: Named = None, group: bool = True
+        self, var: Variable, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Named = None, group: bool = True
     ) -> Any:
         """Calls `fn(component, *args, **kwargs)` for each component of a variable, on its device.
 
@@ -173,7 +173,12 @@ class StrategyExtended:
         return update(target, var, fn, args, kwargs, group, target.source(sys._getframe(1)))
 
     def update_non_slot(
-        self, colocate_with: Any, fn: Callable[..., Any], args: Any = (), kwargs: Named = None, group: bool = True
+        self,
+        colocate_with: Any,
+        fn: Callable[..., Any],
+        args: Sequence[Any] = (),
+        kwargs: Named = None,
+        group: bool = True,
     ) -> Any:
         """Calls `fn(*args, **kwargs)` on each device that `non_slot_devices` returned; see `update`."""
         site = self._group.source(sys._getframe(1))

@@ -34,7 +34,7 @@ class FrontendBinding(NamedTuple):
         """Returns context managers that enter each device and then the framework's scope."""
         return [_both(device, self.scope) for device in devices]
 
-    def compiled(self, function: Any, run: Callable[..., Any]) -> Callable[..., Any] | None:
+    def compiled(self, function: Callable[..., Any], run: Callable[..., Any]) -> Callable[..., Any] | None:
         """Returns a function that compiles `run(function)`, if `function` is compiled; see `Frontend.compiled`."""
         return None if self.part is None else self.part.compiled(function, run)
 

@@ -4,14 +4,15 @@ While a replica runs, its context is the current mode: see `modes.py`.
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import NoneType
-from typing import Any, Final, final
+from typing import Any, Final, TypeVar, final, overload
 
 from simstrategy import tree
-from simstrategy.device import UNKNOWN, Array, ArrayNamespace
+from simstrategy.device import UNKNOWN, Array
+from simstrategy.device.terms import HostData
 from simstrategy.errors import ContextError, InvalidType, Unsupported
-from simstrategy.run import Suspend, function_key
+from simstrategy.run import Sizes, Suspend, function_key
 from simstrategy.strategy.composites import all_reduce_leaves, is_composite
 from simstrategy.strategy.enums import ReduceOp
 from simstrategy.strategy.group import Group
@@ -24,6 +25,9 @@ __all__ = ["ReplicaContext"]
 
 _frame: Final = sys._getframe
 _mode: Final = _MODE.get
+
+N = TypeVar("N")
+"""An array, or a nest of them."""
 
 _ANY_SIZE: Final = None
 """The size, in a gathered shape, that replicas choose freely."""
@@ -58,8 +62,9 @@ class ReplicaContext:
     def replica_id_in_sync_group(self) -> int:
         """The replica's rank; while a step is compiled, an array [] without a value."""
         tracing = self.group.tracing
-        rank: int = self.group.local_devices[self.index].rank if tracing is None else tracing.rank
-        return rank
+        if tracing is not None:
+            return tracing.rank  # type: ignore[return-value]  # stands for the number while a step is compiled
+        return self.group.local_devices[self.index].rank
 
     @property
     def num_replicas_in_sync(self) -> int:
@@ -87,11 +92,15 @@ class ReplicaContext:
         return (self.group.local_devices[self.index].placement,)
 
     @property
-    def xp(self) -> ArrayNamespace:
-        """The array namespace of this replica's device."""
+    def xp(self) -> Any:
+        """The `ArrayNamespace` of this replica's device; its arrays are of the backend's type, with its operators."""
         return self.group.xp
 
-    def all_reduce(self, reduce_op: ReduceOp | str, value: Any) -> Any:
+    @overload
+    def all_reduce(self, reduce_op: ReduceOp | str, value: HostData) -> Any: ...
+    @overload
+    def all_reduce(self, reduce_op: ReduceOp | str, value: N) -> N: ...
+    def all_reduce(self, reduce_op: ReduceOp | str, value: N) -> N:
         """Combines a nest of arrays over all replicas; every replica gets the result.
 
         value: arrays or host data, [any shape], of equal structure, shapes and dtypes on all replicas. MEAN of integers
@@ -109,15 +118,15 @@ class ReplicaContext:
             # The quick way of one array like the last one, on the right device.
             last_op, last_specs, request = cache.last_one
             if last_op is reduce_op and cache.spec(value) == last_specs[self.index]:
-                return self.suspend(request, value, site, cache.resolve_one, None)
+                return self.suspend(request, value, site, cache.resolve_one, None)  # type: ignore[no-any-return]  # as given
         op = reduce_op if type(reduce_op) is ReduceOp else ReduceOp.of(reduce_op)
         if plain:
             shape, dtype, placement = cache.spec(value)
             if placement == group.local_devices[self.index].placement:
-                return self.suspend(cache.one(op, shape, dtype), value, site, cache.resolve_one, None)
+                return self.suspend(cache.one(op, shape, dtype), value, site, cache.resolve_one, None)  # type: ignore[no-any-return]  # as given
         return self._all_reduce_nest(op, value, site)
 
-    def _all_reduce_nest(self, op: ReduceOp, value: Any, site: Site) -> Any:
+    def _all_reduce_nest(self, op: ReduceOp, value: N, site: Site) -> N:
         group = self.group
         if not group.kind.has_collectives:
             return value
@@ -143,7 +152,7 @@ class ReplicaContext:
             return tree.refill(value, structure, self._all_reduce(op, tuple(arrays), structure, site))
         if structure is None:
             # Another replica may have come by the quick way: one request, one form of payload.
-            return self.suspend(request, arrays[0], site, group.requests.resolve_one, None)
+            return self.suspend(request, arrays[0], site, group.requests.resolve_one, None)  # type: ignore[no-any-return]  # as given
         return tree.refill(value, structure, self.suspend(request, arrays, site, group.reductions.many, None))
 
     def all_reduce_leaf(self, op: ReduceOp, leaf: Any, site: Site) -> Array:
@@ -237,14 +246,15 @@ class ReplicaContext:
             raise InvalidType(f"seed takes a label, a text that names what is drawn, got {label!r}. Pass a text.")
         return self.group.seed_of(label, self.replica_id_in_sync_group)
 
-    def _gathered_places(self, sizes: Any, size: Any) -> Array:
+    def _gathered_places(self, sizes: Sizes, size: int) -> Array:
         """Returns the indices of this replica's part of what was gathered, given every rank's size."""
+        xp = self.group.xp
         if self.group.tracing is not None:  # all sizes are equal, and the rank has no value yet
-            return self.xp.add(self.xp.arange(size), self.xp.multiply(self.replica_id_in_sync_group, size))
+            return xp.add(xp.arange(size), xp.multiply(self.replica_id_in_sync_group, size))
         start = sum(sizes[: self.replica_id_in_sync_group])
-        return self.xp.arange(start, start + size)
+        return xp.arange(start, start + size)
 
-    def merge_call(self, merge_fn: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def merge_call(self, merge_fn: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
         """Calls `merge_fn(strategy, *args, **kwargs)` once, when all replicas have made this call; all get the result.
 
         args, kwargs: nests; `merge_fn` receives their leaves as PerReplica values. Each replica gets its component of

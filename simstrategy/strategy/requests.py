@@ -3,11 +3,13 @@
 One per group, used by `replica.py` alone. See docs/caches.md for when each entry is valid.
 """
 
+from collections.abc import Callable
 from itertools import repeat
 from typing import Any, final
 
 from simstrategy import tree
 from simstrategy.device import Array, Backend, Spec
+from simstrategy.run import Resolve
 from simstrategy.strategy.enums import ReduceOp
 from simstrategy.strategy.reductions.arithmetic import Reductions
 from simstrategy.strategy.validation import require_numbers
@@ -32,9 +34,9 @@ class RequestCache:
         self.plain_types = backend.array_types if has_collectives else ()
         """The types of arrays that all_reduce may take the quick way, unless a gradient has to flow through them."""
         self._placements = [device.placement for device in backend.local_devices]
-        self.spec = backend.spec
+        self.spec: Callable[[Any], Spec] = backend.spec
         self.tracks = None if backend.autodiff is None else backend.autodiff.tracks
-        self.resolve_one = reductions.one
+        self.resolve_one: Resolve[Any, Any] = reductions.one
         self._last = Request("all_reduce", None, None, None, None, ())
         self._last_specs: tuple[Request | None, list[list[Spec]]] = (None, [])
         """A request for a nest, and the specs of its arrays for each local replica."""

@@ -1,7 +1,7 @@
 """Runs a function on each replica of a group: `Strategy.run`."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, final
 
 from simstrategy.errors import CannotCompile
@@ -38,7 +38,7 @@ class Runner:
         """Ends the tasks' threads; the backend stays open."""
         self._tasks.close()
 
-    def checked(self, fn: object, args: Any, kwargs: Mapping[str, Any] | None, site: Site) -> dict[str, Any]:
+    def checked(self, fn: object, args: Sequence[Any], kwargs: Mapping[str, Any] | None, site: Site) -> dict[str, Any]:
         """Returns the named arguments of a run.  Raises ContextError, CannotCompile and what `require_call` raises."""
         group = self.group
         mode = MODE.get()
@@ -60,7 +60,7 @@ class Runner:
             request = Request("run", None, None, function_key(fn), None, ())
             coordinator.trace.record(coordinator.worker, request, (None,), (site,))
 
-    def run(self, fn: Callable[..., Any], args: Any, kwargs: Mapping[str, Any] | None, site: Site) -> Any:
+    def run(self, fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None, site: Site) -> Any:
         """Runs `fn` once on each local replica and regroups the results; see `Strategy.run`."""
         group, coordinator = self.group, self.group.coordinator
         named = self.checked(fn, args, kwargs, site)

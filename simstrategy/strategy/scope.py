@@ -2,6 +2,7 @@
 
 from contextlib import AbstractContextManager
 from contextvars import Token
+from types import TracebackType
 from typing import Any, Generic, TypeVar, final
 
 from simstrategy.errors import ContextError
@@ -39,7 +40,7 @@ class Scope(Generic[S]):
         self._entered.append((mode, token, framework))
         return self._strategy
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         if not self._entered:
             raise ContextError(f"The scope of {self._strategy!r} was left and not entered. Use it in a with statement.")
         mode, token, framework = self._entered[-1]

@@ -1,14 +1,14 @@
 """`Strategy`: the whole public surface of a strategy, one final class; `extended.py` has the calls for libraries."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Unpack, final
 
 import numpy as np
 
 from simstrategy.data import Dataset, InputContext, InputIterator, InputOptions, InputReplicationMode
-from simstrategy.device import ArrayNamespace, Backend
+from simstrategy.device import Backend
 from simstrategy.errors import ContextError, InvalidType
 from simstrategy.strategy import inputs
 from simstrategy.strategy.compiling import CompiledStep, run_step
@@ -94,8 +94,8 @@ class Strategy:
         return self._group.num_replicas
 
     @property
-    def xp(self) -> ArrayNamespace:
-        """The backend's array namespace; outside replica functions it creates arrays on the first local device."""
+    def xp(self) -> Any:
+        """The backend's `ArrayNamespace`; outside replica functions it creates arrays on the first local device."""
         return self._group.xp
 
     def __repr__(self) -> str:
@@ -120,7 +120,7 @@ class Strategy:
         """Returns a context manager: inside, this strategy is current, and new variables belong to it."""
         return Scope(self, self._group)
 
-    def run(self, fn: Callable[..., Any], args: Any = (), kwargs: Mapping[str, Any] | None = None) -> Any:
+    def run(self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
         """Runs `fn` once on each local replica and regroups the results.
 
         args, kwargs: nests; each replica gets its component of PerReplica values. A leaf that is one object on all
@@ -144,7 +144,9 @@ class Strategy:
         compilation = self._group.backend.compilation
         return step if compilation is None else CompiledStep(self._runner, compilation, step)
 
-    def experimental_run_v2(self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None) -> Any:
+    def experimental_run_v2(
+        self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
         """Calls `run`, of which this is the older name."""
         return run_step(self._runner, fn, args, kwargs, self._group.source(sys._getframe(1)), self.run)
 

@@ -233,4 +233,4 @@ def open_template(*, replicas: int | None = None) -> ToyBackend:
 
 
 if TYPE_CHECKING:
-    _: Backend = ToyBackend(())
+    _: Backend[ToyArray] = ToyBackend(())

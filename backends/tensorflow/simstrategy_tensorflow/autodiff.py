@@ -7,7 +7,7 @@ from typing import Any, final
 
 import tensorflow as tf
 
-from simstrategy.device import Array, GroupFunction
+from simstrategy.device import GroupFunction
 
 __all__ = ["TensorFlowAutodiff"]
 
@@ -17,18 +17,18 @@ class TensorFlowAutodiff:
     """See `simstrategy.device.Autodiff`.  Integers have no gradient; `backward` receives zeros for them."""
 
     def differentiable(
-        self, forward: GroupFunction, backward: GroupFunction, arrays: tuple[Array, ...]
-    ) -> tuple[Array, ...]:
+        self, forward: GroupFunction, backward: GroupFunction, arrays: tuple[tf.Tensor, ...]
+    ) -> tuple[tf.Tensor, ...]:
         chosen = [i for i, array in enumerate(arrays) if array.dtype.is_floating or array.dtype.is_complex]
-        results: list[Array] = []
+        results: list[tf.Tensor] = []
         if not chosen:
             return forward(arrays)
 
-        def apply(*inputs: Array) -> Any:
+        def apply(*inputs: tf.Tensor) -> Any:
             given = dict(zip(chosen, inputs, strict=True))
             results.extend(forward(tuple([given.get(i, array) for i, array in enumerate(arrays)])))
 
-            def gradient(*upstream: Any) -> list[Array]:
+            def gradient(*upstream: Any) -> list[tf.Tensor]:
                 # The gradient of tf.gather is IndexedSlices, which no collective accepts.
                 arrived = dict(zip(chosen, map(tf.convert_to_tensor, upstream), strict=True))
                 sent = [arrived[i] if i in arrived else tf.zeros_like(result) for i, result in enumerate(results)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, final
 import numpy as np
 import tensorflow as tf
 
-from simstrategy.device import PROTOCOL_VERSION, Array, ArraySpec, Backend, Capabilities, Device, Op
+from simstrategy.device import PROTOCOL_VERSION, ArraySpec, Backend, Capabilities, Device, Op
 from simstrategy.errors import InvalidType
 from simstrategy_tensorflow.autodiff import TensorFlowAutodiff
 from simstrategy_tensorflow.collectives import Combine, collective, copied
@@ -24,7 +24,7 @@ from simstrategy_tensorflow.variables import make_cell_variable
 
 __all__ = ["TensorFlowBackend"]
 
-Arrays = tuple[Array, ...]
+Arrays = tuple[tf.Tensor, ...]
 
 
 @final
@@ -71,7 +71,7 @@ class TensorFlowBackend:
     def close(self) -> None:
         """Does nothing: TensorFlow keeps its devices until the process ends."""
 
-    def put(self, value: np.ndarray | Array, device: Device) -> Array:
+    def put(self, value: np.ndarray | tf.Tensor, device: Device) -> tf.Tensor:
         with tf.device(device.placement):
             if isinstance(value, (tf.Tensor, tf.Variable)):
                 return tf.identity(value)
@@ -79,17 +79,17 @@ class TensorFlowBackend:
                 raise InvalidType(f"put takes a NumPy array or a tf.Tensor, got a {type(value).__name__}.")
             return tf.constant(value, named(value.dtype))
 
-    def get(self, array: Array) -> np.ndarray:
+    def get(self, array: tf.Tensor) -> np.ndarray:
         try:
             return np.array(array.numpy())
         except (AttributeError, NotImplementedError) as error:  # TensorFlow's symbolic tensors raise these
             raise InvalidType(f"{array!r} has no value while a tf.function is traced: read it outside.") from error
 
-    def spec(self, array: Array) -> ArraySpec:
+    def spec(self, array: tf.Tensor) -> ArraySpec:
         placement = "a variable" if isinstance(array, tf.Variable) else array.device
         return ArraySpec(tuple(array.shape), array.dtype.name, placement)
 
-    def cell(self, initial: Array) -> "TensorFlowCell":
+    def cell(self, initial: tf.Tensor) -> "TensorFlowCell":
         return TensorFlowCell(initial)
 
     def all_reduce(self, arrays: Arrays, op: Op) -> Arrays:
@@ -99,12 +99,12 @@ class TensorFlowBackend:
             [self.put(one, device) for one, device in zip(self._combine(arrays, op), self.devices, strict=True)]
         )
 
-    def reduce(self, arrays: Arrays, op: Op, *, root: int) -> Array:
+    def reduce(self, arrays: Arrays, op: Op, *, root: int) -> tf.Tensor:
         if self._combine is None:
             return copied(arrays, op, self.devices[root])
         return self.put(self._combine(arrays, op)[root], self.devices[root])
 
-    def broadcast(self, array: Array | None, *, spec: ArraySpec, root: int) -> Arrays:
+    def broadcast(self, array: tf.Tensor | None, *, spec: ArraySpec, root: int) -> Arrays:
         return self._spread(array)
 
     def all_gather(self, arrays: Arrays, *, axis: int, sizes: tuple[int, ...]) -> Arrays:
@@ -116,7 +116,7 @@ class TensorFlowBackend:
         """Returns the message: there is only one process."""
         return (note,)
 
-    def _spread(self, array: Array) -> Arrays:
+    def _spread(self, array: tf.Tensor) -> Arrays:
         return tuple([self.put(array, device) for device in self.devices])
 
 
@@ -126,20 +126,20 @@ class TensorFlowCell:
 
     __slots__ = ("_placement", "native")
 
-    def __init__(self, initial: Array) -> None:
+    def __init__(self, initial: tf.Tensor) -> None:
         self._placement = initial.device
         self.native = make_cell_variable(initial)
 
-    def read(self) -> Array:
+    def read(self) -> tf.Tensor:
         # On the variable's device in every scope. TensorFlow copies the value before a later write changes it.
         if tf.executing_eagerly():
             return self.native.value()
         with tf.device(self._placement):
             return self.native.read_value()
 
-    def write(self, value: Array) -> None:
+    def write(self, value: tf.Tensor) -> None:
         self.native.assign(value, read_value=False)
 
 
 if TYPE_CHECKING:
-    _: Backend = TensorFlowBackend(())
+    _: Backend[tf.Tensor] = TensorFlowBackend(())

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, get_args
 
 import tensorflow as tf
 
-from simstrategy.device import Array, Device, Op
+from simstrategy.device import Device, Op
 from simstrategy.errors import BackendUnavailable, InvalidArgument
 from simstrategy_tensorflow.placement import require_one_graph
 from simstrategy_tensorflow.variables import make_cell_variable
@@ -19,7 +19,7 @@ from simstrategy_tensorflow.variables import make_cell_variable
 __all__ = ["Combine", "Communication", "chosen", "collective", "copied"]
 
 Communication = Literal["auto", "nccl", "ring", "copy"]
-Combine = Callable[[tuple[Array, ...], Op], list[Array]]
+Combine = Callable[[tuple[tf.Tensor, ...], Op], list[tf.Tensor]]
 """Combines arrays [...] of equal shape, one of each device; returns one result per device, on any device."""
 
 _FOLDS: Final[dict[str, Any]] = {"SUM": tf.add, "MIN": tf.minimum, "MAX": tf.maximum}
@@ -60,7 +60,7 @@ def chosen(communication: Communication, devices: Sequence[str]) -> Literal["ncc
     return communication
 
 
-def copied(arrays: tuple[Array, ...], op: Op, device: Device) -> Array:
+def copied(arrays: tuple[tf.Tensor, ...], op: Op, device: Device) -> tf.Tensor:
     """Returns equal-shaped arrays [...], one per rank, combined in rank order into one [...] on a device."""
     require_one_graph(arrays)
     with tf.device(device.placement):
@@ -70,7 +70,7 @@ def copied(arrays: tuple[Array, ...], op: Op, device: Device) -> Array:
         return total
 
 
-def _zero_on(device: Device) -> Array:
+def _zero_on(device: Device) -> tf.Tensor:
     with tf.init_scope(), tf.device(device.placement):
         return tf.zeros(())
 
@@ -81,7 +81,7 @@ def collective(devices: tuple[Device, ...], hint: Literal["nccl", "ring"]) -> Co
     # TensorFlow orders operations that use one resource: one token orders the collectives of one device.
     tokens = [make_cell_variable(_zero_on(device)) for device in devices]
 
-    def together(arrays: tuple[Array, ...], op: Op) -> list[Array]:
+    def together(arrays: tuple[tf.Tensor, ...], op: Op) -> list[tf.Tensor]:
         instance = next(_NUMBERS)
         results = []
         for array, device, token in zip(arrays, devices, tokens, strict=True):
@@ -110,12 +110,12 @@ def collective(devices: tuple[Device, ...], hint: Literal["nccl", "ring"]) -> Co
     # The operations of all devices wait for each other, so a graph runs them together for eager arrays.
     compiled = tf.function(together, autograph=False)
 
-    def combine(arrays: tuple[Array, ...], op: Op) -> list[Array]:
+    def combine(arrays: tuple[tf.Tensor, ...], op: Op) -> list[tf.Tensor]:
         # TensorFlow's ring ends the process for an empty array; a size that is not known while tracing may be 0.
         if len(arrays) == 1 or arrays[0].dtype not in _DTYPES or not arrays[0].shape.num_elements():
             return [copied(arrays, op, devices[0])] * len(arrays)
         require_one_graph(arrays)
-        results: list[Array] = (compiled if tf.executing_eagerly() else together)(arrays, op)
+        results: list[tf.Tensor] = (compiled if tf.executing_eagerly() else together)(arrays, op)
         return results
 
     return combine

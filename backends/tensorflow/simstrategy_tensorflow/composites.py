@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import tensorflow as tf
 
-from simstrategy.device import Array, Composites
+from simstrategy.device import Composites
 from simstrategy.errors import Unsupported
 
 __all__ = ["TensorFlowComposites"]
@@ -21,16 +21,16 @@ class TensorFlowComposites:
     __slots__ = ()
     types = (tf.IndexedSlices, tf.SparseTensor, tf.RaggedTensor)
 
-    def parts(self, value: Any, call: str) -> tuple[Array, ...]:
+    def parts(self, value: Any, call: str) -> tuple[tf.Tensor, ...]:
         if not isinstance(value, tf.IndexedSlices):
             _refuse(value, call)
         return value.values, value.indices
 
-    def joined(self, value: Any, parts: Sequence[Array]) -> Any:
+    def joined(self, value: Any, parts: Sequence[tf.Tensor]) -> Any:
         values, indices = parts
         return tf.IndexedSlices(values, indices, value.dense_shape)
 
-    def dense(self, value: Any) -> Array:
+    def dense(self, value: Any) -> tf.Tensor:
         if not isinstance(value, tf.IndexedSlices):
             _refuse(value, "a collective, a reduction or a variable")
         return tf.convert_to_tensor(value)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import tensorflow as tf
 
-from simstrategy.device import Array, Device, Frontend, MakeVariable
+from simstrategy.device import Device, Frontend, MakeVariable
 from simstrategy_tensorflow.loops import Put, TensorFlowDataset, TensorFlowIterator
 from simstrategy_tensorflow.sources import TensorFlowSource
 from simstrategy_tensorflow.variables import DistributedVariable, scope_of
@@ -60,7 +60,7 @@ class TensorFlowFrontend:
             return TensorFlowIterator(dataset, self._devices, self._put)
         return TensorFlowDataset(dataset, self._devices, self._put)
 
-    def count(self, array: Array, axes: tuple[int, ...]) -> Array:
+    def count(self, array: tf.Tensor, axes: tuple[int, ...]) -> tf.Tensor:
         with tf.device(array.device):
             sizes = tf.shape(array, tf.int64)
             return tf.reduce_prod(tf.gather(sizes, list(axes)))

@@ -9,13 +9,13 @@ from typing import Any, Final, final
 
 import tensorflow as tf
 
-from simstrategy.device import Array, Device
+from simstrategy.device import Device
 from simstrategy.errors import InvalidArgument, OutOfRangeError, Unsupported
 from simstrategy_tensorflow.rows import COMPOSED, TensorFlowCompositeBatch, spec_of
 
 __all__ = ["TensorFlowDataset", "TensorFlowIterator"]
 
-Put = Callable[[Array, Device], Array]
+Put = Callable[[tf.Tensor, Device], tf.Tensor]
 
 _TRACED_MAX: Final = 200
 """The most steps of one pass in one graph: more come from a Python loop that would never end."""

@@ -10,7 +10,7 @@ from typing import Any, Final, final
 import numpy as np
 import torch
 
-from simstrategy.device import Array, ArraySpec, Device, Op, canonical_dtype
+from simstrategy.device import ArraySpec, Device, Op, canonical_dtype
 from simstrategy.errors import InvalidArgument, InvalidType, Unsupported
 
 __all__ = ["DTYPES", "TorchCell", "copied", "fold", "get", "host_dtype", "named", "put", "spec"]
@@ -50,7 +50,7 @@ def host_dtype(dtype: torch.dtype) -> "np.dtype[Any] | None":
     return _HOST[dtype]
 
 
-def put(value: np.ndarray | Array, device: Device) -> torch.Tensor:
+def put(value: np.ndarray | torch.Tensor, device: Device) -> torch.Tensor:
     """Returns a copy [...] of a NumPy array or a tensor [...] on the device, of its dtype.
 
     A tensor's copy is connected to it: gradients flow. Raises InvalidArgument for a dtype outside DTYPES,

@@ -19,7 +19,9 @@ class _Linear(torch.autograd.Function):
     """The pair of functions in the form that PyTorch requires: a subclass with these two names."""
 
     @staticmethod
-    def forward(ctx: Any, forward: GroupFunction, backward: GroupFunction, *arrays: torch.Tensor) -> Arrays:
+    def forward(
+        ctx: Any, forward: GroupFunction[torch.Tensor], backward: GroupFunction[torch.Tensor], *arrays: torch.Tensor
+    ) -> Arrays:
         # Detached: the group-call computes with them in another thread, whose gradient mode may be on.
         results = forward(tuple([array.detach() for array in arrays]))
         ctx.functions = forward, backward
@@ -44,7 +46,9 @@ class TorchAutodiff:
 
     __slots__ = ()
 
-    def differentiable(self, forward: GroupFunction, backward: GroupFunction, arrays: Arrays) -> Arrays:
+    def differentiable(
+        self, forward: GroupFunction[torch.Tensor], backward: GroupFunction[torch.Tensor], arrays: Arrays
+    ) -> Arrays:
         if not (torch.is_grad_enabled() and any(array.requires_grad for array in arrays)):
             return forward(tuple([array.detach() for array in arrays]))
         apply: Any = _Linear.apply

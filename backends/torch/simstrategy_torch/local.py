@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import torch
 
-from simstrategy.device import PROTOCOL_VERSION, Array, ArraySpec, Backend, Capabilities, Device, Op
+from simstrategy.device import PROTOCOL_VERSION, ArraySpec, Backend, Capabilities, Device, Op
 from simstrategy.errors import InvalidArgument
 from simstrategy_torch.arrays import DTYPES, TorchCell, copied, fold, get, put, spec
 from simstrategy_torch.autodiff import TorchAutodiff
@@ -18,7 +18,7 @@ from simstrategy_torch.placement import On, finished, placement_named
 
 __all__ = ["TorchBackend", "counted", "open_torch"]
 
-Arrays = tuple[Array, ...]
+Arrays = tuple[torch.Tensor, ...]
 
 
 def open_torch(*, replicas: int | None = None, device: str = "cpu") -> "TorchBackend":
@@ -74,16 +74,16 @@ class TorchBackend:
     def close(self) -> None:
         """Does nothing: there is nothing to leave behind."""
 
-    def cell(self, initial: Array) -> TorchCell:
+    def cell(self, initial: torch.Tensor) -> TorchCell:
         return TorchCell(initial)
 
     def all_reduce(self, arrays: Arrays, op: Op) -> Arrays:
         return self._spread(fold(arrays, op))
 
-    def reduce(self, arrays: Arrays, op: Op, *, root: int) -> Array:
+    def reduce(self, arrays: Arrays, op: Op, *, root: int) -> torch.Tensor:
         return fold(arrays, op)
 
-    def broadcast(self, array: Array | None, *, spec: ArraySpec, root: int) -> Arrays:
+    def broadcast(self, array: torch.Tensor | None, *, spec: ArraySpec, root: int) -> Arrays:
         assert array is not None
         return self._spread(copied(array))
 
@@ -106,4 +106,4 @@ class TorchBackend:
 
 
 if TYPE_CHECKING:
-    _: Backend = TorchBackend(1, "cpu")
+    _: Backend[torch.Tensor] = TorchBackend(1, "cpu")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 import torch
 from torch.distributed import distributed_c10d as _typed
 
-from simstrategy.device import PROTOCOL_VERSION, Array, ArraySpec, Backend, Capabilities, Device, Op
+from simstrategy.device import PROTOCOL_VERSION, ArraySpec, Backend, Capabilities, Device, Op
 from simstrategy.errors import BackendUnavailable
 from simstrategy.peers import ControlChannel
 from simstrategy_torch.arrays import DTYPES, TorchCell, copied, fold, get, named, put, spec
@@ -25,7 +25,7 @@ __all__ = ["FOLDED_BYTES_MAX", "Group", "ProcessBackend", "Transport"]
 
 distributed: Any = _typed  # for PyTorch's types leave out most of what is used here
 
-Arrays = tuple[Array, ...]
+Arrays = tuple[torch.Tensor, ...]
 Group = Any
 """A `ProcessGroupGloo`, a `ProcessGroupNCCL`, or a `ProcessGroup` with one inside: they share methods and no class."""
 
@@ -140,17 +140,17 @@ class ProcessBackend:
         self._channel.close()
         self._drop()
 
-    def cell(self, initial: Array) -> TorchCell:
+    def cell(self, initial: torch.Tensor) -> TorchCell:
         return TorchCell(initial)
 
     def all_reduce(self, arrays: Arrays, op: Op) -> Arrays:
         return self._to_each(self._total("all_reduce", arrays, op))
 
-    def reduce(self, arrays: Arrays, op: Op, *, root: int) -> Array | None:
+    def reduce(self, arrays: Arrays, op: Op, *, root: int) -> torch.Tensor | None:
         total = self._total("reduce", arrays, op)
         return total if root // self._replicas == self._rank else None
 
-    def broadcast(self, array: Array | None, *, spec: ArraySpec, root: int) -> Arrays:
+    def broadcast(self, array: torch.Tensor | None, *, spec: ArraySpec, root: int) -> Arrays:
         sent = (
             torch.empty(spec.shape, dtype=named(spec.dtype), device=self._placement) if array is None else copied(array)
         )
@@ -245,4 +245,4 @@ def _bytes(array: torch.Tensor) -> torch.Tensor:
 
 
 if TYPE_CHECKING:
-    _: type[Backend] = ProcessBackend
+    _: type[Backend[torch.Tensor]] = ProcessBackend

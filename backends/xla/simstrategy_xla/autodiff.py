@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from simstrategy.device import Array, GroupFunction
+from simstrategy.device import GroupFunction
 from simstrategy_xla.namespace import require_values
 
 __all__ = ["XlaAutodiff"]
@@ -26,16 +26,16 @@ class XlaAutodiff:
         return True
 
     def differentiable(
-        self, forward: GroupFunction, backward: GroupFunction, arrays: tuple[Array, ...]
-    ) -> tuple[Array, ...]:
+        self, forward: GroupFunction[jax.Array], backward: GroupFunction[jax.Array], arrays: tuple[jax.Array, ...]
+    ) -> tuple[jax.Array, ...]:
         # Constants have values inside jax.jit too, but its later calls would not repeat this collective.
         require_values((jax.device_put(_PROBE),), "a collective of replicas")
         if not any(isinstance(array, jax.core.Tracer) for array in arrays):
             return forward(arrays)
-        results: list[Array] = []
+        results: list[jax.Array] = []
 
         @jax.custom_vjp
-        def apply(*values: Array) -> tuple[Array, ...]:
+        def apply(*values: jax.Array) -> tuple[jax.Array, ...]:
             require_values(values, "a collective of replicas")
             results[:] = forward(values)
             return tuple(results)
@@ -47,9 +47,9 @@ class XlaAutodiff:
             return tuple([own if _is_smooth(a) else np.zeros(a.shape, jax.dtypes.float0) for a, own in found])
 
         apply.defvjp(lambda *values: (apply(*values), None), gradient)
-        answer: tuple[Array, ...] = apply(*arrays)
+        answer: tuple[jax.Array, ...] = apply(*arrays)
         return answer
 
 
-def _is_smooth(array: Array) -> bool:
+def _is_smooth(array: jax.Array) -> bool:
     return bool(jnp.issubdtype(array.dtype, jnp.inexact))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 import jax
 import numpy as np
 
-from simstrategy.device import PROTOCOL_VERSION, Array, ArraySpec, Backend, Capabilities, Compilation, Device, Op, Spec
+from simstrategy.device import PROTOCOL_VERSION, ArraySpec, Backend, Capabilities, Compilation, Device, Op, Spec
 from simstrategy.errors import InvalidType
 from simstrategy_xla.autodiff import XlaAutodiff
 from simstrategy_xla.cells import XlaCell
@@ -23,7 +23,7 @@ from simstrategy_xla.topology import ExaminedCompilation, Topology
 
 __all__ = ["XlaBackend"]
 
-Arrays = tuple[Array, ...]
+Arrays = tuple[jax.Array, ...]
 
 
 @final
@@ -80,7 +80,7 @@ class XlaBackend:
         self._collectives = Collectives(ranks, processes)
         self.forms = XlaForms(self.spec)
         # Each process decides separately whether a step runs as tasks, so several processes could disagree.
-        self.compilation: Compilation | None = (
+        self.compilation: Compilation[jax.Array] | None = (
             XlaCompilation(ranks, self.capabilities, dtypes) if processes is None else None
         )
 
@@ -103,42 +103,44 @@ class XlaBackend:
         if self._processes is not None:
             self._processes.close()
 
-    def put(self, value: np.ndarray | Array, device: Device) -> Array:
+    def put(self, value: np.ndarray | jax.Array, device: Device) -> jax.Array:
         target = self._xla_devices[device.rank]
         if isinstance(value, jax.Array):
-            return jax.device_put(value, target)
+            moved: jax.Array = jax.device_put(value, target)
+            return moved
         if not isinstance(value, np.ndarray):
             raise InvalidType(f"put takes a NumPy array or a jax.Array, got a {type(value).__name__}.")
         # A copy of our own: JAX reads host memory later, or for ever.
-        return jax.device_put(np.array(value, self.xp.named(value.dtype), order="C", copy=True), target)
+        copied: jax.Array = jax.device_put(np.array(value, self.xp.named(value.dtype), order="C", copy=True), target)
+        return copied
 
-    def get(self, array: Array) -> np.ndarray:
+    def get(self, array: jax.Array) -> np.ndarray:
         require_values((array,), "reading a value")
         return np.array(array)
 
-    def spec(self, array: Array) -> ArraySpec:
+    def spec(self, array: jax.Array) -> ArraySpec:
         # Asked for very often: NumPy makes the name of a dtype anew each time, and JAX that of a device.
         placement = None if isinstance(array, jax.core.Tracer) else self._placements.get(array.device)
         return ArraySpec(array.shape, _name(array.dtype), placement or str(self.xp.device_of(array)))
 
-    def cell(self, initial: Array) -> "XlaCell":
+    def cell(self, initial: jax.Array) -> "XlaCell":
         return XlaCell(initial)
 
     def all_reduce(self, arrays: Arrays, op: Op) -> Arrays:
         self._begin("all_reduce")
         return self._collectives.total(arrays, op)
 
-    def reduce(self, arrays: Arrays, op: Op, *, root: int) -> Array | None:
+    def reduce(self, arrays: Arrays, op: Op, *, root: int) -> jax.Array | None:
         self._begin("reduce")
         totals = self._collectives.total(arrays, op)
         first = self.local_devices[0].rank
         return totals[root - first] if first <= root < first + len(totals) else None
 
-    def broadcast(self, array: Array | None, *, spec: Spec, root: int) -> Arrays:
+    def broadcast(self, array: jax.Array | None, *, spec: Spec, root: int) -> Arrays:
         self._begin("broadcast")
         shape, dtype, _ = spec
         empty = np.zeros(shape, self.xp.named(dtype))
-        sent = [
+        sent: list[Any] = [
             array if device.rank == root else jax.device_put(empty, self._xla_devices[device.rank])
             for device in self.local_devices
         ]
@@ -175,10 +177,10 @@ class XlaForms:
 
     __slots__ = ("_spec",)
 
-    def __init__(self, spec: Callable[[Array], ArraySpec]) -> None:
+    def __init__(self, spec: Callable[[jax.Array], ArraySpec]) -> None:
         self._spec = spec
 
-    def form(self, array: Array) -> object:
+    def form(self, array: jax.Array) -> object:
         try:
             return _quick_form(array)
         except AttributeError:  # a tracer is on no device
@@ -195,4 +197,4 @@ def _at_once(outputs: Any) -> None:
 
 
 if TYPE_CHECKING:
-    _: Backend = XlaBackend(())
+    _: Backend[jax.Array] = XlaBackend(())

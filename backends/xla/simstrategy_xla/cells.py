@@ -5,12 +5,16 @@ elsewhere.
 """
 
 from collections.abc import Callable, Sequence
-from typing import final
+from typing import Any, final
 
-from simstrategy.device import Array, Cell
+import jax
+
+from simstrategy.device import Cell
 from simstrategy_xla.namespace import committed, require_values
 
 __all__ = ["Parts", "XlaCell", "hold", "whole_of"]
+
+JaxCell = Cell[jax.Array]
 
 
 @final
@@ -19,13 +23,13 @@ class Parts:
 
     __slots__ = ("_arrays", "_cut", "whole")
 
-    def __init__(self, whole: Array, cut: Callable[[], tuple[Array, ...]]) -> None:
+    def __init__(self, whole: jax.Array, cut: Callable[[], tuple[jax.Array, ...]]) -> None:
         self.whole = whole
         self._cut = cut
-        self._arrays: tuple[Array, ...] = ()
+        self._arrays: tuple[jax.Array, ...] = ()
 
     @property
-    def arrays(self) -> tuple[Array, ...]:
+    def arrays(self) -> tuple[jax.Array, ...]:
         """The local ranks' arrays, in rank order."""
         if not self._arrays:
             self._arrays = self._cut()
@@ -43,7 +47,7 @@ class _Shelf:
 
     __slots__ = ("cells", "is_whole", "parts")
 
-    def __init__(self, cells: Sequence[Cell], parts: Parts) -> None:
+    def __init__(self, cells: Sequence[JaxCell], parts: Parts) -> None:
         self.cells = cells
         self.parts = parts
         self.is_whole = True
@@ -56,24 +60,25 @@ class XlaCell:
 
     __slots__ = ("_index", "_value", "shelf")
 
-    def __init__(self, initial: Array) -> None:
+    def __init__(self, initial: jax.Array) -> None:
         self.shelf: _Shelf | None = None
         """What the value is part of; None for an array of its own."""
         self._index = 0
         self.write(initial)
 
     @property
-    def native(self) -> Array:
+    def native(self) -> jax.Array:
         return self.read()
 
-    def read(self) -> Array:
-        return self._value if self.shelf is None else self.shelf.parts.arrays[self._index]
+    def read(self) -> jax.Array:
+        own: jax.Array = self._value if self.shelf is None else self.shelf.parts.arrays[self._index]
+        return own
 
-    def write(self, value: Array) -> None:
+    def write(self, value: jax.Array) -> None:
         require_values((value,), "writing a variable")
         if self.shelf is not None:
             self.shelf.is_whole = False
-        self._value: Array = committed(value)
+        self._value: Any = committed(value)
         self.shelf = None
 
     def put_on(self, shelf: "_Shelf", index: int) -> None:
@@ -83,7 +88,7 @@ class XlaCell:
         self._value, self.shelf, self._index = None, shelf, index
 
 
-def hold(cells: Sequence[Cell], parts: Parts) -> None:
+def hold(cells: Sequence[JaxCell], parts: Parts) -> None:
     """Writes every rank's part to its cell."""
     shelf = _shelf_of(cells)
     if shelf is not None:
@@ -98,13 +103,13 @@ def hold(cells: Sequence[Cell], parts: Parts) -> None:
             cell.write(parts.arrays[index])
 
 
-def whole_of(cells: Sequence[Cell]) -> Array | None:
+def whole_of(cells: Sequence[JaxCell]) -> jax.Array | None:
     """Returns the array that the values of all cells are the parts of, or None where there is none."""
     shelf = _shelf_of(cells)
     return None if shelf is None else shelf.parts.whole
 
 
-def _shelf_of(cells: Sequence[Cell]) -> _Shelf | None:
+def _shelf_of(cells: Sequence[JaxCell]) -> _Shelf | None:
     """Returns the shelf of just these cells, all of which are on it."""
     first = cells[0]
     shelf = first.shelf if type(first) is XlaCell else None

@@ -10,7 +10,7 @@ from typing import Any, Final, final
 import jax
 import jax.numpy as jnp
 
-from simstrategy.device import Array, Op
+from simstrategy.device import Op
 from simstrategy_xla.namespace import committed, require_values
 from simstrategy_xla.process_group import ProcessGroup
 from simstrategy_xla.ranks import RANKS, Form, Ranks
@@ -21,24 +21,29 @@ _OWN: Final[dict[Op, Any]] = {"SUM": jax.lax.psum, "MIN": jax.lax.pmin, "MAX": j
 _FOLDS: Final[dict[Op, Any]] = {"MIN": jnp.minimum, "MAX": jnp.maximum}
 
 
-def total(x: Array, op: Op) -> Array:
+def total(x: jax.Array, op: Op) -> jax.Array:
     """Returns the total [...] of every rank's array [...], inside a program over the ranks."""
     if op == "SUM" or jnp.issubdtype(x.dtype, jnp.integer):
-        return _OWN[op](x, RANKS)
+        own: jax.Array = _OWN[op](x, RANKS)
+        return own
     parts = jax.lax.all_gather(x, RANKS)
-    return functools.reduce(lambda a, b: jnp.where(a != a, a, jnp.where(b != b, b, _FOLDS[op](a, b))), parts)
+    folded: jax.Array = functools.reduce(
+        lambda a, b: jnp.where(a != a, a, jnp.where(b != b, b, _FOLDS[op](a, b))), parts
+    )
+    return folded
 
 
-def joined(x: Array, axis: int, sizes: tuple[int, ...]) -> Array:
+def joined(x: jax.Array, axis: int, sizes: tuple[int, ...]) -> jax.Array:
     """Returns every rank's array [..., size, ...] end to end along an axis; `sizes` are theirs without padding."""
     parts = jax.lax.all_gather(x, RANKS)
     own = [jax.lax.slice_in_dim(parts[rank], 0, size, axis=axis) for rank, size in enumerate(sizes)]
     return jnp.concatenate(own, axis)
 
 
-def chosen(x: Array, root: int) -> Array:
+def chosen(x: jax.Array, root: int) -> jax.Array:
     """Returns rank `root`'s array [...], of every rank's arrays [...]."""
-    return jax.lax.all_gather(x, RANKS)[root]
+    one: jax.Array = jax.lax.all_gather(x, RANKS)[root]
+    return one
 
 
 @final
@@ -55,24 +60,24 @@ class Collectives:
         self._processes = processes
         self._program = functools.cache(self._compiled)
 
-    def total(self, arrays: tuple[Array, ...], op: Op) -> tuple[Array, ...]:
+    def total(self, arrays: tuple[jax.Array, ...], op: Op) -> tuple[jax.Array, ...]:
         """Returns the total [...] of arrays [...], one per rank, on each rank's device."""
         return self._run(total, arrays, op)
 
-    def joined(self, arrays: tuple[Array, ...], axis: int, sizes: tuple[int, ...]) -> tuple[Array, ...]:
+    def joined(self, arrays: tuple[jax.Array, ...], axis: int, sizes: tuple[int, ...]) -> tuple[jax.Array, ...]:
         """Returns the arrays [..., size, ...], one per rank, concatenated along `axis`, on each rank's device."""
 
-        def padded(array: Array) -> Array:
+        def padded(array: jax.Array) -> jax.Array:
             missing = max(sizes) - array.shape[axis]
             return jnp.pad(array, [(0, missing * (one == axis)) for one in range(array.ndim)]) if missing else array
 
         return self._run(joined, tuple([padded(committed(array)) for array in arrays]), axis, sizes)
 
-    def chosen(self, arrays: tuple[Array, ...], root: int) -> tuple[Array, ...]:
+    def chosen(self, arrays: tuple[jax.Array, ...], root: int) -> tuple[jax.Array, ...]:
         """Returns rank `root`'s array [...] on each rank's device."""
         return self._run(chosen, arrays, root)
 
-    def _run(self, body: Any, arrays: tuple[Array, ...], *settings: Any) -> tuple[Array, ...]:
+    def _run(self, body: Any, arrays: tuple[jax.Array, ...], *settings: Any) -> tuple[jax.Array, ...]:
         require_values(arrays, "a collective")
         call = self._program(body, (arrays[0].shape, arrays[0].dtype), *settings)
         return self._ranks.run(call, [arrays])[0]

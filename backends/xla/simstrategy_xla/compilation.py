@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING, Any, final
 import jax
 import numpy as np
 
-from simstrategy.device import Array, Backend, Capabilities, Compilation, Program, ProgramBody
+from simstrategy.device import Backend, Capabilities, Compilation, Program, ProgramBody
 from simstrategy.errors import CannotCompile, Unsupported
 from simstrategy_xla.namespace import NO_VALUE
 from simstrategy_xla.ranks import RANKS, Ranks
 from simstrategy_xla.spmd import SpmdBackend
 
-__all__ = ["Form", "XlaCompilation"]
+__all__ = ["Form", "JaxBody", "JaxProgram", "XlaCompilation"]
 
-Arrays = tuple[Array, ...]
+JaxBody = ProgramBody[jax.Array]
+JaxProgram = Program[jax.Array]
+
+Arrays = tuple[jax.Array, ...]
 Form = tuple[tuple[int, ...], str]
 
 
@@ -30,23 +33,23 @@ class XlaCompilation:
         self._capabilities = capabilities
         self._dtypes = dtypes
 
-    def trace(self, body: ProgramBody, forms: Sequence[Form]) -> None:
+    def trace(self, body: JaxBody, forms: Sequence[Form]) -> None:
         """Runs `body` once without values.  Raises CannotCompile where it reads one."""
         jitted, structs = self._jitted(body, forms)
         self._translated(lambda: jax.eval_shape(jitted, *structs))
 
-    def compile(self, body: ProgramBody, forms: Sequence[Form]) -> Program:
+    def compile(self, body: JaxBody, forms: Sequence[Form]) -> JaxProgram:
         """Returns the program of `body`, compiled for inputs of these forms on each rank."""
         return self._ranks.program(self.compiled(body, forms))
 
-    def compiled(self, body: ProgramBody, forms: Sequence[Form]) -> Any:
+    def compiled(self, body: JaxBody, forms: Sequence[Form]) -> Any:
         """Returns JAX's own object of it: its text, memory and costs."""
         jitted, structs = self._jitted(body, forms)
         return self._translated(lambda: jitted.lower(*structs)).compile()
 
-    def _jitted(self, body: ProgramBody, forms: Sequence[Form]) -> tuple[Any, list[Any]]:
-        def ranked(*inputs: Array) -> Arrays:
-            backend: Backend = SpmdBackend(self._ranks.count, self._capabilities, self._dtypes)
+    def _jitted(self, body: JaxBody, forms: Sequence[Form]) -> tuple[Any, list[Any]]:
+        def ranked(*inputs: jax.Array) -> Arrays:
+            backend: Backend[jax.Array] = SpmdBackend(self._ranks.count, self._capabilities, self._dtypes)
             return body(backend, jax.lax.axis_index(RANKS), inputs)
 
         native = [(shape, self._dtypes[dtype]) for shape, dtype in forms]
@@ -71,4 +74,4 @@ class XlaCompilation:
 
 
 if TYPE_CHECKING:
-    _: type[Compilation] = XlaCompilation
+    _: type[Compilation[jax.Array]] = XlaCompilation

@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from simstrategy.device import Array
 from simstrategy.errors import InvalidArgument, InvalidType
 
 __all__ = [
@@ -40,7 +39,7 @@ def is_weak(value: Any) -> bool:
     return isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic)
 
 
-def divide(x1: Any, x2: Any) -> Array:
+def divide(x1: Any, x2: Any) -> jax.Array:
     """Divides correctly rounded: by a divisor that it broadcasts itself, XLA multiplies with the reciprocal."""
     shape = jnp.broadcast_shapes(jnp.shape(x1), jnp.shape(x2))
     like = x2 if is_weak(x1) else x1

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from simstrategy.device import Array, ArrayNamespace, canonical_dtype, composed, default_dtype
+from simstrategy.device import ArrayNamespace, canonical_dtype, composed, default_dtype
 from simstrategy.errors import InvalidArgument, InvalidType, Unsupported
 from simstrategy_xla.functions import (
     binary,
@@ -46,14 +46,15 @@ def dtypes_here() -> dict[str, np.dtype[Any]]:
     return {name: jnp.dtype(name) for name in (*_NAMES, *(_WIDE if config.jax_enable_x64 else ()))}
 
 
-def committed(array: Array) -> Array:
+def committed(array: jax.Array) -> jax.Array:
     """Returns an array […] committed to its device.  A tracer, which has no device yet, is returned unchanged."""
     if isinstance(array, jax.core.Tracer) or array.committed:
         return array
-    return jax.device_put(array, array.sharding)
+    bound: jax.Array = jax.device_put(array, array.sharding)
+    return bound
 
 
-def require_values(arrays: Sequence[Array], what: str) -> None:
+def require_values(arrays: Sequence[jax.Array], what: str) -> None:
     """Raises Unsupported if one of the arrays […] is a tracer: effects on tracers are not repeated in later calls.
 
     what: the operation, for the message.
@@ -67,12 +68,12 @@ def require_values(arrays: Sequence[Array], what: str) -> None:
             )
 
 
-def _bound(array: Array, device: Any) -> Array:
+def _bound(array: jax.Array, device: Any) -> jax.Array:
     # While a function is compiled nothing has a device: it runs where its arguments are.
     return array if isinstance(array, jax.core.Tracer) else jax.device_put(array, device)
 
 
-def _moved(array: Array, device: Any) -> Array:
+def _moved(array: jax.Array, device: Any) -> jax.Array:
     return array if isinstance(array, jax.core.Tracer) or array.device == device else jax.device_put(array, device)
 
 

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from simstrategy.device import Array, Cell, Program
+from simstrategy.device import Cell, Program
 from simstrategy.errors import InvalidArgument
 from simstrategy_xla.cells import Parts, hold, whole_of
 from simstrategy_xla.namespace import committed
@@ -22,8 +22,8 @@ __all__ = ["RANKS", "Form", "OnOne", "Ranks", "Spread", "Wait", "ranks_on"]
 
 RANKS: Final = "ranks"
 """The name of the axis, for XLA's collectives."""
-Arrays = tuple[Array, ...]
-Cells = tuple[Cell, ...]
+Arrays = tuple[jax.Array, ...]
+Cells = tuple[Cell[jax.Array], ...]
 Form = tuple[tuple[int, ...], Any]
 """Of one rank's array: shape and dtype."""
 Ranked = Callable[..., Arrays]
@@ -54,7 +54,7 @@ class Ranks(Protocol):
         """Returns every output's arrays [...] of the local ranks, given every input's [...]."""
         ...
 
-    def program(self, call: Callable[..., Any]) -> Program:
+    def program(self, call: Callable[..., Any]) -> Program[jax.Array]:
         """Returns a call that is made again and again, and reads and writes variables."""
         ...
 
@@ -89,7 +89,7 @@ class Spread:
         self.wait = wait
 
     def jitted(self, ranked: Ranked, forms: Sequence[Form]) -> Any:
-        def beside(*inputs: Array) -> tuple[list[Array], dict[int, Array]]:
+        def beside(*inputs: jax.Array) -> tuple[list[jax.Array], dict[int, jax.Array]]:
             outputs = ranked(*[jnp.reshape(one, shape) for one, (shape, _) in zip(inputs, forms, strict=True)])
             wholes = [jnp.reshape(one, one.shape or (1,)) for one in outputs]
             # A scalar is seen without the axis that it goes back in with.
@@ -113,7 +113,7 @@ class Spread:
     def program(self, call: Callable[..., Any]) -> "Remembering":
         return Remembering(self, call)
 
-    def started(self, call: Callable[..., Any], wholes: Sequence[Array], wanted: int) -> tuple[list[Parts], Any]:
+    def started(self, call: Callable[..., Any], wholes: Sequence[jax.Array], wanted: int) -> tuple[list[Parts], Any]:
         """Returns the outputs, to be cut, and what `wait` takes, of inputs [count * size, ...].
 
         wanted: so many outputs, the first ones, are cut at once, while the call runs.
@@ -124,13 +124,13 @@ class Spread:
             parts.cut_early()
         return found, awaited
 
-    def whole(self, arrays: Arrays) -> Array:
+    def whole(self, arrays: Arrays) -> jax.Array:
         """Returns the local ranks' arrays [size, ...] as the array [count * size, ...] that they are parts of."""
         shape = arrays[0].shape
         rows = [committed(array) if shape else jnp.reshape(committed(array), 1) for array in arrays]
         return jax.make_array_from_single_device_arrays(self._beside(shape), self._sharding, rows)
 
-    def _parts(self, whole: Array, scalar: Array | None) -> Arrays:
+    def _parts(self, whole: jax.Array, scalar: jax.Array | None) -> Arrays:
         if scalar is not None:
             return tuple([shard.data for shard in scalar.addressable_shards])
         if whole.size:
@@ -156,7 +156,7 @@ class Remembering:
     def __init__(self, ranks: Spread, call: Callable[..., Any]) -> None:
         self._ranks = ranks
         self._call = call
-        self._known: list[tuple[Arrays, Array]] = []
+        self._known: list[tuple[Arrays, jax.Array]] = []
 
     def __call__(self, inputs: Sequence[Arrays], read: Sequence[Cells], written: Sequence[Cells]) -> list[Arrays]:
         """See `simstrategy.device.Program`."""
@@ -178,7 +178,7 @@ class Remembering:
         self._known += [(parts.arrays, parts.whole) for parts in results if parts.whole.size]
         return [parts.arrays for parts in results]
 
-    def _whole(self, arrays: Arrays, known: Sequence[tuple[Arrays, Array]]) -> Array:
+    def _whole(self, arrays: Arrays, known: Sequence[tuple[Arrays, jax.Array]]) -> jax.Array:
         whole = _found(known, arrays)
         if whole is None:
             whole = self._ranks.whole(arrays)
@@ -186,7 +186,7 @@ class Remembering:
         return whole
 
 
-def _found(known: Sequence[tuple[Arrays, Array]], arrays: Arrays) -> Array | None:
+def _found(known: Sequence[tuple[Arrays, jax.Array]], arrays: Arrays) -> jax.Array | None:
     for parts, whole in known:
         if parts[0] is arrays[0] and all(map(operator.is_, parts, arrays)):
             return whole
@@ -220,7 +220,7 @@ class OnOne:
         self._wait(outputs)
         return outputs
 
-    def program(self, call: Callable[..., Any]) -> Program:
+    def program(self, call: Callable[..., Any]) -> Program[jax.Array]:
         def run(inputs: Sequence[Arrays], read: Sequence[Cells], written: Sequence[Cells]) -> list[Arrays]:
             values = [tuple([cell.read() for cell in cells]) for cells in read]
             outputs = self.run(call, [*inputs, *values])

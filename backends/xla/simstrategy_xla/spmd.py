@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from simstrategy.device import PROTOCOL_VERSION, Array, ArraySpec, Backend, Capabilities, Device, GroupFunction, Op
+from simstrategy.device import PROTOCOL_VERSION, ArraySpec, Backend, Capabilities, Device, GroupFunction, Op
 from simstrategy.errors import CannotCompile
 from simstrategy_xla.collectives import chosen, joined, total
 from simstrategy_xla.namespace import XlaNamespace
@@ -23,7 +23,7 @@ __all__ = ["SpmdBackend"]
 
 _PLACEMENT: Final = "every rank"
 
-Arrays = tuple[Array, ...]
+Arrays = tuple[jax.Array, ...]
 
 
 @final
@@ -34,7 +34,9 @@ class SpmdAutodiff:
         """Returns True: while JAX traces, a gradient may come of everything."""
         return True
 
-    def differentiable(self, forward: GroupFunction, backward: GroupFunction, arrays: Arrays) -> Arrays:
+    def differentiable(
+        self, forward: GroupFunction[jax.Array], backward: GroupFunction[jax.Array], arrays: Arrays
+    ) -> Arrays:
         apply: Any = jax.custom_vjp(lambda *values: forward(values))
 
         def gradient(forms: tuple[Any, ...], upstream: Arrays) -> tuple[Any, ...]:
@@ -47,7 +49,7 @@ class SpmdAutodiff:
         return answer
 
 
-def _is_smooth(array: Array) -> bool:
+def _is_smooth(array: jax.Array) -> bool:
     return bool(jnp.issubdtype(array.dtype, jnp.inexact))
 
 
@@ -81,28 +83,30 @@ class SpmdBackend:
     def close(self) -> None:
         """Does nothing: it holds nothing."""
 
-    def put(self, value: np.ndarray | Array, device: Device) -> Array:
-        return self.xp.asarray(value)
+    def put(self, value: np.ndarray | jax.Array, device: Device) -> jax.Array:
+        array: jax.Array = self.xp.asarray(value)
+        return array
 
-    def get(self, array: Array) -> np.ndarray:
+    def get(self, array: jax.Array) -> np.ndarray:
         raise CannotCompile(
             f"A compiled step asked for the value of {array.dtype}{list(array.shape)}, which is known only when the "
             f"program runs. Return it from the step, and read it there."
         )
 
-    def spec(self, array: Array) -> ArraySpec:
+    def spec(self, array: jax.Array) -> ArraySpec:
         return ArraySpec(array.shape, array.dtype.name, _PLACEMENT)
 
-    def cell(self, initial: Array) -> "SpmdCell":
+    def cell(self, initial: jax.Array) -> "SpmdCell":
         return SpmdCell(initial)
 
     def all_reduce(self, arrays: Arrays, op: Op) -> Arrays:
         return (total(arrays[0], op),)
 
-    def reduce(self, arrays: Arrays, op: Op, *, root: int) -> Array:
+    def reduce(self, arrays: Arrays, op: Op, *, root: int) -> jax.Array:
         return total(arrays[0], op)
 
-    def broadcast(self, array: Array | None, *, spec: ArraySpec, root: int) -> Arrays:
+    def broadcast(self, array: jax.Array | None, *, spec: ArraySpec, root: int) -> Arrays:
+        assert array is not None  # one device stands for every rank, so the root is local
         return (chosen(array, root),)
 
     def all_gather(self, arrays: Arrays, *, axis: int, sizes: tuple[int, ...]) -> Arrays:
@@ -125,15 +129,15 @@ class SpmdCell:
 
     __slots__ = ("native",)
 
-    def __init__(self, initial: Array) -> None:
+    def __init__(self, initial: jax.Array) -> None:
         self.native = initial
 
-    def read(self) -> Array:
+    def read(self) -> jax.Array:
         return self.native
 
-    def write(self, value: Array) -> None:
+    def write(self, value: jax.Array) -> None:
         self.native = value
 
 
 if TYPE_CHECKING:
-    _: Callable[..., Backend] = SpmdBackend
+    _: Callable[..., Backend[jax.Array]] = SpmdBackend

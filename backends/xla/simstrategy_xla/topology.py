@@ -9,11 +9,12 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, final
 
+import jax
 import numpy as np
 
-from simstrategy.device import Capabilities, Compilation, Facts, Program, ProgramBody
+from simstrategy.device import Capabilities, Compilation, Facts
 from simstrategy.errors import BackendUnavailable, InvalidArgument
-from simstrategy_xla.compilation import Form, XlaCompilation
+from simstrategy_xla.compilation import Form, JaxBody, JaxProgram, XlaCompilation
 from simstrategy_xla.hlo import collectives_in
 from simstrategy_xla.ranks import Spread
 
@@ -35,7 +36,11 @@ class Topology:
         self.devices = tuple(devices)
 
     def examine(
-        self, body: ProgramBody, forms: Sequence[Form], capabilities: Capabilities, dtypes: dict[str, np.dtype[Any]]
+        self,
+        body: JaxBody,
+        forms: Sequence[Form],
+        capabilities: Capabilities,
+        dtypes: dict[str, np.dtype[Any]],
     ) -> Facts:
         """Compiles a program for all devices of the topology and reads it.  Raises CannotCompile."""
         compilation = XlaCompilation(Spread(self.devices, lambda outputs: None), capabilities, dtypes)
@@ -65,11 +70,11 @@ class ExaminedCompilation:
         self._capabilities, self._dtypes = capabilities, dtypes
         self.examined: list[Facts] = []
 
-    def trace(self, body: ProgramBody, forms: Sequence[Form]) -> None:
+    def trace(self, body: JaxBody, forms: Sequence[Form]) -> None:
         """Traces for this machine."""
         self._inner.trace(body, forms)
 
-    def compile(self, body: ProgramBody, forms: Sequence[Form]) -> Program:
+    def compile(self, body: JaxBody, forms: Sequence[Form]) -> JaxProgram:
         """Returns this machine's program, and keeps the findings about the topology's."""
         self.examined.append(self._topology.examine(body, forms, self._capabilities, self._dtypes))
         return self._inner.compile(body, forms)
@@ -117,4 +122,4 @@ def _require_libtpu() -> None:
 
 
 if TYPE_CHECKING:
-    _: type[Compilation] = ExaminedCompilation
+    _: type[Compilation[jax.Array]] = ExaminedCompilation

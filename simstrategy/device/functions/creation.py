@@ -1,11 +1,12 @@
 """What makes arrays, on the device of the running replica, else on the first local device.  No arithmetic."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
+
+from simstrategy.device.terms import Array, Number, Operand, Real
 
 __all__ = ["Array", "Creation", "Shape"]
 
-Array = Any
 Shape = int | Sequence[int]
 
 
@@ -16,7 +17,7 @@ class Creation(Protocol):
     Raises InvalidArgument for a dtype name that the backend does not have.
     """
 
-    def asarray(self, value: Any, *, dtype: str | None = None) -> Array:
+    def asarray(self, value: Operand, *, dtype: str | None = None) -> Array:
         """Returns an array of host data, numbers or nested lists […]; one of the backend without `dtype` as it is.
 
         Host data is copied. NumPy arrays keep their dtype, Python numbers get the default one.
@@ -33,7 +34,7 @@ class Creation(Protocol):
         """Returns ones [*shape], float32 by default."""
         ...
 
-    def full(self, shape: Shape, fill_value: Any, *, dtype: str | None = None) -> Array:
+    def full(self, shape: Shape, fill_value: Number | Array, *, dtype: str | None = None) -> Array:
         """Returns `fill_value` [*shape], by default in the number's default dtype."""
         ...
 
@@ -45,18 +46,20 @@ class Creation(Protocol):
         """Returns ones of the shape of x […], by default in its dtype."""
         ...
 
-    def full_like(self, x: Array, /, fill_value: Any, *, dtype: str | None = None) -> Array:
+    def full_like(self, x: Array, /, fill_value: Number | Array, *, dtype: str | None = None) -> Array:
         """Returns `fill_value` in the shape of x […], by default in its dtype."""
         ...
 
-    def arange(self, start: Any, /, stop: Any = None, step: Any = 1, *, dtype: str | None = None) -> Array:
+    def arange(self, start: Real, /, stop: Real | None = None, step: Real = 1, *, dtype: str | None = None) -> Array:
         """Returns the numbers from start to before stop [ceil((stop - start) / step)], int32 or float32 by default.
 
         With one argument that is the stop, and the start is 0. Raises for a step of 0.
         """
         ...
 
-    def linspace(self, start: Any, stop: Any, /, num: int, *, dtype: str | None = None, endpoint: bool = True) -> Array:
+    def linspace(
+        self, start: Number, stop: Number, /, num: int, *, dtype: str | None = None, endpoint: bool = True
+    ) -> Array:
         """Returns `num` numbers at equal distances from start to stop [num], float32 or complex64 by default.
 
         They are computed in float64 and rounded once. endpoint: whether the last one is `stop`. Raises for num < 0.

@@ -3,11 +3,11 @@
 x is […], and so is the result, in the dtype of x where nothing else is stated.
 """
 
-from typing import Any, Protocol
+from typing import Protocol
+
+from simstrategy.device.terms import Array, Operand
 
 __all__ = ["Elementwise"]
-
-Array = Any
 
 
 class Elementwise(Protocol):
@@ -16,7 +16,7 @@ class Elementwise(Protocol):
     Deviation of all: integers where floats must be given are undefined, as in the standard, and raise on some backends.
     """
 
-    def logical_not(self, x: Any, /) -> Array:
+    def logical_not(self, x: Operand, /) -> Array:
         """Returns whether x is not true […], bool; of numbers, whether it is 0."""
         ...
 
@@ -171,7 +171,7 @@ class Elementwise(Protocol):
         """Returns the imaginary part of x […], in the dtype of the parts.  Complex numbers."""
         ...
 
-    def clip(self, x: Array, /, min: Any = None, max: Any = None) -> Array:  # noqa: A002 - the standard's names
+    def clip(self, x: Array, /, min: Operand | None = None, max: Operand | None = None) -> Array:  # noqa: A002 - the standard's names
         """Returns x […], raised to min and lowered to max; they are numbers, or arrays that broadcast.  Real numbers.
 
         Computed as minimum(maximum(x, min), max): NaN in a bound gives NaN. Raises OverflowError for an integer bound
@@ -179,6 +179,6 @@ class Elementwise(Protocol):
         """
         ...
 
-    def where(self, condition: Array, x1: Any, x2: Any, /) -> Array:
+    def where(self, condition: Array, x1: Operand, x2: Operand, /) -> Array:
         """Returns x1 where the condition is true, else x2 […]; all three broadcast.  dtype: the common one."""
         ...

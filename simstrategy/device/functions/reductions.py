@@ -4,11 +4,11 @@ axis: one, several, or None for all; those that are summed over go, or stay with
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
+
+from simstrategy.device.terms import Array
 
 __all__ = ["Axis", "Reductions"]
-
-Array = Any
 Axis = int | tuple[int, ...] | None
 
 

@@ -3,13 +3,12 @@
 Deviation of all: the standard has them in the default dtype of indices, which is int64 with most libraries.
 """
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from simstrategy.device.functions.reductions import Axis
+from simstrategy.device.terms import Array
 
 __all__ = ["Searching"]
-
-Array = Any
 
 
 class Searching(Protocol):

@@ -5,11 +5,11 @@ may share memory with its argument, as NumPy's views do; with host data it never
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
+
+from simstrategy.device.terms import Array
 
 __all__ = ["Shapes"]
-
-Array = Any
 
 
 class Shapes(Protocol):
@@ -70,7 +70,7 @@ class Shapes(Protocol):
         """
         ...
 
-    def repeat(self, x: Array, repeats: Any, /, *, axis: int | None = None) -> Array:
+    def repeat(self, x: Array, repeats: Array | int, /, *, axis: int | None = None) -> Array:
         """Returns x […] with each element repeated along an axis; None repeats those of the flat array.
 
         repeats: one int, or as many as the axis is long; in a compiled step, one int.

@@ -45,7 +45,7 @@ def update(
     group: Group,
     variable: Any,
     fn: Callable[..., Any],
-    args: Any,
+    args: Sequence[Any],
     kwargs: Mapping[str, Any] | None,
     grouped: bool,
     site: Site,
@@ -89,7 +89,7 @@ def _resolver(group: Group) -> Resolve[_Update, Any]:
 
 
 def _update_components(
-    group: Group, variable: Variable, fn: Callable[..., Any], args: Any, named: dict[str, Any], grouped: bool
+    group: Group, variable: Variable, fn: Callable[..., Any], args: Sequence[Any], named: dict[str, Any], grouped: bool
 ) -> Any:
     if not group.kind.wraps:
         return _of_one(_call_each(group, 1, lambda _: fn(variable, *args, **named)), grouped)
@@ -108,7 +108,7 @@ def update_non_slot(
     group: Group,
     colocate_with: Any,
     fn: Callable[..., Any],
-    args: Any,
+    args: Sequence[Any],
     kwargs: Mapping[str, Any] | None,
     grouped: bool,
     site: Site,
@@ -144,7 +144,7 @@ def non_slot_devices(group: Group, variables: Any) -> Any:
     return min(known, key=lambda one: one.name)
 
 
-def _require_call(method: str, fn: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+def _require_call(method: str, fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> dict[str, Any]:
     """Returns the named arguments.  Raises InvalidType for what cannot be called, or no arguments."""
     if not callable(fn):
         raise InvalidType(f"{method} takes a function to call for each component, got {fn!r}.")

@@ -5,7 +5,7 @@ way, as in TensorFlow.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final, final
+from typing import Any, Final, final
 
 from simstrategy.device import Array, ArraySpec, Backend
 from simstrategy.errors import Unsupported
@@ -80,7 +80,9 @@ class Reductions:
     def total(self, arrays: tuple[Array, ...]) -> Array:
         """Returns the sum of all ranks' arrays [any shape], on rank 0 if that is local, else on the first here."""
         if self._is_alone:
-            return self._backend.reduce(arrays, "SUM", root=0)
+            total = self._backend.reduce(arrays, "SUM", root=0)
+            assert total is not None  # rank 0 is local
+            return total
         return self._backend.all_reduce(arrays, "SUM")[0]
 
     def on_first(self, op: str | None, arrays: tuple[Array, ...]) -> Array:
@@ -106,7 +108,8 @@ class Reductions:
             total = xp.astype(total, wanted)
         if isinstance(count, self._backend.array_types):
             return xp.divide(total, xp.astype(count, self._backend.spec(total)[1]))
-        return xp.divide(total, float(count) if count else 0.0)
+        number: Any = count  # mypy does not narrow by a tuple of types
+        return xp.divide(total, float(number) if number else 0.0)
 
     def on_each(self, function: Callable[[Array], Array], arrays: Sequence[Array]) -> tuple[Array, ...]:
         """Applies a function to equal arrays [any shape], one on each device: once, where they share a memory."""

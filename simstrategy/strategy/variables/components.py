@@ -69,7 +69,7 @@ class VariableComponent(Component):
     def __float__(self) -> float:
         return float(self.numpy())
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    def __array__(self, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.asarray(self.numpy(), dtype)
 
     def assign(self, value: Any) -> "VariableComponent":

@@ -114,8 +114,9 @@ def read_across(variable: VariableState, site: Site) -> Array:
         )
     if how == "reduce":
         op = "MEAN" if variable.aggregation.name == "MEAN" else "SUM"
-        return reduce_leaf(group, op, PerReplica(variable.components), None, site)
-    first = variable.components[0]
+        total: Array = reduce_leaf(group, op, PerReplica(variable.components), None, site)
+        return total
+    first: Array = variable.components[0]
     if variable.policy.layout != "per_replica" or group.coordinator.processes == 1:
         group.variables.check(variable)
         return first
