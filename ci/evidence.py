@@ -12,11 +12,13 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-__all__ = ["COMMAND", "ROOT", "Evidence", "arguments", "ended", "output", "versions"]
+__all__ = ["CANNOT_RUN", "COMMAND", "ROOT", "Evidence", "arguments", "ended", "output", "versions"]
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = (sys.executable, "-m", "simstrategy.cli")
 """The command line `simstrategy` of this environment."""
+CANNOT_RUN = 77
+"""The exit code of a script that misses what it runs: it has found nothing, and earlier evidence stands."""
 
 
 class Evidence:

@@ -22,6 +22,7 @@ from xml.etree import ElementTree
 HERE = Path(__file__).resolve().parent
 BACKENDS = ("sim", "torch", "xla")
 SUITE = "SIMSTRATEGY_ARRAY_API_SUITE"
+CANNOT_RUN = 77  # as in ci/evidence.py: with it, earlier evidence stands
 # Arrays with their methods and operators are the frameworks' own, and so are constants and interchange.
 IGNORED = ("array_object", "constants", "dlpack", "fft", "inspection_functions")
 # The adapter's own functions, not the namespace's; extensions; what becomes of arrays without a name for it.
@@ -96,15 +97,17 @@ def run_suite(suite, backend, count):
 
 
 def suite_at(option):
-    """Returns the suite's folder and commit.  Raises SystemExit where there is none."""
+    """Returns the suite's folder and commit.  Raises SystemExit with CANNOT_RUN where there is none."""
     given = option or os.environ.get(SUITE, "")
     folder = Path(given)
     if not given or not (folder / "array_api_tests").is_dir() or not (folder / "array-api" / "spec").is_dir():
         found = f"is not in {given}" if given else "is missing"
-        raise SystemExit(
+        print(
             f"array-api-tests {found}: clone github.com/data-apis/array-api-tests with its submodule, install the "
-            f"packages of its requirements.txt, and name the folder with --suite or {SUITE}."
+            f"packages of its requirements.txt, and name the folder with --suite or {SUITE}.",
+            file=sys.stderr,
         )
+        raise SystemExit(CANNOT_RUN)
     commit = ["git", "-C", str(folder), "rev-parse", "--short=12", "HEAD"]
     return folder, subprocess.run(commit, stdout=subprocess.PIPE, text=True, check=False).stdout.strip() or "unknown"
 

@@ -39,7 +39,9 @@ def test_the_exceptions_of_a_backend_can_be_read(runner, backend):
     assert len(runner.read(FILE.parent / "exceptions" / f"{backend}.toml")) > 10
 
 
-def test_without_the_suite_the_runner_states_how_to_get_it(runner, monkeypatch):
+def test_without_the_suite_the_runner_states_how_to_get_it(runner, monkeypatch, capsys):
     monkeypatch.delenv(runner.SUITE, raising=False)
-    with pytest.raises(SystemExit, match="array-api-tests is missing: clone"):
+    with pytest.raises(SystemExit) as raised:
         runner.suite_at(None)
+    assert "array-api-tests is missing: clone" in capsys.readouterr().err
+    assert f"\nCANNOT_RUN = {raised.value.code}\n" in (FILE.parents[1] / "evidence.py").read_text(encoding="utf-8")

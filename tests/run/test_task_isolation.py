@@ -109,6 +109,7 @@ def test_threads_whose_tasks_were_stopped_or_never_started_are_reused():
 
 
 def test_no_thread_is_left_after_close_and_close_may_come_twice():
+    gc.collect()  # what an earlier test dropped
     before = len(task_threads())
     tasks = ReplicaTasks("thread", InOrder())
     tasks.run(3, lambda index, suspend: suspend(index), echo, ignore)
@@ -121,6 +122,7 @@ def test_no_thread_is_left_after_close_and_close_may_come_twice():
 
 
 def test_no_thread_is_left_after_the_tasks_are_dropped():
+    gc.collect()  # what an earlier test dropped
     before = len(task_threads())
     tasks = ReplicaTasks("thread", InOrder())
     tasks.run(3, lambda index, suspend: suspend(index), echo, ignore)
@@ -130,6 +132,7 @@ def test_no_thread_is_left_after_the_tasks_are_dropped():
 
 
 def test_no_thread_is_left_after_a_strategy_is_dropped_or_closed(mirrored):
+    gc.collect()  # what an earlier test dropped
     before = len(task_threads())
     import simstrategy as ss
 
