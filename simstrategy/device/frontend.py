@@ -36,6 +36,14 @@ class Frontend(Protocol):
         """
         ...
 
+    def obstacle(self) -> Callable[[], str | None]:
+        """Returns a function that a replica calls, in its thread, before it waits for the other local replicas.
+
+        Called when the replica starts. The function returns a message where the framework holds what another replica
+        needs to arrive at the same call, such as the lock of a function that is being traced: none would ever end.
+        """
+        ...
+
     def source(self, dataset: Any) -> Any:
         """Returns the framework's dataset as a `simstrategy.data.Source`; any other value unchanged."""
         ...

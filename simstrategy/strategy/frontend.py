@@ -8,6 +8,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 from simstrategy.device import Frontend, MakeVariable
+from simstrategy.errors import ContextError
+from simstrategy.run import Suspend
+from simstrategy.trace import Request, Site, describe_site
 
 __all__ = ["FrontendBinding"]
 
@@ -33,6 +36,20 @@ class FrontendBinding(NamedTuple):
     def placements(self, devices: Iterable[AbstractContextManager[None]]) -> list[AbstractContextManager[None]]:
         """Returns context managers that enter each device and then the framework's scope."""
         return [_both(device, self.scope) for device in devices]
+
+    def suspend(self, suspend: Suspend) -> Suspend:
+        """Returns `suspend` of a replica that starts now, with the framework's check before each call."""
+        if self.part is None:
+            return suspend
+        obstacle = self.part.obstacle()
+
+        def checked(request: Request, payload: Any, site: Site, resolve: Any, size: int | None, /) -> Any:
+            message = obstacle()
+            if message is not None:
+                raise ContextError(f"{message} The call: {describe_site(site)}.")
+            return suspend(request, payload, site, resolve, size)
+
+        return checked
 
     def compiled(self, function: Callable[..., Any], run: Callable[..., Any]) -> Callable[..., Any] | None:
         """Returns a function that compiles `run(function)`, if `function` is compiled; see `Frontend.compiled`."""

@@ -81,6 +81,8 @@ class Runner:
             placement = placements[index]
             placement.__enter__()
             try:
+                if len(placements) > 1:
+                    suspend = group.frontend.suspend(suspend)
                 _set_mode(ReplicaContext(group, index, suspend))
                 given = rows[index] if rows else select(index, args)
                 result = function(*given, **select(index, named)) if named else function(*given)

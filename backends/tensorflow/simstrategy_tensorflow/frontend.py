@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from simstrategy.device import Device, Frontend, MakeVariable
 from simstrategy_tensorflow.loops import Put, TensorFlowDataset, TensorFlowIterator
+from simstrategy_tensorflow.placement import obstacle_from_here
 from simstrategy_tensorflow.sources import TensorFlowSource
 from simstrategy_tensorflow.variables import DistributedVariable, scope_of
 
@@ -51,6 +52,9 @@ class TensorFlowFrontend:
         made = tf.function(call)
         known.append((run, made))
         return made  # type: ignore[no-any-return]
+
+    def obstacle(self) -> Callable[[], str | None]:
+        return obstacle_from_here()
 
     def source(self, dataset: Any) -> Any:
         return TensorFlowSource(dataset) if isinstance(dataset, tf.data.Dataset) else dataset

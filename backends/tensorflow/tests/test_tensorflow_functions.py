@@ -298,6 +298,50 @@ def test_replicas_that_meet_in_a_branch_of_the_graph_are_told_so(strategy: ss.St
         tf.function(lambda x: strategy.run(meeting_in_a_branch, (x,)))(tf.ones(2))
 
 
+@tf.function(autograph=False)
+def reduced(x: Any) -> Any:
+    return ctx().all_reduce("SUM", x)
+
+
+@tf.function(autograph=False)
+def merged(x: Any) -> Any:
+    ctx().merge_call(lambda strategy: None)
+    return x
+
+
+@pytest.mark.parametrize("compiled", [reduced, merged])
+@pytest.mark.parametrize("outer", [lambda function: function, tf.function])
+def test_replicas_that_meet_in_a_tf_function_of_their_own_are_refused(
+    strategy: ss.Strategy, outer: Any, compiled: Any
+) -> None:
+    with pytest.raises(
+        ContextError, match=r"`merge_call` called while .* The call: test_tensorflow_functions\.py:\d+\."
+    ):
+        outer(lambda: strategy.run(lambda: compiled(tf.ones(2))))()
+    total = strategy.run(lambda: ctx().all_reduce("SUM", tf.ones(2)))
+    assert [one.numpy().tolist() for one in total.values] == [[COUNT, COUNT]] * COUNT
+
+
+def test_a_write_in_a_tf_function_of_a_replica_is_refused_and_one_before_it_stays(strategy: ss.Strategy) -> None:
+    with strategy.scope():
+        variable = tf.Variable(1.0, aggregation=tf.VariableAggregation.SUM)
+    write = tf.function(lambda: variable.assign_add(tf.ones(())))
+
+    def step() -> None:
+        variable.assign_add(tf.ones(()))
+        write()
+
+    with pytest.raises(ContextError, match=r"`merge_call` called while defining a new graph or a tf\.function"):
+        strategy.run(step)
+    assert float(variable.numpy()) == 1.0 + COUNT
+
+
+def test_a_tf_function_of_a_replica_without_a_collective_runs(strategy: ss.Strategy) -> None:
+    double = tf.function(lambda x: 2.0 * x)
+    total = strategy.run(lambda: ctx().all_reduce("SUM", double(tf.ones(()))))
+    assert [float(one) for one in total.values] == [2.0 * COUNT] * COUNT
+
+
 @pytest.mark.slow
 def test_lines_in_errors_are_the_users_through_nested_converted_functions(strategy: ss.Strategy) -> None:
     @tf.function
