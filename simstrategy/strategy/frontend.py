@@ -5,14 +5,17 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from simstrategy.device import Frontend, MakeVariable
 from simstrategy.errors import ContextError
-from simstrategy.run import Suspend
+from simstrategy.run import Resolve, Suspend
 from simstrategy.trace import Request, Site, describe_site
 
 __all__ = ["FrontendBinding"]
+
+P = TypeVar("P")
+A = TypeVar("A")
 
 
 def _same(value: Any) -> Any:
@@ -43,7 +46,7 @@ class FrontendBinding(NamedTuple):
             return suspend
         obstacle = self.part.obstacle()
 
-        def checked(request: Request, payload: Any, site: Site, resolve: Any, size: int | None, /) -> Any:
+        def checked(request: Request, payload: P, site: Site, resolve: Resolve[P, A], size: int | None, /) -> A:
             message = obstacle()
             if message is not None:
                 raise ContextError(f"{message} The call: {describe_site(site)}.")

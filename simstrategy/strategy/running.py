@@ -72,6 +72,7 @@ class Runner:
         placements = list(map(backend.on, group.local_devices))
         if group.frontend.part is not None:
             placements = group.frontend.placements(placements)
+        waits = group.frontend.part is not None and len(placements) > 1
         args = tuple(args)
         rows = component_rows(args, len(placements))
 
@@ -81,7 +82,7 @@ class Runner:
             placement = placements[index]
             placement.__enter__()
             try:
-                if len(placements) > 1:
+                if waits:
                     suspend = group.frontend.suspend(suspend)
                 _set_mode(ReplicaContext(group, index, suspend))
                 given = rows[index] if rows else select(index, args)
