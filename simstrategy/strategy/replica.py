@@ -116,14 +116,12 @@ class ReplicaContext:
         plain = isinstance(value, cache.plain_types) and (tracks is None or not tracks(value))
         if plain:
             # The quick way of one array like the last one, on the right device.
-            last_op, last_specs, request = cache.last_one
-            if last_op is reduce_op and cache.spec(value) == last_specs[self.index]:
+            last_op, last_forms, request = cache.last_one
+            if last_op is reduce_op and cache.form(value) == last_forms[self.index]:
                 return self.suspend(request, value, site, cache.resolve_one, None)  # type: ignore[no-any-return]  # as given
         op = reduce_op if type(reduce_op) is ReduceOp else ReduceOp.of(reduce_op)
-        if plain:
-            shape, dtype, placement = cache.spec(value)
-            if placement == group.local_devices[self.index].placement:
-                return self.suspend(cache.one(op, shape, dtype), value, site, cache.resolve_one, None)  # type: ignore[no-any-return]  # as given
+        if plain and cache.spec(value)[2] == group.local_devices[self.index].placement:
+            return self.suspend(cache.one(reduce_op, op, value, self.index), value, site, cache.resolve_one, None)  # type: ignore[no-any-return]  # as given
         return self._all_reduce_nest(op, value, site)
 
     def _all_reduce_nest(self, op: ReduceOp, value: N, site: Site) -> N:

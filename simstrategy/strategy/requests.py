@@ -3,7 +3,7 @@
 One per group, used by `replica.py` alone. See docs/caches.md for when each entry is valid.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from itertools import repeat
 from typing import Any, final
 
@@ -28,25 +28,45 @@ class RequestCache:
     has_collectives: False for a group whose all_reduce returns its argument; see `kinds.Kind`.
     """
 
-    __slots__ = ("_last", "_last_specs", "_placements", "last_one", "plain_types", "resolve_one", "spec", "tracks")
+    __slots__ = (
+        "_last",
+        "_last_specs",
+        "_placements",
+        "form",
+        "last_one",
+        "plain_types",
+        "resolve_one",
+        "spec",
+        "tracks",
+    )
 
     def __init__(self, backend: Backend, reductions: Reductions, *, has_collectives: bool) -> None:
         self.plain_types = backend.array_types if has_collectives else ()
         """The types of arrays that all_reduce may take the quick way, unless a gradient has to flow through them."""
         self._placements = [device.placement for device in backend.local_devices]
         self.spec: Callable[[Any], Spec] = backend.spec
+        self.form: Callable[[Any], Hashable] = backend.spec if backend.forms is None else backend.forms.form
         self.tracks = None if backend.autodiff is None else backend.autodiff.tracks
         self.resolve_one: Resolve[Any, Any] = reductions.one
         self._last = Request("all_reduce", None, None, None, None, ())
         self._last_specs: tuple[Request | None, list[list[Spec]]] = (None, [])
         """A request for a nest, and the specs of its arrays for each local replica."""
-        self.last_one: tuple[ReduceOp | None, list[Spec], Request] = (None, [], self._last)
-        """The op of the last request for one array, the array's spec for each local replica, and the request."""
+        self.last_one: tuple[ReduceOp | str | None, list[Hashable], Request] = (None, [], self._last)
+        """The op of the last request for one array as it was given, the array's form for each local replica, and the
+        request."""
 
-    def one(self, op: ReduceOp, shape: tuple[int, ...], dtype: str) -> Request:
-        """Returns the request to all-reduce one array [shape], and keeps it in `last_one`."""
-        request = self.many(op.value, None, ((shape, dtype),))
-        self.last_one = (op, [(shape, dtype, placement) for placement in self._placements], request)
+    def one(self, given: ReduceOp | str, op: ReduceOp, array: Any, index: int) -> Request:
+        """Returns the request of replica `index` to all-reduce one array [any shape], and keeps it in `last_one`.
+
+        given: what the program wrote for `op`.
+        """
+        request = self.many(op.value, None, (self.spec(array)[:2],))
+        last_given, forms, last = self.last_one
+        if last_given is not given or last is not request:
+            # None is the form of no array: each replica enters its own.
+            forms = [None] * len(self._placements)
+            self.last_one = (given, forms, request)
+        forms[index] = self.form(array)
         return request
 
     def many(self, op: str, structure: tree.Structure | None, forms: Forms) -> Request:
