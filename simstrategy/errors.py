@@ -84,6 +84,10 @@ class CallSitesDiffer(SimStrategyWarning):
     """Replicas made equal requests from different lines of the program."""
 
 
+class FunctionsDiffer(SimStrategyWarning):
+    """Replicas passed functions that hold other arrays, or objects that cannot be compared."""
+
+
 class MirroredDiverged(SimStrategyWarning):
     """A write made the components of an ON_WRITE variable unequal."""
 

@@ -42,6 +42,10 @@ EXCEPTIONS = (
     Exempt("simstrategy/check/check.py", "check.processes", "sockets and processes cost every start"),
     Exempt("backends/xla/simstrategy_xla/topology.py", "topologies", "JAX looks for libtpu when this is imported"),
     Exempt(_KIT + "plugin.py", _LATE, "pytest loads the plugin in every session; the kit is not run in each", 2),
+    # Walks over references.
+    Exempt(
+        "simstrategy/run/visited.py", "use of id", "a set of visited objects, which it keeps; its order is not read"
+    ),
     # Objects of other libraries, which have no type that could be tested.
     Exempt("simstrategy/data/nodes.py", "'node'", "a user's function returned it; Dataset is a layer above"),
     Exempt("simstrategy/strategy/enums.py", "type(value).__name__", "TensorFlow's enum: the core imports no framework"),

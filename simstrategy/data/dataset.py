@@ -13,8 +13,8 @@ from simstrategy.data import transformations as steps
 from simstrategy.data.elements import as_element
 from simstrategy.data.nodes import PLAIN_ITERATION, Node, NodeType
 from simstrategy.data.options import SHARD_HINT, Options
-from simstrategy.data.short_repr import short_repr
 from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.short_repr import short_repr
 
 __all__ = ["Dataset"]
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from simstrategy import tree
 from simstrategy.data.composites import CompositeSpec
-from simstrategy.data.short_repr import short_repr
 from simstrategy.data.to_numpy import as_numpy
 from simstrategy.device import default_dtype
 from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.short_repr import short_repr
 
 __all__ = [
     "Element",

@@ -8,8 +8,8 @@ import numpy as np
 from simstrategy import tree
 from simstrategy.data.elements import Element, ElementSpec, Specs, as_element, spec_of
 from simstrategy.data.nodes import Elements, Iteration, Node, NodeType, probed_spec
-from simstrategy.data.short_repr import short_repr
 from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.short_repr import short_repr
 
 __all__ = [
     "GENERATOR",

@@ -14,8 +14,8 @@ import numpy as np
 from simstrategy.data.dataset import Dataset
 from simstrategy.data.elements import ElementSpec, Host
 from simstrategy.data.nodes import Elements, Iteration, Node, NodeType
-from simstrategy.data.short_repr import short_repr
 from simstrategy.errors import InvalidArgument, InvalidType, Unsupported
+from simstrategy.short_repr import short_repr
 
 __all__ = ["READ", "Open", "TFRecordDataset", "TextLineDataset", "lines_of"]
 

@@ -1,6 +1,8 @@
 """Runs replica functions as tasks, and matches their calls."""
 
 from simstrategy.run.calls import PendingCall, Resolve, Sizes, Suspend
+from simstrategy.run.captured import ReplicaLocal
+from simstrategy.run.closures import compare_held, held_print
 from simstrategy.run.coordinator import CollectiveMatcher, Coordinator
 from simstrategy.run.functions import FunctionKey, function_key
 from simstrategy.run.replica_tasks import ReplicaTasks
@@ -13,6 +15,7 @@ __all__ = [
     "Coordinator",
     "FunctionKey",
     "PendingCall",
+    "ReplicaLocal",
     "ReplicaTasks",
     "Resolve",
     "Sizes",
@@ -20,6 +23,8 @@ __all__ = [
     "Suspend",
     "SuspendTask",
     "TaskStopped",
+    "compare_held",
     "function_key",
+    "held_print",
     "raised_where",
 ]

@@ -21,7 +21,7 @@ from simstrategy.run.status import (
     raised_where,
 )
 from simstrategy.run.task import FINISHED
-from simstrategy.trace import Request, Site, Trace, describe_request, describe_site, warn_at
+from simstrategy.trace import Request, Site, Subject, Trace, describe_request, describe_site, warn_at
 
 __all__ = ["CollectiveMatcher", "Coordinator"]
 
@@ -65,6 +65,8 @@ class Coordinator:
         self.ranks = tuple(device.rank for device in backend.local_devices)
         self.worker = backend.local_devices[0].process
         self.processes = len({device.process for device in backend.devices})
+        self.compares_held = self.processes > 1 and bool(checks)
+        """Whether arrays that functions hold are compared with those of other processes: see `closures.py`."""
         self._warned: set[tuple[str, str]] = set()
         self._shared: BaseException | None = None
         """An error that all processes have raised: no status message is needed for it."""
@@ -90,10 +92,11 @@ class Coordinator:
             return
         if error is None:
             key = function_key(function)
-            if self._endings.source != key:
-                lines = tuple(f"replica {rank}: returned from {key}" for rank in self.ranks)
+            text = str(key)
+            if self._endings.source != text:
+                lines = tuple(f"replica {rank}: returned from {text}" for rank in self.ranks)
                 # The values in it may differ: a function may depend on its worker.
-                self._endings.set(key, StatusMessage("returned", key.code_fingerprint(), lines, ()))
+                self._endings.set(text, StatusMessage("returned", key.code_fingerprint(), lines, ()))
             self._exchange(self._endings)
         else:
             self.disconnect(error)
@@ -125,8 +128,10 @@ class Coordinator:
 
         describe: returns a line for each replica. It is called only where the request, its sites or sizes are new.
         """
+        request, sites, sizes = source
+        if isinstance(request.subject, Subject):  # what a function holds may change while the function stays
+            source = (request._replace(subject=request.subject.fingerprint()), sites, sizes)
         if self._requests.source != source:
-            request, sites, sizes = source
             self._requests.set(source, StatusMessage("request", fingerprint(request), describe(), sizes), sites[0])
         return self._exchange(self._requests)
 
@@ -161,6 +166,18 @@ class Coordinator:
         cache.replies, cache.sizes = replies, sizes
         return sizes
 
+    def has_warned(self, key: tuple[str, str]) -> bool:
+        """Returns whether `warn_once` has warned of this."""
+        return key in self._warned
+
+    def warn_once(self, key: tuple[str, str], kind: type[Warning], text: str, site: Site) -> None:
+        """Warns at a call site, once for each key; raises ReplicasDisagree where checks are strict."""
+        if self.checks == "strict":
+            raise ReplicasDisagree(f"{text}, or do without strict checks.")
+        if key not in self._warned:
+            self._warned.add(key)
+            warn_at(kind(f'{text}; checks="strict" refuses it.'), site)
+
     def compare_sites(self, lines: Sequence[str], sites: Sequence[Site]) -> None:
         """Warns once per pair of call sites in equal requests, or raises where checks are strict.
 
@@ -178,8 +195,8 @@ class Coordinator:
             )
             if self.checks == "strict":
                 raise ReplicasDisagree(text + " Call it from one line, or do without strict checks.")
-            self._warned.add((first_site, site))
             text += ' Call it from one line; checks="strict" refuses it.'
+            self._warned.add((first_site, site))
             warn_at(CallSitesDiffer(text), sites[min(number, len(sites) - 1)])
 
 
@@ -249,7 +266,7 @@ class CollectiveMatcher:
         self._coordinator.note_failure(error, tuple(lines))
 
     def _disagree(self, calls: list[AnyCall]) -> NoReturn:
-        lines = self._lines(calls)
+        lines = (*self._lines(calls), *_difference(calls, self._coordinator.ranks))
         if self._coordinator.processes > 1:
             self._coordinator.exchange(StatusMessage("disagree", "", lines, ()))
         raise ReplicasDisagree(disagreement(lines))
@@ -259,6 +276,20 @@ class CollectiveMatcher:
             f"returned from {function_key(self._function)}" if call is FINISHED else _described(call) for call in calls
         ]
         return tuple(f"replica {rank}: {text}" for rank, text in zip(self._coordinator.ranks, texts, strict=True))
+
+
+def _difference(calls: list[AnyCall], ranks: Sequence[int]) -> tuple[str, ...]:
+    """Returns a line on where the subject of a request differs from the first one's, if both read alike."""
+    if any(call is FINISHED for call in calls):
+        return ()
+    first, *others = [PendingCall(*call).request for call in calls]
+    for request, rank in zip(others, ranks[1:], strict=True):
+        alike = request != first and describe_request(request) == describe_request(first)
+        if alike and isinstance(first.subject, Subject) and isinstance(request.subject, Subject):
+            found = first.subject.difference(request.subject)
+            if found is not None:
+                return (f"replicas {ranks[0]} and {rank} differ in {found}",)
+    return ()
 
 
 def _described(call: AnyCall) -> str:

@@ -13,8 +13,7 @@ from typing import Final, Literal, NamedTuple
 
 from simstrategy.errors import PeerFailed, ReplicasDisagree
 from simstrategy.run.calls import Sizes
-from simstrategy.run.functions import FunctionKey
-from simstrategy.trace import Request, describe_request, describe_site
+from simstrategy.trace import Request, Subject, describe_request, describe_site
 
 __all__ = ["StatusMessage", "compare_messages", "disagreement", "fingerprint", "located", "raised_where"]
 
@@ -40,8 +39,9 @@ class StatusMessage(NamedTuple):
 
 def fingerprint(request: Request) -> str:
     """Returns a text that is equal in two processes exactly if the requests are."""
-    subject = request.subject.fingerprint() if isinstance(request.subject, FunctionKey) else ""
-    return f"{describe_request(request)} {request.structure is None} {subject}"
+    if isinstance(request.subject, Subject):
+        request = request._replace(subject=request.subject.fingerprint())
+    return f"{describe_request(request)} {request.structure is None}"
 
 
 def compare_messages(messages: Sequence[StatusMessage], worker: int) -> Sizes:
@@ -69,7 +69,7 @@ def compare_messages(messages: Sequence[StatusMessage], worker: int) -> Sizes:
 
 
 def disagreement(lines: Sequence[str]) -> str:
-    """Writes the message of ReplicasDisagree: one line per replica."""
+    """Writes the message of ReplicasDisagree: one line per replica, and where lines that read alike differ."""
     return "\n  ".join(
         [
             "Replicas make different collective calls here. Make the same calls in the same order in all replicas:",

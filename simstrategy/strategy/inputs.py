@@ -30,8 +30,8 @@ from simstrategy.data import (
     split_source,
     unsplit_source,
 )
-from simstrategy.data.short_repr import short_repr
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType, Unsupported
+from simstrategy.short_repr import short_repr
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.kinds import DEFAULT
 from simstrategy.strategy.modes import current_mode

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from simstrategy import tree
-from simstrategy.run import Resolve, Sizes
+from simstrategy.run import Resolve, Sizes, compare_held
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.modes import CrossReplica, enter_mode, leave_mode
-from simstrategy.trace import Request
+from simstrategy.trace import Request, Site
 from simstrategy.values import regroup, select
 
 __all__ = ["MergeCall", "resolve_merge"]
@@ -19,6 +19,7 @@ class MergeCall(NamedTuple):
     function: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    site: Site
 
 
 def resolve_merge(group: Group) -> Resolve[MergeCall, Any]:
@@ -27,6 +28,7 @@ def resolve_merge(group: Group) -> Resolve[MergeCall, Any]:
     def resolve(request: Request, calls: Sequence[MergeCall], sizes: Sizes) -> Sequence[Any]:
         """Calls the first replica's merge function; distributed values of its result go to their replicas."""
         first = calls[0]
+        compare_held(group.coordinator, [call.function for call in calls], sizes, "merge_call", first.site)
         function = group.backend.prepare(first.function)
         args = [regroup([call.args[i] for call in calls]) for i in range(len(first.args))]
         named = {name: regroup([call.kwargs[name] for call in calls]) for name in first.kwargs}

@@ -12,7 +12,7 @@ from simstrategy import tree
 from simstrategy.device import UNKNOWN, Array
 from simstrategy.device.terms import HostData
 from simstrategy.errors import ContextError, InvalidType, Unsupported
-from simstrategy.run import Sizes, Suspend, function_key
+from simstrategy.run import ReplicaLocal, Sizes, Suspend, function_key, held_print
 from simstrategy.strategy.composites import all_reduce_leaves, is_composite
 from simstrategy.strategy.enums import ReduceOp
 from simstrategy.strategy.group import Group
@@ -34,7 +34,7 @@ _ANY_SIZE: Final = None
 
 
 @final
-class ReplicaContext:
+class ReplicaContext(ReplicaLocal):
     """One replica's state in a run: its number, and its collective calls.
 
     Made by `Strategy.run` for each replica, and usable only in that replica, while it runs. Source of names:
@@ -276,7 +276,8 @@ class ReplicaContext:
         named = {} if kwargs is None else dict(kwargs)
         structure = tree.flatten((tuple(args), named))[1]
         request = Request("merge_call", None, None, function_key(merge_fn), structure, ())
-        return self.suspend(request, MergeCall(merge_fn, tuple(args), named), site, resolve_merge(group), None)
+        size = held_print(group.coordinator, merge_fn) if group.coordinator.compares_held else None
+        return self.suspend(request, MergeCall(merge_fn, tuple(args), named, site), site, resolve_merge(group), size)
 
     def _require_default(self, method: str) -> None:
         """Raises ContextError unless this is the default context, which is current where nothing was entered."""

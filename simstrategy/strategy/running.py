@@ -38,7 +38,9 @@ class Runner:
         """Ends the tasks' threads; the backend stays open."""
         self._tasks.close()
 
-    def checked(self, fn: object, args: Sequence[Any], kwargs: Mapping[str, Any] | None, site: Site) -> dict[str, Any]:
+    def checked(
+        self, fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None, site: Site
+    ) -> dict[str, Any]:
         """Returns the named arguments of a run.  Raises ContextError, CannotCompile and what `require_call` raises."""
         group = self.group
         mode = MODE.get()

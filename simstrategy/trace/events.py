@@ -6,6 +6,7 @@ The requests of replicas are compared in `simstrategy/run`, not here.
 
 import json
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple, final
@@ -18,6 +19,7 @@ __all__ = [
     "Event",
     "Request",
     "Site",
+    "Subject",
     "Trace",
     "describe_request",
     "describe_site",
@@ -32,6 +34,31 @@ Site = tuple[str, int]
 """A call site: absolute file name and line."""
 
 
+class Subject(ABC):
+    """What a request is about, where its name alone does not identify it.  Equal subjects are one and the same.
+
+    `str` gives the name, as it stands in a trace.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Returns a text that is equal in another process for the same subject, and different for another one."""
+
+    @abstractmethod
+    def described(self) -> str:
+        """Returns the name, with what distinguishes the subject from others of the same name, for messages."""
+
+    @abstractmethod
+    def recorded(self) -> str | None:
+        """Returns the name for a trace, as it is now; None for a subject that a trace does not show."""
+
+    @abstractmethod
+    def difference(self, other: "Subject") -> str | None:
+        """Returns where this subject differs from another one that is described alike; None where that is not known."""
+
+
 class Request(NamedTuple):
     """The description of a call at a synchronisation point.  All replicas must make equal requests."""
 
@@ -39,7 +66,7 @@ class Request(NamedTuple):
     op: str | None
     axis: int | None
     subject: object
-    """The merge function, variable or replica function of the call, if there is one; messages show its str."""
+    """The merge function, variable or replica function of the call, if there is one: a text or a `Subject`."""
     structure: tree.Structure | None
     leaves: tuple[tuple[tuple[int | None, ...], str], ...]
     """Shape and dtype of each array; None stands for a size that may differ between replicas."""
@@ -89,7 +116,10 @@ def describe_request(request: Request) -> str:
     """
     kind, op, axis, subject, structure, leaves = request
     words = [kind]
-    words += [str(word) for word in (subject, op) if word is not None]
+    if subject is not None:
+        words.append(subject.described() if isinstance(subject, Subject) else str(subject))
+    if op is not None:
+        words.append(op)
     if axis is not None:
         words.append(f"axis={axis}")
     if leaves:
@@ -123,6 +153,8 @@ class Trace:
 
     def record(self, worker: int, request: Request, replicas: Sequence[int | None], sites: Sequence[Site]) -> None:
         """Adds one event for each replica, in the order of their calls."""
+        if isinstance(request.subject, Subject):
+            request = request._replace(subject=request.subject.recorded())
         self._records.append((worker, request, replicas, sites))
 
     def events(self, *, worker: int | None = None) -> Iterator[Event]:

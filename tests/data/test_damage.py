@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import simstrategy as ss
-from simstrategy.data import Dataset, SplitRule, TextLineDataset, TFRecordDataset, short_repr
+from simstrategy import short_repr
+from simstrategy.data import Dataset, SplitRule, TextLineDataset, TFRecordDataset
 from simstrategy.errors import InvalidArgument, InvalidType
 
 google_crc32c = pytest.importorskip("google_crc32c")
@@ -257,7 +258,7 @@ def test_a_value_is_told_in_the_same_words_in_every_run(call, text):
 
 
 def test_the_examples_of_short_repr_hold():
-    assert doctest.testmod(short_repr) == (0, 2)
+    assert doctest.testmod(short_repr) == (0, 4)
 
 
 def test_a_batch_of_no_rows_cannot_be_asked_for():

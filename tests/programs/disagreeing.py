@@ -5,13 +5,14 @@ name -> `Disagreement`. The programs themselves are next door; each works with t
 
 from typing import Final
 
+import disagreeing_identities
 import disagreeing_paths
 import disagreeing_requests
 from disagreement import Disagreement
 
 __all__ = ["DISAGREEING"]
 
-_MODULES: Final = (disagreeing_requests, disagreeing_paths)
+_MODULES: Final = (disagreeing_requests, disagreeing_paths, disagreeing_identities)
 
 DISAGREEING: Final[dict[str, Disagreement]] = {
     name: one for module in _MODULES for name, one in module.PROGRAMS.items()

@@ -35,7 +35,7 @@ def failure(
         return raised.value
 
 
-# Clauses: M-2
+# Clauses: M-2, M-5, M-8
 @pytest.mark.parametrize("executor", ["greenlet", "thread"])
 @every_disagreement
 def test_a_disagreement_has_one_line_for_every_replica(name: str, executor: Executor, machines: Machines) -> None:

@@ -1,15 +1,18 @@
 """all_reduce, all_gather and merge_call as replica functions see them."""
 
 import collections
+import functools
+import warnings
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
-from vocabulary import ctx, rank
+from vocabulary import ctx, listed, rank, variable_in
 
 import simstrategy as ss
 from simstrategy import Mirrored, PerReplica, tree
-from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.errors import FunctionsDiffer, InvalidArgument, InvalidType, ReplicasDisagree
 
 
 class Pair(NamedTuple):
@@ -184,10 +187,118 @@ def test_a_merge_function_of_one_replica_sees_plain_values(mirrored):
 
 def test_replica_0s_merge_function_is_the_one_that_is_called(mirrored):
     def replica():
-        mine = [f"fn{rank()}"]
-        return ctx().merge_call(lambda strategy: mine[0])
+        mine = np.float32([rank() + 5])
+        return ctx().merge_call(lambda strategy: float(mine[0]))
 
-    assert mirrored(2).run(replica) == "fn0"
+    with pytest.warns(FunctionsDiffer) as caught:
+        assert mirrored(2).run(replica) == 5
+    line = replica.__code__.co_firstlineno + 2
+    wanted = (
+        f"merge_call at test_collectives_in_replicas.py:{line}: the functions of replicas 0 and 1 hold other values, "
+        f"mine: float32[1] [5.0] and float32[1] [6.0], and only the first replica's function is called. Pass values "
+        f"that belong to one replica as arguments: merge_call(function, args=(value,)); "
+        f'checks="strict" refuses it.'
+    )
+    assert [str(one.message) for one in caught] == [wanted]
+
+
+# Clauses: M-5
+def test_values_that_functions_hold_are_compared_once_for_each_line_and_refused_under_strict_checks(mirrored):
+    def replica(make):
+        held = make(rank())
+        return ctx().merge_call(lambda strategy: held)
+
+    same = [lambda _: np.ones(3), lambda _: {"a": [np.ones(1), 2]}, lambda _: replica, lambda _: Path("a")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for make in same:
+            for checks in (True, False, "strict"):
+                mirrored(3, checks=checks).run(replica, (make,))
+        mirrored(2, checks=False).run(replica, (np.zeros,))
+    for make in (
+        lambda rank: np.full(2, rank),
+        lambda _: object(),
+        lambda _: iter(()),
+        lambda rank: [np.ones(rank)],
+    ):
+        strategy = mirrored(2)
+        with pytest.warns(FunctionsDiffer):
+            strategy.run(replica, (make,))
+        strategy.run(replica, (make,))
+        with pytest.raises(ReplicasDisagree, match="or do without strict checks"):
+            mirrored(2, checks="strict").run(replica, (make,))
+
+
+class Scaling:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, strategy):
+        return self.factor
+
+    def scaled(self, strategy):
+        return self.factor
+
+
+def wrapping(inner, *, negative):
+    if negative:
+
+        @functools.wraps(inner)
+        def wrapper(*args):
+            return -inner(*args)
+
+    else:
+
+        @functools.wraps(inner)
+        def wrapper(*args):
+            return inner(*args)
+
+    return wrapper
+
+
+def one(strategy):
+    return 1
+
+
+def holding(held, *, direct):
+    return (lambda strategy: held.factor) if direct else (lambda strategy: factor_of(held, strategy))
+
+
+def factor_of(scaling, strategy):
+    return scaling.factor
+
+
+# Clauses: M-5
+@pytest.mark.parametrize(
+    ("make", "differs"),
+    [
+        (lambda rank: Scaling(rank).scaled, "self.factor: 0 and 1"),
+        (Scaling, "factor: 0 and 1"),
+        (lambda rank: wrapping(one, negative=rank == 1), "the function: "),
+        (lambda rank: functools.partial(factor_of, Scaling(rank)), "argument 0.factor: 0 and 1"),
+        (lambda rank: holding(Scaling(rank), direct=True), "held.factor: 0 and 1"),
+        (lambda rank: holding(Scaling(rank), direct=False), "held.factor: 0 and 1"),
+    ],
+)
+def test_functions_that_read_alike_are_distinguished_by_what_they_hold(mirrored, make, differs):
+    with pytest.raises(ReplicasDisagree) as raised:
+        mirrored(2).run(lambda: ctx().merge_call(make(rank())))
+    assert str(raised.value).splitlines()[3].startswith(f"  replicas 0 and 1 differ in {differs}")
+
+
+# Clauses: M-5
+def test_a_merge_function_may_hold_the_replica_context_and_what_all_replicas_share(mirrored):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        strategy = mirrored(2, checks="strict")
+        variable = variable_in(strategy, 1.0)
+        shared = {"optimizer": object(), "variables": [variable]}
+
+        def replica():
+            context = ctx()
+            return context.merge_call(lambda strategy, value: (context, shared, variable) and value, args=(rank(),))
+
+        assert listed(strategy.run(replica)) == [0, 1]
 
 
 # Clauses: C-3, M-5

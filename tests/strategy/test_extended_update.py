@@ -242,24 +242,25 @@ def test_replicas_meet_in_an_update_in_tf2(mirrored, executor):
 def test_replicas_that_update_different_variables_disagree(mirrored):
     strategy = mirrored(2, semantics=TF2)
     one, other = variable_in(strategy, name="same"), variable_in(strategy, name="same")
+    alone = variable_in(strategy, name="alone")
 
     def replica():
         chosen = other if rank() else one
         return strategy.extended.update(chosen, list)
 
-    with pytest.raises(ReplicasDisagree, match="replica 1: update 'same' by list"):
+    with pytest.raises(ReplicasDisagree, match=r"replica 1: update 'same' \(variable 1, made at .*\) by list"):
         strategy.run(replica)
 
     def missing():
         if rank():
-            strategy.extended.update(one, list, args=([1],))
+            strategy.extended.update(alone, list, args=([1],))
 
     with pytest.raises(ReplicasDisagree) as raised:
         strategy.run(missing)
     line = missing.__code__.co_firstlineno
     assert str(raised.value).splitlines()[1:] == [
         f"  replica 0: returned from missing (test_extended_update.py:{line})",
-        f"  replica 1: update 'same' by list (([*],), {{}}) at test_extended_update.py:{line + 2}",
+        f"  replica 1: update 'alone' by list (([*],), {{}}) at test_extended_update.py:{line + 2}",
     ]
 
 

@@ -4,18 +4,19 @@ Each call runs on its component's device, in a cross-replica context for that co
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
 from simstrategy import tree
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType
-from simstrategy.run import FunctionKey, Resolve, Sizes, function_key
+from simstrategy.run import FunctionKey, Resolve, Sizes, compare_held, function_key, held_print
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.kinds import DEFAULT
 from simstrategy.strategy.modes import CrossReplica, current_mode, enter_mode, leave_mode, require_library_context
 from simstrategy.strategy.reductions.reducing import is_distributed
 from simstrategy.strategy.variables.components import VariableComponent
+from simstrategy.strategy.variables.identity import VariableIdentity
 from simstrategy.strategy.variables.variable import Variable
-from simstrategy.trace import Request, Site
+from simstrategy.trace import Request, Site, Subject
 from simstrategy.values import DistributedValues, Mirrored, PerReplica, regroup, select
 
 __all__ = ["non_slot_devices", "update", "update_non_slot"]
@@ -29,16 +30,39 @@ class _Update(NamedTuple):
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     grouped: bool
+    site: Site
 
 
-class _Subject(NamedTuple):
+@final
+class _Subject(Subject):
     """What all replicas and workers must update: compared by variable and function."""
 
-    variable: Variable
-    function: FunctionKey
+    __slots__ = ("function", "variable")
+    __hash__ = None  # type: ignore[assignment]  # what the function holds may change
+
+    def __init__(self, variable: VariableIdentity, function: FunctionKey) -> None:
+        self.variable = variable
+        self.function = function
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Subject):
+            return NotImplemented
+        return self.variable == other.variable and self.function == other.function
 
     def __str__(self) -> str:
         return f"{self.variable.name!r} by {self.function}"
+
+    def fingerprint(self) -> str:
+        return f"{self.variable.fingerprint()} {self.function.fingerprint()}"
+
+    def described(self) -> str:
+        return f"{self.variable.quoted()} by {self.function.described()}"
+
+    def recorded(self) -> str:
+        return str(self)
+
+    def difference(self, other: Subject) -> str | None:
+        return self.function.difference(other.function) if isinstance(other, _Subject) else None
 
 
 def update(
@@ -69,17 +93,20 @@ def update(
             f"update takes a variable of {group.owner!r}, got {variable!r}. Make it in this strategy's scope."
         )
     structure = tree.flatten((tuple(args), named))[1]
-    request = Request("update", None, None, _Subject(variable, function_key(fn)), structure, ())
+    request = Request("update", None, None, _Subject(variable.state.identity, function_key(fn)), structure, ())
+    prints = (held_print(group.coordinator, fn),) if group.coordinator.compares_held else ()
     if suspend is not None:
-        return suspend(request, _Update(variable, fn, tuple(args), named, grouped), site, _resolver(group), None)
-    group.coordinator.agree(request, site)
+        payload = _Update(variable, fn, tuple(args), named, grouped, site)
+        return suspend(request, payload, site, _resolver(group), prints[0] if prints else None)
+    compare_held(group.coordinator, (fn,), group.coordinator.agree(request, site, prints), "update", site)
     return _update_components(group, variable, fn, args, named, grouped)
 
 
 def _resolver(group: Group) -> Resolve[_Update, Any]:
-    def resolve(_request: Request, payloads: Sequence[_Update], _sizes: Sizes) -> Sequence[Any]:
+    def resolve(_request: Request, payloads: Sequence[_Update], sizes: Sizes) -> Sequence[Any]:
         """Updates once, with all replicas' arguments regrouped; each replica gets its result."""
-        variable, fn, _, _, grouped = payloads[0]
+        variable, fn, _, _, grouped, site = payloads[0]
+        compare_held(group.coordinator, [payload.function for payload in payloads], sizes, "update", site)
         args = regroup([payload.args for payload in payloads])
         named = regroup([payload.kwargs for payload in payloads])
         result = _update_components(group, variable, fn, args, named, grouped)

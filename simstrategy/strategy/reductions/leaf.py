@@ -13,6 +13,7 @@ from simstrategy.errors import InvalidArgument
 from simstrategy.strategy.composites import is_composite, reduce_composites
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.validation import axes_in, is_host_zero, require_components, require_numbers
+from simstrategy.strategy.variables.identity import VariableIdentity
 from simstrategy.trace import Request, Site, describe_site
 from simstrategy.values import DistributedValues
 
@@ -21,8 +22,13 @@ __all__ = ["Axis", "reduce_leaf"]
 Axis = int | tuple[int, ...] | None
 
 
-def reduce_leaf(group: Group, op: str, leaf: Any, axis: Axis, site: Site) -> Any:
-    """Reduces one distributed value, array or number; `op` is SUM or MEAN.  Clauses: R-1 to R-6."""
+def reduce_leaf(
+    group: Group, op: str, leaf: Any, axis: Axis, site: Site, *, variable: VariableIdentity | None = None
+) -> Any:
+    """Reduces one distributed value, array or number; `op` is SUM or MEAN.  Clauses: R-1 to R-6.
+
+    variable: whose components the value is made of, if it is.
+    """
     components = _components(group, op, leaf, axis, site)
     if components is None:
         return leaf
@@ -36,7 +42,7 @@ def reduce_leaf(group: Group, op: str, leaf: Any, axis: Axis, site: Site) -> Any
     parts, counts = _sum_parts(group, arrays, axis, site)
     form = _common_form(group, parts, axis, site)
     axis_in_trace = axis if isinstance(axis, int) else None
-    request = Request("reduce", op, axis_in_trace, None if axis_in_trace == axis else axis, None, (form,))
+    request = Request("reduce", op, axis_in_trace, variable if axis_in_trace == axis else axis, None, (form,))
     all_counts = group.coordinator.agree(request, site, counts)
     with group.backend.on(group.local_devices[0]):
         total = group.reductions.total(tuple(parts))

@@ -47,7 +47,8 @@ def reduce_one(group: Group, op: str, leaf: Any, axis: Axis, site: Site) -> Any:
             return leaf
     elif isinstance(value, Variable):
         value = value.value()
-    return reduce_leaf(group, op, value, axis, site)
+    variable = leaf.state.identity if isinstance(leaf, Variable) and is_distributed(group, leaf) else None
+    return reduce_leaf(group, op, value, axis, site, variable=variable)
 
 
 def values_of(group: Group, leaf: Any) -> Any:

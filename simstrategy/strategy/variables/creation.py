@@ -21,7 +21,7 @@ from simstrategy.strategy.modes import Mode
 from simstrategy.strategy.opening import default_group
 from simstrategy.strategy.variables.policies import Policy, has_one_component, policy_of
 from simstrategy.strategy.variables.state import VariableState
-from simstrategy.trace import Request
+from simstrategy.trace import Request, Site
 
 __all__ = [
     "Plan",
@@ -120,8 +120,11 @@ def plan_of(
     return Plan(group, policy, name, synchronization, aggregation, trains, tuple(shape), canonical_dtype(dtype))
 
 
-def make_state(plan: Plan, array: Array) -> VariableState:
-    """Returns the state of a planned variable, with rank 0's array [plan.shape] in every component."""
+def make_state(plan: Plan, array: Array, made: Site) -> VariableState:
+    """Returns the state of a planned variable, with rank 0's array [plan.shape] in every component.
+
+    made: where the program makes it.
+    """
     group = plan.group
     cells: tuple[Cell, ...]
     if has_one_component(group.kind):
@@ -129,7 +132,7 @@ def make_state(plan: Plan, array: Array) -> VariableState:
     else:
         first = group.reductions.from_rank_0(array, plan.shape, plan.dtype)
         cells = tuple([group.backend.cell(one) for one in first])
-    return VariableState(*plan, cells)
+    return VariableState(*plan, cells, group.variables.identify(plan.name, made))
 
 
 _NUMBERED: Final = re.compile(r"^(.+)_(\d{1,18})$", re.ASCII | re.DOTALL)

@@ -114,7 +114,7 @@ def read_across(variable: VariableState, site: Site) -> Array:
         )
     if how == "reduce":
         op = "MEAN" if variable.aggregation.name == "MEAN" else "SUM"
-        total: Array = reduce_leaf(group, op, PerReplica(variable.components), None, site)
+        total: Array = reduce_leaf(group, op, PerReplica(variable.components), None, site, variable=variable.identity)
         return total
     first: Array = variable.components[0]
     if variable.policy.layout != "per_replica" or group.coordinator.processes == 1:

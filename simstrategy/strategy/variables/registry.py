@@ -4,6 +4,7 @@ Aggregated writes are equal by construction and are not compared. Components tha
 when the run has ended, or when the variable is next read outside replica functions.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any, Final, Protocol, final
@@ -14,6 +15,7 @@ from simstrategy.device import Array, Backend
 from simstrategy.errors import InvalidType, MirroredDiverged, ReplicasDisagree, Unsupported
 from simstrategy.run import Coordinator, StatusMessage
 from simstrategy.strategy.enums import AGGREGATIONS
+from simstrategy.strategy.variables.identity import VariableIdentity
 from simstrategy.strategy.variables.policies import Policy
 from simstrategy.trace import Site, describe_site, warn_at
 
@@ -44,6 +46,7 @@ class VariableRegistry:
         self._coordinator = coordinator
         self.created: list[Any] = []
         """The strategy's `Variable`s, in creation order."""
+        self._names: Counter[str] = Counter()
         self._states: list[_State] = []
         """Theirs, in the same order."""
         self._written: dict[_State, tuple[str, Site]] = {}
@@ -55,11 +58,19 @@ class VariableRegistry:
         """Whether there is something to compare when a run ends."""
 
     def add(self, variable: object, state: _State) -> None:
-        """Adds a new variable.  Where workers may write components one by one, all compare after every run."""
+        """Adds a new variable, made with `identify`.
+
+        Where workers may write components one by one, all compare after every run.
+        """
         self.created.append(variable)
+        self._names[state.name] += 1
         self._states.append(state)
         if state.policy.may_diverge and self._coordinator.processes > 1 and self._coordinator.checks:
             self._compares_workers = self.pending = True
+
+    def identify(self, name: str, made: Site) -> VariableIdentity:
+        """Returns the identity of the variable that is added next.  made: its call site."""
+        return VariableIdentity(name, len(self.created), made, self._names)
 
     def written(self, state: _State, kind: str, site: Site) -> None:
         """Notes that a replica has written its component of a mirrored variable alone."""

@@ -9,6 +9,7 @@ from typing import Final, final
 from simstrategy.device import Array, Cell
 from simstrategy.strategy.enums import VariableAggregation, VariableSynchronization
 from simstrategy.strategy.group import Group
+from simstrategy.strategy.variables.identity import VariableIdentity
 from simstrategy.strategy.variables.policies import Policy
 from simstrategy.strategy.variables.storage import Storage
 from simstrategy.trace import Request
@@ -23,11 +24,23 @@ class VariableState:
     """The settings of one variable, and its storage.
 
     policy, name, synchronization, aggregation, trainable, shape, dtype: as the variable was made. cells: its storage on
-    this process's devices, in rank order; one cell where the replicas share it.
+    this process's devices, in rank order; one cell where the replicas share it. identity: what requests name it by.
     """
 
     __slots__ = (
-        *("aggregation", "dtype", "forms", "group", "home", "name", "policy", "requests", "shape", "storage"),
+        *(
+            "aggregation",
+            "dtype",
+            "forms",
+            "group",
+            "home",
+            "identity",
+            "name",
+            "policy",
+            "requests",
+            "shape",
+            "storage",
+        ),
         *("synchronization", "trainable"),
     )
 
@@ -42,10 +55,12 @@ class VariableState:
         shape: tuple[int, ...],
         dtype: str,
         cells: tuple[Cell, ...],
+        identity: VariableIdentity,
     ) -> None:
         self.group = group
         self.policy = policy
         self.name = name
+        self.identity = identity
         self.synchronization = synchronization
         self.aggregation = aggregation
         self.trainable = trainable
@@ -70,7 +85,7 @@ class VariableState:
         group: the one that traces. cell: holds every rank's component.
         """
         settings = (self.synchronization, self.aggregation, self.trainable, self.shape, self.dtype)
-        other = VariableState(group, self.policy, self.name, *settings, (cell,))
+        other = VariableState(group, self.policy, self.name, *settings, (cell,), self.identity)
         other.home = group
         return other
 
@@ -85,4 +100,4 @@ class VariableState:
 
 def variable_request(state: VariableState, kind: str, op: str | None = None) -> Request:
     """Returns the request of a call on a variable."""
-    return Request(kind, op, None, state.name, None, ((state.shape, state.dtype),))
+    return Request(kind, op, None, state.identity, None, ((state.shape, state.dtype),))

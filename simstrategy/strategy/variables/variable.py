@@ -77,18 +77,18 @@ class Variable(LocalValue):
         plan = creation.plan_of(group, array, name, synchronization, aggregation, trainable)
         if replica is None:
             group.coordinator.agree(plan.request(), site)
-            return cls._made(plan, array)
+            return cls._made(plan, array, site)
 
         def resolve(request: Request, arrays: Sequence[Array], sizes: Sizes) -> Sequence[Variable]:
-            return [cls._made(plan.named(creation.name_of(plan, sizes[0])), arrays[0])] * len(arrays)
+            return [cls._made(plan.named(creation.name_of(plan, sizes[0])), arrays[0], site)] * len(arrays)
 
         request, number = creation.request_in_replica(plan)
         return replica.suspend(request, array, site, resolve, number)
 
     @classmethod
-    def _made(cls, plan: creation.Plan, array: Array) -> "Variable":
+    def _made(cls, plan: creation.Plan, array: Array, site: Site) -> "Variable":
         """Makes the variable of a plan.  array: its initial value, which counts on rank 0 alone."""
-        variable = cls.of(creation.make_state(plan, array))
+        variable = cls.of(creation.make_state(plan, array, site))
         if plan.group.kind is not DEFAULT:
             plan.group.variables.add(variable, variable.state)
         return variable
