@@ -209,6 +209,11 @@ def _shared_out(group: Group, name: str, array: Array, site: Site) -> Any:
     1.15.5 and 2.21.0, as measured.
     """
     dtype, count = group.spec(array)[1], len(group.backend.devices)
+    if dtype == "bool":
+        raise InvalidArgument(
+            f"assign of the ON_READ variable {name!r} at {describe_site(site)} shares a total out over the replicas, "
+            f"and bool has no sum. Make the variable int32 or float32, or choose another aggregation."
+        )
     integer = dtype != "bfloat16" and np.dtype(dtype).kind in "iu"
     if group.semantics.on_read_sum_assign == "multiply":
         if integer:

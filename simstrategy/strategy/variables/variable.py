@@ -14,7 +14,12 @@ from simstrategy.strategy.kinds import DEFAULT
 from simstrategy.strategy.modes import MODE, Mode, current_mode
 from simstrategy.strategy.variables import creation, cross_replica
 from simstrategy.strategy.variables.state import VariableState
-from simstrategy.strategy.variables.write_checks import refuse_unaggregated, require_form, require_mean, require_sum
+from simstrategy.strategy.variables.write_checks import (
+    refuse_unaggregated,
+    require_form,
+    require_reducible,
+    require_sum,
+)
 from simstrategy.trace import Request, Site
 from simstrategy.values import LocalValue, Mirrored, PerReplica
 
@@ -267,7 +272,7 @@ class Variable(LocalValue):
             else:
                 state.storage.write_same(request.kind, deltas)
         else:
-            require_mean(state, request, site)
+            require_reducible(state, request, site)
             return state.storage.write_reduced(request.kind, request.op, deltas) or [None] * len(payloads)
         return [None] * len(payloads)
 

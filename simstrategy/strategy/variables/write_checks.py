@@ -14,7 +14,7 @@ from simstrategy.strategy.validation import is_host_zero
 from simstrategy.strategy.variables.state import VariableState
 from simstrategy.trace import Request, Site, describe_site
 
-__all__ = ["refuse_unaggregated", "require_form", "require_mean", "require_sum"]
+__all__ = ["refuse_unaggregated", "require_form", "require_reducible", "require_sum"]
 
 
 def refuse_unaggregated(variable: VariableState, kind: str, replica: Replica, site: Site) -> NoReturn:
@@ -37,8 +37,14 @@ def require_sum(variable: VariableState, request: Request, shared: object, site:
         )
 
 
-def require_mean(variable: VariableState, request: Request, site: Site) -> None:
-    """Raises InvalidArgument where the mean of several replicas' values has another dtype than the variable."""
+def require_reducible(variable: VariableState, request: Request, site: Site) -> None:
+    """Raises InvalidArgument for bool, and where the mean of several replicas' values has another dtype."""
+    if variable.dtype == "bool":
+        raise InvalidArgument(
+            f"{request.kind} of variable {variable.name!r} ({describe_site(site)}) got bool, which has no "
+            f"{'mean' if request.op == 'MEAN' else 'sum'}. Make the variable int32 or float32, or choose "
+            f"VariableAggregation.ONLY_FIRST_REPLICA."
+        )
     if request.op == "MEAN" and variable.dtype in MEAN_DTYPES and len(variable.group.backend.devices) > 1:
         raise InvalidArgument(
             f"{request.kind} of variable {variable.name!r} ({describe_site(site)}): the mean of {variable.dtype} is "
