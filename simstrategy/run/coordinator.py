@@ -83,23 +83,25 @@ class Coordinator:
         line = f"worker {self.worker}: {describe_request(request)} at {describe_site(site)}"
         return self.exchange(StatusMessage("request", fingerprint(request), (line,), tuple(sizes)), site)
 
-    def end_run(self, function: Callable[..., Any], error: BaseException | None) -> None:
+    def end_run(self, function: Callable[..., Any], error: BaseException | None, exposed: int = 0) -> Sizes:
         """Sends the other processes the end of a run; raises if theirs has not ended, or has raised.
 
-        Sends nothing for an error that all processes have.
+        exposed: how many variables this process has to compare. Returns the numbers of all processes. Sends nothing
+        for an error that all processes have.
         """
         if self.processes == 1 or (error is not None and error is self._shared):
-            return
+            return ()
         if error is None:
             key = function_key(function)
             text = str(key)
-            if self._endings.source != text:
+            if self._endings.source != (text, exposed):
                 lines = tuple(f"replica {rank}: returned from {text}" for rank in self.ranks)
                 # The values in it may differ: a function may depend on its worker.
-                self._endings.set(text, StatusMessage("returned", key.code_fingerprint(), lines, ()))
-            self._exchange(self._endings)
-        else:
-            self.disconnect(error)
+                message = StatusMessage("returned", key.code_fingerprint(), lines, (exposed,))
+                self._endings.set((text, exposed), message)
+            return self._exchange(self._endings)
+        self.disconnect(error)
+        return ()
 
     def disconnect(self, error: BaseException | None = None) -> None:
         """Sends the other processes that this one ends, and why; never raises what they reply.

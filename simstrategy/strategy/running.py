@@ -101,8 +101,7 @@ class Runner:
         except BaseException as error:
             coordinator.end_run(fn, error)
             raise
-        if coordinator.processes > 1:
-            coordinator.end_run(fn, None)
-        if group.variables.pending:
+        exposed = any(coordinator.end_run(fn, None, group.variables.exposed)) if coordinator.processes > 1 else False
+        if exposed or group.variables.pending:
             group.variables.end_run()
         return regroup(results)

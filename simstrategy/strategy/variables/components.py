@@ -11,6 +11,7 @@ import numpy as np
 from simstrategy.device import Array
 from simstrategy.errors import InvalidArgument
 from simstrategy.strategy.group import Group
+from simstrategy.strategy.variables.state import expose
 from simstrategy.strategy.variables.variable import Variable
 from simstrategy.trace import Site, describe_site
 from simstrategy.values import Component
@@ -53,7 +54,10 @@ class VariableComponent(Component):
 
     @property
     def native(self) -> Any:
-        """The framework's variable."""
+        """The framework's variable; see `Variable.native`."""
+        state = self.container.state
+        if not state.storage.is_exposed:
+            expose(state, self._cell, self._group.source(sys._getframe(1)))
         return self._cell.native
 
     def value(self) -> Array:

@@ -53,6 +53,8 @@ class VariableRegistry:
         self._traced: dict[_State, tuple[str, Site]] = {}
         """Written while a framework traced: there were no values, and what was traced may run again and again."""
         self._warned: set[tuple[int, Site]] = set()
+        self._exposed: dict[_State, tuple[str, Site]] = {}
+        """Of which the program has the framework's variables, and where it took the first one."""
         self._compares_workers = False
         self.pending = False
         """Whether there is something to compare when a run ends."""
@@ -78,6 +80,18 @@ class VariableRegistry:
             self._written[state] = (kind, site)
             self.pending = True
 
+    def expose(self, state: _State, site: Site) -> None:
+        """Notes that the program has the framework's variable of a component of a mirrored variable."""
+        if self._coordinator.checks:
+            self._exposed[state] = ("a write through `.native`", site)
+            # Workers learn at the end of a run that one of them has to compare.
+            self.pending = self.pending or self._coordinator.processes == 1
+
+    @property
+    def exposed(self) -> int:
+        """The number of variables whose native ones the program has."""
+        return len(self._exposed)
+
     def fingerprints(self, arrays: Sequence[Array], *, apart: bool) -> tuple[int, ...]:
         """Returns a number for each array [any shape] of a write outside replica functions, equal for equal values.
 
@@ -96,14 +110,14 @@ class VariableRegistry:
 
     def check(self, state: _State) -> None:
         """Compares a variable that is about to be read, if all its components are here."""
-        how = self._written.pop(state, None) or self._traced.get(state)
+        how = self._written.pop(state, None) or self._traced.get(state) or self._exposed.get(state)
         if how is not None and self._coordinator.processes == 1:
             self._compare_here(self._states.index(state), *how)
 
     def end_run(self) -> None:
         """Compares the variables whose components replicas have written one by one."""
-        written, self._written = self._written, {}
-        self.pending = self._compares_workers
+        written, self._written = self._exposed | self._written, {}
+        self.pending = self._compares_workers or bool(self._exposed and self._coordinator.processes == 1)
         if self._coordinator.processes == 1:
             for number, state in enumerate(self._states):
                 if state in written:
@@ -164,7 +178,7 @@ class VariableRegistry:
 
 
 def _same(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
-    return one.tobytes() == other.tobytes() or _plain(one).tobytes() == _plain(other).tobytes()
+    return np.array_equal(one, other) or _plain(one).tobytes() == _plain(other).tobytes()
 
 
 def _plain(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -36,6 +36,7 @@ def save(group: Group, variables: Iterable[Variable], site: Site) -> dict[str, H
 def _value(group: Group, variable: VariableState, site: Site) -> Array:
     if variable.policy.layout == "per_replica":
         return read_across(variable, site)
+    group.variables.check(variable)
     first = variable.components[0]
     if variable.policy.layout == "mirrored" and group.coordinator.processes > 1:
         # Workers may have diverged, and the saved value is equal on all of them.

@@ -4,17 +4,18 @@
 `write_checks.py`.
 """
 
-from typing import Final, final
+from typing import Final, NoReturn, final
 
 from simstrategy.device import Array, Cell
+from simstrategy.errors import ContextError
 from simstrategy.strategy.enums import VariableAggregation, VariableSynchronization
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.variables.identity import VariableIdentity
 from simstrategy.strategy.variables.policies import Policy
 from simstrategy.strategy.variables.storage import Storage
-from simstrategy.trace import Request
+from simstrategy.trace import Request, Site
 
-__all__ = ["VariableState", "variable_request"]
+__all__ = ["VariableState", "expose", "refuse_copy", "variable_request"]
 
 _KINDS: Final = ("assign", "assign_add", "assign_sub")
 
@@ -79,6 +80,15 @@ class VariableState:
         """The components of this process's replicas, [shape] each, in rank order; one, where the replicas share it."""
         return tuple(cell.read() for cell in self.storage.cells)
 
+    def description(self) -> str:
+        """Returns the text that names the variable: its repr."""
+        devices = self.group.local_devices[: len(self.storage.cells)]
+        return (
+            f"<Variable {self.name!r} {self.dtype}{list(self.shape)} {self.synchronization.name}, aggregation "
+            f"{self.aggregation.name}, on {', '.join(device.placement for device in devices[:4])}"
+            f"{', …' if len(devices) > 4 else ''}>"
+        )
+
     def on(self, group: Group, cell: Cell) -> "VariableState":
         """Returns the state of a variable that stands for this one while a step is traced.
 
@@ -96,6 +106,26 @@ class VariableState:
         if group.form != group.spec:
             return tuple([group.form(cell.read()) for cell in cells])
         return tuple([(self.shape, self.dtype, device.placement) for device in group.local_devices])
+
+
+def refuse_copy(state: VariableState) -> NoReturn:
+    """Raises ContextError: a variable is one object of its strategy."""
+    raise ContextError(
+        f"Variable {state.name!r} is its strategy's, and is neither copied nor pickled. Make another one that begins "
+        f"with its value, Variable(variable), or keep its value: strategy.save([variable])."
+    )
+
+
+def expose(state: VariableState, cell: Cell, site: Site) -> None:
+    """Notes that a program takes a component's variable of the framework, which it may write to.
+
+    A cell whose `native` is its value, of a kind that cannot be written to, changes nothing. site: the program's.
+    """
+    group = state.group
+    is_value = not group.backend.capabilities.mutable_arrays and cell.native is cell.read()
+    if state.policy.layout == "mirrored" and group.num_replicas > 1 and not is_value:
+        state.storage.expose()
+        group.variables.expose(state, site)
 
 
 def variable_request(state: VariableState, kind: str, op: str | None = None) -> Request:

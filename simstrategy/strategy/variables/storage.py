@@ -19,7 +19,7 @@ class Storage:
     One cell, on the first device, where the replicas share it.
     """
 
-    __slots__ = ("_backend", "_devices", "_reductions", "are_equal", "cells")
+    __slots__ = ("_backend", "_devices", "_reductions", "are_equal", "cells", "is_exposed")
 
     def __init__(self, group: Group, cells: tuple[Cell, ...]) -> None:
         self._backend = group.backend
@@ -28,6 +28,8 @@ class Storage:
         self.cells = cells
         self.are_equal = True
         """All components are equal because the same was done to all: an update may be computed once."""
+        self.is_exposed = False
+        """The program has a component's variable of the framework, and may write to it at any time."""
 
     def write_component(self, kind: str, index: int, array: Array) -> None:
         """Writes one component alone.
@@ -60,12 +62,17 @@ class Storage:
                 # The program may still write to its array; one that was computed here has no other reference.
                 value = self._backend.put(value, self._devices[0])
             written = share(value, self.cells)
-        self.are_equal = self.are_equal or kind == "assign"
+        self.are_equal = (self.are_equal or kind == "assign") and not self.is_exposed
         return written
 
     def write_each(self, kind: str, arrays: Sequence[Array]) -> None:
         """Writes each component with another array [shape of the variable]: the components may differ from now on."""
         self._write(kind, arrays)
+        self.are_equal = len(self.cells) == 1
+
+    def expose(self) -> None:
+        """Notes that the program may write to the cells itself: from now on the components may differ."""
+        self.is_exposed = True
         self.are_equal = len(self.cells) == 1
 
     def mark_diverged(self) -> None:

@@ -7,13 +7,12 @@ from typing import Any, Final, NoReturn, final
 import numpy as np
 
 from simstrategy.device import Array, Cell
-from simstrategy.errors import ContextError
 from simstrategy.run import Sizes
 from simstrategy.strategy.enums import VariableAggregation, VariableSynchronization
 from simstrategy.strategy.kinds import DEFAULT
 from simstrategy.strategy.modes import MODE, Mode, current_mode
 from simstrategy.strategy.variables import creation, cross_replica
-from simstrategy.strategy.variables.state import VariableState
+from simstrategy.strategy.variables.state import VariableState, expose, refuse_copy
 from simstrategy.strategy.variables.write_checks import (
     refuse_unaggregated,
     require_form,
@@ -108,18 +107,10 @@ class Variable(LocalValue):
         return self
 
     def __repr__(self) -> str:
-        devices = self.state.group.local_devices[: len(self._cells)]
-        return (
-            f"<Variable {self.name!r} {self.dtype}{list(self.shape)} {self.synchronization.name}, aggregation "
-            f"{self.aggregation.name}, on {', '.join(device.placement for device in devices[:4])}"
-            f"{', …' if len(devices) > 4 else ''}>"
-        )
+        return self.state.description()
 
     def __reduce__(self) -> NoReturn:
-        raise ContextError(
-            f"Variable {self.name!r} is its strategy's, and is neither copied nor pickled. Make another one that "
-            f"begins with its value, Variable(variable), or keep its value: strategy.save([variable])."
-        )
+        refuse_copy(self.state)
 
     @property
     def name(self) -> str:
@@ -183,9 +174,19 @@ class Variable(LocalValue):
 
     @property
     def native(self) -> Any:
-        """This replica's variable of the framework; outside replicas, the first one's."""
+        """This replica's variable of the framework; outside replicas, the first one's.
+
+        A write to it, as of an optimizer, changes this component alone, so components are compared after each run.
+        """
+        if not self.state.storage.is_exposed:
+            expose(self.state, self.cell, self.state.group.source(_frame(1)))
+        return self.cell.native
+
+    @property
+    def cell(self) -> Cell:
+        """This replica's storage, outside replicas the first one's: for backends, which write by `assign` alone."""
         mode = current_mode()
-        return self._cells[mode.index if mode is not None and mode.home is self._home else 0].native
+        return self._cells[mode.index if mode is not None and mode.home is self._home else 0]
 
     @property
     def components(self) -> tuple[Array, ...]:
@@ -248,10 +249,7 @@ class Variable(LocalValue):
         ):
             value = array  # one object, and yet another value on each replica
         request, write = state.requests[kind], (value, array, site)
-        if how == "first":
-            replica.suspend(request, write, site, self._resolve_first, None)
-        else:
-            replica.suspend(request, write, site, self._resolve_reduced, None)
+        replica.suspend(request, write, site, self._resolve_first if how == "first" else self._resolve_reduced, None)
 
     def _write_component(self, kind: str, array: Array, index: int, site: Site) -> None:
         self.state.storage.write_component(kind, index, array)
@@ -278,9 +276,8 @@ class Variable(LocalValue):
 
     def _resolve_first(self, request: Request, payloads: Sequence[Write], sizes: Sizes) -> Sequence[None]:
         """Applies replica 0's value to every component."""
-        state = self.state
-        first = state.group.reductions.from_rank_0(payloads[0][1], state.shape, state.dtype)
-        state.storage.write_same(request.kind, first)
+        state, value = self.state, payloads[0][1]
+        state.storage.write_same(request.kind, state.group.reductions.from_rank_0(value, state.shape, state.dtype))
         return [None] * len(payloads)
 
     def _write_outside(self, kind: str, value: Any, mode: Mode | None, read_value: bool, site: Site) -> Any:
@@ -316,10 +313,8 @@ class Variable(LocalValue):
 
     def _adopt(self, value: Any, index: int, kind: str, site: Site) -> Array:
         """Returns the value on a replica's device.  Raises InvalidArgument for another shape or dtype."""
-        state = self.state
-        group = state.group
-        if isinstance(value, Variable):
-            value = value.value_at(site)
-        array = group.adopt(value, index, dtype=state.dtype)
-        require_form(state, group.spec(array), kind, index, site)
+        group = self.state.group
+        given = value.value_at(site) if isinstance(value, Variable) else value
+        array = group.adopt(given, index, dtype=self.state.dtype)
+        require_form(self.state, group.spec(array), kind, index, site)
         return array
