@@ -164,7 +164,9 @@ def run_on(
         trace = Trace(root=program_folder(program))
         probe = NonFiniteProbe(backend, trace) if nudge is None else None
         wrapped: Backend = backend if nudge is None else UlpPerturbed(backend, nudge)
-        strategy = Strategy.mirrored(probe or wrapped, semantics=semantics, schedule=schedule(), trace=trace)
+        strategy = Strategy.mirrored(
+            probe or wrapped, semantics=semantics, schedule=schedule(), trace=trace, checks="paths"
+        )
         with closing(strategy):
             return run_program(program, strategy, trace, probe=probe)
 

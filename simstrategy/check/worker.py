@@ -19,7 +19,7 @@ def main(file: str, function: str, backend_name: str, semantics: str, replicas: 
     with closing(open_backend(backend_name, replicas=replicas)) as backend:
         trace = Trace(root=program_folder(program))
         probe = NonFiniteProbe(backend, trace)
-        strategy = Strategy.multi_worker(probe, semantics=PROFILES[semantics], trace=trace)
+        strategy = Strategy.multi_worker(probe, semantics=PROFILES[semantics], trace=trace, checks="paths")
         with closing(strategy):
             outcome = run_program(program, strategy, trace, probe=probe)
             group_of(strategy).coordinator.disconnect()

@@ -1,5 +1,6 @@
 """Runs replica functions as tasks, and matches their calls."""
 
+from simstrategy.run.call_paths import path_source
 from simstrategy.run.calls import PendingCall, Resolve, Sizes, Suspend
 from simstrategy.run.captured import ReplicaLocal
 from simstrategy.run.closures import compare_held, held_print
@@ -26,5 +27,6 @@ __all__ = [
     "compare_held",
     "function_key",
     "held_print",
+    "path_source",
     "raised_where",
 ]

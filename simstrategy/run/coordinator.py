@@ -10,6 +10,7 @@ from typing import Any, NoReturn, final
 
 from simstrategy.device.protocol import Backend
 from simstrategy.errors import BackendUnavailable, CallSitesDiffer, PeerFailed, ReplicasDisagree
+from simstrategy.run.call_paths import path_text
 from simstrategy.run.calls import AnyCall, PendingCall, Sizes
 from simstrategy.run.functions import function_key
 from simstrategy.run.status import (
@@ -21,7 +22,7 @@ from simstrategy.run.status import (
     raised_where,
 )
 from simstrategy.run.task import FINISHED
-from simstrategy.trace import Request, Site, Subject, Trace, describe_request, describe_site, warn_at
+from simstrategy.trace import Request, Site, Subject, Trace, describe_request, warn_at
 
 __all__ = ["CollectiveMatcher", "Coordinator"]
 
@@ -55,7 +56,8 @@ class _MessageCache:
 class Coordinator:
     """What all synchronization points of one strategy share: the group, the trace, and which warnings were given.
 
-    checks: False compares requests and not their call sites; "strict" makes `CallSitesDiffer` an error.
+    checks: False compares requests and not their call sites; "paths" compares the lines that led there as well, and
+    "strict" makes `CallSitesDiffer` an error too.
     """
 
     def __init__(self, backend: Backend, *, trace: Trace | None, checks: bool | str) -> None:
@@ -80,7 +82,7 @@ class Coordinator:
             self.trace.record(self.worker, request, (None,), (site,))
         if self.processes == 1:
             return tuple(sizes)
-        line = f"worker {self.worker}: {describe_request(request)} at {describe_site(site)}"
+        line = f"worker {self.worker}: {describe_request(request)} at {path_text(site)}"
         return self.exchange(StatusMessage("request", fingerprint(request), (line,), tuple(sizes)), site)
 
     def end_run(self, function: Callable[..., Any], error: BaseException | None, exposed: int = 0) -> Sizes:
@@ -296,4 +298,4 @@ def _difference(calls: list[AnyCall], ranks: Sequence[int]) -> tuple[str, ...]:
 
 def _described(call: AnyCall) -> str:
     fields = PendingCall(*call)
-    return f"{describe_request(fields.request)} at {describe_site(fields.site)}"
+    return f"{describe_request(fields.request)} at {path_text(fields.site)}"

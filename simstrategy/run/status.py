@@ -15,7 +15,7 @@ from simstrategy.errors import PeerFailed, ReplicasDisagree
 from simstrategy.run.calls import Sizes
 from simstrategy.trace import Request, Subject, describe_request, describe_site
 
-__all__ = ["StatusMessage", "compare_messages", "disagreement", "fingerprint", "located", "raised_where"]
+__all__ = ["StatusMessage", "compare_messages", "disagreement", "fingerprint", "is_library", "located", "raised_where"]
 
 _ENCODE: Final = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -93,14 +93,14 @@ def raised_where(error: BaseException, *, with_text: bool = True) -> str:
     text = type(error).__name__
     if with_text:
         text += f"({str(error).splitlines()[0] if str(error) else ''!s})"
-    users = [place for place in traceback.walk_tb(error.__traceback__) if not _is_library(place[0])]
+    users = [place for place in traceback.walk_tb(error.__traceback__) if not is_library(place[0])]
     if not users:
         return text
     frame, line = users[-1]
     return f"{text} raised at {describe_site((frame.f_code.co_filename, line))}"
 
 
-def _is_library(frame: FrameType) -> bool:
+def is_library(frame: FrameType) -> bool:
     """Returns whether a frame is of this project, of one of its backends, or of an installed package."""
     module = str(frame.f_globals.get("__name__", "")).partition(".")[0]
     file = frame.f_code.co_filename

@@ -47,7 +47,7 @@ class Cluster:
         *,
         semantics: Semantics | None = None,
         schedule: Schedule | None = None,
-        checks: bool | Literal["strict"] = True,
+        checks: bool | Literal["paths", "strict"] = True,
         trace: Trace | None = None,
         order: str = "linear",
         wrap: Callable[[Backend], Backend] = lambda backend: backend,
@@ -61,7 +61,7 @@ class Cluster:
         self.replicas_per_worker = replicas_per_worker
         self._semantics = semantics
         self._schedule = InOrder() if schedule is None else schedule
-        self._checks: bool | Literal["strict"] = checks
+        self._checks: bool | Literal["paths", "strict"] = checks
         self._trace = trace
         self._order = order
         self._wrap = wrap

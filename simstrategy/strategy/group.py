@@ -5,13 +5,14 @@ It runs nothing (`running.py`), and it imports neither variables nor replicas: t
 
 from collections.abc import Callable
 from hashlib import blake2b
+from types import FrameType
 from typing import Any, Literal, NamedTuple, Protocol, final
 
 import numpy as np
 
 from simstrategy.device import Array, Backend, Strict
 from simstrategy.errors import CannotCompile
-from simstrategy.run import Coordinator
+from simstrategy.run import Coordinator, path_source
 from simstrategy.schedules import Schedule
 from simstrategy.strategy.frontend import FrontendBinding
 from simstrategy.strategy.kinds import Kind
@@ -20,7 +21,7 @@ from simstrategy.strategy.requests import RequestCache
 from simstrategy.strategy.semantics import Semantics
 from simstrategy.strategy.validation import host_array
 from simstrategy.strategy.variables.registry import VariableRegistry
-from simstrategy.trace import Trace
+from simstrategy.trace import Site, Trace
 from simstrategy.values import LocalValue
 
 __all__ = ["Group", "GroupSettings", "Tracing"]
@@ -61,7 +62,7 @@ class GroupSettings(NamedTuple):
     kind: Kind
     semantics: Semantics
     schedule: Schedule
-    checks: bool | Literal["strict"]
+    checks: bool | Literal["paths", "strict"]
     executor: Literal["auto", "greenlet", "thread"]
     trace: Trace | None
     seed: int
@@ -97,7 +98,8 @@ class Group:
         self.array_types = self.backend.array_types
         self.spec = backend.spec
         self.form: Callable[[Array], object] = backend.spec if backend.forms is None else backend.forms.form
-        self.source = backend.source
+        paths = settings.checks in ("paths", "strict")
+        self.source: Callable[[FrameType], Site] = path_source(backend.source) if paths else backend.source
         self.requests = RequestCache(backend, self.reductions, has_collectives=settings.kind.has_collectives)
 
     def seed_of(self, label: str, rank: int) -> int:

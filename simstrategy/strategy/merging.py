@@ -1,16 +1,19 @@
 """Merge functions: called once, in a cross-replica context, with all replicas' arguments regrouped."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import NoneType
 from typing import Any, NamedTuple
 
 from simstrategy import tree
+from simstrategy.errors import InvalidType
 from simstrategy.run import Resolve, Sizes, compare_held
+from simstrategy.short_repr import short_repr
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.modes import CrossReplica, enter_mode, leave_mode
 from simstrategy.trace import Request, Site
 from simstrategy.values import regroup, select
 
-__all__ = ["MergeCall", "resolve_merge"]
+__all__ = ["MergeCall", "require_merge", "resolve_merge"]
 
 
 class MergeCall(NamedTuple):
@@ -20,6 +23,21 @@ class MergeCall(NamedTuple):
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     site: Site
+
+
+def require_merge(function: object, args: object, kwargs: object) -> dict[str, Any]:
+    """Returns the named arguments of a merge call.  Raises InvalidType for what cannot be called so."""
+    if not callable(function):
+        raise InvalidType(
+            f"merge_call takes a function merge_fn(strategy, *args, **kwargs), got {short_repr(function)}. "
+            f"Pass the function itself."
+        )
+    if not isinstance(args, (list, tuple)) or not isinstance(kwargs, (NoneType, Mapping)):
+        raise InvalidType(
+            f"merge_call takes a list or tuple as args and a mapping as kwargs, got {short_repr(args)} and "
+            f"{short_repr(kwargs)}. Write merge_call(merge_fn, args=(value,))."
+        )
+    return {} if kwargs is None else dict(kwargs)
 
 
 def resolve_merge(group: Group) -> Resolve[MergeCall, Any]:

@@ -29,8 +29,9 @@ class Settings(TypedDict, total=False):
     """Default `Semantics.TF1_15`."""
     schedule: Schedule | None
     """Default `InOrder()`."""
-    checks: bool | Literal["strict"]
-    """False for none, True for the device contract and call sites, "strict" to make differing call sites an error."""
+    checks: bool | Literal["paths", "strict"]
+    """False for none, True for the device contract and call sites, "paths" to compare also the lines that led to each
+    call, "strict" to make an error of what these warn of."""
     trace: Trace | None
     executor: Literal["auto", "greenlet", "thread"]
     """What runs the replicas; "auto" for the backend's choice."""
@@ -87,7 +88,7 @@ def _group_settings(
     *,
     semantics: Semantics | None = None,
     schedule: Schedule | None = None,
-    checks: bool | Literal["strict"] = True,
+    checks: bool | Literal["paths", "strict"] = True,
     trace: Trace | None = None,
     executor: Literal["auto", "greenlet", "thread"] = "auto",
     seed: int = 0,

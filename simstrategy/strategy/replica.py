@@ -5,20 +5,21 @@ While a replica runs, its context is the current mode: see `modes.py`.
 
 import sys
 from collections.abc import Mapping, Sequence
-from types import NoneType
+from itertools import chain, repeat
 from typing import Any, Final, TypeVar, final, overload
 
 from simstrategy import tree
 from simstrategy.device import UNKNOWN, Array
 from simstrategy.device.terms import HostData
-from simstrategy.errors import ContextError, InvalidType, Unsupported
+from simstrategy.errors import ContextError, Unsupported
 from simstrategy.run import ReplicaLocal, Sizes, Suspend, function_key, held_print
 from simstrategy.strategy.composites import all_reduce_leaves, is_composite
 from simstrategy.strategy.enums import ReduceOp
 from simstrategy.strategy.group import Group
-from simstrategy.strategy.merging import MergeCall, resolve_merge
+from simstrategy.strategy.merging import MergeCall, require_merge, resolve_merge
 from simstrategy.strategy.modes import MODE as _MODE
-from simstrategy.strategy.validation import axis_in
+from simstrategy.strategy.requests import GradientOf
+from simstrategy.strategy.validation import axis_in, text_in
 from simstrategy.trace import Request, Site, describe_site
 
 __all__ = ["ReplicaContext"]
@@ -46,7 +47,7 @@ class ReplicaContext(ReplicaLocal):
     (SimArray(3., dtype=float32), SimArray(3., dtype=float32))
     """
 
-    __slots__ = ("group", "home", "index", "suspend")
+    __slots__ = ("_calls", "group", "home", "index", "suspend")
     updating = None
 
     # As short as possible: every replica of every run makes one.
@@ -57,6 +58,8 @@ class ReplicaContext(ReplicaLocal):
         """For the modules of this package: waits for the same call of all replicas."""
         self.index = index
         """The replica's place among this process's."""
+        self._calls = 0
+        """How many collectives it has called that may have gradients."""
 
     @property
     def replica_id_in_sync_group(self) -> int:
@@ -97,15 +100,16 @@ class ReplicaContext(ReplicaLocal):
         return self.group.xp
 
     @overload
-    def all_reduce(self, reduce_op: ReduceOp | str, value: HostData) -> Any: ...
+    def all_reduce(self, reduce_op: ReduceOp | str, value: HostData, *, name: str | None = None) -> Any: ...
     @overload
-    def all_reduce(self, reduce_op: ReduceOp | str, value: N) -> N: ...
-    def all_reduce(self, reduce_op: ReduceOp | str, value: N) -> N:
+    def all_reduce(self, reduce_op: ReduceOp | str, value: N, *, name: str | None = None) -> N: ...
+    def all_reduce(self, reduce_op: ReduceOp | str, value: N, *, name: str | None = None) -> N:
         """Combines a nest of arrays over all replicas; every replica gets the result.
 
         value: arrays or host data, [any shape], of equal structure, shapes and dtypes on all replicas. MEAN of integers
-        is float64 (8- and 16-bit ones: float32). The gradient of the result is all-reduced with the same op. Raises
-        ReplicasDisagree, and InvalidArgument for bool.
+        is float64 (8- and 16-bit ones: float32). The gradient of the result is all-reduced with the same op. name: a
+        text that all replicas' calls have in common, which distinguishes calls of one line. Raises ReplicasDisagree, and
+        InvalidArgument for bool.
         """
         if _mode() is not self:
             self._require_default("all_reduce")
@@ -113,7 +117,11 @@ class ReplicaContext(ReplicaLocal):
         site = group.source(_frame(1))
         cache = group.requests
         tracks = cache.tracks
-        plain = isinstance(value, cache.plain_types) and (tracks is None or not tracks(value))
+        if tracks is None:
+            plain = name is None and isinstance(value, cache.plain_types)
+        else:
+            self._calls += 1
+            plain = name is None and isinstance(value, cache.plain_types) and not tracks(value)
         if plain:
             # The quick way of one array like the last one, on the right device.
             last_op, last_forms, request = cache.last_one
@@ -122,13 +130,13 @@ class ReplicaContext(ReplicaLocal):
         op = reduce_op if type(reduce_op) is ReduceOp else ReduceOp.of(reduce_op)
         if plain and cache.spec(value)[2] == group.local_devices[self.index].placement:
             return self.suspend(cache.one(reduce_op, op, value, self.index), value, site, cache.resolve_one, None)  # type: ignore[no-any-return]  # as given
-        return self._all_reduce_nest(op, value, site)
+        return self._all_reduce_nest(op, value, site, None if name is None else text_in(name, "all_reduce"))
 
-    def _all_reduce_nest(self, op: ReduceOp, value: N, site: Site) -> N:
+    def _all_reduce_nest(self, op: ReduceOp, value: N, site: Site, name: str | None) -> N:
         group = self.group
         if not group.kind.has_collectives:
             return value
-        like_last = group.requests.last_nest(op.value, value, self.index)
+        like_last = group.requests.last_nest(op.value, value, self.index) if name is None else None
         if like_last is not None:
             request, leaves = like_last
             answer = self.suspend(request, leaves, site, group.reductions.many, None)
@@ -146,8 +154,10 @@ class ReplicaContext(ReplicaLocal):
             specs.append((shape, dtype))
         # Checked here, so that an error of the program is never raised through a framework.
         request = group.requests.many(op.value, structure, tuple(specs))
+        if name is not None:
+            request = request._replace(subject=name)
         if group.backend.autodiff is not None:
-            return tree.refill(value, structure, self._all_reduce(op, tuple(arrays), structure, site))
+            return tree.refill(value, structure, self._all_reduce(op, tuple(arrays), structure, site, name))
         if structure is None:
             # Another replica may have come by the quick way: one request, one form of payload.
             return self.suspend(request, arrays[0], site, group.requests.resolve_one, None)  # type: ignore[no-any-return]  # as given
@@ -155,18 +165,29 @@ class ReplicaContext(ReplicaLocal):
 
     def all_reduce_leaf(self, op: ReduceOp, leaf: Any, site: Site) -> Array:
         """All-reduces one array [any shape] of a nest that has others than arrays: for the modules of this package."""
-        return self._all_reduce(op, (self.group.adopt(leaf, self.index),), None, site)[0]
+        self._calls += 1
+        return self._all_reduce(op, (self.group.adopt(leaf, self.index),), None, site, None)[0]
 
     def _all_reduce(
-        self, op: ReduceOp, arrays: tuple[Array, ...], structure: tree.Structure | None, site: Site
+        self,
+        op: ReduceOp,
+        arrays: tuple[Array, ...],
+        structure: tree.Structure | None,
+        site: Site,
+        subject: str | GradientOf | None,
     ) -> tuple[Array, ...]:
+        """All-reduces, also the gradients.  subject: of the first request; later ones are gradients of this call."""
         group = self.group
+        subjects = chain([subject], repeat(subject if isinstance(subject, GradientOf) else GradientOf(self._calls)))
 
         def combine(values: tuple[Array, ...]) -> tuple[Array, ...]:
             # A gradient function that received host data computes wherever the framework puts it.
             values = tuple([group.adopt(value, self.index) for value in values])
             specs = tuple([group.spec(value)[:2] for value in values])
             request = group.requests.many(op.value, structure, specs)
+            about = next(subjects)
+            if about is not None:
+                request = request._replace(subject=about)
             if structure is None:
                 # Another replica may have come by the quick way: one request, one form of payload.
                 return (self.suspend(request, values[0], site, group.requests.resolve_one, None),)
@@ -175,11 +196,12 @@ class ReplicaContext(ReplicaLocal):
         autodiff = group.backend.autodiff
         return combine(arrays) if autodiff is None else autodiff.differentiable(combine, combine, arrays)
 
-    def all_gather(self, value: Any, axis: int) -> Any:
+    def all_gather(self, value: Any, axis: int, *, name: str | None = None) -> Any:
         """Concatenates each array of a nest over all replicas along `axis`; every replica gets the result.
 
-        value: arrays […, n, …], where n, the size along `axis`, may differ between replicas. Raises InvalidArgument for
-        a scalar or an axis out of range, Unsupported for composite values, and ReplicasDisagree.
+        value: arrays […, n, …], where n, the size along `axis`, may differ between replicas. name: as of `all_reduce`.
+        Raises InvalidArgument for a scalar or an axis out of range, Unsupported for composite values, and
+        ReplicasDisagree.
         """
         if _MODE.get() is not self:
             self._require_default("all_gather")
@@ -196,10 +218,11 @@ class ReplicaContext(ReplicaLocal):
                 )
         # Leaves are gathered one by one: each request names the leaf and its nest.
         nest = None if structure is None else tree.describe(structure, [])
-        gathered = [
-            self.gather_leaf(group.adopt(leaf, self.index), axis, nest and f"leaf {number} of {nest}", site)
-            for number, leaf in enumerate(leaves)
-        ]
+        words = [] if name is None else [text_in(name, "all_gather")]
+        gathered = []
+        for number, leaf in enumerate(leaves):
+            subject = " ".join([*words, f"leaf {number} of {nest}"] if nest else words) or None
+            gathered.append(self.gather_leaf(group.adopt(leaf, self.index), axis, subject, site))
         return tree.refill(value, structure, gathered)
 
     def gather_leaf(self, array: Array, axis: int, subject: str | None, site: Site) -> Array:
@@ -209,6 +232,8 @@ class ReplicaContext(ReplicaLocal):
         """
         group = self.group
         free = axis_in(axis, group.spec(array)[0], "all_gather")
+        self._calls += 1
+        gradient = GradientOf(self._calls)
 
         def forward(values: tuple[Array, ...]) -> tuple[Array, ...]:
             own = group.adopt(values[0], self.index)
@@ -220,9 +245,9 @@ class ReplicaContext(ReplicaLocal):
 
         def backward(gradients: tuple[Array, ...]) -> tuple[Array, ...]:
             # Each replica takes its part of the summed gradients.
-            (total,) = self._all_reduce(ReduceOp.SUM, gradients, None, site)
+            (total,) = self._all_reduce(ReduceOp.SUM, gradients, None, site, gradient)
             shape, _, _ = group.spec(array)
-            request = Request("sizes", None, free, None, None, ())
+            request = Request("sizes", None, free, gradient, None, ())
             size: Any = shape[free]
             if size is None and group.frontend.part is not None:
                 size = group.frontend.part.count(array, (free,))
@@ -240,9 +265,7 @@ class ReplicaContext(ReplicaLocal):
         Computed from the strategy's seed, the label, this replica's id, and the number of its earlier calls with the
         label. Raises InvalidType for a label that is no text.
         """
-        if not isinstance(label, str):
-            raise InvalidType(f"seed takes a label, a text that names what is drawn, got {label!r}. Pass a text.")
-        return self.group.seed_of(label, self.replica_id_in_sync_group)
+        return self.group.seed_of(text_in(label, "seed"), self.replica_id_in_sync_group)
 
     def _gathered_places(self, sizes: Sizes, size: int) -> Array:
         """Returns the indices of this replica's part of what was gathered, given every rank's size."""
@@ -261,19 +284,9 @@ class ReplicaContext(ReplicaLocal):
         """
         if _MODE.get() is not self:
             self._require_default("merge_call")
-        if not callable(merge_fn):
-            raise InvalidType(
-                f"merge_call takes a function merge_fn(strategy, *args, **kwargs), got {merge_fn!r}. "
-                f"Pass the function itself."
-            )
-        if not isinstance(args, (list, tuple)) or not isinstance(kwargs, (NoneType, Mapping)):
-            raise InvalidType(
-                f"merge_call takes a list or tuple as args and a mapping as kwargs, got {args!r} and {kwargs!r}. "
-                f"Write merge_call(merge_fn, args=(value,))."
-            )
+        named = require_merge(merge_fn, args, kwargs)
         group = self.group
         site = group.source(sys._getframe(1))
-        named = {} if kwargs is None else dict(kwargs)
         structure = tree.flatten((tuple(args), named))[1]
         request = Request("merge_call", None, None, function_key(merge_fn), structure, ())
         size = held_print(group.coordinator, merge_fn) if group.coordinator.compares_held else None

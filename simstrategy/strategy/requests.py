@@ -13,12 +13,44 @@ from simstrategy.run import Resolve
 from simstrategy.strategy.enums import ReduceOp
 from simstrategy.strategy.reductions.arithmetic import Reductions
 from simstrategy.strategy.validation import require_numbers
-from simstrategy.trace import Request
+from simstrategy.trace import Request, Subject
 
-__all__ = ["RequestCache"]
+__all__ = ["GradientOf", "RequestCache"]
 
 Forms = tuple[tuple[tuple[int, ...], str], ...]
 """Shape and dtype of each array."""
+
+
+@final
+class GradientOf(Subject):
+    """What the gradient of a collective is of: the number of the forward call among its replica's.
+
+    Replicas that compute gradients in another order make equal requests from one line; this distinguishes them.
+    """
+
+    __slots__ = ("_number",)
+    __hash__ = None  # type: ignore[assignment]  # compared, and no key of anything
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def __eq__(self, other: object) -> bool:
+        return self._number == other._number if isinstance(other, GradientOf) else NotImplemented
+
+    def __str__(self) -> str:
+        return f"gradient of collective {self._number}"
+
+    def fingerprint(self) -> str:
+        return str(self)
+
+    def described(self) -> str:
+        return str(self)
+
+    def recorded(self) -> None:
+        """Returns None: a trace shows the call site of the forward call."""
+
+    def difference(self, other: Subject) -> None:
+        """Returns None: the number is in `described`."""
 
 
 @final

@@ -9,6 +9,7 @@ import numpy as np
 
 from simstrategy.device import default_dtype
 from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.short_repr import short_repr
 from simstrategy.trace import Site, describe_site
 from simstrategy.values import DistributedValues
 
@@ -21,13 +22,14 @@ __all__ = [
     "require_components",
     "require_numbers",
     "require_settings",
+    "text_in",
 ]
 
 
 def require_settings(checks: object, executor: object, seed: object) -> None:
     """Raises InvalidArgument for an impossible setting of a strategy."""
-    if checks not in (True, False, "strict"):
-        raise InvalidArgument(f'checks is True, False or "strict", not {checks!r}. Pass one of these.')
+    if checks not in (True, False, "paths", "strict"):
+        raise InvalidArgument(f'checks is True, False, "paths" or "strict", not {checks!r}. Pass one of these.')
     if executor not in ("auto", "greenlet", "thread"):
         raise InvalidArgument(f'executor is "auto", "greenlet" or "thread", not {executor!r}. Pass one of these.')
     if not isinstance(seed, int) or isinstance(seed, bool):
@@ -107,6 +109,14 @@ def axis_in(axis: object, shape: tuple[int, ...], call: str) -> int:
             f"no axis. Give it a dimension{', or use axis=None' if call == 'reduce' else ''}."
         )
     return number % len(shape)
+
+
+def text_in(name: object, call: str) -> str:
+    """Returns a name.  Raises InvalidType for anything but a text."""
+    if not isinstance(name, str):
+        what = "a label, a text that names what is drawn" if call == "seed" else "a text as name, equal on all replicas"
+        raise InvalidType(f"{call} takes {what}, got {short_repr(name)}. Pass a text.")
+    return name
 
 
 def axes_in(axis: int | tuple[int, ...], shape: tuple[int, ...], call: str) -> tuple[int, ...]:

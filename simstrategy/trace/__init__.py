@@ -6,6 +6,7 @@ kind, op, axis, subject, shapes, dtypes and call site; no values, devices, absol
 
 from simstrategy.trace.difference import TraceDifference, first_difference
 from simstrategy.trace.events import (
+    CallPath,
     Event,
     Request,
     Site,
@@ -18,6 +19,7 @@ from simstrategy.trace.events import (
 )
 
 __all__ = [
+    "CallPath",
     "Event",
     "Request",
     "Site",

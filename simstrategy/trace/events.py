@@ -9,13 +9,14 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePath
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 from simstrategy import tree
 from simstrategy.errors import InvalidArgument
 
 __all__ = [
     "VERSION",
+    "CallPath",
     "Event",
     "Request",
     "Site",
@@ -30,8 +31,17 @@ __all__ = [
 VERSION = 1
 _HEADER = {"format": "simstrategy-trace", "version": VERSION}
 
-Site = tuple[str, int]
-"""A call site: absolute file name and line."""
+
+class CallPath(NamedTuple):
+    """A call site, and the program's lines that led there, the nearest first."""
+
+    file: str
+    line: int
+    callers: tuple[tuple[str, int], ...]
+
+
+Site: TypeAlias = tuple[str, int] | CallPath
+"""A call site: absolute file name and line; with the lines that led there where call paths are compared."""
 
 
 class Subject(ABC):
@@ -105,7 +115,7 @@ def describe_site(site: Site) -> str:
 
 def warn_at(warning: Warning, site: Site) -> None:
     """Shows a warning at a call site, so that it points at the user's line; in this file where none is known."""
-    warnings.warn_explicit(warning, None, *(site if site[0] else (__file__, 1)))
+    warnings.warn_explicit(warning, None, *(site[:2] if site[0] else (__file__, 1)))
 
 
 def describe_request(request: Request) -> str:
