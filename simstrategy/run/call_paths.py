@@ -1,6 +1,6 @@
 """Call sites with the lines that they were called from, up to the replica function.
 
-Equal requests from one line of a helper are told apart by the calls that led there. Taken under strict checks and by
+Equal requests from one line of a helper are distinguished by the calls that led there. Taken under strict checks and by
 `simstrategy.check` alone: every frame of the program is read.
 """
 

@@ -108,8 +108,8 @@ class ReplicaContext(ReplicaLocal):
 
         value: arrays or host data, [any shape], of equal structure, shapes and dtypes on all replicas. MEAN of integers
         is float64 (8- and 16-bit ones: float32). The gradient of the result is all-reduced with the same op. name: a
-        text that all replicas' calls have in common, which distinguishes calls of one line. Raises ReplicasDisagree, and
-        InvalidArgument for bool.
+        text that the calls of all replicas have in common, which distinguishes calls of one line. Raises
+        ReplicasDisagree, and InvalidArgument for bool.
         """
         if _mode() is not self:
             self._require_default("all_reduce")
