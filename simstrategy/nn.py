@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from simstrategy.device import Array
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType
+from simstrategy.short_repr import short_repr
 from simstrategy.strategy import current_group, get_replica_context
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.reductions.arithmetic import MEAN_DTYPES
@@ -134,7 +135,8 @@ def _batch_size(group: Group, given: Any, site: Site) -> int:
         count = None
     if count is None:
         raise InvalidType(
-            f"global_batch_size must be an integer: compute_average_loss at {describe_site(site)} got {given!r}. "
+            f"global_batch_size must be an integer: compute_average_loss at {describe_site(site)} got "
+            f"{short_repr(given)}. "
             f"Pass one int."
         )
     if count < 0:

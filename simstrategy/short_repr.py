@@ -3,7 +3,7 @@
 import dataclasses
 import re
 from collections.abc import Callable, Iterable
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any, Final, TypeVar
 
 __all__ = ["short_repr", "stable_repr", "without_addresses"]
@@ -56,9 +56,8 @@ def _text(value: Any, depth: int) -> str:
     if depth and kind in _CONTAINERS:
         return _CONTAINERS[kind](value, depth - 1)
     if depth and _has_made_repr(kind):
-        shown = [field.name for field in dataclasses.fields(value) if field.repr]
-        items = [f"{name}={_text(getattr(value, name), depth - 1)}" for name in shown]
-        return f"{kind.__qualname__}({', '.join(items)})"
+        shown = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.repr}
+        return f"{kind.__qualname__}({', '.join(_named(shown, depth - 1))})"
     try:
         return without_addresses(repr(value))
     except Exception:  # noqa: BLE001 - a user's repr may raise anything, and the message about the value is due
@@ -67,6 +66,10 @@ def _text(value: Any, depth: int) -> str:
 
 def _texts(values: Iterable[Any], depth: int) -> list[str]:
     return [_text(one, depth) for one in values]
+
+
+def _named(values: dict[str, Any], depth: int) -> list[str]:
+    return [f"{name}={_text(one, depth)}" for name, one in values.items()]
 
 
 def _of_tuple(value: tuple[Any, ...], depth: int) -> str:
@@ -87,6 +90,7 @@ _CONTAINERS: Final[dict[type, Callable[[Any, int], str]]] = {
     tuple: _of_tuple,
     dict: _of_dict,
     set: _of_set,
+    SimpleNamespace: lambda value, depth: f"namespace({', '.join(_named(vars(value), depth))})",
     frozenset: lambda value, depth: f"frozenset({_of_set(value, depth) if value else ''})",
 }
 

@@ -9,6 +9,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
+from simstrategy.short_repr import short_repr
+
 __all__ = [
     "Nest",
     "Structure",
@@ -222,7 +224,9 @@ def _describe_from(structure: Structure | None, leaves: Iterator[str]) -> str:
         return next(leaves, "*")
     items = [_describe_from(child, leaves) for child in structure.children]
     if structure.keys is not None:
-        return "{" + ", ".join(f"{key!r}: {item}" for key, item in zip(structure.keys, items, strict=True)) + "}"
+        return (
+            "{" + ", ".join(f"{short_repr(key)}: {item}" for key, item in zip(structure.keys, items, strict=True)) + "}"
+        )
     if issubclass(structure.container, list):
         return "[" + ", ".join(items) + "]"
     name = "" if structure.container is tuple else structure.container.__name__

@@ -13,6 +13,7 @@ import numpy as np
 
 from simstrategy import tree
 from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.short_repr import short_repr, stable_repr
 
 __all__ = [
     "MODE",
@@ -72,12 +73,13 @@ class DistributedValues(LocalValue):
     def __init__(self, values: Sequence[Any]) -> None:
         if not isinstance(values, (tuple, Sequence)) or isinstance(values, (str, bytes)):  # the ABC is slow
             raise InvalidType(
-                f"A {type(self).__name__} takes a list of values, one per replica, got {values!r}. Pass a list."
+                f"A {type(self).__name__} takes a list of values, one per replica, got {short_repr(values)}. Pass a "
+                f"list."
             )
         self.values = tuple(values)
 
     def __repr__(self) -> str:
-        lines = ",\n".join(f"  {rank}: {value!r}" for rank, value in enumerate(self.values))
+        lines = ",\n".join(f"  {rank}: {stable_repr(value)}" for rank, value in enumerate(self.values))
         return f"{type(self).__name__}:{{\n{lines}\n}}"
 
     def component(self, index: int) -> Any:
@@ -257,7 +259,7 @@ def _regroup(values: list[Any], always_wrap: bool, wrap: Callable[[Sequence[Any]
     kind = tree.kind_of(type(first))
     if kind == "mapping":
         _require_mappings(values, where)
-        items = [_regroup([v[key] for v in values], always_wrap, wrap, f"{where}[{key!r}]") for key in first]
+        items = [_regroup([v[key] for v in values], always_wrap, wrap, f"{where}[{short_repr(key)}]") for key in first]
         return tree.rebuild_mapping(type(first), tuple(first), items)
     if kind == "sequence":
         _require_sequences(values, where)
@@ -300,7 +302,7 @@ def _mismatch(where: str, replica: int, first: object, other: object) -> str:
 
 def _outline(value: object) -> str:
     if isinstance(value, Mapping):
-        return f"a {type(value).__name__} with keys {list(tree.sorted_keys(value))}"
+        return f"a {type(value).__name__} with keys {short_repr(list(tree.sorted_keys(value)))}"
     if isinstance(value, (list, tuple)):
         return f"a {type(value).__name__} of length {len(value)}"
     return f"a {type(value).__name__}"

@@ -1,12 +1,12 @@
 """One run of the kit under pytest: its subject, the outcome of each test, and whether exceptions still hold."""
 
-import re
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from simstrategy.errors import SimStrategyError
+from simstrategy.short_repr import without_addresses
 from simstrategy_conformance.checking import counted
 from simstrategy_conformance.exceptions import Excepted, exceptions_of
 from simstrategy_conformance.index import by_clause
@@ -68,7 +68,7 @@ class Session:
         name = report.nodeid.rpartition("::")[2]
         verdict = "excepted" if "wasxfail" in vars(report) else report.outcome
         # An address is another one in each process.
-        text = re.sub(r" at 0x[0-9a-f]+", "", str(report.longrepr)) if report.failed else ""
+        text = without_addresses(str(report.longrepr)) if report.failed else ""
         clauses = tuple(properties["clauses"].split())
         self._outcomes.append(Outcome(name, clauses, verdict, int(properties["examples"]), report.duration, text))
         for word, times in properties.items():

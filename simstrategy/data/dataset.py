@@ -156,7 +156,7 @@ class Dataset:
         """
         if seed is not None and not _is_whole(seed):
             raise InvalidArgument(
-                f"shuffle takes an int as seed, or None, got {seed!r}. Pass for example shuffle(100, seed=1)."
+                f"shuffle takes an int as seed, or None, got {short_repr(seed)}. Pass for example shuffle(100, seed=1)."
             )
         if seed is None and not reshuffle_each_iteration:
             raise InvalidArgument(
@@ -192,7 +192,7 @@ class Dataset:
             _positive(num_shards, "shard", "num_shards")
             if not _is_whole(index) or not 0 <= index < num_shards:
                 raise InvalidArgument(
-                    f"shard takes an index from 0 to {num_shards - 1}, got {index!r}. Pass one of these."
+                    f"shard takes an index from 0 to {num_shards - 1}, got {short_repr(index)}. Pass one of these."
                 )
         return self._step(steps.SHARD, num_shards, index)
 
@@ -260,7 +260,9 @@ def _called(function: Any, step: str) -> Any:
 
 def _positive(number: Any, step: str, name: str) -> int:
     if not _is_whole(number) or number < 1:
-        raise InvalidArgument(f"{step} takes a {name} of at least 1, got {number!r}. Pass an int, for example 2.")
+        raise InvalidArgument(
+            f"{step} takes a {name} of at least 1, got {short_repr(number)}. Pass an int, for example 2."
+        )
     return int(number)
 
 
@@ -268,7 +270,9 @@ def _count(count: Any, step: str) -> int | None:
     if count is None and step == "repeat":
         return None
     if not _is_whole(count) or count < -1:
-        raise InvalidArgument(f"{step} takes a count of at least 0, or -1 for all, got {count!r}. Pass such an int.")
+        raise InvalidArgument(
+            f"{step} takes a count of at least 0, or -1 for all, got {short_repr(count)}. Pass such an int."
+        )
     return None if count == -1 else int(count)
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final, final
 
 from simstrategy.data.splitting import SplitRule
 from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.short_repr import short_repr
 
 __all__ = [
     "SHARD_HINT",
@@ -101,7 +102,7 @@ class InputContext:
         16
         """
         if isinstance(global_batch_size, bool) or not isinstance(global_batch_size, Integral):
-            raise InvalidType(f"The global batch size is an int, got {global_batch_size!r}.")
+            raise InvalidType(f"The global batch size is an int, got {short_repr(global_batch_size)}.")
         if global_batch_size % self.num_replicas_in_sync:
             raise InvalidArgument(
                 f"The `global_batch_size` {global_batch_size} is not divisible by `num_replicas_in_sync` "
@@ -125,4 +126,4 @@ def _check(options: "Options | InputOptions") -> None:
 def _check_member(name: str, kind: type[Enum], value: Any) -> None:
     if not isinstance(value, kind):
         names = ", ".join(f"{kind.__name__}.{one.name}" for one in kind)
-        raise InvalidType(f"{name} is one of {names}, got {value!r}.")
+        raise InvalidType(f"{name} is one of {names}, got {short_repr(value)}.")

@@ -24,6 +24,7 @@ import numpy as np
 
 from simstrategy.device.functions import Creation, Elementwise, Operators, Reductions, Searching, Shapes
 from simstrategy.device.terms import Array
+from simstrategy.short_repr import short_repr
 
 __all__ = ["NAMES", "Array", "ArrayNamespace", "canonical_dtype", "default_dtype"]
 
@@ -48,7 +49,8 @@ def canonical_dtype(dtype: str | np.dtype[Any] | type[np.generic]) -> str:
     """Returns the Array API name of a dtype given by name or as a NumPy dtype or scalar type."""
     if isinstance(dtype, str):
         return dtype
-    return str(dtype.__name__ if isinstance(dtype, type) else getattr(dtype, "name", dtype))
+    found = dtype.__name__ if isinstance(dtype, type) else getattr(dtype, "name", dtype)
+    return found if isinstance(found, str) else short_repr(found)
 
 
 def default_dtype(kind: str) -> str | None:

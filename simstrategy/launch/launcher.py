@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple, final
 from simstrategy.errors import BackendUnavailable, InvalidArgument
 from simstrategy.launch.channel import Channel, Closed, pair, ready
 from simstrategy.launch.ports import reserved_port
+from simstrategy.short_repr import short_repr
 
 __all__ = ["JobResult", "Launcher"]
 
@@ -71,7 +72,8 @@ class Launcher:
     def __init__(self, workers: int, *, preload: Sequence[str] = ()) -> None:
         if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
             raise InvalidArgument(
-                f"A launcher takes a number of workers of at least 1, got {workers!r}. Pass for example Launcher(2)."
+                f"A launcher takes a number of workers of at least 1, got {short_repr(workers)}. Pass for example "
+                f"Launcher(2)."
             )
         if sys.platform != "linux":
             raise BackendUnavailable(
@@ -142,7 +144,10 @@ class Launcher:
         """
         place, name = _location(function)
         if not (timeout_s > 0 and grace_s >= 0):
-            raise InvalidArgument(f"Time limits are seconds above 0, got timeout_s={timeout_s!r}, grace_s={grace_s!r}.")
+            raise InvalidArgument(
+                f"Time limits are seconds above 0, got timeout_s={short_repr(timeout_s)}, "
+                f"grace_s={short_repr(grace_s)}."
+            )
         with reserved_port() as port:
             try:
                 started = [self._begin(rank, port, (place, name, list(arguments)), environment) for rank in self._ranks]
@@ -271,13 +276,13 @@ def _location(function: Callable[..., Any] | str) -> tuple[str, str]:
         if module and name.isidentifier():
             return module, name
         raise InvalidArgument(
-            f"A job is a function or 'module:name', got {function!r}. Pass for example 'my_module:main'."
+            f"A job is a function or 'module:name', got {short_repr(function)}. Pass for example 'my_module:main'."
         )
     code = getattr(function, "__code__", None)
     name = getattr(function, "__qualname__", "")
     if code is None or not name.isidentifier() or not Path(code.co_filename).is_file():
         raise InvalidArgument(
-            f"{function!r} cannot be called in other processes. Define a function at the top level of a file."
+            f"{short_repr(function)} cannot be called in other processes. Define a function at the top level of a file."
         )
     return str(Path(code.co_filename).resolve()), name
 

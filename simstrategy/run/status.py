@@ -13,6 +13,7 @@ from typing import Final, Literal, NamedTuple
 
 from simstrategy.errors import PeerFailed, ReplicasDisagree
 from simstrategy.run.calls import Sizes
+from simstrategy.short_repr import without_addresses
 from simstrategy.trace import Request, Subject, describe_request, describe_site
 
 __all__ = ["StatusMessage", "compare_messages", "disagreement", "fingerprint", "is_library", "located", "raised_where"]
@@ -92,7 +93,7 @@ def raised_where(error: BaseException, *, with_text: bool = True) -> str:
     """
     text = type(error).__name__
     if with_text:
-        text += f"({str(error).splitlines()[0] if str(error) else ''!s})"
+        text += f"({without_addresses(str(error).splitlines()[0]) if str(error) else ''!s})"
     users = [place for place in traceback.walk_tb(error.__traceback__) if not is_library(place[0])]
     if not users:
         return text

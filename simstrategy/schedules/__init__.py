@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Protocol, final
 
 from simstrategy.errors import InvalidArgument, OutOfRangeError
+from simstrategy.short_repr import short_repr
 
 __all__ = ["Draw", "InOrder", "Recorded", "Replayed", "Schedule", "Seeded"]
 
@@ -63,7 +64,7 @@ class Seeded:
 
     def __init__(self, seed: int) -> None:
         if not isinstance(seed, int) or isinstance(seed, bool):
-            raise InvalidArgument(f"Seeded takes an int, got {seed!r}. Pass for example Seeded(1).")
+            raise InvalidArgument(f"Seeded takes an int, got {short_repr(seed)}. Pass for example Seeded(1).")
         self.seed = seed
         self._state = seed & _MASK
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from simstrategy.device import PROTOCOL_VERSION, ArraySpec, Backend, Capabilities, Cell, Device, Op, Spec
 from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.short_repr import short_repr
 from simstrategy.sim.arrays import Placement, SimArray, array_class, freeze, set_writeable
 from simstrategy.sim.collectives import combine, order_named
 from simstrategy.sim.dtypes import DTYPES, dtype_named, dtype_names
@@ -57,13 +58,15 @@ def open_sim(
     count = (1 if devices is None else len(devices)) if replicas is None else replicas
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise InvalidArgument(
-            f"The simulator takes a number of replicas of at least 1, got {count!r}. Pass for example replicas=2."
+            f"The simulator takes a number of replicas of at least 1, got {short_repr(count)}. Pass for example "
+            f"replicas=2."
         )
     if devices is None:
         return SimBackend(simulated_devices(1, count), worker=0, order=order)
     if count != len(devices) or len(dict.fromkeys(devices)) != count:
         raise InvalidArgument(
-            f"The simulator takes {count} different names for {count} replicas, got {list(devices)}. Pass one name for "
+            f"The simulator takes {count} different names for {count} replicas, got {short_repr(devices)}. Pass one "
+            f"name for "
             f"each replica."
         )
     return SimBackend(tuple(Device(rank, 0, name) for rank, name in enumerate(devices)), worker=0, order=order)

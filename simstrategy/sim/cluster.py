@@ -10,6 +10,7 @@ from simstrategy.device import Backend
 from simstrategy.errors import InvalidArgument, PeerFailed
 from simstrategy.run import ReplicaTasks, SuspendTask
 from simstrategy.schedules import InOrder, Schedule
+from simstrategy.short_repr import short_repr
 from simstrategy.sim.backend import SimBackend, simulated_devices
 from simstrategy.sim.fabric import Fabric
 from simstrategy.strategy import Semantics, Strategy, group_of
@@ -55,7 +56,7 @@ class Cluster:
         for name, count in (("workers", workers), ("replicas_per_worker", replicas_per_worker)):
             if not isinstance(count, int) or isinstance(count, bool) or count < 1:
                 raise InvalidArgument(
-                    f"A cluster takes {name} of at least 1, got {count!r}. Pass an int, for example 2."
+                    f"A cluster takes {name} of at least 1, got {short_repr(count)}. Pass an int, for example 2."
                 )
         self.workers = workers
         self.replicas_per_worker = replicas_per_worker

@@ -13,6 +13,7 @@ import numpy as np
 
 from simstrategy.device import Op
 from simstrategy.errors import InvalidArgument
+from simstrategy.short_repr import short_repr
 
 __all__ = ["ORDERS", "combine", "order_named"]
 
@@ -91,7 +92,9 @@ ORDERS: Final[dict[str, Fold]] = {"linear": _linear, "ring": _ring, "tree": _tre
 def order_named(name: str) -> Fold:
     """Returns the function of an order of operations.  Raises InvalidArgument for an unknown name."""
     if name not in ORDERS:
-        raise InvalidArgument(f"The simulator has no order of additions named {name!r}; choose from {sorted(ORDERS)}.")
+        raise InvalidArgument(
+            f"The simulator has no order of additions named {short_repr(name)}; choose from {sorted(ORDERS)}."
+        )
     return ORDERS[name]
 
 

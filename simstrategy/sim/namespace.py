@@ -9,6 +9,7 @@ from simstrategy.device import Array, composed, default_dtype
 from simstrategy.device.functions.creation import Shape
 from simstrategy.device.terms import Number, Operand
 from simstrategy.errors import InvalidArgument
+from simstrategy.short_repr import short_repr
 from simstrategy.sim.arrays import Host, SimArray, current_class, view
 from simstrategy.sim.dtypes import DTYPES, dtype_named, dtype_names
 from simstrategy.sim.functions import (
@@ -64,7 +65,7 @@ class SimNamespace:
                 plain = np.asarray(value)
             except ValueError as error:
                 raise InvalidArgument(
-                    f"xp.asarray cannot make an array of {value!r}: {error}. Give equal rows."
+                    f"xp.asarray cannot make an array of {short_repr(value)}: {error}. Give equal rows."
                 ) from error
             usual = default_dtype(plain.dtype.kind)
             wanted = wanted or (dtype_named(usual) if usual else None)

@@ -8,6 +8,7 @@ from typing import cast
 
 from simstrategy.errors import ContextError, InvalidType
 from simstrategy.run import CollectiveMatcher
+from simstrategy.short_repr import short_repr
 from simstrategy.strategy.extended import StrategyExtended
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.kinds import DEFAULT
@@ -81,7 +82,8 @@ def experimental_set_strategy(strategy: Strategy | None) -> None:
     """
     if strategy is not None and not isinstance(strategy, Strategy):
         raise InvalidType(
-            f"experimental_set_strategy takes a Strategy or None, got {strategy!r}. Pass a strategy that you made."
+            f"experimental_set_strategy takes a Strategy or None, got {short_repr(strategy)}. Pass a strategy that "
+            f"you made."
         )
     mode = current_mode()
     if mode is not None and not (isinstance(mode, CrossReplica) and mode.permanent):

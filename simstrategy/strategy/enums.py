@@ -4,6 +4,7 @@ from enum import Enum
 from typing import Any, Final
 
 from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.short_repr import short_repr
 
 __all__ = [
     "AGGREGATIONS",
@@ -35,7 +36,9 @@ class ReduceOp(Enum):
             if value.upper() in cls.__members__:
                 return cls[value.upper()]
             raise InvalidArgument(f"{value.upper()!r} is not a valid ReduceOp; use ReduceOp.SUM or ReduceOp.MEAN.")
-        raise InvalidType(f"Expected reduce_op to be a ReduceOp, not {value!r}; use ReduceOp.SUM or ReduceOp.MEAN.")
+        raise InvalidType(
+            f"Expected reduce_op to be a ReduceOp, not {short_repr(value)}; use ReduceOp.SUM or ReduceOp.MEAN."
+        )
 
 
 class VariableSynchronization(Enum):
@@ -70,7 +73,7 @@ def synchronization_of(value: Any, name: str) -> VariableSynchronization:
         )
     if not isinstance(value, VariableSynchronization):
         raise InvalidArgument(
-            f"Invalid variable synchronization mode: {value!r} for variable {name!r}; use "
+            f"Invalid variable synchronization mode: {short_repr(value)} for variable {name!r}; use "
             f"VariableSynchronization.AUTO, VariableSynchronization.ON_WRITE or VariableSynchronization.ON_READ."
         )
     return value
@@ -82,6 +85,6 @@ def aggregation_of(value: Any, name: str) -> VariableAggregation:
         return VariableAggregation.NONE
     if not isinstance(value, VariableAggregation):
         raise InvalidArgument(
-            f"Invalid variable aggregation mode: {value!r} for variable {name!r}; use {AGGREGATIONS}."
+            f"Invalid variable aggregation mode: {short_repr(value)} for variable {name!r}; use {AGGREGATIONS}."
         )
     return value

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, final
 
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType
+from simstrategy.short_repr import short_repr
 from simstrategy.strategy.compiling import run_step
 from simstrategy.strategy.enums import ReduceOp, VariableSynchronization
 from simstrategy.strategy.kinds import DEFAULT
@@ -109,7 +110,7 @@ class StrategyExtended:
         if not isinstance(found, Variable) or found.state.group is not group:
             raise InvalidArgument(
                 f"`colocate_vars_with` must only be passed a variable created in this strategy's scope, not: "
-                f"{found!r}. Pass such a variable."
+                f"{short_repr(found)}. Pass such a variable."
             )
         return nullcontext()
 
@@ -188,7 +189,7 @@ class StrategyExtended:
         """Returns a variable's value; of an ON_READ one the aggregate of all replicas, outside replica functions."""
         v = self._group.frontend.unwrap(v)
         if not isinstance(v, Variable):
-            raise InvalidType(f"read_var takes a variable, got {v!r}. Pass a variable.")
+            raise InvalidType(f"read_var takes a variable, got {short_repr(v)}. Pass a variable.")
         mode = current_mode()
         if mode is not None and mode.replica is not None and mode.group is v.state.group:
             if v.synchronization is VariableSynchronization.ON_READ:
@@ -205,7 +206,7 @@ class StrategyExtended:
         """Returns whether a variable, or the one whose component this is, was made in this strategy's scope."""
         container = container_of(self._group, v)
         if not isinstance(container, Variable):
-            raise InvalidType(f"variable_created_in_scope takes a variable, got {v!r}. Pass a variable.")
+            raise InvalidType(f"variable_created_in_scope takes a variable, got {short_repr(v)}. Pass a variable.")
         return container.state.group is self._group
 
     # For training loops of several processes.

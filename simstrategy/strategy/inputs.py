@@ -90,7 +90,7 @@ def input_fn_iterator(group: Group, input_fn: Callable[[InputContext], Any], mod
     """Returns the input iterator of what `input_fn` makes: a dataset, or a function called for every element."""
     if mode is not InputReplicationMode.PER_WORKER:
         raise InvalidArgument(
-            f"Input replication mode not supported: {mode!r}. Use InputReplicationMode.PER_WORKER, or "
+            f"Input replication mode not supported: {short_repr(mode)}. Use InputReplicationMode.PER_WORKER, or "
             f"distribute_datasets_from_function."
         )
     if not callable(input_fn):

@@ -8,6 +8,7 @@ from simstrategy.device import Backend, MakeVariable, is_backend, open_backend
 from simstrategy.device.registry import require_complete
 from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import InOrder, Schedule
+from simstrategy.short_repr import short_repr
 from simstrategy.strategy.frontend import FrontendBinding
 from simstrategy.strategy.group import Group, GroupSettings
 from simstrategy.strategy.kinds import DEFAULT, MULTI_WORKER, ONE_DEVICE, Kind
@@ -47,7 +48,7 @@ def open_group(kind: Kind, backend: str | Backend, settings: Settings, make_vari
     """
     if not isinstance(backend, str) and not is_backend(backend):
         raise InvalidArgument(
-            f"A strategy takes a backend's name or an opened backend, got {backend!r}. "
+            f"A strategy takes a backend's name or an opened backend, got {short_repr(backend)}. "
             f'Write for example Strategy.{kind.name}("sim", replicas=2).'
         )
     others: dict[str, Any] = {**settings}
@@ -116,7 +117,9 @@ def _opened(kind: Kind, backend: str | Backend, replicas: int | None, devices: S
         except TypeError as error:
             if devices is None or "devices" not in str(error):
                 raise
-            raise InvalidArgument(f"Backend {backend!r} chooses its devices itself. Give replicas alone.") from error
+            raise InvalidArgument(
+                f"Backend {short_repr(backend)} chooses its devices itself. Give replicas alone."
+            ) from error
     require_complete(backend)
     if devices is not None:
         raise InvalidArgument(
@@ -133,8 +136,12 @@ def _opened(kind: Kind, backend: str | Backend, replicas: int | None, devices: S
 
 
 def _distinct(devices: Sequence[str]) -> list[str]:
-    if isinstance(devices, str) or not all(isinstance(device, str) for device in devices) or not devices:
-        raise InvalidArgument(f"devices is a list of the backend's names for them, got {devices!r}.")
+    if (
+        isinstance(devices, (str, set, frozenset))
+        or not all(isinstance(device, str) for device in devices)
+        or not devices
+    ):
+        raise InvalidArgument(f"devices is a list of the backend's names for them, got {short_repr(devices)}.")
     twice = [device for number, device in enumerate(devices) if device in list(devices)[:number]]
     if twice:
         raise InvalidArgument(

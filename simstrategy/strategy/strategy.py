@@ -10,6 +10,7 @@ import numpy as np
 from simstrategy.data import Dataset, InputContext, InputIterator, InputOptions, InputReplicationMode
 from simstrategy.device import Backend
 from simstrategy.errors import ContextError, InvalidType
+from simstrategy.short_repr import short_repr
 from simstrategy.strategy import inputs
 from simstrategy.strategy.compiling import CompiledStep, run_step
 from simstrategy.strategy.enums import ReduceOp
@@ -140,7 +141,7 @@ class Strategy:
         compilation returns `step` itself. Raises CannotCompile before anything has run, and InvalidType.
         """
         if not callable(step):
-            raise InvalidType(f"compile takes a replica function, got {step!r}.")
+            raise InvalidType(f"compile takes a replica function, got {short_repr(step)}.")
         compilation = self._group.backend.compilation
         return step if compilation is None else CompiledStep(self._runner, compilation, step)
 
@@ -157,7 +158,7 @@ class Strategy:
             get_next = None if input_iterator is None else input_iterator.get_next
         except AttributeError as error:
             raise InvalidType(
-                f"experimental_run takes an iterator with get_next(), got {input_iterator!r}. Make it with "
+                f"experimental_run takes an iterator with get_next(), got {short_repr(input_iterator)}. Make it with "
                 f"strategy.make_dataset_iterator(dataset)."
             ) from error
         args = () if get_next is None else (get_next(),)

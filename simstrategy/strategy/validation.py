@@ -29,24 +29,32 @@ __all__ = [
 def require_settings(checks: object, executor: object, seed: object) -> None:
     """Raises InvalidArgument for an impossible setting of a strategy."""
     if checks not in (True, False, "paths", "strict"):
-        raise InvalidArgument(f'checks is True, False, "paths" or "strict", not {checks!r}. Pass one of these.')
+        raise InvalidArgument(
+            f'checks is True, False, "paths" or "strict", not {short_repr(checks)}. Pass one of these.'
+        )
     if executor not in ("auto", "greenlet", "thread"):
-        raise InvalidArgument(f'executor is "auto", "greenlet" or "thread", not {executor!r}. Pass one of these.')
+        raise InvalidArgument(
+            f'executor is "auto", "greenlet" or "thread", not {short_repr(executor)}. Pass one of these.'
+        )
     if not isinstance(seed, int) or isinstance(seed, bool):
-        raise InvalidArgument(f"seed is an int, not {seed!r}.")
+        raise InvalidArgument(f"seed is an int, not {short_repr(seed)}.")
 
 
 def require_call(fn: object, args: object, kwargs: object) -> None:
     """Raises InvalidArgument or InvalidType for what `run` cannot call so."""
     if not isinstance(args, (list, tuple)):
         raise InvalidArgument(
-            f"positional args must be a list or tuple, got {type(args).__name__}: {args!r}. "
+            f"positional args must be a list or tuple, got {type(args).__name__}: {short_repr(args)}. "
             f"Write run(fn, args=(value,))."
         )
     if not callable(fn):
-        raise InvalidType(f"run takes a function to call on each replica, got {fn!r}. Pass the function itself.")
+        raise InvalidType(
+            f"run takes a function to call on each replica, got {short_repr(fn)}. Pass the function itself."
+        )
     if not isinstance(kwargs, (NoneType, Mapping)):
-        raise InvalidType(f"run takes a mapping as kwargs, got {kwargs!r}. Write run(fn, kwargs={{'x': value}}).")
+        raise InvalidType(
+            f"run takes a mapping as kwargs, got {short_repr(kwargs)}. Write run(fn, kwargs={{'x': value}})."
+        )
 
 
 def host_array(value: Any, dtype: str | None) -> np.ndarray[Any, Any]:
@@ -54,10 +62,10 @@ def host_array(value: Any, dtype: str | None) -> np.ndarray[Any, Any]:
     try:
         array = np.asarray(value)
     except ValueError as error:
-        raise InvalidArgument(f"{value!r} is no array: {error}. Give rows of equal length.") from error
+        raise InvalidArgument(f"{short_repr(value)} is no array: {error}. Give rows of equal length.") from error
     if array.dtype == object or array.dtype.kind not in "biufc":
         raise InvalidType(
-            f"Expected an array, a number or a nest of them, got a {type(value).__name__}: {value!r}. "
+            f"Expected an array, a number or a nest of them, got a {type(value).__name__}: {short_repr(value)}. "
             f"Convert it to a NumPy array of numbers first."
         )
     wanted = dtype or default_dtype(array.dtype.kind)
@@ -98,7 +106,7 @@ def require_numbers(forms: Sequence[tuple[tuple[int, ...], str]], call: str) -> 
 def axis_in(axis: object, shape: tuple[int, ...], call: str) -> int:
     """Returns the axis counted from the front.  Raises InvalidArgument where the shape has no such axis."""
     if isinstance(axis, bool) or not isinstance(axis, SupportsIndex):
-        raise InvalidArgument(f"{call} takes an int as axis, got {axis!r}. Pass one int.")
+        raise InvalidArgument(f"{call} takes an int as axis, got {short_repr(axis)}. Pass one int.")
     number = operator.index(axis)
     if not -len(shape) <= number < len(shape):
         raise InvalidArgument(

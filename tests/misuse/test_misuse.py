@@ -66,7 +66,6 @@ def said(name):
         notes = getattr(error, "__notes__", [])
         text = re.sub(r"\w+\.py:\d+", "HERE", "\n".join([f"{type(error).__name__}: {error}", *notes]))
         text = re.sub(r"Installed: [^.]*", "Installed: …", text)
-        text = re.sub(r" at 0x[0-9a-f]+", "", text)
         return re.sub(r"(/[\w.-]+)+/(no such)", r"FOLDER/\2", text)
     return "nothing"
 

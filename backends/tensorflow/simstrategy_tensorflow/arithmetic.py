@@ -7,6 +7,7 @@ import tensorflow as tf
 import tensorflow.experimental.numpy as tnp
 
 from simstrategy.errors import InvalidArgument
+from simstrategy.short_repr import short_repr
 from simstrategy_tensorflow.functions import axes_of, take, through
 
 __all__ = [
@@ -168,7 +169,7 @@ def count_nonzero(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 def searchsorted(x1: Any, x2: Any, *, side: str = "left", sorter: Any = None) -> Any:
     """Finds places in x1, of the flat x2: TensorFlow searches in rows."""
     if side not in ("left", "right"):
-        raise InvalidArgument(f"xp.searchsorted takes side 'left' or 'right', got {side!r}.")
+        raise InvalidArgument(f"xp.searchsorted takes side 'left' or 'right', got {short_repr(side)}.")
     ordered = x1 if sorter is None else take(x1, sorter, axis=0)
     return tf.reshape(tf.searchsorted(ordered, tf.reshape(x2, (-1,)), side), x2.shape)
 

@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from simstrategy.device import Device, Op
 from simstrategy.errors import BackendUnavailable, InvalidArgument
+from simstrategy.short_repr import short_repr
 from simstrategy_tensorflow.placement import require_one_graph
 from simstrategy_tensorflow.variables import make_cell_variable
 
@@ -39,7 +40,7 @@ def chosen(communication: Communication, devices: Sequence[str]) -> Literal["ncc
     """
     if communication not in get_args(Communication):
         raise InvalidArgument(
-            f"communication is one of {', '.join(map(repr, get_args(Communication)))}, not {communication!r}."
+            f"communication is one of {', '.join(map(repr, get_args(Communication)))}, not {short_repr(communication)}."
         )
     gpus = [device for device in devices if device.upper().startswith("GPU:")]
     apart = len({device.upper() for device in devices}) == len(devices)
@@ -54,7 +55,8 @@ def chosen(communication: Communication, devices: Sequence[str]) -> Literal["ncc
         )
     if not apart:
         raise InvalidArgument(
-            f"communication={communication!r} needs a different device for each replica, got {', '.join(devices)}. Use "
+            f"communication={short_repr(communication)} needs a different device for each replica, got "
+            f"{', '.join(devices)}. Use "
             f"communication='copy'."
         )
     return communication

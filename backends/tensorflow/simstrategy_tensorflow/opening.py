@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from simstrategy.device import Device
 from simstrategy.errors import BackendUnavailable, InvalidArgument
+from simstrategy.short_repr import short_repr
 from simstrategy_tensorflow.backend import TensorFlowBackend
 from simstrategy_tensorflow.collectives import Communication, chosen
 
@@ -28,7 +29,9 @@ def open_tensorflow(
     with fewer devices, or has no GPU.
     """
     if replicas is not None and (not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 1):
-        raise InvalidArgument(f"The backend 'tensorflow' takes a number of replicas of at least 1, got {replicas!r}.")
+        raise InvalidArgument(
+            f"The backend 'tensorflow' takes a number of replicas of at least 1, got {short_repr(replicas)}."
+        )
     names = [f"CPU:{i}" for i in range(replicas or 1)] if devices is None else list(devices)
     if not names or replicas not in (None, len(names)):
         raise InvalidArgument(

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from simstrategy.device import canonical_dtype, default_dtype
 from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.short_repr import short_repr
 from simstrategy_tensorflow.placement import current_placement
 
 __all__ = ["DTYPES", "Defaulting", "at", "named", "promoted", "tensor"]
@@ -54,7 +55,9 @@ def tensor(value: Any, dtype: Any = None) -> Any:
         try:
             value = np.asarray(value)
         except ValueError as error:
-            raise InvalidType(f"xp.asarray cannot make an array of {value!r}: {error}. Give equal rows.") from error
+            raise InvalidType(
+                f"xp.asarray cannot make an array of {short_repr(value)}: {error}. Give equal rows."
+            ) from error
         dtype = dtype or default_dtype(value.dtype.kind)
     wanted = named(dtype or value.dtype)
     return tf.constant(np.asarray(value).astype(wanted.as_numpy_dtype), wanted)

@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 import tensorflow as tf
 
+from simstrategy.short_repr import short_repr
 from simstrategy.values import DistributedValues, Mirrored, PerReplica
 
 __all__ = ["register_values"]
@@ -89,7 +90,7 @@ class _ValuesType(tf.types.experimental.TraceType):  # type: ignore[misc]  # tf.
 
     def cast(self, value: Any, cast_context: Any) -> Any:
         if not isinstance(value, self.kind) or len(value.values) != len(self.parts):
-            raise TypeError(f"Cannot take {value!r} for a {self!r}.")
+            raise TypeError(f"Cannot take {short_repr(value)} for a {self!r}.")
         return self.kind([part.cast(own, cast_context) for part, own in zip(self.parts, value.values, strict=True)])
 
 

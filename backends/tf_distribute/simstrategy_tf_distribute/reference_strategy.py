@@ -13,6 +13,7 @@ import tensorflow as tf
 
 import simstrategy
 from simstrategy.errors import InvalidArgument
+from simstrategy.short_repr import short_repr
 from simstrategy_tf_distribute.devices import mirrored, names
 from simstrategy_tf_distribute.ops import XP, VariableOps, inward, ops_of, outward
 
@@ -92,7 +93,7 @@ class ReferenceStrategy:
         global variables. Raises InvalidArgument for anything but a plain function.
         """
         if not isinstance(program, FunctionType):
-            raise InvalidArgument(f"run_program takes a plain function program(strategy), got {program!r}.")
+            raise InvalidArgument(f"run_program takes a plain function program(strategy), got {short_repr(program)}.")
         replaced = {name: self.ops for name, value in program.__globals__.items() if value is simstrategy}
         scope = {**program.__globals__, **replaced}
         for name, value in program.__globals__.items():

@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from simstrategy.errors import InvalidArgument
+from simstrategy.short_repr import short_repr
 
 __all__ = ["leaves_of"]
 
@@ -42,7 +43,8 @@ def _array(value: Any, path: str) -> Host:
     array = np.asarray(value.numpy() if isinstance(value, (tf.Variable, tf.Tensor)) else value)
     if array.dtype.kind not in "biufc":
         raise InvalidArgument(
-            f"The program returned {value!r:.60} at {path}, which is no array of numbers. Return the fitted model, "
+            f"The program returned {short_repr(value)} at {path}, which is no array of numbers. Return the fitted "
+            f"model, "
             f"weights, such as model.get_weights(), or a history, such as model.fit(...).history."
         )
     if array.dtype == np.float64 and not isinstance(value, np.ndarray):

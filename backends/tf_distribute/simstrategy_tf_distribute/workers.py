@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from simstrategy.errors import InvalidArgument, PeerFailed
+from simstrategy.short_repr import short_repr
 
 __all__ = ["run_workers"]
 
@@ -33,7 +34,8 @@ def run_workers(
         raise InvalidArgument(f"run_workers takes a Python file, and there is none at {path}. Correct the path.")
     if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
         raise InvalidArgument(
-            f"run_workers takes a number of workers of at least 1, got {workers!r}. Pass for example workers=2."
+            f"run_workers takes a number of workers of at least 1, got {short_repr(workers)}. Pass for example "
+            f"workers=2."
         )
     addresses = [f"localhost:{port}" for port in _free_ports(workers)]
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:

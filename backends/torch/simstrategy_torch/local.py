@@ -11,6 +11,7 @@ import torch
 
 from simstrategy.device import PROTOCOL_VERSION, ArraySpec, Backend, Capabilities, Device, Op
 from simstrategy.errors import InvalidArgument
+from simstrategy.short_repr import short_repr
 from simstrategy_torch.arrays import DTYPES, TorchCell, copied, fold, get, put, spec
 from simstrategy_torch.autodiff import TorchAutodiff
 from simstrategy_torch.namespace import TorchNamespace
@@ -33,7 +34,9 @@ def counted(name: str, replicas: int | None) -> int:
     """Returns a number of replicas, by default 1.  Raises InvalidArgument for any other value."""
     count = 1 if replicas is None else replicas
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise InvalidArgument(f"The backend {name!r} takes a number of replicas of at least 1, got {replicas!r}.")
+        raise InvalidArgument(
+            f"The backend {name!r} takes a number of replicas of at least 1, got {short_repr(replicas)}."
+        )
     return count
 
 

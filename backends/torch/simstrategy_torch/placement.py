@@ -6,6 +6,7 @@ from typing import Any, final
 import torch
 
 from simstrategy.errors import BackendUnavailable, InvalidArgument
+from simstrategy.short_repr import short_repr
 
 __all__ = ["On", "finished", "gpu_of", "placement_named"]
 
@@ -18,11 +19,11 @@ def placement_named(device: Any) -> str:
     try:
         found = torch.device(device)
     except (RuntimeError, TypeError) as error:
-        raise InvalidArgument(f'device is "cpu" or a GPU such as "cuda:0", got {device!r}.') from error
+        raise InvalidArgument(f'device is "cpu" or a GPU such as "cuda:0", got {short_repr(device)}.') from error
     if found.type == "cpu":
         return "cpu"
     if found.type != "cuda":
-        raise InvalidArgument(f'device is "cpu" or a GPU such as "cuda:0"; nothing is known of {device!r}.')
+        raise InvalidArgument(f'device is "cpu" or a GPU such as "cuda:0"; nothing is known of {short_repr(device)}.')
     return gpu_of(found.index or 0, wrap=False)
 
 

@@ -11,6 +11,7 @@ import torch
 
 from simstrategy.device import default_dtype
 from simstrategy.errors import InvalidType
+from simstrategy.short_repr import short_repr
 from simstrategy_torch.arrays import host_dtype, named
 
 __all__ = ["kind_of", "promoted", "tensor"]
@@ -36,7 +37,9 @@ def _host_tensor(value: Any, dtype: torch.dtype | None) -> _Tensor:
         try:
             value = np.asarray(value)
         except ValueError as error:
-            raise InvalidType(f"xp.asarray cannot make an array of {value!r}: {error}. Give equal rows.") from error
+            raise InvalidType(
+                f"xp.asarray cannot make an array of {short_repr(value)}: {error}. Give equal rows."
+            ) from error
         usual = default_dtype(value.dtype.kind)
     wanted = dtype or named(usual or value.dtype)
     if value.dtype.name == "bfloat16":

@@ -16,6 +16,7 @@ from torch import distributed as _typed
 
 from simstrategy.errors import BackendUnavailable, InvalidArgument
 from simstrategy.peers import LOOPBACK, ControlChannel, Opening
+from simstrategy.short_repr import short_repr
 from simstrategy_torch.environment import Place, place_of
 from simstrategy_torch.local import counted
 from simstrategy_torch.processes import FOLDED_BYTES_MAX, Group, ProcessBackend, Transport
@@ -86,9 +87,11 @@ def open_processes(
     """Opens this process's part of a group whose tensors go through `transport`."""
     count = counted(transport.name, replicas)
     if not isinstance(timeout_s, (int, float)) or not timeout_s > 0:
-        raise InvalidArgument(f"timeout_s is a number of seconds above 0, got {timeout_s!r}.")
+        raise InvalidArgument(f"timeout_s is a number of seconds above 0, got {short_repr(timeout_s)}.")
     if not isinstance(folded_bytes_max, int) or isinstance(folded_bytes_max, bool) or folded_bytes_max < 0:
-        raise InvalidArgument(f"folded_bytes_max is a number of bytes of at least 0, got {folded_bytes_max!r}.")
+        raise InvalidArgument(
+            f"folded_bytes_max is a number of bytes of at least 0, got {short_repr(folded_bytes_max)}."
+        )
     within = rank is None and world_size is None and init_method is None and distributed.is_initialized()
     if within:
         local = os.environ.get("LOCAL_RANK", "")

@@ -25,6 +25,7 @@ from simstrategy.peers import (
     rendezvous_at_rank_0,
     require_alike,
 )
+from simstrategy.short_repr import short_repr
 from simstrategy_xla.backend import XlaBackend
 from simstrategy_xla.collectives import Collectives
 from simstrategy_xla.dispatch import Dispatcher
@@ -71,9 +72,11 @@ def open_processes(
     """
     count = 1 if replicas is None else replicas
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise InvalidArgument(f"The backend {NAME!r} takes a number of replicas of at least 1, got {replicas!r}.")
+        raise InvalidArgument(
+            f"The backend {NAME!r} takes a number of replicas of at least 1, got {short_repr(replicas)}."
+        )
     if not isinstance(timeout_s, (int, float)) or not timeout_s > 0:
-        raise InvalidArgument(f"timeout_s is a number of seconds above 0, got {timeout_s!r}.")
+        raise InvalidArgument(f"timeout_s is a number of seconds above 0, got {short_repr(timeout_s)}.")
     if not _JOINED:
         _JOINED.append(_join(rank, world_size, address, platform, count, timeout_s))
     group = _JOINED[0]

@@ -14,6 +14,7 @@ import numpy as np
 
 from simstrategy.device import ArrayNamespace, canonical_dtype, composed, default_dtype
 from simstrategy.errors import InvalidArgument, InvalidType, Unsupported
+from simstrategy.short_repr import short_repr
 from simstrategy_xla.functions import (
     binary,
     divide,
@@ -146,7 +147,9 @@ class XlaNamespace:
             try:
                 value = np.asarray(value)
             except ValueError as error:
-                raise InvalidType(f"xp.asarray cannot make an array of {value!r}: {error}. Give equal rows.") from error
+                raise InvalidType(
+                    f"xp.asarray cannot make an array of {short_repr(value)}: {error}. Give equal rows."
+                ) from error
             dtype = dtype or self.named(default_dtype(value.dtype.kind) or value.dtype)
         # A copy of our own: JAX reads host memory later, or for ever.
         return _bound(jnp.asarray(np.array(value, dtype or self.named(value.dtype))), device)

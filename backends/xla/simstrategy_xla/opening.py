@@ -8,6 +8,7 @@ from typing import Final
 import jax
 
 from simstrategy.errors import BackendUnavailable, InvalidArgument
+from simstrategy.short_repr import short_repr
 from simstrategy_xla.backend import XlaBackend
 from simstrategy_xla.namespace import config
 from simstrategy_xla.topology import open_topology
@@ -60,10 +61,14 @@ def open_xla(
 
 def _counted(replicas: int | None, devices: Sequence[str] | None) -> int:
     if devices is not None and (isinstance(devices, str) or not devices):
-        raise InvalidArgument(f"devices is a list of JAX's names for them, one for each replica, got {devices!r}.")
+        raise InvalidArgument(
+            f"devices is a list of JAX's names for them, one for each replica, got {short_repr(devices)}."
+        )
     count = (1 if devices is None else len(devices)) if replicas is None else replicas
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise InvalidArgument(f"The backend 'xla' takes a number of replicas of at least 1, got {replicas!r}.")
+        raise InvalidArgument(
+            f"The backend 'xla' takes a number of replicas of at least 1, got {short_repr(replicas)}."
+        )
     if devices is not None and len(devices) != count:
         raise InvalidArgument(
             f"The backend 'xla' was asked for {count} replicas on {len(devices)} devices: "

@@ -9,6 +9,7 @@ from typing import Any
 from simstrategy import tree
 from simstrategy.device import Array
 from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.short_repr import short_repr
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.reductions.leaf import reduce_leaf
 from simstrategy.strategy.reductions.reducing import is_distributed, refuse_mirrored_sum, values_of
@@ -37,7 +38,7 @@ def batch_reduce_to(group: Group, op: str, pairs: Any, site: Site) -> list[Any]:
         isinstance(one, (list, tuple)) and len(one) == 2 for one in pairs
     ):
         raise InvalidArgument(
-            f"batch_reduce_to takes a list of (value, destination) pairs, got {pairs!r}. "
+            f"batch_reduce_to takes a list of (value, destination) pairs, got {short_repr(pairs)}. "
             f"Write [(value, destination), …]."
         )
     return [reduce_to(group, op, value, destination, site) for value, destination in pairs]
@@ -47,7 +48,8 @@ def broadcast_to(group: Group, value: Any, destinations: Any, site: Site) -> Any
     """Copies a value to its destinations; see `StrategyExtended.broadcast_to`.  Clauses: X-2."""
     if isinstance(value, DistributedValues):
         raise InvalidType(
-            f"broadcast_to takes one value, and a {type(value).__name__} has one per replica: {value!r}. Reduce it "
+            f"broadcast_to takes one value, and a {type(value).__name__} has one per replica: {short_repr(value)}. "
+            f"Reduce it "
             f"first: extended.reduce_to(op, value, destinations)."
         )
     if not group.kind.wraps or isinstance(value, (bool, int, float, complex)):
@@ -91,7 +93,8 @@ def _where(group: Group, destinations: Any) -> int | None:
     if isinstance(container, Variable):
         if container.state.group is not group:
             raise InvalidArgument(
-                f"The destination {container!r} is a variable of another strategy than {group.owner!r}. Take a "
+                f"The destination {short_repr(container)} is a variable of another strategy than {group.owner!r}. "
+                f"Take a "
                 f"variable made in this strategy's scope, or the name of a device."
             )
         if container is not destinations:
@@ -103,7 +106,7 @@ def _where(group: Group, destinations: Any) -> int | None:
         return _named(group, group.spec(destinations)[2])
     raise InvalidType(
         f"destinations must be a variable or a distributed value of this strategy, an array, or the name of a device, "
-        f"and is {destinations!r}. Pass one of these."
+        f"and is {short_repr(destinations)}. Pass one of these."
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any, final
 
 from simstrategy import tree
 from simstrategy.errors import InvalidType
+from simstrategy.short_repr import short_repr
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.modes import require_cross_replica
 from simstrategy.strategy.reductions.reducing import is_distributed
@@ -39,7 +40,8 @@ def values_from_function(group: Group, value_fn: Callable[[ValueContext], Any]) 
     require_cross_replica(group, "experimental_distribute_values_from_function")
     if not callable(value_fn):
         raise InvalidType(
-            f"experimental_distribute_values_from_function takes a function of a ValueContext, got {value_fn!r}. "
+            f"experimental_distribute_values_from_function takes a function of a ValueContext, got "
+            f"{short_repr(value_fn)}. "
             f"Pass the function itself."
         )
     made = [value_fn(ValueContext(device.rank, group.num_replicas)) for device in group.local_devices]

@@ -7,6 +7,7 @@ from copy import deepcopy
 from typing import Any, Final
 
 from simstrategy.errors import InvalidType
+from simstrategy.short_repr import short_repr
 from simstrategy.strategy.group import Group
 
 __all__ = ["updated_config"]
@@ -25,7 +26,8 @@ def updated_config(group: Group, config: Any) -> Any:
             updated.isolate_session_state = True
     except AttributeError as error:
         raise InvalidType(
-            f"update_config_proto takes a ConfigProto, or an object with its attributes, got {config!r}: {error}. "
+            f"update_config_proto takes a ConfigProto, or an object with its attributes, got {short_repr(config)}: "
+            f"{error}. "
             f"Pass a ConfigProto."
         ) from error
     return updated

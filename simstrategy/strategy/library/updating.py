@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, final
 from simstrategy import tree
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType
 from simstrategy.run import FunctionKey, Resolve, Sizes, compare_held, function_key, held_print
+from simstrategy.short_repr import short_repr
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.kinds import DEFAULT
 from simstrategy.strategy.modes import CrossReplica, current_mode, enter_mode, leave_mode, require_library_context
@@ -90,7 +91,7 @@ def update(
     variable = group.frontend.unwrap(variable)
     if not isinstance(variable, Variable) or variable.state.group is not group:
         raise InvalidType(
-            f"update takes a variable of {group.owner!r}, got {variable!r}. Make it in this strategy's scope."
+            f"update takes a variable of {group.owner!r}, got {short_repr(variable)}. Make it in this strategy's scope."
         )
     structure = tree.flatten((tuple(args), named))[1]
     request = Request("update", None, None, _Subject(variable.state.identity, function_key(fn)), structure, ())
@@ -147,7 +148,8 @@ def update_non_slot(
     fits = isinstance(colocate_with, Variable) if group.kind.central else colocate_with == devices
     if group.kind is not DEFAULT and not fits:
         raise InvalidArgument(
-            f"update_non_slot takes as colocate_with what non_slot_devices(variables) returned, got {colocate_with!r}."
+            f"update_non_slot takes as colocate_with what non_slot_devices(variables) returned, got "
+            f"{short_repr(colocate_with)}."
         )
     group.coordinator.agree(Request("update_non_slot", None, None, function_key(fn), None, ()), site)
     if not group.kind.wraps:
@@ -167,16 +169,19 @@ def non_slot_devices(group: Group, variables: Any) -> Any:
         return tuple(device.placement for device in group.local_devices)
     known = list(variables) if isinstance(variables, (list, tuple)) else []
     if not known or not all(isinstance(one, Variable) for one in known):
-        raise InvalidArgument(f"non_slot_devices takes a list of variables, at least one, got {variables!r}.")
+        raise InvalidArgument(f"non_slot_devices takes a list of variables, at least one, got {short_repr(variables)}.")
     return min(known, key=lambda one: one.name)
 
 
 def _require_call(method: str, fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> dict[str, Any]:
     """Returns the named arguments.  Raises InvalidType for what cannot be called, or no arguments."""
     if not callable(fn):
-        raise InvalidType(f"{method} takes a function to call for each component, got {fn!r}.")
+        raise InvalidType(f"{method} takes a function to call for each component, got {short_repr(fn)}.")
     if not isinstance(args, (list, tuple)) or not (kwargs is None or isinstance(kwargs, Mapping)):
-        raise InvalidType(f"{method} takes a list or tuple as args and a mapping as kwargs, got {args!r}, {kwargs!r}.")
+        raise InvalidType(
+            f"{method} takes a list or tuple as args and a mapping as kwargs, got {short_repr(args)}, "
+            f"{short_repr(kwargs)}."
+        )
     return {} if kwargs is None else dict(kwargs)
 
 
@@ -204,7 +209,8 @@ def _components_for(group: Group, index: int, nest: Any) -> Any:
     def component(leaf: Any) -> Any:
         if isinstance(leaf, PerReplica) and group.semantics.update_per_replica == "refuse":
             raise InvalidType(
-                f"Expected value to be mirrored across replicas: an update in {group.semantics.name} got {leaf!r}. "
+                f"Expected value to be mirrored across replicas: an update in {group.semantics.name} got "
+                f"{short_repr(leaf)}. "
                 f"Reduce it first: extended.reduce_to(op, value, variable)."
             )
         if isinstance(leaf, DistributedValues):

@@ -10,6 +10,7 @@ from typing import Any
 
 from simstrategy.device import Array
 from simstrategy.errors import InvalidArgument
+from simstrategy.short_repr import short_repr
 from simstrategy.strategy.composites import is_composite, reduce_composites
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.validation import axes_in, is_host_zero, require_components, require_numbers
@@ -63,7 +64,8 @@ def _components(group: Group, op: str, leaf: Any, axis: Axis, site: Site) -> tup
     if op == "MEAN" or is_host_zero(leaf, group.array_types):
         return None
     raise InvalidArgument(
-        f"A non-DistributedValues value {leaf!r} cannot be reduced with ReduceOp.SUM ({describe_site(site)}): it is "
+        f"A non-DistributedValues value {short_repr(leaf)} cannot be reduced with ReduceOp.SUM "
+        f"({describe_site(site)}): it is "
         f"one value, not one per replica. Pass what run returned, or multiply by num_replicas_in_sync yourself."
     )
 

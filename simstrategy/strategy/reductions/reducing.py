@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from simstrategy import tree
 from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.short_repr import short_repr
 from simstrategy.strategy.enums import ReduceOp, VariableSynchronization
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.reductions.leaf import Axis, reduce_leaf
@@ -81,7 +82,8 @@ def op_in(group: Group, reduce_op: Any) -> str:
     """Returns the op's name.  Raises InvalidArgument or InvalidType for what these semantics do not take as one."""
     if isinstance(reduce_op, str) and group.semantics.reduce_op_by_name == "refuse":
         raise InvalidArgument(
-            f"`reduce_op` must be ReduceOp.SUM or ReduceOp.MEAN in {group.semantics.name}, and not {reduce_op!r}."
+            f"`reduce_op` must be ReduceOp.SUM or ReduceOp.MEAN in {group.semantics.name}, and not "
+            f"{short_repr(reduce_op)}."
         )
     return ReduceOp.of(reduce_op).value
 
@@ -92,12 +94,15 @@ def plain_axis(group: Group, axis: Any) -> Axis:
         return None
     if group.semantics.reduce_axis == "refuse":
         raise InvalidType(
-            f"reduce takes no axis in {group.semantics.name}, and got axis={axis!r}. Sum over it in the replica "
+            f"reduce takes no axis in {group.semantics.name}, and got axis={short_repr(axis)}. Sum over it in the "
+            f"replica "
             f"function, or use Semantics.TF1_15 or TF2."
         )
     axes = axis if isinstance(axis, tuple) else (axis,)
     if not all(isinstance(one, Integral) and not isinstance(one, bool) for one in axes):
-        raise InvalidArgument(f"reduce takes an int, a tuple of ints or None as axis, got {axis!r}. Pass one of these.")
+        raise InvalidArgument(
+            f"reduce takes an int, a tuple of ints or None as axis, got {short_repr(axis)}. Pass one of these."
+        )
     return tuple(map(int, axis)) if isinstance(axis, tuple) else int(axis)
 
 

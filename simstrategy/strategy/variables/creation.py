@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from simstrategy.device import Array, Cell, canonical_dtype
 from simstrategy.errors import CannotCompile, InvalidArgument
+from simstrategy.short_repr import short_repr
 from simstrategy.strategy.enums import (
     VariableAggregation,
     VariableSynchronization,
@@ -76,7 +77,7 @@ def initial_array(group: Group, value: Any, dtype: Any, index: int) -> Array:
     wanted = None if dtype is None else canonical_dtype(dtype)
     if wanted is not None and wanted not in group.backend.capabilities.dtypes:
         raise InvalidArgument(
-            f"There is no dtype {wanted!r} on backend {group.backend.name!r}; choose from "
+            f"There is no dtype {short_repr(wanted)} on backend {group.backend.name!r}; choose from "
             f"{', '.join(sorted(group.backend.capabilities.dtypes))}."
         )
     with group.backend.on(group.local_devices[index]):

@@ -13,6 +13,7 @@ import numpy as np
 from simstrategy import tree
 from simstrategy.device import Array, canonical_dtype
 from simstrategy.errors import InvalidArgument, InvalidType, ReplicasDisagree
+from simstrategy.short_repr import short_repr
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.kinds import DEFAULT
 from simstrategy.strategy.variables.cross_replica import read_across
@@ -62,7 +63,9 @@ def restore(group: Group, variables: Iterable[Variable], saved: Mapping[str, Any
         elif value is not None:
             values.append(value)
     names = [variable.name for variable in listed]
-    problems += [f"  {name!r}: saved, and no variable of that name is given" for name in saved if name not in names]
+    problems += [
+        f"  {short_repr(name)}: saved, and no variable of that name is given" for name in saved if name not in names
+    ]
     _refuse("restore", "Nothing was restored. Give the saved values of these variables", problems, site)
     _agree(group, listed, values, site)
     arrays = [_shares(variable, value) for variable, value in zip(listed, values, strict=True)]
@@ -104,15 +107,10 @@ def _listed(variables: Any, call: str, site: Site) -> list[VariableState]:
     listed = list(variables) if isinstance(variables, Iterable) and not isinstance(variables, Mapping) else None
     if listed is None or not all(isinstance(one, Variable) for one in listed):
         raise InvalidType(
-            f"{call} at {describe_site(site)} takes a list of variables, got {_short(variables)}. Write "
+            f"{call} at {describe_site(site)} takes a list of variables, got {short_repr(variables)}. Write "
             f"strategy.{call}([variable, …])."
         )
     return [one.state for one in listed]
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:79]}…"
 
 
 def _unfit(group: Group, listed: list[VariableState]) -> Iterable[str]:

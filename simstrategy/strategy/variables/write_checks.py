@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from simstrategy.device.terms import Spec
 from simstrategy.errors import InvalidArgument
+from simstrategy.short_repr import short_repr
 from simstrategy.strategy.enums import AGGREGATIONS
 from simstrategy.strategy.modes import Replica
 from simstrategy.strategy.reductions.arithmetic import MEAN_DTYPES
@@ -30,7 +31,8 @@ def require_sum(variable: VariableState, request: Request, shared: object, site:
     """Raises InvalidArgument where all replicas gave the very same object to be summed, and it is no zero."""
     if request.op == "SUM" and not is_host_zero(shared, variable.group.array_types):
         raise InvalidArgument(
-            f"A non-DistributedValues value {shared!r} cannot be reduced with ReduceOp.SUM: all replicas gave "
+            f"A non-DistributedValues value {short_repr(shared)} cannot be reduced with ReduceOp.SUM: all replicas "
+            f"gave "
             f"the very same object to {request.kind} of variable {variable.name!r} ({describe_site(site)}), so "
             f"whether it counts once or once per replica is not known. Compute it in each replica, or divide "
             f"by num_replicas_in_sync there."

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, final
 from simstrategy.check.outcome import Program, program_folder
 from simstrategy.device import Backend, Collective, Facts, open_backend
 from simstrategy.errors import Difference, InvalidArgument
+from simstrategy.short_repr import short_repr
 from simstrategy.strategy import Semantics, Strategy, programs_of
 from simstrategy.trace import Event, Trace
 
@@ -88,7 +89,7 @@ def check_compiled(
     program raises.  Clauses: P-6.
     """
     if not callable(program):
-        raise InvalidArgument(f"check_compiled takes a function program(strategy), got {program!r}.")
+        raise InvalidArgument(f"check_compiled takes a function program(strategy), got {short_repr(program)}.")
     opened = _opened(backend, options) if isinstance(backend, str) else backend
     with closing(opened):
         compilation = opened.compilation
