@@ -6,6 +6,7 @@ arguments; where a function holds them instead, the other replicas' are lost, an
 
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
+from itertools import repeat
 from types import FunctionType
 from typing import Any
 
@@ -15,6 +16,7 @@ from simstrategy.errors import CannotCompile, FunctionsDiffer, InvalidType, Unsu
 from simstrategy.run.calls import Sizes
 from simstrategy.run.captured import Host, differences, part_of
 from simstrategy.run.coordinator import Coordinator
+from simstrategy.run.functions import hold_the_same
 from simstrategy.run.visited import Visited
 from simstrategy.trace import Site, describe_site
 
@@ -32,15 +34,16 @@ def compare_held(
     rank, where the group spans processes. Nothing is compared without checks.
     """
     first = functions[0]
-    same = all(function is first for function in functions)
-    if not coordinator.checks or (same and len(set(sizes)) < 2):
+    if not coordinator.checks or (
+        (not sizes or len(set(sizes)) == 1) and all(map(hold_the_same, functions, repeat(first)))
+    ):
         return
     key = (call, describe_site(site))
     if coordinator.has_warned(key):
         return
     host = _host_of(coordinator)
     for rank, function in zip(coordinator.ranks, functions, strict=False):
-        found = next(differences(first, function, host), None)
+        found = None if hold_the_same(first, function) else next(differences(first, function, host), None)
         if found is not None:
             _report(coordinator, key, f"replicas {coordinator.ranks[0]} and {rank}", f", {found}", site)
             return

@@ -6,7 +6,7 @@ disagreement: code, numbers, texts, enums, None, and containers of them. Other v
 
 import functools
 from collections.abc import Callable, Iterator
-from types import CodeType, FunctionType, MethodType
+from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, final
 
 from simstrategy.run.captured import differences, is_plain, part_of, plain_text
@@ -14,7 +14,7 @@ from simstrategy.run.visited import Visited
 from simstrategy.short_repr import short_repr
 from simstrategy.trace import Site, Subject, describe_site
 
-__all__ = ["FunctionKey", "function_key"]
+__all__ = ["FunctionKey", "function_key", "hold_the_same"]
 
 AnyFunction = Callable[..., Any]
 """What can be called: a function, method, partial or object."""
@@ -38,9 +38,7 @@ class FunctionKey(Subject):
         if not isinstance(other, FunctionKey):
             return NotImplemented
         one, another = self.function, other.function
-        if one is another or _holds_the_same(one, another):
-            return True
-        return not any(found.certain for found in differences(one, another))
+        return hold_the_same(one, another) or not any(found.certain for found in differences(one, another))
 
     @property
     def name(self) -> str:
@@ -103,19 +101,34 @@ def function_key(function: AnyFunction) -> FunctionKey:
     return FunctionKey(function)
 
 
-def _holds_the_same(one: AnyFunction, other: AnyFunction) -> bool:
-    """Returns whether two functions have one code and hold the very same objects: the quick way, for most of them."""
+def hold_the_same(one: AnyFunction, other: AnyFunction) -> bool:
+    """Returns whether two functions have one code and hold the very same objects: the quick way, for most of them.
+
+    False where that is not certain.
+    """
+    if one is other:
+        return True
     if type(one) is not FunctionType or type(other) is not FunctionType or one.__code__ is not other.__code__:
         return False
-    if one.__defaults__ or other.__defaults__ or one.__kwdefaults__ or other.__kwdefaults__:
+    if (
+        one.__defaults__ is not other.__defaults__
+        or one.__kwdefaults__ is not other.__kwdefaults__
+        or one.__globals__ is not other.__globals__
+        or one.__dict__
+        or other.__dict__
+    ):
         return False
-    if one.__globals__ is not other.__globals__ or one.__dict__ or other.__dict__:
-        return False
-    cells, others = one.__closure__ or (), other.__closure__ or ()
+    return _cells_hold_the_same(one.__closure__ or (), other.__closure__ or ())
+
+
+def _cells_hold_the_same(cells: tuple[CellType, ...], others: tuple[CellType, ...]) -> bool:
     try:
-        return all(a.cell_contents is b.cell_contents for a, b in zip(cells, others, strict=True))
+        for cell, another in zip(cells, others, strict=True):
+            if cell.cell_contents is not another.cell_contents:
+                return False
     except ValueError:  # one is not bound yet
         return False
+    return True
 
 
 def _inner(function: AnyFunction) -> AnyFunction:

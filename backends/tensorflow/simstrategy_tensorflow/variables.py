@@ -125,7 +125,7 @@ class DistributedVariable(tf.Variable, tf.__internal__.types.Tensor):  # type: i
         self.inner = inner
         self._dtype = tf.as_dtype(inner.dtype)
         # Optimizers use it as a key: one name for all components.
-        self._known_by = inner.cell.native._unique_id  # noqa: SLF001 - TensorFlow has no other name for it
+        self._known_by = inner.state.cell.native._unique_id  # noqa: SLF001 - TensorFlow has no other name for it
         # TensorFlow's tapes then use the handle.
         self._should_act_as_resource_variable = True
 
@@ -137,12 +137,12 @@ class DistributedVariable(tf.Variable, tf.__internal__.types.Tensor):  # type: i
     trainable = property(lambda self: self.inner.trainable)
     synchronization = property(lambda self: tf.VariableSynchronization[self.inner.synchronization.name])
     aggregation = property(lambda self: tf.VariableAggregation[self.inner.aggregation.name])
-    device = property(lambda self: self.inner.cell.native.device)
+    device = property(lambda self: self.inner.state.cell.native.device)
     handle = property(
-        lambda self: self.inner.cell.native.handle, doc="The handle of this replica's component, for tapes."
+        lambda self: self.inner.state.cell.native.handle, doc="The handle of this replica's component, for tapes."
     )
-    op = property(lambda self: self.inner.cell.native.op)
-    graph = property(lambda self: self.inner.cell.native.graph)
+    op = property(lambda self: self.inner.state.cell.native.op)
+    graph = property(lambda self: self.inner.state.cell.native.graph)
     constraint = property(lambda self: None)
     _shared_name = property(lambda self: self.inner.name)
     _unique_id = property(lambda self: self._known_by)

@@ -10,6 +10,7 @@ from simstrategy.device import Array, Cell
 from simstrategy.errors import ContextError
 from simstrategy.strategy.enums import VariableAggregation, VariableSynchronization
 from simstrategy.strategy.group import Group
+from simstrategy.strategy.modes import current_mode
 from simstrategy.strategy.variables.identity import VariableIdentity
 from simstrategy.strategy.variables.policies import Policy
 from simstrategy.strategy.variables.storage import Storage
@@ -79,6 +80,12 @@ class VariableState:
     def components(self) -> tuple[Array, ...]:
         """The components of this process's replicas, [shape] each, in rank order; one, where the replicas share it."""
         return tuple(cell.read() for cell in self.storage.cells)
+
+    @property
+    def cell(self) -> Cell:
+        """The running replica's storage, outside replicas the first one's: for frontends, which write by `assign`."""
+        mode = current_mode()
+        return self.storage.cells[0 if mode is None or self.home is None or mode.home is not self.home else mode.index]
 
     def description(self) -> str:
         """Returns the text that names the variable: its repr."""

@@ -179,14 +179,8 @@ class Variable(LocalValue):
         A write to it, as of an optimizer, changes this component alone, so components are compared after each run.
         """
         if not self.state.storage.is_exposed:
-            expose(self.state, self.cell, self.state.group.source(_frame(1)))
-        return self.cell.native
-
-    @property
-    def cell(self) -> Cell:
-        """This replica's storage, outside replicas the first one's: for backends, which write by `assign` alone."""
-        mode = current_mode()
-        return self._cells[mode.index if mode is not None and mode.home is self._home else 0]
+            expose(self.state, self.state.cell, self.state.group.source(_frame(1)))
+        return self.state.cell.native
 
     @property
     def components(self) -> tuple[Array, ...]:
