@@ -189,8 +189,8 @@ def _attributes(value: V) -> dict[str, Any] | None:
 def differences(one: V, other: V, host: Host | None = None) -> Iterator[Difference]:
     """Yields where two functions differ, from the outside in; nothing where calling either gives the same.
 
-    host: makes arrays comparable; without it, and with equal values, they are passed over like other objects. Objects
-    are compared by the attributes that the functions' code names, directly or through functions and methods.
+    host: makes arrays comparable; without it only what is certain to differ is looked for. Objects are compared by the
+    attributes that the functions' code names, directly or through functions and methods.
     """
     walk = _Walk(one, other, host)
     for where, left, right in walk:
@@ -245,6 +245,8 @@ class _Walk:
             return None
         elif first.head is not second.head or "opaque" in (first.kind, second.kind):
             certain = first.head is not second.head and callable(left) and callable(right)
+            if self._host is None and not certain:
+                return None  # not even compared: an operator of a framework's value may add to its graph
             return None if _is_equal(left, right) else Difference(where, certain, _text(left), _text(right))
         elif not first.children:
             self._objects.append((where, left, right))
