@@ -171,8 +171,9 @@ def _held_by(function: FunctionType) -> Iterator[tuple[str, Any]]:
     named = code.co_varnames[: code.co_argcount][code.co_argcount - len(defaults) :]
     yield from ((f" {name}", item) for name, item in zip(named, defaults, strict=True))
     yield from ((f" {name}", item) for name, item in sorted((function.__kwdefaults__ or {}).items()))
+    # Frameworks and decorators mark functions by attributes that the functions do not read.
     attributes = sorted(vars(function).items())
-    yield from ((f".{name}", item) for name, item in attributes if name != "__wrapped__")
+    yield from ((f".{name}", item) for name, item in attributes if name in code.co_names)
 
 
 def _attributes(value: V) -> dict[str, Any] | None:

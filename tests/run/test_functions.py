@@ -247,6 +247,19 @@ def test_functions_inside_functions_are_compared():
     assert str(function_key(using(one))).endswith("with helper.value=1")
 
 
+def test_attributes_of_a_function_count_where_its_code_names_them():
+    def marked(**marks):
+        def inner(strategy):
+            return inner.scale
+
+        inner.__dict__.update(marks)
+        return inner
+
+    assert function_key(marked(scale=1, autograph_mark=1)) == function_key(marked(scale=1))
+    assert function_key(marked(scale=1)) != function_key(marked(scale=2))
+    assert "mark" not in str(function_key(marked(scale=1, autograph_mark=1)))
+
+
 def test_functions_that_hold_themselves_or_each_other_are_compared():
     def recursive(value):
         def inner(x):
