@@ -15,6 +15,7 @@ __all__ = [
     "InvalidArgument",
     "InvalidType",
     "MirroredDiverged",
+    "NotJudged",
     "OutOfRangeError",
     "PeerFailed",
     "ReplicasDisagree",
@@ -74,6 +75,10 @@ class OutOfRangeError(SimStrategyError, IndexError):
 
 class Difference(SimStrategyError, AssertionError):
     """Two runs of one program differ by more than rounding explains."""
+
+
+class NotJudged(SimStrategyError, AssertionError):
+    """Two runs of one program differ, and rounding changes its results too much to find out whether it is the cause."""
 
 
 class SimStrategyWarning(UserWarning):

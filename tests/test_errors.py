@@ -17,6 +17,7 @@ BUILT_IN = {
     "BackendUnavailable": (RuntimeError,),
     "OutOfRangeError": (IndexError,),
     "Difference": (AssertionError,),
+    "NotJudged": (AssertionError,),
 }
 
 

@@ -1,124 +1,172 @@
-"""Measures the distance of two outcomes, and decides whether rounding explains it.
+"""Compares two outcomes, and decides whether rounding explains their distance.
 
-Two float arrays a and b have two distances: max |a - b| / max |a|, and the same with root mean squares.
-Changing every input by one unit in the last place (ulp) changes each leaf of a result by some distance. Two
-correct runs differ by no more than `MARGIN` times that, in both distances. Everything else (integers, texts, shapes,
-dtypes, NaNs, errors) is equal or is not.
+Changing every input by one unit in the last place (ulp) moves each leaf of a result by some distance. Two correct
+runs differ by no more than `MARGIN` times that (`check.distances`). A bound above `BOUND_MAX` explains too much: the
+leaf is then not judged. Everything else (integers, texts, structures, shapes, dtypes, NaNs, errors) is equal or is not.
 """
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from simstrategy.check.distances import (
+    LeafSensitivity,
+    distances,
+    element_gaps,
+    is_float,
+    sensitivity_of,
+    unequal_parts,
+)
 from simstrategy.check.outcome import Outcome
 
-__all__ = ["MARGIN", "Comparison", "Sensitivity", "compare", "distances", "sensitivity", "smallest_step"]
+__all__ = [
+    "BOUND_MAX",
+    "MARGIN",
+    "Comparison",
+    "Sensitivity",
+    "compare",
+    "exactly",
+    "paths",
+    "sensitivity",
+    "smallest_step",
+]
 
 MARGIN: Final = 5.0
+"""Times the distance that one ulp of every input makes in a leaf."""
 
-Distance = tuple[float, float]
-"""By the largest element, and by root mean square; both relative."""
+BOUND_MAX: Final = 1e-2
+"""The largest bound, relative to the leaf, within which values that differ by more than `MARGIN` ulps may agree."""
 
-Sensitivity = tuple[Distance, ...]
-"""For each leaf: the distance that one ulp of every input makes in it, and at least one ulp of the leaf's dtype."""
+_TEXT_MAX: Final = 120
+"""The most characters of a text that a problem quotes."""
+
+Host = np.ndarray[Any, Any]
+
+Sensitivity = tuple[LeafSensitivity, ...]
+"""Of each leaf of an outcome."""
 
 
 class Comparison(NamedTuple):
     """equal_bits: all bits are equal. distance, one_ulp: of the leaf with the largest ratio of the two.
 
-    problem: the first difference that rounding does not explain, as a sentence; None where there is none.
+    problem: the first difference that rounding does not explain, as a sentence; None where there is none. undecided:
+    the first one that rounding might explain, together with much else; None where there is none.
     """
 
     equal_bits: bool
     distance: float
     one_ulp: float
     problem: str | None
+    undecided: str | None = None
+
+
+def paths(outcome: Outcome) -> list[str]:
+    """Returns the paths of an outcome's leaves."""
+    return [path for path, _ in outcome.leaves]
 
 
 def sensitivity(reference: Outcome, nudged: Sequence[Outcome]) -> Sensitivity:
-    """Returns the largest distances of each leaf between a run and its nudged runs."""
-    found = [(_unit(leaf), _unit(leaf)) for _, leaf in reference.leaves]
-    for other in nudged:
-        for number, ((_, one), (_, moved)) in enumerate(zip(reference.leaves, other.leaves, strict=False)):
-            if one.shape == moved.shape and one.dtype == moved.dtype:
-                by_max, by_square = distances(one, moved)
-                if np.isfinite(by_max):
-                    found[number] = (max(found[number][0], by_max), max(found[number][1], by_square))
-    return tuple(found)
+    """Returns how far each leaf moves between a run and its nudged runs; those with other leaves set no bound."""
+    alike = [other for other in nudged if paths(other) == paths(reference)]
+    computed = reference.computed or tuple(leaf.dtype.name for _, leaf in reference.leaves)
+    return tuple(
+        [
+            sensitivity_of(leaf, dtype, [other.leaves[number][1] for other in alike])
+            for number, ((_, leaf), dtype) in enumerate(zip(reference.leaves, computed, strict=True))
+        ]
+    )
 
 
-def compare(reference: Outcome, other: Outcome, one_ulp: Sensitivity) -> Comparison:
-    """Compares the values, variables and errors of two outcomes.  It does not compare traces."""
-    if reference.error != other.error:
-        return Comparison(False, np.inf, 0.0, f"errors differ: {_error(reference)} against {_error(other)}")
-    if [path for path, _ in reference.leaves] != [path for path, _ in other.leaves]:
-        return Comparison(False, np.inf, 0.0, _different_leaves(reference, other))
-    equal, worst, unit = True, 0.0, 0.0
-    for (path, one), (_, two), units in zip(reference.leaves, other.leaves, one_ulp, strict=True):
-        if one.dtype.kind == two.dtype.kind == "U" and one.tobytes() != two.tobytes():
-            return Comparison(False, np.inf, 0.0, f"{path}: {one!s} against {two!s}")
-        if (one.shape, one.dtype) != (two.shape, two.dtype):
-            forms = f"{one.dtype}{list(one.shape)} against {two.dtype}{list(two.shape)}"
-            return Comparison(False, np.inf, 0.0, f"{path}: {forms}")
-        if one.tobytes() == two.tobytes():
-            continue
-        equal = False
-        for distance, bound in zip(distances(one, two), units, strict=True):
-            if distance > MARGIN * bound:
-                return Comparison(False, distance, bound, f"{path}: {_first_unequal(one, two, distance, bound)}")
-            if distance * unit >= worst * bound:
-                worst, unit = distance, bound
-    return Comparison(equal, worst, unit, None)
+def exactly(reference: Outcome) -> Sensitivity:
+    """Returns the sensitivity of a program that allows no difference at all."""
+    return tuple(LeafSensitivity(0.0, 0.0) for _ in reference.leaves)
 
 
-def _is_float(array: np.ndarray[Any, Any]) -> bool:
-    return array.dtype.kind in "fc" or array.dtype.name == "bfloat16"
+def compare(reference: Outcome, other: Outcome, one_ulp: Sensitivity, *, ordered: bool = True) -> Comparison:
+    """Compares the values, structures, variables and errors of two outcomes.  It does not compare traces.
 
-
-def _unit(array: np.ndarray[Any, Any]) -> float:
-    """Returns one ulp of 1 in the array's dtype, 0 for other dtypes than floats."""
-    if not _is_float(array):
-        return 0.0
-    return 2.0**-7 if array.dtype.name == "bfloat16" else float(np.finfo(array.dtype).eps)
-
-
-def distances(one: np.ndarray[Any, Any], two: np.ndarray[Any, Any]) -> Distance:
-    """Returns how far two arrays of one shape [...] and dtype are apart: 0 for equal values.
-
-    Infinity where NaNs, infinities or other dtypes than floats differ. Relative to `one`, or absolute where `one` is
-    nothing but zeros.
+    ordered: whether replicas ran in one order in both runs. Else components that replicas write alone are left out
+    after an error: which of them came to their writes before it depends on the order.
     """
-    if not _is_float(one):
-        return (0.0, 0.0) if np.array_equal(one, two) else (np.inf, np.inf)
-    wide = np.complex128 if one.dtype.kind == "c" else np.float64
-    first, second = one.astype(wide), two.astype(wide)
-    finite = np.isfinite(first)
-    if not np.array_equal(first[~finite], second[~finite], equal_nan=True) or not np.isfinite(second[finite]).all():
-        return (np.inf, np.inf)
-    sizes, gaps = np.abs(first[finite]), np.abs(first[finite] - second[finite])
-    if not gaps.any():
-        return (0.0, 0.0)
-    if not sizes.any():
-        # All zeros, so there is nothing to divide by: the distance is absolute.
-        return (float(gaps.max()), float(np.sqrt(np.mean(gaps**2))))
-    # Scaled by the largest first, so that squares neither overflow nor vanish.
-    largest = float(sizes.max())
-    by_square = np.sqrt(np.mean((gaps / largest) ** 2) / np.mean((sizes / largest) ** 2))
-    return (float(gaps.max()) / largest, float(by_square))
+    if reference.error != other.error:
+        return _differs(f"errors differ: {_error(reference)} against {_error(other)}")
+    if paths(reference) != paths(other):
+        return _differs(_different_leaves(reference, other))
+    for one, two in zip_longest(reference.structure, other.structure):
+        if one != two:
+            return _differs(_different_structures(one, two))
+    left_out = set() if ordered or reference.error is None else {*reference.written_alone, *other.written_alone}
+    worst = Comparison(True, 0.0, 0.0, None)
+    for (path, left), (_, right), leaf in zip(reference.leaves, other.leaves, one_ulp, strict=True):
+        if path in left_out:
+            continue
+        found = _compare_leaf(path, left, right, leaf)
+        if found.problem is not None:
+            return found
+        if found.equal_bits:
+            continue
+        larger = found if found.distance * worst.one_ulp >= worst.distance * found.one_ulp else worst
+        first = worst.undecided or found.undecided
+        if worst.undecided is None and found.undecided is not None:
+            larger = found
+        worst = Comparison(False, larger.distance, larger.one_ulp, None, first)
+    return worst
 
 
-def _first_unequal(one: np.ndarray[Any, Any], two: np.ndarray[Any, Any], distance: float, bound: float) -> str:
-    """Describes the element that differs most; the first that differs, if it is a NaN, an infinity or no float."""
-    unequal = np.asarray((one != two) & ~((one != one) & (two != two)))
-    flat = int(np.argmax(unequal))
-    if np.isfinite(distance) and _is_float(one):
-        wide = np.complex128 if one.dtype.kind == "c" else np.float64
-        flat = int(np.argmax(np.where(unequal, np.abs(one.astype(wide) - two.astype(wide)), -1.0)))
+def _differs(problem: str) -> Comparison:
+    return Comparison(False, np.inf, 0.0, problem)
+
+
+def _compare_leaf(path: str, one: Host, two: Host, leaf: LeafSensitivity) -> Comparison:
+    """Compares two leaves [...] of one path."""
+    texts = one.dtype.kind == two.dtype.kind == "U" and one.shape == two.shape
+    if (one.shape, one.dtype) != (two.shape, two.dtype) and not texts:
+        forms = f"{one.dtype}{list(one.shape)} against {two.dtype}{list(two.shape)}"
+        return _differs(f"{path}: {forms}")
+    if one.dtype == two.dtype and one.tobytes() == two.tobytes():
+        return Comparison(True, 0.0, 0.0, None)
+    if not is_float(one):
+        return _unequal_without_floats(path, one, two, leaf)
+    worst = Comparison(False, 0.0, 0.0, None)
+    for distance, bound in zip(distances(one, two), leaf[:2], strict=True):
+        if distance > MARGIN * bound:
+            return Comparison(False, distance, bound, f"{path}: {_first_unequal(one, two, distance, bound)}")
+        if MARGIN * bound > BOUND_MAX and distance > MARGIN * leaf.unit:
+            text = f"{path}: {_first_unequal(one, two, distance, bound)}"
+            return Comparison(False, distance, bound, None, text)
+        if distance * worst.one_ulp >= worst.distance * bound:
+            worst = Comparison(False, distance, bound, None)
+    return worst
+
+
+def _unequal_without_floats(path: str, one: Host, two: Host, leaf: LeafSensitivity) -> Comparison:
+    """Describes two leaves [...] that are no floats and differ; not judged where nudged runs change them as well."""
+    if one.dtype.kind == "U" and one.ndim == 0:
+        text = _text_difference(str(one), str(two))
+    else:
+        text = _first_unequal(one, two, np.inf, 0.0)
+    if leaf.by_max:
+        text += "; changing each input by its smallest step changes it as well"
+        return Comparison(False, np.inf, np.inf, None, f"{path}: {text}")
+    return _differs(f"{path}: {text}")
+
+
+def _element(one: Host, two: Host, flat: int) -> str:
     index = tuple(int(i) for i in np.unravel_index(flat, one.shape))
     where = f"element {list(index)} is " if index else ""
+    return f"{where}{one[index]!s} against {two[index]!s}"
+
+
+def _first_unequal(one: Host, two: Host, distance: float, bound: float) -> str:
+    """Describes the element that differs most; the first that differs, if it is a NaN, an infinity or no float."""
+    unequal = unequal_parts(one, two).any(axis=1) if is_float(one) else np.asarray(one != two).reshape(-1)
+    flat = int(np.argmax(unequal))
+    if np.isfinite(distance) and is_float(one):
+        flat = int(np.argmax(element_gaps(one, two).max(axis=1)))
     size = f"; {distance:.2g} apart ({smallest_step(bound)})" if np.isfinite(distance) else ""
-    return f"{where}{one[index]!s} against {two[index]!s}{size}"
+    return f"{_element(one, two, flat)}{size}"
 
 
 def smallest_step(one_ulp: float) -> str:
@@ -130,8 +178,25 @@ def _error(outcome: Outcome) -> str:
     return "none" if outcome.error is None else f"{outcome.error[0]}({outcome.error[1]})"
 
 
+def _text_difference(one: str, two: str) -> str:
+    """Quotes two texts, long ones from shortly before the place where they differ."""
+    if max(len(one), len(two)) <= _TEXT_MAX:
+        return f"{one} against {two}"
+    place = next((i for i, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
+    first = max(0, place - _TEXT_MAX // 4)
+    parts = [text[first : first + _TEXT_MAX] for text in (one, two)]
+    return f"texts differ at character {place}: …{parts[0]}… against …{parts[1]}…"
+
+
 def _different_leaves(reference: Outcome, other: Outcome) -> str:
-    left, right = [path for path, _ in reference.leaves], [path for path, _ in other.leaves]
+    left, right = paths(reference), paths(other)
     missing = [path for path in left if path not in right]
     extra = [path for path in right if path not in left]
     return f"results have different structures: missing {missing[:3]}, not expected {extra[:3]}"
+
+
+def _different_structures(one: tuple[str, str] | None, two: tuple[str, str] | None) -> str:
+    if one is None or two is None or one[0] != two[0]:
+        named = " against ".join("nothing" if found is None else f"{found[0]}: {found[1]}" for found in (one, two))
+        return f"results have different structures: {named}"
+    return f"{one[0]}: {one[1]} against {two[1]}"

@@ -1,27 +1,33 @@
 """The outcome of one run of a program: values, variables, error and trace, on the host."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from simstrategy import tree
-from simstrategy.check.non_finite import NonFiniteProbe
+from simstrategy.check.contents import Contents, contents_of, without_addresses
+from simstrategy.check.distances import is_float, one_unit
+from simstrategy.check.probe import GroupCallProbe
 from simstrategy.run import raised_where
-from simstrategy.strategy import Strategy, Variable, group_of
+from simstrategy.strategy import Strategy, group_of
+from simstrategy.strategy.reductions.arithmetic import MEAN_DTYPES
 from simstrategy.trace import Event, Trace
-from simstrategy.values import DistributedValues
 
-__all__ = ["Outcome", "Program", "program_folder", "program_name", "run_program"]
+__all__ = ["Outcome", "Program", "computed_in", "program_folder", "program_name", "run_program"]
 
 Program = Callable[[Strategy], Any]
+
+_PART_DTYPES: Final = {"complex64": "float32", "complex128": "float64"}
+"""The dtype of both parts of a complex number."""
 
 
 class Outcome(NamedTuple):
     """leaves: path and value of every array returned and of every variable's components, in order.
 
-    A value that is not a number is kept as its text. error: class name and message.
+    After an error they are the variables'. A value that is not a number is kept as its text. error: class name, and
+    message without addresses.
     """
 
     leaves: tuple[tuple[str, np.ndarray[Any, Any]], ...]
@@ -31,6 +37,14 @@ class Outcome(NamedTuple):
     """Where the error was raised, and which replicas were waiting."""
     not_finite: str | None = None
     """The first value that entered a collective or a `reduce` and is not finite, in words; None without a probe."""
+    wrong_call: str | None = None
+    """The first group-call whose result does not follow from the values that entered it, in words."""
+    structure: tuple[tuple[str, str], ...] = ()
+    """Path and description of every container in the result: its type, and its length, keys or attributes."""
+    computed: tuple[str, ...] = ()
+    """The dtype in which each leaf was computed (`computed_in`); () stands for the leaves' own."""
+    written_alone: tuple[str, ...] = ()
+    """The paths of components that a replica writes at any time, without the others."""
 
 
 def program_folder(program: Program) -> str:
@@ -45,7 +59,7 @@ def program_name(program: Program) -> str:
     return Path(code.co_filename).name if code is not None else repr(program)
 
 
-def run_program(program: Program, strategy: Strategy, trace: Trace, *, probe: NonFiniteProbe | None = None) -> Outcome:
+def run_program(program: Program, strategy: Strategy, trace: Trace, *, probe: GroupCallProbe | None = None) -> Outcome:
     """Runs `program(strategy)` and returns its outcome.  An exception is an outcome too, but for KeyboardInterrupt.
 
     probe: the strategy's backend, where it is one that looks for values that are not finite.
@@ -53,44 +67,72 @@ def run_program(program: Program, strategy: Strategy, trace: Trace, *, probe: No
     group = group_of(strategy)
     if probe is not None:
         group.reductions.probe = probe.watch
+    raised: tuple[str, str] | None = None
+    notes: tuple[str, ...] = ()
+    found = Contents([], [], [])
     try:
         result = program(strategy)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - compared like a value: both may raise the same
         group.coordinator.disconnect(error)
         notes = tuple(getattr(error, "__notes__", ())) or (raised_where(error, with_text=False),)
-        events = tuple(trace.events(worker=group.coordinator.worker))
-        return Outcome((), (type(error).__name__, str(error)), events, notes, probe.found if probe else None)
-    leaves = [*_walk(result, "result", group.backend.get, group.array_types, group.frontend.unwrap)]
+        raised = (type(error).__name__, without_addresses(str(error)))
+    else:
+        found = contents_of(result, group.backend.get, group.array_types, group.frontend.unwrap)
+    written_alone: list[str] = []
     for number, variable in enumerate(group.variables.created):
+        read = group.backend.get if raised is None else partial(_read_after_error, group.backend.get)
         # A variable that the replicas share has one component, for the first of them.
         for rank, component in zip(group.coordinator.ranks, variable.components, strict=False):
-            leaves.append((f"variable {number} {variable.name!r}, replica {rank}", group.backend.get(component)))
+            path = f"variable {number} {variable.name!r}, replica {rank}"
+            found.leaves.append((path, read(component)))
+            if variable.state.policy.replica_write == "component":
+                written_alone.append(path)
     events = tuple(trace.events(worker=group.coordinator.worker))
-    return Outcome(tuple(leaves), None, events, not_finite=probe.found if probe else None)
+    return Outcome(
+        tuple(found.leaves),
+        raised,
+        events,
+        notes,
+        probe.found if probe else None,
+        probe.wrong if probe else None,
+        tuple(found.structure),
+        computed_in(found, events, probe.dtypes if probe else ()),
+        tuple(written_alone),
+    )
 
 
-def _walk(
-    value: Any,
-    path: str,
-    get: Callable[[Any], np.ndarray[Any, Any]],
-    array_types: tuple[type, ...],
-    own: Callable[[Any], Any],
-) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    if isinstance(own(value), Variable):
-        return  # compared with the other variables, component by component; so is a framework's view of one
-    if isinstance(value, DistributedValues):
-        for index, component in enumerate(value.values):
-            yield from _walk(component, f"{path} of local replica {index}", get, array_types, own)
-    elif tree.is_leaf(value):
-        yield path, get(value) if isinstance(value, array_types) else _host(value)
-    elif isinstance(value, (list, tuple)):
-        for index, item in enumerate(value):
-            yield from _walk(item, f"{path}[{index}]", get, array_types, own)
-    else:
-        for key in tree.sorted_keys(value):
-            yield from _walk(value[key], f"{path}[{key!r}]", get, array_types, own)
+def _read_after_error(get: Callable[[Any], np.ndarray[Any, Any]], component: Any) -> np.ndarray[Any, Any]:
+    """Returns a component's value; a text where an error has left none, as while a graph was traced."""
+    try:
+        return get(component)
+    except Exception as error:  # noqa: BLE001 - of any framework; it is compared like a value
+        return np.asarray(f"cannot be read: {type(error).__name__}")
 
 
-def _host(value: Any) -> np.ndarray[Any, Any]:
-    array = np.asarray(value)
-    return array if array.dtype.kind in "biufc" or array.dtype.name == "bfloat16" else np.asarray(repr(value))
+def computed_in(found: Contents, events: Iterable[Event], put: Iterable[str]) -> tuple[str, ...]:
+    """Returns the dtype in which each leaf was computed: for arrays of the backend, their own.
+
+    Numbers and arrays of the host may be wider than what they come from: `float(loss)` has 64 bits. They are as precise
+    as the narrowest floats that the program used: in requests, variables, results, and in what was put on a device
+    (`put`). Where it used none, values that float32 represents exactly are float32.
+    """
+    on_host = frozenset(found.on_host)
+    used = [leaf.dtype.name for path, leaf in found.leaves if path not in on_host]
+    for event in events:
+        used += [MEAN_DTYPES.get(dtype, dtype) if event.op == "MEAN" else dtype for dtype in event.dtypes]
+    used += put
+    units = [_PART_DTYPES.get(dtype, dtype) for dtype in used if dtype.startswith(("float", "bfloat", "complex"))]
+    narrowest = max(units, key=one_unit, default=None)
+    return tuple([_computed_in(leaf, narrowest if path in on_host else leaf.dtype.name) for path, leaf in found.leaves])
+
+
+def _computed_in(leaf: np.ndarray[Any, Any], narrowest: str | None) -> str:
+    own: str = _PART_DTYPES.get(leaf.dtype.name, leaf.dtype.name)
+    if not is_float(leaf):
+        return own
+    if narrowest is None:
+        with np.errstate(all="ignore"):
+            narrow = leaf.astype(np.complex64 if leaf.dtype.kind == "c" else np.float32)
+        narrowest = "float32" if np.array_equal(narrow.astype(leaf.dtype), leaf, equal_nan=True) else own
+    part: str = _PART_DTYPES.get(narrowest, narrowest)
+    return max(own, part, key=one_unit)

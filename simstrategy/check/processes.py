@@ -101,6 +101,10 @@ def save_outcome(outcome: Outcome, file: Path) -> None:
         "error": outcome.error,
         "notes": outcome.notes,
         "not_finite": outcome.not_finite,
+        "wrong_call": outcome.wrong_call,
+        "structure": outcome.structure,
+        "computed": outcome.computed,
+        "written_alone": outcome.written_alone,
         "events": [event.line() for event in outcome.events],
     }
     file.with_suffix(".json").write_text(json.dumps(text), encoding="utf-8")
@@ -114,7 +118,10 @@ def load_outcome(file: Path) -> Outcome:
     error = None if text["error"] is None else (text["error"][0], text["error"][1])
     events = tuple(read_events(text["events"], name=str(file), first_line=1))
     leaves = tuple(zip(text["paths"], values, strict=True))
-    return Outcome(leaves, error, events, tuple(text["notes"]), text["not_finite"])
+    structure = tuple((path, description) for path, description in text["structure"])
+    lists = tuple(text["computed"]), tuple(text["written_alone"])
+    first = text["not_finite"], text["wrong_call"]
+    return Outcome(leaves, error, events, tuple(text["notes"]), *first, structure, *lists)
 
 
 def _storable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

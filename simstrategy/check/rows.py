@@ -1,15 +1,16 @@
 """Makes the rows of a report: the reference's, and one for each run that is compared with it."""
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import Final
 
-from simstrategy.check.compare import Comparison, Sensitivity, compare
+from simstrategy.check.compare import Comparison, Sensitivity, compare, exactly
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.report import Row
 from simstrategy.schedules import InOrder, Schedule
 from simstrategy.trace import first_difference
 
-__all__ = ["NOT_REPEATABLE", "first_not_finite", "reference_row", "run_row"]
+__all__ = ["NOT_REPEATABLE", "first_not_finite", "largest", "reference_row", "run_row"]
 
 NOT_REPEATABLE: Final = (
     "gives different values in two identical runs, so it cannot be checked "
@@ -29,13 +30,16 @@ def reference_row(
     """Returns the row of the run that the others are compared with.
 
     reference, again: the outcomes of two identical runs, one for each worker. one_ulp: of each worker, how far its
-    leaves move with the inputs. The row has a problem where the two runs differ, and where the program raises.
+    leaves move with the inputs. The row has a problem where the two runs differ, where a group-call is wrong, and where
+    the program raises.
     """
     problem: str | None = None
     for one, other in zip(reference, again, strict=True):
-        found = compare(one, other, tuple((0.0, 0.0) for _ in one.leaves))
+        found = compare(one, other, exactly(one))
         if problem is None and not found.equal_bits:
             problem = f"{NOT_REPEATABLE}: {found.problem}"
+        if problem is None and one.wrong_call is not None:
+            problem = one.wrong_call
     raised = [outcome for outcome in reference if outcome.error is not None]
     if raised and problem is None and not allow_errors:
         kind, text = raised[0].error or ("", "")
@@ -47,7 +51,7 @@ def reference_row(
         reference=True,
         equal_bits=True,
         distance=0.0,
-        one_ulp=max((unit for worker in one_ulp for leaf in worker for unit in leaf), default=0.0),
+        one_ulp=largest(one_ulp),
         events=sum(len(outcome.events) for outcome in reference),
         trace_compared=False,
         problem=problem,
@@ -67,15 +71,22 @@ def run_row(
     """Returns the row of a run, compared with the reference worker by worker.  One process is one worker."""
     in_order = isinstance(schedule, InOrder)
     worst = Comparison(True, 0.0, 0.0, None)
+    ordered = in_order and len(reference) == 1
     problem: str | None = None
+    undecided: str | None = None
     for worker, (one, other, units) in enumerate(zip(reference, outcomes, one_ulp, strict=True)):
-        found = compare(one, other, units)
+        found = compare(one, other, units, ordered=ordered)
         text = found.problem
+        if other.wrong_call is not None:
+            text = other.wrong_call if text is None else f"{other.wrong_call}; in the end, {text}"
         difference = first_difference(one.events, other.events) if in_order else None
         if text is None and difference is not None:
             text = f"traces differ at {difference}"
+        who = f"worker {worker}: " if len(reference) > 1 else ""
         if problem is None and text is not None:
-            problem = f"worker {worker}: {text}" if len(reference) > 1 else text
+            problem = who + text
+        if undecided is None and found.undecided is not None:
+            undecided = who + found.undecided
         worst = _worse(worst, found)
     return Row(
         backend=name,
@@ -90,7 +101,14 @@ def run_row(
         problem=problem,
         raised=any(outcome.error is not None for outcome in outcomes),
         not_finite=first_not_finite(outcomes),
+        undecided=undecided if problem is None else None,
     )
+
+
+def largest(one_ulp: Sequence[Sensitivity]) -> float:
+    """Returns the largest finite sensitivity of all workers' leaves."""
+    found = [unit for worker in one_ulp for leaf in worker for unit in (leaf.by_max, leaf.by_square)]
+    return max((unit for unit in found if isfinite(unit)), default=0.0)
 
 
 def first_not_finite(outcomes: Sequence[Outcome]) -> str | None:
@@ -103,8 +121,12 @@ def first_not_finite(outcomes: Sequence[Outcome]) -> str | None:
 
 def _worse(one: Comparison, other: Comparison) -> Comparison:
     larger = max((one, other), key=_badness)
-    return Comparison(one.equal_bits and other.equal_bits, larger.distance, larger.one_ulp, larger.problem)
+    return larger._replace(equal_bits=one.equal_bits and other.equal_bits)
 
 
-def _badness(found: Comparison) -> tuple[bool, float]:
-    return found.problem is not None, found.distance / found.one_ulp if found.one_ulp else 0.0
+def _badness(found: Comparison) -> tuple[bool, bool, float]:
+    return (
+        found.problem is not None,
+        found.undecided is not None,
+        found.distance / found.one_ulp if found.one_ulp else 0.0,
+    )

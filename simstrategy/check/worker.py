@@ -4,8 +4,8 @@ import os
 from contextlib import closing
 from pathlib import Path
 
-from simstrategy.check.non_finite import NonFiniteProbe
 from simstrategy.check.outcome import program_folder, run_program
+from simstrategy.check.probe import GroupCallProbe
 from simstrategy.check.processes import save_outcome
 from simstrategy.check.programs import load_program
 from simstrategy.device import open_backend
@@ -18,7 +18,7 @@ def main(file: str, function: str, backend_name: str, semantics: str, replicas: 
     program = load_program(file, function)
     with closing(open_backend(backend_name, replicas=replicas)) as backend:
         trace = Trace(root=program_folder(program))
-        probe = NonFiniteProbe(backend, trace)
+        probe = GroupCallProbe(backend, trace)
         strategy = Strategy.multi_worker(probe, semantics=PROFILES[semantics], trace=trace, checks="paths")
         with closing(strategy):
             outcome = run_program(program, strategy, trace, probe=probe)

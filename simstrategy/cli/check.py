@@ -17,9 +17,12 @@ _STYLES: Final = {
     "columns": "bold",
     "reference": "dim",
     "problem": "red",
+    "undecided": "yellow",
     "remark": "yellow",
     "verdict": "bold",
 }
+
+_EXIT_CODES: Final = {"differ": 1, "undecided": 2}
 
 
 def check(
@@ -38,7 +41,7 @@ def check(
     A program whose parameter has the type tf.distribute.Strategy, such as a Keras program, runs under TensorFlow's
     MirroredStrategy with each number of replicas.
 
-    Exit code 0: all agree. 1: some differ. 2: the check could not be done.
+    Exit code 0: all agree. 1: some differ. 2: the check could not be done, or some runs could not be judged.
     """
     console = wide_console()
     with clear_errors():
@@ -62,4 +65,4 @@ def check(
     for line in report.lines():
         console.print(line.text, style=_STYLES.get(line.kind), markup=False, highlight=False, soft_wrap=True)
     if not report.agrees:
-        raise typer.Exit(1)
+        raise typer.Exit(_EXIT_CODES[report.verdict])

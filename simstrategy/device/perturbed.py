@@ -1,18 +1,35 @@
 """A backend whose inputs are moved by one unit in the last place (ulp), to measure how sensitive a program is.
 
-Every float that enters through `put` moves to its neighbour, up or down by a fixed pattern. The change of the result
-is the smallest difference between two backends that means anything; `simstrategy.check` uses it.
+Every float that enters through `put` moves to its neighbour, up or down by a fixed pattern; on demand, so do the
+results of the functions that libraries round differently. The change of the result is the smallest difference between
+two backends that means anything; `simstrategy.check` uses it.
 """
 
-from typing import final
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, Final, cast, final
+from zlib import crc32
 
 import numpy as np
 
+from simstrategy.device.namespace import NAMES, ArrayNamespace
 from simstrategy.device.protocol import Backend
-from simstrategy.device.terms import Array, Device
+from simstrategy.device.terms import Array, Device, Op
 from simstrategy.device.wrapper import Wrapper
+from simstrategy.errors import InvalidType, Unsupported
 
 __all__ = ["UlpPerturbed", "perturb"]
+
+_APPROXIMATE: Final = (
+    *("exp", "expm1", "log", "log1p", "log2", "log10", "logaddexp", "pow", "hypot", "atan2"),
+    *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+)
+"""Functions that libraries compute with an error of an ulp or more."""
+
+_SUMS: Final = (
+    *("sum", "mean", "var", "std", "prod", "cumulative_sum", "cumulative_prod", "matmul", "tensordot", "vecdot"),
+)
+"""Functions whose order of additions is the library's."""
 
 
 def perturb(value: np.ndarray, pattern: int) -> np.ndarray:
@@ -34,17 +51,81 @@ def perturb(value: np.ndarray, pattern: int) -> np.ndarray:
     return np.asarray(np.where(movable, moved, value), value.dtype)
 
 
+def _nudged(inner: Backend, result: Array, pattern: int, *, sums: bool) -> Array:
+    """Returns an array [...] of floats with each element moved by about one ulp; others as they are.
+
+    The pattern depends on the values too, so equal results are moved alike on all replicas, and those of two steps are
+    not. Toward zero alone where a size is 1: a sine or a hyperbolic tangent is never larger. sums: leaves integers as
+    they are, since sums of integers are exact.
+    """
+    shape, dtype, _ = inner.spec(result)
+    if dtype not in ("float16", "float32", "float64") or None in shape:
+        return result
+    try:
+        host = inner.get(result)
+    except (InvalidType, Unsupported):
+        return result  # a framework traces, and has no value yet
+    factors = perturb(np.ones(host.shape, host.dtype), pattern + crc32(host.tobytes()))
+    smaller = np.nextafter(host.dtype.type(1), host.dtype.type(0))
+    factors = np.where(np.abs(host) == 1, smaller, factors)
+    if sums:
+        factors = np.where(host == np.round(host), host.dtype.type(1), factors)
+    moved: Array = inner.xp.multiply(result, factors)
+    return moved
+
+
+def _nudging(inner: Backend, pattern: int) -> ArrayNamespace:
+    """Returns the namespace of a backend, with results moved of the functions that backends round differently."""
+
+    def moving(name: str, *, sums: bool) -> Callable[..., Array]:
+        function: Callable[..., Array] = getattr(inner.xp, name)
+
+        def call(*given: Any, **settings: Any) -> Array:
+            return _nudged(inner, function(*given, **settings), pattern, sums=sums)
+
+        return call
+
+    functions: dict[str, Any] = {name: getattr(inner.xp, name) for name in NAMES}
+    functions |= {name: moving(name, sums=False) for name in _APPROXIMATE}
+    functions |= {name: moving(name, sums=True) for name in _SUMS}
+    return cast("ArrayNamespace", SimpleNamespace(**functions))
+
+
 @final
 class UlpPerturbed(Wrapper):
-    """A backend that moves host data on its way to the backend inside it."""
+    """A backend that moves host data on its way to the backend inside it.
 
-    __slots__ = ("_pattern",)
+    functions: whether it also moves the results of functions of which no two libraries round each result alike, and
+    those of sums over more than two replicas, whose order is the backend's.
+    """
 
-    def __init__(self, inner: Backend, pattern: int) -> None:
+    __slots__ = ("_pattern", "_sums")
+
+    def __init__(self, inner: Backend, pattern: int, *, functions: bool = False) -> None:
         Wrapper.__init__(self, inner)
         self._pattern = pattern
+        self._sums = functions and len(inner.devices) > 2
+        if functions:
+            self.xp = _nudging(inner, pattern)
 
     def put(self, value: np.ndarray | Array, device: Device) -> Array:
         if isinstance(value, np.ndarray) and not isinstance(value, self.array_types):
             return self._inner.put(perturb(value, self._pattern), device)
         return self._inner.put(value, device)
+
+    def all_reduce(self, arrays: tuple[Array, ...], op: Op) -> tuple[Array, ...]:
+        results = self._inner.all_reduce(arrays, op)
+        if op != "SUM" or not self._sums:
+            return results
+        return tuple([self._moved(one, device) for one, device in zip(results, self.local_devices, strict=True)])
+
+    def reduce(self, arrays: tuple[Array, ...], op: Op, *, root: int) -> Array | None:
+        result = self._inner.reduce(arrays, op, root=root)
+        if result is None or op != "SUM" or not self._sums:
+            return result
+        return self._moved(result, self.devices[root])
+
+    def _moved(self, result: Array, device: Device) -> Array:
+        with self._inner.on(device):
+            moved = _nudged(self._inner, result, self._pattern, sums=True)
+        return moved if moved is result else self._inner.put(moved, device)

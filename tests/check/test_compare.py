@@ -25,7 +25,7 @@ def moved(array, ulps):
 
 def test_equal_outcomes_are_equal_to_the_bit():
     found = compare(outcome(ONE, 3), outcome(ONE.copy(), 3), units(outcome(ONE, 3)))
-    assert found == (True, 0.0, 0.0, None)
+    assert found == (True, 0.0, 0.0, None, None)
 
 
 def test_a_unit_in_the_last_place_is_explained_and_ten_are_not():
@@ -62,18 +62,44 @@ def test_many_small_differences_are_found_where_one_of_their_size_is_not():
 def test_the_largest_of_several_nudged_runs_counts_and_one_ulp_at_least():
     reference = outcome(np.float32([1.0]))
     eps = float(np.finfo(np.float32).eps)
-    assert units(reference) == ((eps, eps),)
-    assert units(reference, reference) == ((eps, eps),)
-    ((largest, _),) = units(reference, outcome(np.float32([1.001])), outcome(np.float32([1.01])))
+    assert units(reference) == ((eps, eps, eps),)
+    assert units(reference, reference) == ((eps, eps, eps),)
+    ((largest, _, _),) = units(reference, outcome(np.float32([1.001])), outcome(np.float32([1.01])))
     assert largest == pytest.approx(0.01, rel=1e-3)
-    assert units(outcome(3)) == ((0.0, 0.0),)
+    assert units(outcome(3)) == ((0.0, 0.0, 0.0),)
 
 
 def test_a_nudged_run_that_becomes_infinite_or_changes_its_form_sets_no_bound():
     reference = outcome(ONE)
     eps = float(np.finfo(np.float32).eps)
     for other in (ONE * np.float32(np.inf), ONE[:2], ONE.astype(np.float64)):
-        assert units(reference, outcome(other)) == ((eps, eps),)
+        assert units(reference, outcome(other)) == ((eps, eps, eps),)
+
+
+def test_a_bound_that_explains_everything_explains_nothing():
+    reference = outcome(np.float16([2048.0]))
+    moving = units(reference, outcome(np.float16([2990.0])))
+    far = compare(reference, outcome(np.float16([3000.0])), moving)
+    assert far.problem is None
+    assert far.undecided.startswith("result[0]: element [0] is 2.048e+03 against 3e+03; 0.46 apart")
+    near = compare(reference, outcome(moved(np.float16([2048.0]), 2)), moving)
+    assert (near.problem, near.undecided) == (None, None)
+    assert compare(reference, outcome(np.float16([3e4])), moving).problem is not None
+
+
+def test_a_text_or_a_number_that_rounding_changes_too_is_not_judged():
+    for one, other in ((3, 4), ("a", "b")):
+        reference = outcome(one)
+        assert compare(reference, outcome(other), units(reference)).problem is not None
+        found = compare(reference, outcome(other), units(reference, outcome(other)))
+        assert found.problem is None
+        assert found.undecided.endswith("changing each input by its smallest step changes it as well")
+        assert compare(reference, outcome(one), units(reference, outcome(other))).undecided is None
+
+
+def test_a_nudged_run_with_other_results_sets_no_bound():
+    reference, other = Outcome((("a", ONE),), None, ()), Outcome((("b", ONE * 2),), None, ())
+    assert sensitivity(reference, [other]) == sensitivity(reference, [])
 
 
 @pytest.mark.parametrize(
@@ -140,7 +166,7 @@ def test_bfloat16_is_a_float():
     ml_dtypes = pytest.importorskip("ml_dtypes")
     one = np.array([1.0, 2.0], ml_dtypes.bfloat16)
     reference = outcome(one)
-    assert units(reference) == ((2.0**-7, 2.0**-7),)
+    assert units(reference) == ((2.0**-7, 2.0**-7, 2.0**-7),)
     near = np.array([1.0078125, 2.0], ml_dtypes.bfloat16)
     assert compare(reference, outcome(near), units(reference)).problem is None
     assert compare(reference, outcome(one * 2), units(reference)).problem is not None

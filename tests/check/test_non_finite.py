@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import simstrategy as ss
-from simstrategy.check.non_finite import NonFiniteProbe
 from simstrategy.check.outcome import Outcome
+from simstrategy.check.probe import GroupCallProbe
 from simstrategy.check.processes import load_outcome, save_outcome
 from simstrategy.strategy import group_of
 
@@ -158,7 +158,7 @@ def test_broadcasts_are_looked_at_where_they_start():
     probes = []
 
     def wrap(backend):
-        probes.append(NonFiniteProbe(backend, trace))
+        probes.append(GroupCallProbe(backend, trace))
         return probes[-1]
 
     ss.sim.Cluster(2, 1, trace=trace, wrap=wrap).run(main)
@@ -185,7 +185,7 @@ def test_values_that_a_framework_has_not_computed_yet_are_passed_by():
             raise ss.errors.Unsupported("no value yet")
 
     with closing(ss.backend("sim", replicas=2)) as backend:
-        probe = NonFiniteProbe(Tracing(backend), ss.trace.Trace())
+        probe = GroupCallProbe(Tracing(backend), ss.trace.Trace())
         arrays = tuple(backend.put(np.float32([np.nan]), device) for device in backend.devices)
         assert np.isnan(probe.all_reduce(arrays, "SUM")[0]).all()
         assert probe.found is None

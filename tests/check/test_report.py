@@ -3,7 +3,7 @@
 import pytest
 
 from simstrategy.check import Report, Row
-from simstrategy.errors import Difference
+from simstrategy.errors import Difference, NotJudged
 
 REFERENCE = Row("sim", "2", "InOrder()", True, True, 0.0, 1.25e-7, 40, False, None)
 EQUAL = REFERENCE._replace(backend="torch", reference=False, trace_compared=True)
@@ -50,6 +50,35 @@ def test_a_report_with_problems_raises_an_assertion_error_with_the_whole_text():
     ]
     kinds = [line.kind for line in report.lines()]
     assert kinds == ["title", "columns", "reference", "run", *["problem"] * 5, "verdict"]
+
+
+UNJUDGED = EQUAL._replace(backend="far", equal_bits=False, distance=0.46, undecided="result: 2048.0 against 3000.0")
+
+
+def test_a_run_that_could_not_be_judged_is_no_agreement_and_no_difference():
+    assert UNJUDGED.cells()[3] == "NOT JUDGED: one step of each input changes the result too much"
+    report = Report("program.py", [REFERENCE, EQUAL, UNJUDGED])
+    assert (report.verdict, report.agrees) == ("undecided", False)
+    assert list(report.problems()) == []
+    with pytest.raises(NotJudged) as raised:
+        report.raise_for_difference()
+    lines = str(raised.value).splitlines()
+    assert lines[-4:-2] == [
+        "Could not be judged:",
+        "far, replicas 2, InOrder(): result: 2048.0 against 3000.0",
+    ]
+    assert lines[-1] == "Not all runs could be judged."
+    kinds = [line.kind for line in report.lines()]
+    assert kinds == ["title", "columns", "reference", "run", *["undecided"] * 4, "verdict"]
+
+
+def test_a_difference_decides_where_another_run_could_not_be_judged():
+    report = Report("program.py", [REFERENCE, UNJUDGED, FAR])
+    assert report.verdict == "differ"
+    with pytest.raises(Difference) as raised:
+        report.raise_for_difference()
+    assert "Could not be judged:" in str(raised.value)
+    assert str(raised.value).endswith("Not all runs agree.")
 
 
 def test_columns_stand_under_each_other():

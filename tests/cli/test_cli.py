@@ -40,6 +40,14 @@ def unlike(strategy):
     return np.float32(unlike.calls if group_of(strategy).settings.schedule.name != "InOrder()" else 1)
 unlike.calls = 100
 
+def amplified(strategy):
+    data = ss.data.Dataset.from_tensor_slices(np.float32([1.0000001])).batch(1)
+    (batch,) = strategy.experimental_distribute_dataset(data)
+    for _ in range(22):
+        batch = strategy.run(lambda x: x * x, args=(batch,))
+    in_order = group_of(strategy).settings.schedule.name == "InOrder()"
+    return group_of(strategy).backend.get(batch) * np.float32(1 if in_order else 1.2)
+
 def rounded(strategy):
     parts = np.float32([1e8, 1, -1e8, 1])
     def step():
@@ -84,6 +92,14 @@ def test_check_of_a_program_that_differs_ends_with_1_and_the_first_difference(le
     assert "DIFFERS" in result.stdout
     assert "sim, replicas 2, Seeded(3): result: 1.0 against" in result.stdout
     assert "Not all runs agree." in result.stdout
+
+
+def test_check_of_a_program_that_amplifies_rounding_ends_with_2_and_states_why(lesson):
+    result = call("check", lesson, "--function", "amplified", "--replicas", "1", "--schedules", "seeded:3")
+    assert result.exit_code == 2
+    assert "NOT JUDGED" in result.stdout
+    assert "Could not be judged:\nsim, replicas 1, Seeded(3): result: element [0] is " in result.stdout
+    assert result.stdout.endswith("Not all runs could be judged.\n")
 
 
 def test_check_of_a_program_that_raises_ends_with_1_unless_errors_are_allowed(lesson):

@@ -93,3 +93,64 @@ def test_a_nudged_program_differs_by_about_one_unit_in_the_last_place():
     plain, moved = run(open_sim(replicas=2)), run(UlpPerturbed(open_sim(replicas=2), 1))
     assert (plain != moved).all()
     assert np.allclose(plain, moved, rtol=3e-7, atol=0)
+
+
+def moved(call, *, replicas=1, functions=True):
+    """Returns how many ulps of 1 the elements of a result move on a nudged simulator."""
+    plain = ss.backend("sim", replicas=replicas)
+    nudged = UlpPerturbed(plain, 1, functions=functions)
+    one, two = (np.asarray(call(backend), np.float64) for backend in (plain, nudged))
+    return ((two - one) / one / np.finfo(np.float32).eps).reshape(-1)
+
+
+VALUES = np.linspace(0.1, 2.0, 40).astype(np.float32).reshape(8, 5)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda xp: xp.exp(VALUES),
+        lambda xp: xp.tanh(VALUES),
+        lambda xp: xp.sum(VALUES, axis=0),
+        lambda xp: xp.mean(VALUES, axis=1),
+        lambda xp: xp.matmul(VALUES, VALUES.T),
+        lambda xp: xp.cumulative_sum(VALUES, axis=1),
+    ],
+)
+def test_results_of_functions_that_libraries_round_differently_move_by_about_one_ulp(call):
+    ulps = moved(lambda backend: call(backend.xp))
+    assert np.count_nonzero(ulps) > len(ulps) / 2
+    assert ulps.min() < 0 < ulps.max()
+    assert np.abs(ulps).max() <= 2
+    assert not moved(lambda backend: call(backend.xp), functions=False).any()
+
+
+def test_what_all_libraries_round_alike_stays():
+    for call in (
+        lambda xp: xp.add(VALUES, VALUES),
+        lambda xp: xp.sqrt(VALUES),
+        lambda xp: xp.divide(VALUES, 3.0),
+        lambda xp: xp.sum(np.ones((7, 5), np.float32), axis=0),
+        lambda xp: xp.reshape(VALUES, (40,)),
+    ):
+        assert not moved(lambda backend, call=call: call(backend.xp)).any()
+    assert UlpPerturbed(open_sim(replicas=1), 1, functions=True).xp.sum(np.int32([1, 2])).dtype == np.int32
+
+
+def test_what_is_at_its_largest_moves_toward_zero_alone():
+    assert (moved(lambda backend: backend.xp.tanh(np.full(50, 20, np.float32))) == -0.5).all()
+
+
+@pytest.mark.parametrize(("replicas", "moves"), [(2, False), (3, True)])
+def test_sums_over_more_than_two_replicas_move_and_are_equal_on_all_of_them(replicas, moves):
+    def total(backend):
+        arrays = tuple(backend.put(VALUES, device) for device in backend.devices)
+        return [*backend.all_reduce(arrays, "SUM"), backend.reduce(arrays, "SUM", root=1)]
+
+    plain, nudged = open_sim(replicas=replicas), UlpPerturbed(open_sim(replicas=replicas), 1, functions=True)
+    inputs_alone = UlpPerturbed(open_sim(replicas=replicas), 1)
+    expected, found = total(inputs_alone), total(nudged)
+    assert all(one.tobytes() == found[0].tobytes() for one in found)
+    assert (found[0].tobytes() != expected[0].tobytes()) == moves
+    assert all(not one.flags.writeable for one in found[:-1])
+    assert total(plain)[0].tobytes() != expected[0].tobytes()

@@ -14,9 +14,11 @@ import keras  # type: ignore[import-untyped]
 import numpy as np
 
 from simstrategy.check import Report, Row
-from simstrategy.check.compare import Sensitivity, compare, distances, sensitivity
+from simstrategy.check.compare import Sensitivity, compare, exactly, sensitivity
+from simstrategy.check.contents import without_addresses
+from simstrategy.check.distances import distances
 from simstrategy.check.outcome import Outcome, program_folder, program_name
-from simstrategy.check.rows import NOT_REPEATABLE
+from simstrategy.check.rows import NOT_REPEATABLE, largest
 from simstrategy.errors import InvalidArgument
 from simstrategy.run import raised_where
 from simstrategy.schedules import InOrder
@@ -68,7 +70,7 @@ def replicas_agree(
     nudged = [run(replicas[0], pattern) for pattern in _NUDGES]
     moved = sensitivity(first.outcome, [one.outcome for one in nudged])
     ulp = coarsest_ulp(first.models)
-    one_ulp = tuple([(max(largest, ulp), max(mean, ulp)) if largest else (0.0, 0.0) for largest, mean in moved])
+    one_ulp = tuple([leaf.at_least(ulp) for leaf in moved])
     rows = [_reference_row(replicas[0], first, again, one_ulp, allow_errors)]
     on_row(rows[0])
     for count in replicas[1:]:
@@ -100,7 +102,7 @@ def _attempt(
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001 - compared like a value: both may raise the same
         # TensorFlow numbers its traced functions, and never starts again.
-        raised = (type(error).__name__, re.sub(r"_\d+", "_N", str(error)))
+        raised = (type(error).__name__, re.sub(r"_\d+", "_N", without_addresses(str(error))))
         return _Run(Outcome((), raised, tuple(trace.events()), (raised_where(error, with_text=False),)), steps, models)
     if not leaves:
         raise InvalidArgument(
@@ -111,14 +113,13 @@ def _attempt(
 
 
 def _reference_row(count: int, first: _Run, again: _Run, one_ulp: Sensitivity, allow_errors: bool) -> Row:
-    largest = max((unit for leaf in one_ulp for unit in leaf), default=0.0)
-    found = compare(first.outcome, again.outcome, tuple((0.0, 0.0) for _ in first.outcome.leaves))
+    found = compare(first.outcome, again.outcome, exactly(first.outcome))
     error, problem = first.outcome.error, None
     if not found.equal_bits:
         problem = f"{NOT_REPEATABLE}: {found.problem}"
     elif error is not None and not allow_errors:
         problem = "\n".join([f"raises {error[0]}: {error[1]}", *first.outcome.notes])
-    return _filled(count, first, problem, reference=True, equal_bits=True, one_ulp=largest)
+    return _filled(count, first, problem, reference=True, equal_bits=True, one_ulp=largest([one_ulp]))
 
 
 def _row(counts: tuple[int, int], first: _Run, other: _Run, nudged: Sequence[_Run], one_ulp: Sensitivity) -> Row:
@@ -129,8 +130,8 @@ def _row(counts: tuple[int, int], first: _Run, other: _Run, nudged: Sequence[_Ru
         problem = "\n".join([lines[0], *[f"  {line}" for line in lines[1:]]])
     elif problem is not None:
         problem = "\n".join([problem, *other.outcome.notes])
-    distances = {"equal_bits": found.equal_bits, "distance": found.distance, "one_ulp": found.one_ulp}
-    return _filled(counts[1], other, problem, reference=False, **distances)
+    measured = {"equal_bits": found.equal_bits, "distance": found.distance, "one_ulp": found.one_ulp}
+    return _filled(counts[1], other, problem, reference=False, undecided=found.undecided, **measured)
 
 
 def _filled(count: int, run: _Run, problem: str | None, **found: Any) -> Row:

@@ -10,7 +10,8 @@ from typing import Any, Final, NamedTuple
 import keras  # type: ignore[import-untyped]
 import numpy as np
 
-from simstrategy.check.compare import MARGIN, distances
+from simstrategy.check.compare import MARGIN
+from simstrategy.check.distances import distances
 from simstrategy_tf_distribute.observing import Step
 
 __all__ = ["Causes", "coarsest_ulp", "first_not_finite", "layers_on_their_own", "step_causes"]

@@ -1,0 +1,168 @@
+"""Takes the result of a program apart: its structure, and its leaves as arrays and texts on the host.
+
+Lists, tuples, mappings, sets, distributed values, dataclasses and other objects with attributes are taken apart, down
+to arrays, numbers and texts; a text is the whole of a value's `repr`, without addresses. Compares nothing.
+"""
+
+import dataclasses
+import enum
+import os
+import re
+import sys
+from collections import deque
+from collections.abc import Callable, Sequence
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from simstrategy import tree
+from simstrategy.strategy import Variable
+from simstrategy.values import DistributedValues
+
+__all__ = ["Contents", "contents_of", "without_addresses"]
+
+Host = np.ndarray[Any, Any]
+
+_ADDRESS: Final = re.compile(r"(?<= at )0x[0-9a-fA-F]+")
+"""As Python writes it: an object's address differs in every run."""
+
+_ARRAY_KINDS: Final = "biufcUSMm"
+_NUMBERS: Final = (bool, int, float, complex)
+_ONE_TEXT: Final = (enum.Enum, BaseException, os.PathLike, range)
+"""Objects with attributes that are described by their `repr`."""
+
+_NAMED: Final = (type, FunctionType, BuiltinFunctionType, MethodType)
+"""Objects that are described by their names."""
+
+
+class Contents(NamedTuple):
+    """structure: path and description of every container, in order. leaves: path and value of every leaf.
+
+    on_host: the paths of leaves that were no arrays of the backend.
+    """
+
+    structure: list[tuple[str, str]]
+    leaves: list[tuple[str, Host]]
+    on_host: list[str]
+
+
+def without_addresses(text: str) -> str:
+    """Returns a text without the addresses of objects in it.
+
+    >>> without_addresses("<function step at 0x7f3a5c0d1e50>")
+    '<function step at 0x…>'
+    """
+    return _ADDRESS.sub("0x…", text)
+
+
+def contents_of(
+    value: Any, get: Callable[[Any], Host], array_types: tuple[type, ...], own: Callable[[Any], Any]
+) -> Contents:
+    """Takes a result apart.  get: copies an array of `array_types` to the host. own: unwraps a framework's view."""
+    found = Contents([], [], [])
+    _Walk(found, get, array_types, own).visit(value, "result", ())
+    return found
+
+
+class _Walk(NamedTuple):
+    """Collects what is in one result.  ancestors, in its methods: the containers around a value, outermost first."""
+
+    found: Contents
+    get: Callable[[Any], Host]
+    array_types: tuple[type, ...]
+    own: Callable[[Any], Any]
+
+    def visit(self, value: Any, path: str, ancestors: tuple[Any, ...]) -> None:
+        if isinstance(self.own(value), Variable):
+            # Its components are compared with the other variables; so are those of a framework's view of one.
+            self.found.structure.append((path, "a variable"))
+        elif isinstance(value, self.array_types):
+            self.found.leaves.append((path, self.get(value)))
+        elif isinstance(value, (*_NUMBERS, str, bytes, type(None), np.ndarray, np.generic)):
+            self._add_host(value, path, ancestors)
+        elif any(value is one for one in ancestors):
+            self.found.structure.append((path, "a container of itself"))
+        else:
+            self._take_apart(value, path, (*ancestors, value))
+
+    def _take_apart(self, value: Any, path: str, inside: tuple[Any, ...]) -> None:
+        """Visits the items of a container, the attributes of an object, or adds a text for what has neither."""
+        name = type(value).__qualname__
+        if isinstance(value, DistributedValues):
+            self._visit_items(path, f"{name} of {len(value.values)}", value.values, " of local replica {}", inside)
+        elif isinstance(value, (list, tuple, deque)):
+            self._visit_items(path, f"{name} of {len(value)}", value, "[{}]", inside)
+        elif isinstance(value, (set, frozenset)):
+            items = sorted(value, key=lambda item: (type(item).__qualname__, _text(item)))
+            self._visit_items(path, f"{name} of {len(items)}", items, " item {}", inside)
+        elif not tree.is_leaf(value):
+            keys = tree.sorted_keys(value)
+            texts = [_text(key) for key in keys]
+            self.found.structure.append((path, f"{name} with keys [{', '.join(texts)}]"))
+            for key, text in zip(keys, texts, strict=True):
+                self.visit(value[key], f"{path}[{text}]", inside)
+        elif any("__array__" in vars(base) for base in type(value).__mro__):
+            self._add_host(np.asarray(value), path, inside)
+        else:
+            attributes = _attributes(value)
+            if attributes:
+                self.found.structure.append((path, f"{name} with {', '.join(attributes)}"))
+                for attribute, item in attributes.items():
+                    self.visit(item, f"{path}.{attribute}", inside)
+            else:
+                self.found.leaves.append((path, np.asarray(_text(value))))
+
+    def _visit_items(self, path: str, kind: str, items: Sequence[Any], form: str, inside: tuple[Any, ...]) -> None:
+        self.found.structure.append((path, kind))
+        for index, item in enumerate(items):
+            self.visit(item, path + form.format(index), inside)
+
+    def _add_host(self, value: Any, path: str, ancestors: tuple[Any, ...]) -> None:
+        """Adds a number, a text or a NumPy array; the items of an array of objects, and the fields of records."""
+        if isinstance(value, np.ma.MaskedArray) and value.dtype.kind in "biufc":
+            self.found.structure.append((path, "MaskedArray"))
+            self._add_host(np.ma.getmaskarray(value), f"{path}.mask", ancestors)
+            self._add_host(np.where(np.ma.getmaskarray(value), value.dtype.type(), value.data), path, ancestors)
+            return
+        is_text = isinstance(value, (str, bytes, type(None)))
+        array = np.asarray(_text(value)) if is_text else np.asarray(value)
+        if array.dtype.kind in _ARRAY_KINDS or array.dtype.name == "bfloat16":
+            self.found.leaves.append((path, array))
+            self.found.on_host.append(path)
+        elif array.dtype.names:
+            self.found.structure.append((path, f"records {list(array.shape)} of {', '.join(array.dtype.names)}"))
+            for field in array.dtype.names:
+                self._add_host(array[field], f"{path}[{field!r}]", ancestors)
+        elif array.dtype == object and isinstance(value, np.ndarray) and not any(value is one for one in ancestors):
+            self.found.structure.append((path, f"objects {list(array.shape)}"))
+            for index in np.ndindex(array.shape):
+                self.visit(array[index], f"{path}{list(index)}", (*ancestors, value))
+        else:
+            self.found.leaves.append((path, np.asarray(_text(value))))
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """Returns the attributes of an object by name, in sorted order; {} for one that its text describes."""
+    kind = type(value)
+    if dataclasses.is_dataclass(value):
+        return {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
+    if isinstance(value, (*_ONE_TEXT, *_NAMED, ModuleType)) or kind.__module__.partition(".")[0] == "simstrategy":
+        return {}
+    state = object.__getstate__(value)
+    parts = state if isinstance(state, tuple) else (state,)  # of the instance, and of its slots
+    found = {name: item for part in parts for name, item in (part or {}).items()}
+    return {name: found[name] for name in sorted(found)}
+
+
+def _text(value: Any) -> str:
+    """Returns a value's whole `repr` without addresses, or a name for what has one."""
+    if isinstance(value, _NAMED):
+        return value.__qualname__
+    if type(value).__module__.partition(".")[0] == "simstrategy" and not isinstance(value, enum.Enum):
+        return type(value).__qualname__
+    try:
+        with np.printoptions(threshold=sys.maxsize):
+            return without_addresses(repr(value))
+    except Exception as error:  # noqa: BLE001 - the user's function, which may raise anything
+        return f"{type(value).__qualname__}, whose repr raises {type(error).__name__}"
