@@ -7,7 +7,6 @@ to arrays, numbers and texts; a text is the whole of a value's `repr`, without a
 import dataclasses
 import enum
 import os
-import re
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -17,15 +16,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from simstrategy import tree
+from simstrategy.short_repr import without_addresses
 from simstrategy.strategy import Variable
 from simstrategy.values import DistributedValues
 
-__all__ = ["Contents", "contents_of", "without_addresses"]
+__all__ = ["Contents", "contents_of"]
 
 Host = np.ndarray[Any, Any]
-
-_ADDRESS: Final = re.compile(r"(?<= at )0x[0-9a-fA-F]+")
-"""As Python writes it: an object's address differs in every run."""
 
 _ARRAY_KINDS: Final = "biufcUSMm"
 _NUMBERS: Final = (bool, int, float, complex)
@@ -45,15 +42,6 @@ class Contents(NamedTuple):
     structure: list[tuple[str, str]]
     leaves: list[tuple[str, Host]]
     on_host: list[str]
-
-
-def without_addresses(text: str) -> str:
-    """Returns a text without the addresses of objects in it.
-
-    >>> without_addresses("<function step at 0x7f3a5c0d1e50>")
-    '<function step at 0x…>'
-    """
-    return _ADDRESS.sub("0x…", text)
 
 
 def contents_of(

@@ -7,10 +7,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from simstrategy.check.contents import Contents, contents_of, without_addresses
+from simstrategy.check.contents import Contents, contents_of
 from simstrategy.check.distances import is_float, one_unit
 from simstrategy.check.probe import GroupCallProbe
 from simstrategy.run import raised_where
+from simstrategy.short_repr import without_addresses
 from simstrategy.strategy import Strategy, group_of
 from simstrategy.strategy.reductions.arithmetic import MEAN_DTYPES
 from simstrategy.trace import Event, Trace
