@@ -185,7 +185,7 @@ def test_an_index_beyond_the_end_is_an_error(xla: Any, index: int) -> None:
 
 
 def test_what_is_no_array_is_told_so(xla: Any) -> None:
-    with pytest.raises(InvalidType, match="equal rows"):
+    with pytest.raises(InvalidArgument, match="rows of equal length"):
         xla.xp.asarray([[1], [2, 3]])
     with pytest.raises(InvalidArgument, match="no dtype 'object'"):
         xla.xp.asarray(object())
