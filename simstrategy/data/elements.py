@@ -103,11 +103,11 @@ def as_element(value: Any, where: str, *, kept: bool = True) -> Element:
 
 def as_leaf(value: Any, where: str, *, kept: bool = True) -> Host:
     """Converts one leaf of a nest to a read-only array: see `as_element`."""
-    refuse_masked(value, where)
     fresh = False
     if type(value) is np.ndarray:
         array = value
     elif isinstance(value, (np.ndarray, np.generic)):
+        refuse_masked(value, where)
         array = np.asarray(value)
     elif value is None or isinstance(value, (set, frozenset)):
         raise InvalidType(

@@ -24,66 +24,80 @@ def batches_of(rows: Iterator[Element], size: int, drop_remainder: bool) -> Iter
     for first in rows:
         leaves, structure = tree.flatten(first)
         columns = [_Column(leaf, size) for leaf in leaves]
-        count = 1
+        count, capacity = 1, min((column.capacity for column in columns), default=size)
         for row in islice(rows, size - 1):
-            found, other = tree.flatten(row)
+            found, other = ([row], None) if type(row) is np.ndarray else tree.flatten(row)
             if other != structure:
                 raise InvalidArgument(
                     f"batch cannot stack elements of different structure: {tree.describe(structure, [])} and "
                     f"{tree.describe(other, [])}. All elements need the same containers and keys."
                 )
+            if count == capacity:
+                capacity = min(size, 2 * count)
+                for column in columns:
+                    column.grow(count, capacity)
+            # The checks stand here: they run for every row.
             for column, leaf in zip(columns, found, strict=True):
-                column.add(leaf)
+                if leaf.shape != column.shape or leaf.dtype is not column.dtype:
+                    column.check(leaf)
+                column.rows[count] = leaf
             count += 1
         if count == size or not drop_remainder:
-            yield tree.refill(first, structure, [column.array() for column in columns])
+            yield tree.refill(first, structure, [column.array(count) for column in columns])
+
+
+@final
+class _Texts:
+    """Rows of texts, whose length the longest one decides.  The pipeline has copied them already."""
+
+    __slots__ = ("held",)
+
+    def __init__(self) -> None:
+        self.held: list[Host] = []
+
+    def __setitem__(self, _: int, row: Host) -> None:
+        self.held.append(row)
 
 
 @final
 class _Column:
-    """The rows of one array of the elements."""
+    """The rows of one array of the elements; `rows[i] = row` copies row i."""
 
-    __slots__ = ("_count", "_dtype", "_rows", "_shape", "_size", "_texts")
+    __slots__ = ("capacity", "dtype", "rows", "shape")
 
     def __init__(self, leaf: Host, size: int) -> None:
-        self._shape, self._dtype, self._size = leaf.shape, leaf.dtype, size
-        # NumPy's texts have a length, which the longest of all decides. The pipeline has copied them already.
-        self._texts: list[Host] | None = [leaf] if leaf.dtype.kind in TEXTS else None
-        if self._texts is None:
-            at_first = max(1, _FIRST_BYTES_MAX // max(1, leaf.nbytes))
-            self._rows = np.empty((min(size, at_first), *leaf.shape), leaf.dtype.newbyteorder("="))
-            self._rows[0] = leaf
-            self._count = 1
-
-    def add(self, leaf: Host) -> None:
-        """Copies a row."""
-        if leaf.shape != self._shape or leaf.dtype is not self._dtype:
-            self._check(leaf)
-        if self._texts is not None:
-            self._texts.append(leaf)
-            return
-        if self._count == len(self._rows):
-            more = np.empty((min(self._size, 2 * self._count), *self._shape), self._rows.dtype)
-            more[: self._count] = self._rows
-            self._rows = more
-        self._rows[self._count] = leaf
-        self._count += 1
-
-    def array(self) -> Host:
-        """Returns the rows as one read-only array [rows, …]."""
-        if self._texts is not None:
-            rows = np.stack(self._texts)
+        self.shape, self.dtype = leaf.shape, leaf.dtype
+        self.rows: Host | _Texts
+        if leaf.dtype.kind in TEXTS:
+            self.rows, self.capacity = _Texts(), size
         else:
-            rows = self._rows if self._count == len(self._rows) else self._rows[: self._count].copy()
-        rows.flags.writeable = False
-        return rows
+            self.capacity = min(size, max(1, _FIRST_BYTES_MAX // max(1, leaf.nbytes)))
+            self.rows = np.empty((self.capacity, *leaf.shape), leaf.dtype.newbyteorder("="))
+        self.rows[0] = leaf
 
-    def _check(self, leaf: Host) -> None:
-        if leaf.shape != self._shape:
-            shapes = sorted({leaf.shape, self._shape})
+    def grow(self, count: int, capacity: int) -> None:
+        """Makes memory for `capacity` rows and keeps the first `count`."""
+        if isinstance(self.rows, np.ndarray):
+            more = np.empty((capacity, *self.shape), self.rows.dtype)
+            more[:count] = self.rows[:count]
+            self.rows = more
+
+    def array(self, count: int) -> Host:
+        """Returns the first `count` rows as one read-only array [count, …]."""
+        if isinstance(self.rows, _Texts):
+            joined = np.stack(self.rows.held)
+        else:
+            joined = self.rows if count == len(self.rows) else self.rows[:count].copy()
+        joined.flags.writeable = False
+        return joined
+
+    def check(self, leaf: Host) -> None:
+        """Raises InvalidArgument for a row of another shape or dtype; a dtype's byte order does not matter."""
+        if leaf.shape != self.shape:
+            shapes = sorted({leaf.shape, self.shape})
             raise InvalidArgument(
                 f"batch cannot stack rows of different shapes: {shapes}. Pad them to one shape first."
             )
-        names = sorted({dtype_name(leaf.dtype), dtype_name(self._dtype)})
+        names = sorted({dtype_name(leaf.dtype), dtype_name(self.dtype)})
         if len(names) > 1:
             raise InvalidArgument(f"batch cannot stack rows of different dtypes: {names}. Convert them to one first.")

@@ -5,7 +5,7 @@ The one place of these rules, for datasets, variables, collectives and `xp`. Arr
 
 from array import array as typed_buffer
 from collections.abc import Sequence
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, TypeGuard
 
 import numpy as np
 
@@ -17,14 +17,19 @@ __all__ = ["host_array", "is_python_data", "numeric_array", "python_array", "ref
 
 Host = np.ndarray[Any, Any]
 _NUMBERS: Final = (bool, int, float, complex)
+_USUAL: Final = frozenset((bool, int, float, complex, list, tuple, range))
 _NO_LISTS: Final = (str, bytes, bytearray, memoryview, typed_buffer)
 _KINDS: Final = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex number"}
 _BECOMES: Final = {"i": "iufc", "u": "iufc", "f": "fc", "c": "c"}
 """What the numbers of a kind become without a loss of their parts."""
 _BOOL_BECOMES: Final = frozenset(("bool", "int32", "int64", "uint64", "float16", "float32", "float64", "complex128"))
 """What Python's bools become. Source: TensorFlow 2.21.0, as recorded."""
-_INT32: Final = np.iinfo(np.int32)
-_INT64: Final = np.iinfo(np.int64)
+_INT32_MIN, _INT32_MAX = -(2**31), 2**31 - 1
+_INT64_MAX: Final = 2**63 - 1
+_smallest: Final = np.minimum.reduce
+_largest: Final = np.maximum.reduce
+_LARGE: Final = 2.0**63
+_MASKED: Final = np.ma.MaskedArray
 _FLOAT32_MAX: Final = float(np.finfo(np.float32).max)
 
 
@@ -40,7 +45,7 @@ def host_array(value: Any, dtype: str | None = None, *, where: str = "This call"
     # The usual arguments, without the rest: an array of a number.
     if kind is float and dtype in (None, "float32") and -_FLOAT32_MAX <= value <= _FLOAT32_MAX:
         return np.array(value, np.float32)
-    if kind is int and dtype in (None, "int32") and _INT32.min <= value <= _INT32.max:
+    if kind is int and dtype in (None, "int32") and _INT32_MIN <= value <= _INT32_MAX:
         return np.array(value, np.int32)
     array = _plain(value, where)
     if is_python_data(value):
@@ -69,14 +74,16 @@ def _plain(value: HostData, where: str) -> Host:
 
 def is_python_data(value: HostData) -> bool:
     """Returns whether a value is a number of Python, or a list, tuple or range, whose dtype is not chosen yet."""
-    if isinstance(value, np.generic):
+    if type(value) in _USUAL:
+        return True
+    if isinstance(value, (np.ndarray, np.generic)):
         return False
-    return isinstance(value, _NUMBERS) or (isinstance(value, Sequence) and not isinstance(value, _NO_LISTS))
+    return isinstance(value, _NUMBERS) or _is_sequence(value)
 
 
 def refuse_masked(value: HostData, where: str) -> None:
     """Raises InvalidType for a masked array: its mask would be lost."""
-    if isinstance(value, np.ma.MaskedArray):
+    if isinstance(value, _MASKED):
         raise InvalidType(
             f"{where} got a masked array, and its mask would be lost. Replace the masked numbers first: x.filled(0)."
         )
@@ -103,9 +110,15 @@ def python_array(value: HostData, array: Host, dtype: str | None, where: str) ->
 
 
 def _first_leaf(value: HostData) -> HostData:
-    while isinstance(value, Sequence) and not isinstance(value, (str, *_NO_LISTS)) and len(value):
+    kind = type(value)
+    while kind not in _NUMBERS and (kind is list or _is_sequence(value)) and len(value):
         value = value[0]
+        kind = type(value)
     return value
+
+
+def _is_sequence(value: HostData) -> TypeGuard[Sequence[HostData]]:
+    return isinstance(value, Sequence) and not isinstance(value, _NO_LISTS)
 
 
 def _is_numeric(array: Host) -> bool:
@@ -127,23 +140,29 @@ def _with_large_ints(value: HostData, array: Host, first: HostData, dtype: str |
 def _in_default_dtype(value: HostData, array: Host, where: str) -> Host:
     kind, usual = array.dtype.kind, default_dtype(array.dtype.kind)
     if kind in "iu" and array.size:
-        low, high = int(array.min()), int(array.max())
-        if low < _INT64.min or high > _INT64.max:
+        high = _largest(array, axis=None)
+        if high > _INT64_MAX:
             _refuse_size(value, "int64", where)
-        return array.astype(np.int32 if _INT32.min <= low and high <= _INT32.max else np.int64)
+        fits = high <= _INT32_MAX and _smallest(array, axis=None) >= _INT32_MIN
+        return array.astype(np.int32 if fits else np.int64)
     if kind in "fc" and array.size:
-        with np.errstate(over="ignore"):
-            narrow = array.astype(usual)
-        if not np.isfinite(narrow).all() and (np.isinf(narrow) & ~np.isinf(array)).any():
-            _refuse_size(value, str(usual), where)
-        _refuse_rounded_ints(value, array, where)
-        return narrow
+        sizes = array if kind == "f" else np.abs(array)
+        # NaN is neither.
+        if not (_largest(sizes, axis=None) < _LARGE and _smallest(sizes, axis=None) > -_LARGE):
+            _check_large(value, array, str(usual), where)
     return array.astype(usual)
 
 
-def _refuse_rounded_ints(value: HostData, array: Host, where: str) -> None:
-    """Raises for ints alone that NumPy rounds to floats: no integer dtype holds all of them."""
-    if array.dtype.kind == "f" and np.abs(array).max() >= 2.0**63:
+def _check_large(value: HostData, array: Host, usual: str, where: str) -> None:
+    """Raises for floats that become infinite, and for ints alone that NumPy rounds to floats: no dtype holds them.
+
+    array: holds a number of 2**63 and more, or NaN.
+    """
+    with np.errstate(over="ignore"):
+        narrow = array.astype(usual)
+    if (np.isinf(narrow) & ~np.isinf(array)).any():
+        _refuse_size(value, usual, where)
+    if array.dtype.kind == "f":
         leaves = np.array(value, object).reshape(-1).tolist()
         if all(isinstance(one, (int, np.integer)) for one in leaves):
             _refuse_size(value, "int64", where)
