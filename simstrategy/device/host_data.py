@@ -198,8 +198,8 @@ def _named(dtype: str) -> np.dtype[Any]:
 
 def _refuse_kind(value: HostData, where: str) -> NoReturn:
     raise InvalidType(
-        f"{where} got {_text(value)}. Expected an array, a number or a nest of them, got a {type(value).__name__}. "
-        f"Convert it to a NumPy array of numbers first."
+        f"{where} got a {type(value).__name__}: {_text(value)}. Expected an array, a number or a nest of them. Convert "
+        f"it to a NumPy array of numbers first."
     )
 
 
@@ -212,6 +212,6 @@ def _refuse_size(value: HostData, dtype: str, where: str) -> NoReturn:
 
 
 def _text(value: HostData) -> str:
-    """Returns the value's repr, of at most 80 characters; its type where that has an address, another in each run."""
+    """Returns the repr, of at most 80 characters; "an object" where it has an address, which differs from run to run."""
     text = f"{value!r:.80}"
-    return f"a {type(value).__name__}" if " at 0x" in text else text
+    return "an object" if " at 0x" in text else text
