@@ -212,6 +212,6 @@ def _refuse_size(value: HostData, dtype: str, where: str) -> NoReturn:
 
 
 def _text(value: HostData) -> str:
-    """Returns the repr, of at most 80 characters; "an object" where it has an address, which differs from run to run."""
+    """Returns the repr, of at most 80 characters; "an object" where it has an address, another in each run."""
     text = f"{value!r:.80}"
     return "an object" if " at 0x" in text else text
