@@ -212,6 +212,6 @@ def _refuse_size(value: HostData, dtype: str, where: str) -> NoReturn:
 
 
 def _text(value: HostData) -> str:
-    """Returns the repr, of at most 80 characters; "an object" where it has an address, another in each run."""
+    """Returns the repr, of at most 80 characters; the type where it has an address, another in each run."""
     text = f"{value!r:.80}"
-    return "an object" if " at 0x" in text else text
+    return f"<{type(value).__name__}>" if " at 0x" in text else text
