@@ -81,7 +81,7 @@ def is_python_data(value: HostData) -> bool:
     return isinstance(value, _NUMBERS) or _is_sequence(value)
 
 
-def refuse_masked(value: HostData, where: str) -> None:
+def refuse_masked(value: HostData | np.generic, where: str) -> None:
     """Raises InvalidType for a masked array: its mask would be lost."""
     if isinstance(value, _MASKED):
         raise InvalidType(
@@ -110,11 +110,11 @@ def python_array(value: HostData, array: Host, dtype: str | None, where: str) ->
 
 
 def _first_leaf(value: HostData) -> HostData:
-    kind = type(value)
-    while kind not in _NUMBERS and (kind is list or _is_sequence(value)) and len(value):
-        value = value[0]
-        kind = type(value)
-    return value
+    first: Any = value
+    while type(first) not in _NUMBERS and (type(first) is list or _is_sequence(first)) and len(first):
+        first = first[0]
+    leaf: HostData = first
+    return leaf
 
 
 def _is_sequence(value: HostData) -> TypeGuard[Sequence[HostData]]:
