@@ -19,6 +19,7 @@ KINDS = {
     "all_reduce": kinds.all_reduce,
     "run": kinds.run,
     "variable": kinds.variable,
+    "convert": kinds.convert,
     "split": inputs.split,
     "input_context": inputs.input_context,
     "autoshard": inputs.autoshard,

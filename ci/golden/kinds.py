@@ -1,9 +1,13 @@
-"""Cases of what replicas compute (`reduce`, `all_reduce`, `run`, `variable`), put to the TensorFlow that runs here.
+"""Cases of what replicas compute (`reduce`, `all_reduce`, `run`, `variable`) and of what values become (`convert`).
 
-Runs on Python 3.7 as well as on today's. An exception of the call in question is its answer.
+They are put to the TensorFlow that runs here. Runs on Python 3.7 as well as on today's. An exception of the call in
+question is its answer.
 """
 
+import numpy
 from arrays import decoded, encoded, error
+
+NAMES = {"np": numpy, "nan": float("nan"), "inf": float("inf")}
 
 
 def reduce(tensorflow, case):
@@ -118,3 +122,28 @@ def _step(tensorflow, strategy, made, step, replicas):
         with strategy.scope():
             write(given)
     return "ok"
+
+
+def convert(tensorflow, case):
+    tf, dtype = tensorflow.tf, case["dtype"] or None
+    value = eval(case["value"], dict(NAMES))
+
+    def assigned():
+        made = tf.Variable(tf.zeros(numpy.shape(value), dtype))
+        made.assign(value)
+        return made.read_value()
+
+    def added():
+        own = tf.convert_to_tensor(value)
+        strategy = tensorflow.strategy(case["replicas"])
+        total = tensorflow.run(strategy, lambda: tensorflow.context().all_reduce("SUM", own + tf.zeros_like(own)))
+        return tensorflow.local(strategy, total)[0]
+
+    places = {
+        "asarray": lambda: tf.convert_to_tensor(value, dtype),
+        "variable": lambda: tf.Variable(value, dtype=dtype).read_value(),
+        "assign": assigned,
+        "slices": lambda: next(iter(tf.data.Dataset.from_tensor_slices(value))),
+        "all_reduce": added,
+    }
+    return {"value": encoded(places[case["place"]]())}

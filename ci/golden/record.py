@@ -4,7 +4,7 @@
 
 Without files: every file of cases in tests/golden and below. Each case is put to the releases that have answered it, in
 a process of their own. `--write` writes answers that are new or have changed; what has not changed stays to the letter,
-and probes.jsonl and processor.jsonl are drawn anew first. Exit code 0: all as recorded, or written, or the release is
+and what DRAWN names is drawn anew first. Exit code 0: all as recorded, or written, or the release is
 not to be had here; 1: some differ; 2: a release could not be asked. It does not ask whether we agree.
 """
 
@@ -17,13 +17,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import conversions
 import probes
 import processor
 from arrays import difference
 from environments import PACKAGES, ROOT, Missing, python_for
 
 RECORDED = ROOT / "tests" / "golden"
-DRAWN = {"probes.jsonl": probes, "processor.jsonl": processor}
+DRAWN = {"conversions.jsonl": conversions, "probes.jsonl": probes, "processor.jsonl": processor}
 SHOWN = 10
 
 Line = dict[str, Any]

@@ -5,7 +5,7 @@ Immutable, lazy and re-iterable: each method returns a new dataset. This is not 
 
 from collections.abc import Callable, Iterable, Iterator
 from numbers import Integral
-from typing import Any, final
+from typing import Any, Final, final
 
 from simstrategy import tree
 from simstrategy.data import grouping, in_memory
@@ -54,8 +54,8 @@ class Dataset:
         """Makes a dataset whose element i is row i of every array of a nest.
 
         tensors: a nest of arrays [rows, …] with equal numbers of rows; a list becomes one array first, as in
-        TensorFlow. The arrays are not copied. Raises InvalidArgument for scalars and unequal numbers of rows, and
-        InvalidType for a value that is no array.
+        TensorFlow. Arrays are copied, but for read-only ones, such as those of `np.load(file, mmap_mode="r")`.
+        Raises InvalidArgument for scalars and unequal numbers of rows, and InvalidType for a value that is no array.
 
         >>> rows = Dataset.from_tensor_slices({"x": [[1.0, 2.0], [3.0, 4.0]], "y": [0, 1]})
         >>> [(row["x"].tolist(), int(row["y"])) for row in rows]
@@ -258,11 +258,22 @@ def _called(function: Any, step: str) -> Any:
     return function
 
 
+_LARGEST: Final = 2**63 - 1
+"""The largest count and size, as in TensorFlow: an int64."""
+
+
 def _positive(number: Any, step: str, name: str) -> int:
     if not _is_whole(number) or number < 1:
         raise InvalidArgument(
             f"{step} takes a {name} of at least 1, got {short_repr(number)}. Pass an int, for example 2."
         )
+    return _limited(number, step, name)
+
+
+def _limited(number: Any, step: str, name: str) -> int:
+    if number > _LARGEST:
+        bits = int(number).bit_length()
+        raise InvalidArgument(f"{step} takes a {name} below 2**63, got an int of {bits} bits. Pass a smaller one.")
     return int(number)
 
 
@@ -273,7 +284,7 @@ def _count(count: Any, step: str) -> int | None:
         raise InvalidArgument(
             f"{step} takes a count of at least 0, or -1 for all, got {short_repr(count)}. Pass such an int."
         )
-    return None if count == -1 else int(count)
+    return None if count == -1 else _limited(count, step, "count")
 
 
 def _is_whole(number: Any) -> bool:

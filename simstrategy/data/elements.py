@@ -1,11 +1,11 @@
-"""The elements of a pipeline: nests of NumPy arrays, their specs, and functions that stack and cut them.
+"""The elements of a pipeline: nests of NumPy arrays, their specs, and functions that join and cut them.
 
 Tuples and mappings are structure, lists are data, as in TensorFlow. Texts are arrays of NumPy's kinds S, U or
 object; readers yield object arrays, because S loses trailing zero bytes. Ragged and sparse batches are values of a
 framework: see `composites.py`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias, final
 
@@ -14,11 +14,12 @@ import numpy as np
 from simstrategy import tree
 from simstrategy.data.composites import CompositeSpec
 from simstrategy.data.to_numpy import as_numpy
-from simstrategy.device import default_dtype
+from simstrategy.device import is_python_data, python_array, refuse_masked
 from simstrategy.errors import InvalidArgument, InvalidType
 from simstrategy.short_repr import short_repr
 
 __all__ = [
+    "TEXTS",
     "Element",
     "ElementSpec",
     "Host",
@@ -28,18 +29,19 @@ __all__ = [
     "as_leaf",
     "concatenate",
     "cut",
+    "dtype_name",
     "empty_of_spec",
     "has_scalars",
     "is_static",
     "leading_sizes",
     "spec_of",
-    "stack",
     "texts_of",
 ]
 
 Host = np.ndarray[Any, Any]
 _NUMBERS: Final = "biufc"
-_TEXTS: Final = "SUO"
+TEXTS: Final = "SUO"
+"""NumPy's kinds of texts."""
 
 
 @final
@@ -80,26 +82,32 @@ Specs: TypeAlias = tree.Nest[ElementSpec]
 """The form of an element: a nest of the same containers."""
 
 
-def as_element(value: Any, where: str) -> Element:
+def as_element(value: Any, where: str, *, kept: bool = True) -> Element:
     """Converts a user's value to a nest of read-only arrays; where: the name of the step, for the error message.
 
     Python numbers become int32 (int64 where one needs it), float32, complex64 or bool, as in TensorFlow 2.21.0;
     arrays keep their dtype.
-    Raises InvalidType for a value that is no array, number or text, and InvalidArgument for ragged lists.
+    kept: whether the element is used after the user's code goes on, which may then write to its arrays: those that
+    can be written to are copied. Raises InvalidType for a value that is no array, number or text, and InvalidArgument
+    for ragged lists. Clauses: D-17, V-7.
     """
     if type(value) is np.ndarray:
-        return as_leaf(value, where)
+        return as_leaf(value, where, kept=kept)
     if isinstance(value, tuple):
-        return tree.rebuild_sequence(type(value), [as_element(item, where) for item in value])
+        return tree.rebuild_sequence(type(value), [as_element(item, where, kept=kept) for item in value])
     if isinstance(value, Mapping):
-        items = [as_element(item, where) for item in value.values()]
+        items = [as_element(item, where, kept=kept) for item in value.values()]
         return tree.rebuild_mapping(type(value), tuple(value), items)
-    return as_leaf(value, where)
+    return as_leaf(value, where, kept=kept)
 
 
-def as_leaf(value: Any, where: str) -> Host:
-    """Converts one leaf of a nest to a read-only array: see `as_element`.  NumPy arrays are viewed, not copied."""
-    if isinstance(value, (np.ndarray, np.generic)):
+def as_leaf(value: Any, where: str, *, kept: bool = True) -> Host:
+    """Converts one leaf of a nest to a read-only array: see `as_element`."""
+    fresh = False
+    if type(value) is np.ndarray:
+        array = value
+    elif isinstance(value, (np.ndarray, np.generic)):
+        refuse_masked(value, where)
         array = np.asarray(value)
     elif value is None or isinstance(value, (set, frozenset)):
         raise InvalidType(
@@ -107,61 +115,64 @@ def as_leaf(value: Any, where: str) -> Host:
         )
     elif isinstance(value, (bytes, str)):
         # An object array: NumPy's kind S would lose trailing zero bytes.
-        array = np.array(value, dtype=object)
+        array, fresh = np.array(value, dtype=object), True
     else:
-        array = _of_python(value, where)
-    if array.dtype.kind not in _NUMBERS + _TEXTS and array.dtype.name != "bfloat16":
+        array, fresh = _of_python(value, where), is_python_data(value)
+    if array.dtype.kind not in _NUMBERS + TEXTS and array.dtype.name != "bfloat16":
         raise InvalidType(
             f"{where} got a {type(value).__name__} of dtype {array.dtype}; elements are nests of arrays of numbers or "
             f"texts. Convert it first."
         )
-    if array.dtype.kind == "O" and not _are_texts(array, value):
+    if array.dtype.kind == "O" and not _are_texts(array):
         raise InvalidType(
             f"{where} got a {type(value).__name__}: {short_repr(value)}, which NumPy can only hold as an object. "
             f"Elements are nests of arrays of numbers or texts: convert it first."
         )
-    view = array.view()
-    view.flags.writeable = False
-    return view
+    # Texts are copied in any case: on their way to the replicas no other copy is made of them.
+    if not fresh and (kept or array.dtype.kind in TEXTS) and _can_change(array):
+        array, fresh = array.copy(), True
+    frozen = array if fresh else array.view()
+    frozen.flags.writeable = False
+    return frozen
+
+
+def _can_change(array: Host) -> bool:
+    """Returns whether an array, or one whose memory it shares, can be written to, as far as NumPy states it."""
+    one: Any = array
+    while isinstance(one, np.ndarray):
+        if one.flags.writeable:
+            return True
+        one = one.base
+    return False
 
 
 def _of_python(value: Any, where: str) -> Host:
     array = as_numpy(value, where)
-    if isinstance(value, (list, tuple, bool, int, float, complex)) and not _holds_arrays(value):
-        if array.dtype.kind in "SU":
-            # An object array, as above. A number among texts stays a number, which is then refused.
-            return np.array(value, dtype=object)
-        usual = default_dtype(array.dtype.kind)
-        if usual == "int32" and array.size and (array.max() > 2**31 - 1 or array.min() < -(2**31)):
-            return array
-        return array if usual is None else array.astype(usual)
-    return array
+    if not is_python_data(value):
+        return array
+    if array.dtype.kind in "SU":
+        # An object array, as above. A number among texts stays a number, which is then refused.
+        return np.array(value, dtype=object)
+    return python_array(value, array, None, where)
 
 
-def _are_texts(array: Host, value: Any) -> bool:
-    """Returns whether an object array holds texts; of a NumPy array from the user, only the first item is examined."""
-    flat = array.reshape(-1)
-    return all(isinstance(one, (bytes, str)) for one in (flat[:1] if isinstance(value, np.ndarray) else flat))
-
-
-def _holds_arrays(value: Any) -> bool:
-    """Returns whether a list holds arrays; their dtype was chosen by the user and is kept."""
-    while isinstance(value, (list, tuple)) and value:
-        value = value[0]
-    return isinstance(value, (np.ndarray, np.generic))
+def _are_texts(array: Host) -> bool:
+    """Returns whether an object array holds nothing but texts."""
+    return all(isinstance(one, (bytes, str)) for one in array.reshape(-1))
 
 
 def spec_of(element: Element) -> Specs:
     """Returns the nest of `ElementSpec` of an element, with all sizes."""
 
     def form(leaf: Leaf) -> ElementSpec:
-        return ElementSpec(leaf.shape, _dtype_name(leaf.dtype))
+        return ElementSpec(leaf.shape, dtype_name(leaf.dtype))
 
     return tree.map_leaves(form, element)
 
 
-def _dtype_name(dtype: np.dtype[Any]) -> str:
-    return "string" if dtype.kind in _TEXTS else str(dtype.name)
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """Returns the Array API name, or "string"."""
+    return "string" if dtype.kind in TEXTS else str(dtype.name)
 
 
 def is_static(spec: Specs | None) -> bool:
@@ -200,14 +211,6 @@ def cut(element: Element, start: int, stop: int) -> Element:
     return tree.map_leaves(rows, element)
 
 
-def stack(rows: Sequence[Element], where: str) -> Element:
-    """Stacks elements [...] to one element [rows, ...].
-
-    Raises InvalidArgument for elements of different structure, shape or dtype.
-    """
-    return _joined(rows, where, np.stack, "stack")
-
-
 def texts_of(texts: Sequence[bytes]) -> Host:
     """Returns an array [texts] of dtype object."""
     array = np.empty(len(texts), object)
@@ -221,42 +224,38 @@ def concatenate(parts: Sequence[Element], where: str) -> Element:
 
     Raises InvalidArgument for elements of different structure, dtype or shape of a row.
     """
-    return parts[0] if len(parts) == 1 else _joined(parts, where, np.concatenate, "join")
+    return parts[0] if len(parts) == 1 else _joined(parts, where)
 
 
-def _joined(rows: Sequence[Element], where: str, join: Callable[..., Host], verb: str) -> Element:
-    flat = [tree.flatten(row) for row in rows]
+def _joined(parts: Sequence[Element], where: str) -> Element:
+    flat = [tree.flatten(part) for part in parts]
     structure = flat[0][1]
     other = next((found for _, found in flat if found != structure), structure)
     if other != structure:
         raise InvalidArgument(
-            f"{where} cannot {verb} elements of different structure: {tree.describe(structure, [])} and "
+            f"{where} cannot join elements of different structure: {tree.describe(structure, [])} and "
             f"{tree.describe(other, [])}. All elements need the same containers and keys."
         )
     joined = []
     for column in zip(*(leaves for leaves, _ in flat), strict=True):
-        _check_column(column, where, verb)
+        _check_column(column, where)
         if type(column[0]) is np.ndarray:
-            array = join(column)
+            array = np.concatenate(column)
             array.flags.writeable = False
             joined.append(array)
         else:
             joined.append(column[0].joined(column))
-    return tree.refill(rows[0], structure, joined)
+    return tree.refill(parts[0], structure, joined)
 
 
-def _check_column(column: Sequence[Host], where: str, verb: str) -> None:
-    first, skipped = column[0], 0 if verb == "stack" else 1
-    shape, dtype = first.shape[skipped:], first.dtype
-    # A plain loop: it runs for every row of every batch.
+def _check_column(column: Sequence[Host], where: str) -> None:
+    shape, dtype = column[0].shape[1:], column[0].dtype
     for leaf in column:
-        if leaf.shape[skipped:] != shape:
+        if leaf.shape[1:] != shape:
             shapes = sorted({leaf.shape for leaf in column})
             raise InvalidArgument(
-                f"{where} cannot {verb} rows of different shapes: {shapes}. Pad them to one shape first."
+                f"{where} cannot join rows of different shapes: {shapes}. Pad them to one shape first."
             )
-        if leaf.dtype is not dtype and _dtype_name(leaf.dtype) != _dtype_name(dtype):
-            names = sorted({_dtype_name(leaf.dtype) for leaf in column})
-            raise InvalidArgument(
-                f"{where} cannot {verb} rows of different dtypes: {names}. Convert them to one first."
-            )
+        if leaf.dtype is not dtype and dtype_name(leaf.dtype) != dtype_name(dtype):
+            names = sorted({dtype_name(leaf.dtype) for leaf in column})
+            raise InvalidArgument(f"{where} cannot join rows of different dtypes: {names}. Convert them to one first.")

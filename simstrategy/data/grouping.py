@@ -5,9 +5,10 @@ from itertools import islice
 from typing import Any, Final
 
 from simstrategy import tree
-from simstrategy.data.elements import ElementSpec, Specs, leading_sizes, stack, texts_of
+from simstrategy.data.elements import ElementSpec, Specs, leading_sizes, texts_of
 from simstrategy.data.in_memory import SLICES, row_count, rows_of
 from simstrategy.data.nodes import NOTHING, Elements, Iteration, Node, NodeType
+from simstrategy.data.stacking import batches_of
 from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import Seeded
 
@@ -24,8 +25,7 @@ def _batch(node: Node, iteration: Iteration) -> Elements:
         # Many texts become one array at once, without an array for each.
         yield from map(texts_of, _groups(source.type.texts(source, iteration), size, drop_remainder))
     else:
-        for rows in _groups(source.elements(iteration), size, drop_remainder):
-            yield stack(rows, "batch")
+        yield from batches_of(source.elements(iteration.passing()), size, drop_remainder)
 
 
 def _groups(rows: Iterator[Any], size: int, drop_remainder: bool) -> Iterator[list[Any]]:
@@ -77,7 +77,7 @@ def _shuffle(node: Node, iteration: Iteration) -> Elements:
     choose, label = iteration.choose, iteration.label
     if seed is not None:
         choose = Seeded(_mixed(seed, iteration.epoch if every_time else ())).choose
-    source = node.inputs[0].elements(iteration)
+    source = node.inputs[0].elements(iteration.keeping())
     buffer: list[Any] = []
     while len(buffer) < buffer_size:
         element = next(source, NOTHING)

@@ -60,7 +60,7 @@ def _generator(node: Node, iteration: Iteration) -> Elements:
     if not isinstance(made, Iterable):
         raise InvalidType(f"The function of from_generator must return an iterable, and returned {short_repr(made)}.")
     for number, value in enumerate(made):
-        element = as_element(value, f"from_generator, element {number},")
+        element = as_element(value, f"from_generator, element {number},", kept=iteration.kept)
         if signature is not None:
             _check_signature(element, signature, number)
         yield element

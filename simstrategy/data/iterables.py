@@ -14,6 +14,7 @@ from simstrategy import tree
 from simstrategy.data.elements import Element, ElementSpec, Specs, as_leaf, spec_of
 from simstrategy.data.nodes import Elements, Iteration, Node, NodeType
 from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.short_repr import short_repr
 
 __all__ = ["ITERABLE", "from_iterable"]
 
@@ -32,8 +33,11 @@ class _IterableState:
         self._begun = isinstance(iterable, GeneratorType) and iterable.gi_frame is None
         self._spec: Specs | None = None
 
-    def elements(self) -> Elements:
-        """Starts an iteration.  Raises InvalidArgument for the second iteration over an iterator."""
+    def elements(self, *, kept: bool = True) -> Elements:
+        """Starts an iteration; kept: see `Iteration`.
+
+        Raises InvalidArgument for the second iteration over an iterator.
+        """
         if self._begun:
             raise InvalidArgument(
                 f"The dataset was made from a {type(self._iterable).__name__}, which can be iterated over only once, "
@@ -42,7 +46,7 @@ class _IterableState:
             )
         self._begun = isinstance(self._iterable, Iterator)
         for number, value in enumerate(self._iterable):
-            element = _nest(value, f"the dataset, element {number},", outermost=True)
+            element = _nest(value, f"the dataset, element {number},", kept=kept, outermost=True)
             self._spec = self._spec or _of_any_size(element)
             yield element
 
@@ -60,7 +64,7 @@ def _of_any_size(element: Element) -> Specs:
     )
 
 
-def _nest(value: Any, where: str, *, outermost: bool = False) -> Element:
+def _nest(value: Any, where: str, *, kept: bool, outermost: bool = False) -> Element:
     """Converts an element to a nest of host arrays; containers are kept, lists too: loaders make lists of columns.
 
     A list of numbers or texts is one column. So is a plain tuple of texts that is not the element itself: PyTorch's
@@ -69,10 +73,10 @@ def _nest(value: Any, where: str, *, outermost: bool = False) -> Element:
     kind = tree.kind_of(type(value))
     texts = type(value) is tuple and not outermost and all(isinstance(one, (str, bytes)) for one in value)
     if kind == "leaf" or (value and (texts or _is_column(value))):
-        return as_leaf([*value] if texts else value, where)
+        return as_leaf([*value] if texts else value, where, kept=kept)
     if kind == "mapping":
-        return tree.rebuild_mapping(type(value), tuple(value), [_nest(one, where) for one in value.values()])
-    return tree.rebuild_sequence(type(value), [_nest(one, where) for one in value])
+        return tree.rebuild_mapping(type(value), tuple(value), [_nest(one, where, kept=kept) for one in value.values()])
+    return tree.rebuild_sequence(type(value), [_nest(one, where, kept=kept) for one in value])
 
 
 def _is_column(value: Any) -> bool:
@@ -81,7 +85,7 @@ def _is_column(value: Any) -> bool:
 
 def _elements(node: Node, iteration: Iteration) -> Elements:
     state: _IterableState = node.settings
-    return state.elements()
+    return state.elements(kept=iteration.kept)
 
 
 ITERABLE: Final = NodeType("an iterable", _elements, lambda node: node.settings.spec())
@@ -93,5 +97,10 @@ def from_iterable(batches: Any) -> Node:
         raise InvalidType(
             f"Expected a dataset or an iterable of batches, got a {type(batches).__name__}. "
             f"Use simstrategy.data.Dataset.from_tensor_slices(...).batch(...)."
+        )
+    if isinstance(batches, np.ndarray) and not batches.ndim:
+        raise InvalidType(
+            f"Expected a dataset or an iterable of batches, got an array without dimensions: {short_repr(batches)}. "
+            f"Put it into a list, as in [batch]."
         )
     return Node(ITERABLE, (), _IterableState(batches))

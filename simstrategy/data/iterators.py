@@ -48,10 +48,12 @@ class InputPlacement:
     """None with one worker."""
     choose: Callable[[str, int], int]
     """`Schedule.choose`."""
+    copies: bool
+    """Whether `distribute` copies the arrays of a step."""
 
     def iteration(self, epoch: int) -> Iteration:
         """Returns the source of choices of iteration number `epoch` of this worker."""
-        return Iteration(self.choose, f"shuffle of worker {self.worker}", (epoch,))
+        return Iteration(self.choose, f"shuffle of worker {self.worker}", (epoch,), kept=not self.copies)
 
 
 @final

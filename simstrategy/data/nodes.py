@@ -28,11 +28,22 @@ class Iteration(NamedTuple):
 
     choose: `Schedule.choose`. label: the label of its draws. epoch: the number of the iteration over the whole
     pipeline, then the number of the round of each `repeat` on the way; a seeded shuffle mixes them into its seed.
+    kept: whether elements are used after the next one was requested. Where not, the arrays of the user's code need no
+    copy; a step that keeps elements sets it for its inputs.
     """
 
     choose: Callable[[str, int], int]
     label: str = "shuffle"
     epoch: tuple[int, ...] = (0,)
+    kept: bool = True
+
+    def keeping(self) -> "Iteration":
+        """Returns the iteration for the input of a step that keeps elements, or gives them to the user's code."""
+        return self if self.kept else self._replace(kept=True)
+
+    def passing(self) -> "Iteration":
+        """Returns the iteration for a reader that copies each element before it requests the next one."""
+        return self._replace(kept=False)
 
 
 PLAIN_ITERATION: Final = Iteration(InOrder().choose)
@@ -121,6 +132,6 @@ def dataset_of(node: Node, element: Element) -> Node:
     return inner
 
 
-def mapped(node: Node, element: Element) -> Element:
-    """Returns the result of the function of a `map` for an element."""
-    return as_element(apply(node.settings[0], element), node.type.name)
+def mapped(node: Node, element: Element, *, kept: bool = True) -> Element:
+    """Returns the result of the function of a `map` for an element; kept: see `Iteration`."""
+    return as_element(apply(node.settings[0], element), node.type.name, kept=kept)

@@ -4,8 +4,10 @@ The input of a reader is the pipeline of its file names, so that files can be sh
 """
 
 import os
+import stat
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from errno import EINVAL
 from glob import glob
 from typing import Any, BinaryIO, Final, NoReturn
 
@@ -70,12 +72,18 @@ def _reader(files: Files, form: Format, name: str) -> Dataset:
 
 
 def _from_disk(path: str) -> BinaryIO:
-    return open(path, "rb", buffering=_BUFFER_BYTES)
+    """Opens a regular file: a pipe could block without end, and can be read once alone; a device may have no end."""
+    mode = os.stat(path).st_mode
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):  # `open` names a folder as one
+        return open(path, "rb", buffering=_BUFFER_BYTES)
+    kinds = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+    raise OSError(EINVAL, f"it is {kinds.get(stat.S_IFMT(mode), 'a device')}, not a regular file")
 
 
 def _names(files: Any, reader: str) -> Host:
     if isinstance(files, (str, os.PathLike)):
         one = os.fspath(files)
+        _check_name(one, reader)
         found = [one] if not _is_pattern(one) or os.path.exists(one) else sorted(glob(one))
         if not found:
             raise InvalidArgument(
@@ -120,11 +128,19 @@ def _path(name: Any, reader: str) -> str:
             f"{reader} needs a dataset of file names, and got {short_repr(name)} from it. Yield one text per element."
         )
     path = os.fsdecode(name.item())
-    if "\0" in path:
-        raise InvalidArgument(
-            f"{reader}: {path!r} is not a file name: it contains a null character. Correct the list of files."
-        )
+    _check_name(path, reader)
     return path
+
+
+def _check_name(path: str, reader: str) -> None:
+    """Raises InvalidArgument for a text that no file system takes as a name."""
+    try:
+        what = "a null character" if "\0" in path else None
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        what = "a character that cannot be encoded"
+    if what is not None:
+        raise InvalidArgument(f"{reader}: {path!r} is not a file name: it contains {what}. Correct the list of files.")
 
 
 def _contents(settings: tuple[Format, Open, str], name: Any) -> Iterator[bytes]:

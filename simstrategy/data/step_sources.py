@@ -16,6 +16,7 @@ from simstrategy.data.nodes import NOTHING, Iteration
 from simstrategy.data.options import AutoShardPolicy, Options
 from simstrategy.data.parts import EMPTY, by_stream, worker_parts
 from simstrategy.data.sharding import DatasetRules, Sharding, ShardUnit, decide
+from simstrategy.data.splitting import SplitRule
 from simstrategy.errors import InvalidArgument, OutOfRangeError
 
 __all__ = [
@@ -80,10 +81,12 @@ def split_source(source: Source, plan: Plan, *, workers: int, worker: int, repli
         # `element_spec` needs a number of shards: 1 changes nothing.
         read, known = source.by_hint(workers, worker), source.by_hint(1, 0)
 
+    # Parts of one batch reach the devices before the next batch is read; a stream keeps rows of several.
+    keeps = sharding.rule is not SplitRule.PER_BATCH and workers * replicas > 1
+
     def steps(iteration: Iteration) -> Iterator[Step]:
-        parts = worker_parts(
-            read.elements(iteration), sharding, plan.batch_size, workers=workers, worker=worker, replicas=replicas
-        )
+        elements = read.elements(iteration.keeping() if keeps else iteration)
+        parts = worker_parts(elements, sharding, plan.batch_size, workers=workers, worker=worker, replicas=replicas)
         return _in_groups(parts, replicas)
 
     total = workers * replicas
@@ -100,9 +103,11 @@ def unsplit_source(sources: Sequence[Source], *, workers: int, replicas: int, al
     """
 
     def steps(iteration: Iteration) -> Iterator[Step]:
+        # A step has an element for each replica.
+        kept = iteration if replicas == 1 else iteration.keeping()
         if len(sources) == 1:
-            return _in_groups(sources[0].elements(iteration), replicas)
-        return _side_by_side([source.elements(iteration) for source in sources])
+            return _in_groups(sources[0].elements(kept), replicas)
+        return _side_by_side([source.elements(kept) for source in sources])
 
     def drops_incomplete(part: Any) -> bool:
         if always_whole or (part is not EMPTY and has_scalars(part)):
@@ -160,7 +165,7 @@ def equal_split_source(source: Source, *, workers: int, worker: int, replicas: i
         )
 
     def steps(iteration: Iteration) -> Iterator[Step]:
-        for step in _in_groups(by_stream(source.elements(iteration), [size // total]), total):
+        for step in _in_groups(by_stream(source.elements(iteration.keeping()), [size // total]), total):
             # A step that is incomplete for one worker is dropped by all.
             if not step.complete:
                 return

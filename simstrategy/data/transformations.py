@@ -54,8 +54,8 @@ def _spec_of_input(node: Node) -> Specs | None:
 
 
 def _map(node: Node, iteration: Iteration) -> Elements:
-    for element in node.inputs[0].elements(iteration):
-        yield mapped(node, element)
+    for element in node.inputs[0].elements(iteration.keeping()):
+        yield mapped(node, element, kept=iteration.kept)
 
 
 def _map_spec(node: Node) -> Specs | None:
@@ -73,7 +73,7 @@ def _as_varying_as_the_input(node: Node, spec: Specs | None) -> Specs | None:
 
 
 def _filter(node: Node, iteration: Iteration) -> Elements:
-    for element in node.inputs[0].elements(iteration):
+    for element in node.inputs[0].elements(iteration.keeping()):
         kept = np.asarray(apply(node.settings[0], element))
         if kept.dtype != np.bool_ or kept.size != 1:
             raise InvalidType(
@@ -84,7 +84,7 @@ def _filter(node: Node, iteration: Iteration) -> Elements:
 
 
 def _flat_map(node: Node, iteration: Iteration) -> Elements:
-    for element in node.inputs[0].elements(iteration):
+    for element in node.inputs[0].elements(iteration.keeping()):
         yield from dataset_of(node, element).elements(iteration)
 
 
@@ -99,25 +99,30 @@ def _interleave(node: Node, iteration: Iteration) -> Elements:
     A slot whose dataset has ended, or was empty, gets the next dataset at its next turn.
     """
     _, cycle_length, block_length = node.settings
-    source = node.inputs[0].elements(iteration)
-    slots: list[Iterator[Any] | None] = [None] * cycle_length
-    left, turn = True, 0
-    while True:
+    source = node.inputs[0].elements(iteration.keeping())
+    # There are as many slots as datasets were begun: `cycle_length` may be any number.
+    slots: list[Iterator[Any] | None] = []
+    left, turn, open_slots = True, 0, 0
+    while left or open_slots:
+        if turn == len(slots) and left:
+            slots.append(None)
         if slots[turn] is None and left:
             element: Any = next(source, NOTHING)
             left = element is not NOTHING
             slots[turn] = dataset_of(node, element).elements(iteration) if left else None
-        if not left and all(slot is None for slot in slots):
-            return
+            open_slots += left
         slot = slots[turn]
         if slot is not None:
             for _ in range(block_length):
                 found = next(slot, NOTHING)
                 if found is NOTHING:
                     slots[turn] = None
+                    open_slots -= 1
                     break
                 yield found
-        turn = (turn + 1) % cycle_length
+        turn += 1
+        if turn == cycle_length or (turn == len(slots) and not left):
+            turn = 0
 
 
 # Counts.
@@ -128,9 +133,7 @@ def _repeat(node: Node, iteration: Iteration) -> Elements:
     rounds = 0
     while count is None or rounds < count:
         empty = True
-        for element in node.inputs[0].elements(
-            Iteration(iteration.choose, iteration.label, (*iteration.epoch, rounds))
-        ):
+        for element in node.inputs[0].elements(iteration._replace(epoch=(*iteration.epoch, rounds))):
             empty = False
             yield element
         if empty:
@@ -180,7 +183,7 @@ def _shard(node: Node, iteration: Iteration) -> Elements:
 
 def _zip(node: Node, iteration: Iteration) -> Elements:
     (structure,) = node.settings
-    sources = [one.elements(iteration) for one in node.inputs]
+    sources = [one.elements(iteration.keeping()) for one in node.inputs]
     while True:
         row = []
         for source in sources:
@@ -211,7 +214,7 @@ def _cache(node: Node, iteration: Iteration) -> Elements:
         yield from store.elements
         return
     kept = []
-    for element in node.inputs[0].elements(iteration):
+    for element in node.inputs[0].elements(iteration.keeping()):
         kept.append(element)
         yield element
     store.elements = kept

@@ -2,6 +2,7 @@
 
 from simstrategy.device.compilation import Collective, Facts
 from simstrategy.device.frontend import Composites, Frontend, MakeVariable
+from simstrategy.device.host_data import host_array, is_python_data, numeric_array, python_array, refuse_masked
 from simstrategy.device.namespace import NAMES, ArrayNamespace, canonical_dtype, default_dtype
 from simstrategy.device.optional import Autodiff, Forms, GroupFunction, UnifiedMemory
 from simstrategy.device.perturbed import UlpPerturbed
@@ -42,7 +43,12 @@ __all__ = [
     "available",
     "canonical_dtype",
     "default_dtype",
+    "host_array",
     "install_advice",
     "is_backend",
+    "is_python_data",
+    "numeric_array",
     "open_backend",
+    "python_array",
+    "refuse_masked",
 ]

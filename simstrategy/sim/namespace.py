@@ -5,11 +5,9 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from simstrategy.device import Array, composed, default_dtype
+from simstrategy.device import Array, canonical_dtype, composed, host_array
 from simstrategy.device.functions.creation import Shape
 from simstrategy.device.terms import Number, Operand
-from simstrategy.errors import InvalidArgument
-from simstrategy.short_repr import short_repr
 from simstrategy.sim.arrays import Host, SimArray, current_class, view
 from simstrategy.sim.dtypes import DTYPES, dtype_named, dtype_names
 from simstrategy.sim.functions import (
@@ -60,16 +58,8 @@ class SimNamespace:
         if dtype is None and isinstance(value, SimArray):
             return value
         wanted = None if dtype is None else dtype_named(dtype)
-        if not isinstance(value, (np.ndarray, np.generic)):
-            try:
-                plain = np.asarray(value)
-            except ValueError as error:
-                raise InvalidArgument(
-                    f"xp.asarray cannot make an array of {short_repr(value)}: {error}. Give equal rows."
-                ) from error
-            usual = default_dtype(plain.dtype.kind)
-            wanted = wanted or (dtype_named(usual) if usual else None)
-            value = plain
+        if type(value) is not np.ndarray and not isinstance(value, SimArray):
+            value = host_array(value, dtype and canonical_dtype(dtype), where="xp.asarray")
         array = np.array(value, dtype=wanted, copy=True)
         if array.dtype not in dtype_names:
             array = array.astype(dtype_named(array.dtype.name))  # the machine's byte order, or no dtype of ours

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, Protocol, final
 
 import numpy as np
 
-from simstrategy.device import Array, Backend, Strict
+from simstrategy.device import Array, Backend, Strict, host_array
 from simstrategy.errors import CannotCompile
 from simstrategy.run import Coordinator, path_source
 from simstrategy.schedules import Schedule
@@ -19,7 +19,6 @@ from simstrategy.strategy.kinds import Kind
 from simstrategy.strategy.reductions.arithmetic import Reductions
 from simstrategy.strategy.requests import RequestCache
 from simstrategy.strategy.semantics import Semantics
-from simstrategy.strategy.validation import host_array
 from simstrategy.strategy.variables.registry import VariableRegistry
 from simstrategy.trace import Site, Trace
 from simstrategy.values import LocalValue
@@ -117,17 +116,17 @@ class Group:
     def adopt(self, value: Any, index: int, *, dtype: str | None = None) -> Array:
         """Returns an array or host data on local replica `index`'s device; host data is copied.
 
-        dtype: of Python numbers (default float32, int32, bool); NumPy data keeps its own. Raises InvalidArgument and
-        InvalidType for a value that is no array.
+        dtype: of Python numbers, see `host_array`; arrays keep their own. Raises InvalidArgument and InvalidType for a
+        value that is no array.
         """
         device = self.local_devices[index]
         if isinstance(value, self.array_types):
             return value if self.spec(value)[2] == device.placement else self.backend.put(value, device)
-        if not isinstance(value, (np.ndarray, np.generic)):
+        if type(value) is not np.ndarray:
             if isinstance(value, LocalValue):
                 return self.adopt(value.here(), index, dtype=dtype)
             composites = self.backend.composites
             if composites is not None and isinstance(value, composites.types):
                 return self.backend.put(composites.dense(value), device)
             value = host_array(value, dtype)
-        return self.backend.put(np.asarray(value), device)
+        return self.backend.put(value, device)

@@ -147,6 +147,7 @@ def placement_of(group: Group) -> InputPlacement:
         forbid=_forbid_in_replica,
         agree=agree if group.coordinator.processes > 1 else None,
         choose=group.settings.schedule.choose,
+        copies=group.kind is not DEFAULT,
     )
 
 

@@ -1,4 +1,4 @@
-"""Checks of what users pass, before anything runs; the only change is that numbers and lists become arrays."""
+"""Checks of what users pass, before anything runs.  Nothing is converted here: see `simstrategy.device.host_data`."""
 
 import operator
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,6 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from simstrategy.device import default_dtype
 from simstrategy.errors import InvalidArgument, InvalidType
 from simstrategy.short_repr import short_repr
 from simstrategy.trace import Site, describe_site
@@ -16,7 +15,6 @@ from simstrategy.values import DistributedValues
 __all__ = [
     "axes_in",
     "axis_in",
-    "host_array",
     "is_host_zero",
     "require_call",
     "require_components",
@@ -55,21 +53,6 @@ def require_call(fn: object, args: object, kwargs: object) -> None:
         raise InvalidType(
             f"run takes a mapping as kwargs, got {short_repr(kwargs)}. Write run(fn, kwargs={{'x': value}})."
         )
-
-
-def host_array(value: Any, dtype: str | None) -> np.ndarray[Any, Any]:
-    """Makes a host array of Python numbers and lists.  Raises InvalidArgument and InvalidType for anything else."""
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise InvalidArgument(f"{short_repr(value)} is no array: {error}. Give rows of equal length.") from error
-    if array.dtype == object or array.dtype.kind not in "biufc":
-        raise InvalidType(
-            f"Expected an array, a number or a nest of them, got a {type(value).__name__}: {short_repr(value)}. "
-            f"Convert it to a NumPy array of numbers first."
-        )
-    wanted = dtype or default_dtype(array.dtype.kind)
-    return array if wanted in (None, "bfloat16") else array.astype(wanted)
 
 
 def is_host_zero(value: object, array_types: tuple[type, ...]) -> bool:

@@ -357,7 +357,7 @@ def test_an_array_of_anything_but_numbers_is_refused(xp, value):
 
 
 def test_ragged_rows_are_refused_with_advice(xp):
-    with pytest.raises(InvalidArgument, match="Give equal rows"):
+    with pytest.raises(InvalidArgument, match="Give rows of equal length"):
         xp.asarray([[1], [1, 2]])
 
 

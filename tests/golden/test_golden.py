@@ -16,7 +16,7 @@ from simstrategy.strategy import Semantics
 HERE = Path(__file__).parent
 PROFILES = [Semantics.TF1_15, Semantics.TF2]
 ITERATORS = ("make_dataset_iterator", "make_input_fn_iterator")
-PARTS = {**{kind: 1 for kind in BUILT if kind not in ITERATORS}, "split": 3, "autoshard": 6}
+PARTS = {**{kind: 1 for kind in BUILT if kind not in (*ITERATORS, "convert")}, "split": 3, "autoshard": 6}
 """In how many tests a kind's cases are replayed."""
 BY_NAME = pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
 
@@ -88,7 +88,8 @@ def test_the_files_are_whole():
     ids=lambda one: getattr(one, "name", None),
 )
 def test_every_listed_deviation_is_of_a_recorded_case(profile, file):
-    assert {*listed(profile)} <= {case.id for case in recorded(file) if profile.release in case.answers}
+    cases = (*recorded(file), *recorded("conversions.jsonl"))
+    assert {*listed(profile)} <= {case.id for case in cases if profile.release in case.answers}
 
 
 def test_every_clause_of_the_list_is_in_the_law():

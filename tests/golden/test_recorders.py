@@ -16,8 +16,8 @@ from golden_replay import read_cases
 
 HERE = Path(__file__).parent
 TOOLS = HERE.parents[1] / "ci" / "golden"
-NAMES = ("arrays", "chance", "environments", "probes", "processor", "record")
-DRAWN = {"probes": "probes.jsonl", "processor": "evidence/processor.jsonl"}
+NAMES = ("arrays", "chance", "conversions", "environments", "probes", "processor", "record")
+DRAWN = {"conversions": "conversions.jsonl", "probes": "probes.jsonl", "processor": "evidence/processor.jsonl"}
 INSIDE = ("arrays", "ask", "inputs", "kinds", "releases")
 """What runs inside TensorFlow's own Python, 3.7 for its releases 1.x."""
 
@@ -51,7 +51,7 @@ def test_what_runs_inside_old_tensorflow_is_written_in_its_pythons_syntax(name):
 # What is drawn.
 
 
-@pytest.mark.parametrize(("name", "count"), [("probes", 200), ("processor", 50)])
+@pytest.mark.parametrize(("name", "count"), [("conversions", 555), ("probes", 200), ("processor", 50)])
 def test_what_is_recorded_is_what_is_drawn_today_on_any_machine(tools, name, count):
     tool = getattr(tools, name)
     recorded = [json.loads(line) for line in (HERE / DRAWN[name]).read_text(encoding="utf-8").splitlines()]
@@ -350,11 +350,19 @@ def test_the_tensorflow_that_is_installed_still_answers_as_recorded(tools, tmp_p
     if importlib.util.find_spec("tensorflow") is None:
         pytest.skip("TensorFlow is not installed")
     chosen = {}
-    for name in ("strategy.jsonl", "probes.jsonl"):
+    for name in ("strategy.jsonl", "probes.jsonl", "conversions.jsonl"):
         for text in (HERE / name).read_text(encoding="utf-8").splitlines():
             line = json.loads(text)
             chosen.setdefault((name, line["case"]["kind"], "error" in line["answers"]["2.21.0"]), line)
     answers = tools.record.ask("2.21.0", [line["case"] for line in chosen.values()])
     for line in chosen.values():
         assert tools.arrays.difference(line["answers"]["2.21.0"], answers[line["case"]["id"]]) is None
-    assert {kind for _, kind, _ in chosen} >= {"reduce", "all_reduce", "run", "variable", "split", "autoshard"}
+    assert {kind for _, kind, _ in chosen} >= {
+        "reduce",
+        "all_reduce",
+        "run",
+        "variable",
+        "split",
+        "autoshard",
+        "convert",
+    }

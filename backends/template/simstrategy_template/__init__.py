@@ -21,7 +21,7 @@ from simstrategy.device import (
     Capabilities,
     Device,
     Op,
-    default_dtype,
+    host_array,
 )
 from simstrategy.errors import InvalidArgument
 
@@ -42,11 +42,9 @@ class ToyArray:
     placement: str
 
 
-def adopt(value: Any) -> np.ndarray:
-    """Copies host data; Python's numbers get the default dtype of their kind."""
-    host = np.array(value, copy=True)
-    usual = None if isinstance(value, (np.ndarray, np.generic)) else default_dtype(host.dtype.kind)
-    return host if usual is None else host.astype(usual)
+def adopt(value: Any, dtype: str | None = None) -> np.ndarray:
+    """Copies host data; Python's numbers get `dtype`, or the default dtype of their kind."""
+    return np.array(host_array(value, dtype), copy=True)
 
 
 def lifted(function: Callable[..., Any], count: int, dtype: str | None = None) -> Callable[..., Any]:
@@ -95,7 +93,7 @@ def argsort(x: Any, *, axis: int = -1, descending: bool = False, stable: bool = 
 
 def asarray(value: Any, *, dtype: str | None = None) -> ToyArray:
     """Adopts host data on the current device."""
-    array = value if isinstance(value, ToyArray) else ToyArray(adopt(value), HERE.get())
+    array = value if isinstance(value, ToyArray) else ToyArray(adopt(value, dtype), HERE.get())
     return array if dtype is None else ToyArray(array.host.astype(dtype), array.placement)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow.experimental.numpy as tnp
 
-from simstrategy.device import ArrayNamespace, composed
+from simstrategy.device import ArrayNamespace, canonical_dtype, composed, host_array, is_python_data
 from simstrategy_tensorflow import arithmetic
 from simstrategy_tensorflow.functions import (
     binary,
@@ -56,8 +56,11 @@ class TensorFlowNamespace:
         self.default: Final = default
 
     def asarray(self, value: Any, *, dtype: Any = None) -> Any:
+        wanted = None if dtype is None else named(dtype)
+        if is_python_data(value):
+            value = host_array(value, dtype and canonical_dtype(dtype), where="xp.asarray")
         with at(self, value):
-            return tensor(value, None if dtype is None else named(dtype))
+            return tensor(value, wanted)
 
     zeros = composed.zeros
     ones = composed.ones

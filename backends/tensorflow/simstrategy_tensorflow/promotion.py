@@ -9,9 +9,8 @@ from typing import Any, Final, Protocol
 import numpy as np
 import tensorflow as tf
 
-from simstrategy.device import canonical_dtype, default_dtype
-from simstrategy.errors import InvalidArgument, InvalidType
-from simstrategy.short_repr import short_repr
+from simstrategy.device import canonical_dtype, host_array, numeric_array
+from simstrategy.errors import InvalidArgument
 from simstrategy_tensorflow.placement import current_placement
 
 __all__ = ["DTYPES", "Defaulting", "at", "named", "promoted", "tensor"]
@@ -51,16 +50,11 @@ def tensor(value: Any, dtype: Any = None) -> Any:
     if isinstance(value, (tf.Tensor, tf.Variable)):
         tensor = tf.convert_to_tensor(value)
         return tensor if dtype in (None, tensor.dtype) else tf.cast(tensor, dtype)
-    if not isinstance(value, (np.ndarray, np.generic)):
-        try:
-            value = np.asarray(value)
-        except ValueError as error:
-            raise InvalidType(
-                f"xp.asarray cannot make an array of {short_repr(value)}: {error}. Give equal rows."
-            ) from error
-        dtype = dtype or default_dtype(value.dtype.kind)
+    if type(value) is not np.ndarray:
+        # A dtype is a cast on purpose, as for the truth values of `where`.
+        value = host_array(value, where="xp.asarray") if dtype is None else numeric_array(value)
     wanted = named(dtype or value.dtype)
-    return tf.constant(np.asarray(value).astype(wanted.as_numpy_dtype), wanted)
+    return tf.constant(value.astype(wanted.as_numpy_dtype), wanted)
 
 
 def _is_weak(value: Any) -> bool:

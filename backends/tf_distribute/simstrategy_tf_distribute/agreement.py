@@ -15,13 +15,13 @@ import numpy as np
 
 from simstrategy.check import Report, Row
 from simstrategy.check.compare import Sensitivity, compare, exactly, sensitivity
-from simstrategy.check.contents import without_addresses
 from simstrategy.check.distances import distances
 from simstrategy.check.outcome import Outcome, program_folder, program_name
 from simstrategy.check.rows import NOT_REPEATABLE, largest
 from simstrategy.errors import InvalidArgument
 from simstrategy.run import raised_where
 from simstrategy.schedules import InOrder
+from simstrategy.short_repr import without_addresses
 from simstrategy.trace import Trace
 from simstrategy_tf_distribute.causes import coarsest_ulp, first_not_finite, layers_on_their_own, step_causes
 from simstrategy_tf_distribute.devices import ObservedStrategy, names

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 import torch
 
-from simstrategy.device import ArrayNamespace, composed
+from simstrategy.device import ArrayNamespace, canonical_dtype, composed, host_array, is_python_data
 from simstrategy_torch.arrays import named
 from simstrategy_torch.functions import (
     add,
@@ -84,7 +84,10 @@ class TorchNamespace:
     def asarray(self, value: Any, *, dtype: Any = None) -> _Tensor:
         if dtype is not None and isinstance(value, _Tensor):
             return value.to(named(dtype), copy=True)
-        return tensor(self.placement, value, None if dtype is None else named(dtype))
+        wanted = None if dtype is None else named(dtype)
+        if is_python_data(value):
+            value = host_array(value, dtype and canonical_dtype(dtype), where="xp.asarray")
+        return tensor(self.placement, value, wanted)
 
     zeros = composed.zeros
     ones = composed.ones

@@ -9,9 +9,7 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from simstrategy.device import default_dtype
-from simstrategy.errors import InvalidType
-from simstrategy.short_repr import short_repr
+from simstrategy.device import host_array, numeric_array
 from simstrategy_torch.arrays import host_dtype, named
 
 __all__ = ["kind_of", "promoted", "tensor"]
@@ -32,16 +30,10 @@ def tensor(place: str, value: Any, dtype: torch.dtype | None = None) -> _Tensor:
 
 
 def _host_tensor(value: Any, dtype: torch.dtype | None) -> _Tensor:
-    usual = None
-    if not isinstance(value, (np.ndarray, np.generic)):
-        try:
-            value = np.asarray(value)
-        except ValueError as error:
-            raise InvalidType(
-                f"xp.asarray cannot make an array of {short_repr(value)}: {error}. Give equal rows."
-            ) from error
-        usual = default_dtype(value.dtype.kind)
-    wanted = dtype or named(usual or value.dtype)
+    if type(value) is not np.ndarray:
+        # A dtype is a cast on purpose, as for the truth values of `where`.
+        value = host_array(value, where="xp.asarray") if dtype is None else numeric_array(value)
+    wanted = dtype or named(value.dtype)
     if value.dtype.name == "bfloat16":
         return torch.from_numpy(np.array(value, copy=True).view(np.int16)).view(torch.bfloat16).to(wanted)
     host = host_dtype(wanted)

@@ -12,9 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from simstrategy.device import ArrayNamespace, canonical_dtype, composed, default_dtype
-from simstrategy.errors import InvalidArgument, InvalidType, Unsupported
-from simstrategy.short_repr import short_repr
+from simstrategy.device import ArrayNamespace, canonical_dtype, composed, host_array
+from simstrategy.errors import InvalidArgument, Unsupported
 from simstrategy_xla.functions import (
     binary,
     divide,
@@ -143,14 +142,8 @@ class XlaNamespace:
         if isinstance(value, jax.Array):
             array = committed(value)
             return array if dtype in (None, array.dtype) else array.astype(dtype)
-        if not isinstance(value, (np.ndarray, np.generic)):
-            try:
-                value = np.asarray(value)
-            except ValueError as error:
-                raise InvalidType(
-                    f"xp.asarray cannot make an array of {short_repr(value)}: {error}. Give equal rows."
-                ) from error
-            dtype = dtype or self.named(default_dtype(value.dtype.kind) or value.dtype)
+        if type(value) is not np.ndarray:
+            value = host_array(value, None if dtype is None else dtype.name, where="xp.asarray")
         # A copy of our own: JAX reads host memory later, or for ever.
         return _bound(jnp.asarray(np.array(value, dtype or self.named(value.dtype))), device)
 

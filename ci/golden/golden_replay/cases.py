@@ -59,6 +59,15 @@ FORMS: Final[dict[str, tuple[dict[str, Any], frozenset[str]]]] = {
         },
         frozenset({"class", "log", "components"}),
     ),
+    "convert": (
+        {
+            "replicas": int,
+            "place": ("asarray", "variable", "assign", "slices", "all_reduce"),
+            "value": str,
+            "dtype": ("", *_DTYPES),
+        },
+        frozenset({"value"}),
+    ),
     "input_context": (
         {"replicas": int, "pipelines": int, "pipeline_id": int, "batch": int},
         frozenset({"per_replica"}),

@@ -11,6 +11,7 @@ import numpy as np
 
 from golden_replay.asking import attempt, here, host, hosts, placed
 from golden_replay.cases import Case
+from golden_replay.conversions import convert_case
 from golden_replay.datasets import (
     autoshard_case,
     dataset_iterator_case,
@@ -42,6 +43,9 @@ def replay(case: Case, strategy: Strategy) -> Any:
 
 def dtypes_of(case: Case) -> frozenset[str]:
     """Returns the dtypes that the case's own arrays have: without them a backend cannot be asked."""
+    if case.kind == "convert":
+        # The dtype of a conversion is in its answers; a backend without it refuses the case.
+        return frozenset(_dtypes_in(dict(case.answers))) | frozenset(filter(None, [case.body["dtype"]]))
     return frozenset(_dtypes_in(case.body)) | _DTYPES_OF_KINDS.get(case.kind, frozenset())
 
 
@@ -136,6 +140,7 @@ BUILT: Final[dict[str, Callable[[Body, Strategy], Any]]] = {
     "all_reduce": _all_reduce,
     "run": _run,
     "variable": variable_case,
+    "convert": convert_case,
     "autoshard": autoshard_case,
     "input_context": input_context_case,
     "make_dataset_iterator": dataset_iterator_case,

@@ -20,8 +20,9 @@ class Creation(Protocol):
     def asarray(self, value: Operand, *, dtype: str | None = None) -> Array:
         """Returns an array of host data, numbers or nested lists […]; one of the backend without `dtype` as it is.
 
-        Host data is copied. NumPy arrays keep their dtype, Python numbers get the default one.
-        Raises InvalidArgument or InvalidType for rows of unequal lengths, and for what is no number.
+        Host data is copied. NumPy arrays keep their dtype; Python numbers get the default one, int64 where an int needs
+        it. Raises InvalidArgument for rows of unequal lengths and for numbers that the dtype does not hold, InvalidType
+        for what is no number and for numbers of another kind than `dtype`; see `simstrategy.device.host_array`.
         Deviation: no `copy`; with `dtype`, an array is cast as by `astype`.
         """
         ...
