@@ -13,13 +13,16 @@ import numpy as np
 
 from simstrategy.device.namespace import ArrayNamespace
 from simstrategy.device.promotion import kind_of
+from simstrategy.device.terms import Operand
 from simstrategy.errors import InvalidArgument, InvalidType, SimStrategyError
 
 __all__ = ["Form", "guarded", "refusal"]
 
+Argument = Operand | str | None
+"""What a call may have got: arrays, numbers, lists, names, settings."""
 Form = Callable[[Any], tuple[tuple[int, ...], str] | None]
 """Returns the shape and dtype of a backend's array or a host array, and None for any other value."""
-Bound = Mapping[str, Any]
+Bound = Mapping[str, Argument]
 """The arguments of a call by the names of the parameters."""
 
 _BITS: Final = (
@@ -44,7 +47,7 @@ _ARRAYS: Final = ("Array", "Operand", "Number", "Real", "float")
 
 
 def refusal(
-    name: str, arguments: Sequence[Any], options: Mapping[str, Any], error: Exception, form: Form
+    name: str, arguments: Sequence[Argument], options: Mapping[str, Argument], error: Exception, form: Form
 ) -> SimStrategyError:
     """Returns the error of a call of `xp.name` that a framework has refused; an error of simstrategy as it is."""
     if isinstance(error, SimStrategyError):
@@ -73,7 +76,7 @@ def guarded(
     """
 
     @wraps(function)
-    def call(*arguments: Any, **options: Any) -> Any:
+    def call(*arguments: Argument, **options: Argument) -> Any:
         try:
             return function(*arguments, **options)
         except others:
@@ -123,17 +126,18 @@ def _wrong_value(bound: Bound, form: Form) -> str:
     """Returns what is wrong with the arguments, as far as that can be found without the framework."""
     found = [form(value) for value in bound.values()]
     arrays = [one for one in found if one is not None]
-    axis = bound.get("axis")
+    axis: Any = bound.get("axis")
     if arrays and isinstance(axis, int) and not -len(arrays[0][0]) <= axis < len(arrays[0][0]):
         return f"there is no axis {axis} in shape {list(arrays[0][0])}"
-    for number in [one for one in bound.values() if type(one) is int]:
+    integers: list[Any] = [one for one in bound.values() if type(one) is int]
+    for number in integers:
         for _, dtype in arrays:
             if kind_of(dtype) == 1 and not np.iinfo(dtype).min <= number <= np.iinfo(dtype).max:
                 return f"{dtype} has no {number}"
     return "its shapes, values or settings do not fit together"
 
 
-def _dtype(value: Any, form: Form) -> str:
+def _dtype(value: Argument, form: Form) -> str:
     array = form(value)
     if array is not None:
         return array[1]
@@ -141,7 +145,7 @@ def _dtype(value: Any, form: Form) -> str:
     return np.asarray(value).dtype.name if is_number else "object"
 
 
-def _leaves(value: Any, form: Form) -> Iterable[Any]:
+def _leaves(value: Argument, form: Form) -> Iterable[Argument]:
     """Returns the arrays and numbers of an argument."""
     if isinstance(value, (list, tuple)):
         for one in value:
@@ -150,12 +154,12 @@ def _leaves(value: Any, form: Form) -> Iterable[Any]:
         yield value
 
 
-def _call(arguments: Sequence[Any], options: Mapping[str, Any], form: Form) -> str:
+def _call(arguments: Sequence[Argument], options: Mapping[str, Argument], form: Form) -> str:
     given = [_shown(one, form) for one in arguments]
     return ", ".join([*given, *(f"{key}={_shown(one, form)}" for key, one in options.items())])
 
 
-def _shown(value: Any, form: Form) -> str:
+def _shown(value: Argument, form: Form) -> str:
     array = form(value)
     if array is not None:
         return f"{array[1]}{list(array[0])}"

@@ -17,7 +17,7 @@ from simstrategy.device.terms import Operand
 from simstrategy.errors import InvalidType, SimStrategyError
 from simstrategy.sim.arrays import Host, SimArray, view
 from simstrategy.sim.host_functions import wide
-from simstrategy.sim.mixed import joined, mixed, name_of
+from simstrategy.sim.mixed import joined, masked, mixed, name_of
 
 __all__ = [
     "FOREIGN",
@@ -124,6 +124,13 @@ def _again(
     """Computes what NumPy has refused, in the common dtype.  Raises our error where that is not the reason."""
     if isinstance(error, SimStrategyError):
         raise error
+    if not floats and len(values) == 2 and isinstance(values[0], np.ndarray) and isinstance(values[1], np.ndarray):
+        try:
+            quick = masked(function, *values)
+        except FOREIGN:
+            quick = None
+        if quick is not None and kind_of(name_of(quick)) < 3:
+            return quick
     wrong = refused(call, given, {}, error)
     if isinstance(wrong, InvalidType):
         raise wrong from error

@@ -10,9 +10,10 @@ from typing import Any, Final
 import numpy as np
 
 from simstrategy.device.promotion import common_dtype, float_dtype, kind_of
+from simstrategy.device.terms import Operand
 from simstrategy.sim.dtypes import dtype_named, dtype_names
 
-__all__ = ["NARROW", "Host", "divided_parts", "in_common", "joined", "mixed", "name_of"]
+__all__ = ["NARROW", "Host", "divided_parts", "in_common", "joined", "masked", "mixed", "name_of"]
 
 Host = np.ndarray[Any, Any]
 NARROW: Final = np.dtype(np.float16).num
@@ -41,13 +42,23 @@ def mixed(function: Callable[..., Any], values: tuple[Any, ...], *, floats: bool
     return np.asarray(function(*[one.astype(np.float32) for one in values], casting="no", subok=False)).astype(dtype)
 
 
-def _cast(value: Any, dtype: np.dtype[Any]) -> Host:
+def _cast(value: Operand, dtype: np.dtype[Any]) -> Host:
     if isinstance(value, (np.ndarray, np.generic)):
         return np.asarray(value).astype(dtype, copy=False)
     return np.asarray(value, dtype if isinstance(value, int) and kind_of(dtype.name) == 1 else None).astype(dtype)
 
 
-def in_common(*values: Any) -> list[Any]:
+def masked(function: Callable[..., Host], first: Host, second: Host) -> Host | None:
+    """Returns function(first, second) of arrays [...] one of which alone is bool, else None.
+
+    NumPy's rule is that of all backends there, and masks are frequent: no cast has to be made.
+    """
+    if (first.dtype.num == 0) == (second.dtype.num == 0):
+        return None
+    return function(first, second, subok=False)
+
+
+def in_common(*values: Operand) -> list[Any]:
     """Returns arrays [...] and Python numbers as arrays of their common dtype; those of one dtype as they are."""
     names = [name_of(one) for one in values if isinstance(one, (np.ndarray, np.generic))]
     if len(names) == len(values) and len({*names}) == 1:
@@ -66,7 +77,7 @@ def joined(arrays: list[Host]) -> list[Host]:
     return [one.astype(dtype, copy=False) for one in arrays]
 
 
-def divided_parts(x1: Host, x2: Any) -> Host:
+def divided_parts(x1: Host, x2: Operand) -> Host:
     """Returns a complex array [...] over real numbers [...], each part divided separately, in the common dtype."""
     others = (name_of(x2),) if isinstance(x2, (np.ndarray, np.generic)) else ()
     top = np.asarray(x1).astype(dtype_named(common_dtype((name_of(x1), *others))), copy=False)
