@@ -1,14 +1,20 @@
 """The array functions that every backend provides: names and meaning of the Array API standard 2024.12.
 
-Four rules are ours, so that all frameworks can agree:
+Rules of ours, so that all frameworks can agree:
 
 * dtypes are given and returned by name ("float32");
 * the default dtypes are float32, int32, bool and complex64;
 * `sum`, `prod`, `cumulative_sum` and `cumulative_prod` keep the dtype of their input and take no `dtype`;
   places and counts (`argmax`, `argmin`, `argsort`, `searchsorted`, `count_nonzero`) are int32;
-* `divide` and `reciprocal` are correctly rounded, of a complex array by a real number in each part.
+* `divide` and `reciprocal` are correctly rounded, of a complex array by real numbers in each part;
+* arrays of one kind promote as in NumPy, of different kinds the higher one keeps its dtype: int32 and float32 are
+  float32 (`simstrategy.device.promotion`);
+* `divide`, `mean`, `sqrt`, `exp` and their like compute integers and bool as float32;
+* sums, products and means along axes of more than three numbers of float16 or bfloat16 are computed in float32 or with
+  as many bits, and rounded once;
+* a mistake in a call raises InvalidType or InvalidArgument (`simstrategy.device.refusals`).
 
-Floats must be given for `divide`, `mean`, `sqrt`, `exp` and their like. No function takes `device`, `copy` or `out`:
+No function takes `device`, `copy` or `out`:
 an array is created where the running replica is, and a function computes where its arguments are.
 
 Left out of the standard: `unique_*` and `nonzero`, whose shapes depend on values, which a compiled step does not have;

@@ -1,7 +1,7 @@
 """NumPy arrays whose class is their device.
 
 Each device has its own subclass of ndarray, and NumPy keeps the class in every operation. An array that several
-replicas share is read-only; a write raises InvalidArgument.
+replicas share is read-only; a write raises InvalidArgument. `x += y` and its like give a new array.
 """
 
 from collections.abc import Callable
@@ -14,6 +14,7 @@ import numpy as np
 from simstrategy.device import Device
 from simstrategy.device.terms import Operand
 from simstrategy.errors import InvalidArgument
+from simstrategy.sim.mixed import masked, mixed
 
 __all__ = ["Host", "Placement", "SimArray", "array_class", "current_class", "freeze", "set_writeable", "view"]
 
@@ -25,7 +26,7 @@ K = TypeVar("K", bound=Host)
 class SimArray(Host):
     """An array on a simulated device.  Only classes that `array_class` makes have instances.
 
-    In-place writes raise InvalidArgument if the array is read-only.
+    Writes to its elements raise InvalidArgument if the array is read-only.  Clauses: E-5
     """
 
     __slots__ = ()
@@ -45,35 +46,41 @@ view: Final[Callable[[Host, type[K]], K]] = np.ndarray.view
 Operator = Callable[[SimArray, Operand], Host]
 
 
-def _in_place(name: str) -> Operator:
-    operation: Callable[..., Host] = getattr(np.ndarray, name)
-
-    def operator(self: SimArray, other: Operand) -> Host:
-        if not self.flags.writeable:
-            raise _read_only(self)
-        return operation(self, other)
-
-    operator.__name__ = name
-    return operator
-
-
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"):
-    setattr(SimArray, f"__i{_name}__", _in_place(f"__i{_name}__"))
-
-
-def _operator(name: str, ufunc: np.ufunc) -> Operator:
+def _operator(name: str, ufunc: np.ufunc, *, is_reflected: bool = False) -> Operator:
     """Makes a binary operator that views the result as the class: NumPy's way for subclasses is 1.5 times slower."""
     inherited: Callable[..., Host] = getattr(np.ndarray, name)
+    takes_masks = ufunc is np.multiply  # what is looked for first there: an exception costs more than the product
 
     def operator(self: SimArray, other: Operand) -> Host:
         kind, of_other = type(self), type(other)
-        if of_other is kind or of_other is float:
-            result = ufunc(self, other, subok=False)
+        if of_other is kind or of_other is float or of_other is int:
+            first, second = (other, self) if is_reflected else (self, other)
+            try:
+                if takes_masks and of_other is kind and self.dtype.num != other.dtype.num:  # type: ignore[union-attr]
+                    result = masked(ufunc, self, other)  # type: ignore[arg-type]
+                    result = mixed(ufunc, (self, other)) if result is None else result
+                else:
+                    result = ufunc(first, second, casting="no", subok=False)
+            except (TypeError, OverflowError):  # of dtypes that are not equal, or of a number that the dtype lacks
+                result = mixed(ufunc, (first, second), floats=ufunc is np.true_divide)
+                if result is None:
+                    raise
             try:
                 return view(result, kind)
             except TypeError:  # a number: of two arrays without axes, or of two vectors
                 return np.asarray(result).view(kind)
         return inherited(self, other)
+
+    operator.__name__ = name
+    return operator
+
+
+def _in_place(name: str) -> Operator:
+    """Makes an operator such as `+=` that gives its name a new array: an array that others hold does not change."""
+    operation: Callable[..., Host] = getattr(SimArray, name)
+
+    def operator(self: SimArray, other: Operand) -> Host:
+        return operation(self, other)
 
     operator.__name__ = name
     return operator
@@ -90,8 +97,27 @@ _OPERATORS: Final = {
     "gt": np.greater,
     "ge": np.greater_equal,
 }
+_REFLECTED: Final = ("add", "sub", "mul", "truediv")
 for _name, _ufunc in _OPERATORS.items():
     setattr(SimArray, f"__{_name}__", _operator(f"__{_name}__", _ufunc))
+for _name in _REFLECTED:
+    setattr(SimArray, f"__r{_name}__", _operator(f"__r{_name}__", _OPERATORS[_name], is_reflected=True))
+for _name in (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+):
+    setattr(SimArray, f"__i{_name}__", _in_place(f"__{_name}__"))
 
 
 def _read_only(array: SimArray) -> InvalidArgument:
@@ -111,10 +137,9 @@ set_writeable: Final[Any] = np.ndarray.setflags
 
 
 def freeze(array: np.ndarray[Any, Any], kind: type[SimArray]) -> SimArray:
-    """Returns a read-only view [...] of an array [...] on a device; no other writable view of it may exist."""
-    frozen = array.view(kind)
-    set_writeable(frozen, False)
-    return frozen
+    """Makes an array [...] read-only and returns it on a device; no writable view of it may exist."""
+    set_writeable(array, False)  # before the view: NumPy makes no view writable whose memory is read-only
+    return array.view(kind)
 
 
 _NOWHERE: Final[tuple[type[SimArray] | None, Any]] = (None, None)

@@ -1,7 +1,8 @@
 """How NumPy's functions become the simulator's: what they adopt, where their results are, and which dtype these have.
 
 NumPy takes longer to carry a subclass through an operation than to add two short arrays: these functions let it compute
-with plain arrays, and take a view of the result, which costs next to nothing.
+with plain arrays, and take a view of the result, which costs next to nothing. Errors become ours where they come up
+(`simstrategy.device.refusals`): a `try` costs nothing while nothing is raised.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,25 +11,29 @@ from typing import Any, Final, Protocol, TypeAlias
 import numpy as np
 
 from simstrategy.device.functions.reductions import Axis
-from simstrategy.device.terms import Number, Operand
-from simstrategy.errors import InvalidArgument
+from simstrategy.device.promotion import kind_of
+from simstrategy.device.refusals import refusal
+from simstrategy.device.terms import Operand
+from simstrategy.errors import InvalidType, SimStrategyError
 from simstrategy.sim.arrays import Host, SimArray, view
+from simstrategy.sim.host_functions import wide
+from simstrategy.sim.mixed import joined, masked, mixed, name_of
 
 __all__ = [
+    "FOREIGN",
     "Adopting",
-    "argsort",
     "binary",
+    "form",
     "joining",
     "operand",
+    "operands",
     "pairing",
     "places",
     "plain",
     "reduction",
+    "refused",
+    "running",
     "several",
-    "sort",
-    "sum_in_dtype",
-    "triangle",
-    "true_divide",
     "unary",
 ]
 
@@ -50,37 +55,92 @@ class Adopting(Protocol):
     def place(self, value: Host | np.generic) -> SimArray: ...
 
 
+FOREIGN: Final = (TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError, AttributeError)
+"""NumPy's errors that stand for a mistake in the arguments."""
+
+
+def form(value: Any) -> tuple[tuple[int, ...], str] | None:
+    """Returns the shape and dtype of an array, None for any other value."""
+    return (value.shape, name_of(value)) if isinstance(value, np.ndarray) else None
+
+
+def refused(
+    call: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any], error: Exception
+) -> SimStrategyError:
+    """Returns our error for one of NumPy's.  call: the method of the namespace."""
+    return refusal(call.__name__, arguments, options, error, form)
+
+
 def joining(function: Callable[..., Any]) -> Method:
     """Makes a function that joins several arrays."""
 
     def call(_self: Adopting, arrays: Sequence[Operand], /, *, axis: int | None = 0) -> SimArray:
-        kinds = [type(array) for array in arrays if isinstance(array, SimArray)]
-        adopted = [view(array if isinstance(array, SimArray) else _self.asarray(array), _Plain) for array in arrays]
-        return view(function(adopted, axis=axis), kinds[0] if kinds else _self.kind)
+        try:
+            kinds = [type(array) for array in arrays if isinstance(array, SimArray)]
+            adopted = [view(array if isinstance(array, SimArray) else _self.asarray(array), _Plain) for array in arrays]
+            return view(function(joined(adopted), axis=axis), kinds[0] if kinds else _self.kind)
+        except FOREIGN as error:
+            raise refused(call, (arrays,), {"axis": axis}, error) from error
 
     return call
 
 
 def operand(namespace: Adopting, x: Operand) -> Operand:
     """Makes an array of a list, in the default dtype; a number beside an array takes the array's."""
-    return namespace.asarray(x) if isinstance(x, (list, tuple)) else x
+    if isinstance(x, (np.ndarray, np.generic, bool, int, float, complex)):
+        return x
+    return namespace.asarray(x)
 
 
-def binary(function: Callable[..., Any]) -> Method:
-    """Makes a function of two arrays."""
+def binary(function: Callable[..., Any], *, floats: bool = False) -> Method:
+    """Makes a function of two arrays.  floats: whether integers are computed as float32."""
 
     def call(_self: Adopting, x1: Operand, x2: Operand, /) -> SimArray:
         kind: type[SimArray] = type(x1)  # type: ignore[assignment]  # replaced below where it is another
         other = type(x2)
-        if (other is not kind and other is not float) or not isinstance(x1, SimArray):
-            x1, x2, kind = operands(_self, x1, x2)
-        result = function(x1, x2, subok=False)
+        first, second = x1, x2
+        try:
+            if (other is not kind and other is not float) or not isinstance(x1, SimArray):
+                first, second, kind = operands(_self, x1, x2)
+            result = function(first, second, casting="no", subok=False)
+        except FOREIGN as error:
+            result = _again(call, function, (x1, x2), (first, second), floats, error)
         try:
             return view(result, kind)
         except TypeError:  # a number
             return np.asarray(result).view(kind)
 
     return call
+
+
+def _again(
+    call: Method,
+    function: Callable[..., Any],
+    given: tuple[Any, ...],
+    values: tuple[Any, ...],
+    floats: bool,
+    error: Any,
+) -> Host:
+    """Computes what NumPy has refused, in the common dtype.  Raises our error where that is not the reason."""
+    if isinstance(error, SimStrategyError):
+        raise error
+    if not floats and len(values) == 2 and isinstance(values[0], np.ndarray) and isinstance(values[1], np.ndarray):
+        try:
+            quick = masked(function, *values)
+        except FOREIGN:
+            quick = None
+        if quick is not None and kind_of(name_of(quick)) < 3:
+            return quick
+    wrong = refused(call, given, {}, error)
+    if isinstance(wrong, InvalidType):
+        raise wrong from error
+    try:
+        result: Host | None = mixed(function, values, floats=floats)
+    except FOREIGN as another:
+        raise refused(call, given, {}, another) from another
+    if result is None:
+        raise wrong from error
+    return result
 
 
 def operands(namespace: Adopting, x1: Operand, x2: Operand) -> tuple[Operand, Operand, type[SimArray]]:
@@ -91,45 +151,29 @@ def operands(namespace: Adopting, x1: Operand, x2: Operand) -> tuple[Operand, Op
     return operand(namespace, x1), operand(namespace, x2), kind
 
 
-def true_divide(x1: Host | Number, x2: Host | Number, *, subok: bool) -> Host:
-    """Divides; a complex array by a real number part by part: NumPy takes an inverse, which may be one ulp off."""
-    if type(x2) is float and isinstance(x1, np.ndarray) and x1.dtype.kind == "c":
-        result = np.empty_like(x1, subok=subok)
-        result.real, result.imag = x1.real / x2, x1.imag / x2
-        return result
-    quotient: Host = np.true_divide(x1, x2, subok=subok)
-    return quotient
+def unary(function: Callable[..., Any], *, floats: bool = False, otherwise: Callable[..., Any] | None = None) -> Method:
+    """Makes a function of one array.
 
-
-def unary(function: Callable[..., Any]) -> Method:
-    """Makes a function of one array."""
+    floats: whether integers are computed as float32. otherwise: what is called for integers and bool instead.
+    """
 
     def call(_self: Adopting, x: Operand, /) -> SimArray:
-        array = x if isinstance(x, SimArray) else _self.asarray(x)
-        result = function(array, subok=False)
+        array: Any = x
         try:
-            return view(result, type(array))
+            array = x if isinstance(x, SimArray) else _self.asarray(x)
+            result: Any = function(array, casting="no", subok=False)
+        except FOREIGN as error:
+            if otherwise is not None and isinstance(array, SimArray) and kind_of(name_of(array)) < 2:
+                result = otherwise(array)
+            else:
+                result = _again(call, function, (x,), (array,), floats, error)
+        kind: type[SimArray] = type(array)
+        try:
+            return view(result, kind)
         except TypeError:  # a number
-            return np.asarray(result).view(type(array))
+            return np.asarray(result).view(kind)
 
     return call
-
-
-_ADD: Final[Callable[..., Host]] = np.add.reduce
-_HALF: Final = np.dtype(np.float16).num
-
-
-def sum_in_dtype(array: Host, axis: Axis, dtype: np.dtype[Any] | None, out: Host | None, keepdims: bool) -> Host:
-    """Sums; float16 one by one, in float16: NumPy takes float32 in between, and TensorFlow does not."""
-    if array.dtype.num != _HALF or array.size == 0:
-        return _ADD(array, axis, dtype, out, keepdims)
-    axes = range(array.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
-    summed = sorted({one % array.ndim for one in axes}) if array.ndim else []
-    kept = [one for one in range(array.ndim) if one not in summed]
-    shape = [array.shape[one] for one in kept]
-    rows = np.transpose(array, [*kept, *summed]).reshape([*shape, -1])
-    total = np.add.accumulate(rows, axis=-1)[..., -1]
-    return np.expand_dims(total, tuple(summed)) if keepdims else total
 
 
 def reduction(function: Callable[..., Any], *, keep_dtype: bool = False) -> Method:
@@ -137,11 +181,15 @@ def reduction(function: Callable[..., Any], *, keep_dtype: bool = False) -> Meth
 
     def call(_self: Adopting, x: Operand, /, *, axis: Axis = None, keepdims: bool = False) -> SimArray:
         kind: type[SimArray] = type(x)  # type: ignore[assignment]  # replaced below where it is another
-        if not isinstance(x, SimArray):
-            x = _self.asarray(x)
-            kind = type(x)
-        plain = view(x, _Plain)
-        result = function(plain, axis, plain.dtype if keep_dtype else None, None, keepdims)
+        try:
+            array = x
+            if not isinstance(array, SimArray):
+                array = _self.asarray(x)
+                kind = type(array)
+            plain = view(array, _Plain)
+            result = function(plain, axis, plain.dtype if keep_dtype else None, None, keepdims)
+        except FOREIGN as error:
+            raise refused(call, (x,), {"axis": axis, "keepdims": keepdims}, error) from error
         try:
             return view(result, kind)
         except TypeError:  # a number
@@ -154,8 +202,11 @@ def plain(function: Callable[..., Any]) -> Method:
     """Makes a function of one array and settings that computes with a plain array."""
 
     def call(_self: Adopting, x: Operand, /, *arguments: Setting, **keywords: Setting) -> SimArray:
-        array = x if isinstance(x, SimArray) else _self.asarray(x)
-        result = function(view(array, _Plain), *arguments, **keywords)
+        try:
+            array = x if isinstance(x, SimArray) else _self.asarray(x)
+            result = function(view(array, _Plain), *arguments, **keywords)
+        except FOREIGN as error:
+            raise refused(call, (x, *arguments), keywords, error) from error
         try:
             return view(result, type(array))
         except TypeError:  # a number
@@ -168,8 +219,14 @@ def places(function: Callable[..., Any]) -> Method:
     """Makes a function whose results are places or counts: int32."""
 
     def call(_self: Adopting, x: Operand, /, *arguments: Setting, **keywords: Setting) -> SimArray:
-        array = x if isinstance(x, SimArray) else _self.asarray(x)
-        return np.asarray(function(view(array, _Plain), *arguments, **keywords), np.int32).view(type(array))
+        try:
+            array = x if isinstance(x, SimArray) else _self.asarray(x)
+            if array.dtype.kind == "c" and call.__name__ != "count_nonzero":
+                raise TypeError("complex numbers have no order")
+            found = np.asarray(function(view(array, _Plain), *arguments, **keywords), np.int32)
+        except FOREIGN as error:
+            raise refused(call, (x, *arguments), keywords, error) from error
+        return found.view(type(array))
 
     return call
 
@@ -178,8 +235,11 @@ def several(function: Callable[..., Any]) -> Callable[..., list[SimArray]]:
     """Makes a function of any number of arrays that returns as many; each is where its argument is."""
 
     def call(_self: Adopting, *arrays: Operand, **keywords: Setting) -> list[SimArray]:
-        adopted = [_self.asarray(array) for array in arrays]
-        results = function(*[view(array, _Plain) for array in adopted], **keywords)
+        try:
+            adopted = [_self.asarray(array) for array in arrays]
+            results = function(*[view(array, _Plain) for array in adopted], **keywords)
+        except FOREIGN as error:
+            raise refused(call, arrays, keywords, error) from error
         return [np.array(one).view(type(like)) for one, like in zip(results, adopted, strict=True)]
 
     return call
@@ -187,33 +247,34 @@ def several(function: Callable[..., Any]) -> Callable[..., list[SimArray]]:
 
 def pairing(function: Callable[..., Any]) -> Method:
     """Makes a function of two arrays and settings."""
+    widened = wide(function)
 
     def call(_self: Adopting, x1: Operand, x2: Operand, /, **settings: Setting) -> SimArray:
-        first, second, kind = operands(_self, x1, x2)
-        return np.asarray(function(np.asarray(first), np.asarray(second), **settings)).view(kind)
+        try:
+            first, second, kind = operands(_self, x1, x2)
+            one, other = joined([_host(first, second), _host(second, first)])
+            result = widened(one, other, **settings)
+        except FOREIGN as error:
+            raise refused(call, (x1, x2), settings, error) from error
+        return np.asarray(result).view(kind)
 
     return call
 
 
-def triangle(function: Callable[..., Host]) -> Callable[..., Host]:
-    """Makes `tril` or `triu`: of a vector NumPy makes a matrix, and the standard has nothing."""
-
-    def call(x: Host, *, k: int = 0) -> Host:
-        if x.ndim < 2:
-            raise InvalidArgument(f"xp.tril and xp.triu take matrices […, m, n], got shape {list(x.shape)}.")
-        return function(x, k)
-
-    return call
+def _host(value: Operand, like: Operand) -> Host:
+    """Returns a plain array; a Python number takes the dtype of the array beside it."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return np.asarray(value)
+    return np.asarray(value, like.dtype if isinstance(like, (np.ndarray, np.generic)) else None)
 
 
-def sort(x: Host, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Host:
-    """Sorts; NumPy has one direction."""
-    ordered = np.sort(x, axis=axis, stable=True)
-    return np.flip(ordered, axis) if descending else ordered
+def running(function: Callable[..., Any]) -> Method:
+    """Makes a cumulative sum or product in the dtype of its input."""
 
+    def along(x: Host, **how: Any) -> Host:
+        if x.ndim == 0:
+            raise ValueError("an array without axes")
+        result: Host = function(x, dtype=x.dtype, **how)
+        return result
 
-def argsort(x: Host, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Host:
-    """Returns the places that sort; descending, those of the array from behind, so that equal ones keep their order."""
-    if not descending:
-        return np.argsort(x, axis=axis, stable=True)
-    return np.flip(x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis=axis, stable=True), axis)
+    return plain(wide(along))

@@ -5,27 +5,44 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from simstrategy.device import Array, canonical_dtype, composed, host_array
+from simstrategy.device import NAMES, Array, canonical_dtype, composed, host_array
 from simstrategy.device.functions.creation import Shape
+from simstrategy.device.refusals import guarded
 from simstrategy.device.terms import Number, Operand
 from simstrategy.sim.arrays import Host, SimArray, current_class, view
 from simstrategy.sim.dtypes import DTYPES, dtype_named, dtype_names
 from simstrategy.sim.functions import (
-    argsort,
+    FOREIGN,
     binary,
+    form,
     joining,
     operand,
+    operands,
     pairing,
     places,
     plain,
     reduction,
+    refused,
+    running,
     several,
-    sort,
-    sum_in_dtype,
-    triangle,
-    true_divide,
     unary,
 )
+from simstrategy.sim.host_functions import (
+    argsort,
+    averaging,
+    grid,
+    mean,
+    part,
+    product_in_dtype,
+    roll,
+    sort,
+    spread,
+    sum_in_dtype,
+    take,
+    triangle,
+    true_divide,
+)
+from simstrategy.sim.mixed import in_common
 
 __all__ = ["SimNamespace"]
 
@@ -73,8 +90,11 @@ class SimNamespace:
 
     def full(self, shape: Shape, fill_value: Number | Array, *, dtype: str | None = None) -> SimArray:
         wanted = DTYPES.get(dtype or "") or (self.asarray(fill_value).dtype if dtype is None else dtype_named(dtype))
-        array = _empty(shape, wanted)
-        array.fill(fill_value)
+        try:
+            array = _empty(shape, wanted)
+            array.fill(fill_value)
+        except FOREIGN as error:
+            raise refused(SimNamespace.full, (shape, fill_value), {"dtype": dtype}, error) from error
         return array.view(current_class() or self._default)
 
     zeros_like = composed.zeros_like
@@ -91,7 +111,7 @@ class SimNamespace:
     def eye(self, n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: str | None = None) -> SimArray:
         return self.place(np.eye(n_rows, n_cols, k, dtype_named(dtype or "float32")))
 
-    meshgrid = several(np.meshgrid)
+    meshgrid = several(grid)
     tril = plain(triangle(np.tril))
     triu = plain(triangle(np.triu))
 
@@ -102,17 +122,17 @@ class SimNamespace:
     add = binary(np.add)
     subtract = binary(np.subtract)
     multiply = binary(np.multiply)
-    divide = binary(true_divide)
+    divide = binary(true_divide, floats=True)
     floor_divide = binary(np.floor_divide)
     remainder = binary(np.remainder)
     pow = binary(np.power)
     maximum = binary(np.maximum)
     minimum = binary(np.minimum)
-    atan2 = binary(np.arctan2)
-    copysign = binary(np.copysign)
-    hypot = binary(np.hypot)
-    logaddexp = binary(np.logaddexp)
-    nextafter = binary(np.nextafter)
+    atan2 = binary(np.arctan2, floats=True)
+    copysign = binary(np.copysign, floats=True)
+    hypot = binary(np.hypot, floats=True)
+    logaddexp = binary(np.logaddexp, floats=True)
+    nextafter = binary(np.nextafter, floats=True)
     equal = binary(np.equal)
     not_equal = binary(np.not_equal)
     less = binary(np.less)
@@ -133,57 +153,65 @@ class SimNamespace:
     negative = unary(np.negative)
     abs = unary(np.abs)
     sign = unary(np.sign)
-    signbit = unary(np.signbit)
+    signbit = unary(np.signbit, floats=True)
     square = unary(np.square)
     reciprocal = composed.reciprocal
-    sqrt = unary(np.sqrt)
-    exp = unary(np.exp)
-    expm1 = unary(np.expm1)
-    log = unary(np.log)
-    log1p = unary(np.log1p)
-    log2 = unary(np.log2)
-    log10 = unary(np.log10)
-    sin = unary(np.sin)
-    cos = unary(np.cos)
-    tan = unary(np.tan)
-    asin = unary(np.arcsin)
-    acos = unary(np.arccos)
-    atan = unary(np.arctan)
-    sinh = unary(np.sinh)
-    cosh = unary(np.cosh)
-    tanh = unary(np.tanh)
-    asinh = unary(np.arcsinh)
-    acosh = unary(np.arccosh)
-    atanh = unary(np.arctanh)
+    sqrt = unary(np.sqrt, floats=True)
+    exp = unary(np.exp, floats=True)
+    expm1 = unary(np.expm1, floats=True)
+    log = unary(np.log, floats=True)
+    log1p = unary(np.log1p, floats=True)
+    log2 = unary(np.log2, floats=True)
+    log10 = unary(np.log10, floats=True)
+    sin = unary(np.sin, floats=True)
+    cos = unary(np.cos, floats=True)
+    tan = unary(np.tan, floats=True)
+    asin = unary(np.arcsin, floats=True)
+    acos = unary(np.arccos, floats=True)
+    atan = unary(np.arctan, floats=True)
+    sinh = unary(np.sinh, floats=True)
+    cosh = unary(np.cosh, floats=True)
+    tanh = unary(np.tanh, floats=True)
+    asinh = unary(np.arcsinh, floats=True)
+    acosh = unary(np.arccosh, floats=True)
+    atanh = unary(np.arctanh, floats=True)
     floor = unary(np.floor)
     ceil = unary(np.ceil)
     trunc = unary(np.trunc)
-    round = plain(np.round)
+    round = unary(np.rint, otherwise=np.array)
     isfinite = unary(np.isfinite)
     isinf = unary(np.isinf)
     isnan = unary(np.isnan)
     conj = unary(np.conjugate)
-    real = plain(lambda x: np.array(x.real))
-    imag = plain(lambda x: np.array(x.imag))
+    real = plain(part(np.real))
+    imag = plain(part(np.imag))
     clip = composed.clip
 
     def where(self, condition: Operand, x1: Operand, x2: Operand, /) -> SimArray:
         kind = type(condition) if isinstance(condition, SimArray) else type(x1) if isinstance(x1, SimArray) else None
-        if not isinstance(x1, (np.ndarray, np.generic)) and not isinstance(x2, (np.ndarray, np.generic)):
-            x1, x2 = self.asarray(x1), self.asarray(x2)
-        chosen = _where(condition, operand(self, x1), operand(self, x2))
-        result: SimArray = chosen.view(kind or (type(x2) if isinstance(x2, SimArray) else self.kind))
+        try:
+            first, second, other = operands(self, x1, x2)
+            chosen = _where(operand(self, condition), *in_common(first, second))
+        except FOREIGN as error:
+            raise refused(SimNamespace.where, (condition, x1, x2), {}, error) from error
+        result: SimArray = chosen.view(kind or other)
         return result
 
     def permute_dims(self, x: Operand, /, axes: tuple[int, ...]) -> SimArray:
-        return _transpose(x if isinstance(x, SimArray) else self.asarray(x), axes)
+        try:
+            return _transpose(x if isinstance(x, SimArray) else self.asarray(x), axes)
+        except FOREIGN as error:
+            raise refused(SimNamespace.permute_dims, (x, axes), {}, error) from error
 
     matrix_transpose = plain(np.matrix_transpose)
     moveaxis = plain(np.moveaxis)
 
     def reshape(self, x: Operand, /, shape: tuple[int, ...]) -> SimArray:
-        array: Any = x if isinstance(x, SimArray) else self.asarray(x)
-        result: SimArray = array.reshape(shape)
+        try:
+            array: Any = x if isinstance(x, SimArray) else self.asarray(x)
+            result: SimArray = array.reshape(shape)
+        except FOREIGN as error:
+            raise refused(SimNamespace.reshape, (x, shape), {}, error) from error
         return result
 
     expand_dims = plain(np.expand_dims)
@@ -198,19 +226,19 @@ class SimNamespace:
         return tuple([one.view(type(array)) for one in np.unstack(view(array, np.ndarray), axis=axis)])
 
     flip = plain(np.flip)
-    roll = plain(np.roll)
+    roll = plain(roll)
     repeat = plain(np.repeat)
     tile = plain(np.tile)
-    take = plain(np.take)
+    take = plain(take)
     take_along_axis = plain(lambda x, indices, *, axis=-1: np.take_along_axis(x, np.asarray(indices), axis))
 
     sum = reduction(sum_in_dtype, keep_dtype=True)
-    prod = reduction(np.multiply.reduce, keep_dtype=True)
-    cumulative_sum = plain(lambda x, **how: np.cumulative_sum(x, dtype=x.dtype, **how))
-    cumulative_prod = plain(lambda x, **how: np.cumulative_prod(x, dtype=x.dtype, **how))
-    mean = reduction(np.mean)
-    var = plain(np.var)
-    std = plain(np.std)
+    prod = reduction(product_in_dtype, keep_dtype=True)
+    cumulative_sum = running(np.cumulative_sum)
+    cumulative_prod = running(np.cumulative_prod)
+    mean = reduction(averaging(mean))
+    var = plain(spread(np.var))
+    std = plain(spread(np.std))
     max = reduction(np.maximum.reduce)
     min = reduction(np.minimum.reduce)
     all = reduction(np.logical_and.reduce)
@@ -226,3 +254,11 @@ class SimNamespace:
     searchsorted = places(np.searchsorted)
     sort = plain(sort)
     argsort = places(argsort)
+
+
+for _name in NAMES:
+    _function: Any = vars(SimNamespace)[_name]
+    if _function.__module__ == binary.__module__:
+        _function.__name__ = _name  # for messages
+    elif _name not in ("asarray", "full", "where", "permute_dims", "reshape"):
+        setattr(SimNamespace, _name, guarded(_function, _name, form, FOREIGN))

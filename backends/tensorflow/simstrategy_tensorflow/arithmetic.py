@@ -17,6 +17,9 @@ __all__ = [
     "cumulative",
     "deviation",
     "flip",
+    "grid",
+    "hypot",
+    "isnan",
     "moveaxis",
     "nextafter",
     "parts",
@@ -25,6 +28,7 @@ __all__ = [
     "searchsorted",
     "signbit",
     "sort",
+    "squeeze",
     "tensordot",
     "tile",
     "triangle",
@@ -35,6 +39,8 @@ __all__ = [
 ]
 
 _BITS: Final = {"float16": tf.int16, "bfloat16": tf.int16, "float32": tf.int32, "float64": tf.int64}
+_THROUGH: Final = {tf.float16: tf.float32, tf.bfloat16: tf.float32, tf.bool: tf.int32}
+"""The dtypes in which those are added up that have too few bits, or no sum."""
 _SMALL: Final = "int8 int16 uint8 uint16 uint32 uint64"
 
 
@@ -45,7 +51,7 @@ def signbit(x: Any) -> Any:
 
 def copysign(x1: Any, x2: Any) -> Any:
     """Turns the sign where the sign bits differ."""
-    return tf.where(signbit(x1) == signbit(x2), x1, -x1)
+    return tf.where(tf.equal(signbit(x1), signbit(x2)), x1, -x1)
 
 
 def trunc(x: Any) -> Any:
@@ -64,14 +70,51 @@ def parts(function: Any) -> Any:
 
     def call(x: Any) -> Any:
         if not x.dtype.is_complex:
-            raise InvalidArgument(f"xp.real and xp.imag take complex numbers, got {x.dtype.name}.")
+            raise TypeError("real numbers have no parts")
         return function(x)
 
     return call
 
 
+def isnan(x: Any) -> Any:
+    """Returns whether a part is NaN; the magnitude of an infinite part beside NaN is infinite."""
+    if not x.dtype.is_complex:
+        return tf.math.is_nan(x)
+    return tf.math.is_nan(tf.math.real(x)) | tf.math.is_nan(tf.math.imag(x))
+
+
+def grid(*arrays: Any, **how: Any) -> Any:
+    """Makes a grid of vectors; TensorFlow takes any tensor for one."""
+    if any(len(array.shape) != 1 for array in arrays):
+        raise ValueError("vectors alone")
+    return tf.meshgrid(*arrays, **how)
+
+
+def squeeze(x: Any, axis: int | tuple[int, ...]) -> Any:
+    """Removes axes of size 1; to TensorFlow, no axis means all of them."""
+    axes = axes_of(x, axis)
+    if len({*axes}) < len(axes):
+        raise ValueError("an axis comes twice")
+    return tf.squeeze(x, axes) if axes else tf.identity(x)
+
+
+def hypot(x1: Any, x2: Any) -> Any:
+    """Returns the length of a vector of two real numbers."""
+    if x1.dtype.is_complex:
+        raise TypeError("no complex numbers")
+    return tf.sqrt(tf.square(x1) + tf.square(x2))
+
+
 def variance(x: Any, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    """Divides the sum of squared distances from the mean by their number, less the correction."""
+    """Divides the sum of squared distances from the mean by their number, less the correction.
+
+    float16 and bfloat16 are computed in float32, and rounded once.
+    """
+    if x.dtype.is_complex:
+        raise TypeError("no complex numbers")
+    if x.dtype in (tf.float16, tf.bfloat16):
+        wide = variance(tf.cast(x, tf.float32), axis=axis, correction=correction, keepdims=keepdims)
+        return tf.cast(wide, x.dtype)
     axes = axes_of(x, axis)
     distances = x - tf.reduce_mean(x, axes, keepdims=True)
     count = float(np.prod([x.shape[one] for one in axes]))
@@ -90,7 +133,8 @@ def cumulative(function: Any, initial: Any) -> Any:
         if axis is None and len(x.shape) != 1:
             raise InvalidArgument(f"A cumulative sum or product of shape {list(x.shape)} needs an axis.")
         along = axes_of(x, 0 if axis is None else axis)[0]
-        result = function(x, along)
+        wide = x if x.dtype not in _THROUGH else tf.cast(x, _THROUGH[x.dtype])
+        result = tf.cast(function(wide, along), x.dtype)
         first = [1 if one == along else size for one, size in enumerate(x.shape)]
         return tf.concat([initial(first, x.dtype), result], along) if include_initial else result
 
@@ -158,7 +202,7 @@ def tensordot(x1: Any, x2: Any, *, axes: Any = 2) -> Any:
         raise InvalidArgument(
             f"xp.tensordot got axes={axes} of shapes {list(x1.shape)} and {list(x2.shape)}: their sizes differ."
         )
-    return through("int64", lambda a, b: tf.tensordot(a, b, axes), _SMALL)(x1, x2)
+    return through("int64", lambda a, b: tf.tensordot(a, b, axes), f"bool {_SMALL}")(x1, x2)
 
 
 def count_nonzero(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:

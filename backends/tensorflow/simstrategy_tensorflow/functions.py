@@ -16,8 +16,12 @@ from simstrategy_tensorflow.promotion import Defaulting, at, promoted, tensor
 __all__ = [
     "axes_of",
     "binary",
+    "divide",
     "joining",
+    "logical",
     "matmul",
+    "narrow",
+    "no_bools",
     "of_some",
     "ours",
     "pairing",
@@ -26,36 +30,45 @@ __all__ = [
     "take",
     "take_along_axis",
     "through",
+    "truth",
     "unary",
 ]
 
 Function = Callable[..., Any]
+_FEW: Final = 3
 
 
 # AutoGraph must not convert these methods where a converted program calls them: it takes long and changes nothing.
 ours: Final[Any] = tf.autograph.experimental.do_not_convert
 
 
-def unary(function: Function, *, bools: Function | None = None, integers: Function | None = None) -> Any:
-    """Makes a method of one array and settings.  bools, integers: what is done for those instead."""
+def unary(
+    function: Function, *, bools: Function | None = None, integers: Function | None = None, floats: bool = False
+) -> Any:
+    """Makes a method of one array and settings.
+
+    bools, integers: what is done for those instead. floats: integers and bool are computed as float32.
+    """
 
     def call(_self: Defaulting, x: Any, /, *settings: Any, **keywords: Any) -> Any:
         with at(_self, x):
             array = tensor(x)
+            if floats and (array.dtype.is_bool or array.dtype.is_integer):
+                array = tf.cast(array, tf.float32)
             special = bools if array.dtype.is_bool else integers if array.dtype.is_integer else None
             return (special or function)(array, *settings, **keywords)
 
     return ours(call)
 
 
-def binary(function: Function, *, bools: Function | None = None, cast: str | None = None) -> Any:
-    """Makes a method of two arrays.  bools: what is done for bool instead. cast: a dtype to cast both to."""
+def binary(function: Function, *, bools: Function | None = None, floats: bool = False) -> Any:
+    """Makes a method of two arrays.  bools: what is done for bool instead. floats: integers are computed as float32."""
 
     def call(_self: Defaulting, x1: Any, x2: Any, /) -> Any:
         with at(_self, x1, x2):
-            a, b = (x1, x2) if cast is None else (tensor(x1, cast), tensor(x2, cast))
-            if not (isinstance(a, tf.Tensor) and isinstance(b, tf.Tensor) and a.dtype == b.dtype):
-                a, b = promoted(a, b)
+            a, b = x1, x2
+            if floats or not (isinstance(a, tf.Tensor) and isinstance(b, tf.Tensor) and a.dtype == b.dtype):
+                a, b = promoted(a, b, floats=floats)
             return (bools if bools is not None and a.dtype.is_bool else function)(a, b)
 
     return ours(call)
@@ -63,6 +76,8 @@ def binary(function: Function, *, bools: Function | None = None, cast: str | Non
 
 def take_along_axis(x: Any, indices: Any, *, axis: int = -1) -> Any:
     """Gathers row by row, with the axis moved to the end; the other axes broadcast as in NumPy."""
+    if len(tensor(indices).shape) != len(x.shape):
+        raise InvalidArgument(f"xp.take_along_axis takes indices of {len(x.shape)} dimensions, as x has.")
     places = tnp.moveaxis(_counted(x, indices, axis), axis, -1)
     rows = tnp.moveaxis(x, axis, -1)
     outer = np.broadcast_shapes(tuple(rows.shape[:-1]), tuple(places.shape[:-1]))
@@ -115,10 +130,60 @@ def through(wider: str, function: Function, dtypes: str) -> Function:
     """Makes a function that computes some dtypes in a wider one and casts back; integers wrap as they should."""
     narrow = frozenset(dtypes.split())
 
-    def call(first: Any, *others: Any) -> Any:
+    def call(first: Any, *others: Any, **how: Any) -> Any:
         if first.dtype.name not in narrow:
-            return function(first, *others)
-        return tf.cast(function(*[tf.cast(one, wider) for one in (first, *others)]), first.dtype)
+            return function(first, *others, **how)
+        wide = [tf.cast(one, wider) if isinstance(one, tf.Tensor) else one for one in (first, *others)]
+        return tf.cast(function(*wide, **how), first.dtype)
+
+    return call
+
+
+def divide(_self: Defaulting, x1: Any, x2: Any, /) -> Any:
+    """Divides; a complex tensor by real numbers part by part, where TensorFlow makes NaN of an infinite part."""
+    with at(_self, x1, x2):
+        is_complex = isinstance(x1, tf.Tensor) and x1.dtype.is_complex
+        if is_complex and not (isinstance(x2, (complex, np.complexfloating)) or np.iscomplexobj(tensor(x2))):
+            top, bottom = promoted(tf.math.real(x1), x2)
+            imaginary, _ = promoted(tf.math.imag(x1), bottom)
+            return tf.complex(top / bottom, imaginary / bottom)
+        return tf.truediv(*promoted(x1, x2, floats=True))
+
+
+def truth(x: Any) -> Any:
+    """Returns whether numbers are not 0; TensorFlow drops the imaginary part of a complex number."""
+    array = tensor(x)
+    return array if array.dtype.is_bool else tf.not_equal(array, tf.zeros_like(array))
+
+
+def logical(function: Function) -> Any:
+    """Makes a method of two arrays that need no common dtype."""
+
+    def call(_self: Defaulting, x1: Any, x2: Any, /) -> Any:
+        with at(_self, x1, x2):
+            return function(truth(x1), truth(x2))
+
+    return ours(call)
+
+
+def no_bools(*_values: Any) -> Any:
+    """Raises TypeError: what the function does to numbers has no meaning for bool."""
+    raise TypeError("bool is no number")
+
+
+def narrow(function: Function) -> Function:
+    """Makes a sum, product or mean that computes float16 and bfloat16 in float32, and rounds once.
+
+    Up to three numbers are combined in their dtype, as TensorFlow's strategies do.
+    """
+
+    def call(x: Any, *, axis: Any = None, **how: Any) -> Any:
+        if x.dtype not in (tf.float16, tf.bfloat16):
+            return function(x, axis=axis, **how)
+        sizes = [x.shape[one] for one in axes_of(x, axis)]
+        if None not in sizes and np.prod(sizes) <= _FEW:
+            return function(x, axis=axis, **how)
+        return tf.cast(function(tf.cast(x, tf.float32), axis=axis, **how), x.dtype)
 
     return call
 

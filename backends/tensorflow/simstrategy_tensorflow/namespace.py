@@ -3,6 +3,7 @@
 All arithmetic is TensorFlow's. NumPy makes tensors of host data, and decides to which dtype two promote.
 """
 
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -10,19 +11,26 @@ import numpy as np
 import tensorflow as tf
 import tensorflow.experimental.numpy as tnp
 
-from simstrategy.device import ArrayNamespace, canonical_dtype, composed, host_array, is_python_data
+from simstrategy.device import NAMES, ArrayNamespace, canonical_dtype, composed, host_array, is_python_data
+from simstrategy.device.refusals import guarded
 from simstrategy_tensorflow import arithmetic
 from simstrategy_tensorflow.functions import (
     binary,
+    divide,
     joining,
+    logical,
     matmul,
+    narrow,
+    no_bools,
     of_some,
+    ours,
     pairing,
     place_of,
     several,
     take,
     take_along_axis,
     through,
+    truth,
     unary,
 )
 from simstrategy_tensorflow.promotion import DTYPES, at, named, promoted, tensor
@@ -83,83 +91,82 @@ class TensorFlowNamespace:
 
     def eye(self, n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None) -> Any:
         with at(self):
+            n_rows, n_cols = operator.index(n_rows), None if n_cols is None else operator.index(n_cols)
             return tnp.eye(n_rows, n_cols, k, named(dtype or "float32"))
 
-    meshgrid = several(tf.meshgrid)
-    tril = unary(arithmetic.triangle(tnp.tril))
-    triu = unary(arithmetic.triangle(tnp.triu))
+    meshgrid = several(arithmetic.grid)
+    tril = unary(arithmetic.triangle(through("int32", tnp.tril, "bool")))
+    triu = unary(arithmetic.triangle(through("int32", tnp.triu, "bool")))
     astype = unary(lambda x, dtype: tensor(x, named(dtype)))
 
     add = binary(tf.add, bools=tf.logical_or)
     subtract = binary(tf.subtract)
     multiply = binary(tf.multiply, bools=tf.logical_and)
-    divide = binary(tf.truediv)
+    divide = ours(divide)
     floor_divide = binary(tf.math.floordiv)
     remainder = binary(tf.math.floormod)
     pow = binary(through("int64", tf.pow, "uint8 uint16 uint32 uint64"))
     maximum = binary(tf.maximum, bools=tf.logical_or)
     minimum = binary(tf.minimum, bools=tf.logical_and)
-    atan2 = binary(tf.atan2)
-    copysign = binary(arithmetic.copysign)
-    hypot = binary(lambda x1, x2: tf.sqrt(tf.square(x1) + tf.square(x2)))
-    logaddexp = binary(tnp.logaddexp)
-    nextafter = binary(arithmetic.nextafter)
+    atan2 = binary(tf.atan2, floats=True)
+    copysign = binary(arithmetic.copysign, floats=True)
+    hypot = binary(arithmetic.hypot, floats=True)
+    logaddexp = binary(through("float32", tnp.logaddexp, "bfloat16"), floats=True)
+    nextafter = binary(arithmetic.nextafter, floats=True)
     equal = binary(tf.equal)
     not_equal = binary(tf.not_equal)
     less = binary(tf.less, bools=lambda a, b: ~a & b)
     less_equal = binary(tf.less_equal, bools=lambda a, b: ~a | b)
     greater = binary(tf.greater, bools=lambda a, b: a & ~b)
     greater_equal = binary(tf.greater_equal, bools=lambda a, b: a | ~b)
-    logical_and = binary(tf.logical_and, cast="bool")
-    logical_or = binary(tf.logical_or, cast="bool")
-    logical_xor = binary(tf.math.logical_xor, cast="bool")
+    logical_and = logical(tf.logical_and)
+    logical_or = logical(tf.logical_or)
+    logical_xor = logical(tf.math.logical_xor)
     bitwise_and = binary(tf.bitwise.bitwise_and, bools=tf.logical_and)
     bitwise_or = binary(tf.bitwise.bitwise_or, bools=tf.logical_or)
     bitwise_xor = binary(tf.bitwise.bitwise_xor, bools=tf.math.logical_xor)
     bitwise_left_shift = binary(tf.bitwise.left_shift)
     bitwise_right_shift = binary(tf.bitwise.right_shift)
 
-    logical_not = unary(lambda x: ~tensor(x, tf.bool))
+    logical_not = unary(lambda x: ~truth(x))
     bitwise_invert = unary(tf.bitwise.invert, bools=tf.logical_not)
-    positive = unary(tf.identity)
+    positive = unary(tf.identity, bools=no_bools)
     negative = unary(through("int64", tf.negative, "uint8 uint16 uint32 uint64"))
     abs = unary(tf.abs, bools=tf.identity, integers=lambda x: x if x.dtype.is_unsigned else tf.abs(x))
     sign = unary(tf.sign, integers=lambda x: tf.cast(x != 0, x.dtype) if x.dtype.is_unsigned else tf.sign(x))
-    signbit = unary(arithmetic.signbit)
+    signbit = unary(arithmetic.signbit, floats=True)
     square = unary(tf.square)
     reciprocal = composed.reciprocal
-    sqrt = unary(tf.sqrt)
-    exp = unary(tf.exp)
-    expm1 = unary(tf.math.expm1)
-    log = unary(tf.math.log)
-    log1p = unary(tf.math.log1p)
-    log2 = unary(tnp.log2)
-    log10 = unary(tnp.log10)
-    sin = unary(tf.math.sin)
-    cos = unary(tf.math.cos)
-    tan = unary(tf.math.tan)
-    asin = unary(tf.math.asin)
-    acos = unary(tf.math.acos)
-    atan = unary(tf.math.atan)
-    sinh = unary(tf.math.sinh)
-    cosh = unary(tf.math.cosh)
-    tanh = unary(tf.tanh)
-    asinh = unary(tf.math.asinh)
-    acosh = unary(tf.math.acosh)
-    atanh = unary(tf.math.atanh)
-    floor = unary(tf.floor, integers=tf.identity)
-    ceil = unary(tf.math.ceil, integers=tf.identity)
-    trunc = unary(arithmetic.trunc, integers=tf.identity)
-    round = unary(tf.round, integers=tf.identity)
+    sqrt = unary(tf.sqrt, floats=True)
+    exp = unary(tf.exp, floats=True)
+    expm1 = unary(tf.math.expm1, floats=True)
+    log = unary(tf.math.log, floats=True)
+    log1p = unary(tf.math.log1p, floats=True)
+    log2 = unary(through("float32", tnp.log2, "bfloat16"), floats=True)
+    log10 = unary(through("float32", tnp.log10, "bfloat16"), floats=True)
+    sin = unary(tf.math.sin, floats=True)
+    cos = unary(tf.math.cos, floats=True)
+    tan = unary(tf.math.tan, floats=True)
+    asin = unary(tf.math.asin, floats=True)
+    acos = unary(tf.math.acos, floats=True)
+    atan = unary(tf.math.atan, floats=True)
+    sinh = unary(tf.math.sinh, floats=True)
+    cosh = unary(tf.math.cosh, floats=True)
+    tanh = unary(tf.tanh, floats=True)
+    asinh = unary(tf.math.asinh, floats=True)
+    acosh = unary(tf.math.acosh, floats=True)
+    atanh = unary(tf.math.atanh, floats=True)
+    floor = unary(tf.floor, bools=tf.identity, integers=tf.identity)
+    ceil = unary(tf.math.ceil, bools=tf.identity, integers=tf.identity)
+    trunc = unary(arithmetic.trunc, bools=tf.identity, integers=tf.identity)
+    round = unary(tf.round, bools=tf.identity, integers=tf.identity)
     isfinite = unary(
         lambda x: tf.math.is_finite(tf.abs(x)), bools=tf.ones_like, integers=lambda x: tf.ones_like(x, tf.bool)
     )
     isinf = unary(
         lambda x: tf.math.is_inf(tf.abs(x)), bools=tf.zeros_like, integers=lambda x: tf.zeros_like(x, tf.bool)
     )
-    isnan = unary(
-        lambda x: tf.math.is_nan(tf.abs(x)), bools=tf.zeros_like, integers=lambda x: tf.zeros_like(x, tf.bool)
-    )
+    isnan = unary(arithmetic.isnan, bools=tf.zeros_like, integers=lambda x: tf.zeros_like(x, tf.bool))
     conj = unary(tf.math.conj)
     real = unary(arithmetic.parts(tf.math.real))
     imag = unary(arithmetic.parts(tf.math.imag))
@@ -174,8 +181,7 @@ class TensorFlowNamespace:
     moveaxis = unary(arithmetic.moveaxis)
     reshape = unary(lambda x, shape: tf.reshape(x, _shape(shape)))
     expand_dims = unary(tf.expand_dims)
-    # To TensorFlow, no axis means all of them.
-    squeeze = unary(lambda x, axis: tf.identity(x) if axis == () else tf.squeeze(x, axis))
+    squeeze = unary(arithmetic.squeeze)
     broadcast_to = unary(lambda x, shape: tf.broadcast_to(x, _shape(shape)))
     broadcast_arrays = several(tnp.broadcast_arrays)
     concat = joining(tf.concat)
@@ -183,27 +189,27 @@ class TensorFlowNamespace:
     unstack = unary(arithmetic.unstack)
     flip = unary(arithmetic.flip)
     roll = unary(arithmetic.roll)
-    repeat = unary(arithmetic.repeat)
-    tile = unary(arithmetic.tile)
+    repeat = unary(through("int32", arithmetic.repeat, "uint16"))
+    tile = unary(through("int32", arithmetic.tile, "uint16"))
     take = unary(take)
     take_along_axis = unary(take_along_axis)
 
-    sum = unary(tf.reduce_sum, bools=tf.reduce_any)
-    prod = unary(tf.reduce_prod, bools=tf.reduce_all)
+    sum = unary(narrow(tf.reduce_sum), bools=tf.reduce_any)
+    prod = unary(narrow(tf.reduce_prod), bools=tf.reduce_all)
     cumulative_sum = unary(arithmetic.cumulative(tf.math.cumsum, tf.zeros))
     cumulative_prod = unary(arithmetic.cumulative(tf.math.cumprod, tf.ones))
-    mean = unary(tf.reduce_mean, integers=lambda x, **how: tf.reduce_mean(tf.cast(x, tf.float64), **how))
-    var = unary(arithmetic.variance)
-    std = unary(arithmetic.deviation)
+    mean = unary(narrow(tf.reduce_mean), floats=True)
+    var = unary(arithmetic.variance, floats=True)
+    std = unary(arithmetic.deviation, floats=True)
     max = unary(of_some(tf.reduce_max), bools=of_some(tf.reduce_any))
     min = unary(of_some(tf.reduce_min), bools=of_some(tf.reduce_all))
-    all = unary(lambda x, **how: tf.reduce_all(tensor(x, tf.bool), **how))
-    any = unary(lambda x, **how: tf.reduce_any(tensor(x, tf.bool), **how))
+    all = unary(lambda x, **how: tf.reduce_all(truth(x), **how))
+    any = unary(lambda x, **how: tf.reduce_any(truth(x), **how))
     diff = composed.diff
     matmul = binary(
         through("int64", matmul, "int8 int16 uint8 uint16 uint32 uint64"), bools=through("int32", matmul, "bool")
     )
-    vecdot = pairing(arithmetic.vecdot)
+    vecdot = pairing(through("int32", arithmetic.vecdot, "bool"))
     tensordot = pairing(arithmetic.tensordot)
 
     argmax = unary(_ARGMAX, bools=_of_bools(_ARGMAX))
@@ -212,6 +218,25 @@ class TensorFlowNamespace:
     searchsorted = pairing(arithmetic.searchsorted)
     sort = unary(arithmetic.sort)
     argsort = unary(arithmetic.argsort)
+
+
+def _form(value: Any) -> tuple[tuple[int, ...], str] | None:
+    if isinstance(value, (tf.Tensor, tf.Variable)):
+        return tuple(value.shape), value.dtype.name
+    return (value.shape, value.dtype.name) if isinstance(value, np.ndarray) else None
+
+
+_FOREIGN: Final = (
+    *(TypeError, ValueError, LookupError, OverflowError, AttributeError, ZeroDivisionError),
+    *(tf.errors.InvalidArgumentError, tf.errors.UnimplementedError, tf.errors.NotFoundError, tf.errors.InternalError),
+)
+"""TensorFlow's errors that stand for a mistake in the arguments."""
+
+for _name in NAMES:
+    _method = guarded(
+        vars(TensorFlowNamespace)[_name], _name, _form, _FOREIGN, tf.errors.OperatorNotAllowedInGraphError
+    )
+    setattr(TensorFlowNamespace, _name, ours(_method))
 
 
 if TYPE_CHECKING:

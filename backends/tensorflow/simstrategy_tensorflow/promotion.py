@@ -1,4 +1,4 @@
-"""Tensors of host data and Python numbers, where they are put, and the dtype that several promote to: NumPy's rules.
+"""Tensors of host data and Python numbers, where they are put, and of several dtypes: `simstrategy.device.promotion`.
 
 No arithmetic is here.
 """
@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from simstrategy.device import canonical_dtype, host_array, numeric_array
+from simstrategy.device.promotion import common_dtype
 from simstrategy.errors import InvalidArgument
 from simstrategy_tensorflow.placement import current_placement
 
@@ -61,8 +62,8 @@ def _is_weak(value: Any) -> bool:
     return isinstance(value, _WEAK) and not isinstance(value, np.generic)
 
 
-def promoted(*values: Any) -> list[Any]:
-    """Returns tensors of one dtype: that of the arrays among them, widened as NumPy does where it must be."""
+def promoted(*values: Any, floats: bool = False) -> list[Any]:
+    """Returns tensors of one dtype, see `simstrategy.device.promotion`.  floats: float32 in place of integers."""
     if all(_is_weak(value) for value in values):
         values = (tensor(values[0]), *values[1:])
     data = [value if _is_weak(value) else tensor(value) for value in values]
@@ -71,6 +72,8 @@ def promoted(*values: Any) -> list[Any]:
     dtype, host = dtypes[0], dtypes[0].as_numpy_dtype
     kind = (dtype.is_bool, dtype.is_integer, dtype.is_floating, dtype.is_complex).index(True)
     if any(one != dtype for one in dtypes) or any(not isinstance(one, _WEAK[: kind + 1]) for one in weak):
-        dtype = tf.as_dtype(np.result_type(*[one.as_numpy_dtype for one in dtypes], *weak))
+        dtype = named(common_dtype(tuple([one.name for one in dtypes]), tuple(map(type, weak))))
         host = dtype.as_numpy_dtype
+    if floats and (dtype.is_bool or dtype.is_integer):
+        dtype, host = tf.float32, np.float32
     return [tf.constant(np.asarray(one, host)) if _is_weak(one) else tensor(one, dtype) for one in data]

@@ -13,7 +13,7 @@ import torch
 from simstrategy.device import ArraySpec, Device, Op, canonical_dtype
 from simstrategy.errors import InvalidArgument, InvalidType, Unsupported
 
-__all__ = ["DTYPES", "TorchCell", "copied", "fold", "get", "host_dtype", "named", "put", "spec"]
+__all__ = ["DTYPES", "TorchCell", "copied", "fold", "get", "host_dtype", "name_of", "named", "put", "spec"]
 
 # PyTorch has uint16, uint32 and uint64 as containers only: on a CPU it cannot add them.
 _NAMES = "bool int8 int16 int32 int64 uint8 float16 bfloat16 float32 float64 complex64 complex128"
@@ -43,6 +43,11 @@ def named(dtype: Any) -> torch.dtype:
     if name not in DTYPES:
         raise InvalidArgument(f"There is no dtype {name!r} in PyTorch's arithmetic; choose from {', '.join(DTYPES)}.")
     return DTYPES[name]
+
+
+def name_of(dtype: torch.dtype) -> str:
+    """Returns the Array API name of PyTorch's dtype, or its own where it is none of DTYPES."""
+    return _NAME_OF.get(dtype) or str(dtype).removeprefix("torch.")
 
 
 def host_dtype(dtype: torch.dtype) -> "np.dtype[Any] | None":
@@ -86,8 +91,7 @@ def get(array: torch.Tensor) -> np.ndarray:
 
 def spec(array: torch.Tensor) -> ArraySpec:
     """Returns the shape [...], the dtype's Array API name, and PyTorch's name of the device of a tensor [...]."""
-    name = _NAME_OF.get(array.dtype) or str(array.dtype).removeprefix("torch.")
-    return ArraySpec(tuple(array.shape), name, "cpu" if array.is_cpu else str(array.device))
+    return ArraySpec(tuple(array.shape), name_of(array.dtype), "cpu" if array.is_cpu else str(array.device))
 
 
 def copied(array: torch.Tensor) -> torch.Tensor:

@@ -11,18 +11,25 @@ from simstrategy.errors import InvalidArgument, InvalidType
 from simstrategy_torch.promotion import kind_of, promoted, tensor
 
 __all__ = [
-    "add",
+    "along",
+    "along_one",
     "binary",
+    "by_parts",
     "compat",
+    "counted",
     "cumulative",
     "divide_parts",
     "joining",
     "logical",
+    "no_bools",
     "of_some",
+    "ordered",
     "pairing",
+    "part",
     "place_of",
     "power",
     "reduction",
+    "roll",
     "searchsorted",
     "several",
     "sign",
@@ -55,38 +62,82 @@ def unary(function: Function, *, bools: Function | None = None, integers: Functi
     return call
 
 
-def binary(function: Function, *, bools: Function | None = None) -> Any:
-    """Makes a method of two arrays.  bools: what is done for bool instead."""
+def binary(function: Function, *, bools: Function | None = None, floats: bool = False) -> Any:
+    """Makes a method of two arrays.  bools: what is done for bool instead. floats: integers are computed as float32."""
 
     def call(self: "Placed", x1: Any, x2: Any, /) -> Any:
-        if not (isinstance(x1, _Tensor) and isinstance(x2, _Tensor) and x1.dtype == x2.dtype):
-            x1, x2 = promoted(self.placement, x1, x2)
+        if floats or not (isinstance(x1, _Tensor) and isinstance(x2, _Tensor) and x1.dtype == x2.dtype):
+            x1, x2 = promoted(self.placement, x1, x2, floats=floats)
         return (bools if bools is not None and x1.dtype is torch.bool else function)(x1, x2)
 
     return call
 
 
-def add(x1: _Tensor, x2: _Tensor) -> _Tensor:
-    """Adds; complex numbers part by part, because PyTorch multiplies the second by 1 + 0j first."""
-    if not x1.is_complex():
-        return torch.add(x1, x2)
-    parts = [torch.view_as_real(one.resolve_conj()) for one in torch.broadcast_tensors(x1, x2)]  # type: ignore[no-untyped-call]
-    return torch.view_as_complex(torch.add(*parts))
+def by_parts(function: Function) -> Function:
+    """Makes a sum, difference or negative that treats complex numbers part by part.
+
+    PyTorch multiplies the second of two by 1 + 0j first, and loses signs of zeros.
+    """
+
+    def call(*values: _Tensor) -> _Tensor:
+        if not values[0].is_complex():
+            result: _Tensor = function(*values)
+            return result
+        parts = [torch.view_as_real(one.resolve_conj()) for one in torch.broadcast_tensors(*values)]  # type: ignore[no-untyped-call]
+        return torch.view_as_complex(function(*parts))
+
+    return call
 
 
-_divide: Final = binary(torch.divide)
+_divide: Final = binary(torch.divide, floats=True)
 
 
 def divide_parts(self: "Placed", x1: Any, x2: Any, /) -> Any:
-    """Divides; a complex tensor by a real number part by part, which PyTorch rounds otherwise."""
-    if isinstance(x2, float) and isinstance(x1, _Tensor) and x1.is_complex():
-        return torch.view_as_complex(torch.view_as_real(x1.resolve_conj()) / x2)
+    """Divides; a complex tensor by real numbers part by part, which PyTorch rounds otherwise."""
+    if isinstance(x1, _Tensor) and x1.is_complex():
+        parts = torch.view_as_real(x1.resolve_conj())
+        if isinstance(x2, (int, float)) and not isinstance(x2, np.generic):
+            return torch.view_as_complex(parts / x2)
+        divisor = tensor(self.placement, x2)
+        if not divisor.is_complex():
+            return torch.view_as_complex(parts / divisor.unsqueeze(-1))
     return _divide(self, x1, x2)
+
+
+def no_bools(*_values: Any) -> Any:
+    """Raises TypeError: what the function does to numbers has no meaning for bool."""
+    raise TypeError("bool is no number")
+
+
+def ordered(function: Function) -> Function:
+    """Makes a function of two arrays that refuses complex numbers."""
+
+    def call(x1: _Tensor, x2: _Tensor) -> _Tensor:
+        if x1.is_complex():
+            raise TypeError("no complex numbers")
+        result: _Tensor = function(x1, x2)
+        return result
+
+    return call
+
+
+def part(function: Function) -> Function:
+    """Makes `real` or `imag`; PyTorch returns real numbers as they are, and the standard takes complex ones."""
+
+    def call(x: _Tensor) -> _Tensor:
+        if not x.is_complex():
+            raise TypeError("real numbers have no parts")
+        result: _Tensor = function(x).clone()
+        return result
+
+    return call
 
 
 def logical(function: Function) -> Any:
     """Makes a method of two arrays that need no common dtype."""
-    return lambda self, x1, x2, /: function(tensor(self.placement, x1), tensor(self.placement, x2))
+    return lambda self, x1, x2, /: function(
+        tensor(self.placement, x1).to(torch.bool), tensor(self.placement, x2).to(torch.bool)
+    )
 
 
 def joining(function: Function) -> Any:
@@ -154,6 +205,17 @@ def place_of(function: Function) -> Function:
     return call
 
 
+def along_one(method: Any) -> Any:
+    """Makes a method that takes one axis, or none for the flat array, of one that takes several."""
+
+    def call(self: "Placed", x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+        if isinstance(axis, tuple):
+            raise TypeError("one axis or none")
+        return method(self, x, axis=axis, keepdims=keepdims)
+
+    return call
+
+
 def power(x1: _Tensor, x2: _Tensor) -> _Tensor:
     """Raises to a power.  Raises InvalidArgument for integers to negative powers."""
     if kind_of(x1.dtype) == 1 and bool((x2 < 0).any()):
@@ -184,6 +246,8 @@ def _places(x: _Tensor, indices: Any) -> _Tensor:
 def take(x: _Tensor, indices: Any, *, axis: int) -> _Tensor:
     """Counts from the end where an index is negative; beyond the ends PyTorch raises IndexError."""
     places = _places(x, indices)
+    if not -x.ndim <= axis < x.ndim:
+        raise IndexError(f"there is no axis {axis}")
     axis %= x.ndim
     flat = places.reshape(-1)
     chosen = torch.index_select(x, axis, torch.where(flat < 0, flat + x.shape[axis], flat))
@@ -199,12 +263,53 @@ def take_along_axis(x: _Tensor, indices: Any, *, axis: int = -1) -> _Tensor:
     return result
 
 
+def counted(function: Function) -> Function:
+    """Makes a sum of products of two arrays that counts bools, and returns whether there was one."""
+
+    def call(x1: _Tensor, x2: _Tensor, **how: Any) -> _Tensor:
+        if x1.dtype is not torch.bool:
+            result: _Tensor = function(x1, x2, **how)
+            return result
+        count: _Tensor = function(x1.to(torch.int64), x2.to(torch.int64), **how)
+        return count != 0
+
+    return call
+
+
 def searchsorted(x1: _Tensor, x2: _Tensor, *, side: str = "left", sorter: Any = None) -> _Tensor:
     """Finds places in x1; the sorter is applied first, because PyTorch takes it as int64 alone."""
+    if x1.ndim != 1:
+        raise ValueError("one vector")
     ordered = x1 if sorter is None else take(x1, sorter, axis=0)
     return torch.searchsorted(ordered, x2.contiguous(), side=side, out_int32=True)
 
 
 def cumulative(function: Function) -> Function:
-    """Makes a cumulative sum or product that keeps the dtype."""
-    return lambda x, **settings: function(x, dtype=x.dtype, **settings)
+    """Makes a cumulative sum or product that keeps the dtype; of bool, whether one or all were true so far."""
+
+    def call(x: _Tensor, **settings: Any) -> _Tensor:
+        if x.ndim == 0:
+            raise ValueError("an array without axes")
+        counted = x.to(torch.int64) if x.dtype is torch.bool else x
+        result: _Tensor = function(counted, dtype=counted.dtype, **settings)
+        return result != 0 if x.dtype is torch.bool else result
+
+    return call
+
+
+def along(function: Function) -> Function:
+    """Makes a function that sorts along an axis, equal elements in their order; PyTorch gives a scalar an axis."""
+
+    def call(x: _Tensor, **settings: Any) -> _Tensor:
+        if x.ndim == 0:
+            raise ValueError("an array without axes")
+        result: _Tensor = function(x, **{**settings, "stable": True})
+        return result
+
+    return call
+
+
+def roll(x: _Tensor, shift: Any, *, axis: Any = None) -> _Tensor:
+    """Rolls; one shift is for all axes."""
+    axes = len(axis) if isinstance(axis, tuple) else 1
+    return torch.roll(x, (shift,) * axes if isinstance(shift, int) else shift, axis)

@@ -4,26 +4,34 @@ All arithmetic is PyTorch's, under the standard's names as `array_api_compat` ha
 data, and decides to which dtype two promote.
 """
 
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 import torch
 
-from simstrategy.device import ArrayNamespace, canonical_dtype, composed, host_array, is_python_data
-from simstrategy_torch.arrays import named
+from simstrategy.device import NAMES, ArrayNamespace, canonical_dtype, composed, host_array, is_python_data
+from simstrategy.device.refusals import guarded
+from simstrategy_torch.arrays import name_of, named
 from simstrategy_torch.functions import (
-    add,
+    along,
+    along_one,
     binary,
+    by_parts,
     compat,
+    counted,
     cumulative,
     divide_parts,
     joining,
     logical,
+    no_bools,
     of_some,
+    ordered,
     pairing,
+    part,
     place_of,
     power,
     reduction,
+    roll,
     searchsorted,
     several,
     sign,
@@ -37,6 +45,8 @@ from simstrategy_torch.promotion import promoted, tensor
 __all__ = ["TorchNamespace"]
 
 _Tensor = torch.Tensor
+_FOREIGN: Final = (TypeError, ValueError, LookupError, RuntimeError, OverflowError, AttributeError, ZeroDivisionError)
+"""PyTorch's errors that stand for a mistake in the arguments."""
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
@@ -57,6 +67,8 @@ def _repeats(x: _Tensor, repeats: Any) -> Any:
 
 
 def _variance(x: _Tensor, *, axis: tuple[int, ...], **how: Any) -> _Tensor:
+    if x.is_complex():
+        raise TypeError("no complex numbers")
     # Of no axes array_api_compat makes zeros, also of NaN: a new axis of one element is reduced in their place.
     result: _Tensor = (
         compat.var(x, axis=axis, **how) if axis else compat.var(x[None], axis=0, **{**how, "keepdims": False})
@@ -64,9 +76,23 @@ def _variance(x: _Tensor, *, axis: tuple[int, ...], **how: Any) -> _Tensor:
     return result
 
 
-def _mean_of_integers(x: _Tensor, **how: Any) -> _Tensor:
-    result: _Tensor = compat.mean(x.to(torch.float64), **how)
-    return result
+def _deviation(x: _Tensor, **how: Any) -> _Tensor:
+    return torch.sqrt(_variance(x, **how))  # PyTorch's takes whole corrections alone
+
+
+def _averaging(function: Any) -> Any:
+    """Makes a mean or a variance along axes; integers are computed as float32."""
+
+    def of_integers(x: _Tensor, **how: Any) -> _Tensor:
+        result: _Tensor = function(x.to(torch.float32), **how)
+        return result
+
+    return reduction(function, bools=of_integers, integers=of_integers)
+
+
+def _count(x: _Tensor, *, axis: tuple[int, ...], keepdims: bool) -> _Tensor:
+    counted: _Tensor = compat.sum((x != 0).to(torch.int32), axis=axis, keepdims=keepdims, dtype=torch.int32)
+    return counted
 
 
 @final
@@ -110,8 +136,8 @@ class TorchNamespace:
     triu = unary(compat.triu)
     astype = unary(lambda x, dtype: x.to(named(dtype), copy=True))
 
-    add = binary(add)
-    subtract = binary(compat.subtract)
+    add = binary(by_parts(torch.add))
+    subtract = binary(by_parts(compat.subtract))
     multiply = binary(compat.multiply)
     divide = divide_parts
     floor_divide = binary(compat.floor_divide)
@@ -119,11 +145,11 @@ class TorchNamespace:
     pow = binary(power)
     maximum = binary(compat.maximum)
     minimum = binary(compat.minimum)
-    atan2 = binary(compat.atan2)
-    copysign = binary(compat.copysign)
-    hypot = binary(compat.hypot)
-    logaddexp = binary(compat.logaddexp)
-    nextafter = binary(compat.nextafter)
+    atan2 = binary(compat.atan2, floats=True)
+    copysign = binary(compat.copysign, floats=True)
+    hypot = binary(compat.hypot, floats=True)
+    logaddexp = binary(ordered(compat.logaddexp), floats=True)
+    nextafter = binary(compat.nextafter, floats=True)
     equal = binary(compat.equal)
     not_equal = binary(compat.not_equal)
     less = binary(compat.less)
@@ -141,12 +167,12 @@ class TorchNamespace:
 
     logical_not = unary(compat.logical_not)
     bitwise_invert = unary(compat.bitwise_invert)
-    positive = unary(torch.clone)
-    negative = unary(torch.negative)
+    positive = unary(torch.clone, bools=no_bools)
+    negative = unary(by_parts(torch.negative))
     abs = unary(torch.abs, bools=torch.clone)
-    sign = unary(sign)
+    sign = unary(sign, bools=no_bools)
     signbit = unary(compat.signbit)
-    square = unary(compat.square)
+    square = unary(compat.square, bools=no_bools)
     reciprocal = composed.reciprocal
     sqrt = unary(compat.sqrt)
     exp = unary(compat.exp)
@@ -174,9 +200,9 @@ class TorchNamespace:
     isfinite = unary(compat.isfinite)
     isinf = unary(compat.isinf)
     isnan = unary(compat.isnan)
-    conj = unary(compat.conj)
-    real = unary(lambda x: torch.real(x).clone())
-    imag = unary(lambda x: torch.imag(x).clone())
+    conj = unary(compat.conj, bools=no_bools)
+    real = unary(part(torch.real))
+    imag = unary(part(torch.imag))
     clip = composed.clip
 
     def where(self, condition: Any, x1: Any, x2: Any, /) -> _Tensor:
@@ -195,7 +221,7 @@ class TorchNamespace:
     stack = joining(torch.stack)
     unstack = unary(compat.unstack)
     flip = unary(compat.flip)
-    roll = unary(compat.roll)
+    roll = unary(roll)
     repeat = unary(lambda x, repeats, **along: compat.repeat(x, _repeats(x, repeats), **along))
     tile = unary(torch.tile)
     take = unary(take)
@@ -205,24 +231,34 @@ class TorchNamespace:
     prod = reduction(lambda x, **how: compat.prod(x, dtype=x.dtype, **how))
     cumulative_sum = unary(cumulative(compat.cumulative_sum))
     cumulative_prod = unary(cumulative(compat.cumulative_prod))
-    mean = reduction(compat.mean, bools=_mean_of_integers, integers=_mean_of_integers)
-    var = reduction(_variance)
-    std = reduction(lambda x, **how: torch.sqrt(_variance(x, **how)))  # PyTorch's takes whole corrections alone
+    mean = _averaging(compat.mean)
+    var = _averaging(_variance)
+    std = _averaging(_deviation)
     max = reduction(of_some(compat.max))
     min = reduction(of_some(compat.min))
     all = reduction(compat.all)
     any = reduction(compat.any)
     diff = composed.diff
-    matmul = binary(torch.matmul, bools=lambda a, b: torch.matmul(a.to(torch.int64), b.to(torch.int64)) != 0)
-    vecdot = pairing(compat.vecdot)
-    tensordot = pairing(compat.tensordot)
+    matmul = binary(counted(torch.matmul))
+    vecdot = pairing(counted(compat.vecdot))
+    tensordot = pairing(counted(compat.tensordot))
 
-    argmax = reduction(of_some(place_of(torch.argmax)))
-    argmin = reduction(of_some(place_of(torch.argmin)))
-    count_nonzero = reduction(lambda x, **how: compat.count_nonzero(x, **how).to(torch.int32))
+    argmax = along_one(reduction(of_some(place_of(torch.argmax))))
+    argmin = along_one(reduction(of_some(place_of(torch.argmin))))
+    count_nonzero = reduction(_count)
     searchsorted = pairing(searchsorted)
-    sort = unary(lambda x, **how: compat.sort(x, **{**how, "stable": True}))
-    argsort = unary(lambda x, **how: compat.argsort(x, **{**how, "stable": True}).to(torch.int32))
+    sort = unary(along(compat.sort))
+    argsort = unary(along(lambda x, **how: compat.argsort(x, **how).to(torch.int32)))
+
+
+def _form(value: Any) -> tuple[tuple[int, ...], str] | None:
+    if isinstance(value, _Tensor):
+        return tuple(value.shape), name_of(value.dtype)
+    return (value.shape, value.dtype.name) if isinstance(value, np.ndarray) else None
+
+
+for _name in NAMES:
+    setattr(TorchNamespace, _name, guarded(vars(TorchNamespace)[_name], _name, _form, _FOREIGN, torch.OutOfMemoryError))
 
 
 if TYPE_CHECKING:

@@ -1,16 +1,16 @@
-"""Tensors of host data and Python numbers, and the dtype that several tensors promote to: NumPy's rules.
+"""Tensors of host data and Python numbers, and of several dtypes: the rule is `simstrategy.device.promotion`'s.
 
 No arithmetic is here.
 """
 
-from functools import reduce
 from typing import Any, Final
 
 import numpy as np
 import torch
 
 from simstrategy.device import host_array, numeric_array
-from simstrategy_torch.arrays import host_dtype, named
+from simstrategy.device.promotion import common_dtype
+from simstrategy_torch.arrays import host_dtype, name_of, named
 
 __all__ = ["kind_of", "promoted", "tensor"]
 
@@ -51,18 +51,8 @@ def kind_of(dtype: torch.dtype) -> int:
     return 3 if dtype.is_complex else 2 if dtype.is_floating_point else 0 if dtype is torch.bool else 1
 
 
-def _common_dtype(dtypes: list[torch.dtype], weak: list[Any]) -> torch.dtype:
-    """Returns what NumPy promotes to; where bfloat16 is nothing to NumPy, what PyTorch does."""
-    try:
-        if torch.bfloat16 not in dtypes or host_dtype(torch.bfloat16) is not None:
-            return named(np.result_type(*map(host_dtype, dtypes), *weak))
-    except TypeError:  # bfloat16 and an integer
-        pass
-    return reduce(torch.promote_types, [*dtypes, *[_host_tensor(one, None).dtype for one in weak]])
-
-
-def promoted(place: str, *values: Any) -> list[_Tensor]:
-    """Returns tensors of one dtype: that of the arrays among them, widened as NumPy does where it must be."""
+def promoted(place: str, *values: Any, floats: bool = False) -> list[_Tensor]:
+    """Returns tensors of one dtype, see `simstrategy.device.promotion`.  floats: float32 in place of integers."""
     if all(_is_weak(value) for value in values):
         values = (tensor(place, values[0]), *values[1:])
     data = [value if _is_weak(value) else tensor(place, value) for value in values]
@@ -70,7 +60,9 @@ def promoted(place: str, *values: Any) -> list[_Tensor]:
     weak = [value for value in data if _is_weak(value)]
     dtype = dtypes[0]
     if any(one != dtype for one in dtypes) or any(not isinstance(one, _WEAK[: kind_of(dtype) + 1]) for one in weak):
-        dtype = _common_dtype(dtypes, weak)
+        dtype = named(common_dtype(tuple(map(name_of, dtypes)), tuple(map(type, weak))))
+    if floats and kind_of(dtype) < 2:
+        dtype = torch.float32
     return [_scalar(place, one, dtype) if _is_weak(one) else tensor(place, one, dtype) for one in data]
 
 

@@ -210,7 +210,7 @@ def test_a_python_number_is_rounded_to_the_dtype_before_the_operation(xps: Any) 
 
 def test_a_python_number_that_does_not_fit_is_refused(xps: Any) -> None:
     for xp in xps:
-        with pytest.raises(OverflowError):
+        with pytest.raises(InvalidArgument):
             xp.add(xp.asarray([1], dtype="int8"), 300)
 
 
@@ -240,7 +240,7 @@ def test_impossible_data_dtypes_and_settings_are_refused(xps: Any) -> None:
         xp.pow(xp.asarray([2]), -1)
     with pytest.raises(InvalidType, match="cast them to int32"):
         xp.take(xp.zeros(2), xp.zeros(1), axis=0)
-    with pytest.raises(IndexError):
+    with pytest.raises(InvalidArgument):
         xp.take(xp.zeros(2), 2, axis=0)
 
 

@@ -1,7 +1,7 @@
 """How JAX's functions become the namespace's: what they adopt, where their results are, and what JAX does otherwise."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -10,27 +10,46 @@ import numpy as np
 from simstrategy.errors import InvalidArgument, InvalidType
 
 __all__ = [
+    "FOREIGN",
+    "OTHERS",
     "binary",
+    "cast",
     "divide",
+    "divided",
+    "form",
     "int32_of",
+    "is_elsewhere",
     "is_weak",
     "joining",
     "keeping",
+    "moved",
+    "ordered",
     "pairing",
+    "part",
     "picking",
+    "roll",
+    "rounded",
     "several",
     "sorting",
     "unary",
+    "unstack",
 ]
 
 Function = Callable[..., Any]
+FOREIGN: Final = (
+    *(TypeError, ValueError, IndexError, OverflowError, AttributeError, ZeroDivisionError, NameError),
+    NotImplementedError,
+)
+"""JAX's errors that stand for a mistake in the arguments."""
+OTHERS: Final = (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
+"""JAX's errors of values that are not known while it traces."""
 
 
 class Placing(Protocol):
     """What the functions need of their namespace: adoption, and devices."""
 
     def asarray(self, value: Any) -> Any: ...
-    def operands(self, values: Sequence[Any], *like: Any) -> list[Any]: ...
+    def operands(self, values: Sequence[Any], *like: Any, floats: bool = False) -> list[Any]: ...
     def placed(self, result: Any, *like: Any) -> Any: ...
 
 
@@ -39,33 +58,82 @@ def is_weak(value: Any) -> bool:
     return isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic)
 
 
+def is_elsewhere(value: Any, device: Any) -> bool:
+    """Returns whether a value is an array on another device."""
+    return isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer) and value.device != device
+
+
+def moved(array: jax.Array, device: Any) -> jax.Array:
+    """Returns an array […] on a device; one that is traced has none."""
+    return array if isinstance(array, jax.core.Tracer) or array.device == device else jax.device_put(array, device)
+
+
+def cast(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Returns an array […] or a Python number in a dtype.  Raises OverflowError for an int that does not fit."""
+    if not is_weak(value):
+        return value if value.dtype == dtype else value.astype(dtype)
+    return np.asarray(value, dtype) if dtype.kind in "biu" else np.asarray(value).astype(dtype)
+
+
+def form(value: Any) -> tuple[tuple[int, ...], str] | None:
+    """Returns the shape and dtype of an array, None for any other value."""
+    return (value.shape, value.dtype.name) if isinstance(value, (jax.Array, np.ndarray)) else None
+
+
 def divide(x1: Any, x2: Any) -> jax.Array:
-    """Divides correctly rounded: by a divisor that it broadcasts itself, XLA multiplies with the reciprocal."""
+    """Divides correctly rounded: by a divisor that it broadcasts itself, XLA multiplies with the reciprocal.
+
+    A complex array is divided by real numbers part by part.
+    """
     shape = jnp.broadcast_shapes(jnp.shape(x1), jnp.shape(x2))
-    like = x2 if is_weak(x1) else x1
-    if is_weak(x2) and jnp.issubdtype(like.dtype, jnp.inexact):
-        x2 = jnp.full_like(like, x2)
-    return jnp.true_divide(jnp.broadcast_to(x1, shape), jnp.broadcast_to(x2, shape))
+    top, bottom = jnp.broadcast_to(x1, shape), jnp.broadcast_to(x2, shape)
+    if jnp.iscomplexobj(top) and not jnp.iscomplexobj(bottom):
+        return jax.lax.complex(jnp.true_divide(top.real, bottom), jnp.true_divide(top.imag, bottom))
+    return jnp.true_divide(top, bottom)
 
 
-def unary(function: Function) -> Any:
-    """Makes a method of one array and settings."""
+def unary(function: Function, *, floats: bool = False, bools: bool = True) -> Any:
+    """Makes a method of one array and settings.
+
+    floats: integers are computed as float32. bools: whether it takes them.
+    """
 
     def call(_self: "Placing", x: Any, /, *settings: Any, **keywords: Any) -> Any:
         array = _self.asarray(x)
+        if floats and array.dtype.kind in "biu":
+            array = array.astype(np.float32)
+        elif not bools and array.dtype.kind == "b":
+            raise TypeError("bool is no number")
         return _self.placed(function(array, *settings, **keywords), array)
 
     return call
 
 
-def binary(function: Function, **settings: Any) -> Any:
-    """Makes a method of two arrays.  settings: what the function gets besides, in every call."""
+def binary(function: Function, *, floats: bool = False, kinds: str = "biufcV", **settings: Any) -> Any:
+    """Makes a method of two arrays.
+
+    floats: integers are computed as float32. kinds: NumPy's, of the dtypes that it takes. settings: what the function
+    gets besides, in every call.
+    """
 
     def call(_self: "Placing", x1: Any, x2: Any, /) -> Any:
-        a, b = _self.operands((x1, x2))
+        a, b = _self.operands((x1, x2), floats=floats)
+        if a.dtype.kind not in kinds:
+            raise TypeError(f"no {a.dtype}")
         return _self.placed(function(a, b, **settings), a, b)
 
     return call
+
+
+def divided(_self: "Placing", x1: Any, x2: Any, /) -> Any:
+    """Divides; a complex array by a real number or array keeps its parts apart."""
+    values = (x1, x2)
+    if jnp.iscomplexobj(x1) and not jnp.iscomplexobj(x2) and not is_weak(x1):
+        top, _ = _self.operands(values)
+        bottom, _ = _self.operands((x2, top.real), top)
+    else:
+        top, bottom = _self.operands(values, floats=True)
+    return _self.placed(divide(top, bottom), top, bottom)
 
 
 def joining(function: Function) -> Any:
@@ -79,13 +147,27 @@ def joining(function: Function) -> Any:
 
 
 def keeping(function: Function) -> Function:
-    """Makes a function that keeps its input's dtype."""
-    return lambda x, **how: function(x, dtype=x.dtype, **how)
+    """Makes a function that keeps its input's dtype; float16 and bfloat16 are computed in float32, rounded once."""
+
+    def call(x: jax.Array, **how: Any) -> jax.Array:
+        if x.dtype in (jnp.float16, jnp.bfloat16):
+            wide: jax.Array = function(x.astype(np.float32), dtype=np.float32, **how)
+            return wide.astype(x.dtype)
+        result: jax.Array = function(x, dtype=x.dtype, **how)
+        return result
+
+    return call
 
 
 def int32_of(function: Function) -> Function:
     """Makes a function whose results are places or counts: int32."""
     return lambda *arrays, **how: function(*arrays, **how).astype(np.int32)
+
+
+def unstack(_self: "Placing", x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    """Takes x […] apart along an axis."""
+    array = _self.asarray(x)
+    return tuple([_self.placed(one, array) for one in jnp.unstack(array, axis=axis)])
 
 
 def pairing(function: Function, **fixed: Any) -> Any:
@@ -120,7 +202,7 @@ def picking(function: Function) -> Any:
         places, size = indices, array.shape[axis]
         if not isinstance(indices, jax.core.Tracer):
             host = np.asarray(indices)
-            if host.dtype.kind not in "biu":
+            if host.dtype.kind not in "iu":
                 raise InvalidType(f"xp.take needs integers as indices, got {host.dtype}. Cast them first.")
             if host.size and not -size <= host.min() <= host.max() < size:
                 raise InvalidArgument(f"xp.take got indices from {host.min()} to {host.max()} for a size of {size}.")
@@ -128,6 +210,42 @@ def picking(function: Function) -> Any:
         return _self.placed(function(array, places, axis=axis), array)
 
     return call
+
+
+def part(function: Function) -> Function:
+    """Makes `real` or `imag`; JAX has them for real numbers too, and the standard has not."""
+
+    def call(x: jax.Array) -> jax.Array:
+        if x.dtype.kind != "c":
+            raise TypeError("real numbers have no parts")
+        result: jax.Array = function(x)
+        return result
+
+    return call
+
+
+def ordered(function: Function) -> Function:
+    """Makes a function of an array that refuses complex numbers: they have no order."""
+
+    def call(x: jax.Array, **how: Any) -> jax.Array:
+        if x.dtype.kind == "c":
+            raise TypeError("no complex numbers")
+        result: jax.Array = function(x, **how)
+        return result
+
+    return call
+
+
+def roll(x: jax.Array, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> jax.Array:
+    """Rolls x […]; JAX takes shifts and axes of other numbers, and cuts floats off."""
+    if isinstance(shift, float) or (isinstance(shift, tuple) and not isinstance(axis, tuple)):
+        raise TypeError("a shift for each axis")
+    return jnp.roll(x, shift, axis)
+
+
+def rounded(x: jax.Array) -> jax.Array:
+    """Rounds x […]; bool stays as it is."""
+    return x if x.dtype.kind == "b" else jnp.round(x)
 
 
 def sorting(function: Function) -> Function:

@@ -12,20 +12,33 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from simstrategy.device import ArrayNamespace, canonical_dtype, composed, host_array
+from simstrategy.device import NAMES, ArrayNamespace, canonical_dtype, composed, host_array
+from simstrategy.device.promotion import common_dtype, float_dtype
+from simstrategy.device.refusals import guarded
 from simstrategy.errors import InvalidArgument, Unsupported
 from simstrategy_xla.functions import (
+    FOREIGN,
+    OTHERS,
     binary,
-    divide,
+    cast,
+    divided,
+    form,
     int32_of,
+    is_elsewhere,
     is_weak,
     joining,
     keeping,
+    moved,
+    ordered,
     pairing,
+    part,
     picking,
+    roll,
+    rounded,
     several,
     sorting,
     unary,
+    unstack,
 )
 
 __all__ = ["NO_VALUE", "XlaNamespace", "committed", "config", "dtypes_here", "require_values"]
@@ -73,14 +86,6 @@ def _bound(array: jax.Array, device: Any) -> jax.Array:
     return array if isinstance(array, jax.core.Tracer) else jax.device_put(array, device)
 
 
-def _moved(array: jax.Array, device: Any) -> jax.Array:
-    return array if isinstance(array, jax.core.Tracer) or array.device == device else jax.device_put(array, device)
-
-
-def _is_elsewhere(value: Any, device: Any) -> bool:
-    return isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer) and value.device != device
-
-
 @final
 class XlaNamespace:
     """See `simstrategy.device.namespace`; outside replica functions, `devices[0]` is where things are created."""
@@ -118,24 +123,24 @@ class XlaNamespace:
         current = config.jax_default_device
         return current if current in self._devices else self._devices[0]
 
-    def operands(self, values: Sequence[Any], *like: Any) -> list[Any]:
+    def operands(self, values: Sequence[Any], *like: Any, floats: bool = False) -> list[Any]:
         """Returns arrays on one device: where they all are, else the running replica's, else the first one's.
 
         An array on another replica's device, such as the result of a reduction, is moved to the first one's device.
-        Python numbers stay numbers beside an array, as JAX has it.
+        Their dtype is that of `simstrategy.device.promotion`. floats: float32 in place of integers. Raises
+        InvalidArgument for a dtype that is not here: int32 and uint32 make int64, which JAX would truncate.
         """
         device, running = self.device_of(*values, *like), config.jax_default_device
-        if running in self._devices and any(_is_elsewhere(value, device) for value in (*values, *like)):
+        if running in self._devices and any(is_elsewhere(value, device) for value in (*values, *like)):
             device = running
         if all(is_weak(value) for value in values):
             values = (self._array(values[0], device), *values[1:])
-        found = [value if is_weak(value) else _moved(self._array(value, device), device) for value in values]
-        dtypes = [one.dtype for one in found if not is_weak(one)]
-        if len({*dtypes}) == 1 and dtypes[0].kind in "iu":
-            # NumPy refuses an int that does not fit, and JAX would wrap it.
-            return [np.asarray(one, dtypes[0]) if type(one) is int else one for one in found]
-        if len({*dtypes}) > 1 and all(dtype.kind in "iu" for dtype in dtypes):
-            self.named(np.result_type(*dtypes))  # int32 and uint32 make int64, which JAX would truncate
+        found = [value if is_weak(value) else moved(self._array(value, device), device) for value in values]
+        dtypes = tuple([one.dtype.name for one in found if not is_weak(one)])
+        if dtypes != dtypes[:1] * len(found) or floats:
+            wanted = common_dtype(dtypes, tuple([type(one) for one in found if is_weak(one)]))
+            dtype = self.named(float_dtype(wanted) if floats else wanted)
+            found = [cast(one, dtype) for one in found]
         return found
 
     def _array(self, value: Any, device: Any, dtype: Any = None) -> Any:
@@ -189,70 +194,70 @@ class XlaNamespace:
     add = binary(jnp.add)
     subtract = binary(jnp.subtract)
     multiply = binary(jnp.multiply)
-    divide = binary(divide)
-    floor_divide = binary(jnp.floor_divide)
-    remainder = binary(jnp.remainder)
-    pow = binary(jnp.power)
-    maximum = binary(jnp.maximum)
-    minimum = binary(jnp.minimum)
-    atan2 = binary(jnp.atan2)
-    copysign = binary(jnp.copysign)
-    hypot = binary(jnp.hypot)
-    logaddexp = binary(jnp.logaddexp)
-    nextafter = binary(jnp.nextafter)
+    divide = divided
+    floor_divide = binary(jnp.floor_divide, kinds="iufV")
+    remainder = binary(jnp.remainder, kinds="iufV")
+    pow = binary(jnp.power, kinds="iufcV")
+    maximum = binary(jnp.maximum, kinds="biufV")
+    minimum = binary(jnp.minimum, kinds="biufV")
+    atan2 = binary(jnp.atan2, floats=True, kinds="fV")
+    copysign = binary(jnp.copysign, floats=True)
+    hypot = binary(jnp.hypot, floats=True, kinds="fV")
+    logaddexp = binary(jnp.logaddexp, floats=True, kinds="fV")
+    nextafter = binary(jnp.nextafter, floats=True)
     equal = binary(jnp.equal)
     not_equal = binary(jnp.not_equal)
-    less = binary(jnp.less)
-    less_equal = binary(jnp.less_equal)
-    greater = binary(jnp.greater)
-    greater_equal = binary(jnp.greater_equal)
+    less = binary(jnp.less, kinds="biufV")
+    less_equal = binary(jnp.less_equal, kinds="biufV")
+    greater = binary(jnp.greater, kinds="biufV")
+    greater_equal = binary(jnp.greater_equal, kinds="biufV")
     logical_and = binary(jnp.logical_and)
     logical_or = binary(jnp.logical_or)
     logical_xor = binary(jnp.logical_xor)
     bitwise_and = binary(jnp.bitwise_and)
     bitwise_or = binary(jnp.bitwise_or)
     bitwise_xor = binary(jnp.bitwise_xor)
-    bitwise_left_shift = binary(jnp.bitwise_left_shift)
-    bitwise_right_shift = binary(jnp.bitwise_right_shift)
+    bitwise_left_shift = binary(jnp.bitwise_left_shift, kinds="iu")
+    bitwise_right_shift = binary(jnp.bitwise_right_shift, kinds="iu")
 
     logical_not = unary(jnp.logical_not)
     bitwise_invert = unary(jnp.bitwise_invert)
-    positive = unary(jnp.positive)
+    positive = unary(jnp.positive, bools=False)
     negative = unary(jnp.negative)
     abs = unary(jnp.abs)
-    sign = unary(jnp.sign)
-    signbit = unary(jnp.signbit)
-    square = unary(jnp.square)
+    sign = unary(jnp.sign, bools=False)
+    signbit = unary(jnp.signbit, floats=True)
+    square = unary(jnp.square, bools=False)
     reciprocal = composed.reciprocal
-    sqrt = unary(jnp.sqrt)
-    exp = unary(jnp.exp)
-    expm1 = unary(jnp.expm1)
-    log = unary(jnp.log)
-    log1p = unary(jnp.log1p)
-    log2 = unary(jnp.log2)
-    log10 = unary(jnp.log10)
-    sin = unary(jnp.sin)
-    cos = unary(jnp.cos)
-    tan = unary(jnp.tan)
-    asin = unary(jnp.asin)
-    acos = unary(jnp.acos)
-    atan = unary(jnp.atan)
-    sinh = unary(jnp.sinh)
-    cosh = unary(jnp.cosh)
-    tanh = unary(jnp.tanh)
-    asinh = unary(jnp.asinh)
-    acosh = unary(jnp.acosh)
-    atanh = unary(jnp.atanh)
+    sqrt = unary(jnp.sqrt, floats=True)
+    exp = unary(jnp.exp, floats=True)
+    expm1 = unary(jnp.expm1, floats=True)
+    log = unary(jnp.log, floats=True)
+    log1p = unary(jnp.log1p, floats=True)
+    log2 = unary(jnp.log2, floats=True)
+    log10 = unary(jnp.log10, floats=True)
+    sin = unary(jnp.sin, floats=True)
+    cos = unary(jnp.cos, floats=True)
+    tan = unary(jnp.tan, floats=True)
+    asin = unary(jnp.asin, floats=True)
+    acos = unary(jnp.acos, floats=True)
+    atan = unary(jnp.atan, floats=True)
+    sinh = unary(jnp.sinh, floats=True)
+    cosh = unary(jnp.cosh, floats=True)
+    tanh = unary(jnp.tanh, floats=True)
+    asinh = unary(jnp.asinh, floats=True)
+    acosh = unary(jnp.acosh, floats=True)
+    atanh = unary(jnp.atanh, floats=True)
     floor = unary(jnp.floor)
     ceil = unary(jnp.ceil)
     trunc = unary(jnp.trunc)
-    round = unary(jnp.round)
+    round = unary(rounded)
     isfinite = unary(jnp.isfinite)
     isinf = unary(jnp.isinf)
     isnan = unary(jnp.isnan)
-    conj = unary(jnp.conj)
-    real = unary(jnp.real)
-    imag = unary(jnp.imag)
+    conj = unary(jnp.conj, bools=False)
+    real = unary(part(jnp.real))
+    imag = unary(part(jnp.imag))
     clip = composed.clip
 
     def where(self, condition: Any, x1: Any, x2: Any, /) -> Any:
@@ -270,12 +275,9 @@ class XlaNamespace:
     concat = joining(jnp.concatenate)
     stack = joining(jnp.stack)
 
-    def unstack(self, x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
-        array = self.asarray(x)
-        return tuple([self.placed(one, array) for one in jnp.unstack(array, axis=axis)])
-
+    unstack = unstack
     flip = unary(jnp.flip)
-    roll = unary(jnp.roll)
+    roll = unary(roll)
     repeat = unary(lambda x, repeats, **along: jnp.repeat(x, np.asarray(repeats), **along))
     tile = unary(jnp.tile)
     take = picking(jnp.take)
@@ -285,11 +287,11 @@ class XlaNamespace:
     prod = unary(keeping(jnp.prod))
     cumulative_sum = unary(keeping(jnp.cumulative_sum))
     cumulative_prod = unary(keeping(jnp.cumulative_prod))
-    mean = unary(jnp.mean)
-    var = unary(jnp.var)
-    std = unary(jnp.std)
-    max = unary(jnp.max)
-    min = unary(jnp.min)
+    mean = unary(jnp.mean, floats=True)
+    var = unary(ordered(jnp.var), floats=True)
+    std = unary(ordered(jnp.std), floats=True)
+    max = unary(ordered(jnp.max))
+    min = unary(ordered(jnp.min))
     all = unary(jnp.all)
     any = unary(jnp.any)
     diff = composed.diff
@@ -298,12 +300,16 @@ class XlaNamespace:
     vecdot = pairing(jnp.vecdot, precision=jax.lax.Precision.HIGHEST)
     tensordot = pairing(jnp.tensordot, precision=jax.lax.Precision.HIGHEST)
 
-    argmax = unary(int32_of(jnp.argmax))
-    argmin = unary(int32_of(jnp.argmin))
+    argmax = unary(int32_of(ordered(jnp.argmax)))
+    argmin = unary(int32_of(ordered(jnp.argmin)))
     count_nonzero = unary(int32_of(jnp.count_nonzero))
     searchsorted = pairing(int32_of(jnp.searchsorted))
-    sort = unary(sorting(jnp.sort))
-    argsort = unary(int32_of(sorting(jnp.argsort)))
+    sort = unary(ordered(sorting(jnp.sort)))
+    argsort = unary(int32_of(ordered(sorting(jnp.argsort))))
+
+
+for _name in NAMES:
+    setattr(XlaNamespace, _name, guarded(vars(XlaNamespace)[_name], _name, form, FOREIGN, *OTHERS))
 
 
 if TYPE_CHECKING:

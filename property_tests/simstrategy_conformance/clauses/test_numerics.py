@@ -97,6 +97,14 @@ def test_two_ranks_add_with_one_rounding(subject: Subject, group: Group) -> None
 
 
 @clause("B-9")
+def test_a_sum_of_negative_zeros_is_a_negative_zero(subject: Subject) -> None:
+    for dtype in [one for one in FLOATS if one in subject.dtypes]:
+        arrays = [np.array([-0.0, -0.0, 1.0], dtype), np.array([-0.0, 0.0, -1.0], dtype)]
+        wanted, found = arrays[0] + arrays[1], summed(subject, arrays)
+        assert same_bits(wanted, found), f"expected {wanted.tolist()}, found {found.tolist()}"
+
+
+@clause("B-9")
 def test_a_sum_of_many_numbers_is_as_near_as_that_of_one(subject: Subject) -> None:
     for dtype in [one for one in FLOATS if one in subject.dtypes]:
         arrays = [np.full((64,), 0.1, dtype) for _ in range(3)]

@@ -13,7 +13,7 @@ __all__ = ["Elementwise"]
 class Elementwise(Protocol):
     """Functions of one array.  What is for floats is for complex numbers too, where nothing else is stated.
 
-    Deviation of all: integers where floats must be given are undefined, as in the standard, and raise on some backends.
+    Deviation of all: integers and bool where floats must be given are computed as float32.
     """
 
     def logical_not(self, x: Operand, /) -> Array:
@@ -174,8 +174,8 @@ class Elementwise(Protocol):
     def clip(self, x: Array, /, min: Operand | None = None, max: Operand | None = None) -> Array:  # noqa: A002 - the standard's names
         """Returns x […], raised to min and lowered to max; they are numbers, or arrays that broadcast.  Real numbers.
 
-        Computed as minimum(maximum(x, min), max): NaN in a bound gives NaN. Raises OverflowError for an integer bound
-        that the dtype of x does not have.
+        Computed as minimum(maximum(x, min), max): NaN in a bound gives NaN. Raises InvalidArgument for an integer
+        bound that the dtype of x does not have.
         """
         ...
 

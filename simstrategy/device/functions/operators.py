@@ -1,7 +1,8 @@
 """Elementwise functions of two arrays: arithmetic, comparisons, bits and logic.
 
-x1 and x2 are […] and broadcast against each other. Two arrays promote as in NumPy; a Python number takes the dtype of
-the array beside it, two numbers get their default dtype. A number that the dtype does not have raises OverflowError.
+x1 and x2 are […] and broadcast against each other. Arrays promote as `simstrategy.device.promotion` states; a Python
+number takes the dtype of the array beside it, two numbers get their default dtype. A number that the dtype does not
+have raises InvalidArgument, but in comparisons and logic on some backends.
 """
 
 from typing import Protocol
@@ -27,9 +28,9 @@ class Operators(Protocol):
         ...
 
     def divide(self, x1: Operand, x2: Operand, /) -> Array:
-        """Returns x1 / x2 […], correctly rounded, in the common dtype.  Floats or complex numbers.
+        """Returns x1 / x2 […], correctly rounded, in the common dtype; integers and bool in float32.
 
-        A complex x1 over a real number is divided part by part. x / 0 is infinite, and 0 / 0 NaN.
+        A complex x1 over real numbers is divided part by part. x / 0 is infinite, and 0 / 0 NaN.
 
         Deviation: rounded once on every backend; the standard leaves that open.
         """

@@ -44,7 +44,7 @@ class Reductions(Protocol):
         ...
 
     def mean(self, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-        """Returns the mean of x […] along axes, in its dtype; of nothing NaN.  Floats."""
+        """Returns the mean of x […] along axes, in its dtype, of integers and bool in float32; of nothing NaN."""
         ...
 
     def var(self, x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Array:

@@ -1,6 +1,6 @@
 """What changes shapes and the order of elements, joins, takes apart and picks.  No arithmetic.
 
-Results have the dtype of x; several arrays promote as in NumPy. On backends whose arrays can be written to, a result
+Results have the dtype of x; several arrays promote as operands do. On backends whose arrays can be written to, a result
 may share memory with its argument, as NumPy's views do; with host data it never does.
 """
 

@@ -1,0 +1,171 @@
+"""The errors of array functions: one class and one text for a mistake, whatever the framework raises for it.
+
+They depend on the arguments alone: InvalidType for one of a wrong type, or of a dtype that the function does not take,
+else InvalidArgument. The framework's own error is the cause (`__cause__`). Clauses: B-22
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache, wraps
+from typing import Any, Final
+
+import numpy as np
+
+from simstrategy.device.namespace import ArrayNamespace
+from simstrategy.device.promotion import kind_of
+from simstrategy.device.terms import Operand
+from simstrategy.errors import InvalidArgument, InvalidType, SimStrategyError
+
+__all__ = ["Form", "guarded", "refusal"]
+
+Argument = Operand | str | None
+"""What a call may have got: arrays, numbers, lists, names, settings."""
+Form = Callable[[Any], tuple[tuple[int, ...], str] | None]
+"""Returns the shape and dtype of a backend's array or a host array, and None for any other value."""
+Bound = Mapping[str, Argument]
+"""The arguments of a call by the names of the parameters."""
+
+_BITS: Final = (
+    "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert", "bitwise_left_shift", "bitwise_right_shift",
+)  # fmt: skip
+_REAL: Final = (
+    "maximum", "minimum", "less", "less_equal", "greater", "greater_equal", "max", "min", "argmax", "argmin", "sort",
+    "argsort", "searchsorted", "clip", "floor", "ceil", "trunc", "round", "signbit", "floor_divide", "remainder",
+    "atan2", "copysign", "hypot", "logaddexp", "nextafter", "var", "std",
+)  # fmt: skip
+_NUMBERS: Final = (
+    "subtract", "negative", "positive", "sign", "square", "floor_divide", "remainder", "pow", "conj",
+    "bitwise_left_shift", "bitwise_right_shift", "diff",
+)  # fmt: skip
+_KIND_MAX: Final = {**dict.fromkeys(_REAL, 2), **dict.fromkeys(_BITS, 1)}
+_KIND_MIN: Final = {**dict.fromkeys(_NUMBERS, 1), **dict.fromkeys(("real", "imag"), 3)}
+"""The highest and lowest kind of dtype that a function computes in: see `kind_of`."""
+_INDICES: Final = ("indices", "sorter", "repeats")
+_NAMES: Final = ("dtype", "indexing", "side")
+_ARRAYS: Final = ("Array", "Operand", "Number", "Real", "float")
+"""Parts of the annotations of parameters that take arrays or numbers."""
+
+
+def refusal(
+    name: str, arguments: Sequence[Argument], options: Mapping[str, Argument], error: Exception, form: Form
+) -> SimStrategyError:
+    """Returns the error of a call of `xp.name` that a framework has refused; an error of simstrategy as it is."""
+    if isinstance(error, SimStrategyError):
+        return error
+    kind: type[SimStrategyError] = InvalidType
+    try:
+        bound: Bound = _signature(name).bind(*arguments, **options).arguments
+        reason = _wrong_type(name, bound, form)
+    except TypeError as wrong:
+        bound, reason = {}, str(wrong)
+    if not reason:
+        kind, reason = InvalidArgument, _wrong_value(bound, form)
+    return kind(
+        f"xp.{name}({_call(arguments, options, form)}): {reason}. Change the arguments as "
+        f"help(simstrategy.device.ArrayNamespace.{name}) states."
+    )
+
+
+def guarded(
+    function: Callable[..., Any], name: str, form: Form, foreign: tuple[type[Exception], ...], *others: type[Exception]
+) -> Any:
+    """Returns a method of a namespace that raises our errors.
+
+    foreign: the framework's errors that stand for a mistake in the arguments; others: those that do not, though their
+    class is derived from one of these.
+    """
+
+    @wraps(function)
+    def call(*arguments: Argument, **options: Argument) -> Any:
+        try:
+            return function(*arguments, **options)
+        except others:
+            raise
+        except foreign as error:
+            refused = refusal(name, arguments[1:], options, error, form)
+            if refused is error:
+                raise
+            raise refused from error
+
+    return call
+
+
+@lru_cache(maxsize=256)
+def _signature(name: str) -> inspect.Signature:
+    signature = inspect.signature(getattr(ArrayNamespace, name))
+    return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+
+def _wrong_type(name: str, bound: Bound, form: Form) -> str:
+    """Returns what is wrong with the type of an argument, "" for nothing."""
+    dtypes = []
+    for parameter, value in bound.items():
+        declared = _signature(name).parameters[parameter]
+        annotation = str(declared.annotation)
+        if value is None:
+            if declared.default is not None and "None" not in annotation:
+                return f"{parameter} is None"
+        elif parameter in _NAMES:
+            if not isinstance(value, str):
+                return f"{parameter} is a name, not a {type(value).__name__}"
+        elif not any(one in annotation for one in _ARRAYS):
+            if not all(isinstance(one, (int, np.integer)) for one in _leaves(value, form)):
+                return f"{parameter} is one integer or several"
+        else:
+            found = [_dtype(one, form) for one in _leaves(value, form)]
+            if not all(kind_of(dtype) < 4 for dtype in found):
+                return f"{parameter} is neither an array nor a number"
+            if parameter in _INDICES and not all(kind_of(dtype) == 1 for dtype in found):
+                return f"{parameter} are integers"
+            dtypes += found if parameter not in (*_INDICES, "condition") else []
+    high = max(dtypes, key=kind_of, default="int32")
+    return "" if _KIND_MIN.get(name, 0) <= kind_of(high) <= _KIND_MAX.get(name, 3) else f"it does not take {high}"
+
+
+def _wrong_value(bound: Bound, form: Form) -> str:
+    """Returns what is wrong with the arguments, as far as that can be found without the framework."""
+    found = [form(value) for value in bound.values()]
+    arrays = [one for one in found if one is not None]
+    axis: Any = bound.get("axis")
+    if arrays and isinstance(axis, int) and not -len(arrays[0][0]) <= axis < len(arrays[0][0]):
+        return f"there is no axis {axis} in shape {list(arrays[0][0])}"
+    integers: list[Any] = [one for one in bound.values() if type(one) is int]
+    for number in integers:
+        for _, dtype in arrays:
+            if kind_of(dtype) == 1 and not np.iinfo(dtype).min <= number <= np.iinfo(dtype).max:
+                return f"{dtype} has no {number}"
+    return "its shapes, values or settings do not fit together"
+
+
+def _dtype(value: Argument, form: Form) -> str:
+    array = form(value)
+    if array is not None:
+        return array[1]
+    is_number = isinstance(value, (bool, int, float, complex, np.number, np.bool_))
+    return np.asarray(value).dtype.name if is_number else "object"
+
+
+def _leaves(value: Argument, form: Form) -> Iterable[Argument]:
+    """Returns the arrays and numbers of an argument."""
+    if isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _leaves(one, form)
+    else:
+        yield value
+
+
+def _call(arguments: Sequence[Argument], options: Mapping[str, Argument], form: Form) -> str:
+    given = [_shown(one, form) for one in arguments]
+    return ", ".join([*given, *(f"{key}={_shown(one, form)}" for key, one in options.items())])
+
+
+def _shown(value: Argument, form: Form) -> str:
+    array = form(value)
+    if array is not None:
+        return f"{array[1]}{list(array[0])}"
+    if isinstance(value, (list, tuple)):
+        shown = ", ".join([_shown(one, form) for one in value[:4]] + ["…"] * (len(value) > 4))
+        return f"({shown})" if isinstance(value, tuple) else f"[{shown}]"
+    if value is None or isinstance(value, (bool, int, float, complex, str)):
+        return repr(value)
+    return f"a {type(value).__name__}"
