@@ -109,11 +109,14 @@ class Launcher:
         self.close()
 
     def close(self) -> None:
-        """Kills all workers and their child processes, and removes all files.  May be called again."""
+        """Kills all workers and every process that they started, and removes all files.  May be called again.
+
+        Processes that run as another user are not ended.
+        """
         self._end()
 
     def restart_workers(self) -> None:
-        """Ends all workers: the next job starts new ones, in which no program has run."""
+        """Ends all workers and what they started: the next job starts new ones, in which no program has run."""
         for rank in self._ranks:
             self._terminate(rank)
 
