@@ -11,8 +11,9 @@ from typing import Any, Final, NamedTuple
 
 from simstrategy.errors import InvalidArgument, PeerFailed
 
-__all__ = ["Hello", "Opening", "did_not_come", "parsed", "require_alike", "unreachable"]
+__all__ = ["HELLO_BYTES_MAX", "Hello", "Opening", "did_not_come", "parsed", "require_alike", "unreachable"]
 
+HELLO_BYTES_MAX: Final = 1 << 12
 _DEPTH_MAX: Final = 8
 """Nesting of a message; Python's parser recurses once for each level."""
 _BRACKETS: Final = re.compile(r"[\[\]{}]")
@@ -36,6 +37,8 @@ class Hello(NamedTuple):
     @staticmethod
     def decode(data: bytes | str) -> "Hello":
         """Returns the hello.  Raises ValueError for anything else."""
+        if len(data) > HELLO_BYTES_MAX:
+            raise ValueError(f"it has {len(data)} bytes, and {HELLO_BYTES_MAX} are allowed")
         return Hello.of(parsed(data))
 
     @staticmethod
@@ -47,6 +50,9 @@ class Hello(NamedTuple):
         bytes.fromhex(hello.token)
         if hello.port not in range(1 << 16) or not all(type(value) in (str, int) for value in hello.settings.values()):
             raise ValueError("it is no hello")
+        # They stand in messages, which have to be printed.
+        if not all(str(text).isprintable() for text in (hello.host, *hello.settings, *hello.settings.values())):
+            raise ValueError("its texts cannot be printed")
         return hello
 
 
