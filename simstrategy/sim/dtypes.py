@@ -52,5 +52,5 @@ def dtype_named(dtype: str | Dtype | type[np.generic]) -> Dtype:
             raise InvalidArgument("bfloat16 needs the package ml_dtypes: pip install 'simstrategy[bfloat16]'.")
         DTYPES[name], dtype_names[found] = found, name
     if name not in DTYPES:
-        raise InvalidArgument(f"There is no dtype {name!r}; choose from {', '.join(DTYPES)}, bfloat16.")
+        raise InvalidArgument(f"There is no dtype {name!r}; choose from {', '.join(_NAMES)}, bfloat16.")
     return DTYPES[name]
