@@ -61,7 +61,7 @@ def run(
     for worker, outcome in enumerate(outcomes):
         _show(console, f"worker {worker}: " if len(outcomes) > 1 else "", outcome)
     if trace is not None:
-        _write(trace, outcomes)
+        write_events(trace, itertools.chain.from_iterable(outcome.events for outcome in outcomes))
     if any(outcome.error is not None for outcome in outcomes):
         raise typer.Exit(1)
 
@@ -106,16 +106,6 @@ def _require_writable(trace: Path) -> None:
     if trace.is_dir() or trace.is_fifo() or trace.is_socket():
         kind = "a folder" if trace.is_dir() else "a pipe or a socket"
         raise InvalidArgument(f"--trace: {str(trace)!r} is {kind}. Give the name of a file.")
-
-
-def _write(trace: Path, outcomes: tuple[Outcome, ...]) -> None:
-    try:
-        write_events(trace, itertools.chain.from_iterable(outcome.events for outcome in outcomes))
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise InvalidArgument(
-            f"--trace: {str(trace)!r} cannot be written: {reason}. The results stand above; give another file."
-        ) from error
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple, final
 
-from simstrategy.errors import BackendUnavailable, InvalidArgument
+from simstrategy.errors import BackendUnavailable, InvalidArgument, InvalidType
 from simstrategy.launch.channel import Channel, Closed, pair, ready
 from simstrategy.launch.ports import reserved_port
 
@@ -73,6 +73,10 @@ class Launcher:
             raise InvalidArgument(
                 f"A launcher takes a number of workers of at least 1, got {workers!r}. Pass for example Launcher(2)."
             )
+        if not isinstance(preload, (list, tuple)) or not all(
+            isinstance(one, str) and one.isprintable() for one in preload
+        ):
+            raise InvalidType(f"preload is a list of names of modules, got {preload!r}. Pass for example ['numpy'].")
         if sys.platform != "linux":
             raise BackendUnavailable(
                 f"The local launcher needs Linux, and this is {sys.platform}. Start the workers with torchrun."

@@ -26,9 +26,9 @@ __all__ = [
 
 def require_settings(checks: object, executor: object, seed: object) -> None:
     """Raises InvalidArgument for an impossible setting of a strategy."""
-    if checks not in (True, False, "strict"):
+    if not isinstance(checks, bool) and not (isinstance(checks, str) and checks == "strict"):
         raise InvalidArgument(f'checks is True, False or "strict", not {checks!r}. Pass one of these.')
-    if executor not in ("auto", "greenlet", "thread"):
+    if not isinstance(executor, str) or executor not in ("auto", "greenlet", "thread"):
         raise InvalidArgument(f'executor is "auto", "greenlet" or "thread", not {executor!r}. Pass one of these.')
     if not isinstance(seed, int) or isinstance(seed, bool):
         raise InvalidArgument(f"seed is an int, not {seed!r}.")
@@ -95,9 +95,12 @@ def require_numbers(forms: Sequence[tuple[tuple[int, ...], str]], call: str) -> 
 
 def axis_in(axis: object, shape: tuple[int, ...], call: str) -> int:
     """Returns the axis counted from the front.  Raises InvalidArgument where the shape has no such axis."""
-    if isinstance(axis, bool) or not isinstance(axis, SupportsIndex):
+    try:
+        number = None if isinstance(axis, bool) or not isinstance(axis, SupportsIndex) else operator.index(axis)
+    except TypeError:  # an array of several numbers
+        number = None
+    if number is None:
         raise InvalidArgument(f"{call} takes an int as axis, got {axis!r}. Pass one int.")
-    number = operator.index(axis)
     if not -len(shape) <= number < len(shape):
         raise InvalidArgument(
             f"Invalid reduction dimension {axis} for input with {len(shape)} dimensions: {call} got shape "
