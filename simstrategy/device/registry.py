@@ -7,8 +7,9 @@ only when it is opened by name. A factory has the signature
 
 import importlib
 import inspect
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Sequence
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from simstrategy.device.protocol import PROTOCOL_VERSION, Backend, is_backend, missing_part
 from simstrategy.errors import BackendNotFound, BackendUnavailable, InvalidArgument, InvalidType
@@ -44,6 +45,14 @@ INSTALL_HINTS = {
 EXPERIMENTAL: Final = {"nccl": "it has never run on GPUs", "tpu": "it has never run on a TPU"}
 """The backends whose hardware no run has used so far, and why."""
 
+_TEXTS: Final[dict[Any, str]] = {
+    str: "a text",
+    bool: "True or False",
+    NoneType: "None",
+    Sequence[str]: "a list of one text or more",
+}
+"""Annotations of options that are compared with the values here, in words."""
+
 _OWN: Final = {"sim": "simstrategy.sim:open_sim"}
 """This distribution's own entry points, for a quick start: to search all installed distributions is slow."""
 
@@ -67,6 +76,7 @@ def open_backend(name: str, /, **options: Any) -> Backend:
         raise InvalidType(f"A backend has a name, got {name!r}. Pass for example \"sim\", or 'module:factory'.")
     factory = _import_factory(name, name) if ":" in name else _load(name)
     _require_options(factory, name, options)
+    _require_kinds(factory, name, options)
     try:
         backend: Backend = factory(**options)
     except Exception as error:
@@ -148,6 +158,30 @@ def _require_options(factory: Callable[..., Any], name: str, options: dict[str, 
         raise InvalidType(
             f"Backend {name!r} has no option {unknown[0]!r}; choose from {', '.join(signature.parameters)}."
         )
+
+
+def _require_kinds(factory: Callable[..., Any], name: str, options: dict[str, Any]) -> None:
+    """Raises InvalidArgument for an option whose annotation names texts and truth values alone, and gets another value.
+
+    The backends compare numbers with their limits themselves.
+    """
+    try:
+        hints = get_type_hints(factory)
+    except (NameError, TypeError):  # a factory without types, or with some of a library that is not imported
+        return
+    for option, value in options.items():
+        hint = hints.get(option)
+        # Which of a Literal's texts it is, the backend examines.
+        kinds = (str,) if get_origin(hint) is Literal else get_args(hint) or (hint,)
+        if all(kind in _TEXTS for kind in kinds) and not any(_is(kind, value) for kind in kinds):
+            words = " or ".join(_TEXTS[kind] for kind in kinds)
+            raise InvalidArgument(f"Backend {name!r}: {option} is {words}, got {value!r}. Pass one of these.")
+
+
+def _is(kind: Any, value: object) -> bool:
+    if kind == Sequence[str]:
+        return isinstance(value, (list, tuple)) and bool(value) and all(isinstance(one, str) for one in value)
+    return isinstance(value, kind)
 
 
 def require_device_names(devices: object) -> None:

@@ -11,9 +11,20 @@ from typing import Any, Final, NamedTuple
 
 from simstrategy.errors import InvalidArgument, PeerFailed
 
-__all__ = ["HELLO_BYTES_MAX", "Hello", "Opening", "did_not_come", "parsed", "require_alike", "unreachable"]
+__all__ = [
+    "HELLO_BYTES_MAX",
+    "Hello",
+    "Opening",
+    "did_not_come",
+    "parsed",
+    "require_alike",
+    "require_timeout",
+    "unreachable",
+]
 
 HELLO_BYTES_MAX: Final = 1 << 12
+_TIMEOUT_S_MAX: Final = 1_000_000
+"""Eleven days; systems count milliseconds in 32 bits."""
 _DEPTH_MAX: Final = 8
 """Nesting of a message; Python's parser recurses once for each level."""
 _BRACKETS: Final = re.compile(r"[\[\]{}]")
@@ -77,6 +88,14 @@ class Opening(NamedTuple):
 
     def __str__(self) -> str:
         return f"The backend {self.backend!r}, open in worker {self.rank} of {self.size}"
+
+
+def require_timeout(timeout_s: object) -> None:
+    """Raises InvalidArgument for what is no number of seconds that a system can wait."""
+    if not isinstance(timeout_s, (int, float)) or not 0 < timeout_s <= _TIMEOUT_S_MAX:
+        raise InvalidArgument(
+            f"timeout_s is a number of seconds above 0, and at most {_TIMEOUT_S_MAX}, got {timeout_s!r}."
+        )
 
 
 def parsed(data: bytes | str) -> Any:

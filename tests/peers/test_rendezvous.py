@@ -22,6 +22,7 @@ from simstrategy.peers import (
     free_port,
     job_token,
     rendezvous_at_rank_0,
+    require_timeout,
 )
 from simstrategy.peers.handshake import CLAIM_BYTES, MAGIC, NONCE_BYTES, HandshakeFailed, connect, proof
 
@@ -514,3 +515,9 @@ def test_the_token_of_a_job_is_its_secret_or_torchruns_run() -> None:
     found = [job_token({}), job_token({"SIMSTRATEGY_TOKEN": "one"}), job_token({"TORCHELASTIC_RUN_ID": "two"})]
     assert len(set(found)) == 3
     assert b"one" in found[1]
+
+
+@pytest.mark.parametrize("seconds", [0, -1.0, float("nan"), float("inf"), 10**20, "60", None, [1]])
+def test_a_time_limit_that_no_system_can_wait_is_refused(seconds: Any) -> None:
+    with pytest.raises(InvalidArgument, match="timeout_s is a number of seconds above 0, and at most 1000000, got"):
+        require_timeout(seconds)

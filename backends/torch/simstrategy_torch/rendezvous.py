@@ -15,7 +15,7 @@ from typing import Any, Final
 from torch import distributed as _typed
 
 from simstrategy.errors import BackendUnavailable, InvalidArgument, SimStrategyError
-from simstrategy.peers import LOOPBACK, ControlChannel, Opening
+from simstrategy.peers import LOOPBACK, ControlChannel, Opening, require_timeout
 from simstrategy_torch.environment import Place, place_of
 from simstrategy_torch.local import counted
 from simstrategy_torch.processes import FOLDED_BYTES_MAX, Group, ProcessBackend, Transport
@@ -87,8 +87,7 @@ def open_processes(
 ) -> ProcessBackend:
     """Opens this process's part of a group whose tensors go through `transport`."""
     count = counted(transport.name, replicas)
-    if not isinstance(timeout_s, (int, float)) or not timeout_s > 0:
-        raise InvalidArgument(f"timeout_s is a number of seconds above 0, got {timeout_s!r}.")
+    require_timeout(timeout_s)
     if not isinstance(folded_bytes_max, int) or isinstance(folded_bytes_max, bool) or folded_bytes_max < 0:
         raise InvalidArgument(f"folded_bytes_max is a number of bytes of at least 0, got {folded_bytes_max!r}.")
     within = rank is None and world_size is None and init_method is None and distributed.is_initialized()

@@ -24,6 +24,7 @@ from simstrategy.peers import (
     new_token,
     rendezvous_at_rank_0,
     require_alike,
+    require_timeout,
 )
 from simstrategy_xla.backend import XlaBackend
 from simstrategy_xla.collectives import Collectives
@@ -72,8 +73,7 @@ def open_processes(
     count = 1 if replicas is None else replicas
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise InvalidArgument(f"The backend {NAME!r} takes a number of replicas of at least 1, got {replicas!r}.")
-    if not isinstance(timeout_s, (int, float)) or not timeout_s > 0:
-        raise InvalidArgument(f"timeout_s is a number of seconds above 0, got {timeout_s!r}.")
+    require_timeout(timeout_s)
     if not _JOINED:
         _JOINED.append(_join(rank, world_size, address, platform, count, timeout_s))
     group = _JOINED[0]
