@@ -1,4 +1,4 @@
-"""The rendezvous at rank 0 and its handshake, with strangers; each rank is a thread.  Clauses: K-3, K-4, K-5."""
+"""The rendezvous at rank 0 and its handshake, with strangers; each rank is a thread.  Clauses: K-3, K-4, K-5, K-6."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Strangers at every port of a group, on every backend that spans processes.  Clauses: K-3, K-4.
+"""Strangers at every port of a group, on every backend that spans processes.  Clauses: K-3, K-4, K-6.
 
 Where the framework's transport may take a stranger for a process, every process raises PeerFailed at worst; see
 docs/clusters.md.
