@@ -1,4 +1,4 @@
-"""The rendezvous through a store, with other programs' values in it and another job's token.  Clauses: K-3, K-4, K-6."""
+"""The rendezvous in a store, with other programs' values in it and another job's token.  Clauses: K-3, K-4, K-6."""
 
 import threading
 import time
