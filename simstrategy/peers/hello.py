@@ -92,10 +92,10 @@ class Opening(NamedTuple):
 
 def require_timeout(timeout_s: object) -> None:
     """Raises InvalidArgument for what is no number of seconds that a system can wait."""
-    if not isinstance(timeout_s, (int, float)) or not 0 < timeout_s <= _TIMEOUT_S_MAX:
-        raise InvalidArgument(
-            f"timeout_s is a number of seconds above 0, and at most {_TIMEOUT_S_MAX}, got {timeout_s!r}."
-        )
+    if not isinstance(timeout_s, (int, float)) or not timeout_s > 0:
+        raise InvalidArgument(f"timeout_s is a number of seconds above 0, got {timeout_s!r}.")
+    if timeout_s > _TIMEOUT_S_MAX:
+        raise InvalidArgument(f"timeout_s is at most {_TIMEOUT_S_MAX} seconds, got {timeout_s!r}.")
 
 
 def parsed(data: bytes | str) -> Any:
