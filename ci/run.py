@@ -70,6 +70,14 @@ def install() -> None:
     found = json.loads(STAMP.read_text()) if STAMP.exists() else {}
     if found == wanted and PYTHON.exists():
         return
+    shared = next((path for path in (VENV, VENV / "bin", VENV / "lib") if path.is_symlink()), None)
+    if shared is not None:
+        print(
+            f"{shared} is a link to {shared.readlink()}, a part of another checkout's environment, and that is not the "
+            f"one that this checkout needs. Nothing was changed. Remove {VENV} to make one here.",
+            file=sys.stderr,
+        )
+        raise SystemExit(2)
     print("Installing into .venv (about two minutes the first time, 4 GB) …", flush=True)
     if {**found, "files": None} != {**wanted, "files": None} or not PYTHON.exists():
         # Never finished, moved, or made by another Python: such an environment cannot be mended.

@@ -18,7 +18,7 @@ PEERS_WITH_SOCKETS = (*PEERS_THAT_WAIT, "simstrategy/peers/addresses.py", "simst
 BANNED_MODULES = {
     "random": (),
     "secrets": (),
-    "time": ("simstrategy/launch/launcher.py", *PEERS_THAT_WAIT),
+    "time": ("simstrategy/launch/keeper.py", "simstrategy/launch/launcher.py", *PEERS_THAT_WAIT),
     "uuid": (),
     "datetime": (),
     "threading": ("simstrategy/run/replica_tasks.py",),

@@ -1,6 +1,7 @@
 """Loads a program from a Python file."""
 
 import importlib.util
+import stat
 import sys
 from pathlib import Path
 from typing import Any, Final
@@ -27,11 +28,7 @@ def load_program(file: str | Path, function: str = "program") -> Program:
     Raises InvalidArgument for a missing file or function, BackendUnavailable where the file imports the library of a
     backend that is not installed, and whatever else the file raises.
     """
-    path = Path(file).resolve()
-    if not path.is_file():
-        raise InvalidArgument(
-            f"There is no file at {str(file)!r}. Give a Python file that defines {function}(strategy)."
-        )
+    path = _regular_file(file, function)
     spec = importlib.util.spec_from_file_location(f"program_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise InvalidArgument(f"{file} is not a Python file. Give one that defines {function}(strategy).")
@@ -41,6 +38,11 @@ def load_program(file: str | Path, function: str = "program") -> Program:
         sys.path.insert(0, str(path.parent))
     try:
         spec.loader.exec_module(module)
+    except SystemExit as error:
+        raise InvalidArgument(
+            f"{file} called sys.exit({error.code!r}) while it was loaded, so {function}(strategy) has not run. Call it "
+            f"under `if __name__ == '__main__':`."
+        ) from error
     except SyntaxError as error:
         raise InvalidArgument(
             f"{error.filename}:{error.lineno} is not Python: {error.msg}. Correct the file."
@@ -58,3 +60,19 @@ def load_program(file: str | Path, function: str = "program") -> Program:
         raise InvalidArgument(f"{file} defines no function {function}(strategy). Define it at the top level.")
     program: Program = found
     return program
+
+
+def _regular_file(file: str | Path, function: str) -> Path:
+    """Returns the path of a file without links.  Raises InvalidArgument for what is no file, such as a pipe."""
+    advice = f"Give a Python file that defines {function}(strategy)."
+    try:
+        path = Path(file).resolve(strict=True)
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise InvalidArgument(f"There is no file at {str(file)!r}. {advice}") from error
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a name that no file can have
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InvalidArgument(f"There is no file at {str(file)!r} ({reason}). {advice}") from error
+    if not stat.S_ISREG(mode):  # a pipe would block
+        raise InvalidArgument(f"There is no file at {str(file)!r}: it is a folder, a pipe or a device. {advice}")
+    return path

@@ -1,6 +1,7 @@
 """Puts the commands together: this distribution's, and those that other distributions install."""
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any, Final
 
 import typer
@@ -9,6 +10,7 @@ from simstrategy.cli.backends import backends
 from simstrategy.cli.check import check
 from simstrategy.cli.commands import installed_commands
 from simstrategy.cli.conform import conform
+from simstrategy.cli.options import clear_errors
 from simstrategy.cli.run import run
 from simstrategy.cli.split import split
 
@@ -30,13 +32,24 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
         help="tf.distribute.Strategy's semantics as a specification that runs.",
     )
     for name, command in _COMMANDS.items():
-        made.command(name)(command)
+        made.command(name)(_ending_clearly(command))
     first = arguments[0] if arguments else "--help"
     if first not in _COMMANDS:
         for name, command in installed_commands(None if first.startswith("-") else first):
             if name not in _COMMANDS:
-                made.command(name)(command)
+                made.command(name)(_ending_clearly(command))
     return made
+
+
+def _ending_clearly(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a command that ends with a message and exit code 2 for every error, and with no traceback."""
+
+    @wraps(command)
+    def run(*arguments: Any, **options: Any) -> Any:
+        with clear_errors():
+            return command(*arguments, **options)
+
+    return run
 
 
 app = app_for(["check"])

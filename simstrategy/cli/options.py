@@ -1,15 +1,19 @@
 """The options that several commands share: lists, schedules, profiles; and how an error ends a command."""
 
+import io
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
 
 import typer
 from rich.console import Console
 
 from simstrategy.errors import SimStrategyError
+from simstrategy.run import raised_where
 from simstrategy.schedules import InOrder, Schedule, Seeded
 from simstrategy.strategy import PROFILES, Semantics
 
@@ -19,9 +23,14 @@ __all__ = [
     "numbers",
     "schedule_maker",
     "semantics_named",
+    "text_of",
     "wide_console",
     "words",
 ]
+
+_STDOUT: Final = 1
+_CHARACTERS_MAX: Final = 10_000
+"""Of one message."""
 
 
 def words(text: str) -> list[str]:
@@ -59,7 +68,12 @@ def semantics_named(text: str) -> Semantics:
 
 
 def wide_console() -> Console:
-    """Returns a console that is 140 columns wide where the output is not a terminal, as in a log of CI."""
+    """Returns a console that is 140 columns wide where the output is not a terminal, as in a log of CI.
+
+    Characters that the output cannot encode are written as escapes.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     console = Console()
     return console if console.is_terminal else Console(width=140)
 
@@ -70,13 +84,50 @@ def import_from_here(backend: str) -> None:
         sys.path.insert(0, str(Path.cwd()))
 
 
+def text_of(value: object) -> str:
+    """Returns the text of an error or a note, also of one that has none."""
+    try:
+        text = str(value)
+    except Exception as error:  # noqa: BLE001 - of a user's class, whose text is to be shown
+        return f"(its text cannot be shown: {type(error).__name__})"
+    return text if len(text) <= _CHARACTERS_MAX else f"{text[:_CHARACTERS_MAX]} …"
+
+
 @contextmanager
 def clear_errors() -> Iterator[None]:
-    """Ends the command with exit code 2 and the message, without a traceback, for an error of simstrategy."""
+    """Ends the command with exit code 2 and the message, without a traceback, for every error.
+
+    Of an error that is none of simstrategy's, the line that raised it stands below, where it is a user's.
+    """
     try:
         yield
-    except SimStrategyError as error:
-        typer.echo(f"{type(error).__name__}: {error}", err=True)
-        for note in getattr(error, "__notes__", ()):
-            typer.echo(note, err=True)
+    except (typer.Exit, typer.Abort, typer.BadParameter, KeyboardInterrupt):
+        raise
+    except SystemExit as error:  # rich ends the process where its output was closed
+        _finish_output()
         raise typer.Exit(2) from error
+    except BaseException as error:
+        with suppress(OSError, ValueError):  # where the output for errors is closed as well
+            _report(error)
+        _finish_output()
+        raise typer.Exit(2) from error
+
+
+def _report(error: BaseException) -> None:
+    typer.echo(f"{type(error).__name__}: {text_of(error)}", err=True)
+    notes = getattr(error, "__notes__", ())
+    for note in notes if isinstance(notes, (list, tuple)) else (notes,):
+        typer.echo(text_of(note), err=True)
+    if not isinstance(error, SimStrategyError):
+        typer.echo(raised_where(error, with_text=False), err=True)
+
+
+def _finish_output() -> None:
+    """Writes what is left, or drops it where that is impossible: else Python would report it in the end."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        with suppress(OSError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, _STDOUT)
+            os.close(nowhere)

@@ -15,7 +15,7 @@ from simstrategy.check.checkers import checker_of
 from simstrategy.check.outcome import Outcome, Program, program_folder, run_program
 from simstrategy.check.processes import run_in_processes
 from simstrategy.check.programs import load_program
-from simstrategy.cli.options import clear_errors, schedule_maker, semantics_named, wide_console
+from simstrategy.cli.options import clear_errors, schedule_maker, semantics_named, text_of, wide_console
 from simstrategy.device import open_backend
 from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import InOrder, Schedule
@@ -37,7 +37,10 @@ def run(
     function: Annotated[str, typer.Option(help="The function of the file to run.")] = "program",
     timeout: Annotated[float, typer.Option(help="Seconds, for worker processes.")] = 600.0,
 ) -> None:
-    """Run a program and print what it returned.  Exit code 1 if it raised."""
+    """Run a program and print what it returned.
+
+    Exit code 0: it ended. 1: it raised. 2: it could not be run, or its trace not be written.
+    """
     console = wide_console()
     with clear_errors():
         loaded = load_program(program, function)
@@ -48,17 +51,17 @@ def run(
             )
         profile = semantics_named(semantics)
         made = schedule_maker(schedule)()
-        if trace is not None and not trace.parent.is_dir():
-            raise InvalidArgument(f"--trace: there is no folder {str(trace.parent)!r} to write {trace.name} to.")
+        if trace is not None:
+            _require_writable(trace)
         with _progress(console, f"{program.name} on {backend}"):
             if workers > 1:
                 outcomes = _run_workers(loaded, backend, replicas, workers, made, profile, timeout)
             else:
                 outcomes = _run_one_worker(loaded, backend, replicas, made, profile)
-    if trace is not None:
-        write_events(trace, itertools.chain.from_iterable(outcome.events for outcome in outcomes))
     for worker, outcome in enumerate(outcomes):
         _show(console, f"worker {worker}: " if len(outcomes) > 1 else "", outcome)
+    if trace is not None:
+        write_events(trace, itertools.chain.from_iterable(outcome.events for outcome in outcomes))
     if any(outcome.error is not None for outcome in outcomes):
         raise typer.Exit(1)
 
@@ -96,6 +99,15 @@ def _run_one_worker(
             return (run_program(loaded, strategy, events),)
 
 
+def _require_writable(trace: Path) -> None:
+    """Raises InvalidArgument for a file that cannot be written, before the program runs."""
+    if not trace.parent.is_dir():
+        raise InvalidArgument(f"--trace: there is no folder {str(trace.parent)!r} to write {trace.name} to.")
+    if trace.is_dir() or trace.is_fifo() or trace.is_socket():
+        kind = "a folder" if trace.is_dir() else "a pipe or a socket"
+        raise InvalidArgument(f"--trace: {str(trace)!r} is {kind}. Give the name of a file.")
+
+
 @contextmanager
 def _progress(console: Console, text: str) -> Iterator[None]:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
@@ -106,7 +118,7 @@ def _progress(console: Console, text: str) -> Iterator[None]:
 
 def _show(console: Console, who: str, outcome: Outcome) -> None:
     if outcome.error is not None:
-        text = "\n".join([f"{who}{outcome.error[0]}: {outcome.error[1]}", *outcome.notes])
+        text = "\n".join([f"{who}{outcome.error[0]}: {outcome.error[1]}", *map(text_of, outcome.notes)])
         console.print(text, style="red", markup=False, highlight=False)
     for path, values in _by_variable(outcome).items():
         first = values[0]

@@ -6,16 +6,28 @@ only when it is opened by name. A factory has the signature
 """
 
 import importlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+import inspect
+from collections.abc import Callable, Sequence
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from simstrategy.device.protocol import PROTOCOL_VERSION, Backend, is_backend, missing_part
-from simstrategy.errors import BackendNotFound, BackendUnavailable, InvalidArgument
+from simstrategy.errors import BackendNotFound, BackendUnavailable, InvalidArgument, InvalidType
+from simstrategy.short_repr import short_repr
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["EXPERIMENTAL", "GROUP", "INSTALL_HINTS", "available", "install_advice", "open_backend", "require_complete"]
+__all__ = [
+    "EXPERIMENTAL",
+    "GROUP",
+    "INSTALL_HINTS",
+    "available",
+    "install_advice",
+    "open_backend",
+    "require_complete",
+    "require_device_names",
+]
 
 GROUP = "simstrategy.backends"
 
@@ -34,6 +46,14 @@ INSTALL_HINTS = {
 EXPERIMENTAL: Final = {"nccl": "it has never run on GPUs", "tpu": "it has never run on a TPU"}
 """The backends whose hardware no run has used so far, and why."""
 
+_TEXTS: Final[dict[Any, str]] = {
+    str: "a text",
+    bool: "True or False",
+    NoneType: "None",
+    Sequence[str]: "a list of one text or more",
+}
+"""Annotations of options that are compared with the values here, in words."""
+
 _OWN: Final = {"sim": "simstrategy.sim:open_sim"}
 """This distribution's own entry points, for a quick start: to search all installed distributions is slow."""
 
@@ -49,11 +69,17 @@ def available() -> dict[str, "EntryPoint"]:
 def open_backend(name: str, /, **options: Any) -> Backend:
     """Opens the backend called `name`, or the factory at `module:factory`.
 
-    Raises `BackendNotFound` for an unknown name, `BackendUnavailable` where it is installed and cannot be imported or
-    where it lacks an attribute of `Backend`, and what the factory raises. An error of an experimental backend has a
-    note that names it as experimental.
+    Raises `BackendNotFound` for an unknown name, InvalidType for an option that the backend does not take,
+    `BackendUnavailable` where it is installed and cannot be imported or where it lacks an attribute of `Backend`, and
+    what the factory raises. An error of an experimental backend has a note that names it as experimental.
     """
+    if not isinstance(name, str):
+        raise InvalidType(
+            f"A backend has a name, got {short_repr(name)}. Pass for example \"sim\", or 'module:factory'."
+        )
     factory = _import_factory(name, name) if ":" in name else _load(name)
+    _require_options(factory, name, options)
+    _require_kinds(factory, name, options)
     try:
         backend: Backend = factory(**options)
     except Exception as error:
@@ -94,7 +120,7 @@ def _load(name: str) -> Callable[..., Any]:
 
 def _import_factory(location: str, name: str) -> Callable[..., Any]:
     module_name, _, factory_name = location.partition(":")
-    if not module_name or not factory_name:
+    if not all(part.isidentifier() for part in module_name.split(".")) or not factory_name:
         raise InvalidArgument(f"{location!r} is no backend: write a backend's name, or 'module:factory'.")
     try:
         module = importlib.import_module(module_name)
@@ -103,10 +129,68 @@ def _import_factory(location: str, name: str) -> Callable[..., Any]:
         advice = install_advice(hint) if hint else f"Install what provides {error.name or module_name}."
         text = f"Backend {name!r} cannot be imported: {error}. {advice}{_experimental(name)}"
         raise BackendUnavailable(text) from error
-    factory: Callable[..., Any] | None = vars(module).get(factory_name)
+    factory: Any = vars(module).get(factory_name)
     if factory is None:
         raise BackendUnavailable(f"Backend {name!r}: module {module_name} has no {factory_name!r}. Check its spelling.")
-    return factory
+    if not callable(factory):
+        kind = type(factory).__name__
+        raise BackendUnavailable(f"Backend {name!r}: {factory_name} is a {kind}, and no function that opens it.")
+    opens: Callable[..., Any] = factory
+    return opens
+
+
+def _require_options(factory: Callable[..., Any], name: str, options: dict[str, Any]) -> None:
+    """Raises InvalidType for options that a factory does not take, and for a function that is no factory."""
+    try:
+        signature = inspect.signature(factory)
+    except ValueError:  # a function of C without one
+        return
+    kinds = [one.kind for one in signature.parameters.values()]
+    needed = [
+        one.name
+        for one in signature.parameters.values()
+        if one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+    ]
+    if [one for one in needed if one not in options] or (not kinds and "replicas" in options):
+        raise InvalidType(
+            f"{name!r} is no backend: it cannot be called as open(*, replicas=None), and takes {signature}. See "
+            f"simstrategy.device for what a factory is."
+        )
+    unknown = [one for one in options if one not in signature.parameters]
+    if unknown and inspect.Parameter.VAR_KEYWORD not in kinds:
+        raise InvalidType(
+            f"Backend {name!r} has no option {unknown[0]!r}; choose from {', '.join(signature.parameters)}."
+        )
+
+
+def _require_kinds(factory: Callable[..., Any], name: str, options: dict[str, Any]) -> None:
+    """Raises InvalidArgument for an option whose annotation names texts and truth values alone, and gets another value.
+
+    The backends compare numbers with their limits themselves.
+    """
+    try:
+        hints = get_type_hints(factory)
+    except (NameError, TypeError):  # a factory without types, or with some of a library that is not imported
+        return
+    for option, value in options.items():
+        hint = hints.get(option)
+        # Which of a Literal's texts it is, the backend examines.
+        kinds = (str,) if get_origin(hint) is Literal else get_args(hint) or (hint,)
+        if all(kind in _TEXTS for kind in kinds) and not any(_is(kind, value) for kind in kinds):
+            words = " or ".join(_TEXTS[kind] for kind in kinds)
+            raise InvalidArgument(f"Backend {name!r}: {option} is {words}, got {short_repr(value)}. Pass one of these.")
+
+
+def _is(kind: Any, value: object) -> bool:
+    if kind == Sequence[str]:
+        return isinstance(value, (list, tuple)) and bool(value) and all(isinstance(one, str) for one in value)
+    return isinstance(value, kind)
+
+
+def require_device_names(devices: object) -> None:
+    """Raises InvalidArgument for anything but a list of one name or more."""
+    if not isinstance(devices, (list, tuple)) or not devices or not all(isinstance(one, str) for one in devices):
+        raise InvalidArgument(f"devices is a list of the backend's names for them, got {short_repr(devices)}.")
 
 
 def _unknown(name: str) -> str:

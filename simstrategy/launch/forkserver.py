@@ -1,13 +1,11 @@
 """The process that forks workers: it has imported their modules, so that a new worker starts in milliseconds.
 
-It is the parent of the workers. When its channel closes, however the launcher ended, it kills all workers, removes
-their folder and ends. It runs no jobs.
+Each worker has a keeper (`keeper.py`), which ends what its jobs started. When the channel closes, however the launcher
+ended, this process ends all workers, removes their folder and ends. It runs no jobs.
 
     python -m simstrategy.launch.forkserver CHANNEL [MODULE …]
 """
 
-import contextlib
-import ctypes
 import gc
 import importlib
 import os
@@ -17,13 +15,11 @@ import socket
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, NoReturn
 
 from simstrategy.launch.channel import Channel, Closed
+from simstrategy.launch.keeper import KeptWorker, adopt_orphans, end_children, end_worker, start_worker
 from simstrategy.launch.worker import work
-
-_DIE_WITH_PARENT: Final = 1
-"""Linux: prctl(PR_SET_PDEATHSIG, …)."""
 
 
 def main(number: int, modules: list[str]) -> None:
@@ -36,18 +32,25 @@ def main(number: int, modules: list[str]) -> None:
         os.set_inheritable(number, True)
         os.execv(sys.executable, [sys.executable, "-P", "-m", "simstrategy.launch.forkserver", str(number)])  # noqa: S606
     gc.freeze()  # without this, the first collection of a worker copies all memory of the imported modules
+    adopt_orphans()  # of a keeper that a job has killed
     folder = Path(tempfile.mkdtemp(prefix="simstrategy-"))
-    children: dict[int, int | None] = {}
+    workers: dict[int, KeptWorker] = {}
     try:
         control.send({"folder": str(folder), "problem": problem})
         while True:
             request, end = control.receive()
-            control.send(_forked_or_ended(request, end, control, folder, children))
+            if request["do"] == "end":
+                control.send(_ended(request["process"], workers))
+            else:
+                assert end is not None
+                control.send(_started(end, control, folder, workers))
     except (Closed, KeyboardInterrupt, SystemExit):
         pass
     finally:
-        for child in children:
-            _end(child, children)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        for process in [*workers]:
+            _ended(process, workers)
+        end_children()
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -65,45 +68,24 @@ def _import(modules: list[str]) -> str | None:
     return None
 
 
-def _forked_or_ended(
-    request: Any, end: int | None, control: Channel, folder: Path, children: dict[int, int | None]
-) -> Any:
-    """Forks a worker, or ends one; returns its process number, or how it ended."""
-    if request["do"] == "end":
-        return _end(request["process"], children)
-    assert end is not None
-    parent = os.getpid()
-    child = os.fork()
-    if child:
-        os.close(end)
-        children[child] = None
-        return child
-    code = 1
-    try:
-        os.setsid()
-        _die_with(parent)
+def _started(end: int, control: Channel, folder: Path, workers: dict[int, KeptWorker]) -> int:
+    """Starts a worker, whose end of the channel to the launcher is `end`; returns its process number."""
+
+    def run_jobs() -> int:
         control.close()
         jobs = Channel(socket.socket(fileno=end))  # never closed here: the launcher takes a closed channel as the end
-        code = work(jobs, folder / f"output{os.getpid()}")
-    finally:
-        os._exit(code)
+        return work(jobs, folder / f"output{os.getpid()}")
+
+    worker = start_worker(run_jobs, (end, control.fileno()))
+    os.close(end)
+    workers[worker.process] = worker
+    return worker.process
 
 
-def _die_with(parent: int) -> None:
-    """Makes the system kill this process when its parent ends, even if this process is stopped."""
-    ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
-
-
-def _end(child: int, children: dict[int, int | None]) -> int:
-    """Kills a worker and its child processes unless it has ended; returns its exit code, negative for a signal."""
-    code = children[child]
-    if code is None:
-        for kill in (os.killpg, os.kill):  # a new worker may not have a process group yet
-            with contextlib.suppress(ProcessLookupError):
-                kill(child, signal.SIGKILL)
-        code = children[child] = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+def _ended(process: int, workers: dict[int, KeptWorker]) -> int:
+    """Ends a worker and all processes that it started; returns its exit code, negative for a signal."""
+    code = end_worker(workers.pop(process))
+    end_children([worker.keeper for worker in workers.values()])
     return code
 
 

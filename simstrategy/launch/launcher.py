@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple, final
 
-from simstrategy.errors import BackendUnavailable, InvalidArgument
+from simstrategy.errors import BackendUnavailable, InvalidArgument, InvalidType
 from simstrategy.launch.channel import Channel, Closed, pair, ready
 from simstrategy.launch.ports import reserved_port
 from simstrategy.short_repr import short_repr
@@ -75,6 +75,10 @@ class Launcher:
                 f"A launcher takes a number of workers of at least 1, got {short_repr(workers)}. Pass for example "
                 f"Launcher(2)."
             )
+        if not isinstance(preload, (list, tuple)) or not all(
+            isinstance(one, str) and one.isprintable() for one in preload
+        ):
+            raise InvalidType(f"preload is a list of names of modules, got {preload!r}. Pass for example ['numpy'].")
         if sys.platform != "linux":
             raise BackendUnavailable(
                 f"The local launcher needs Linux, and this is {sys.platform}. Start the workers with torchrun."
@@ -111,11 +115,14 @@ class Launcher:
         self.close()
 
     def close(self) -> None:
-        """Kills all workers and their child processes, and removes all files.  May be called again."""
+        """Kills all workers and every process that they started, and removes all files.  May be called again.
+
+        Processes that run as another user are not ended.
+        """
         self._end()
 
     def restart_workers(self) -> None:
-        """Ends all workers: the next job starts new ones, in which no program has run."""
+        """Ends all workers and what they started: the next job starts new ones, in which no program has run."""
         for rank in self._ranks:
             self._terminate(rank)
 

@@ -7,7 +7,7 @@ from simstrategy.peers.addresses import LOOPBACK, address_towards, free_port
 from simstrategy.peers.channel import ControlChannel
 from simstrategy.peers.connecting import connect_all
 from simstrategy.peers.handshake import job_token, new_token
-from simstrategy.peers.hello import Hello, Opening, did_not_come, require_alike
+from simstrategy.peers.hello import Hello, Opening, did_not_come, require_alike, require_timeout
 from simstrategy.peers.listener import Listener
 from simstrategy.peers.rendezvous import rendezvous_at_rank_0
 
@@ -25,4 +25,5 @@ __all__ = [
     "new_token",
     "rendezvous_at_rank_0",
     "require_alike",
+    "require_timeout",
 ]

@@ -45,6 +45,10 @@ class HandshakeFailed(Exception):
     """A connection could not be made, or the other side is no process of the group: the text gives the reason."""
 
 
+class _Ended(ConnectionError):
+    """A connection that was made ended during the handshake."""
+
+
 def new_token() -> bytes:
     """Returns 16 random bytes."""
     return os.urandom(_TOKEN_BYTES)
@@ -65,7 +69,8 @@ def connect(
 ) -> socket.socket:
     """Connects to a `Listener` and proves the token to it; returns a blocking socket.
 
-    deadline: by time.monotonic(). retry: whether the listener may not exist yet. Raises HandshakeFailed.
+    deadline: by time.monotonic(). retry: whether the listener may not exist yet. A connection that ends during the
+    handshake is made again until the deadline: a listener closes some where it has too many. Raises HandshakeFailed.
     """
     begun = time.monotonic()
     while True:
@@ -76,7 +81,8 @@ def connect(
         except (socket.gaierror, ValueError) as error:
             raise HandshakeFailed(f"the host has no address ({error})") from error
         except OSError as error:
-            if not retry or time.monotonic() + _RETRY_S >= deadline:
+            may_succeed = retry or isinstance(error, _Ended)
+            if not may_succeed or time.monotonic() + _RETRY_S >= deadline:
                 raise HandshakeFailed(str(error)) from error
         time.sleep(_RETRY_S)
 
@@ -85,6 +91,9 @@ def _attempt(address: tuple[str, int], token: bytes, rank: int, hello: bytes, de
     connection = socket.create_connection(address, timeout=left_s(deadline))
     try:
         _prove(connection, token, rank, hello, deadline)
+    except ConnectionError as error:
+        connection.close()
+        raise _Ended("the connection ended during the handshake") from error
     except BaseException:
         connection.close()
         raise

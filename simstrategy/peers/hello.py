@@ -11,8 +11,20 @@ from typing import Any, Final, NamedTuple
 
 from simstrategy.errors import InvalidArgument, PeerFailed
 
-__all__ = ["Hello", "Opening", "did_not_come", "parsed", "require_alike", "unreachable"]
+__all__ = [
+    "HELLO_BYTES_MAX",
+    "Hello",
+    "Opening",
+    "did_not_come",
+    "parsed",
+    "require_alike",
+    "require_timeout",
+    "unreachable",
+]
 
+HELLO_BYTES_MAX: Final = 1 << 12
+_TIMEOUT_S_MAX: Final = 1_000_000
+"""Eleven days; systems count milliseconds in 32 bits."""
 _DEPTH_MAX: Final = 8
 """Nesting of a message; Python's parser recurses once for each level."""
 _BRACKETS: Final = re.compile(r"[\[\]{}]")
@@ -36,6 +48,8 @@ class Hello(NamedTuple):
     @staticmethod
     def decode(data: bytes | str) -> "Hello":
         """Returns the hello.  Raises ValueError for anything else."""
+        if len(data) > HELLO_BYTES_MAX:
+            raise ValueError(f"it has {len(data)} bytes, and {HELLO_BYTES_MAX} are allowed")
         return Hello.of(parsed(data))
 
     @staticmethod
@@ -47,6 +61,9 @@ class Hello(NamedTuple):
         bytes.fromhex(hello.token)
         if hello.port not in range(1 << 16) or not all(type(value) in (str, int) for value in hello.settings.values()):
             raise ValueError("it is no hello")
+        # They stand in messages, which have to be printed.
+        if not all(str(text).isprintable() for text in (hello.host, *hello.settings, *hello.settings.values())):
+            raise ValueError("its texts cannot be printed")
         return hello
 
 
@@ -71,6 +88,14 @@ class Opening(NamedTuple):
 
     def __str__(self) -> str:
         return f"The backend {self.backend!r}, open in worker {self.rank} of {self.size}"
+
+
+def require_timeout(timeout_s: object) -> None:
+    """Raises InvalidArgument for what is no number of seconds that a system can wait."""
+    if not isinstance(timeout_s, (int, float)) or not timeout_s > 0:
+        raise InvalidArgument(f"timeout_s is a number of seconds above 0, got {timeout_s!r}.")
+    if timeout_s > _TIMEOUT_S_MAX:
+        raise InvalidArgument(f"timeout_s is at most {_TIMEOUT_S_MAX} seconds, got {timeout_s!r}.")
 
 
 def parsed(data: bytes | str) -> Any:

@@ -21,16 +21,16 @@ from simstrategy.peers.handshake import (
     left_s,
     proof,
 )
+from simstrategy.peers.hello import HELLO_BYTES_MAX
 
-__all__ = ["HELLO_BYTES_MAX", "Joined", "Listener", "PeerEnded"]
+__all__ = ["Joined", "Listener", "PeerEnded"]
 
-HELLO_BYTES_MAX: Final = 1 << 12
 _HANDSHAKE_S: Final = 2.0
 """How long a connection may take to prove the token and to send its hello."""
 _BACKLOG_MIN: Final = 128
 """Beyond its backlog a system drops connections, which then take a second longer."""
 _PENDING_MAX: Final = 64
-"""Connections that have not proved the token yet; a new one beyond that is closed."""
+"""Connections that have not finished the handshake; beyond that the oldest one without a proof is closed."""
 
 
 class PeerEnded(Exception):
@@ -120,7 +120,9 @@ class _Pending:
 class Listener:
     """Listens at one address of this machine and accepts the connections that prove the token.
 
-    Connections that prove nothing are served beside each other, so none of them can delay the others.
+    Connections that prove nothing are served beside each other, so none of them can delay the others. Where there are
+    too many, the oldest is closed: a process of the group proves the token at once, and connects again where it was
+    closed all the same.
     Raises OSError where it cannot listen there.
     """
 
@@ -169,7 +171,8 @@ class Listener:
 
     def _ready(self, deadline: float, ranks: Mapping[int, int]) -> list[int]:
         poll = select.poll()
-        for descriptor in (self._server.fileno(), *self._pending, *ranks):
+        # The server comes last: a proof that has arrived is read before a new connection closes the oldest.
+        for descriptor in (*self._pending, *ranks, self._server.fileno()):
             poll.register(descriptor, select.POLLIN)
         until = min([deadline, *(pending.deadline for pending in self._pending.values())])
         return [descriptor for descriptor, _ in poll.poll(int(left_s(until) * 1000) + 1)]
@@ -179,11 +182,12 @@ class Listener:
             connection, _ = self._server.accept()
         except OSError:  # it ended before it was accepted
             return
+        if len(self._pending) >= _PENDING_MAX:
+            unproved = (descriptor for descriptor, pending in self._pending.items() if not pending.is_proved)
+            self._refuse(next(unproved, next(iter(self._pending))))
         descriptor = connection.fileno()
         pending = self._pending[descriptor] = _Pending(connection, time.monotonic() + _HANDSHAKE_S)
         try:
-            if len(self._pending) > _PENDING_MAX:
-                raise _Refused
             pending.greet()
         except _Refused:
             self._refuse(descriptor)

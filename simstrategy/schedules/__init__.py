@@ -6,12 +6,13 @@ state.
 """
 
 from collections.abc import Sequence
-from typing import Protocol, final
+from operator import index
+from typing import Protocol, final, runtime_checkable
 
-from simstrategy.errors import InvalidArgument, OutOfRangeError
+from simstrategy.errors import InvalidArgument, InvalidType, OutOfRangeError
 from simstrategy.short_repr import short_repr
 
-__all__ = ["Draw", "InOrder", "Recorded", "Replayed", "Schedule", "Seeded"]
+__all__ = ["Draw", "InOrder", "Recorded", "Replayed", "Schedule", "Seeded", "require_schedule"]
 
 Draw = tuple[str, int, int]
 """One choice: its label, the number of options, and the number of the option that was taken."""
@@ -19,6 +20,7 @@ Draw = tuple[str, int, int]
 _MASK = (1 << 64) - 1
 
 
+@runtime_checkable
 class Schedule(Protocol):
     """Makes the choices of a run."""
 
@@ -30,6 +32,14 @@ class Schedule(Protocol):
     def choose(self, label: str, n: int) -> int:
         """Returns one of range(n); n is at least 1.  label: what is chosen, as in ``task``."""
         ...
+
+
+def require_schedule(value: object) -> None:
+    """Raises InvalidType for what is no schedule, such as the class of one."""
+    if isinstance(value, type) or not isinstance(value, Schedule):
+        raise InvalidType(
+            f"A schedule has a name and choose(label, n), got {short_repr(value)}. Pass for example ss.schedules.Seeded(1)."
+        )
 
 
 @final
@@ -94,6 +104,7 @@ class Recorded:
     __slots__ = ("draws", "inner")
 
     def __init__(self, inner: Schedule) -> None:
+        require_schedule(inner)
         self.inner = inner
         self.draws: list[Draw] = []
 
@@ -118,7 +129,19 @@ class Replayed:
     __slots__ = ("_next", "draws")
 
     def __init__(self, draws: Sequence[Draw]) -> None:
-        self.draws = tuple((str(label), int(n), int(taken)) for label, n, taken in draws)
+        try:
+            self.draws = tuple((str(label), index(n), index(taken)) for label, n, taken in draws)
+        except (TypeError, ValueError) as error:
+            raise InvalidArgument(
+                f"Replayed takes draws of a label, the number of options and that of the one taken, got {short_repr(draws)}. "
+                f"Pass the draws of a Recorded schedule."
+            ) from error
+        for label, n, taken in self.draws:
+            if taken not in range(n):
+                raise InvalidArgument(
+                    f"Replayed got option {taken} of {n} for {label!r}: options are numbered from 0. Pass the draws of "
+                    f"a Recorded schedule."
+                )
         self._next = 0
 
     @property

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from simstrategy.device import PROTOCOL_VERSION, ArraySpec, Backend, Capabilities, Cell, Device, Op, Spec
+from simstrategy.device.registry import require_device_names
 from simstrategy.errors import InvalidArgument, InvalidType
 from simstrategy.short_repr import short_repr
 from simstrategy.sim.arrays import Placement, SimArray, array_class, freeze, set_writeable
@@ -55,6 +56,8 @@ def open_sim(
     >>> [device.placement for device in open_sim(replicas=2).devices]
     ['sim:0', 'sim:1']
     """
+    if devices is not None:
+        require_device_names(devices)
     count = (1 if devices is None else len(devices)) if replicas is None else replicas
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise InvalidArgument(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, cast, final
 
 from simstrategy.device import Backend
-from simstrategy.errors import InvalidArgument, PeerFailed
+from simstrategy.errors import InvalidArgument, InvalidType, PeerFailed
 from simstrategy.run import ReplicaTasks, SuspendTask
 from simstrategy.schedules import InOrder, Schedule
 from simstrategy.short_repr import short_repr
@@ -31,7 +31,8 @@ class Cluster:
     """Simulates `workers` processes with `replicas_per_worker` replicas each; replica ids are global.
 
     order: of additions, as in `ss.backend("sim", order=…)`. wrap: a function that wraps the backend of each worker. The
-    other arguments are those of `Strategy.multi_worker`, for every worker. Raises InvalidArgument for counts below 1.
+    other arguments are those of `Strategy.multi_worker`, for every worker. Raises InvalidArgument for counts
+    below 1, and what `Strategy.multi_worker` raises for a setting.
 
     >>> import numpy as np
     >>> def program(strategy):
@@ -58,6 +59,13 @@ class Cluster:
                 raise InvalidArgument(
                     f"A cluster takes {name} of at least 1, got {short_repr(count)}. Pass an int, for example 2."
                 )
+        if not callable(wrap):
+            raise InvalidType(f"wrap is a function of a backend that returns one, got {wrap!r}. Pass a function.")
+        # Examines the settings that every worker gets, before any of them runs.
+        alone = SimBackend(simulated_devices(1, 1), worker=0, order=order)
+        Strategy.multi_worker(
+            cast("Backend", alone), semantics=semantics, schedule=schedule, checks=checks, trace=trace
+        ).close()
         self.workers = workers
         self.replicas_per_worker = replicas_per_worker
         self._semantics = semantics
@@ -81,6 +89,10 @@ class Cluster:
 
     def outcomes(self, main: Callable[[Strategy], Any]) -> tuple[Outcome, ...]:
         """Runs `main(strategy)` in every worker; returns how each one ended, in worker order."""
+        if not callable(main):
+            raise InvalidType(
+                f"A cluster runs a function of a strategy in every worker, got {main!r}. Pass a function."
+            )
         fabric = Fabric(self.workers)
         tasks = ReplicaTasks("greenlet", self._schedule)
         devices = simulated_devices(self.workers, self.replicas_per_worker)

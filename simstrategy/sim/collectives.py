@@ -91,7 +91,7 @@ ORDERS: Final[dict[str, Fold]] = {"linear": _linear, "ring": _ring, "tree": _tre
 
 def order_named(name: str) -> Fold:
     """Returns the function of an order of operations.  Raises InvalidArgument for an unknown name."""
-    if name not in ORDERS:
+    if not isinstance(name, str) or name not in ORDERS:
         raise InvalidArgument(
             f"The simulator has no order of additions named {short_repr(name)}; choose from {sorted(ORDERS)}."
         )

@@ -53,5 +53,5 @@ def dtype_named(dtype: str | Dtype | type[np.generic]) -> Dtype:
             raise InvalidArgument("bfloat16 needs the package ml_dtypes: pip install 'simstrategy[bfloat16]'.")
         DTYPES[name], dtype_names[found] = found, name
     if name not in DTYPES:
-        raise InvalidArgument(f"There is no dtype {short_repr(name)}; choose from {', '.join(DTYPES)}, bfloat16.")
+        raise InvalidArgument(f"There is no dtype {short_repr(name)}; choose from {', '.join(_NAMES)}, bfloat16.")
     return DTYPES[name]

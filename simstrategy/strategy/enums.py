@@ -64,7 +64,7 @@ AGGREGATIONS: Final = ", ".join(f"VariableAggregation.{one.name}" for one in Var
 
 def synchronization_of(value: Any, name: str) -> VariableSynchronization:
     """Returns how a variable of this name is synchronized.  Raises InvalidArgument for any other choice."""
-    if value in (None, VariableSynchronization.AUTO):
+    if value is None or value is VariableSynchronization.AUTO:
         return VariableSynchronization.ON_WRITE
     if value is VariableSynchronization.NONE:
         raise InvalidArgument(

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from types import NoneType
 from typing import Any, Literal, NoReturn, TypedDict
 
 from simstrategy.device import Backend, MakeVariable, is_backend, open_backend
-from simstrategy.device.registry import require_complete
-from simstrategy.errors import InvalidArgument
-from simstrategy.schedules import InOrder, Schedule
+from simstrategy.device.registry import require_complete, require_device_names
+from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.schedules import InOrder, Schedule, require_schedule
 from simstrategy.short_repr import short_repr
 from simstrategy.strategy.frontend import FrontendBinding
 from simstrategy.strategy.group import Group, GroupSettings
@@ -50,6 +51,12 @@ def open_group(kind: Kind, backend: str | Backend, settings: Settings, make_vari
         raise InvalidArgument(
             f"A strategy takes a backend's name or an opened backend, got {short_repr(backend)}. "
             f'Write for example Strategy.{kind.name}("sim", replicas=2).'
+        )
+    unknown = [name for name in settings if name not in Settings.__annotations__]
+    if unknown:
+        raise InvalidType(
+            f"A strategy has no setting {unknown[0]!r}; choose from {', '.join(Settings.__annotations__)}. Options of "
+            f"a backend are given where it is opened: ss.backend(name, {unknown[0]}=…)."
         )
     others: dict[str, Any] = {**settings}
     replicas, devices = others.pop("replicas", None), others.pop("devices", None)
@@ -95,6 +102,14 @@ def _group_settings(
     seed: int = 0,
 ) -> GroupSettings:
     require_settings(checks, executor, seed)
+    if not isinstance(semantics, (Semantics, NoneType)):
+        raise InvalidType(
+            f"semantics is a profile, got {short_repr(semantics)}. Pass one, such as ss.Semantics.TF2, or leave it out."
+        )
+    if schedule is not None:
+        require_schedule(schedule)
+    if not isinstance(trace, (Trace, NoneType)):
+        raise InvalidType(f"trace collects events, got {short_repr(trace)}. Pass a ss.trace.Trace(), or leave it out.")
     return GroupSettings(
         backend=opened,
         kind=kind,
@@ -136,12 +151,7 @@ def _opened(kind: Kind, backend: str | Backend, replicas: int | None, devices: S
 
 
 def _distinct(devices: Sequence[str]) -> list[str]:
-    if (
-        isinstance(devices, (str, set, frozenset))
-        or not all(isinstance(device, str) for device in devices)
-        or not devices
-    ):
-        raise InvalidArgument(f"devices is a list of the backend's names for them, got {short_repr(devices)}.")
+    require_device_names(devices)
     twice = [device for number, device in enumerate(devices) if device in list(devices)[:number]]
     if twice:
         raise InvalidArgument(

@@ -26,11 +26,11 @@ __all__ = [
 
 def require_settings(checks: object, executor: object, seed: object) -> None:
     """Raises InvalidArgument for an impossible setting of a strategy."""
-    if checks not in (True, False, "paths", "strict"):
+    if not isinstance(checks, bool) and not (isinstance(checks, str) and checks in ("paths", "strict")):
         raise InvalidArgument(
             f'checks is True, False, "paths" or "strict", not {short_repr(checks)}. Pass one of these.'
         )
-    if executor not in ("auto", "greenlet", "thread"):
+    if not isinstance(executor, str) or executor not in ("auto", "greenlet", "thread"):
         raise InvalidArgument(
             f'executor is "auto", "greenlet" or "thread", not {short_repr(executor)}. Pass one of these.'
         )
@@ -88,9 +88,12 @@ def require_numbers(forms: Sequence[tuple[tuple[int, ...], str]], call: str) -> 
 
 def axis_in(axis: object, shape: tuple[int, ...], call: str) -> int:
     """Returns the axis counted from the front.  Raises InvalidArgument where the shape has no such axis."""
-    if isinstance(axis, bool) or not isinstance(axis, SupportsIndex):
+    try:
+        number = None if isinstance(axis, bool) or not isinstance(axis, SupportsIndex) else operator.index(axis)
+    except TypeError:  # an array of several numbers
+        number = None
+    if number is None:
         raise InvalidArgument(f"{call} takes an int as axis, got {short_repr(axis)}. Pass one int.")
-    number = operator.index(axis)
     if not -len(shape) <= number < len(shape):
         raise InvalidArgument(
             f"Invalid reduction dimension {axis} for input with {len(shape)} dimensions: {call} got shape "

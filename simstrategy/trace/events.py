@@ -8,11 +8,13 @@ import json
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from os import PathLike
 from pathlib import Path, PurePath
+from types import NoneType
 from typing import Any, NamedTuple, TypeAlias, final
 
 from simstrategy import tree
-from simstrategy.errors import InvalidArgument
+from simstrategy.errors import InvalidArgument, InvalidType
 
 __all__ = [
     "VERSION",
@@ -158,6 +160,8 @@ class Trace:
     __slots__ = ("_records", "root")
 
     def __init__(self, *, root: str | Path | None = None) -> None:
+        if not isinstance(root, (str, PathLike, NoneType)):
+            raise InvalidType(f"root is the folder of the program, got {root!r}. Pass its name, or leave it out.")
         self.root = None if root is None else str(root)
         self._records: list[tuple[int, Request, Sequence[int | None], Sequence[Site]]] = []
 
@@ -201,13 +205,17 @@ class Trace:
         return hashlib.sha256("\n".join(event.line() for event in self.events()).encode()).hexdigest()
 
     def write(self, file: str | Path) -> None:
-        """Writes a file: the header, then one JSON line for each event.  Raises OSError."""
+        """Writes a file: the header, then one JSON line for each event.  Raises InvalidArgument where it cannot."""
         write_events(file, self.events())
 
     @staticmethod
     def read(file: str | Path) -> list[Event]:
-        """Reads a file that `write` wrote.  Raises OSError, and InvalidArgument with the line that is no event."""
-        lines = Path(file).read_text(encoding="utf-8").splitlines()
+        """Reads a file that `write` wrote.  Raises InvalidArgument, also with the line that is no event."""
+        path = _path(file)
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, ValueError) as error:
+            raise _failed(file, "read", error) from error
         if not lines or _parse(lines[0], f"{file}:1") != _HEADER:
             raise InvalidArgument(
                 f"{file} does not begin with the header of a trace of version {VERSION}. Write it with Trace.write."
@@ -216,9 +224,32 @@ class Trace:
 
 
 def write_events(file: str | Path, events: Iterable[Event]) -> None:
-    """Writes a trace file from events.  Raises OSError."""
+    """Writes a trace file from events.  Raises InvalidArgument where it cannot be written."""
     lines = [json.dumps(_HEADER, sort_keys=True), *(event.line() for event in events)]
-    Path(file).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path = _path(file)
+    try:
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise _failed(file, "written", error) from error
+
+
+def _path(file: str | Path) -> Path:
+    """Returns the path of a trace.  Raises InvalidType for what is no name of a file, and for a pipe, which blocks."""
+    if not isinstance(file, (str, PathLike)):
+        raise InvalidType(f"A trace is in a file with a name, got {file!r}. Pass the name of a file.")
+    path = Path(file)
+    try:
+        is_pipe = path.is_fifo() or path.is_socket()
+    except (OSError, ValueError) as error:
+        raise _failed(file, "found", error) from error
+    if is_pipe:
+        raise InvalidArgument(f"{file} is a pipe or a socket, and a trace is in a file. Pass the name of a file.")
+    return path
+
+
+def _failed(file: str | Path, what: str, error: OSError | ValueError) -> InvalidArgument:
+    reason = error.strerror if isinstance(error, OSError) else error
+    return InvalidArgument(f"{file} cannot be {what}: {reason}. Give another file.")
 
 
 def read_events(lines: Iterable[str], *, name: str, first_line: int) -> list[Event]:

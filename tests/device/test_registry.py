@@ -12,11 +12,14 @@ import pytest
 
 import simstrategy as ss
 from simstrategy.device import EXPERIMENTAL, INSTALL_HINTS, PROTOCOL_VERSION, available, open_backend, registry
-from simstrategy.errors import BackendNotFound, BackendUnavailable, InvalidArgument
+from simstrategy.errors import BackendNotFound, BackendUnavailable, InvalidArgument, InvalidType, SimStrategyError
 
 ROOT = Path(__file__).resolve().parents[2]
 
 MODULE = """
+from collections.abc import Sequence
+from typing import Literal
+
 from simstrategy.sim import open_sim
 opened = []
 
@@ -29,6 +32,22 @@ class Old:
 
 def open_old():
     return Old()
+
+def open_typed(
+    *,
+    replicas: int | None = None,
+    devices: Sequence[str] | None = None,
+    platform: str | None = None,
+    wide: bool = False,
+    way: Literal["copy", "ring"] = "copy",
+    options: dict = {{}},
+):
+    return open_sim(replicas=replicas)
+
+def open_needy(place, *, replicas=None):
+    return open_sim()
+
+number = 3
 
 class Early(Old):
     # Written before `memory` was an attribute.
@@ -194,3 +213,48 @@ def test_importing_simstrategy_and_listing_backends_imports_no_framework_and_no_
 
 def test_what_is_known_of_our_own_backend_is_what_its_entry_point_says():
     assert {"sim": available()["sim"].value} == registry._OWN
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"devices": 3}, "devices is a list of one text or more or None, got 3"),
+        ({"devices": "cpu"}, "devices is a list of one text or more"),
+        ({"devices": []}, "devices is a list of one text or more"),
+        ({"devices": ["cpu", 3]}, "devices is a list of one text or more"),
+        ({"platform": b"cpu"}, "platform is a text or None, got b'cpu'"),
+        ({"wide": 1.0}, "wide is True or False, got 1.0"),
+        ({"way": ["ring"]}, "way is a text, got"),
+    ],
+)
+def test_an_option_of_another_kind_than_its_annotation_is_refused(acme, options, message):
+    with pytest.raises(InvalidArgument, match=f"Backend 'acme_backends:open_typed': {re.escape(message)}"):
+        open_backend("acme_backends:open_typed", **options)
+
+
+def test_options_of_their_kinds_and_of_kinds_that_are_not_compared_are_given_to_the_factory(acme):
+    options = {"devices": ("cpu",), "platform": None, "wide": True, "way": "ring", "options": 3}
+    assert len(open_backend("acme_backends:open_typed", replicas=2, **options).devices) == 2
+
+
+def test_an_option_that_a_factory_does_not_take_is_named_with_those_that_it_takes(acme):
+    with pytest.raises(InvalidType, match="has no option 'size'; choose from replicas, colour"):
+        open_backend("acme_backends:open_acme", size=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("json:loads", "'json:loads' is no backend: it cannot be called as open"),
+        ("os:getcwd", "'os:getcwd' opened a str, which is no backend"),
+        ("math:pi", "pi is a float, and no function that opens it"),
+        ("..:x", "'..:x' is no backend: write a backend's name"),
+        (3, "A backend has a name, got 3"),
+        ("acme_backends:open_needy", "'acme_backends:open_needy' is no backend: it cannot be called as open"),
+        ("acme_backends:number", "number is a int, and no function that opens it"),
+    ],
+)
+@pytest.mark.usefixtures("acme")
+def test_what_is_no_factory_is_an_error_of_ours(name, message):
+    with pytest.raises(SimStrategyError, match=re.escape(message)):
+        open_backend(name)

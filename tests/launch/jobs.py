@@ -65,5 +65,85 @@ def starts_a_process() -> int:
     return subprocess.Popen(["sleep", "1000"]).pid
 
 
+def starts_everything() -> list[int]:
+    """Starts processes that leave their parent's group in all ways, and returns their numbers."""
+    return [STARTS[how]() for how in STARTS]
+
+
+def starts_everything_and_ends() -> None:
+    sys.stdout.write(f"{starts_everything()}\n")
+    sys.stdout.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def starts_everything_and_waits() -> None:
+    sys.stdout.write(f"{starts_everything()}\n")
+    sys.stdout.flush()
+    waits()
+
+
+def kills_its_parent() -> list[int]:
+    """Kills the process that keeps this one, and itself with it."""
+    sys.stdout.write(f"{starts_everything()}\n")
+    sys.stdout.flush()
+    os.kill(os.getppid(), signal.SIGKILL)
+    waits()
+    return []
+
+
+def _in_a_session() -> int:
+    return subprocess.Popen(["sleep", "1000"], start_new_session=True).pid
+
+
+def _daemon() -> int:
+    """Forks twice, in a session of its own, and closes all files, as daemons do."""
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+            os.write(writing, os.getpid().to_bytes(4))
+            os.closerange(0, 1000)
+            waits()
+        os._exit(0)
+    os.wait()
+    return int.from_bytes(os.read(reading, 4))
+
+
+def _grandchild() -> int:
+    """Starts a shell that starts a process in a session, and prints its number, and goes on."""
+    shell = subprocess.Popen(
+        ["sh", "-c", "setsid sh -c 'echo $$; exec sleep 1000' & wait"], stdout=subprocess.PIPE, start_new_session=True
+    )
+    assert shell.stdout is not None
+    return int(shell.stdout.readline())
+
+
+def _orphan() -> int:
+    """Starts a shell that ends at once, and whose background process stays."""
+    found = subprocess.run(
+        ["sh", "-c", "sleep 1000 >&- 2>&- & echo $!"], stdout=subprocess.PIPE, check=True, start_new_session=True
+    )
+    return int(found.stdout)
+
+
+def _fork() -> int:
+    """Forks, and keeps every open file, the channel to the launcher too."""
+    child = os.fork()
+    if child == 0:
+        waits()
+    return child
+
+
+STARTS = {
+    "a session": _in_a_session,
+    "a daemon": _daemon,
+    "a grandchild": _grandchild,
+    "an orphan": _orphan,
+    "a fork": _fork,
+}
+
+
 def stops_itself() -> None:
     os.kill(os.getpid(), signal.SIGSTOP)

@@ -19,8 +19,8 @@ def main() -> None:
     # A background process ignores SIGINT, and its children inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with Launcher(2) as launcher:
-        own = launcher.run(f"{JOBS}:starts_a_process")
-        started = {"processes": [*launcher.processes, *(one.value for one in own)], "folder": str(launcher.folder)}
+        own = [number for one in launcher.run(f"{JOBS}:starts_everything") for number in one.value]
+        started = {"processes": [*launcher.processes, *own], "folder": str(launcher.folder)}
         sys.stdout.write(json.dumps(started) + "\n")
         sys.stdout.flush()
         launcher.run(f"{JOBS}:{'stops_itself' if sys.argv[1:] else 'waits'}", timeout_s=1000.0)

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -158,13 +159,62 @@ def test_closing_leaves_nothing_and_may_be_repeated() -> None:
         launcher.run(jobs.hello)
 
 
+def started_by(launcher: Launcher, job: Any, **limits: float) -> list[int]:
+    """Runs a job that prints the numbers of the processes it started, and returns them."""
+    ended = launcher.run(job, **limits)
+    assert [one.code for one in ended] == [-9, -9]
+    return [number for one in ended for number in json.loads(one.output)]
+
+
+@pytest.mark.slow
+def test_every_process_that_a_job_started_ends_with_the_launcher_however_it_was_started() -> None:
+    with Launcher(2) as launcher:
+        started = [number for one in launcher.run(jobs.starts_everything) for number in one.value]
+        assert len(started) == 2 * len(jobs.STARTS)
+        # They stay as long as their worker does.
+        assert all(one.ok for one in launcher.run(jobs.hello))
+        assert all(Path(f"/proc/{number}").exists() for number in started)
+    assert gone(started)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("job", "limits"),
+    [
+        (jobs.starts_everything_and_ends, {}),
+        (jobs.starts_everything_and_waits, {"timeout_s": 3.0}),
+        (jobs.kills_its_parent, {"timeout_s": 3.0}),
+    ],
+    ids=["the worker ends", "the time limit", "the worker kills its parent"],
+)
+def test_every_process_that_a_job_started_ends_with_its_worker(
+    launcher: Launcher, job: Any, limits: dict[str, float]
+) -> None:
+    """A worker's end is noticed at once, although a forked process has its open files, unless it killed its keeper."""
+    begun = time.monotonic()
+    assert gone(started_by(launcher, job, **limits))
+    assert time.monotonic() - begun < LIMIT_S
+    assert all(one.ok for one in launcher.run(jobs.hello))
+
+
+@pytest.mark.slow
+def test_what_other_workers_have_started_stays(launcher: Launcher) -> None:
+    launcher.restart_workers()
+    started = [one.value for one in launcher.run(jobs.starts_everything)]
+    _, second = launcher.run(jobs.ends, ["9"])
+    assert second.code == -9
+    assert gone(started[1])
+    assert all(Path(f"/proc/{number}").exists() for number in started[0])
+
+
 @pytest.mark.slow
 def test_a_killed_forkserver_ends_its_workers_and_is_named() -> None:
     with Launcher(2) as launcher:
         launcher.run(jobs.hello)
         processes, folder = launcher.processes, launcher.folder
+        started = [number for one in launcher.run(jobs.starts_everything) for number in one.value]
         os.kill(processes[0], signal.SIGKILL)
-        assert gone(processes[1:])
+        assert gone([*processes[1:], *started])
         with pytest.raises(BackendUnavailable, match="forkserver was killed"):
             launcher.run(jobs.hello)
     assert not folder.exists()
@@ -188,7 +238,7 @@ def test_however_the_launching_process_ends_nothing_is_left(number: int, stopped
         started = json.loads(process.stdout.readline())
         process.send_signal(number)
         assert process.wait(LIMIT_S) != 0
-    assert len(started["processes"]) == 5
+    assert len(started["processes"]) == 3 + 2 * len(jobs.STARTS)
     assert gone(started["processes"])
     assert not Path(started["folder"]).exists()
 

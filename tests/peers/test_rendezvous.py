@@ -1,4 +1,4 @@
-"""The rendezvous at rank 0 and its handshake, with strangers; each rank is a thread.  Clauses: K-3, K-4, K-5."""
+"""The rendezvous at rank 0 and its handshake, with strangers; each rank is a thread.  Clauses: K-3, K-4, K-5, K-6."""
 
 import json
 import os
@@ -22,6 +22,7 @@ from simstrategy.peers import (
     free_port,
     job_token,
     rendezvous_at_rank_0,
+    require_timeout,
 )
 from simstrategy.peers.handshake import CLAIM_BYTES, MAGIC, NONCE_BYTES, HandshakeFailed, connect, proof
 
@@ -254,6 +255,8 @@ HELLOS = {
     "a nest of settings": json.dumps({**Hello(1, {}, LOOPBACK, 9, "00")._asdict(), "settings": {"a": []}}).encode(),
     "bytes": b"\xff\xfe",
     "too long": b"1" * 5000,
+    "an address that cannot be printed": Hello(1, {}, "\ud800\x1b[2J", 9, "00").encode(),
+    "a setting that cannot be printed": Hello(1, {"what\n": "\x07"}, LOOPBACK, 9, "00").encode(),
 }
 
 
@@ -322,6 +325,92 @@ def test_a_rank_that_comes_after_the_difference_receives_the_reason_too(port: in
         lambda: open_rank(0, port, timeout_s=10.0), lambda: open_rank(1, port, timeout_s=10.0, **other), open_late
     )
     assert "1 here and 2 in worker 1" in texts(outcomes, InvalidArgument)[2]
+
+
+@pytest.mark.parametrize("garbage", [b"", bytes(CLAIM_BYTES // 2)], ids=["silent", "half a claim"])
+def test_strangers_that_hold_every_place_do_not_keep_a_rank_waiting(port: int, garbage: bytes) -> None:
+    """The time limit of the rank is below the time that a handshake may take."""
+    ends: list[socket.socket] = []
+
+    def fill_and_join() -> Outcome:
+        for _ in range(100):
+            ends.append(stranger(port))
+            try:
+                ends[-1].sendall(garbage)
+            except ConnectionError:
+                continue
+        return open_rank(1, port, size=2, timeout_s=1.0)
+
+    channels = together(lambda: open_rank(0, port, size=2, timeout_s=5.0), fill_and_join)
+    for one in (*channels, *ends):
+        assert isinstance(one, (ControlChannel, socket.socket)), one
+        one.close()
+
+
+def test_a_rank_joins_while_strangers_connect_without_a_pause(port: int) -> None:
+    ends: list[socket.socket] = []
+    joined = threading.Event()
+
+    def flood() -> Outcome:
+        while not joined.is_set():
+            try:
+                ends.append(socket.create_connection((LOOPBACK, port), timeout=0.5))
+            except OSError:
+                continue
+            if len(ends) > 300:
+                ends.pop(0).close()
+        return TimeoutError()
+
+    def join() -> Outcome:
+        threading.Event().wait(0.2)  # the strangers have every place by then
+        try:
+            return open_rank(1, port, size=2, timeout_s=1.5)
+        finally:
+            joined.set()
+
+    channels = together(lambda: open_rank(0, port, size=2, timeout_s=2.5), flood, join)
+    for one in ends:
+        one.close()
+    for channel in (channels[0], channels[2]):
+        assert isinstance(channel, ControlChannel), channels
+        channel.close()
+
+
+def test_a_rank_that_was_closed_among_strangers_connects_again_to_another_rank(port: int) -> None:
+    """A listener that closes the first connection, and then is that of the group."""
+    token = b"t" * 16
+    listener = Listener(LOOPBACK, 0, SECRET + token, 2)
+    hellos = {0: Hello(0, {}, LOOPBACK, port, token.hex())}
+    with closing(socket.create_server((LOOPBACK, port))) as first:
+
+        def close_one_then_listen() -> Outcome:
+            first.accept()[0].close()
+            connection, _ = first.accept()
+            # What the listener would do: this test's server stands in front of it.
+            with connection, closing(socket.create_connection((LOOPBACK, listener.port))) as behind:
+                sizes = (len(MAGIC) + NONCE_BYTES, CLAIM_BYTES + 4, 32)
+                connection.sendall(behind.recv(sizes[0], socket.MSG_WAITALL))
+                behind.sendall(connection.recv(sizes[1], socket.MSG_WAITALL))
+                connection.sendall(behind.recv(sizes[2], socket.MSG_WAITALL))
+            return TimeoutError()
+
+        def accept() -> Outcome:
+            listener.accept(time.monotonic() + 5.0, {}).connection.close()
+            return TimeoutError()
+
+        def join() -> Outcome:
+            own = Listener(LOOPBACK, 0, SECRET, 2)
+            try:
+                return connect_all(opening(1, port, size=2, timeout_s=5.0), own, hellos, SECRET)
+            except PeerFailed as error:
+                return error
+            finally:
+                own.close()
+
+        channel = together(close_one_then_listen, accept, join)[2]
+    listener.close()
+    assert isinstance(channel, ControlChannel), channel
+    channel.close()
 
 
 def test_a_listener_holds_a_limited_number_of_connections_without_a_proof(port: int) -> None:
@@ -426,3 +515,11 @@ def test_the_token_of_a_job_is_its_secret_or_torchruns_run() -> None:
     found = [job_token({}), job_token({"SIMSTRATEGY_TOKEN": "one"}), job_token({"TORCHELASTIC_RUN_ID": "two"})]
     assert len(set(found)) == 3
     assert b"one" in found[1]
+
+
+@pytest.mark.parametrize("seconds", [0, -1.0, float("nan"), float("inf"), 10**20, "60", None, [1]])
+def test_a_time_limit_that_no_system_can_wait_is_refused(seconds: Any) -> None:
+    with pytest.raises(
+        InvalidArgument, match=r"timeout_s is (a number of seconds above 0|at most 1000000 seconds), got"
+    ):
+        require_timeout(seconds)

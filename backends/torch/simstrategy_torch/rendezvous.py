@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from torch import distributed as _typed
 
-from simstrategy.errors import BackendUnavailable, InvalidArgument
-from simstrategy.peers import LOOPBACK, ControlChannel, Opening
+from simstrategy.errors import BackendUnavailable, InvalidArgument, SimStrategyError
+from simstrategy.peers import LOOPBACK, ControlChannel, Opening, require_timeout
 from simstrategy.short_repr import short_repr
 from simstrategy_torch.environment import Place, place_of
 from simstrategy_torch.local import counted
@@ -30,6 +30,8 @@ distributed: Any = _typed  # for PyTorch's types leave out most of what is used 
 
 _SLACK_S: Final = 1.0
 """Added to a store's own limit, which it normally keeps itself."""
+_PAUSE_S: Final = 0.05
+"""Between two attempts, where the store is closed."""
 
 
 def open_gloo(
@@ -86,8 +88,7 @@ def open_processes(
 ) -> ProcessBackend:
     """Opens this process's part of a group whose tensors go through `transport`."""
     count = counted(transport.name, replicas)
-    if not isinstance(timeout_s, (int, float)) or not timeout_s > 0:
-        raise InvalidArgument(f"timeout_s is a number of seconds above 0, got {short_repr(timeout_s)}.")
+    require_timeout(timeout_s)
     if not isinstance(folded_bytes_max, int) or isinstance(folded_bytes_max, bool) or folded_bytes_max < 0:
         raise InvalidArgument(
             f"folded_bytes_max is a number of bytes of at least 0, got {short_repr(folded_bytes_max)}."
@@ -152,6 +153,8 @@ def _connect(transport: Transport, opening: Opening, place: Place, placement: st
             raise _not_reached(opening, error) from error
         try:
             return *_join(transport, opening, place, store, placement), transport.shut
+        except SimStrategyError:
+            raise
         except TimeoutError as error:
             raise _not_reached(opening, error) from error
         except distributed.DistNetworkError as error:
@@ -160,13 +163,23 @@ def _connect(transport: Transport, opening: Opening, place: Place, placement: st
                 raise BackendUnavailable(
                     f"{opening}: rank 0 ended while others came to {place}. Read its output, and start every rank anew."
                 ) from error
+            time.sleep(_PAUSE_S)
+        except Exception as error:  # PyTorch raises errors of many kinds for a value that another program has set
+            raise BackendUnavailable(
+                f"{opening}: the values at {place} are no rendezvous of this job ({type(error).__name__}: "
+                f"{_first_line(error)}). See that only processes of this job use it, and start every rank anew."
+            ) from error
 
 
 def _not_reached(opening: Opening, error: Exception) -> BackendUnavailable:
     return BackendUnavailable(
-        f"{opening}, cannot reach the others at {opening.address}: {str(error).strip().splitlines()[0]} See that rank "
-        f"0 runs there, that the address leads to it, and that no other program has the port."
+        f"{opening}, cannot reach the others at {opening.address}: {_first_line(error)} See that rank 0 runs there, "
+        f"that the address leads to it, and that no other program has the port."
     )
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def _join(
@@ -193,8 +206,11 @@ def _join(
         channel.close()
         raise
     except BaseException as error:
-        reason = f"worker {place.rank} could not connect: {type(error).__name__}: {error}"
+        found = channel.find_fault()
+        reason = f"worker {place.rank} could not connect: {type(error).__name__}: {_first_line(error)}"
         channel.report_fault(reason, (place.rank,))
         channel.close()
-        raise
+        if isinstance(error, SimStrategyError) or not isinstance(error, Exception):
+            raise
+        raise channel.peer_failed("open", found or reason) from error
     return group, channel

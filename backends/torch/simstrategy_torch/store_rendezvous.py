@@ -24,6 +24,7 @@ __all__ = ["LINGER_S", "rendezvous_in_store"]
 
 _PAUSE_S: Final = 0.0005
 _PAUSE_S_MAX: Final = 0.05
+_REASON_BYTES_MAX: Final = 1 << 12
 LINGER_S: Final = 1.0
 """How long rank 0, which serves the store, keeps it after a failure, so that the others read the reason."""
 
@@ -58,7 +59,7 @@ def _read_all(store: Any, opening: Opening, *, is_file: bool) -> dict[int, Hello
     pause = _PAUSE_S
     while True:
         # Read before the hellos: a hello that made rank 0 fail is set by then, and is compared here as well.
-        has_failed = store.check(["failed"])
+        has_failed = opening.rank > 0 and store.check(["failed"])
         for rank in range(opening.size):
             if rank not in hellos and store.check([f"here/{rank}"]):
                 hellos[rank] = _read(store, opening, rank)
@@ -67,13 +68,18 @@ def _read_all(store: Any, opening: Opening, *, is_file: bool) -> dict[int, Hello
         if not missing:
             return hellos
         if has_failed:
-            reason = store.get("failed").decode(errors="replace")
-            raise PeerFailed(f"{opening}: rank 0 reports: {reason}")
+            raise PeerFailed(f"{opening}: rank 0 reports: {_printable(store.get('failed'))}")
         if time.monotonic() > opening.deadline:
             stale = " Remove the file first, if an earlier run that failed has left it." if is_file else ""
             raise PeerFailed(f"{opening}: {did_not_come(opening, missing)}{stale}")
         # A store's own waiting prints its time-outs to the terminal.
         time.sleep(pause := min(2 * pause, _PAUSE_S_MAX))
+
+
+def _printable(data: bytes) -> str:
+    """Returns the reason that rank 0 set, or what another program set: cut to a limit, one line."""
+    text = data[:_REASON_BYTES_MAX].decode(errors="replace")
+    return "".join(one if one.isprintable() else " " for one in text)
 
 
 def _read(store: Any, opening: Opening, rank: int) -> Hello:

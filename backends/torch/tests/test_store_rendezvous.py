@@ -1,4 +1,4 @@
-"""The rendezvous through a store, with other programs' values in it and another job's token.  Clauses: K-3, K-4."""
+"""The rendezvous in a store, with other programs' values in it and another job's token.  Clauses: K-3, K-4, K-6."""
 
 import threading
 import time
@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from torch import distributed
 
-from simstrategy.errors import InvalidArgument, PeerFailed
+from simstrategy.errors import BackendUnavailable, InvalidArgument, PeerFailed
 from simstrategy.peers import LOOPBACK, ControlChannel, Hello, Opening
+from simstrategy_torch import rendezvous
 from simstrategy_torch.store_rendezvous import rendezvous_in_store
+from simstrategy_torch.transports import GLOO
 
 TIMEOUT_S = 0.2
 
@@ -30,6 +32,8 @@ GARBAGE = {
     "bytes": b"\xff\xfe",
     "another rank": Hello(0, {}, LOOPBACK, 9, "00").encode(),
     "a token of other letters": Hello(1, {}, LOOPBACK, 9, "zz").encode(),
+    "a long hello": Hello(1, {"what": "x" * 5000}, LOOPBACK, 9, "00").encode(),
+    "what cannot be printed": Hello(1, {"\x1b[2J": 1}, LOOPBACK, 9, "00").encode(),
 }
 
 
@@ -89,6 +93,69 @@ def test_the_reason_of_rank_0_is_reported() -> None:
     store.set("failed", "the reason")
     with pytest.raises(PeerFailed, match="open in worker 1 of 2: rank 0 reports: the reason"):
         open_rank(store, 1)
+
+
+def test_a_reason_that_another_program_set_is_cut_and_can_be_printed() -> None:
+    store = distributed.HashStore()
+    store.set("failed", b"\xff\x1b\n" * 500_000)
+    with pytest.raises(PeerFailed) as raised:
+        open_rank(store, 1)
+    assert str(raised.value).isprintable()
+    assert len(str(raised.value)) < 5000
+
+
+def test_rank_0_takes_no_reason_from_another_program() -> None:
+    store = distributed.HashStore()
+    store.set("failed", "nonsense")
+    with pytest.raises(PeerFailed, match="rank 1 did not come"):
+        open_rank(store, 0)
+
+
+@pytest.mark.parametrize("value", [b"abc", b"9" * 40, b"\xff"], ids=["a word", "a huge number", "a byte"])
+def test_a_damaged_counter_of_openings_is_an_error_of_ours(value: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = distributed.HashStore()
+    store.set("simstrategy/0/openings/0", value)
+    monkeypatch.setattr(rendezvous, "open_store", lambda _place, _seconds: store)
+    with pytest.raises(
+        BackendUnavailable, match=r"the values at 127.0.0.1:1 are no rendezvous of this job \("
+    ) as raised:
+        rendezvous.open_gloo(rank=0, world_size=2, init_method="tcp://127.0.0.1:1", timeout_s=TIMEOUT_S)
+    assert "start every rank anew" in str(raised.value)
+
+
+def test_a_transport_that_finds_nonsense_in_the_store_ends_every_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gloo reads the addresses of all processes from the store, and raises ValueError and others for nonsense."""
+    store = distributed.HashStore()
+    monkeypatch.setattr(rendezvous, "open_store", lambda _place, _seconds: store)
+    both = threading.Barrier(2)
+    errors: dict[int, Exception] = {}
+
+    def connect(_store: Any, rank: int, *_: Any) -> Any:
+        both.wait(5.0)
+        if rank == 0:
+            raise ValueError("basic_string::_M_create\nat some address")
+        while not errors:
+            threading.Event().wait(0.001)
+        raise RuntimeError("Connect timeout")
+
+    transport = GLOO._replace(connect=connect)
+
+    def open_one(rank: int) -> None:
+        try:
+            rendezvous.open_processes(transport, 1, rank, 2, "tcp://127.0.0.1:1", 5.0)
+        except Exception as error:  # noqa: BLE001 - the outcome of the rank
+            errors[rank] = error
+
+    threads = [threading.Thread(target=open_one, args=(rank,)) for rank in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10.0)
+    for rank in range(2):
+        assert isinstance(errors[rank], PeerFailed), errors
+        assert f"open in worker {rank} of 2: worker 0 could not connect: ValueError: basic_string::_M_create" in str(
+            errors[rank]
+        )
 
 
 def test_a_process_with_another_secret_of_the_job_cannot_connect(monkeypatch: pytest.MonkeyPatch) -> None:

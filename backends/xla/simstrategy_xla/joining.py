@@ -24,6 +24,7 @@ from simstrategy.peers import (
     new_token,
     rendezvous_at_rank_0,
     require_alike,
+    require_timeout,
 )
 from simstrategy.short_repr import short_repr
 from simstrategy_xla.backend import XlaBackend
@@ -75,8 +76,7 @@ def open_processes(
         raise InvalidArgument(
             f"The backend {NAME!r} takes a number of replicas of at least 1, got {short_repr(replicas)}."
         )
-    if not isinstance(timeout_s, (int, float)) or not timeout_s > 0:
-        raise InvalidArgument(f"timeout_s is a number of seconds above 0, got {short_repr(timeout_s)}.")
+    require_timeout(timeout_s)
     if not _JOINED:
         _JOINED.append(_join(rank, world_size, address, platform, count, timeout_s))
     group = _JOINED[0]

@@ -5,10 +5,13 @@ nor writes one.
 """
 
 import re
+from types import NoneType
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from simstrategy.device import Array, Cell, canonical_dtype
-from simstrategy.errors import CannotCompile, InvalidArgument
+from simstrategy.errors import CannotCompile, InvalidArgument, InvalidType
 from simstrategy.short_repr import short_repr
 from simstrategy.strategy.enums import (
     VariableAggregation,
@@ -103,6 +106,8 @@ def plan_of(
     if not one or not isinstance(synchronization, VariableSynchronization):
         synchronization = synchronization_of(synchronization, name)
     aggregation = aggregation_of(aggregation, name)
+    if not isinstance(trainable, (int, np.bool_, NoneType)):
+        raise InvalidType(f"Variable {name!r}: trainable is True, False or None, got {trainable!r}. Pass one of these.")
     on_read = synchronization is VariableSynchronization.ON_READ
     if on_read and trainable and not one and group.semantics.on_read_trainable == "refuse":
         raise InvalidArgument(
