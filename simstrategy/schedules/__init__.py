@@ -38,7 +38,8 @@ def require_schedule(value: object) -> None:
     """Raises InvalidType for what is no schedule, such as the class of one."""
     if isinstance(value, type) or not isinstance(value, Schedule):
         raise InvalidType(
-            f"A schedule has a name and choose(label, n), got {short_repr(value)}. Pass for example ss.schedules.Seeded(1)."
+            f"A schedule has a name and choose(label, n), got {short_repr(value)}. Pass for example "
+            f"ss.schedules.Seeded(1)."
         )
 
 
@@ -133,8 +134,8 @@ class Replayed:
             self.draws = tuple((str(label), index(n), index(taken)) for label, n, taken in draws)
         except (TypeError, ValueError) as error:
             raise InvalidArgument(
-                f"Replayed takes draws of a label, the number of options and that of the one taken, got {short_repr(draws)}. "
-                f"Pass the draws of a Recorded schedule."
+                f"Replayed takes draws of a label, the number of options and that of the one taken, got "
+                f"{short_repr(draws)}. Pass the draws of a Recorded schedule."
             ) from error
         for label, n, taken in self.draws:
             if taken not in range(n):
