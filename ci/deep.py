@@ -42,6 +42,7 @@ RUNS = {
     "programs_xla": [sys.executable, "ci/campaigns/campaign.py", "xla", "--programs", "5000"],
     "programs_compiled": [sys.executable, "ci/campaigns/campaign.py", "compiled", "--programs", "1000"],
     "programs_bugs": [sys.executable, "ci/campaigns/hunt.py"],
+    "attack": [sys.executable, "ci/campaigns/attack.py", "--programs", "2000"],
     "mutants": [sys.executable, "tests/mutants/mutant_matrix.py", "--jobs", "2"],
     "kit": [sys.executable, "ci/bench/kit.py"],
     "keras": [sys.executable, "ci/keras_programs.py"],
