@@ -17,6 +17,8 @@ __all__ = [
     "MirroredDiverged",
     "OutOfRangeError",
     "PeerFailed",
+    "ReplicaWaits",
+    "ReplicasBlocked",
     "ReplicasDisagree",
     "SimStrategyError",
     "SimStrategyWarning",
@@ -50,6 +52,10 @@ class CannotCompile(SimStrategyError, RuntimeError):
 
 class ReplicasDisagree(SimStrategyError, RuntimeError, ValueError):
     """Replicas made different calls at one synchronisation point; the message has one line for each replica."""
+
+
+class ReplicasBlocked(SimStrategyError, RuntimeError):
+    """A replica waits, outside of synchronisation points, for something that no other replica can do meanwhile."""
 
 
 class PeerFailed(SimStrategyError, RuntimeError):
@@ -86,6 +92,10 @@ class CallSitesDiffer(SimStrategyWarning):
 
 class MirroredDiverged(SimStrategyWarning):
     """A write made the components of an ON_WRITE variable unequal."""
+
+
+class ReplicaWaits(SimStrategyWarning):
+    """A replica has waited for long outside of synchronisation points, while the others cannot run."""
 
 
 TENSORFLOW_ERRORS: dict[str, type[SimStrategyError]] = {

@@ -12,6 +12,7 @@ from simstrategy.device.protocol import Backend
 from simstrategy.errors import BackendUnavailable, CallSitesDiffer, PeerFailed, ReplicasDisagree
 from simstrategy.run.calls import AnyCall, PendingCall, Sizes
 from simstrategy.run.functions import function_key
+from simstrategy.run.one_thread import OneThread
 from simstrategy.run.status import (
     StatusMessage,
     compare_messages,
@@ -58,13 +59,16 @@ class Coordinator:
     checks: False compares requests and not their call sites; "strict" makes `CallSitesDiffer` an error.
     """
 
-    def __init__(self, backend: Backend, *, trace: Trace | None, checks: bool | str) -> None:
+    def __init__(
+        self, backend: Backend, *, trace: Trace | None, checks: bool | str, wait_limit_s: float | None = None
+    ) -> None:
         self.backend = backend
         self.trace = trace
         self.checks = checks
         self.ranks = tuple(device.rank for device in backend.local_devices)
         self.worker = backend.local_devices[0].process
         self.processes = len({device.process for device in backend.devices})
+        self.one_thread = OneThread(wait_limit_s)
         self._warned: set[tuple[str, str]] = set()
         self._shared: BaseException | None = None
         """An error that all processes have raised: no status message is needed for it."""
@@ -79,7 +83,8 @@ class Coordinator:
         if self.processes == 1:
             return tuple(sizes)
         line = f"worker {self.worker}: {describe_request(request)} at {describe_site(site)}"
-        return self.exchange(StatusMessage("request", fingerprint(request), (line,), tuple(sizes)), site)
+        message = StatusMessage("request", fingerprint(request), (line,), tuple(sizes))
+        return self.one_thread.call(site, self.exchange, message, site)
 
     def end_run(self, function: Callable[..., Any], error: BaseException | None) -> None:
         """Sends the other processes the end of a run; raises if theirs has not ended, or has raised.

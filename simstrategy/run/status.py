@@ -7,12 +7,11 @@ executed.
 import json
 import traceback
 from collections.abc import Sequence
-from pathlib import PurePath
-from types import FrameType
 from typing import Final, Literal, NamedTuple
 
 from simstrategy.errors import PeerFailed, ReplicasDisagree
 from simstrategy.run.calls import Sizes
+from simstrategy.run.frames import is_library
 from simstrategy.run.functions import FunctionKey
 from simstrategy.trace import Request, describe_request, describe_site
 
@@ -93,16 +92,8 @@ def raised_where(error: BaseException, *, with_text: bool = True) -> str:
     text = type(error).__name__
     if with_text:
         text += f"({str(error).splitlines()[0] if str(error) else ''!s})"
-    users = [place for place in traceback.walk_tb(error.__traceback__) if not _is_library(place[0])]
+    users = [place for place in traceback.walk_tb(error.__traceback__) if not is_library(place[0])]
     if not users:
         return text
     frame, line = users[-1]
     return f"{text} raised at {describe_site((frame.f_code.co_filename, line))}"
-
-
-def _is_library(frame: FrameType) -> bool:
-    """Returns whether a frame is of this project, of one of its backends, or of an installed package."""
-    module = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-    file = frame.f_code.co_filename
-    ours = module == "simstrategy" or module.startswith("simstrategy_")
-    return ours or file.startswith("<frozen") or "site-packages" in PurePath(file).parts

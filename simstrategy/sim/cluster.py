@@ -81,7 +81,7 @@ class Cluster:
     def outcomes(self, main: Callable[[Strategy], Any]) -> tuple[Outcome, ...]:
         """Runs `main(strategy)` in every worker; returns how each one ended, in worker order."""
         fabric = Fabric(self.workers)
-        tasks = ReplicaTasks("greenlet", self._schedule)
+        tasks = ReplicaTasks("greenlet", self._schedule, name="worker {}".format)
         devices = simulated_devices(self.workers, self.replicas_per_worker)
 
         def body(worker: int, suspend: SuspendTask) -> Outcome:

@@ -7,6 +7,7 @@ from simstrategy import tree
 from simstrategy.run import Resolve, Sizes
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.modes import CrossReplica, enter_mode, leave_mode
+from simstrategy.strategy.validation import require_finished
 from simstrategy.trace import Request
 from simstrategy.values import regroup, select
 
@@ -35,6 +36,7 @@ def resolve_merge(group: Group) -> Resolve[MergeCall, Any]:
             result = function(group.owner, *args, **named)
         finally:
             leave_mode(token)
+        require_finished((result,), "merge_call")
         if group.tracing is not None:
             result = tree.map_leaves(group.tracing.untraced, result)
         return [select(index, result) for index in range(len(calls))]

@@ -7,6 +7,7 @@ from typing import Any, Literal, NoReturn, TypedDict
 from simstrategy.device import Backend, MakeVariable, is_backend, open_backend
 from simstrategy.device.registry import require_complete
 from simstrategy.errors import InvalidArgument
+from simstrategy.run import WAIT_LIMIT_S
 from simstrategy.schedules import InOrder, Schedule
 from simstrategy.strategy.frontend import FrontendBinding
 from simstrategy.strategy.group import Group, GroupSettings
@@ -36,6 +37,8 @@ class Settings(TypedDict, total=False):
     """What runs the replicas; "auto" for the backend's choice."""
     seed: int
     """Of `ReplicaContext.seed`; default 0."""
+    wait_limit_s: float | None
+    """Seconds after which a replica that waits outside of collectives is reported; default 60, None for never."""
 
 
 def open_group(kind: Kind, backend: str | Backend, settings: Settings, make_variable: MakeVariable) -> Group:
@@ -91,8 +94,9 @@ def _group_settings(
     trace: Trace | None = None,
     executor: Literal["auto", "greenlet", "thread"] = "auto",
     seed: int = 0,
+    wait_limit_s: float | None = WAIT_LIMIT_S,
 ) -> GroupSettings:
-    require_settings(checks, executor, seed)
+    require_settings(checks, executor, seed, wait_limit_s)
     return GroupSettings(
         backend=opened,
         kind=kind,
@@ -102,6 +106,7 @@ def _group_settings(
         executor=executor,
         trace=trace,
         seed=seed,
+        wait_limit_s=wait_limit_s,
     )
 
 

@@ -2,8 +2,8 @@
 
 import operator
 from collections.abc import Mapping, Sequence
-from types import NoneType
-from typing import Any, SupportsIndex
+from types import AsyncGeneratorType, CoroutineType, GeneratorType, NoneType
+from typing import Any, Final, SupportsIndex
 
 import numpy as np
 
@@ -19,12 +19,19 @@ __all__ = [
     "is_host_zero",
     "require_call",
     "require_components",
+    "require_finished",
     "require_numbers",
     "require_settings",
 ]
 
+_UNFINISHED: Final[dict[type, str]] = {
+    GeneratorType: "a generator",
+    CoroutineType: "a coroutine",
+    AsyncGeneratorType: "an asynchronous generator",
+}
 
-def require_settings(checks: object, executor: object, seed: object) -> None:
+
+def require_settings(checks: object, executor: object, seed: object, wait_limit_s: object) -> None:
     """Raises InvalidArgument for an impossible setting of a strategy."""
     if checks not in (True, False, "strict"):
         raise InvalidArgument(f'checks is True, False or "strict", not {checks!r}. Pass one of these.')
@@ -32,6 +39,9 @@ def require_settings(checks: object, executor: object, seed: object) -> None:
         raise InvalidArgument(f'executor is "auto", "greenlet" or "thread", not {executor!r}. Pass one of these.')
     if not isinstance(seed, int) or isinstance(seed, bool):
         raise InvalidArgument(f"seed is an int, not {seed!r}.")
+    number = isinstance(wait_limit_s, (int, float)) and not isinstance(wait_limit_s, bool)
+    if wait_limit_s is not None and not (number and wait_limit_s > 0):  # type: ignore[operator]  # a number
+        raise InvalidArgument(f"wait_limit_s is a number of seconds above 0, or None, not {wait_limit_s!r}. Pass one.")
 
 
 def require_call(fn: object, args: object, kwargs: object) -> None:
@@ -45,6 +55,23 @@ def require_call(fn: object, args: object, kwargs: object) -> None:
         raise InvalidType(f"run takes a function to call on each replica, got {fn!r}. Pass the function itself.")
     if not isinstance(kwargs, (NoneType, Mapping)):
         raise InvalidType(f"run takes a mapping as kwargs, got {kwargs!r}. Write run(fn, kwargs={{'x': value}}).")
+
+
+def require_finished(results: Sequence[object], call: str) -> None:
+    """Raises InvalidType where a function was a generator or asynchronous: it has returned, and its body has not run.
+
+    Not found by looking at the function, which may be wrapped in any other. results: at least one.
+    """
+    if type(results[0]) not in _UNFINISHED:
+        return
+    kind = _UNFINISHED[type(results[0])]
+    for one in results:
+        if isinstance(one, CoroutineType):
+            one.close()  # else Python warns that it was never awaited
+    raise InvalidType(
+        f"{call} takes a function that runs to its end, and this one returned {kind}: its body has not run, and would "
+        f"run outside of its replica. Pass a plain function, without yield and async, that returns its result."
+    )
 
 
 def host_array(value: Any, dtype: str | None) -> np.ndarray[Any, Any]:
