@@ -2,9 +2,10 @@
 
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from contextvars import copy_context
-from typing import Any, NoReturn, final
+from typing import Any, Final, NoReturn, final
 
 import greenlet as greenlets
 from greenlet import getcurrent, greenlet
@@ -15,6 +16,9 @@ from simstrategy.run.task import FINISHED, ForcedStop, Job, SuspendTask
 
 __all__ = ["GreenletPool", "suspend_to"]
 
+_LEFT: Final = threading.local()
+"""For each thread the lists of idle greenlets whose pools are gone."""
+
 
 @final
 class GreenletPool:
@@ -22,16 +26,21 @@ class GreenletPool:
 
     Kept from run to run: a new one costs more than all that a task does in a step, and fewer objects in 10,000 tasks
     mean less work for the garbage collector.
+
+    Those of a pool that is gone end where the next ones are taken: the garbage collector may run in any thread and in
+    the middle of a switch, where the end of one greenlet has been seen to end another.
     """
 
-    __slots__ = ("_local",)
+    __slots__ = ("__weakref__", "_local")
 
     def __init__(self) -> None:
         self._local = threading.local()
 
     def take(self, count: int) -> list[greenlet]:
         """Returns greenlets whose parent is the caller's greenlet, each with a copy of its context."""
-        idle: list[greenlet] = self._local.__dict__.setdefault("idle", [])
+        if _LEFT.__dict__:
+            _LEFT.lists.clear()
+        idle: list[greenlet] = self._local.__dict__.get("idle") or self._idle()
         first = max(len(idle) - count, 0)
         tasks = idle[first:]
         del idle[first:]
@@ -42,6 +51,15 @@ class GreenletPool:
                 task.parent = hub
             task.gr_context = copy_context()
         return tasks
+
+    def _idle(self) -> list[greenlet]:
+        """Returns the list of this thread's idle greenlets."""
+        if "idle" not in self._local.__dict__:
+            idle: list[greenlet] = []
+            left: list[list[greenlet]] = _LEFT.__dict__.setdefault("lists", [])
+            weakref.finalize(self, left.append, idle).atexit = False
+            self._local.idle = idle
+        return self._local.idle  # type: ignore[no-any-return]  # as it was set
 
     def give_back(self, tasks: list[greenlet]) -> None:
         """Keeps greenlets whose jobs have ended without an exception."""
