@@ -97,13 +97,18 @@ def is_reachable(thing: object, frames: Iterable[FrameType]) -> bool:
         value = left.pop()
         if value is thing:
             return True
-        if isinstance(value, _SKIPPED) or _number(value) in seen:
+        if isinstance(value, _SKIPPED) or _is_ours(type(value).__module__) or _number(value) in seen:
             continue
         seen.add(_number(value))
         if len(seen) > _REFERENCES_MAX:
             return True
         left.extend(_values_of(value) if isinstance(value, FrameType) else _referents(value))
     return False
+
+
+def _is_ours(module: object) -> bool:
+    """Returns whether a type or frame is of this package, which refers to all runs, and releases nothing of theirs."""
+    return isinstance(module, str) and module.startswith("simstrategy.")
 
 
 def _number(value: object) -> int:
@@ -120,6 +125,9 @@ def _referents(value: object) -> Iterator[object]:
 def _values_of(frame: FrameType | None) -> Iterator[object]:
     """Returns what a thread's frames name: their local variables and those globals that their code mentions."""
     while frame is not None:
+        if _is_ours(frame.f_globals.get("__name__")):
+            frame = frame.f_back
+            continue
         yield from frame.f_locals.values()
         # The globals of these files list all threads there are.
         for name in frame.f_code.co_names if frame.f_code.co_filename not in _WAITING_FILES else ():

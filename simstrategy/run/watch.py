@@ -181,7 +181,7 @@ def look_at(watched: Watched, looks: dict[Watched, _Look]) -> None:
         look.warned = True
         text = _WAITS.format(
             name=watched.name(index),
-            seconds=f"{now - look.since_s:.0f}",
+            seconds=f"{now - look.since_s:.3g}",
             lines=report.lines("waits"),
         )
         try:
