@@ -63,8 +63,10 @@ def _called_object(frame: FrameType) -> object:
     if steps and steps[-1].opname in ("LOAD_METHOD", "LOAD_ATTR") and steps[-1].argval in _METHODS:
         return _loaded(steps[:-1], frame)
     method = _loaded(steps, frame)
-    called = isinstance(method, BuiltinMethodType) and method.__name__ in _METHODS
-    return method.__self__ if called else None
+    if not isinstance(method, BuiltinMethodType) or method.__name__ not in _METHODS:
+        return None
+    owner: object = method.__self__
+    return owner
 
 
 def _loaded(steps: list[dis.Instruction], frame: FrameType) -> object:

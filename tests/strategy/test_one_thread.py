@@ -20,9 +20,12 @@ def test_runs_of_several_threads_lose_no_update(mirrored, executor):
     strategy = mirrored(2, executor=executor)
     with strategy.scope():
         variable = ss.Variable(0.0, aggregation=SUM)
-    at_once(
-        lambda _: [strategy.run(lambda: variable.assign_add(ctx().xp.ones(()))) and None for _ in range(40)], range(3)
-    )
+
+    def use(_):
+        for _ in range(40):
+            strategy.run(lambda: variable.assign_add(ctx().xp.ones(())))
+
+    at_once(use, range(3))
     assert [float(one) for one in variable.components] == [240, 240]
 
 
@@ -35,7 +38,12 @@ def test_writes_of_several_threads_outside_of_replicas_lose_no_update(mirrored, 
             variable = ss.Variable(0.0, aggregation=SUM)
     else:
         variable = ss.Variable(0.0)
-    at_once(lambda _: [variable.assign_add(1.0) and None for _ in range(100)], range(3))
+
+    def use(_):
+        for _ in range(100):
+            variable.assign_add(1.0)
+
+    at_once(use, range(3))
     assert [float(one) for one in variable.components] == [300] * len(variable.components)
 
 
