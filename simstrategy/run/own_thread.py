@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from threading import current_thread, get_ident
 from types import FrameType
+from typing import Protocol, cast
 
 from greenlet import greenlet
 
@@ -16,10 +17,16 @@ from simstrategy.trace import describe_site
 __all__ = ["foreign_thread", "loop_error", "require_no_loop", "require_own_thread", "running_loop"]
 
 
+class _Events(Protocol):
+    """The part of the module asyncio.events that is read."""
+
+    def _get_running_loop(self) -> object: ...
+
+
 def running_loop() -> object:
     """Returns the event loop that runs in this thread, or None."""
     # Not imported: a program without event loops need not pay for them.
-    events = sys.modules.get("asyncio.events")
+    events = cast("_Events | None", sys.modules.get("asyncio.events"))
     return None if events is None else events._get_running_loop()  # noqa: SLF001 - the public one raises where none runs
 
 
