@@ -17,20 +17,26 @@ from simstrategy.trace import describe_site
 __all__ = ["foreign_thread", "loop_error", "require_no_loop", "require_own_thread", "running_loop"]
 
 
+class Loop(Protocol):
+    """An event loop of asyncio; compared by identity."""
+
+    def is_running(self) -> bool: ...
+
+
 class _Events(Protocol):
     """The part of the module asyncio.events that is read."""
 
-    def _get_running_loop(self) -> object: ...
+    def _get_running_loop(self) -> "Loop | None": ...
 
 
-def running_loop() -> object:
+def running_loop() -> Loop | None:
     """Returns the event loop that runs in this thread, or None."""
     # Not imported: a program without event loops need not pay for them.
     events = cast("_Events | None", sys.modules.get("asyncio.events"))
     return None if events is None else events._get_running_loop()  # noqa: SLF001 - the public one raises where none runs
 
 
-def require_own_thread(ident: int, loop: object) -> None:
+def require_own_thread(ident: int, loop: Loop | None) -> None:
     """Raises ContextError in another thread than this one, and in an event loop that began after `loop`."""
     if get_ident() != ident:
         raise foreign_thread()
@@ -46,7 +52,7 @@ def foreign_thread() -> ContextError:
     )
 
 
-def loop_error(tasks: Sequence[Task], loop: object) -> ContextError | None:
+def loop_error(tasks: Sequence[Task], loop: Loop | None) -> ContextError | None:
     """Returns the error for greenlets of which one is suspended in an event loop that began after `loop`, else None."""
     found = running_loop()
     if found is loop:
@@ -55,7 +61,7 @@ def loop_error(tasks: Sequence[Task], loop: object) -> ContextError | None:
     return _inside_loop(next(filter(_is_in_loop, stacks), None))
 
 
-def require_no_loop(tasks: Sequence[Task], loop: object) -> None:
+def require_no_loop(tasks: Sequence[Task], loop: Loop | None) -> None:
     """Raises what `loop_error` returns."""
     error = loop_error(tasks, loop)
     if error is not None:
