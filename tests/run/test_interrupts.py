@@ -1,4 +1,4 @@
-"""A strategy can be used after an interrupt at any step of a run.  Clauses: M-13.
+"""A strategy can be used after an interrupt at any step of a run.  Clauses: M-15.
 
 `ci/interrupts.py` interrupts at 20,000 steps of each executor; these are some of them.
 """

@@ -1,4 +1,4 @@
-"""A replica's calls from other threads and inside event loops are refused alike on every executor.  Clauses: M-10."""
+"""A replica's calls from other threads and inside event loops are refused alike on every executor.  Clauses: M-12."""
 
 import asyncio
 import contextvars

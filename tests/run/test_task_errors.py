@@ -150,7 +150,7 @@ def test_a_task_that_catches_every_stop_is_ended_by_force_and_leaves_nothing(tas
     assert capfd.readouterr() == ("", "")
 
 
-# Clauses: M-8
+# Clauses: M-10
 @pytest.mark.parametrize("count", [1, 3])
 def test_no_task_can_catch_what_the_meeting_raised_and_go_on(tasks, count):
     def body(index, suspend):

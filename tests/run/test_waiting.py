@@ -1,4 +1,4 @@
-"""Replicas that wait for each other outside of collectives are named, and slow ones are not accused.  Clauses: M-9."""
+"""Replicas that wait for each other outside of collectives are named, and slow ones are not accused.  Clauses: M-11."""
 
 import os
 import queue

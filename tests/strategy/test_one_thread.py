@@ -14,7 +14,7 @@ from simstrategy.errors import InvalidType, ReplicasDisagree, ReplicaWaits
 from simstrategy.sim import Cluster
 
 
-# Clauses: M-11
+# Clauses: M-13
 @pytest.mark.slow
 def test_runs_of_several_threads_lose_no_update(mirrored, executor):
     strategy = mirrored(2, executor=executor)
@@ -70,7 +70,7 @@ def test_a_run_that_waits_for_another_thread_for_long_is_reported(mirrored):
     assert any(isinstance(one.message, ReplicaWaits) and "'second'" in str(one.message) for one in given)
 
 
-# Clauses: M-8
+# Clauses: M-10
 @pytest.mark.parametrize("replicas", [1, 2])
 def test_a_disagreement_cannot_be_caught_and_replaced_in_any_number_of_replicas(replicas):
     def main(strategy):
@@ -121,7 +121,7 @@ LAZY = [
 ]
 
 
-# Clauses: M-12
+# Clauses: M-14
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("replicas", [1, 2])
 @pytest.mark.parametrize("function", LAZY, ids=lambda one: getattr(one, "__name__", type(one).__name__))
