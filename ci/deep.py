@@ -18,6 +18,7 @@ VERSIONS = ("simstrategy", "numpy", "greenlet", "tensorflow", "torch", "jax")
 RUNS = {
     "torture": [sys.executable, "ci/torture.py", "--seeds", "2000"],
     "red": [sys.executable, "ci/seen_red.py"],
+    "interrupts": [sys.executable, "ci/interrupts.py", "--count", "20000"],
     "bench": [sys.executable, "ci/bench/budgets.py", "--rounds", "5"],
     "golden": [sys.executable, "ci/replays.py"],
     "split": [

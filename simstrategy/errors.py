@@ -18,6 +18,8 @@ __all__ = [
     "NotJudged",
     "OutOfRangeError",
     "PeerFailed",
+    "ReplicaWaits",
+    "ReplicasBlocked",
     "ReplicasDisagree",
     "SimStrategyError",
     "SimStrategyWarning",
@@ -51,6 +53,10 @@ class CannotCompile(SimStrategyError, RuntimeError):
 
 class ReplicasDisagree(SimStrategyError, RuntimeError, ValueError):
     """Replicas made different calls at one synchronisation point; the message has one line for each replica."""
+
+
+class ReplicasBlocked(SimStrategyError, RuntimeError):
+    """A replica waits, outside of synchronisation points, for something that no other replica can do meanwhile."""
 
 
 class PeerFailed(SimStrategyError, RuntimeError):
@@ -95,6 +101,10 @@ class FunctionsDiffer(SimStrategyWarning):
 
 class MirroredDiverged(SimStrategyWarning):
     """A write made the components of an ON_WRITE variable unequal."""
+
+
+class ReplicaWaits(SimStrategyWarning):
+    """A replica has waited for long outside of synchronisation points, while the others cannot run."""
 
 
 TENSORFLOW_ERRORS: dict[str, type[SimStrategyError]] = {

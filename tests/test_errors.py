@@ -10,6 +10,7 @@ BUILT_IN = {
     "InvalidArgument": (ValueError,),
     "InvalidType": (TypeError,),
     "Unsupported": (NotImplementedError,),
+    "ReplicasBlocked": (RuntimeError,),
     "ReplicasDisagree": (RuntimeError, ValueError),
     "PeerFailed": (RuntimeError,),
     "ContractViolation": (RuntimeError,),
@@ -33,7 +34,7 @@ def test_an_error_is_ours_and_the_built_in_that_tensorflow_users_catch(name):
 
 def test_every_public_class_is_in_the_table_or_a_base_or_a_warning():
     warnings = {name for name in errors.__all__ if issubclass(vars(errors)[name], Warning)}
-    assert warnings == {"SimStrategyWarning", "CallSitesDiffer", "MirroredDiverged"}
+    assert warnings == {"SimStrategyWarning", "CallSitesDiffer", "MirroredDiverged", "ReplicaWaits"}
     assert set(errors.__all__) - warnings - {"SimStrategyError"} == set(BUILT_IN)
 
 

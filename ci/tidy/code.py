@@ -13,16 +13,37 @@ CORE = "simstrategy/"
 PEERS_THAT_WAIT = tuple(
     f"simstrategy/peers/{name}.py" for name in ("channel", "connecting", "handshake", "hello", "listener", "rendezvous")
 )
+# What carries the tasks, and what looks at them: no result depends on it.
+RUN = "simstrategy/run/"
+RUN_WITH_THREADS = tuple(
+    f"{RUN}{name}.py"
+    for name in (
+        "blocked",
+        "forced",
+        "frames",
+        "greenlets",
+        "inline",
+        "one_thread",
+        "own_thread",
+        "threads",
+        "waiting",
+        "watch",
+    )
+)
 PEERS_WITH_SOCKETS = (*PEERS_THAT_WAIT, "simstrategy/peers/addresses.py", "simstrategy/peers/connection.py")
 # Sources of chance, and the files in which a decision record allows each.
 BANNED_MODULES = {
     "random": (),
     "secrets": (),
-    "time": ("simstrategy/launch/keeper.py", "simstrategy/launch/launcher.py", *PEERS_THAT_WAIT),
+    "time": (
+        *("simstrategy/launch/keeper.py", "simstrategy/launch/launcher.py"),
+        *(f"{RUN}one_thread.py", f"{RUN}watch.py"),
+        *PEERS_THAT_WAIT,
+    ),
     "uuid": (),
     "datetime": (),
-    "threading": ("simstrategy/run/replica_tasks.py",),
-    "greenlet": ("simstrategy/run/replica_tasks.py",),
+    "threading": RUN_WITH_THREADS,
+    "greenlet": tuple(f"{RUN}{name}.py" for name in ("blocked", "greenlets", "handoff", "own_thread", "replica_tasks")),
     "socket": (
         "simstrategy/launch/channel.py",
         "simstrategy/launch/forkserver.py",
@@ -33,7 +54,7 @@ BANNED_MODULES = {
     "tempfile": ("simstrategy/launch/forkserver.py",),
 }
 BANNED_CALLS = {"hash": (), "input": (), "breakpoint": (), "eval": (), "exec": ()}
-BANNED_NAMES = {"id": ("simstrategy/device/strict.py",)}
+BANNED_NAMES = {"id": ("simstrategy/device/strict.py", f"{RUN}waiting.py")}
 BANNED_ATTRIBUTES = {
     "environ": (
         "simstrategy/check/processes.py",

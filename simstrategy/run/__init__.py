@@ -6,12 +6,13 @@ from simstrategy.run.captured import ReplicaLocal
 from simstrategy.run.closures import compare_held, held_print
 from simstrategy.run.coordinator import CollectiveMatcher, Coordinator
 from simstrategy.run.functions import FunctionKey, function_key
-from simstrategy.run.replica_tasks import ReplicaTasks
+from simstrategy.run.replica_tasks import WAIT_LIMIT_S, ReplicaTasks
 from simstrategy.run.status import StatusMessage, raised_where
 from simstrategy.run.task import FINISHED, SuspendTask, TaskStopped
 
 __all__ = [
     "FINISHED",
+    "WAIT_LIMIT_S",
     "CollectiveMatcher",
     "Coordinator",
     "FunctionKey",

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from types import FrameType
 from typing import Final
 
-from simstrategy.run.status import is_library
+from simstrategy.run.frames import is_library
 from simstrategy.trace import CallPath, Site, describe_site
 
 __all__ = ["path_source", "path_text"]

@@ -13,6 +13,7 @@ from simstrategy.errors import BackendUnavailable, CallSitesDiffer, PeerFailed, 
 from simstrategy.run.call_paths import path_text
 from simstrategy.run.calls import AnyCall, PendingCall, Sizes
 from simstrategy.run.functions import function_key
+from simstrategy.run.one_thread import OneThread
 from simstrategy.run.status import (
     StatusMessage,
     compare_messages,
@@ -60,7 +61,9 @@ class Coordinator:
     "strict" makes `CallSitesDiffer` an error too.
     """
 
-    def __init__(self, backend: Backend, *, trace: Trace | None, checks: bool | str) -> None:
+    def __init__(
+        self, backend: Backend, *, trace: Trace | None, checks: bool | str, wait_limit_s: float | None = None
+    ) -> None:
         self.backend = backend
         self.trace = trace
         self.checks = checks
@@ -69,6 +72,7 @@ class Coordinator:
         self.processes = len({device.process for device in backend.devices})
         self.compares_held = self.processes > 1 and bool(checks)
         """Whether arrays that functions hold are compared with those of other processes: see `closures.py`."""
+        self.one_thread = OneThread(wait_limit_s)
         self._warned: set[tuple[str, str]] = set()
         self._shared: BaseException | None = None
         """An error that all processes have raised: no status message is needed for it."""
@@ -83,7 +87,8 @@ class Coordinator:
         if self.processes == 1:
             return tuple(sizes)
         line = f"worker {self.worker}: {describe_request(request)} at {path_text(site)}"
-        return self.exchange(StatusMessage("request", fingerprint(request), (line,), tuple(sizes)), site)
+        message = StatusMessage("request", fingerprint(request), (line,), tuple(sizes))
+        return self.one_thread.call(site, self.exchange, message, site)
 
     def end_run(self, function: Callable[..., Any], error: BaseException | None, exposed: int = 0) -> Sizes:
         """Sends the other processes the end of a run; raises if theirs has not ended, or has raised.

@@ -1,13 +1,20 @@
 """Tasks that switch directly to the next one: a round of N tasks takes N + 1 switches instead of 2 N.
 
 For executors whose suspended task can be resumed by any other, and for rounds whose order is fixed in advance. The
-result is that of `ReplicaTasks`, which switches back to its hub after every task.
+result is that of `HubScheduler`, which switches back to its hub after every task.
 """
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, Generic, TypeVar, final
 
-from simstrategy.run.task import FINISHED, Failed, Job, Match, Task, stop
+import greenlet as greenlets
+
+from simstrategy.errors import ContextError
+from simstrategy.run.forced import raise_until
+from simstrategy.run.own_thread import foreign_thread, loop_error, require_no_loop, running_loop
+from simstrategy.run.stopping import stop
+from simstrategy.run.task import FINISHED, Failed, ForcedStop, Job, Match, Task
 
 __all__ = ["HandoffScheduler"]
 
@@ -26,32 +33,58 @@ class HandoffScheduler(Generic[F, A]):
     hub: runs the group; control returns there when a task ends or raises.
     """
 
-    __slots__ = ("_arrived", "_begin", "_following", "_tasks", "suspend")
+    __slots__ = ("_arrived", "_begin", "_following", "_rounds", "_running", "_tasks", "suspend")
 
     def __init__(self, tasks: Sequence[Task], hub: Task) -> None:
         self._tasks = tasks
+        self._rounds = 0
+        self._running: Sequence[int] = range(len(tasks))
         arrived: list[Any] = []
         self._arrived = arrived
         """The calls of this round so far."""
         self._following: list[Task] = [*tasks[1:], hub]
         """For each place in a round: the task that runs after it."""
+        following_all: Sequence[Task] = ()
+        answers_all: Sequence[Any] = ()
         handoffs: Iterator[tuple[Task, Any]] = iter(())
         arrive, over = arrived.append, (hub, _SUSPENDED)
 
         # One function for all tasks, and one iterator: an object for each of 10,000 tasks costs the garbage
         # collector more than the tasks themselves.
         def suspend(*call: F) -> A:
-            arrive(call)
-            task, answer = next(handoffs, over)
-            return task.switch(answer)  # type: ignore[no-any-return]  # the answer that `match` made
+            try:
+                arrive(call)
+                task, answer = next(handoffs, over)
+                return task.switch(answer)  # type: ignore[no-any-return]  # the answer that `match` made
+            except BaseException as error:
+                withdraw(call, error)
+                raise
+
+        def withdraw(call: tuple[F, ...], error: BaseException) -> None:
+            """Undoes what a task did that could not switch: it was interrupted, or called in another thread."""
+            nonlocal handoffs
+            if isinstance(error, ForcedStop):
+                raise_until(sys._getframe(2))
+            elif answers_all and arrived and arrived[-1] is call:
+                arrived.pop()
+                place = len(arrived)
+                handoffs = zip(following_all[place:], answers_all[place:], strict=True)
+            if isinstance(error, greenlets.error):
+                raise foreign_thread() from None
 
         def begin(following: Sequence[Task], answers: Sequence[Any]) -> Iterator[tuple[Task, Any]]:
-            nonlocal handoffs
+            nonlocal handoffs, following_all, answers_all
+            following_all, answers_all = following, answers
             handoffs = zip(following, answers, strict=True)
             return handoffs
 
         self.suspend = suspend
         self._begin = begin
+
+    def place(self) -> tuple[object, int | None]:
+        """Returns what changes whenever a task switches, and the task that runs now, None between rounds."""
+        arrived, running = len(self._arrived), self._running
+        return (self._rounds, arrived), running[arrived] if arrived < len(running) else None
 
     def run(self, jobs: Sequence[Job], match: Match, failed: Failed) -> None:
         """Runs all tasks to their ends; see `ReplicaTasks.run`."""
@@ -59,10 +92,13 @@ class HandoffScheduler(Generic[F, A]):
         answers: Sequence[Any] = jobs
         calls: list[Any] = [None] * count
         running = list(range(count))
+        loop = running_loop()
         try:
             while True:
                 finished = self._round(running, answers)
                 order = running
+                if running_loop() is not loop:
+                    require_no_loop(self._tasks, loop)
                 if len(arrived) == count:
                     calls = arrived.copy()
                 else:
@@ -72,6 +108,7 @@ class HandoffScheduler(Generic[F, A]):
                     running = [one for one in running if calls[one] is not FINISHED]
                     if not running:
                         return
+                    self._running = running
                     self._following[: len(order) - 1] = [self._tasks[one] for one in running[1:]]
                 answers = match(calls, order)
         except BaseException as error:
@@ -81,7 +118,10 @@ class HandoffScheduler(Generic[F, A]):
                 culprit = running[len(arrived)]
                 calls[culprit] = FINISHED
                 failed(culprit, error, calls, running[: len(arrived)])
-            stop(self._tasks, calls)
+            clash = loop_error(self._tasks, loop)
+            stop(self._tasks)
+            if clash is not None and not isinstance(error, ContextError):
+                raise clash from error
             raise
         finally:
             self._end()
@@ -93,6 +133,7 @@ class HandoffScheduler(Generic[F, A]):
         """
         arrived, tasks, finished = self._arrived, self._tasks, False
         arrived.clear()
+        self._rounds += 1
         # The answer for the next task goes with each handoff; the last handoff goes to the hub.
         given = answers[1:] if len(running) == len(tasks) else [answers[one] for one in running[1:]]
         handoffs = self._begin(self._following, [*given, None])

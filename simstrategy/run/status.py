@@ -7,16 +7,15 @@ executed.
 import json
 import traceback
 from collections.abc import Sequence
-from pathlib import PurePath
-from types import FrameType
 from typing import Final, Literal, NamedTuple
 
 from simstrategy.errors import PeerFailed, ReplicasDisagree
 from simstrategy.run.calls import Sizes
+from simstrategy.run.frames import is_library
 from simstrategy.short_repr import without_addresses
 from simstrategy.trace import Request, Subject, describe_request, describe_site
 
-__all__ = ["StatusMessage", "compare_messages", "disagreement", "fingerprint", "is_library", "located", "raised_where"]
+__all__ = ["StatusMessage", "compare_messages", "disagreement", "fingerprint", "located", "raised_where"]
 
 _ENCODE: Final = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -99,11 +98,3 @@ def raised_where(error: BaseException, *, with_text: bool = True) -> str:
         return text
     frame, line = users[-1]
     return f"{text} raised at {describe_site((frame.f_code.co_filename, line))}"
-
-
-def is_library(frame: FrameType) -> bool:
-    """Returns whether a frame is of this project, of one of its backends, or of an installed package."""
-    module = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-    file = frame.f_code.co_filename
-    ours = module == "simstrategy" or module.startswith("simstrategy_")
-    return ours or file.startswith("<frozen") or "site-packages" in PurePath(file).parts

@@ -1,12 +1,23 @@
-"""The types of a task, and how suspended tasks are stopped.
+"""The types of a task, and what stops one.
 
-A task carries one replica function. `replica_tasks.py` and `handoff.py` run groups of tasks.
+A task carries one replica function. `hub.py` and `handoff.py` run groups of tasks; `stopping.py` ends them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
-__all__ = ["FINISHED", "Body", "Failed", "Job", "Match", "SuspendTask", "Task", "TaskStopped", "stop"]
+__all__ = [
+    "FINISHED",
+    "Body",
+    "Failed",
+    "ForcedStop",
+    "Job",
+    "Match",
+    "Scheduler",
+    "SuspendTask",
+    "Task",
+    "TaskStopped",
+]
 
 SuspendTask = Callable[..., Any]
 """Suspends the task that calls it.  Its arguments, as a tuple, are the task's call; it returns the answer."""
@@ -24,15 +35,22 @@ itself, and where it switches when it has finished."""
 FINISHED: Final[tuple[Any, ...]] = (None,) * 5
 """Takes the place of the call of a task that has returned.  Compared by identity."""
 
-_STOP_TRIES: Final = 100
-
 
 class TaskStopped(BaseException):
     """Raised inside a suspended task whose run has ended because another task raised."""
 
 
+class ForcedStop(TaskStopped):
+    """Raised inside a task that has caught TaskStopped again and again: its `except` blocks are interrupted too."""
+
+
 class Task(Protocol):
     """What a greenlet offers, and a pooled thread imitates."""
+
+    @property
+    def dead(self) -> bool:
+        """Whether nothing of the run is left in the task."""
+        ...
 
     def switch(self, answer: Any, /) -> Any:
         """Runs the task until it is suspended or returns.  Returns its call or FINISHED, or raises what it raised."""
@@ -43,13 +61,13 @@ class Task(Protocol):
         ...
 
 
-def stop(tasks: Sequence[Task], calls: list[Any]) -> None:
-    """Ends all suspended tasks, in order: those whose latest call is neither None nor FINISHED."""
-    for task, latest in zip(tasks, calls, strict=True):
-        call, tries = latest, 0
-        while call is not None and call is not FINISHED and tries < _STOP_TRIES:
-            tries += 1
-            try:
-                call = task.throw(TaskStopped())
-            except BaseException:  # noqa: BLE001 - the run has its exception already; this task only had to end
-                call = FINISHED
+class Scheduler(Protocol):
+    """Runs one group of tasks."""
+
+    def place(self) -> tuple[object, int | None]:
+        """Returns what changes whenever a task switches, and the task that runs now, None between rounds."""
+        ...
+
+    def run(self, jobs: Sequence[Job], match: Match, failed: Failed) -> None:
+        """Runs all tasks to their ends; see `ReplicaTasks.run`."""
+        ...

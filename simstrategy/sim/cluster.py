@@ -94,7 +94,7 @@ class Cluster:
                 f"A cluster runs a function of a strategy in every worker, got {main!r}. Pass a function."
             )
         fabric = Fabric(self.workers)
-        tasks = ReplicaTasks("greenlet", self._schedule)
+        tasks = ReplicaTasks("greenlet", self._schedule, name="worker {}".format)
         devices = simulated_devices(self.workers, self.replicas_per_worker)
 
         def body(worker: int, suspend: SuspendTask) -> Outcome:

@@ -65,6 +65,7 @@ class GroupSettings(NamedTuple):
     executor: Literal["auto", "greenlet", "thread"]
     trace: Trace | None
     seed: int
+    wait_limit_s: float | None
 
 
 @final
@@ -86,7 +87,9 @@ class Group:
         self.kind = settings.kind
         self.semantics = settings.semantics
         self.backend: Backend = Strict(backend) if settings.checks else backend
-        self.coordinator = Coordinator(self.backend, trace=settings.trace, checks=settings.checks)
+        self.coordinator = Coordinator(
+            self.backend, trace=settings.trace, checks=settings.checks, wait_limit_s=settings.wait_limit_s
+        )
         self.reductions = Reductions(self.backend)
         self.variables = VariableRegistry(self.coordinator)
         self.frontend = frontend

@@ -8,6 +8,7 @@ from typing import Any, Literal, NoReturn, TypedDict
 from simstrategy.device import Backend, MakeVariable, is_backend, open_backend
 from simstrategy.device.registry import require_complete, require_device_names
 from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.run import WAIT_LIMIT_S
 from simstrategy.schedules import InOrder, Schedule, require_schedule
 from simstrategy.short_repr import short_repr
 from simstrategy.strategy.frontend import FrontendBinding
@@ -39,6 +40,8 @@ class Settings(TypedDict, total=False):
     """What runs the replicas; "auto" for the backend's choice."""
     seed: int
     """Of `ReplicaContext.seed`; default 0."""
+    wait_limit_s: float | None
+    """Seconds after which a replica that waits outside of collectives is reported; default 60, None for never."""
 
 
 def open_group(kind: Kind, backend: str | Backend, settings: Settings, make_variable: MakeVariable) -> Group:
@@ -100,8 +103,9 @@ def _group_settings(
     trace: Trace | None = None,
     executor: Literal["auto", "greenlet", "thread"] = "auto",
     seed: int = 0,
+    wait_limit_s: float | None = WAIT_LIMIT_S,
 ) -> GroupSettings:
-    require_settings(checks, executor, seed)
+    require_settings(checks, executor, seed, wait_limit_s)
     if not isinstance(semantics, (Semantics, NoneType)):
         raise InvalidType(
             f"semantics is a profile, got {short_repr(semantics)}. Pass one, such as ss.Semantics.TF2, or leave it out."
@@ -119,6 +123,7 @@ def _group_settings(
         executor=executor,
         trace=trace,
         seed=seed,
+        wait_limit_s=wait_limit_s,
     )
 
 

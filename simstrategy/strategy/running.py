@@ -10,7 +10,7 @@ from simstrategy.strategy.group import Group
 from simstrategy.strategy.modes import MODE, active_group, require_cross_replica
 from simstrategy.strategy.programs import CompiledProgram
 from simstrategy.strategy.replica import ReplicaContext
-from simstrategy.strategy.validation import require_call
+from simstrategy.strategy.validation import require_call, require_finished
 from simstrategy.trace import Request, Site, describe_site
 from simstrategy.values import component_rows, regroup, select
 
@@ -29,9 +29,13 @@ class Runner:
         self.group = group
         self.programs: list[CompiledProgram] = []
         """What the group's steps were compiled to, in order."""
-        wanted = group.settings.executor
+        settings = group.settings
+        devices = group.local_devices
         self._tasks = ReplicaTasks(
-            group.backend.capabilities.executor if wanted == "auto" else wanted, group.settings.schedule
+            group.backend.capabilities.executor if settings.executor == "auto" else settings.executor,
+            settings.schedule,
+            wait_limit_s=settings.wait_limit_s,
+            name=lambda index: f"replica {devices[index].rank}",
         )
 
     def close(self) -> None:
@@ -95,13 +99,27 @@ class Runner:
             placement.__exit__(None, None, None)
             return result
 
-        matcher = CollectiveMatcher(coordinator, fn)
+        matcher, one_thread = CollectiveMatcher(coordinator, fn), coordinator.one_thread
         try:
-            results = self._tasks.run(len(placements), body, matcher.match, matcher.failed)
+            if group.kind.has_collectives:
+                one_thread.enter(matcher, site)
+            results = self._run_tasks(len(placements), body, matcher, fn)
+        finally:
+            one_thread.leave(matcher, None)
+        require_finished(results, "run")
+        return regroup(results)
+
+    def _run_tasks(
+        self, count: int, body: Callable[[int, Suspend], Any], matcher: CollectiveMatcher, fn: Callable[..., Any]
+    ) -> list[Any]:
+        coordinator = self.group.coordinator
+        try:
+            results = self._tasks.run(count, body, matcher.match, matcher.failed)
         except BaseException as error:
             coordinator.end_run(fn, error)
             raise
-        exposed = any(coordinator.end_run(fn, None, group.variables.exposed)) if coordinator.processes > 1 else False
+        group = self.group
+        exposed = coordinator.processes > 1 and any(coordinator.end_run(fn, None, group.variables.exposed))
         if exposed or group.variables.pending:
             group.variables.end_run()
-        return regroup(results)
+        return results

@@ -2,8 +2,8 @@
 
 import operator
 from collections.abc import Mapping, Sequence
-from types import NoneType
-from typing import Any, SupportsIndex
+from types import AsyncGeneratorType, CoroutineType, GeneratorType, NoneType
+from typing import Any, Final, SupportsIndex
 
 import numpy as np
 
@@ -18,13 +18,20 @@ __all__ = [
     "is_host_zero",
     "require_call",
     "require_components",
+    "require_finished",
     "require_numbers",
     "require_settings",
     "text_in",
 ]
 
+_UNFINISHED: Final[dict[type, str]] = {
+    GeneratorType: "a generator",
+    CoroutineType: "a coroutine",
+    AsyncGeneratorType: "an asynchronous generator",
+}
 
-def require_settings(checks: object, executor: object, seed: object) -> None:
+
+def require_settings(checks: object, executor: object, seed: object, wait_limit_s: object) -> None:
     """Raises InvalidArgument for an impossible setting of a strategy."""
     if not isinstance(checks, bool) and not (isinstance(checks, str) and checks in ("paths", "strict")):
         raise InvalidArgument(
@@ -36,6 +43,11 @@ def require_settings(checks: object, executor: object, seed: object) -> None:
         )
     if not isinstance(seed, int) or isinstance(seed, bool):
         raise InvalidArgument(f"seed is an int, not {short_repr(seed)}.")
+    number = isinstance(wait_limit_s, (int, float)) and not isinstance(wait_limit_s, bool)
+    if wait_limit_s is not None and not (number and wait_limit_s > 0):  # type: ignore[operator]  # a number
+        raise InvalidArgument(
+            f"wait_limit_s is a number of seconds above 0, or None, not {short_repr(wait_limit_s)}. Pass one."
+        )
 
 
 def require_call(fn: object, args: object, kwargs: object) -> None:
@@ -53,6 +65,23 @@ def require_call(fn: object, args: object, kwargs: object) -> None:
         raise InvalidType(
             f"run takes a mapping as kwargs, got {short_repr(kwargs)}. Write run(fn, kwargs={{'x': value}})."
         )
+
+
+def require_finished(results: Sequence[object], call: str) -> None:
+    """Raises InvalidType where a function was a generator or asynchronous: it has returned, and its body has not run.
+
+    Not found by looking at the function, which may be wrapped in any other. results: at least one.
+    """
+    if type(results[0]) not in _UNFINISHED:
+        return
+    kind = _UNFINISHED[type(results[0])]
+    for one in results:
+        if isinstance(one, CoroutineType):
+            one.close()  # else Python warns that it was never awaited
+    raise InvalidType(
+        f"{call} takes a function that runs to its end, and this one returned {kind}: its body has not run, and would "
+        f"run outside of its replica. Pass a plain function, without yield and async, that returns its result."
+    )
 
 
 def is_host_zero(value: object, array_types: tuple[type, ...]) -> bool:

@@ -49,8 +49,8 @@ def test_what_is_allowed_is_not_reported(text):
     assert rules(text) == []
 
 
-def test_the_one_file_that_may_use_threads_is_not_reported():
-    assert rules("import threading\n", "simstrategy/run/replica_tasks.py") == []
+def test_a_file_that_may_use_threads_is_not_reported():
+    assert rules("import threading\n", "simstrategy/run/threads.py") == []
 
 
 def test_a_clock_outside_the_core_is_not_reported():

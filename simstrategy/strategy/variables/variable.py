@@ -212,7 +212,7 @@ class Variable(LocalValue):
             twin = cross_replica.tracing_twin(self, group, mode)
             if twin is not None:
                 return twin.write_at(kind, value, read_value, site)
-            return self._write_outside(kind, value, mode, read_value, site)
+            return group.coordinator.one_thread.call(site, self._write_outside, kind, value, mode, read_value, site)
         forms, suspend = state.forms, mode.suspend
         assert suspend is not None
         if forms and isinstance(value, group.array_types) and group.form(value) == forms[mode.index]:

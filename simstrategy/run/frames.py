@@ -1,0 +1,31 @@
+"""Which frames of a stack are the user's."""
+
+import threading
+from pathlib import PurePath
+from types import FrameType
+from typing import Final
+
+from simstrategy.trace import Site
+
+__all__ = ["is_library", "users_sites"]
+
+_STANDARD_LIBRARY: Final = PurePath(threading.__file__).parent
+
+
+def is_library(frame: FrameType) -> bool:
+    """Returns whether a frame is of this project, of one of its backends, or of an installed package."""
+    module = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+    file = frame.f_code.co_filename
+    ours = module == "simstrategy" or module.startswith("simstrategy_")
+    return ours or file.startswith("<frozen") or "site-packages" in PurePath(file).parts
+
+
+def users_sites(frame: FrameType | None) -> list[Site]:
+    """Returns the lines of a stack that are the user's, the newest first; frame: its newest."""
+    sites: list[Site] = []
+    while frame is not None:
+        file = PurePath(frame.f_code.co_filename)
+        if not is_library(frame) and _STANDARD_LIBRARY not in file.parents:
+            sites.append((frame.f_code.co_filename, frame.f_lineno))
+        frame = frame.f_back
+    return sites

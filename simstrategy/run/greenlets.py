@@ -1,0 +1,102 @@
+"""Greenlets that carry tasks, kept from run to run."""
+
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from contextvars import copy_context
+from typing import Any, Final, NoReturn, final
+
+import greenlet as greenlets
+from greenlet import getcurrent, greenlet
+
+from simstrategy.run.forced import raise_until
+from simstrategy.run.own_thread import foreign_thread
+from simstrategy.run.task import FINISHED, ForcedStop, Job, SuspendTask
+
+__all__ = ["GreenletPool", "suspend_to"]
+
+_LEFT: Final = threading.local()
+"""For each thread the lists of idle greenlets whose pools are gone."""
+
+
+@final
+class GreenletPool:
+    """Idle greenlets, kept for each thread apart, since a greenlet cannot leave the thread it began in.
+
+    Kept from run to run: a new one costs more than all that a task does in a step, and fewer objects in 10,000 tasks
+    mean less work for the garbage collector.
+
+    Those of a pool that is gone end where the next ones are taken: the garbage collector may run in any thread and in
+    the middle of a switch, where the end of one greenlet has been seen to end another.
+    """
+
+    __slots__ = ("__weakref__", "_local")
+
+    def __init__(self) -> None:
+        self._local = threading.local()
+
+    def take(self, count: int) -> list[greenlet]:
+        """Returns greenlets whose parent is the caller's greenlet, each with a copy of its context."""
+        if _LEFT.__dict__:
+            _LEFT.lists.clear()
+        idle: list[greenlet] = self._local.__dict__.get("idle") or self._idle()
+        first = max(len(idle) - count, 0)
+        tasks = idle[first:]
+        del idle[first:]
+        tasks.extend([_started() for _ in range(count - len(tasks))])
+        hub = getcurrent()
+        for task in tasks:
+            if task.parent is not hub:
+                task.parent = hub
+            task.gr_context = copy_context()
+        return tasks
+
+    def _idle(self) -> list[greenlet]:
+        """Returns the list of this thread's idle greenlets."""
+        if "idle" not in self._local.__dict__:
+            idle: list[greenlet] = []
+            left: list[list[greenlet]] = _LEFT.__dict__.setdefault("lists", [])
+            weakref.finalize(self, left.append, idle).atexit = False
+            self._local.idle = idle
+        return self._local.idle  # type: ignore[no-any-return]  # as it was set
+
+    def give_back(self, tasks: list[greenlet]) -> None:
+        """Keeps greenlets whose jobs have ended without an exception."""
+        for task in tasks:
+            task.gr_context = None
+        self._local.idle.extend(tasks)
+
+
+def suspend_to(back: Callable[[Any], Any]) -> SuspendTask:
+    """Returns a function that suspends a greenlet by a switch to its hub.  back: the switch."""
+
+    def suspend(*call: Any) -> Any:
+        try:
+            return back(call)
+        except ForcedStop:
+            raise_until(sys._getframe(1))
+            raise
+        except greenlets.error:
+            raise foreign_thread() from None
+
+    return suspend
+
+
+def _started() -> greenlet:
+    """Makes a greenlet that waits for its first job: arguments of its first switch would be kept all its life."""
+    task = greenlet(_work)
+    task.switch(getcurrent().switch)
+    return task
+
+
+def _work(suspend: SuspendTask) -> NoReturn:
+    """The life of a pooled greenlet: one job after the other, until one raises."""
+    job: Job = suspend(FINISHED)
+    while True:
+        body, indices, results, suspend, back = job
+        index = next(indices)
+        results[index] = body(index, suspend)
+        # Not by `suspend`, which may switch to another task; and no reference to the job is kept while waiting.
+        del job, body, indices, results, suspend
+        job = back(FINISHED)

@@ -1,0 +1,252 @@
+"""Threads that carry tasks: one runs at a time, and each may be given up at any moment.
+
+An interrupt may reach the hub, the thread that runs a group, at any step. So a thread is used again only where the hub
+has seen that its last job has ended; any other is ended, also where nothing is left of it but a reference.
+"""
+
+import sys
+import threading
+import weakref
+from contextlib import suppress
+from contextvars import Context, copy_context
+from typing import Any, Final, final
+
+from simstrategy.run.forced import raise_in_thread, raise_no_more, raise_until
+from simstrategy.run.own_thread import require_own_thread
+from simstrategy.run.stopping import STOP_TRIES
+from simstrategy.run.task import FINISHED, ForcedStop, TaskStopped
+
+__all__ = ["TaskThread", "ThreadPool"]
+
+_STOP_WAIT_S: Final = 5.0
+"""How long the hub waits for a thread that runs to end: it ends at its next step of Python code."""
+_BLOCKED_WAIT_S: Final = 0.5
+"""The same for one that waits for something that other tasks may have released while they were stopped."""
+
+
+@final
+class _Throw:
+    """An answer that is raised where the task is suspended."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+@final
+class _Channel:
+    """What the hub and one thread share.  The thread has no reference to its `TaskThread`, whose end ends it."""
+
+    __slots__ = (
+        "__weakref__",
+        "answer",
+        "back",
+        "changing",
+        "context",
+        "ended",
+        "forced",
+        "go",
+        "ident",
+        "outcome",
+        "runs",
+        "stops",
+    )
+
+    def __init__(self) -> None:
+        self.go, self.back = threading.Lock(), threading.Lock()
+        """Released by the hub where the thread may run, and by the thread where the hub may run."""
+        self.go.acquire()
+        self.back.acquire()
+        self.answer: Any = None
+        self.context: Context | None = None
+        self.outcome: tuple[Any, BaseException | None] = (FINISHED, None)
+        """The latest call, and what the task raised instead."""
+        self.ended = False
+        """The thread is given up: it only has to end."""
+        self.changing = threading.Lock()
+        self.runs = False
+        """Whether a job runs and is not suspended; changed while `changing` is held."""
+        self.ident = 0
+        self.stops, self.forced = 0, False
+        """How often the task was stopped after the thread was given up, and whether its steps are interrupted."""
+
+    def suspend(self, *call: Any) -> Any:
+        """Suspends the thread's task: see `SuspendTask`."""
+        require_own_thread(self.ident, None)
+        if not self.ended:
+            self.outcome = (call, None)
+            self._wait()
+        if self.ended:
+            self.stops += 1
+        answer = self.answer
+        forced = type(answer) is _Throw and type(answer.error) is ForcedStop
+        if forced or self.stops > STOP_TRIES:
+            self.forced = True
+            raise_until(sys._getframe(1), _Channel._run_job.__code__)
+        if self.ended:
+            raise TaskStopped
+        if type(answer) is _Throw:
+            raise answer.error
+        return answer
+
+    def _wait(self) -> None:
+        with self.changing:
+            self.runs = False
+        if not self.ended:
+            with suppress(RuntimeError):  # the hub was interrupted, and has not waited
+                self.back.release()
+            self.go.acquire()
+        with self.changing:
+            self.runs = not self.ended
+
+    def live(self) -> None:
+        """The life of the thread: one job after the other, until it is given up."""
+        self.ident = threading.get_ident()
+        with suppress(TaskStopped):  # raised from outside, in a thread that is given up
+            self.go.acquire()
+            while not self.ended:
+                error = self._run_job()
+                if self.forced:
+                    try:
+                        raise_no_more(None)
+                    except TaskStopped:  # the last one that was scheduled
+                        raise_no_more(None)
+                # Nothing of the run is kept: it refers to the strategy, whose end ends this thread.
+                self.outcome, self.answer, self.context = (FINISHED, error), None, None
+                del error
+                self._wait()
+
+    def _run_job(self) -> BaseException | None:
+        """Runs one job; returns what it raised."""
+        assert self.context is not None
+        with self.changing:
+            self.runs = not self.ended
+        try:
+            body, indices, results, suspend, _ = self.answer
+            index = next(indices)
+            results[index] = self.context.run(body, index, suspend)
+        except BaseException as raised:  # noqa: BLE001 - carried to the thread that called run, and raised there
+            return raised
+        return None
+
+    def end(self) -> None:
+        """Makes the thread end: at once where it waits, at its next step where it runs."""
+        self.ended = True
+        with self.changing:
+            if self.runs:
+                self.runs = False
+                raise_in_thread(self.ident)
+        with suppress(RuntimeError):  # it is not waiting
+            self.go.release()
+
+
+@final
+class TaskThread:
+    """The hub's side of one pooled thread."""
+
+    __slots__ = ("__weakref__", "_channel", "_error", "_settled", "_thread", "suspend")
+
+    def __init__(self) -> None:
+        channel = self._channel = _Channel()
+        self._settled = True
+        """Whether the hub has seen what the thread did since the last switch."""
+        self._error: BaseException | None = None
+        self.suspend = channel.suspend
+        # A daemon: a suspended thread must never keep a failing interpreter alive.
+        self._thread = threading.Thread(target=channel.live, name="simstrategy task", daemon=True)
+        weakref.finalize(self, _finish, channel, self._thread)
+        self._thread.start()
+
+    @property
+    def dead(self) -> bool:
+        """Whether nothing of a run is left in the thread, or it is given up."""
+        return self._channel.ended or self.idle
+
+    @property
+    def idle(self) -> bool:
+        """Whether the thread waits for a job, and may be given one: also if its last one never started."""
+        return self._settled and not self._channel.ended and self._channel.outcome[0] is FINISHED
+
+    @property
+    def ident(self) -> int:
+        return self._channel.ident
+
+    def begin(self) -> None:
+        """Sets the context of the next job: a copy of the caller's."""
+        self._channel.context = copy_context()
+
+    def switch(self, answer: Any, /) -> Any:
+        channel = self._channel
+        self._settled = False
+        channel.answer = answer
+        channel.go.release()
+        channel.back.acquire()
+        if self._error is not None:
+            raise self._error
+        call, error = channel.outcome
+        self._settled = True
+        if error is not None:
+            channel.outcome = (FINISHED, None)
+            raise error
+        return call
+
+    def throw(self, error: BaseException, /) -> Any:
+        if self._settled:
+            return self.switch(_Throw(error))
+        self.end(_STOP_WAIT_S if self._error is None else _BLOCKED_WAIT_S)
+        return FINISHED
+
+    def interrupt(self, error: BaseException) -> None:
+        """Makes the hub, which waits for this thread, raise an error: for other threads."""
+        self._error = error
+        with suppress(RuntimeError):  # the thread has just done so
+            self._channel.back.release()
+
+    def end(self, wait_s: float = _STOP_WAIT_S) -> None:
+        """Ends the thread, and waits so long for it."""
+        self._channel.end()
+        if self._thread is not threading.current_thread():
+            self._thread.join(wait_s)
+
+
+def _finish(channel: _Channel, thread: threading.Thread) -> None:
+    """Ends a thread of which no reference is left; one that waits is gone when this returns."""
+    waits = not channel.runs
+    channel.end()
+    if waits and thread.ident is not None and thread is not threading.current_thread():
+        thread.join(_BLOCKED_WAIT_S)
+
+
+@final
+class ThreadPool:
+    """Idle threads, kept from run to run."""
+
+    __slots__ = ("_idle",)
+
+    def __init__(self) -> None:
+        self._idle: list[TaskThread] = []
+
+    def take(self, count: int) -> list[TaskThread]:
+        """Returns threads, each with a copy of the caller's context."""
+        threads = []
+        for _ in range(count):
+            try:
+                thread = self._idle.pop()
+            except IndexError:
+                thread = TaskThread()
+            thread.begin()
+            threads.append(thread)
+        return threads
+
+    def give_back(self, threads: list[TaskThread]) -> None:
+        """Keeps the threads that are idle, and ends the others."""
+        self._idle.extend([thread for thread in threads if thread.idle])
+        for thread in threads:
+            if not thread.dead:
+                thread.end()
+
+    def close(self) -> None:
+        """Ends the idle threads."""
+        while self._idle:
+            self._idle.pop().end()

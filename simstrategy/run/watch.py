@@ -1,0 +1,228 @@
+"""Notices tasks that wait for each other outside synchronization points, as for a lock that a suspended task holds.
+
+One thread for all strategies looks at the tasks that run a few times in each limit; it begins with the first run of
+several tasks and ends when there were none for a while. A task that computes is never reported, however long it takes.
+A wait that no thread of this process can end is an error; any other long wait is a warning.
+"""
+
+import math
+import os
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Final, final
+
+from simstrategy.errors import ReplicasBlocked, ReplicaWaits
+from simstrategy.run.blocked import Report
+from simstrategy.run.task import Task
+from simstrategy.run.threads import TaskThread
+from simstrategy.run.waiting import awaited_by, is_reachable
+
+__all__ = ["Watch", "Watched", "watch"]
+
+_LOOKS: Final = 4
+"""How often a task is looked at in each limit."""
+_PERIOD_MAX_S: Final = 15.0
+_IDLE_MAX: Final = 2
+_BUSY_SHARE: Final = 0.05
+"""A task that uses more of the time than this computes, and does not wait."""
+_TICKS_MAX: Final = 1
+_TICK_S: Final = 1 / os.sysconf("SC_CLK_TCK")
+
+_BLOCKED: Final = (
+    "Replicas wait for each other outside of collectives, and none of them can go on:\n{lines}\n"
+    "Replicas run one at a time, each until its next collective, and nothing else in this process can reach this "
+    "{kind}. On a cluster each replica is a process with its own {kind}; in threads of one process, as in "
+    "MirroredStrategy, it can hang. Pass values between replicas by collectives, and release locks before them."
+)
+_WAITS: Final = (
+    "{name} has waited for {seconds} s outside of collectives, while the others cannot run:\n{lines}\n"
+    "If it waits for another replica, it will never end: replicas run one at a time, each until its next collective. "
+    "Pass values between replicas by collectives; wait_limit_s sets another limit."
+)
+
+Place = Callable[[], tuple[object, int | None]]
+"""Returns what changes whenever a task switches, and the index of the task that runs now."""
+
+
+@final
+class Watched:
+    """A run of several tasks.  name: of a task, for messages."""
+
+    __slots__ = ("error", "hub", "limit_s", "looking", "name", "place", "tasks")
+
+    def __init__(self, place: Place, tasks: Sequence[Task], limit_s: float, name: Callable[[int], str]) -> None:
+        self.place = place
+        self.tasks = tasks
+        self.limit_s = limit_s
+        self.name = name
+        self.hub = threading.get_ident()
+        self.looking = threading.Lock()
+        """Held while the watch looks: a greenlet whose last reference another thread drops can end a wrong one."""
+        self.error: ReplicasBlocked | None = None
+        """Why the run was interrupted, where the watch has done so."""
+
+    def close(self) -> None:
+        """Ends the look at the tasks, of which the watch keeps no reference from now on."""
+        with self.looking:
+            self.tasks, self.place = (), _nowhere
+
+    def thread_of(self, index: int) -> int:
+        """Returns the thread of the task that runs."""
+        task = self.tasks[index]
+        return task.ident if isinstance(task, TaskThread) else self.hub
+
+
+def _nowhere() -> tuple[object, int | None]:
+    return None, None
+
+
+@final
+class _Look:
+    """What was seen of one run."""
+
+    def __init__(self, place: object, now: float, ticks: int | None) -> None:
+        self.place, self.since_s, self.ticks = place, now, ticks
+        self.spot: tuple[CodeType, int] | None = None
+        self.spot_since_s, self.spot_ticks = now, ticks
+        self.warned = False
+
+    def stands_at(self, frame: FrameType, now: float, ticks: int | None) -> float:
+        """Returns for how many seconds the thread has stood at the step where it is now."""
+        spot = (frame.f_code, frame.f_lasti)
+        if spot != self.spot or _passed(self.spot_ticks, ticks) > _TICKS_MAX:
+            self.spot, self.spot_since_s, self.spot_ticks = spot, now, ticks
+        return now - self.spot_since_s
+
+
+@final
+class Watch:
+    """The runs of several tasks that are going on, and the thread that looks at them."""
+
+    def __init__(self) -> None:
+        self._active: dict[Watched, None] = {}
+        self.remove: Callable[[Watched, None], None] = self._active.pop
+        """Ends what `add` began: `remove(watched, None)`, in one step, which no interrupt divides."""
+        self._period_s = math.inf
+        """Between two looks; infinite where no thread looks."""
+        self._wake = threading.Event()
+        self._starting = threading.Lock()
+
+    def add(self, watched: Watched) -> None:
+        """Begins to look at a run."""
+        self._active[watched] = None
+        if self._period_s * _LOOKS > watched.limit_s:
+            self._start(min(watched.limit_s / _LOOKS, _PERIOD_MAX_S))
+
+    def forget(self) -> None:
+        """Begins anew, in a process that was forked: it has no thread but the one that forked it."""
+        self.__init__()
+
+    def _start(self, period_s: float) -> None:
+        with self._starting:
+            begins = self._period_s == math.inf
+            self._period_s = min(period_s, self._period_s)
+            if begins:
+                threading.Thread(target=self._live, name="simstrategy watch", daemon=True).start()
+            else:
+                self._wake.set()
+
+    def _live(self) -> None:
+        """Looks at all runs once in each period, until there were none for some periods."""
+        looks: dict[Watched, _Look] = {}
+        idle = 0
+        while idle <= _IDLE_MAX or not self._ends():
+            self._wake.wait(self._period_s)
+            self._wake.clear()
+            active = {one.hub: one for one in list(self._active)}  # of runs inside each other, the innermost
+            idle = 0 if active else idle + 1
+            looks = {one: looks[one] for one in active.values() if one in looks}
+            for watched in active.values():
+                with watched.looking:
+                    look_at(watched, looks)
+
+    def _ends(self) -> bool:
+        with self._starting:
+            period_s, self._period_s = self._period_s, math.inf
+            if self._active:  # begun meanwhile, before it could see that no thread looks
+                self._period_s = period_s
+        return self._period_s == math.inf
+
+
+def look_at(watched: Watched, looks: dict[Watched, _Look]) -> None:
+    """Looks at one run; reports a task that waits for longer than the limit.  looks: what was seen of it before."""
+    place, index = watched.place()
+    frame = None if index is None else sys._current_frames().get(watched.thread_of(index))  # noqa: SLF001 - documented
+    if index is None or frame is None or watched.error is not None:
+        looks.pop(watched, None)
+        return
+    now, ticks = time.monotonic(), _ticks(watched.thread_of(index))
+    look = looks.get(watched)
+    if look is None or look.place != place:
+        look = looks[watched] = _Look(place, now, ticks)
+    stands_s = look.stands_at(frame, now, ticks)
+    if max(stands_s, now - look.since_s) < watched.limit_s or watched.place()[0] != place:
+        return
+    report = Report(watched.tasks, watched.name, index, frame)
+    awaited = awaited_by(frame) if stands_s >= watched.limit_s else None
+    if awaited is not None and not awaited.ends and not is_reachable(awaited.thing, report.others(watched.hub)):
+        kind = type(awaited.thing).__name__
+        error = ReplicasBlocked(_BLOCKED.format(lines=report.lines(f"waits for {kind}"), kind=kind))
+        if _interrupt(watched, index, error):
+            return
+    busy = _passed(look.ticks, ticks) * _TICK_S > _BUSY_SHARE * (now - look.since_s)
+    if not look.warned and not busy and now - look.since_s >= watched.limit_s:
+        look.warned = True
+        text = _WAITS.format(
+            name=watched.name(index),
+            seconds=f"{now - look.since_s:.3g}",
+            lines=report.lines("waits"),
+        )
+        try:
+            warnings.warn_explicit(ReplicaWaits(text), None, *report.site())
+        except ReplicaWaits:  # where warnings are errors: no program runs in this thread that could receive it
+            sys.stderr.write(f"{text}\n")
+
+
+def _interrupt(watched: Watched, index: int, error: ReplicasBlocked) -> bool:
+    """Ends a run; returns whether that was possible."""
+    task = watched.tasks[index]
+    if isinstance(task, TaskThread):
+        task.interrupt(error)
+        return True
+    # A lock is not interrupted by an exception, but by a signal, which reaches the main thread alone.
+    main = threading.main_thread().ident
+    if watched.hub != main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        return False
+    watched.error = error
+    signal.pthread_kill(main, signal.SIGINT)
+    return True
+
+
+@lru_cache(maxsize=1)
+def watch() -> Watch:
+    """Returns the one watch of this process."""
+    made = Watch()
+    os.register_at_fork(after_in_child=made.forget)
+    return made
+
+
+def _ticks(ident: int) -> int | None:
+    """Returns the processor time that a thread has used, in ticks; None where the system does not report it."""
+    native = next((one.native_id for one in threading.enumerate() if one.ident == ident), None)
+    try:
+        text = Path(f"/proc/self/task/{native}/stat").read_text(encoding="ascii")
+    except OSError:
+        return None
+    fields = text.rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def _passed(before: int | None, now: int | None) -> int:
+    return 0 if before is None or now is None else now - before

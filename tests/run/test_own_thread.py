@@ -1,0 +1,110 @@
+"""A replica's calls from other threads and inside event loops are refused alike on every executor.  Clauses: M-12."""
+
+import asyncio
+import contextvars
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from vocabulary import ctx, rank
+
+from simstrategy.errors import ContextError
+from simstrategy.schedules import Seeded
+
+EXECUTORS = ["inline", "greenlet", "greenlet, seeded", "thread"]
+
+
+@pytest.fixture(params=EXECUTORS)
+def strategy(request, mirrored):
+    kind, _, seeded = request.param.partition(", ")
+    if kind == "inline":
+        return mirrored(1)
+    return mirrored(2, executor=kind, schedule=Seeded(1) if seeded else None)
+
+
+def reduced():
+    return ctx().all_reduce("SUM", 1.0)
+
+
+def right(strategy):
+    count = strategy.num_replicas_in_sync
+    return [float(one) for one in strategy.experimental_local_results(strategy.run(reduced))] == [count] * count
+
+
+def in_another_thread(function):
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(contextvars.copy_context().run, function).result()
+
+
+def test_a_collective_in_another_thread_is_refused_before_any_replica_is_skipped(strategy):
+    started = []
+
+    def step():
+        started.append(rank())
+        return in_another_thread(reduced)
+
+    with pytest.raises(ContextError, match="this call was made in another one, 'ThreadPoolExecutor"):
+        strategy.run(step)
+    assert len(started) == 1
+    assert right(strategy)
+
+
+def test_a_collective_in_asyncio_to_thread_is_refused(strategy):
+    async def coroutine():
+        return await asyncio.to_thread(reduced)
+
+    with pytest.raises(ContextError, match="this call was made in another one, 'asyncio_0'"):
+        strategy.run(lambda: asyncio.run(coroutine()))
+    assert right(strategy)
+
+
+def test_a_replica_goes_on_after_a_call_of_another_thread_was_refused(strategy):
+    def step():
+        with pytest.raises(ContextError):
+            in_another_thread(reduced)
+        return reduced()
+
+    count = strategy.num_replicas_in_sync
+    results = strategy.experimental_local_results(strategy.run(step))
+    assert [float(one) for one in results] == [count] * count
+
+
+@pytest.mark.filterwarnings("ignore:coroutine 'test_a:RuntimeWarning")
+@pytest.mark.parametrize("who", ["all", "the first", "the last"])
+def test_a_collective_inside_an_event_loop_is_refused_and_its_line_named(strategy, who):
+    last = strategy.num_replicas_in_sync - 1
+
+    async def coroutine():
+        return reduced()
+
+    def step():
+        if who != "all" and rank() != (0 if who == "the first" else last):
+            return reduced()
+        one = coroutine()
+        try:
+            return asyncio.run(one)
+        finally:
+            one.close()  # where another replica's loop kept it from beginning
+
+    with pytest.raises(ContextError, match=r"inside an event loop .* at test_own_thread.py:\d+\. .* Call it outside"):
+        strategy.run(step)
+    assert right(strategy)
+
+
+def test_an_event_loop_between_collectives_is_free(strategy):
+    async def coroutine():
+        await asyncio.to_thread(int)
+        return 1.0
+
+    count = strategy.num_replicas_in_sync
+    results = strategy.experimental_local_results(
+        strategy.run(lambda: ctx().all_reduce("SUM", asyncio.run(coroutine())))
+    )
+    assert [float(one) for one in results] == [count] * count
+
+
+def test_runs_inside_a_loop_of_the_program_are_free(strategy):
+    async def program():
+        return right(strategy)
+
+    if strategy.num_replicas_in_sync > 1:
+        assert asyncio.run(program())

@@ -1,0 +1,200 @@
+"""Replicas that wait for each other outside of collectives are named, and slow ones are not accused.  Clauses: M-11."""
+
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+from vocabulary import ctx, rank
+
+import simstrategy as ss
+from simstrategy.errors import ReplicasBlocked, ReplicaWaits
+from simstrategy.schedules import Seeded
+
+LIMIT_S = 0.2
+
+
+class Holder:
+    def __init__(self):
+        self.lock = threading.Lock()
+
+
+def lock_held_across_a_collective():
+    lock = threading.Lock()
+
+    def step():
+        with lock:
+            return ctx().all_reduce("SUM", 1.0)
+
+    return step
+
+
+def attribute_held_across_a_collective():
+    holder = Holder()
+
+    def step():
+        holder.lock.acquire()
+        try:
+            return ctx().all_reduce("SUM", 1.0)
+        finally:
+            holder.lock.release()
+
+    return step
+
+
+def waits_first(wait, act):
+    def step():
+        return wait() if rank() == 0 else act()
+
+    return step
+
+
+def queue_between_replicas():
+    items = queue.Queue()
+    return waits_first(items.get, lambda: items.put(1))
+
+
+def simple_queue_between_replicas():
+    items = queue.SimpleQueue()
+    return waits_first(items.get, lambda: items.put(1))
+
+
+def event_between_replicas():
+    event = threading.Event()
+    return waits_first(event.wait, event.set)
+
+
+def barrier_between_replicas():
+    barrier = threading.Barrier(2)
+
+    def step():
+        return barrier.wait()
+
+    return step
+
+
+def condition_between_replicas():
+    condition = threading.Condition()
+
+    def wait():
+        with condition:
+            condition.wait()
+
+    return waits_first(wait, condition.notify)
+
+
+CASES = [
+    lock_held_across_a_collective,
+    attribute_held_across_a_collective,
+    queue_between_replicas,
+    simple_queue_between_replicas,
+    event_between_replicas,
+    barrier_between_replicas,
+    condition_between_replicas,
+]
+
+
+def sums(strategy):
+    return [float(one) for one in strategy.run(lambda: ctx().all_reduce("SUM", 1.0)).values]
+
+
+def rlock_held_across_a_collective():
+    lock = threading.RLock()
+
+    def step():
+        with lock:
+            return ctx().all_reduce("SUM", 1.0)
+
+    return step
+
+
+def examine(executor, name, seeded):
+    """Runs a case in this process, which has no other threads: they could end the wait."""
+    schedule = Seeded(2) if seeded == "seeded" else None
+    strategy = ss.Strategy.mirrored("sim", replicas=2, executor=executor, schedule=schedule, wait_limit_s=LIMIT_S)
+    with pytest.raises(ReplicasBlocked, match=r"replica \d: waits for \w+ at test_waiting.py:\d+") as raised:
+        strategy.run(globals()[name]())
+    assert str(raised.value).count("\n  replica ") == 2
+    assert sums(strategy) == [2, 2]
+
+
+def in_a_process(*arguments):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    code = "import sys, test_waiting; test_waiting.examine(*sys.argv[1:])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_replicas_that_wait_for_each_other_end_with_an_error_that_shows_where(executor, case):
+    in_a_process(executor, case.__name__, "in order")
+
+
+@pytest.mark.slow
+def test_a_lock_is_named_under_another_schedule(executor):
+    in_a_process(executor, "lock_held_across_a_collective", "seeded")
+
+
+@pytest.mark.slow
+def test_an_rlock_held_across_a_collective_blocks_threads():
+    in_a_process("thread", "rlock_held_across_a_collective", "in order")
+
+
+@pytest.mark.slow
+def test_a_replica_that_computes_for_long_is_not_reported(mirrored, executor):
+    def step():
+        end = time.monotonic() + 3 * LIMIT_S
+        while time.monotonic() < end:
+            pass
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mirrored(2, executor=executor, wait_limit_s=LIMIT_S).run(step)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["sleep", "time-out", "another thread"])
+def test_a_wait_that_may_end_is_a_warning_and_goes_on(mirrored, executor, how):
+    items = queue.Queue()
+    fed = threading.Event()
+
+    def feed():
+        fed.wait(4 * LIMIT_S)
+        items.put(7)
+
+    def step():
+        if rank() > 0:
+            return 7
+        if how == "sleep":
+            threading.Event().wait(3 * LIMIT_S)
+            return 7
+        if how == "time-out":
+            with pytest.raises(queue.Empty):
+                items.get(timeout=3 * LIMIT_S)
+            return 7
+        return items.get()
+
+    feeder = threading.Thread(target=feed)
+    if how == "another thread":
+        feeder.start()
+    with pytest.warns(ReplicaWaits, match=r"replica 0 has waited for .* s outside of collectives"):
+        assert mirrored(2, executor=executor, wait_limit_s=LIMIT_S).run(step) == 7
+    if how == "another thread":
+        feeder.join()
+
+
+def test_none_is_no_limit(mirrored, executor):
+    assert sums(mirrored(2, executor=executor, wait_limit_s=None)) == [2, 2]
