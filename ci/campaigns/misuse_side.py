@@ -50,7 +50,13 @@ def _settings(form: list[Any], trace: Any) -> dict[str, Any]:
     semantics, strict, seed = form
     schedule = ss.schedules.InOrder() if seed is None else ss.schedules.Seeded(seed)
     checks = "strict" if strict else True
-    return {"semantics": PROFILES[semantics], "checks": checks, "schedule": schedule, "trace": trace}
+    return {
+        "semantics": PROFILES[semantics],
+        "checks": checks,
+        "schedule": schedule,
+        "trace": trace,
+        "wait_limit_s": 3.0,
+    }
 
 
 def _program(text: str) -> Any:

@@ -15,6 +15,7 @@ from simstrategy.check.rows import reference_row, run_row
 from simstrategy.device import Backend, UlpPerturbed, open_backend
 from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import InOrder, Schedule
+from simstrategy.short_repr import short_repr
 from simstrategy.sim import Cluster
 from simstrategy.strategy import Semantics, Strategy, group_of
 from simstrategy.trace import Trace
@@ -76,7 +77,9 @@ def check(
     Raises InvalidArgument for settings that cannot be run, and what opening a backend raises.
     """
     if not callable(program):
-        raise InvalidArgument(f"check takes a function program(strategy), got {program!r}. Pass the function itself.")
+        raise InvalidArgument(
+            f"check takes a function program(strategy), got {short_repr(program)}. Pass the function itself."
+        )
     _require_lists(backends=backends, replicas=replicas, workers=workers, schedules=schedules, semantics=[semantics])
     _require_settings(timeout_s, allow_errors, on_row)
     external_checker = checker_of(program)
@@ -102,16 +105,16 @@ def _require_lists(**lists: Sequence[object]) -> None:
     """Raises InvalidArgument for a setting that is not a list of the right type, and for an empty list."""
     for name, given in lists.items():
         if name == "semantics" and not isinstance(given[0], Semantics):
-            raise InvalidArgument(f"semantics is a profile such as Semantics.TF2, got {given[0]!r}.")
+            raise InvalidArgument(f"semantics is a profile such as Semantics.TF2, got {short_repr(given[0])}.")
         wanted: type | None = {"backends": str, "replicas": int, "workers": int, "semantics": Semantics}.get(name)
         if not isinstance(given, Sequence) or isinstance(given, str):
-            raise InvalidArgument(f"{name} is a list, such as {name}=[…], got {given!r}.")
+            raise InvalidArgument(f"{name} is a list, such as {name}=[…], got {short_repr(given)}.")
         if not given and name != "workers":
             raise InvalidArgument(f"{name} is empty: nothing would be checked. Name at least one.")
         for one in given:
             if (wanted is None and not callable(one)) or (wanted is not None and not isinstance(one, wanted)):
                 kind = "functions that make a schedule" if wanted is None else f"a list of {wanted.__name__}"
-                raise InvalidArgument(f"{name} is {kind}, got {one!r} in it.")
+                raise InvalidArgument(f"{name} is {kind}, got {short_repr(one)} in it.")
 
 
 def _require_settings(timeout_s: float, allow_errors: bool, on_row: OnRow) -> None:
@@ -121,12 +124,14 @@ def _require_settings(timeout_s: float, allow_errors: bool, on_row: OnRow) -> No
     """
     seconds: object = timeout_s
     if not isinstance(seconds, (int, float)) or isinstance(seconds, bool) or not seconds > 0:
-        raise InvalidArgument(f"timeout_s is a number of seconds above 0, got {seconds!r}. Pass for example 60.0.")
+        raise InvalidArgument(
+            f"timeout_s is a number of seconds above 0, got {short_repr(seconds)}. Pass for example 60.0."
+        )
     if not isinstance(allow_errors, bool):
-        raise InvalidArgument(f"allow_errors is True or False, got {allow_errors!r}. Pass one of these.")
+        raise InvalidArgument(f"allow_errors is True or False, got {short_repr(allow_errors)}. Pass one of these.")
     if not callable(on_row):
         raise InvalidArgument(
-            f"on_row is a function that takes a Row, got {on_row!r}. Pass a function, or leave it out."
+            f"on_row is a function that takes a Row, got {short_repr(on_row)}. Pass a function, or leave it out."
         )
 
 

@@ -15,6 +15,7 @@ from simstrategy.check.outcome import Outcome, Program
 from simstrategy.device import available
 from simstrategy.errors import InvalidArgument, PeerFailed
 from simstrategy.launch import JobResult, Launcher
+from simstrategy.short_repr import short_repr
 from simstrategy.strategy import Semantics
 from simstrategy.trace.events import read_events
 
@@ -38,7 +39,7 @@ def run_in_processes(
             'Put the call of check under: if __name__ == "__main__":'
         )
     if not timeout_s > 0:
-        raise InvalidArgument(f"A time limit is a number of seconds above 0, got {timeout_s!r}.")
+        raise InvalidArgument(f"A time limit is a number of seconds above 0, got {short_repr(timeout_s)}.")
     file, function = _location(program)
     with Launcher(workers, preload=_modules(backend)) as launcher:
         target = str(launcher.folder / "outcome")
@@ -65,7 +66,7 @@ def _location(program: Program) -> tuple[str, str]:
     name = getattr(program, "__qualname__", "")
     if code is None or not name.isidentifier() or not Path(code.co_filename).is_file():
         raise InvalidArgument(
-            f"{program!r} cannot run in other processes. Define it as a function at the top level of a file."
+            f"{short_repr(program)} cannot run in other processes. Define it as a function at the top level of a file."
         )
     return str(Path(code.co_filename).resolve()), name
 

@@ -16,7 +16,8 @@ from simstrategy.trace import CallPath, Site, describe_site
 __all__ = ["path_source", "path_text"]
 
 _STDLIB: Final = sysconfig.get_path("stdlib")
-_TASKS: Final = "simstrategy.run.replica_tasks"
+_TASKS: Final = frozenset(f"simstrategy.run.{name}" for name in ("greenlets", "inline", "threads"))
+"""The modules whose functions call a task's body."""
 _SHOWN_MAX: Final = 10
 
 
@@ -29,7 +30,7 @@ def path_source(source: Callable[[FrameType], tuple[str, int]]) -> Callable[[Fra
     def site(frame: FrameType) -> Site:
         callers = []
         above = frame.f_back
-        while above is not None and above.f_globals["__name__"] != _TASKS:
+        while above is not None and above.f_globals["__name__"] not in _TASKS:
             if not is_library(above) and not above.f_code.co_filename.startswith(_STDLIB):
                 callers.append(source(above))
             above = above.f_back

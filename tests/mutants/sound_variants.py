@@ -1,6 +1,7 @@
 """Backends that are unlike the simulator and right: every one of them has to pass the whole kit."""
 
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 from mutation import Altered, loose, opened
@@ -52,7 +53,7 @@ def wide(*, replicas=None):
     def fold(sim, arrays, op):
         if op != "SUM" or arrays[0].dtype.kind not in "fc":
             return sim.all_reduce(arrays, op)
-        total = np.sum([one.astype(np.result_type(one, np.longdouble)) for one in hosts(arrays)], axis=0)
+        total = reduce(np.add, [one.astype(np.result_type(one, np.longdouble)) for one in hosts(arrays)])
         return tuple(freeze(np.array(total.astype(arrays[0].dtype)), type(array)) for array in arrays)
 
     changes = {

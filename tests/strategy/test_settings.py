@@ -146,7 +146,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "Launcher": lambda value: Launcher(value).close() if not isinstance(value, int) else None,
     "Launcher, preload": lambda value: Launcher(1, preload=value).close() if not isinstance(value, list) else None,
 }
-for _setting in ("semantics", "schedule", "checks", "trace", "executor", "seed", "replicas", "devices"):
+for _setting in ("semantics", "schedule", "checks", "trace", "executor", "seed", "wait_limit_s", "replicas", "devices"):
     CALLS[f"mirrored, {_setting}"] = used(
         lambda value, name=_setting: ss.Strategy.mirrored("sim", **{name: 1 if value is HUGE else value})
     )

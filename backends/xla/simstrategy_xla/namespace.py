@@ -146,7 +146,7 @@ class XlaNamespace:
     def _array(self, value: Any, device: Any, dtype: Any = None) -> Any:
         if isinstance(value, jax.Array):
             array = committed(value)
-            return array if dtype in (None, array.dtype) else array.astype(dtype)
+            return array if dtype is None or dtype == array.dtype else array.astype(dtype)
         if type(value) is not np.ndarray:
             value = host_array(value, None if dtype is None else dtype.name, where="xp.asarray")
         # A copy of our own: JAX reads host memory later, or for ever.
@@ -280,7 +280,11 @@ class XlaNamespace:
     roll = unary(roll)
     repeat = unary(lambda x, repeats, **along: jnp.repeat(x, np.asarray(repeats), **along))
     tile = unary(jnp.tile)
-    take = picking(jnp.take)
+    _take = picking(jnp.take)
+
+    def take(self, x: Any, indices: Any, /, *, axis: int) -> Any:
+        return self._take(x, indices, axis=axis)
+
     take_along_axis = picking(jnp.take_along_axis)
 
     sum = unary(keeping(jnp.sum))
