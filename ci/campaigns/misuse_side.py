@@ -50,13 +50,7 @@ def _settings(form: list[Any], trace: Any) -> dict[str, Any]:
     semantics, strict, seed = form
     schedule = ss.schedules.InOrder() if seed is None else ss.schedules.Seeded(seed)
     checks = "strict" if strict else True
-    return {
-        "semantics": PROFILES[semantics],
-        "checks": checks,
-        "schedule": schedule,
-        "trace": trace,
-        "wait_limit_s": 3.0,
-    }
+    return {"semantics": PROFILES[semantics], "checks": checks, "schedule": schedule, "trace": trace}
 
 
 def _program(text: str) -> Any:
@@ -74,7 +68,8 @@ def _mirrored(text: str, form: list[Any], side: str) -> list[Any]:
         _opened[name] = open_backend(name, replicas=REPLICAS, **options)
     trace = ss.trace.Trace(root="")
     settings = _settings(form, trace)
-    settings |= {"executor": "thread"} if executor == "threads" else {}
+    # Long enough for what programs wait for on purpose, and below the limit of a hang.
+    settings |= {"wait_limit_s": 3.0} | ({"executor": "thread"} if executor == "threads" else {})
     strategy = ss.Strategy.mirrored(_opened[name], **settings)
     try:
         return [_observed(text, strategy, _opened[name], trace)]
