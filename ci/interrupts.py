@@ -15,6 +15,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from functools import partial
 
 import numpy as np
@@ -67,8 +68,8 @@ class Injector:
         except KeyboardInterrupt:
             return True
         except RuntimeError as error:
-            # Python's own Condition, interrupted while a thread starts, raises this in place of the interrupt.
-            if "release unlocked lock" not in str(error):
+            # Python's own Condition, interrupted while a thread starts, raises one in place of the interrupt.
+            if not is_of_thread_start(error):
                 raise
             return True
         finally:
@@ -76,6 +77,13 @@ class Injector:
             sys.settrace(None)
             threading.settrace(None)
         return False
+
+
+def is_of_thread_start(error):
+    """Returns whether an error was raised in `threading.Thread.start` itself, not in code of ours that it called."""
+    codes = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
+    inside = [code.co_name for code in codes if code.co_filename == threading.__file__]
+    return "start" in inside and codes[-1].co_filename == threading.__file__
 
 
 def make(executor):

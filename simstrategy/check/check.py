@@ -77,7 +77,7 @@ def check(
     Raises InvalidArgument for settings that cannot be run, and what opening a backend raises.
     """
     if not callable(program):
-        raise InvalidArgument(f"check takes a function program(strategy), got {short_repr(program)}. Pass it itself.")
+        raise InvalidArgument(f"check takes a function program(strategy), got {short_repr(program)}. Pass one.")
     _require_lists(backends=backends, replicas=replicas, workers=workers, schedules=schedules, semantics=[semantics])
     _require_settings(timeout_s, allow_errors, on_row)
     external_checker = checker_of(program)

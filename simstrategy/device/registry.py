@@ -50,7 +50,7 @@ _TEXTS: Final[dict[Any, str]] = {
     str: "a text",
     bool: "True or False",
     NoneType: "None",
-    Sequence[str]: "a list of one text or more",
+    Sequence[str]: "a list of texts (at least one)",
 }
 """Annotations of options that are compared with the values here, in words."""
 

@@ -71,10 +71,11 @@ def _import(modules: list[str]) -> str | None:
 def _started(end: int, control: Channel, folder: Path, workers: dict[int, KeptWorker]) -> int:
     """Starts a worker, whose end of the channel to the launcher is `end`; returns its process number."""
 
-    def run_jobs() -> int:
+    def run_jobs() -> NoReturn:
         control.close()
-        jobs = Channel(socket.socket(fileno=end))  # never closed here: the launcher takes a closed channel as the end
-        return work(jobs, folder / f"output{os.getpid()}")
+        jobs = Channel(socket.socket(fileno=end))
+        # Ends here, while the channel is open: the launcher takes a closed one as the end, and has the worker killed.
+        os._exit(work(jobs, folder / f"output{os.getpid()}"))
 
     worker = start_worker(run_jobs, (end, control.fileno()))
     os.close(end)

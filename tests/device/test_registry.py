@@ -218,10 +218,10 @@ def test_what_is_known_of_our_own_backend_is_what_its_entry_point_says():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"devices": 3}, "devices is a list of one text or more or None, got 3"),
-        ({"devices": "cpu"}, "devices is a list of one text or more"),
-        ({"devices": []}, "devices is a list of one text or more"),
-        ({"devices": ["cpu", 3]}, "devices is a list of one text or more"),
+        ({"devices": 3}, "devices is a list of texts (at least one) or None, got 3"),
+        ({"devices": "cpu"}, "devices is a list of texts (at least one)"),
+        ({"devices": []}, "devices is a list of texts (at least one)"),
+        ({"devices": ["cpu", 3]}, "devices is a list of texts (at least one)"),
         ({"platform": b"cpu"}, "platform is a text or None, got b'cpu'"),
         ({"wide": 1.0}, "wide is True or False, got 1.0"),
         ({"way": ["ring"]}, "way is a text, got"),

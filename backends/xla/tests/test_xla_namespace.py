@@ -187,7 +187,7 @@ def test_an_index_beyond_the_end_is_an_error(xla: Any, index: int) -> None:
 def test_what_is_no_array_is_told_so(xla: Any) -> None:
     with pytest.raises(InvalidArgument, match="rows of equal length"):
         xla.xp.asarray([[1], [2, 3]])
-    with pytest.raises(InvalidType, match="got a object: <object>"):
+    with pytest.raises(InvalidType, match="got a object: <object object>"):
         xla.xp.asarray(object())
     with pytest.raises(InvalidType, match="integers as indices"):
         xla.xp.take(np.zeros(3, np.float32), [0.5], axis=0)

@@ -83,8 +83,14 @@ def test_a_compiled_step_takes_what_it_returned_before_without_putting_it_togeth
 
 
 SAID = {
-    "one name": ({"devices": "cpu:0"}, "devices is a list of JAX's names for them, one for each replica, got 'cpu:0'."),
-    "no name": ({"devices": []}, "devices is a list of JAX's names for them, one for each replica, got []."),
+    "one name": (
+        {"devices": "cpu:0"},
+        "Backend 'xla': devices is a list of texts (at least one) or None, got 'cpu:0'. Pass one of these.",
+    ),
+    "no name": (
+        {"devices": []},
+        "Backend 'xla': devices is a list of texts (at least one) or None, got []. Pass one of these.",
+    ),
     "another number": (
         {"devices": ["cpu:0"] * 2, "replicas": 3},
         (
