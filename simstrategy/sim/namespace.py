@@ -215,7 +215,7 @@ class SimNamespace:
         return result
 
     expand_dims = plain(np.expand_dims)
-    squeeze = plain(np.squeeze)
+    squeeze = plain(lambda x, axis: np.squeeze(x, axis))  # noqa: PLW0108 - the axis must be given
     broadcast_to = plain(lambda x, shape: np.array(np.broadcast_to(x, shape)))
     broadcast_arrays = several(np.broadcast_arrays)
     concat = joining(np.concatenate)

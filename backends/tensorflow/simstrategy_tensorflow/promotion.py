@@ -53,7 +53,8 @@ def tensor(value: Any, dtype: Any = None) -> Any:
         return tensor if dtype in (None, tensor.dtype) else tf.cast(tensor, dtype)
     if type(value) is not np.ndarray:
         # A dtype is a cast on purpose, as for the truth values of `where`.
-        value = host_array(value, where="xp.asarray") if dtype is None else numeric_array(value)
+        call = "xp.asarray"
+        value = host_array(value, where=call) if dtype is None else numeric_array(value, where=call)
     wanted = named(dtype or value.dtype)
     return tf.constant(value.astype(wanted.as_numpy_dtype), wanted)
 

@@ -32,7 +32,8 @@ def tensor(place: str, value: Any, dtype: torch.dtype | None = None) -> _Tensor:
 def _host_tensor(value: Any, dtype: torch.dtype | None) -> _Tensor:
     if type(value) is not np.ndarray:
         # A dtype is a cast on purpose, as for the truth values of `where`.
-        value = host_array(value, where="xp.asarray") if dtype is None else numeric_array(value)
+        call = "xp.asarray"
+        value = host_array(value, where=call) if dtype is None else numeric_array(value, where=call)
     wanted = dtype or named(value.dtype)
     if value.dtype.name == "bfloat16":
         return torch.from_numpy(np.array(value, copy=True).view(np.int16)).view(torch.bfloat16).to(wanted)
