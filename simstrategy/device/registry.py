@@ -189,7 +189,7 @@ def _is(kind: Any, value: object) -> bool:
 
 def require_device_names(devices: object) -> None:
     """Raises InvalidArgument for anything but a list of one name or more."""
-    if not isinstance(devices, (list, tuple)) or not devices or not all(isinstance(one, str) for one in devices):
+    if not _is(Sequence[str], devices):
         raise InvalidArgument(f"devices is a list of the backend's names for them, got {short_repr(devices)}.")
 
 

@@ -4,18 +4,16 @@ Equal requests from one line of a helper are distinguished by the calls that led
 `simstrategy.check` alone: every frame of the program is read.
 """
 
-import sysconfig
 from collections.abc import Callable
 from hashlib import blake2b
 from types import FrameType
 from typing import Final
 
-from simstrategy.run.frames import is_library
+from simstrategy.run.frames import is_users
 from simstrategy.trace import CallPath, Site, describe_site
 
 __all__ = ["path_source", "path_text"]
 
-_STDLIB: Final = sysconfig.get_path("stdlib")
 _TASKS: Final = frozenset(f"simstrategy.run.{name}" for name in ("greenlets", "inline", "threads"))
 """The modules whose functions call a task's body."""
 _SHOWN_MAX: Final = 10
@@ -31,7 +29,7 @@ def path_source(source: Callable[[FrameType], tuple[str, int]]) -> Callable[[Fra
         callers = []
         above = frame.f_back
         while above is not None and above.f_globals["__name__"] not in _TASKS:
-            if not is_library(above) and not above.f_code.co_filename.startswith(_STDLIB):
+            if is_users(above):
                 callers.append(source(above))
             above = above.f_back
         # Outside a run there is nothing that replicas could be compared by.

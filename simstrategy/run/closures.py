@@ -7,22 +7,18 @@ arguments; where a function holds them instead, the other replicas' are lost, an
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from itertools import repeat
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from simstrategy.errors import CannotCompile, FunctionsDiffer, InvalidType, Unsupported
 from simstrategy.run.calls import Sizes
-from simstrategy.run.captured import Host, differences, part_of
+from simstrategy.run.captured import Host, differences
 from simstrategy.run.coordinator import Coordinator
-from simstrategy.run.functions import hold_the_same
-from simstrategy.run.visited import Visited
+from simstrategy.run.functions import held_parts, hold_the_same
 from simstrategy.trace import Site, describe_site
 
 __all__ = ["compare_held", "held_print"]
-
-_PARTS_MAX = 10_000
 
 
 def compare_held(
@@ -80,19 +76,8 @@ def _host_of(coordinator: Coordinator) -> Host:
 def held_print(coordinator: Coordinator, function: Callable[..., Any]) -> int:
     """Returns a number that is equal in processes whose functions hold equal arrays, directly or in containers."""
     host, digest = _host_of(coordinator), blake2b(digest_size=7)
-    left: list[Any] = [function]
-    seen = Visited()
-    for _ in range(_PARTS_MAX):
-        if not left:
-            break
-        value = left.pop()
-        if isinstance(value, FunctionType) and not seen.enter(value):
-            continue
+    for _, value, _ in held_parts(function):
         array = host(value)
         if array is not None:
             digest.update(f"{array.dtype}{array.shape}".encode() + array.tobytes())
-            continue
-        part = part_of(value)
-        if part.kind == "plain" or callable(value):
-            left += [one for _, one in part.children]
     return int.from_bytes(digest.digest(), "little")

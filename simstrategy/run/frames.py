@@ -7,7 +7,7 @@ from typing import Final
 
 from simstrategy.trace import Site
 
-__all__ = ["is_library", "users_sites"]
+__all__ = ["is_library", "is_users", "users_sites"]
 
 _STANDARD_LIBRARY: Final = PurePath(threading.__file__).parent
 
@@ -20,12 +20,16 @@ def is_library(frame: FrameType) -> bool:
     return ours or file.startswith("<frozen") or "site-packages" in PurePath(file).parts
 
 
+def is_users(frame: FrameType) -> bool:
+    """Returns whether a frame is of no library, Python's own included."""
+    return not is_library(frame) and _STANDARD_LIBRARY not in PurePath(frame.f_code.co_filename).parents
+
+
 def users_sites(frame: FrameType | None) -> list[Site]:
     """Returns the lines of a stack that are the user's, the newest first; frame: its newest."""
     sites: list[Site] = []
     while frame is not None:
-        file = PurePath(frame.f_code.co_filename)
-        if not is_library(frame) and _STANDARD_LIBRARY not in file.parents:
+        if is_users(frame):
             sites.append((frame.f_code.co_filename, frame.f_lineno))
         frame = frame.f_back
     return sites

@@ -9,19 +9,19 @@ from collections.abc import Callable, Iterator
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, final
 
-from simstrategy.run.captured import differences, is_plain, part_of, plain_text
+from simstrategy.run.captured import Part, differences, is_plain, part_of, plain_text
 from simstrategy.run.visited import Visited
 from simstrategy.short_repr import short_repr
 from simstrategy.trace import Site, Subject, describe_site
 
-__all__ = ["FunctionKey", "function_key", "hold_the_same"]
+__all__ = ["FunctionKey", "function_key", "held_parts", "hold_the_same"]
 
 AnyFunction = Callable[..., Any]
 """What can be called: a function, method, partial or object."""
 
 _SHOWN_MAX = 8
 _WRAPPED_MAX = 100
-_PRINTED_MAX = 10_000
+_PARTS_MAX = 10_000
 
 
 @final
@@ -161,25 +161,34 @@ def _shown(value: AnyFunction, prefix: str, seen: Visited) -> Iterator[tuple[str
             yield from _shown(item, f"{name}." if inside else prefix, seen)
 
 
-def _printed(function: AnyFunction) -> Iterator[str]:
-    """Yields texts of a function and what it holds, equal in every process."""
+def held_parts(function: AnyFunction) -> Iterator[tuple[str, Any, Part]]:
+    """Yields a function and what it holds, from the outside in: label, value and part; 10,000 values at most.
+
+    Attributes of objects that cannot be called are left out.
+    """
     left: list[tuple[str, Any]] = [("", function)]
     seen = Visited()
-    for _ in range(_PRINTED_MAX):
+    for _ in range(_PARTS_MAX):
         if not left:
             return
         label, value = left.pop()
         if isinstance(value, FunctionType) and not seen.enter(value):
             continue
         part = part_of(value)
+        yield label, value, part
+        if part.kind == "plain" or callable(value):
+            left += reversed(part.children)
+
+
+def _printed(function: AnyFunction) -> Iterator[str]:
+    """Yields texts of a function and what it holds, equal in every process."""
+    for label, value, part in held_parts(function):
         if isinstance(value, FunctionType):
             yield f"{label} {_digest_of(value.__code__)}"
         elif part.kind == "plain":
             yield f"{label} {part.head}"
         else:
             yield f"{label} {type(value).__qualname__ if callable(value) else 'an object'}"
-        if part.kind == "plain" or callable(value):
-            left += reversed(part.children)
 
 
 def _digest(texts: list[str]) -> str:
