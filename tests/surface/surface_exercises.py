@@ -154,15 +154,16 @@ def _():
 
 @exercises("Strategy.close")
 def _():
+    before = _task_threads()
     strategy = mirrored(2, executor="thread")
     strategy.run(rank)
-    before = _task_threads()
+    own = _task_threads() - before
     strategy.close()
-    return before - _task_threads() == 2
+    return len(own) == 2 and not own & _task_threads()
 
 
 def _task_threads():
-    return sum(thread.name == "simstrategy task" for thread in threading.enumerate())
+    return {thread for thread in threading.enumerate() if thread.name == "simstrategy task"}
 
 
 # For libraries.
