@@ -4,7 +4,7 @@ The public module for programs. Authors of backends use `simstrategy.device`.
 """
 
 from simstrategy import data, device, errors, nn, schedules, sim, trace
-from simstrategy.check import Report, check
+from simstrategy.check import Report, check, exempt
 from simstrategy.data import AutoShardPolicy, InputContext, InputOptions, InputReplicationMode
 from simstrategy.device import available as backends
 from simstrategy.device import open_backend as backend
@@ -51,6 +51,7 @@ __all__ = [
     "data",
     "device",
     "errors",
+    "exempt",
     "experimental_set_strategy",
     "get_replica_context",
     "get_strategy",

@@ -133,7 +133,7 @@ def _next_replica(right, group):
 
 
 def _no_memory(right, runner, *given):
-    runner.group._seeds_drawn.clear()  # noqa: SLF001 - the very thing that is to be lost
+    runner.group.seeds.forget()
     return right(runner, *given)
 
 

@@ -39,7 +39,7 @@ EXCEPTIONS = (
     Exempt("simstrategy/trace/events.py", "import hashlib", "its library costs every start; few programs need it"),
     Exempt("simstrategy/device/registry.py", "entry_points", "costs every start; `sim` is opened without it"),
     Exempt("simstrategy/check/checkers.py", "metadata", "costs every start; few programs need it"),
-    Exempt("simstrategy/check/check.py", "check.processes", "sockets and processes cost every start"),
+    Exempt("simstrategy/check/laws/workers.py", "check.processes", "sockets and processes cost every start"),
     Exempt("backends/xla/simstrategy_xla/topology.py", "topologies", "JAX looks for libtpu when this is imported"),
     Exempt(_KIT + "plugin.py", _LATE, "pytest loads the plugin in every session; the kit is not run in each", 2),
     # Walks over references.

@@ -1,6 +1,8 @@
-"""Runs one program on several backends and compares the outcomes: the main job."""
+"""Judges a program: runs it with several settings, and compares the runs by laws."""
 
-from simstrategy.check.check import check
-from simstrategy.check.report import Report, Row
+from simstrategy.check.check import REPLICAS, check
+from simstrategy.check.exempt import exempt
+from simstrategy.check.report import Report
+from simstrategy.check.row import Finding, Row
 
-__all__ = ["Report", "Row", "check"]
+__all__ = ["REPLICAS", "Finding", "Report", "Row", "check", "exempt"]

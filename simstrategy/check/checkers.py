@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol, get_type_hints
 
 from simstrategy.check.outcome import Program
-from simstrategy.check.report import Report, Row
+from simstrategy.check.report import Report
+from simstrategy.check.row import Row
 from simstrategy.device import install_advice
 from simstrategy.errors import BackendUnavailable
 

@@ -27,6 +27,7 @@ __all__ = [
     "Comparison",
     "Sensitivity",
     "compare",
+    "compare_leaf",
     "exactly",
     "paths",
     "sensitivity",
@@ -102,7 +103,7 @@ def compare(reference: Outcome, other: Outcome, one_ulp: Sensitivity, *, ordered
     for (path, left), (_, right), leaf in zip(reference.leaves, other.leaves, one_ulp, strict=True):
         if path in left_out:
             continue
-        found = _compare_leaf(path, left, right, leaf)
+        found = compare_leaf(path, left, right, leaf)
         if found.problem is not None:
             return found
         if found.equal_bits:
@@ -119,8 +120,8 @@ def _differs(problem: str) -> Comparison:
     return Comparison(False, np.inf, 0.0, problem)
 
 
-def _compare_leaf(path: str, one: Host, two: Host, leaf: LeafSensitivity) -> Comparison:
-    """Compares two leaves [...] of one path."""
+def compare_leaf(path: str, one: Host, two: Host, leaf: LeafSensitivity) -> Comparison:
+    """Compares two leaves [...] of one path.  leaf: how far rounding moves them."""
     texts = one.dtype.kind == two.dtype.kind == "U" and one.shape == two.shape
     if (one.shape, one.dtype) != (two.shape, two.dtype) and not texts:
         forms = f"{one.dtype}{list(one.shape)} against {two.dtype}{list(two.shape)}"

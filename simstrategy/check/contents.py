@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from simstrategy import tree
+from simstrategy.check.exempt import Exempt
 from simstrategy.short_repr import without_addresses
 from simstrategy.strategy import Variable
 from simstrategy.values import DistributedValues
@@ -36,19 +37,20 @@ _NAMED: Final = (type, FunctionType, BuiltinFunctionType, MethodType)
 class Contents(NamedTuple):
     """structure: path and description of every container, in order. leaves: path and value of every leaf.
 
-    on_host: the paths of leaves that were no arrays of the backend.
+    on_host: the paths of leaves that were no arrays of the backend. exempt: path and reason of what no law compares.
     """
 
     structure: list[tuple[str, str]]
     leaves: list[tuple[str, Host]]
     on_host: list[str]
+    exempt: list[tuple[str, str]]
 
 
 def contents_of(
     value: Any, get: Callable[[Any], Host], array_types: tuple[type, ...], own: Callable[[Any], Any]
 ) -> Contents:
     """Takes a result apart.  get: copies an array of `array_types` to the host. own: unwraps a framework's view."""
-    found = Contents([], [], [])
+    found = Contents([], [], [], [])
     _Walk(found, get, array_types, own).visit(value, "result", ())
     return found
 
@@ -62,7 +64,10 @@ class _Walk(NamedTuple):
     own: Callable[[Any], Any]
 
     def visit(self, value: Any, path: str, ancestors: tuple[Any, ...]) -> None:
-        if isinstance(self.own(value), Variable):
+        if type(value) is Exempt:
+            self.found.exempt.append((path, value.reason))
+            self.visit(value.value, path, ancestors)
+        elif isinstance(self.own(value), Variable):
             # Its components are compared with the other variables; so are those of a framework's view of one.
             self.found.structure.append((path, "a variable"))
         elif isinstance(value, self.array_types):

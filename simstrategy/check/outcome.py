@@ -16,12 +16,25 @@ from simstrategy.strategy import Strategy, group_of
 from simstrategy.strategy.reductions.arithmetic import MEAN_DTYPES
 from simstrategy.trace import Event, Trace
 
-__all__ = ["Outcome", "Program", "computed_in", "program_folder", "program_name", "run_program"]
+__all__ = ["Outcome", "Program", "VariableKind", "computed_in", "program_folder", "program_name", "run_program"]
 
 Program = Callable[[Strategy], Any]
 
 _PART_DTYPES: Final = {"complex64": "float32", "complex128": "float64"}
 """The dtype of both parts of a complex number."""
+
+
+class VariableKind(NamedTuple):
+    """How the components of a variable give its value.
+
+    path: of the components' leaves, without the replica. layout, cross_read: of its policy
+    (`strategy/variables/policies.py`). aggregation: the name of it.
+    """
+
+    path: str
+    layout: str
+    cross_read: str
+    aggregation: str
 
 
 class Outcome(NamedTuple):
@@ -46,6 +59,14 @@ class Outcome(NamedTuple):
     """The dtype in which each leaf was computed (`computed_in`); () stands for the leaves' own."""
     written_alone: tuple[str, ...] = ()
     """The paths of components that a replica writes at any time, without the others."""
+    exempt: tuple[tuple[str, str], ...] = ()
+    """Path and reason of every value that the program exempts from the laws."""
+    variables: tuple[VariableKind, ...] = ()
+    """Of each variable, how its components give its value."""
+    floats_put: bool = True
+    """Whether the program put floats on a device, so that nudged runs show how far rounding moves its results."""
+    seeds: tuple[str, ...] = ()
+    """The labels of the seeds that replicas drew: another one for each replica."""
 
 
 def program_folder(program: Program) -> str:
@@ -70,7 +91,7 @@ def run_program(program: Program, strategy: Strategy, trace: Trace, *, probe: Gr
         group.reductions.probe = probe.watch
     raised: tuple[str, str] | None = None
     notes: tuple[str, ...] = ()
-    found = Contents([], [], [])
+    found = Contents([], [], [], [])
     try:
         result = program(strategy)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - compared like a value: both may raise the same
@@ -80,13 +101,17 @@ def run_program(program: Program, strategy: Strategy, trace: Trace, *, probe: Gr
     else:
         found = contents_of(result, group.backend.get, group.array_types, group.frontend.unwrap)
     written_alone: list[str] = []
+    kinds: list[VariableKind] = []
     for number, variable in enumerate(group.variables.created):
+        policy = variable.state.policy
+        label = f"variable {number} {variable.name!r}"
+        kinds.append(VariableKind(label, policy.layout, policy.cross_read, variable.aggregation.name))
         read = group.backend.get if raised is None else partial(_read_after_error, group.backend.get)
         # A variable that the replicas share has one component, for the first of them.
         for rank, component in zip(group.coordinator.ranks, variable.components, strict=False):
-            path = f"variable {number} {variable.name!r}, replica {rank}"
+            path = f"{label}, replica {rank}"
             found.leaves.append((path, read(component)))
-            if variable.state.policy.replica_write == "component":
+            if policy.replica_write == "component":
                 written_alone.append(path)
     events = tuple(trace.events(worker=group.coordinator.worker))
     return Outcome(
@@ -99,6 +124,10 @@ def run_program(program: Program, strategy: Strategy, trace: Trace, *, probe: Gr
         tuple(found.structure),
         computed_in(found, events, probe.dtypes if probe else ()),
         tuple(written_alone),
+        tuple(found.exempt),
+        tuple(kinds),
+        probe is None or any(dtype.startswith(("float", "bfloat", "complex")) for dtype in probe.dtypes),
+        group.seeds.labels,
     )
 
 

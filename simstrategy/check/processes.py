@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from simstrategy.check.outcome import Outcome, Program
+from simstrategy.check.outcome import Outcome, Program, VariableKind
 from simstrategy.device import available
 from simstrategy.errors import InvalidArgument, PeerFailed
 from simstrategy.launch import JobResult, Launcher
@@ -106,6 +106,10 @@ def save_outcome(outcome: Outcome, file: Path) -> None:
         "structure": outcome.structure,
         "computed": outcome.computed,
         "written_alone": outcome.written_alone,
+        "exempt": outcome.exempt,
+        "variables": outcome.variables,
+        "floats_put": outcome.floats_put,
+        "seeds": outcome.seeds,
         "events": [event.line() for event in outcome.events],
     }
     file.with_suffix(".json").write_text(json.dumps(text), encoding="utf-8")
@@ -122,7 +126,10 @@ def load_outcome(file: Path) -> Outcome:
     structure = tuple((path, description) for path, description in text["structure"])
     lists = tuple(text["computed"]), tuple(text["written_alone"])
     first = text["not_finite"], text["wrong_call"]
-    return Outcome(leaves, error, events, tuple(text["notes"]), *first, structure, *lists)
+    exempt = tuple((path, reason) for path, reason in text["exempt"])
+    kinds = tuple(VariableKind(*kind) for kind in text["variables"])
+    notes, seeds = tuple(text["notes"]), tuple(text["seeds"])
+    return Outcome(leaves, error, events, notes, *first, structure, *lists, exempt, kinds, text["floats_put"], seeds)
 
 
 def _storable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -1,17 +1,14 @@
-"""The result of a check: one row per run, as data, as text, and as an exception."""
+"""The result of a check: one row per comparison, as data, as text, and as an exception."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal, NamedTuple, final
 
 from simstrategy.check.compare import BOUND_MAX, MARGIN
+from simstrategy.check.remarks import REMARKS, Remark, what_was_compared
+from simstrategy.check.row import COLUMNS, Finding, Kind, Row, finding_of
 from simstrategy.errors import Difference, NotJudged
 
-__all__ = ["COLUMNS", "Line", "Report", "Row", "Verdict"]
-
-COLUMNS = ("backend", "replicas", "schedule", "values", "trace")
-
-
-Kind = Literal["title", "columns", "reference", "run", "problem", "undecided", "remark", "verdict"]
+__all__ = ["COLUMNS", "Finding", "Line", "Report", "Row", "Verdict"]
 
 Verdict = Literal["agree", "differ", "undecided"]
 
@@ -23,51 +20,8 @@ class Line(NamedTuple):
     text: str
 
 
-class Row(NamedTuple):
-    """One run, compared with its reference.
-
-    equal_bits, distance, one_ulp: of the values and variables (see `check.compare`). problem: the first difference, as
-    a sentence, or None. events: the length of the trace. undecided: the first difference that rounding may explain,
-    together with any fault, as a sentence; None where there is none, or a problem.
-    """
-
-    backend: str
-    replicas: str
-    schedule: str
-    reference: bool
-    equal_bits: bool
-    distance: float
-    one_ulp: float
-    events: int
-    trace_compared: bool
-    problem: str | None
-    raised: bool = False
-    """Whether the program raised.  Without a problem, the reference raised the same."""
-    not_finite: str | None = None
-    """The first value that entered a collective or a `reduce` and is not finite, as a sentence; None if all are."""
-    undecided: str | None = None
-
-    def cells(self) -> tuple[str, ...]:
-        """Returns the row's texts, in the order of COLUMNS."""
-        if self.problem is not None:
-            values = "FAILED" if self.reference else "DIFFERS"
-        elif self.undecided is not None:
-            values = "NOT JUDGED: one step of each input changes the result too much"
-        elif self.raised:
-            values = "reference; raises" if self.reference else "raises the same"
-        elif self.reference:
-            values = f"reference; one step of each input changes the result by {self.one_ulp:.1e}"
-        elif self.equal_bits:
-            values = "equal to the bit"
-        else:
-            values = f"agree: {self.distance:.1e} apart, bound {MARGIN:g} × {self.one_ulp:.1e}"
-        trace = "1 event" if self.events == 1 else f"{self.events} events"
-        trace += ", equal" if self.trace_compared and self.problem is None else ""
-        return (self.backend, self.replicas, self.schedule, values, trace)
-
-
 _VERDICTS: Final[dict[Verdict, str]] = {
-    "agree": "All runs agree.",
+    "agree": "All runs agree: ",
     "differ": "Not all runs agree.",
     "undecided": "Not all runs could be judged.",
 }
@@ -78,31 +32,56 @@ _ADVICE: Final = (
 )
 
 
+_NOTHING: Final = (
+    "Nothing was compared with anything: give several numbers of replicas, other backends, or other schedules."
+)
+
+
 @final
 class Report:
-    """The rows of a check; str() is its text."""
+    """The rows of a check; str() is its text.
 
-    def __init__(self, program: str, rows: Sequence[Row]) -> None:
+    not_tried: what limits a verdict (`check.remarks`). required: words of it without which nothing is judged.
+    """
+
+    def __init__(
+        self, program: str, rows: Sequence[Row], not_tried: Sequence[Remark] = (), required: Sequence[str] = ()
+    ) -> None:
         self.program = program
         self.rows = tuple(rows)
+        self.not_tried = tuple(not_tried)
+        self.required = tuple(required)
 
     @property
     def verdict(self) -> Verdict:
-        """What came of it: "differ" if a row has a problem, "undecided" if one could not be judged, else "agree"."""
+        """What came of it: "differ" if a row has a problem, "undecided" if something could not be judged, or "agree".
+
+        Nothing is judged where nothing was compared, and where something required was not tried.
+        """
         if any(row.problem is not None for row in self.rows):
             return "differ"
-        return "undecided" if any(row.undecided is not None for row in self.rows) else "agree"
+        undecided = any(row.undecided is not None for row in self.rows) or self._missing() or not self._compared()
+        return "undecided" if undecided else "agree"
 
     @property
     def agrees(self) -> bool:
         """Whether no row differs, and all could be judged."""
         return self.verdict == "agree"
 
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What breaks a law, one for each row with a problem."""
+        return tuple(found for row in self.rows if (found := finding_of(row)) is not None)
+
+    def _compared(self) -> bool:
+        return any(row.compared and not row.reference for row in self.rows)
+
+    def _missing(self) -> list[Remark]:
+        return [remark for remark in self.not_tried if remark.word in self.required]
+
     def problems(self) -> Iterator[str]:
         """Yields each row's first difference, with its backend, replicas and schedule."""
-        for row in self.rows:
-            if row.problem is not None:
-                yield f"{row.backend}, replicas {row.replicas}, {row.schedule}: {row.problem}"
+        yield from map(str, self.findings)
 
     def undecided(self) -> Iterator[str]:
         """Yields each row's first difference that could not be judged, with its backend, replicas and schedule."""
@@ -117,7 +96,12 @@ class Report:
                 yield f"{row.backend}, replicas {row.replicas}, {row.schedule}: {row.not_finite}"
 
     def remarks(self) -> Iterator[str]:
-        """Yields what limits the meaning of a check that agrees."""
+        """Yields what limits the meaning of a check: values that were left out, and a program that used nothing."""
+        for what, texts in (
+            ("Not compared", [text for row in self.rows for text in row.not_compared]),
+            ("Exempt", [text for row in self.rows for text in row.exempt]),
+        ):
+            yield from dict.fromkeys(f"{what}: {text}" for text in texts)
         if self.agrees and not any(row.events or row.raised for row in self.rows):
             yield (
                 "The program used nothing of its strategies: no variable, no run, no collective. Their agreement means "
@@ -147,14 +131,31 @@ class Report:
         if any(row.not_finite is not None for row in self.rows):
             yield Line("remark", "First values that are not finite:")
         yield from (Line("remark", text) for text in (*self.not_finite(), *self.remarks()))
-        if any(row.undecided is not None for row in self.rows):
-            yield Line("undecided", "Could not be judged:")
-            yield from (Line("undecided", text) for text in self.undecided())
-            yield Line("undecided", _ADVICE)
+        yield from self._not_judged()
         if self.verdict == "differ":
             yield Line("problem", "First differences:")
             yield from (Line("problem", text) for text in self.problems())
-        yield Line("verdict", _VERDICTS[self.verdict])
+        yield Line("verdict", self._last())
+
+    def _not_judged(self) -> Iterator[Line]:
+        texts = [*self.undecided(), *(f"required, and not tried: {remark.text}" for remark in self._missing())]
+        if not texts and self.verdict == "undecided":
+            texts = [_NOTHING]
+        if texts:
+            yield Line("undecided", "Could not be judged:")
+            yield from (Line("undecided", text) for text in texts)
+        if any(row.undecided is not None and not row.why for row in self.rows):
+            yield Line("undecided", _ADVICE)
+
+    def _last(self) -> str:
+        """Returns the last line: the verdict, what was compared, and what was not tried."""
+        verdict = self.verdict
+        text = _VERDICTS[verdict]
+        if verdict == "agree":
+            text += f"{what_was_compared(self.rows)}."
+        if self.not_tried:
+            text += f" Not tried: {', '.join(REMARKS[remark.word] for remark in self.not_tried)}."
+        return text
 
     def __str__(self) -> str:
         return "\n".join(line.text for line in self.lines())

@@ -4,13 +4,17 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Final
 
+from simstrategy.check.across import Across
 from simstrategy.check.compare import Comparison, Sensitivity, compare, exactly
 from simstrategy.check.outcome import Outcome
-from simstrategy.check.report import Row
+from simstrategy.check.row import Row
 from simstrategy.schedules import InOrder, Schedule
 from simstrategy.trace import first_difference
 
-__all__ = ["NOT_REPEATABLE", "first_not_finite", "largest", "reference_row", "run_row"]
+__all__ = ["NOT_REPEATABLE", "first_not_finite", "largest", "law_row", "reference_row", "row_of_values", "run_row"]
+
+_NAMED_MAX: Final = 4
+"""The most values that a finding names."""
 
 NOT_REPEATABLE: Final = (
     "gives different values in two identical runs, so it cannot be checked "
@@ -48,6 +52,7 @@ def reference_row(
         backend=name,
         replicas=replicas,
         schedule=InOrder.name,
+        law="repeat",
         reference=True,
         equal_bits=True,
         distance=0.0,
@@ -92,6 +97,7 @@ def run_row(
         backend=name,
         replicas=replicas,
         schedule=schedule.name,
+        compared=max(1, sum(len(outcome.leaves) for outcome in outcomes)),
         reference=False,
         equal_bits=worst.equal_bits,
         distance=worst.distance,
@@ -102,6 +108,53 @@ def run_row(
         raised=any(outcome.error is not None for outcome in outcomes),
         not_finite=first_not_finite(outcomes),
         undecided=undecided if problem is None else None,
+    )
+
+
+def law_row(law: str, backend: str, runs: str) -> Row:
+    """Returns the row of a law, without a result.  runs: the two runs that it compares, as in ``3 against 1``."""
+    return Row(
+        backend=backend,
+        replicas=runs,
+        schedule=InOrder.name,
+        reference=False,
+        equal_bits=False,
+        distance=0.0,
+        one_ulp=0.0,
+        events=0,
+        trace_compared=False,
+        problem=None,
+        law=law,
+        compared=0,
+    )
+
+
+def row_of_values(row: Row, found: Across) -> Row:
+    """Returns a law's row with what came of the comparison of its values."""
+    problem = undecided = None
+    why = ""
+    if found.problems:
+        texts = [f"{path}: {text}" for path, text in found.problems.items()]
+        more = [f"  {text}" for text in texts[1:_NAMED_MAX]]
+        if len(texts) > _NAMED_MAX:
+            more.append(f"  … and {len(texts) - _NAMED_MAX} more")
+        problem = "\n".join([texts[0], *more])
+    elif found.undecided:
+        undecided = next(f"{path}: {text}" for path, text in found.undecided.items())
+    elif not found.values:
+        why = "nothing to compare"
+        left = [f"{path}: {text}" for path, text in found.left.items()]
+        undecided = f"nothing was compared: {'; '.join(left[:_NAMED_MAX]) or 'the program returned nothing'}"
+    return row._replace(
+        equal_bits=found.worst.equal_bits,
+        distance=found.worst.distance,
+        one_ulp=found.worst.one_ulp,
+        problem=problem,
+        undecided=undecided,
+        compared=found.values,
+        not_compared=tuple(f"{path}: {text}" for path, text in found.left.items()),
+        exempt=tuple(f"{path}: {reason}" for path, reason in found.exempt.items()),
+        why=why,
     )
 
 

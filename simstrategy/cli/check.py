@@ -8,7 +8,15 @@ import typer
 from simstrategy.check import Row
 from simstrategy.check import check as run_check
 from simstrategy.check.programs import load_program
-from simstrategy.cli.options import clear_errors, numbers, schedule_maker, semantics_named, wide_console, words
+from simstrategy.cli.options import (
+    clear_errors,
+    named_reasons,
+    numbers,
+    schedule_maker,
+    semantics_named,
+    wide_console,
+    words,
+)
 
 __all__ = ["check"]
 
@@ -28,20 +36,25 @@ _EXIT_CODES: Final = {"differ": 1, "undecided": 2}
 def check(
     program: Annotated[Path, typer.Argument(help="A Python file that defines program(strategy).")],
     backends: Annotated[str, typer.Option(help="Names, separated by commas; the first is the reference.")] = "sim",
-    replicas: Annotated[str, typer.Option(help="Numbers of replicas in one process.")] = "1,2,4",
+    replicas: Annotated[str, typer.Option(help="Numbers of replicas in one process.")] = "1,2,3,4",
     workers: Annotated[str, typer.Option(help="Numbers of processes, for backends that span processes.")] = "",
     schedules: Annotated[str, typer.Option(help="in-order, seeded:N, separated by commas.")] = "in-order",
     semantics: Annotated[str, typer.Option(help="TF1_13, TF1_15 or TF2.")] = "TF1_15",
     function: Annotated[str, typer.Option(help="The function of the file to run.")] = "program",
     timeout: Annotated[float, typer.Option(help="Seconds for each run in worker processes.")] = 600.0,
     allow_errors: Annotated[bool, typer.Option(help="A program may raise, if it raises the same everywhere.")] = False,
+    laws: Annotated[str, typer.Option(help="Laws to add, separated by commas, or all.")] = "",
+    without: Annotated[str, typer.Option("--not", help="Laws to leave out, such as replicas.")] = "",
+    exempt: Annotated[
+        list[str] | None, typer.Option(help="NAME=REASON: a value that no law compares. May be repeated.")
+    ] = None,
+    require: Annotated[str, typer.Option(help="What must have been tried, such as uneven,empty.")] = "",
 ) -> None:
-    """Run a program on several backends and compare values, variables, errors and traces.
+    """Judge a program: compare its values, variables, errors and traces over replica counts and backends.
 
-    A program whose parameter has the type tf.distribute.Strategy, such as a Keras program, runs under TensorFlow's
-    MirroredStrategy with each number of replicas.
+    One that takes a tf.distribute.Strategy, such as a Keras program, runs under TensorFlow's MirroredStrategy.
 
-    Exit code 0: all agree. 1: some differ. 2: the check could not be done, or some runs could not be judged.
+    Exit code 0: all agree. 1: some differ. 2: the check could not be done, or something could not be judged.
     """
     console = wide_console()
     with clear_errors():
@@ -60,6 +73,10 @@ def check(
                 semantics=semantics_named(semantics),
                 timeout_s=timeout,
                 allow_errors=allow_errors,
+                laws=words(laws),
+                without=words(without),
+                exempt=named_reasons(exempt or []),
+                require=words(require),
                 on_row=show_progress,
             )
     for line in report.lines():

@@ -4,7 +4,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -20,6 +20,7 @@ from simstrategy.strategy import PROFILES, Semantics
 __all__ = [
     "clear_errors",
     "import_from_here",
+    "named_reasons",
     "numbers",
     "schedule_maker",
     "semantics_named",
@@ -36,6 +37,17 @@ _CHARACTERS_MAX: Final = 10_000
 def words(text: str) -> list[str]:
     """Splits a comma-separated list."""
     return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def named_reasons(texts: Sequence[str]) -> dict[str, str]:
+    """Splits texts such as ``history/noise=drawn on purpose``."""
+    found = {}
+    for text in texts:
+        name, sign, reason = text.partition("=")
+        if not sign:
+            raise typer.BadParameter(f"{text!r} has no reason: write NAME=REASON")
+        found[name.strip()] = reason.strip()
+    return found
 
 
 def numbers(text: str) -> list[int]:

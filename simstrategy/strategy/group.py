@@ -4,20 +4,19 @@ It runs nothing (`running.py`), and it imports neither variables nor replicas: t
 """
 
 from collections.abc import Callable
-from hashlib import blake2b
 from types import FrameType
 from typing import Any, Literal, NamedTuple, Protocol, final
 
 import numpy as np
 
 from simstrategy.device import Array, Backend, Strict, host_array
-from simstrategy.errors import CannotCompile
 from simstrategy.run import Coordinator, path_source
 from simstrategy.schedules import Schedule
 from simstrategy.strategy.frontend import FrontendBinding
 from simstrategy.strategy.kinds import Kind
 from simstrategy.strategy.reductions.arithmetic import Reductions
 from simstrategy.strategy.requests import RequestCache
+from simstrategy.strategy.seeds import Seeds
 from simstrategy.strategy.semantics import Semantics
 from simstrategy.strategy.variables.registry import VariableRegistry
 from simstrategy.trace import Site, Trace
@@ -80,7 +79,7 @@ class Group:
 
     def __init__(self, settings: GroupSettings, *, frontend: FrontendBinding, tracing: Tracing | None = None) -> None:
         backend = settings.backend
-        self._seeds_drawn: dict[tuple[str, int], int] = {}
+        self.seeds = Seeds(settings.seed)
         self.settings = settings
         self.tracing = tracing
         """Where this group traces a step of another group."""
@@ -103,18 +102,6 @@ class Group:
         paths = settings.checks in ("paths", "strict")
         self.source: Callable[[FrameType], Site] = path_source(backend.source) if paths else backend.source
         self.requests = RequestCache(backend, self.reductions, has_collectives=settings.kind.has_collectives)
-
-    def seed_of(self, label: str, rank: int) -> int:
-        """Returns a new seed for a label and a replica; see `ReplicaContext.seed`."""
-        if self.tracing is not None:
-            raise CannotCompile(
-                f"A compiled step asked for the seed {label!r}, which is another for every replica and call. Draw it "
-                f"outside, one for each replica, and pass the values as an argument."
-            )
-        count = self._seeds_drawn.get((label, rank), 0)
-        self._seeds_drawn[label, rank] = count + 1
-        text = f"{self.settings.seed}/{rank}/{count}/{label}"
-        return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
     def adopt(self, value: Any, index: int, *, dtype: str | None = None) -> Array:
         """Returns an array or host data on local replica `index`'s device; host data is copied.

@@ -265,7 +265,9 @@ class ReplicaContext(ReplicaLocal):
         Computed from the strategy's seed, the label, this replica's id, and the number of its earlier calls with the
         label. Raises InvalidType for a label that is no text.
         """
-        return self.group.seed_of(text_in(label, "seed"), self.replica_id_in_sync_group)
+        group = self.group
+        compiled = group.tracing is not None
+        return group.seeds.draw(text_in(label, "seed"), self.replica_id_in_sync_group, compiled=compiled)
 
     def _gathered_places(self, sizes: Sizes, size: int) -> Array:
         """Returns the indices of this replica's part of what was gathered, given every rank's size."""

@@ -67,6 +67,7 @@ def test_a_program_agrees_with_itself_to_the_bit_under_every_schedule():
         backends=["sim", "sim"],
         replicas=[1, 2, 3],
         schedules=[InOrder, lambda: Seeded(1), lambda: Seeded(2)],
+        without=["replicas"],
         on_row=seen.append,
     )
     assert report.agrees
@@ -186,12 +187,12 @@ def test_a_wrong_dtype_structure_error_trace_and_variable_are_each_told(wrong):
 def test_the_report_is_a_table_with_a_verdict(wrong):
     lines = str(ss.check(program, backends=["sim", wrong(lambda results: results)], replicas=[2])).splitlines()
     assert lines[0] == "check of test_check.py"
-    assert lines[1].split() == ["backend", "replicas", "schedule", "values", "trace"]
-    assert lines[2].startswith("sim ")
+    assert lines[1].split() == ["law", "backend", "replicas", "schedule", "values", "trace"]
+    assert lines[2].split()[:3] == ["repeat", "sim", "2"]
     assert "reference; one step of each input changes the result by" in lines[2]
     assert "equal to the bit" in lines[3]
     assert lines[3].endswith("events, equal")
-    assert lines[-1] == "All runs agree."
+    assert lines[-1].startswith("All runs agree: ")
 
 
 def test_a_program_that_forgets_the_partial_batch_is_found_by_comparing_replica_counts():

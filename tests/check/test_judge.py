@@ -314,7 +314,7 @@ def test_a_program_that_takes_another_way_where_functions_are_moved_is_measured_
         return strategy.run(step, args=(batch,))
 
     report = ss.check(program, replicas=[2])
-    assert report.agrees
+    assert list(report.problems()) == []
     assert report.rows[0].one_ulp > 1e-4
 
 
@@ -332,7 +332,7 @@ def test_a_program_that_amplifies_rounding_is_not_judged(wrong):
     assert report.verdict == "undecided"
     assert not report.agrees
     assert "NOT JUDGED" in str(report)
-    assert str(report).endswith("Not all runs could be judged.")
+    assert str(report).splitlines()[-1].startswith("Not all runs could be judged.")
     (text,) = report.undecided()
     assert "result: " in text
     with pytest.raises(NotJudged) as raised:

@@ -39,9 +39,9 @@ def test_a_sum_between_processes_that_loses_its_small_elements_differs(tmp_path,
     file.write_text(LOSSY)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     program = load_program(file)
-    report = ss.check(program, backends=["sim", "gloo"], workers=[2])
+    report = ss.check(program, backends=["sim", "gloo"], replicas=[2], workers=[2])
     assert report.agrees, str(report)
-    report = ss.check(program, backends=["sim", "lossy_between_processes:open_lossy"], workers=[2])
+    report = ss.check(program, backends=["sim", "lossy_between_processes:open_lossy"], replicas=[2], workers=[2])
     (problem,) = report.problems()
     assert "step 1, replica 0: the result of all_reduce SUM at lossy_between_processes.py:" in problem
     assert "is 0.0 at [0, 1], and the replicas' values 0.69, 0.12 add up to 0.8" in problem

@@ -5,25 +5,26 @@ import pytest
 from simstrategy.check import Report, Row
 from simstrategy.errors import Difference, NotJudged
 
-REFERENCE = Row("sim", "2", "InOrder()", True, True, 0.0, 1.25e-7, 40, False, None)
-EQUAL = REFERENCE._replace(backend="torch", reference=False, trace_compared=True)
+REFERENCE = Row("sim", "2", "InOrder()", True, True, 0.0, 1.25e-7, 40, False, None, law="repeat")
+EQUAL = REFERENCE._replace(law="backends", backend="torch", reference=False, trace_compared=True)
 NEAR = EQUAL._replace(backend="xla", equal_bits=False, distance=2e-7)
 FAR = EQUAL._replace(backend="acme", equal_bits=False, distance=0.5, problem="result: 1.0 against 2.0")
 
 
 def test_a_row_says_how_near_it_is():
     assert REFERENCE.cells() == (
+        "repeat",
         "sim",
         "2",
         "InOrder()",
         "reference; one step of each input changes the result by 1.2e-07",
         "40 events",
     )
-    assert EQUAL.cells()[3:] == ("equal to the bit", "40 events, equal")
-    assert NEAR.cells()[3:] == ("agree: 2.0e-07 apart, bound 5 × 1.2e-07", "40 events, equal")
-    assert FAR.cells()[3:] == ("DIFFERS", "40 events")
-    assert EQUAL._replace(trace_compared=False).cells()[4] == "40 events"
-    assert REFERENCE._replace(events=1).cells()[4] == "1 event"
+    assert EQUAL.cells()[4:] == ("equal to the bit", "40 events, equal")
+    assert NEAR.cells()[4:] == ("agree: 2.0e-07 apart, bound 5 × 1.2e-07", "40 events, equal")
+    assert FAR.cells()[4:] == ("DIFFERS", "40 events")
+    assert EQUAL._replace(trace_compared=False).cells()[5] == "40 events"
+    assert REFERENCE._replace(events=1).cells()[5] == "1 event"
 
 
 def test_a_report_without_problems_agrees_and_raises_nothing():
@@ -31,7 +32,7 @@ def test_a_report_without_problems_agrees_and_raises_nothing():
     assert report.agrees
     assert list(report.problems()) == []
     report.raise_for_difference()
-    assert str(report).endswith("\nAll runs agree.")
+    assert str(report).endswith("\nAll runs agree: 1 value; replicas 2; sim, torch, xla.")
 
 
 def test_a_report_with_problems_raises_an_assertion_error_with_the_whole_text():
@@ -56,7 +57,7 @@ UNJUDGED = EQUAL._replace(backend="far", equal_bits=False, distance=0.46, undeci
 
 
 def test_a_run_that_could_not_be_judged_is_no_agreement_and_no_difference():
-    assert UNJUDGED.cells()[3] == "NOT JUDGED: one step of each input changes the result too much"
+    assert UNJUDGED.cells()[4] == "NOT JUDGED: one step of each input changes the result too much"
     report = Report("program.py", [REFERENCE, EQUAL, UNJUDGED])
     assert (report.verdict, report.agrees) == ("undecided", False)
     assert list(report.problems()) == []

@@ -264,7 +264,11 @@ EXERCISES |= {
     "get_replica_context": lambda: ss.get_replica_context().num_replicas_in_sync == 1,
     "backend": lambda: ss.backend("sim", replicas=2).name == "sim",
     "backends": lambda: "sim" in ss.backends(),
-    "check": lambda: ss.check(_program, backends=["sim"], replicas=[2]).agrees,
+    "check": lambda: ss.check(_mean_of_ones, replicas=[2, 3]).agrees and not ss.check(_program, replicas=[2, 3]).agrees,
+    "exempt": lambda: (
+        ss.check(lambda one: ss.exempt(_program(one), reason="counts"), replicas=[2, 3]).rows[-1].exempt
+        == ("result: counts",)
+    ),
     "Report": lambda: isinstance(ss.check(_program, backends=["sim"], replicas=[1]), ss.Report),
 }
 
@@ -277,6 +281,10 @@ def _():
         return ss.get_strategy() is strategy
     finally:
         ss.experimental_set_strategy(None)
+
+
+def _mean_of_ones(strategy):
+    return strategy.reduce("MEAN", strategy.run(lambda: ctx().xp.asarray(1.0)))
 
 
 def _program(strategy):

@@ -43,8 +43,8 @@ OWN = {
     "errors": "MirroredDiverged OutOfRangeError",
 }
 MODULE = """Strategy StrategyExtended ReplicaContext Variable get_strategy has_strategy get_replica_context
-    in_cross_replica_context experimental_set_strategy backend backends check Report PerReplica Mirrored ReduceOp
-    VariableSynchronization VariableAggregation InputContext ValueContext InputOptions InputReplicationMode
+    in_cross_replica_context experimental_set_strategy backend backends check exempt Report PerReplica Mirrored
+    ReduceOp VariableSynchronization VariableAggregation InputContext ValueContext InputOptions InputReplicationMode
     AutoShardPolicy Semantics data.Dataset data.Options data.SplitRule data.SHARD_HINT sim.Cluster"""
 
 PROMISED = sorted(

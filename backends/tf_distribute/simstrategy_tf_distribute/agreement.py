@@ -119,7 +119,8 @@ def _reference_row(count: int, first: _Run, again: _Run, one_ulp: Sensitivity, a
         problem = f"{NOT_REPEATABLE}: {found.problem}"
     elif error is not None and not allow_errors:
         problem = "\n".join([f"raises {error[0]}: {error[1]}", *first.outcome.notes])
-    return _filled(count, first, problem, reference=True, equal_bits=True, one_ulp=largest([one_ulp]))
+    measured = {"equal_bits": True, "one_ulp": largest([one_ulp]), "compared": 0}
+    return _filled(str(count), first, problem, law="repeat", reference=True, **measured)
 
 
 def _row(counts: tuple[int, int], first: _Run, other: _Run, nudged: Sequence[_Run], one_ulp: Sensitivity) -> Row:
@@ -130,15 +131,21 @@ def _row(counts: tuple[int, int], first: _Run, other: _Run, nudged: Sequence[_Ru
         problem = "\n".join([lines[0], *[f"  {line}" for line in lines[1:]]])
     elif problem is not None:
         problem = "\n".join([problem, *other.outcome.notes])
-    measured = {"equal_bits": found.equal_bits, "distance": found.distance, "one_ulp": found.one_ulp}
-    return _filled(counts[1], other, problem, reference=False, undecided=found.undecided, **measured)
+    measured = {
+        "equal_bits": found.equal_bits,
+        "distance": found.distance,
+        "one_ulp": found.one_ulp,
+        "compared": len(other.outcome.leaves),
+    }
+    runs, undecided = f"{counts[1]} against {counts[0]}", found.undecided
+    return _filled(runs, other, problem, law="replicas", reference=False, undecided=undecided, **measured)
 
 
-def _filled(count: int, run: _Run, problem: str | None, **found: Any) -> Row:
+def _filled(runs: str, run: _Run, problem: str | None, **found: Any) -> Row:
     settings = {"distance": 0.0, **found}
     return Row(
         "MirroredStrategy",
-        str(count),
+        runs,
         InOrder.name,
         events=len(run.outcome.events),
         trace_compared=False,

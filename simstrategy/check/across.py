@@ -1,0 +1,209 @@
+"""Compares the meanings of two runs that need not be equal in form: other numbers of replicas, another cut, a resume.
+
+Each value is compared, found wrong, or left out with the reason: a value that each replica has for itself has nothing
+to be compared with.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from simstrategy.check.compare import Comparison, compare_leaf
+from simstrategy.check.distances import LeafSensitivity, is_float, sensitivity_of
+from simstrategy.check.exempt import matching
+from simstrategy.check.meaning import Meaning
+from simstrategy.check.outcome import Outcome
+
+__all__ = ["Across", "Side", "compare_across", "counted"]
+
+Host = np.ndarray[Any, Any]
+
+_REORDERED: Final = 16.0
+"""Units in the last place that a sum may move, beyond what nudges show, because its terms come in another order."""
+
+_REORDERED_MAX: Final = 2e-4
+"""The most that `_REORDERED` units may be, relative: less than one unit of float16."""
+
+_UNKNOWN_MAX: Final = 1e-2
+"""The largest distance that rounding may explain where it could not be measured."""
+
+_ITS_OWN: Final = "each replica has a value of its own"
+
+
+class Side(NamedTuple):
+    """One of two runs.  replicas: how many. meaning: what it gave. nudged: the same of its nudged runs."""
+
+    replicas: int
+    meaning: Meaning
+    nudged: Sequence[Meaning]
+    outcome: Outcome
+
+
+class Across(NamedTuple):
+    """What came of a comparison; problems, undecided, left, exempt: by path, each with a sentence.
+
+    values: how many were compared. worst: of the value with the largest ratio of distance and bound.
+    """
+
+    values: int
+    worst: Comparison
+    problems: Mapping[str, str]
+    undecided: Mapping[str, str]
+    left: Mapping[str, str]
+    exempt: Mapping[str, str]
+
+
+def counted(count: int) -> str:
+    """Returns a number of replicas in words.
+
+    >>> counted(1), counted(3)
+    ('1 replica', '3 replicas')
+    """
+    return "1 replica" if count == 1 else f"{count} replicas"
+
+
+def compare_across(one: Side, other: Side, patterns: Mapping[str, str]) -> Across:
+    """Compares what two runs mean.  patterns: names of exempt values, each with its reason."""
+    left, right = one.meaning, other.meaning
+    reasons = dict((*one.outcome.exempt, *other.outcome.exempt))
+    found: dict[str, dict[str, str]] = {"problems": {}, "undecided": {}, "left": {}, "exempt": {}}
+    values, worst = 0, Comparison(True, 0.0, 0.0, None)
+    for path in dict.fromkeys((*left.whole, *left.apart, *right.whole, *right.apart)):
+        reason = _exempt(path, reasons, patterns)
+        if reason is not None:
+            found["exempt"][path] = reason
+            continue
+        pair = _pair(path, one, other)
+        if isinstance(pair, _NoPair):
+            found["left" if pair.lawful else "problems"][path] = pair.text
+            continue
+        bound = _larger([_moves(path, side) for side in (one, other)])
+        leaf = compare_leaf(path, *pair, bound)
+        values += not _is_none(pair)
+        worst = _worse(worst, leaf)
+        kind = _kind(leaf, known=one.outcome.floats_put)
+        if kind is not None:
+            text = leaf.problem or leaf.undecided or ""
+            unknown = kind == "undecided" and leaf.problem is not None
+            found[kind][path] = text.removeprefix(f"{path}: ") + (_UNKNOWN if unknown else "")
+    if not found["problems"] and left.structure != right.structure:
+        found["problems"]["result"] = _structures(left, right)
+    return Across(values, worst, **found)
+
+
+_UNKNOWN: Final = "; the program put no floats on a device, so it is not known how far rounding moves its results"
+
+
+def _kind(leaf: Comparison, *, known: bool) -> str | None:
+    if leaf.problem is not None:
+        return "problems" if known or not leaf.distance <= _UNKNOWN_MAX else "undecided"
+    return None if leaf.undecided is None else "undecided"
+
+
+def _is_none(pair: tuple[Host, Host]) -> bool:
+    """Returns whether both values are None: what a program returns that returns nothing."""
+    return all(value.dtype.kind == "U" and value.ndim == 0 and str(value) == "None" for value in pair)
+
+
+def _worse(one: Comparison, other: Comparison) -> Comparison:
+    equal_bits = one.equal_bits and other.equal_bits
+    larger = other if other.distance * one.one_ulp >= one.distance * other.one_ulp and not other.equal_bits else one
+    return larger._replace(equal_bits=equal_bits)
+
+
+def _exempt(path: str, reasons: Mapping[str, str], patterns: Mapping[str, str]) -> str | None:
+    """Returns why a value is exempt, by the program or by the check; None for one that is not."""
+    for exempted, reason in reasons.items():
+        if path == exempted or path.startswith((f"{exempted}[", f"{exempted}.")):
+            return reason
+    pattern = matching(patterns, path)
+    return None if pattern is None else patterns[pattern]
+
+
+class _NoPair(NamedTuple):
+    """Why two values are not compared.  lawful: whether that is no fault of the program."""
+
+    text: str
+    lawful: bool
+
+
+def _pair(path: str, one: Side, other: Side) -> tuple[Host, Host] | _NoPair:
+    """Returns two values of one form to compare, or why there are none."""
+    sides, counts = (one, other), (one.replicas, other.replicas)
+    for side, missing in zip(sides, (other, one), strict=True):
+        if not missing.meaning.values(path):
+            where = f"with {counted(side.replicas)}" if counts[0] != counts[1] else "in one of the two runs"
+            return _NoPair(f"it is in the result {where} only", lawful=False)
+    joined = [_joined(side.meaning.values(path)) for side in sides]
+    left, right = joined
+    if left is None or right is None:
+        return _NoPair(_ITS_OWN, lawful=True)
+    apart = any(path in side.meaning.apart for side in sides)
+    if left.shape != right.shape:
+        by_replica = left.ndim and right.ndim and left.shape[1:] == right.shape[1:]
+        own = apart or (by_replica and counts[0] != counts[1] and (left.shape[0], right.shape[0]) == counts)
+        return _NoPair(_ITS_OWN, lawful=True) if own else (left, right)
+    if _names_the_count(left, right, counts):
+        return _NoPair("it is the number of replicas", lawful=True)
+    return _in_one_order(left, right) if apart else (left, right)
+
+
+def _joined(parts: Sequence[Host]) -> Host | None:
+    """Returns a value, or the replicas' parts [rows, …] as one array; None for values that are no parts of one."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    if not first.ndim or any(part.dtype != first.dtype or part.shape[1:] != first.shape[1:] for part in parts):
+        return None
+    joined: Host = np.concatenate(parts)
+    return joined
+
+
+def _in_one_order(one: Host, two: Host) -> tuple[Host, Host]:
+    """Returns two arrays [rows, …] with their rows sorted, if they are alike then and not as they are.
+
+    Replicas may take the rows of a batch by turns, so the rows of their parts come in another order.
+    """
+    if not (one.ndim and is_float(one) and is_float(two)) or _alike(one, two):
+        return one, two
+    rows = [np.lexsort(array.reshape(len(array), -1).T[::-1]) if array.size else slice(None) for array in (one, two)]
+    ordered = (one[rows[0]], two[rows[1]])
+    return ordered if _alike(*ordered) else (one, two)
+
+
+def _alike(one: Host, two: Host) -> bool:
+    return np.allclose(one, two, rtol=1e-3, atol=0.0, equal_nan=True)
+
+
+def _names_the_count(one: Host, two: Host, counts: tuple[int, int]) -> bool:
+    """Returns whether a number or a text [] is, or names, the number of replicas in both."""
+    if one.ndim or two.ndim or counts[0] == counts[1]:
+        return False
+    if one.dtype.kind in "iu" and two.dtype.kind in "iu":
+        return (int(one), int(two)) == counts
+    if one.dtype.kind == two.dtype.kind == "U":
+        texts = [re.sub(rf"\b{count}\b", "N", str(text)) for text, count in zip((one, two), counts, strict=True)]
+        return str(one) != str(two) and texts[0] == texts[1]
+    return False
+
+
+def _moves(path: str, side: Side) -> LeafSensitivity:
+    """Returns how far rounding moves a value: as nudged runs show, and as another order of additions may."""
+    leaf = _joined(side.meaning.values(path))
+    assert leaf is not None
+    others = [_joined(values) for one in side.nudged if (values := one.values(path))]
+    found = sensitivity_of(leaf, side.meaning.computed[path], [one for one in others if one is not None])
+    return found.at_least(max(found.unit, min(_REORDERED * found.unit, _REORDERED_MAX)))
+
+
+def _larger(found: Sequence[LeafSensitivity]) -> LeafSensitivity:
+    return LeafSensitivity(*[max(parts) for parts in zip(*found, strict=True)])
+
+
+def _structures(left: Meaning, right: Meaning) -> str:
+    one = [text for text in left.structure if text not in right.structure]
+    two = [text for text in right.structure if text not in left.structure]
+    named = [f"{path}: {text}" for path, text in (*one[:1], *two[:1])]
+    return f"the results have different structures: {' against '.join(named)}"

@@ -1,0 +1,90 @@
+"""Exemptions: values of a result that no law compares, each with its reason.
+
+A program exempts a value where it returns it; a check exempts values by name. Nothing is exempt by a tolerance.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import Any, Final, NamedTuple
+
+from simstrategy.errors import InvalidArgument
+from simstrategy.short_repr import short_repr
+
+__all__ = ["Exempt", "exempt", "matching", "name_of", "require_exemptions"]
+
+_PART: Final = re.compile(
+    r"""\['((?:[^'\\]|\\.)*)'\]      # a key that is a text
+      | \["((?:[^"\\]|\\.)*)"\]
+      | \[([^\]]*)\]                 # an index, or a key of another type
+      | \.([A-Za-z_]\w*)             # an attribute
+    """,
+    re.VERBOSE,
+)
+_VARIABLE: Final = re.compile(r"variable \d+ '(.*)'(?:, replica \d+)?")
+
+
+class Exempt(NamedTuple):
+    """A value that a program returns, and why no law compares it."""
+
+    value: Any
+    reason: str
+
+
+def exempt(value: Any, *, reason: str) -> Exempt:
+    """Marks a value of a program's result as one that no law compares.  Backends are compared all the same.
+
+    value: any part of what the program returns. reason: a text that reports repeat. Raises InvalidArgument for an empty
+    reason.
+
+    >>> exempt([0.3, 0.1], reason="drawn for each replica on purpose").reason
+    'drawn for each replica on purpose'
+    """
+    if not isinstance(reason, str) or not reason.strip():
+        raise InvalidArgument(
+            f"exempt takes a reason, which reports repeat, got {short_repr(reason)}. State why the value may differ."
+        )
+    return Exempt(value, reason)
+
+
+def name_of(path: str) -> str:
+    """Returns the name by which a check exempts a leaf: keys, indices and attributes, with slashes between.
+
+    >>> name_of("result['history']['noise'][0]")
+    'history/noise/0'
+    >>> name_of("variable 3 'dense/w', replica 1")
+    'dense/w'
+    """
+    variable = _VARIABLE.fullmatch(path)
+    if variable is not None:
+        return variable[1]
+    return "/".join(next(part for part in found if part is not None) for found in map(_groups, _PART.finditer(path)))
+
+
+def _groups(found: re.Match[str]) -> tuple[str | None, ...]:
+    return found.groups()
+
+
+def matching(patterns: Mapping[str, str], path: str) -> str | None:
+    """Returns the first pattern that names a leaf, or one of the containers around it; None for no pattern.
+
+    >>> matching({"history/*": "drawn"}, "result['history']['noise'][0]")
+    'history/*'
+    """
+    name = name_of(path)
+    for pattern in patterns:
+        if fnmatchcase(name, pattern) or fnmatchcase(name, f"{pattern}/*"):
+            return pattern
+    return None
+
+
+def require_exemptions(patterns: Mapping[str, str], paths: Iterable[str]) -> None:
+    """Raises InvalidArgument for an exemption that names no value of the paths."""
+    known = list(paths)
+    for pattern in patterns:
+        if not any(matching({pattern: ""}, path) for path in known):
+            names = list(dict.fromkeys(name_of(path) or "(the result itself)" for path in known))
+            raise InvalidArgument(
+                f"The exemption {pattern!r} names no value of this program: it has {', '.join(names[:10])}"
+                f"{' …' if len(names) > 10 else ''}. Correct the name, or leave the exemption out."
+            )

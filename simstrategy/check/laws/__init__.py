@@ -1,0 +1,25 @@
+"""The laws: what must not change a program's result.  One file each; `BY_NAME` has those that can be chosen.
+
+A law takes a `Study` and yields rows: it requests runs, compares them, and reports what it compared and what not.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from simstrategy.check.laws.backends import backends
+from simstrategy.check.laws.replicas import replicas
+from simstrategy.check.laws.workers import workers
+from simstrategy.check.row import Row
+from simstrategy.check.study import Study
+
+__all__ = ["ALWAYS", "BY_NAME", "DEFAULT", "Law"]
+
+Law = Callable[[Study], Iterator[Row]]
+
+ALWAYS: Final[tuple[Law, ...]] = (backends, workers)
+"""Laws whose runs are asked for by other settings: backends, schedules, numbers of workers."""
+
+BY_NAME: Final[dict[str, Law]] = {"replicas": replicas}
+"""The laws that `laws` adds and `without` takes away."""
+
+DEFAULT: Final = ("replicas",)

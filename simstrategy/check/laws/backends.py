@@ -1,0 +1,30 @@
+"""Backends and schedules: at each number of replicas, every backend and schedule gives what the reference gives.
+
+The reference is the first backend, with its replicas in rank order. It runs twice and must give the same bits.
+"""
+
+from collections.abc import Iterator
+
+from simstrategy.check.row import Row
+from simstrategy.check.rows import reference_row, run_row
+from simstrategy.check.study import Study
+from simstrategy.schedules import InOrder
+
+__all__ = ["backends"]
+
+
+def backends(study: Study) -> Iterator[Row]:
+    """Yields for each number of replicas the reference's row, and one for each other backend and schedule."""
+    names = study.openings.in_process
+    for count in study.replicas if names else ():
+        found, label = study.measured(count), str(count)
+        reference, one_ulp = (found.first,), [found.one_ulp]
+        allowed = study.settings.allow_errors
+        yield reference_row(names[0], label, reference, (found.again,), one_ulp, allow_errors=allowed)
+        for name in names:
+            for schedule in study.schedules:
+                if name == names[0] and schedule is InOrder:
+                    continue
+                outcome = study.run(name, count, schedule)
+                row = run_row(name, label, schedule(), reference, (outcome,), one_ulp)
+                yield row if name != names[0] else row._replace(law="schedules")

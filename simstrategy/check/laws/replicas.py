@@ -1,0 +1,88 @@
+"""The law of replicas: another number of replicas gives the same result, the global batch being the same.
+
+The first number is the reference. What is compared is what a program means (`check/meaning.py`, `check/across.py`).
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from simstrategy.check.across import Across, Side, compare_across, counted
+from simstrategy.check.meaning import lists_by_replica, meaning_of
+from simstrategy.check.row import Row
+from simstrategy.check.rows import law_row, row_of_values
+from simstrategy.check.study import Measured, Study
+
+__all__ = ["replicas"]
+
+_ERROR = tuple[str, str] | None
+
+
+def replicas(study: Study) -> Iterator[Row]:
+    """Yields a row for each number of replicas but the first, compared with the first."""
+    first, *others = study.replicas if study.reference is not None else ()
+    for count in others:
+        yield _row(study, first, count)
+
+
+def _row(study: Study, count: int, other_count: int) -> Row:
+    one, other = study.measured(count), study.measured(other_count)
+    row = law_row("replicas", study.reference or "", f"{other_count} against {count}")
+    errors = (one.first.error, other.first.error)
+    if errors != (None, None):
+        allowed = study.settings.allow_errors
+        return row._replace(raised=True, **_errors(errors, (count, other_count), allowed=allowed))
+    lists = lists_by_replica(one.first, other.first, (count, other_count))
+    found = _compared(study, (one, other), (count, other_count), lists)
+    if found.problems:
+        found = _without_draws(study, found, (count, other_count), lists)
+    return row_of_values(row, found)
+
+
+def _errors(errors: tuple[_ERROR, _ERROR], counts: tuple[int, int], *, allowed: bool) -> dict[str, Any]:
+    """Returns the fields of a row where a run raised: on one number only, or something on each.
+
+    The texts of errors are not compared: they may name replicas. allowed: whether a program may raise; if not, the row
+    of the run that raised has the problem.
+    """
+    kinds = [None if error is None else error[0] for error in errors]
+    if allowed and kinds[0] == kinds[1]:
+        return {"compared": 1}
+    texts = [
+        f"with {counted(count)} it {'gives a result' if kind is None else f'raises {kind}'}"
+        for count, kind in zip(counts, kinds, strict=True)
+    ]
+    if allowed:
+        return {"problem": f"whether it raises depends on the replicas: {', '.join(texts)}", "distance": np.inf}
+    return {"undecided": f"there are no two results to compare: {', '.join(texts)}", "why": "it raises"}
+
+
+def _compared(study: Study, sides: tuple[Measured, Measured], counts: tuple[int, int], lists: frozenset[str]) -> Across:
+    one, other = [
+        Side(count, meaning_of(side.first, lists), [meaning_of(moved, lists) for moved in side.nudged], side.first)
+        for count, side in zip(counts, sides, strict=True)
+    ]
+    return compare_across(one, other, study.settings.exempt)
+
+
+_DRAWN: Final = "; it depends on seeds that each replica draws for itself"
+
+
+def _without_draws(study: Study, found: Across, counts: tuple[int, int], lists: frozenset[str]) -> Across:
+    """Returns the differences without those in values that change with the replicas' own seeds: they are not judged."""
+    labels = dict.fromkeys(label for count in counts for label in study.measured(count).first.seeds)
+    if not labels:
+        return found
+    moving: set[str] = set()
+    for count in counts:
+        one, other = study.measured(count).first, study.run(study.reference or "", count, seed=1)
+        first, second = meaning_of(one, lists), meaning_of(other, lists)
+        for path in (*first.whole, *first.apart):
+            pairs = (first.values(path), second.values(path))
+            if len(pairs[0]) != len(pairs[1]) or any(a.tobytes() != b.tobytes() for a, b in zip(*pairs, strict=True)):
+                moving.add(path)
+    drawn = f"{_DRAWN} ({', '.join(map(repr, labels))})"
+    unjudged = {path: text + drawn for path, text in found.problems.items() if path in moving}
+    rest = {path: text for path, text in found.problems.items() if path not in unjudged}
+    return found._replace(problems=rest, undecided={**unjudged, **found.undecided})

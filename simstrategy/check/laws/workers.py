@@ -1,0 +1,65 @@
+"""Workers: real processes give what a simulated cluster of as many workers gives, and so do its schedules."""
+
+from collections.abc import Iterator
+
+from simstrategy.check.compare import sensitivity
+from simstrategy.check.outcome import Outcome, program_folder, run_program
+from simstrategy.check.probe import GroupCallProbe
+from simstrategy.check.row import Row
+from simstrategy.check.rows import reference_row, run_row
+from simstrategy.check.study import NUDGES, Nudge, ScheduleMaker, Study, nudged
+from simstrategy.device import Backend, UlpPerturbed
+from simstrategy.schedules import InOrder
+from simstrategy.sim import Cluster
+from simstrategy.strategy import Strategy, group_of
+from simstrategy.trace import Trace
+
+__all__ = ["run_cluster", "workers"]
+
+
+def workers(study: Study) -> Iterator[Row]:
+    """Yields for each number of workers the simulated cluster's row, and one for each schedule and backend."""
+    for count in study.workers:
+        for row in _with(study, count):
+            yield row if row.reference else row._replace(law="workers")
+
+
+def _with(study: Study, count: int) -> Iterator[Row]:
+    settings, label = study.settings, f"{count} × 1"
+
+    def run(nudge: Nudge) -> tuple[Outcome, ...]:
+        return run_cluster(study, count, nudge=nudge)
+
+    reference, again = run_cluster(study, count), run_cluster(study, count)
+    runs = [nudged(reference, run, pattern) for pattern in NUDGES]
+    moved = list(zip(*runs, strict=True))
+    one_ulp = [sensitivity(one, others) for one, others in zip(reference, moved, strict=True)]
+    yield reference_row("sim", label, reference, again, one_ulp, allow_errors=settings.allow_errors)
+    for schedule in study.schedules:
+        if schedule is not InOrder:
+            yield run_row("sim", label, schedule(), reference, run_cluster(study, count, schedule), one_ulp)
+    # Not at the top: sockets and processes slow every start down, and few programs need them.
+    from simstrategy.check.processes import run_in_processes  # noqa: PLC0415
+
+    for name in study.openings.in_workers:
+        outcomes = run_in_processes(study.program, name, count, settings.semantics, settings.timeout_s)
+        yield run_row(name, label, InOrder(), reference, outcomes, one_ulp)
+
+
+def run_cluster(
+    study: Study, count: int, schedule: ScheduleMaker = InOrder, *, nudge: Nudge | None = None
+) -> tuple[Outcome, ...]:
+    """Runs the program in a simulated cluster of `count` workers; returns their outcomes."""
+    trace = Trace(root=program_folder(study.program))
+    probes: dict[int, GroupCallProbe] = {}
+
+    def wrap(backend: Backend) -> Backend:
+        if nudge is not None:
+            return UlpPerturbed(backend, nudge.pattern, functions=nudge.functions)
+        return probes.setdefault(backend.local_devices[0].process, GroupCallProbe(backend, trace))
+
+    def main(strategy: Strategy) -> Outcome:
+        return run_program(study.program, strategy, trace, probe=probes.get(group_of(strategy).coordinator.worker))
+
+    cluster = Cluster(count, 1, semantics=study.settings.semantics, schedule=schedule(), trace=trace, wrap=wrap)
+    return cluster.run(main)

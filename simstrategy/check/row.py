@@ -1,0 +1,102 @@
+"""One row of a report: a run, or two runs that a law compares; and a finding, which is a row's problem as data."""
+
+from typing import Final, Literal, NamedTuple
+
+from simstrategy.check.compare import MARGIN
+
+__all__ = ["COLUMNS", "Finding", "Kind", "Row", "finding_of"]
+
+COLUMNS = ("law", "backend", "replicas", "schedule", "values", "trace")
+
+Kind = Literal["title", "columns", "reference", "run", "problem", "undecided", "remark", "verdict"]
+
+
+class Finding(NamedTuple):
+    """What breaks a law.  law, backend, replicas, schedule: of the row. text: what differs, as a sentence.
+
+    kind, step, site, variable: what the cause is, the first step (from 1), line and variable in which it shows; None
+    where that is not recognised.
+    """
+
+    law: str
+    backend: str
+    replicas: str
+    schedule: str
+    text: str
+    kind: str | None = None
+    step: int | None = None
+    site: str | None = None
+    variable: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.backend}, replicas {self.replicas}, {self.schedule}: {self.text}"
+
+
+class Row(NamedTuple):
+    """One run compared with its reference, or two runs that a law compares.
+
+    equal_bits, distance, one_ulp: of the values and variables (see `check.compare`). problem: the first difference, as
+    a sentence, or None. events: the length of the trace. undecided: the first difference that could not be judged, as
+    a sentence; None where there is none, or a problem.
+    """
+
+    backend: str
+    replicas: str
+    schedule: str
+    reference: bool
+    equal_bits: bool
+    distance: float
+    one_ulp: float
+    events: int
+    trace_compared: bool
+    problem: str | None
+    raised: bool = False
+    """Whether the program raised.  Without a problem, the reference raised the same."""
+    not_finite: str | None = None
+    """The first value that entered a collective or a `reduce` and is not finite, as a sentence; None if all are."""
+    undecided: str | None = None
+    law: str = "backends"
+    compared: int = 1
+    """How many values were compared; 0 for a reference, which is compared with itself."""
+    not_compared: tuple[str, ...] = ()
+    """The values that have nothing to be compared with, each with the reason."""
+    exempt: tuple[str, ...] = ()
+    """The values that are exempt, each with its reason."""
+    why: str = ""
+    """Why the row was not judged, in a few words; the default is that rounding may change the result too much."""
+    finding: Finding | None = None
+    """The problem as data; None where only its text is known."""
+
+    def cells(self) -> tuple[str, ...]:
+        """Returns the row's texts, in the order of COLUMNS."""
+        if self.problem is not None:
+            values = "FAILED" if self.reference else "DIFFERS"
+        elif self.undecided is not None:
+            values = f"NOT JUDGED: {self.why or 'one step of each input changes the result too much'}"
+        elif self.raised:
+            values = "reference; raises" if self.reference else "raises the same"
+        elif self.reference:
+            values = f"reference; one step of each input changes the result by {self.one_ulp:.1e}"
+        elif self.equal_bits:
+            values = "equal to the bit"
+        else:
+            values = f"agree: {self.distance:.1e} apart, bound {MARGIN:g} × {self.one_ulp:.1e}"
+        return (self.law, self.backend, self.replicas, self.schedule, values, self._trace())
+
+    def _trace(self) -> str:
+        if not self.reference and self.law in _WITHOUT_TRACE:
+            return ""
+        trace = "1 event" if self.events == 1 else f"{self.events} events"
+        return trace + (", equal" if self.trace_compared and self.problem is None else "")
+
+
+_WITHOUT_TRACE: Final = frozenset({"replicas", "cut", "order", "coverage", "random", "resume", "faults"})
+"""Laws whose runs do not have equal traces."""
+
+
+def finding_of(row: Row) -> Finding | None:
+    """Returns a row's problem as data; None for a row without one."""
+    if row.problem is None:
+        return None
+    plain = Finding(row.law, row.backend, row.replicas, row.schedule, row.problem)
+    return plain if row.finding is None else row.finding

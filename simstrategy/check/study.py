@@ -1,0 +1,165 @@
+"""A study of one program: what it is run with, and its runs, which the laws share.
+
+A law requests runs (`Study.run`) and what is known of the reference backend at a number of replicas
+(`Study.measured`): each is made once.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from typing import Any, Final, NamedTuple, final
+
+from simstrategy.check.compare import Sensitivity, paths, sensitivity
+from simstrategy.check.exempt import require_exemptions
+from simstrategy.check.openings import Openings
+from simstrategy.check.outcome import Outcome, Program, program_folder, run_program
+from simstrategy.check.probe import GroupCallProbe
+from simstrategy.device import Backend, UlpPerturbed
+from simstrategy.errors import InvalidArgument
+from simstrategy.schedules import InOrder, Schedule
+from simstrategy.strategy import Semantics, Strategy
+from simstrategy.trace import Trace
+
+__all__ = ["NUDGES", "Measured", "Nudge", "ScheduleMaker", "Settings", "Study", "nudged", "run_on"]
+
+NUDGES: Final = (1, 2, 3)
+"""Patterns of `UlpPerturbed`: which inputs move up and which move down."""
+
+ScheduleMaker = Callable[[], Schedule]
+"""Makes a new schedule for every run, since a run uses its schedule up."""
+
+
+class Nudge(NamedTuple):
+    """How a run is nudged.  pattern: of `UlpPerturbed`. functions: whether the results of functions move as well."""
+
+    pattern: int
+    functions: bool
+
+
+class Settings(NamedTuple):
+    """The settings that all runs of a check share."""
+
+    semantics: Semantics
+    timeout_s: float
+    allow_errors: bool
+    exempt: Mapping[str, str] = {}
+    """Names of values that the laws do not compare, each with its reason."""
+
+
+class Measured(NamedTuple):
+    """What is known of a program on the reference backend at one number of replicas.
+
+    first, again: two identical runs. nudged: runs whose inputs were moved by one ulp. one_ulp: how far they move.
+    """
+
+    first: Outcome
+    again: Outcome
+    nudged: tuple[Outcome, ...]
+    one_ulp: Sensitivity
+
+
+@final
+class Study:
+    """A program, its settings, and its runs.  close() closes the backends that no run has taken.
+
+    replicas: numbers of replicas, in one process. schedules: functions that make a schedule. workers: numbers of
+    processes. Raises InvalidArgument for a backend that spans processes without numbers of workers.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        backends: Sequence[str],
+        replicas: Sequence[int],
+        workers: Sequence[int],
+        schedules: Sequence[ScheduleMaker],
+        settings: Settings,
+    ) -> None:
+        self.program = program
+        self.replicas = tuple(dict.fromkeys(replicas))
+        self.workers = tuple(dict.fromkeys(workers))
+        self.schedules = tuple(schedules)
+        self.settings = settings
+        self.openings = Openings(backends, replicas[0])
+        if self.openings.in_workers and not workers:
+            self.openings.close()
+            raise InvalidArgument(
+                f"{', '.join(self.openings.in_workers)} runs in several processes: give the numbers of workers, such "
+                f"as 1 and 2."
+            )
+        self._measured: dict[int, Measured] = {}
+
+    @property
+    def reference(self) -> str | None:
+        """The first backend whose replicas are all in this process; None where there is none."""
+        return self.openings.in_process[0] if self.openings.in_process else None
+
+    def close(self) -> None:
+        self.openings.close()
+
+    def tried(self) -> set[str]:
+        """Returns words of `REMARKS` for what the runs on the reference backend tried."""
+        return {"nudged"} if any(found.first.floats_put for found in self._measured.values()) else set()
+
+    def require_exemptions(self) -> None:
+        """Raises InvalidArgument for an exemption that names no value of any run."""
+        known = dict.fromkeys(path for found in self._measured.values() for path in paths(found.first))
+        if self.settings.exempt and known:
+            require_exemptions(self.settings.exempt, known)
+
+    def run(
+        self,
+        name: str,
+        replicas: int,
+        schedule: ScheduleMaker = InOrder,
+        *,
+        nudge: Nudge | None = None,
+        seed: int = 0,
+    ) -> Outcome:
+        """Runs the program once.  seed: of the strategy, from which replicas draw seeds of their own."""
+        backend = self.openings.take(name, replicas)
+        return run_on(backend, self.program, schedule, self.settings.semantics, nudge, seed=seed)
+
+    def measured(self, replicas: int) -> Measured:
+        """Returns what is known of the program on the reference backend; runs it at the first call."""
+        found = self._measured.get(replicas)
+        if found is None:
+            name = self.openings.in_process[0]
+            first, again = self.run(name, replicas), self.run(name, replicas)
+            moved = tuple(
+                nudged((first,), lambda nudge: (self.run(name, replicas, nudge=nudge),), pattern)[0]
+                for pattern in NUDGES
+            )
+            found = self._measured[replicas] = Measured(first, again, moved, sensitivity(first, moved))
+        return found
+
+
+def nudged(
+    reference: Sequence[Outcome], run: Callable[[Nudge], tuple[Outcome, ...]], pattern: int
+) -> tuple[Outcome, ...]:
+    """Returns a run whose inputs and functions are nudged; only its inputs, if the program takes another way then."""
+    found = run(Nudge(pattern, functions=True))
+    alike = [
+        one.error == other.error and paths(one) == paths(other) for one, other in zip(reference, found, strict=True)
+    ]
+    return found if all(alike) else run(Nudge(pattern, functions=False))
+
+
+def run_on(
+    opened: Backend,
+    program: Program,
+    schedule: ScheduleMaker,
+    semantics: Semantics | None,
+    nudge: Nudge | None = None,
+    *,
+    seed: int = 0,
+) -> Outcome:
+    """Runs a program once on an open backend, and closes it."""
+    with closing(opened) as backend:
+        trace = Trace(root=program_folder(program))
+        probe = GroupCallProbe(backend, trace) if nudge is None else None
+        wrapped: Any = backend if nudge is None else UlpPerturbed(backend, nudge.pattern, functions=nudge.functions)
+        strategy = Strategy.mirrored(
+            probe or wrapped, semantics=semantics, schedule=schedule(), trace=trace, checks="paths", seed=seed
+        )
+        with closing(strategy):
+            return run_program(program, strategy, trace, probe=probe)
