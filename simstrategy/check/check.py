@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from typing import Final
+from typing import Any, Final
 
 from simstrategy.check.checkers import checker_of
 from simstrategy.check.laws import ALWAYS, BY_NAME
@@ -14,6 +14,7 @@ from simstrategy.check.study import Nudge, ScheduleMaker, Settings, Study, run_o
 from simstrategy.check.validation import (
     BACKENDS,
     OnRow,
+    arguments_of,
     chosen,
     exemptions_of,
     require_defaults,
@@ -21,7 +22,7 @@ from simstrategy.check.validation import (
     require_settings,
 )
 from simstrategy.device import open_backend
-from simstrategy.schedules import InOrder
+from simstrategy.schedules import Every, InOrder
 from simstrategy.strategy import Semantics
 
 __all__ = ["REPLICAS", "check", "run_here"]
@@ -36,13 +37,14 @@ def check(
     backends: Sequence[str] = BACKENDS,
     replicas: Sequence[int] = REPLICAS,
     workers: Sequence[int] = (),
-    schedules: Sequence[ScheduleMaker] = (InOrder,),
+    schedules: Sequence[ScheduleMaker | Every] = (InOrder,),
     semantics: Semantics = Semantics.TF1_15,
     timeout_s: float = 600.0,
     allow_errors: bool = False,
     laws: Sequence[str] = (),
     without: Sequence[str] = (),
     exempt: Mapping[str, str] | None = None,
+    vary: Mapping[str, Sequence[Any]] | None = None,
     require: Sequence[str] = (),
     on_row: OnRow = lambda row: None,
 ) -> Report:
@@ -50,11 +52,12 @@ def check(
 
     program: returns a nest of arrays. backends: by name; the first is the reference. replicas: numbers of them in one
     process; the law of replicas compares with the first. workers: the same of processes, for backends that span them.
-    schedules: functions that make a schedule, e.g. ``lambda: Seeded(1)``. timeout_s: of each run in worker processes.
-    allow_errors: unless True, a program that raises is a difference, even if it raises the same everywhere. laws,
-    without: laws to add to the default ones and to leave out, by name; "all" adds every one. exempt: names of values
-    that no law compares, such as ``"history/noise"``, each with the reason. require: what must have been tried, such
-    as "uneven"; else nothing is judged. on_row: receives each row when it is ready.
+    schedules: functions that make a schedule, e.g. ``lambda: Seeded(1)``, or `Every`. timeout_s: of each run in
+    worker processes. allow_errors: unless True, a program that raises is a difference, even if it raises the same
+    everywhere. laws, without: laws to add to the default ones and to leave out, by name; "all" adds every one.
+    exempt: names of values that no law compares, such as ``"history/noise"``, each with the reason. vary: arguments
+    of the program that cut the same work differently, with the values of each. require: what must have been tried,
+    such as "uneven"; else nothing is judged. on_row: receives each row when it is ready.
 
     The reference runs twice and must give the same bits. What may differ because of rounding, and what cannot be
     judged, is stated in clauses J-1 to J-13. A program whose parameter has the type of another library's strategy is
@@ -66,19 +69,17 @@ def check(
     >>> check(program, replicas=[1, 2]).findings[0].text.partition(";")[0]
     'result: 1.0 against 2.0'
     """
-    lists = {"backends": backends, "replicas": replicas, "workers": workers, "schedules": schedules}
-    require_lists(**lists, semantics=[semantics], laws=laws, without=without, require=require)
+    runs = {"backends": backends, "replicas": replicas, "workers": workers, "schedules": schedules}
+    require_lists(**runs, semantics=[semantics], laws=laws, without=without, require=require)
     require_settings(program, timeout_s, allow_errors, on_row)
-    names, exemptions = chosen(laws, without), exemptions_of(exempt)
+    names, exemptions, varied = chosen(laws, without), exemptions_of(exempt), arguments_of(program, vary)
     require_remarks(require)
-    external_checker = checker_of(program)
-    if external_checker is not None:
-        require_defaults(backends, workers, schedules, semantics, [*laws, *without, *exemptions, *require])
-        return external_checker(program, replicas=replicas, allow_errors=allow_errors, on_row=on_row)
-    settings = Settings(semantics, timeout_s, allow_errors, exemptions)
+    if (checker := checker_of(program)) is not None:
+        require_defaults(backends, workers, schedules, semantics, [*laws, *without, *exemptions, *varied, *require])
+        return checker(program, replicas=replicas, allow_errors=allow_errors, on_row=on_row)
+    settings = Settings(semantics, timeout_s, allow_errors, exemptions, varied)
     with closing(Study(program, backends, replicas, workers, schedules, settings)) as study:
         rows = list(_rows(study, names, on_row))
-        study.require_exemptions()
         return Report(program_name(program), rows, remarks_of(rows, study.tried()), require)
 
 
@@ -87,6 +88,7 @@ def _rows(study: Study, names: Sequence[str], on_row: OnRow) -> Iterator[Row]:
         for row in law(study):
             on_row(row)
             yield row
+    study.require_exemptions()
 
 
 def run_here(

@@ -1,8 +1,10 @@
 """Opens the backends of a check.  One that was opened to read its capabilities serves its first run."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from simstrategy.device import Backend, open_backend
+from simstrategy.sim import SimBackend
 
 __all__ = ["Openings"]
 
@@ -11,13 +13,14 @@ class Openings:
     """The backends of a check, opened with the number of replicas that the first runs take.
 
     in_process, in_workers: the names of the backends whose replicas are all in this process, and of those that span
-    processes. The latter are closed at once: their workers open them again, each its part. close() closes what no run
-    has taken.
+    processes. The latter are closed at once: their workers open them again, each its part. simulated: the names of
+    simulators, whose additions have an order to choose. close() closes what no run has taken.
     """
 
     def __init__(self, names: Sequence[str], replicas: int) -> None:
         self.in_process: list[str] = []
         self.in_workers: list[str] = []
+        self.simulated: set[str] = set()
         self._replicas = replicas
         self._waiting: dict[str, Backend] = {}
         try:
@@ -28,12 +31,14 @@ class Openings:
             raise
 
     def _add(self, name: str) -> None:
-        backend = open_backend(name, replicas=self._replicas)
+        backend: Any = open_backend(name, replicas=self._replicas)
         if backend.capabilities.spans_processes:
             self.in_workers.append(name)
             backend.close()
         else:
             self.in_process.append(name)
+            if isinstance(backend, SimBackend):
+                self.simulated.add(name)
             self._waiting[name] = backend
 
     def take(self, name: str, replicas: int) -> Backend:

@@ -71,14 +71,19 @@ class Outcome(NamedTuple):
 
 def program_folder(program: Program) -> str:
     """Returns the folder of a program's file, to which call sites are written relative."""
-    code = getattr(program, "__code__", None)
+    code = getattr(_function(program), "__code__", None)
     return str(Path(code.co_filename).parent) if code is not None else ""
 
 
 def program_name(program: Program) -> str:
     """Returns the name of a program's file, for reports."""
-    code = getattr(program, "__code__", None)
+    code = getattr(_function(program), "__code__", None)
     return Path(code.co_filename).name if code is not None else repr(program)
+
+
+def _function(program: object) -> object:
+    """Returns the function in a `functools.partial`; anything else unchanged."""
+    return _function(program.func) if isinstance(program, partial) else program
 
 
 def run_program(program: Program, strategy: Strategy, trace: Trace, *, probe: GroupCallProbe | None = None) -> Outcome:

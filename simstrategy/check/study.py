@@ -6,6 +6,7 @@ A law requests runs (`Study.run`) and what is known of the reference backend at 
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from typing import Any, Final, NamedTuple, final
 
 from simstrategy.check.compare import Sensitivity, paths, sensitivity
@@ -13,9 +14,9 @@ from simstrategy.check.exempt import require_exemptions
 from simstrategy.check.openings import Openings
 from simstrategy.check.outcome import Outcome, Program, program_folder, run_program
 from simstrategy.check.probe import GroupCallProbe
-from simstrategy.device import Backend, UlpPerturbed
+from simstrategy.device import Backend, UlpPerturbed, open_backend
 from simstrategy.errors import InvalidArgument
-from simstrategy.schedules import InOrder, Schedule
+from simstrategy.schedules import Every, InOrder, Schedule
 from simstrategy.strategy import Semantics, Strategy
 from simstrategy.trace import Trace
 
@@ -43,6 +44,8 @@ class Settings(NamedTuple):
     allow_errors: bool
     exempt: Mapping[str, str] = {}
     """Names of values that the laws do not compare, each with its reason."""
+    vary: Mapping[str, Sequence[Any]] = {}
+    """Arguments of the program, and the values of each; the first of each is given in all other runs."""
 
 
 class Measured(NamedTuple):
@@ -71,7 +74,7 @@ class Study:
         backends: Sequence[str],
         replicas: Sequence[int],
         workers: Sequence[int],
-        schedules: Sequence[ScheduleMaker],
+        schedules: Sequence[ScheduleMaker | Every],
         settings: Settings,
     ) -> None:
         self.program = program
@@ -93,6 +96,11 @@ class Study:
         """The first backend whose replicas are all in this process; None where there is none."""
         return self.openings.in_process[0] if self.openings.in_process else None
 
+    @property
+    def orders(self) -> tuple[str, ...]:
+        """The orders of additions, other than rank order, that the reference can be opened with."""
+        return ("ring", "tree") if self.reference in self.openings.simulated else ()
+
     def close(self) -> None:
         self.openings.close()
 
@@ -108,16 +116,30 @@ class Study:
 
     def run(
         self,
-        name: str,
+        name: str | None,
         replicas: int,
         schedule: ScheduleMaker = InOrder,
         *,
         nudge: Nudge | None = None,
         seed: int = 0,
+        order: str | None = None,
+        arguments: Mapping[str, Any] | None = None,
     ) -> Outcome:
-        """Runs the program once.  seed: of the strategy, from which replicas draw seeds of their own."""
-        backend = self.openings.take(name, replicas)
-        return run_on(backend, self.program, schedule, self.settings.semantics, nudge, seed=seed)
+        """Runs the program once.
+
+        seed: of the strategy, from which replicas draw seeds of their own. order: of the simulator's additions.
+        arguments: of the program, in place of the first values of `vary`.
+        """
+        assert name is not None
+        plain = order is None
+        opened = self.openings.take(name, replicas) if plain else open_backend(name, replicas=replicas, order=order)
+        program = self.program_with(arguments or {})
+        return run_on(opened, program, schedule, self.settings.semantics, nudge, seed=seed)
+
+    def program_with(self, arguments: Mapping[str, Any]) -> Program:
+        """Returns the program as a function of its strategy: with the first values of `vary`, and with arguments."""
+        given = {name: values[0] for name, values in self.settings.vary.items()} | {**arguments}
+        return partial(self.program, **given) if given else self.program
 
     def measured(self, replicas: int) -> Measured:
         """Returns what is known of the program on the reference backend; runs it at the first call."""

@@ -1,17 +1,27 @@
 """Checks of the settings that users pass to `check`: each raises InvalidArgument that names the setting."""
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from simstrategy.check.laws import BY_NAME, DEFAULT
 from simstrategy.check.row import Row
 from simstrategy.check.study import ScheduleMaker
 from simstrategy.errors import InvalidArgument
-from simstrategy.schedules import InOrder
+from simstrategy.schedules import Every, InOrder
 from simstrategy.short_repr import short_repr
 from simstrategy.strategy import Semantics
 
-__all__ = ["BACKENDS", "OnRow", "chosen", "exemptions_of", "require_defaults", "require_lists", "require_settings"]
+__all__ = [
+    "BACKENDS",
+    "OnRow",
+    "arguments_of",
+    "chosen",
+    "exemptions_of",
+    "require_defaults",
+    "require_lists",
+    "require_settings",
+]
 
 BACKENDS: Final = ("sim",)
 """The default of `check`."""
@@ -58,6 +68,39 @@ _TYPES: Final[dict[str, type]] = {
 _MAY_BE_EMPTY: Final = frozenset({"workers", "laws", "without", "require"})
 
 
+def arguments_of(program: object, vary: Mapping[str, Sequence[Any]] | None) -> Mapping[str, Sequence[Any]]:
+    """Returns the arguments that vary.  Raises InvalidArgument for one value, and for an unknown one."""
+    if vary is None:
+        return {}
+    if not isinstance(vary, Mapping):
+        raise InvalidArgument(
+            f'vary maps arguments to values, such as {{"accumulate": [1, 2]}}, got {short_repr(vary)}.'
+        )
+    for name, values in vary.items():
+        if not isinstance(values, Sequence) or isinstance(values, str) or len(values) < 2:
+            raise InvalidArgument(
+                f"vary needs at least two values for {name!r}, got {short_repr(values)}: the others are compared with "
+                f"the first."
+            )
+        if not _takes(program, name):
+            raise InvalidArgument(f"The program takes no argument {name!r}. Correct the name, or define the parameter.")
+    return dict(vary)
+
+
+def _takes(program: object, name: object) -> bool:
+    """Returns whether a function takes an argument by name; True for one without a readable signature."""
+    if not callable(program):
+        return True
+    try:
+        parameters = inspect.signature(program).parameters
+    except (TypeError, ValueError):
+        return True
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    found = parameters.get(str(name))
+    others = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
+    return others or (found is not None and found.kind in by_name)
+
+
 def require_lists(**lists: Sequence[object]) -> None:
     """Raises InvalidArgument for a setting that is not a list of the right type, and for an empty list."""
     for name, given in lists.items():
@@ -69,7 +112,9 @@ def require_lists(**lists: Sequence[object]) -> None:
         if not given and name not in _MAY_BE_EMPTY:
             raise InvalidArgument(f"{name} is empty: nothing would be checked. Name at least one.")
         for one in given:
-            if (wanted is None and not callable(one)) or (wanted is not None and not isinstance(one, wanted)):
+            if (wanted is None and not callable(one) and not isinstance(one, Every)) or (
+                wanted is not None and not isinstance(one, wanted)
+            ):
                 kind = "functions that make a schedule" if wanted is None else f"a list of {wanted.__name__}"
                 raise InvalidArgument(f"{name} is {kind}, got {short_repr(one)} in it.")
 
@@ -97,7 +142,7 @@ def require_settings(program: object, timeout_s: float, allow_errors: bool, on_r
 def require_defaults(
     backends: Sequence[str],
     workers: Sequence[int],
-    schedules: Sequence[ScheduleMaker],
+    schedules: Sequence[ScheduleMaker | Every],
     semantics: Semantics,
     laws: Sequence[str],
 ) -> None:

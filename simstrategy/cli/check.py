@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import typer
+from rich.console import Console
 
-from simstrategy.check import Row
+from simstrategy.check import Report, Row
 from simstrategy.check import check as run_check
 from simstrategy.check.programs import load_program
 from simstrategy.cli.options import (
@@ -14,6 +15,7 @@ from simstrategy.cli.options import (
     numbers,
     schedule_maker,
     semantics_named,
+    varied,
     wide_console,
     words,
 )
@@ -33,21 +35,24 @@ _STYLES: Final = {
 _EXIT_CODES: Final = {"differ": 1, "undecided": 2}
 
 
+_Exempt = Annotated[list[str] | None, typer.Option(help="NAME=REASON: a value that no law compares. May be repeated.")]
+_Vary = Annotated[list[str] | None, typer.Option(help="NAME=1,2,4: an argument that cuts the same work differently.")]
+
+
 def check(
     program: Annotated[Path, typer.Argument(help="A Python file that defines program(strategy).")],
     backends: Annotated[str, typer.Option(help="Names, separated by commas; the first is the reference.")] = "sim",
     replicas: Annotated[str, typer.Option(help="Numbers of replicas in one process.")] = "1,2,3,4",
     workers: Annotated[str, typer.Option(help="Numbers of processes, for backends that span processes.")] = "",
-    schedules: Annotated[str, typer.Option(help="in-order, seeded:N, separated by commas.")] = "in-order",
+    schedules: Annotated[str, typer.Option(help="in-order, seeded:N, all:N, separated by commas.")] = "in-order",
     semantics: Annotated[str, typer.Option(help="TF1_13, TF1_15 or TF2.")] = "TF1_15",
     function: Annotated[str, typer.Option(help="The function of the file to run.")] = "program",
     timeout: Annotated[float, typer.Option(help="Seconds for each run in worker processes.")] = 600.0,
     allow_errors: Annotated[bool, typer.Option(help="A program may raise, if it raises the same everywhere.")] = False,
     laws: Annotated[str, typer.Option(help="Laws to add, separated by commas, or all.")] = "",
     without: Annotated[str, typer.Option("--not", help="Laws to leave out, such as replicas.")] = "",
-    exempt: Annotated[
-        list[str] | None, typer.Option(help="NAME=REASON: a value that no law compares. May be repeated.")
-    ] = None,
+    exempt: _Exempt = None,
+    vary: _Vary = None,
     require: Annotated[str, typer.Option(help="What must have been tried, such as uneven,empty.")] = "",
 ) -> None:
     """Judge a program: compare its values, variables, errors and traces over replica counts and backends.
@@ -76,9 +81,15 @@ def check(
                 laws=words(laws),
                 without=words(without),
                 exempt=named_reasons(exempt or []),
+                vary=varied(vary or []),
                 require=words(require),
                 on_row=show_progress,
             )
+    _show(console, report)
+
+
+def _show(console: Console, report: Report) -> None:
+    """Prints a report, and ends the command with its exit code."""
     for line in report.lines():
         console.print(line.text, style=_STYLES.get(line.kind), markup=False, highlight=False, soft_wrap=True)
     if not report.agrees:

@@ -1,5 +1,6 @@
 """The options that several commands share: lists, schedules, profiles; and how an error ends a command."""
 
+import ast
 import io
 import os
 import re
@@ -7,14 +8,14 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import typer
 from rich.console import Console
 
 from simstrategy.errors import SimStrategyError
 from simstrategy.run import raised_where
-from simstrategy.schedules import InOrder, Schedule, Seeded
+from simstrategy.schedules import Every, InOrder, Schedule, Seeded
 from simstrategy.strategy import PROFILES, Semantics
 
 __all__ = [
@@ -22,9 +23,11 @@ __all__ = [
     "import_from_here",
     "named_reasons",
     "numbers",
+    "one_schedule",
     "schedule_maker",
     "semantics_named",
     "text_of",
+    "varied",
     "wide_console",
     "words",
 ]
@@ -50,6 +53,24 @@ def named_reasons(texts: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def varied(texts: Sequence[str]) -> dict[str, list[Any]]:
+    """Splits texts such as ``accumulate=1,2,4``.  A value is a Python literal, or else a text."""
+    found: dict[str, list[Any]] = {}
+    for text in texts:
+        name, sign, values = text.partition("=")
+        if not sign or not words(values):
+            raise typer.BadParameter(f"{text!r} names no values: write accumulate=1,2,4")
+        found[name.strip()] = [_literal(word) for word in words(values)]
+    return found
+
+
+def _literal(word: str) -> Any:
+    try:
+        return ast.literal_eval(word)
+    except (ValueError, SyntaxError):
+        return word
+
+
 def numbers(text: str) -> list[int]:
     """Splits a comma-separated list of positive numbers."""
     try:
@@ -61,14 +82,25 @@ def numbers(text: str) -> list[int]:
     return found
 
 
-def schedule_maker(text: str) -> Callable[[], Schedule]:
-    """Returns what makes the schedule `in-order` or `seeded:N`."""
+def schedule_maker(text: str) -> Callable[[], Schedule] | Every:
+    """Returns what makes the schedule `in-order` or `seeded:N`, or for `all:N` every schedule up to N."""
     if text == "in-order":
         return InOrder
+    limit = re.fullmatch(r"all:([1-9][0-9]*)", text)
+    if limit:
+        return Every(int(limit[1]))
     found = re.fullmatch(r"seeded:(-?[0-9]+)", text)
     if found:
         return lambda: Seeded(int(found[1]))
-    raise typer.BadParameter(f"{text!r} is not a schedule: write in-order, or seeded:1 with any number")
+    raise typer.BadParameter(f"{text!r} is not a schedule: write in-order, seeded:1 with any number, or all:100")
+
+
+def one_schedule(text: str) -> Schedule:
+    """Returns a schedule for one run."""
+    made = schedule_maker(text)
+    if isinstance(made, Every):
+        raise typer.BadParameter(f"{text!r} names many schedules, and one run has one: write in-order, or seeded:1")
+    return made()
 
 
 def semantics_named(text: str) -> Semantics:

@@ -15,7 +15,7 @@ from simstrategy.check.checkers import checker_of
 from simstrategy.check.outcome import Outcome, Program, program_folder, run_program
 from simstrategy.check.processes import run_in_processes
 from simstrategy.check.programs import load_program
-from simstrategy.cli.options import clear_errors, schedule_maker, semantics_named, text_of, wide_console
+from simstrategy.cli.options import clear_errors, one_schedule, semantics_named, text_of, wide_console
 from simstrategy.device import open_backend
 from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import InOrder, Schedule
@@ -50,7 +50,7 @@ def run(
                 f"its replica counts with: simstrategy check {program}"
             )
         profile = semantics_named(semantics)
-        made = schedule_maker(schedule)()
+        made = one_schedule(schedule)
         if trace is not None:
             _require_writable(trace)
         with _progress(console, f"{program.name} on {backend}"):

@@ -5,14 +5,14 @@ draws), so a run is replayed by replaying its draws. No schedule reads a clock, 
 state.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from operator import index
 from typing import Protocol, final, runtime_checkable
 
 from simstrategy.errors import InvalidArgument, InvalidType, OutOfRangeError
 from simstrategy.short_repr import short_repr
 
-__all__ = ["Draw", "InOrder", "Recorded", "Replayed", "Schedule", "Seeded", "require_schedule"]
+__all__ = ["Draw", "Every", "InOrder", "Recorded", "Replayed", "Schedule", "Seeded", "require_schedule"]
 
 Draw = tuple[str, int, int]
 """One choice: its label, the number of options, and the number of the option that was taken."""
@@ -165,3 +165,74 @@ class Replayed:
             )
         self._next += 1
         return taken
+
+
+@final
+class Every:
+    """Enumerates the orders in which tasks can run: iterate, and run the program once under each schedule.
+
+    limit: how many schedules at most. complete: whether the last iteration went through all of them. Other choices
+    than that of the next task, such as those of a shuffle, stay the first option. Raises InvalidArgument for a limit
+    below 1.
+
+    >>> every = Every(10)
+    >>> [[one.choose("task", n) for n in (3, 2, 1)] for one in every]
+    [[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0], [2, 0, 0], [2, 1, 0]]
+    >>> every.complete
+    True
+    """
+
+    __slots__ = ("complete", "limit")
+
+    def __init__(self, limit: int) -> None:
+        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+            raise InvalidArgument(f"Every takes a number of schedules above 0, got {short_repr(limit)}. Pass 100.")
+        self.limit = limit
+        self.complete = False
+
+    def __iter__(self) -> Iterator["_Branch"]:
+        self.complete = False
+        branch = _Branch(())
+        for _ in range(self.limit):
+            yield branch
+            following = branch.following()
+            if following is None:
+                self.complete = True
+                return
+            branch = _Branch(following)
+
+
+@final
+class _Branch:
+    """One schedule of `Every`: takes the given options first, and then the first ones."""
+
+    __slots__ = ("_given", "_taken")
+
+    def __init__(self, given: tuple[int, ...]) -> None:
+        self._given = given
+        self._taken: list[tuple[int, int]] = []
+
+    @property
+    def name(self) -> str:
+        return f"Replayed({[('task', n, taken) for taken, n in self._taken]!r})"
+
+    def choose(self, label: str, n: int) -> int:
+        if label != "task":
+            return 0
+        place = len(self._taken)
+        taken = self._given[place] if place < len(self._given) else 0
+        if taken >= n:
+            raise InvalidArgument(
+                f"Choice {place} had more than {taken} options before, and has {n} now: the program is not "
+                f"deterministic. Give its random numbers a seed."
+            )
+        self._taken.append((taken, n))
+        return taken
+
+    def following(self) -> tuple[int, ...] | None:
+        """Returns the options that the next schedule takes first; None after the last one."""
+        for place in range(len(self._taken) - 1, -1, -1):
+            taken, n = self._taken[place]
+            if taken + 1 < n:
+                return (*[one for one, _ in self._taken[:place]], taken + 1)
+        return None

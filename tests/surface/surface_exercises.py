@@ -471,6 +471,7 @@ EXERCISES |= {
         == 1
     ),
     "schedules.InOrder": lambda: ss.schedules.InOrder().choose("lane", 3) == 0,
+    "schedules.Every": lambda: [one.choose("task", 2) for one in ss.schedules.Every(9)] == [0, 1],
     "schedules.Replayed": lambda: ss.schedules.Replayed([("lane", 3, 2)]).choose("lane", 3) == 2,
 }
 

@@ -38,7 +38,7 @@ OWN = {
     "data.DistributedDataset": "element_spec",
     "nn": "compute_average_loss scale_regularization_loss",
     "sim.Cluster": "run",
-    "schedules": "InOrder Seeded Recorded Replayed",
+    "schedules": "Every InOrder Seeded Recorded Replayed",
     "trace": "Trace",
     "errors": "MirroredDiverged OutOfRangeError",
 }

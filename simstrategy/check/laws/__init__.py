@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from simstrategy.check.laws.backends import backends
+from simstrategy.check.laws.cut import cut
+from simstrategy.check.laws.order import order
 from simstrategy.check.laws.replicas import replicas
 from simstrategy.check.laws.workers import workers
 from simstrategy.check.row import Row
@@ -19,7 +21,8 @@ Law = Callable[[Study], Iterator[Row]]
 ALWAYS: Final[tuple[Law, ...]] = (backends, workers)
 """Laws whose runs are asked for by other settings: backends, schedules, numbers of workers."""
 
-BY_NAME: Final[dict[str, Law]] = {"replicas": replicas}
+BY_NAME: Final[dict[str, Law]] = {"replicas": replicas, "cut": cut, "order": order}
 """The laws that `laws` adds and `without` takes away."""
 
-DEFAULT: Final = ("replicas",)
+DEFAULT: Final = ("replicas", "cut")
+"""`cut` has runs only where `vary` names arguments."""

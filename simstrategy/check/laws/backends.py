@@ -5,10 +5,11 @@ The reference is the first backend, with its replicas in rank order. It runs twi
 
 from collections.abc import Iterator
 
+from simstrategy.check.laws.order import every_schedule
 from simstrategy.check.row import Row
 from simstrategy.check.rows import reference_row, run_row
 from simstrategy.check.study import Study
-from simstrategy.schedules import InOrder
+from simstrategy.schedules import Every, InOrder
 
 __all__ = ["backends"]
 
@@ -24,6 +25,10 @@ def backends(study: Study) -> Iterator[Row]:
         for name in names:
             for schedule in study.schedules:
                 if name == names[0] and schedule is InOrder:
+                    continue
+                if isinstance(schedule, Every):
+                    if name == names[0]:
+                        yield every_schedule(study, count, schedule)
                     continue
                 outcome = study.run(name, count, schedule)
                 row = run_row(name, label, schedule(), reference, (outcome,), one_ulp)

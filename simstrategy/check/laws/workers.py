@@ -9,7 +9,7 @@ from simstrategy.check.row import Row
 from simstrategy.check.rows import reference_row, run_row
 from simstrategy.check.study import NUDGES, Nudge, ScheduleMaker, Study, nudged
 from simstrategy.device import Backend, UlpPerturbed
-from simstrategy.schedules import InOrder
+from simstrategy.schedules import Every, InOrder
 from simstrategy.sim import Cluster
 from simstrategy.strategy import Strategy, group_of
 from simstrategy.trace import Trace
@@ -36,7 +36,7 @@ def _with(study: Study, count: int) -> Iterator[Row]:
     one_ulp = [sensitivity(one, others) for one, others in zip(reference, moved, strict=True)]
     yield reference_row("sim", label, reference, again, one_ulp, allow_errors=settings.allow_errors)
     for schedule in study.schedules:
-        if schedule is not InOrder:
+        if schedule is not InOrder and not isinstance(schedule, Every):
             yield run_row("sim", label, schedule(), reference, run_cluster(study, count, schedule), one_ulp)
     # Not at the top: sockets and processes slow every start down, and few programs need them.
     from simstrategy.check.processes import run_in_processes  # noqa: PLC0415
@@ -59,7 +59,9 @@ def run_cluster(
         return probes.setdefault(backend.local_devices[0].process, GroupCallProbe(backend, trace))
 
     def main(strategy: Strategy) -> Outcome:
-        return run_program(study.program, strategy, trace, probe=probes.get(group_of(strategy).coordinator.worker))
+        return run_program(
+            study.program_with({}), strategy, trace, probe=probes.get(group_of(strategy).coordinator.worker)
+        )
 
     cluster = Cluster(count, 1, semantics=study.settings.semantics, schedule=schedule(), trace=trace, wrap=wrap)
     return cluster.run(main)

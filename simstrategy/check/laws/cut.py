@@ -1,0 +1,25 @@
+"""The law of the cut: an argument that cuts the same work differently, such as `accumulate`, gives the same result."""
+
+from collections.abc import Iterator
+
+from simstrategy.check.laws.like_first import like_first
+from simstrategy.check.row import Row
+from simstrategy.check.rows import law_row
+from simstrategy.check.study import Study
+
+__all__ = ["cut"]
+
+
+def cut(study: Study) -> Iterator[Row]:
+    """Yields a row for each value of each argument of `vary` but the first, at each number of replicas."""
+    for count in study.replicas if study.reference is not None else ():
+        for name, values in study.settings.vary.items():
+            for value in values[1:]:
+                yield _row(study, count, name, value)
+
+
+def _row(study: Study, count: int, name: str, value: object) -> Row:
+    names = (f"{name}={study.settings.vary[name][0]!r}", f"{name}={value!r}")
+    other = study.run(study.reference or "", count, arguments={name: value})
+    row = law_row("cut", study.reference or "", str(count))._replace(schedule=f"{names[1]} against {names[0]}")
+    return like_first(study, count, other, row, names)

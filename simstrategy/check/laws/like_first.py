@@ -1,0 +1,33 @@
+"""What the laws share that compare a run with the reference at the same number of replicas."""
+
+from simstrategy.check.across import Side, compare_across
+from simstrategy.check.meaning import meaning_of
+from simstrategy.check.outcome import Outcome
+from simstrategy.check.row import Row
+from simstrategy.check.rows import row_of_values
+from simstrategy.check.study import Study
+
+__all__ = ["like_first"]
+
+
+def like_first(study: Study, count: int, other: Outcome, row: Row, names: tuple[str, str]) -> Row:
+    """Returns a law's row with what came of comparing a run with the reference run.
+
+    count: the number of replicas of both. names: what the two runs are called, the reference first.
+    """
+    found = study.measured(count)
+    errors = (found.first.error, other.error)
+    if errors != (None, None):
+        texts = [
+            f"{name} {'gives a result' if error is None else f'raises {error[0]}: {error[1]}'}"
+            for name, error in zip(names, errors, strict=True)
+        ]
+        if errors[0] != errors[1]:
+            return row._replace(raised=True, problem=", ".join(texts))
+        if study.settings.allow_errors:
+            return row._replace(raised=True, compared=1)
+        return row._replace(raised=True, undecided=f"there is no result to compare: {texts[0]}", why="it raises")
+    # Nudged runs belong to the run that they nudge: the other one's distance to them is what is to be judged.
+    one = Side(count, meaning_of(found.first), [meaning_of(moved) for moved in found.nudged], found.first)
+    two = Side(count, meaning_of(other), (), other)
+    return row_of_values(row, compare_across(one, two, study.settings.exempt))
