@@ -8,6 +8,7 @@ from simstrategy.check import Report, check, exempt
 from simstrategy.data import AutoShardPolicy, InputContext, InputOptions, InputReplicationMode
 from simstrategy.device import available as backends
 from simstrategy.device import open_backend as backend
+from simstrategy.ledger import Ledger, ledger
 from simstrategy.strategy import (
     ReduceOp,
     ReplicaContext,
@@ -33,6 +34,7 @@ __all__ = [
     "InputContext",
     "InputOptions",
     "InputReplicationMode",
+    "Ledger",
     "Mirrored",
     "PerReplica",
     "ReduceOp",
@@ -57,6 +59,7 @@ __all__ = [
     "get_strategy",
     "has_strategy",
     "in_cross_replica_context",
+    "ledger",
     "nn",
     "schedules",
     "sim",
