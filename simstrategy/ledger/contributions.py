@@ -62,8 +62,14 @@ def first_contributors(without: Entered, entered: Entered, samples: int) -> list
         return None
     found: list[tuple[int, ...]] = [()] * samples
     for before, after in zip(without, entered, strict=True):
-        changed = np.array([(one != other).any(axis=0) for one, other in zip(before, after, strict=True)])
+        changed = np.array([_changed(one, other) for one, other in zip(before, after, strict=True)])
         for column in np.flatnonzero(changed[:, :samples].any(axis=0)):
             if not found[column]:
                 found[column] = tuple(int(rank) for rank in np.flatnonzero(changed[:, column]))
     return found
+
+
+def _changed(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Returns of each column whether a number in it changed: bool [probes].  NaN is equal to NaN."""
+    changed: np.ndarray = ((before != after) & ~(np.isnan(before) & np.isnan(after))).any(axis=0)
+    return changed

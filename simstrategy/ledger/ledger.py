@@ -1,6 +1,7 @@
 """`ledger`: how much every sample of a global batch counts with several replicas, compared with one."""
 
 from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any
 
 from simstrategy.errors import InvalidArgument
@@ -63,8 +64,10 @@ def _compared(run: Run, counts: Sequence[int]) -> Ledger:
     """Returns the ledger of numbers of replicas, each compared with one."""
     one = measure(run, 1)
     _require_reference(run, one)
-    several = [(count, measure(run, count)) for count in counts]
-    entries = tuple(_entry(one, found, index, count) for index in range(len(one.paths)) for count, found in several)
+    several = [(replicas, measure(run, replicas)) for replicas in counts]
+    entries = tuple(
+        _entry(one, found, index, replicas) for index in range(len(one.paths)) for replicas, found in several
+    )
     remarks = (*_remarks_on_one(one), *_remarks_on_parts(entries, run.samples))
     return Ledger(describe_step(run.step), run.samples, run.backend, entries, remarks)
 
@@ -152,7 +155,12 @@ def _remarks_on_parts(entries: Sequence[Entry], samples: int) -> Iterator[str]:
     if not uneven:
         yield (
             f"All replicas had equally many of the {samples} samples, so a mean of means was not looked for. Use a "
-            f"number of samples that the numbers of replicas do not divide, such as 10."
+            f"number of samples that the numbers of replicas do not divide, such as {_uneven(samples, known)}."
         )
     elif not empty:
         yield "No replica was without samples. Use fewer samples than replicas to try that."
+
+
+def _uneven(samples: int, entries: Sequence[Entry]) -> int:
+    """Returns the next number of samples that some number of replicas does not divide."""
+    return next(more for more in count(samples + 1) if any(more % entry.replicas for entry in entries))

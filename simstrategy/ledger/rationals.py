@@ -9,9 +9,9 @@ from fractions import Fraction
 from math import isqrt
 from typing import Final
 
-__all__ = ["largest_term", "simplest_between", "small_rational"]
+__all__ = ["CHANCE", "largest_term", "simplest_between", "small_rational"]
 
-_CHANCE: Final = 300
+CHANCE: Final = 300
 """Less than one real number in so many is taken for a fraction that it is not: 0.3 · Q² · 2E of them are."""
 
 
@@ -24,7 +24,7 @@ def largest_term(error: Fraction) -> int:
     >>> largest_term(Fraction(1, 2**49)), largest_term(Fraction(1, 2**20))
     (1369853, 59)
     """
-    return isqrt(int(1 / (error * _CHANCE)))
+    return isqrt(int(1 / (error * CHANCE)))
 
 
 def small_rational(value: Fraction, error: Fraction, largest: int) -> Fraction | None:

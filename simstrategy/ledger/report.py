@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from textwrap import wrap
 from typing import Final, final
 
 from simstrategy.errors import InvalidArgument
@@ -12,6 +13,7 @@ from simstrategy.short_repr import short_repr
 
 __all__ = ["Entry", "Ledger"]
 
+_WIDTH: Final = 100
 _BAR: Final = 8
 """Characters of a bar for a weight of 1."""
 _BAR_MAX: Final = 4 * _BAR
@@ -56,7 +58,8 @@ class Entry:
             yield "  ".join(["", *(text.ljust(width) for text, width in zip(one, widths, strict=True))]).rstrip()
         if len(cells) > len(shown) > 0:
             yield f"  … and {len(cells) - len(shown)} rows more"
-        yield from (f"  {problem}" for problem in self.problems)
+        for problem in self.problems:
+            yield from wrap(problem, _WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
 @final
@@ -119,7 +122,8 @@ class Ledger:
             name = f"{entry.result}, " if several else ""
             yield f"{name}{entry.replicas} replicas: {'WRONG' if entry.problems else 'right'}"
             yield from entry.lines()
-        yield from (f"Note: {remark}" for remark in self.remarks)
+        for remark in self.remarks:
+            yield from wrap(f"Note: {remark}", _WIDTH)
         yield self._verdict()
 
     def _verdict(self) -> str:

@@ -12,18 +12,20 @@ import numpy as np
 
 from simstrategy.errors import InvalidArgument
 from simstrategy.ledger.probing import Measured
-from simstrategy.ledger.rationals import largest_term, small_rational
+from simstrategy.ledger.rationals import CHANCE, largest_term, small_rational
 
-__all__ = ["Precision", "Weight", "alone", "effective_weights", "precision_of"]
+__all__ = ["Precision", "Weight", "alone", "effective_weights", "precisions_of"]
 
 Weight: TypeAlias = Fraction | None
 """None where the sample has no weight with one replica, such as one that a mask takes out."""
 
 _ROUNDINGS: Final = 16
 """Of half an ulp each: of a column with one probe, in which sums add zeros, and factors round once each."""
+_ROUNDINGS_OF_SUMS: Final = 64
+"""For each of these and for each sample, where a factor is itself a sum over the samples, such as a sum of weights."""
 _TERM_MIN: Final = 256
-_TERMS_PER_SAMPLE: Final = 16
-"""A mean of means over W replicas has terms up to W · samples; over windows as well, and of sums, a few times that."""
+_TERMS_PER_SAMPLE: Final = 4
+"""A mean of means over W replicas has terms up to W · samples; one over windows as well, a few times that."""
 _FLOAT32: Final = Fraction(1, 2**24)
 _FLOAT64: Final = Fraction(1, 2**53)
 
@@ -35,15 +37,20 @@ class Precision(NamedTuple):
     largest: int
 
 
-def precision_of(measured: Measured, index: int, *, replicas: int, samples: int, single: bool = False) -> Precision:
-    """Returns how precise the ratios of a result are.  index: of the result. single: as of float32, whatever its dtype.
+def precisions_of(measured: Measured, index: int, *, replicas: int, samples: int) -> list[Precision]:
+    """Returns how precise the ratios of a result are: first of a step with few roundings, then of one with sums.
 
-    Where samples' own losses are added to the probes, each addition rounds once more.
+    index: of the result. Where samples' own losses are added to the probes, each addition rounds once more. The second
+    is left out where it would not separate the fractions that occur with so many samples and replicas.
     """
-    unit = _FLOAT32 if single or measured.dtypes[index] == "float32" else _FLOAT64
-    error = unit * (_ROUNDINGS + (4 * samples if measured.without[index] else 0))
+    unit = _FLOAT32 if measured.dtypes[index] == "float32" else _FLOAT64
     usual = max(_TERM_MIN, _TERMS_PER_SAMPLE * replicas * samples)
-    return Precision(error, min(usual, largest_term(error)))
+    few = unit * (_ROUNDINGS + (4 * samples if measured.without[index] else 0))
+    found = [Precision(few, min(usual, largest_term(few)))]
+    many = min(unit * _ROUNDINGS_OF_SUMS * (_ROUNDINGS + 4 * samples), Fraction(1, CHANCE * usual**2))
+    if many > few:
+        found.append(Precision(many, usual))
+    return found
 
 
 def effective_weights(one: Measured, several: Measured, index: int, replicas: int) -> tuple[tuple[Weight, ...], ...]:
@@ -53,11 +60,13 @@ def effective_weights(one: Measured, several: Measured, index: int, replicas: in
     """
     samples = one.weights[index].shape[1]
     worse = one if one.without[index] >= several.without[index] else several
-    both = "float32" in (one.dtypes[index], several.dtypes[index])
-    precisions = [precision_of(worse, index, replicas=replicas, samples=samples, single=both)]
-    if not both and _is_single(one.weights[index]) and _is_single(several.weights[index]):
-        # Computed in float32 and cast afterwards: simple fractions are found as of float64 all the same.
-        precisions.append(precision_of(worse, index, replicas=replicas, samples=samples, single=True))
+    if several.dtypes[index] == "float32":
+        worse = several
+    precisions = precisions_of(worse, index, replicas=replicas, samples=samples)
+    if _is_single(one.weights[index]) and _is_single(several.weights[index]):
+        # Computed in float32 and cast afterwards. Simple fractions are found as of float64 before.
+        error = _FLOAT32 * _ROUNDINGS
+        precisions.append(Precision(error, largest_term(error)))
 
     @lru_cache(maxsize=4096)
     def ratio(weight: float, reference: float) -> Weight:
@@ -92,14 +101,19 @@ class _NotSmall(Exception):
 
 
 def _no_rational(ratio: Fraction, sample: int, several: Measured, index: int, replicas: int) -> str:
-    precision = precision_of(several, index, replicas=replicas, samples=several.weights[index].shape[1])
+    precision = precisions_of(several, index, replicas=replicas, samples=several.weights[index].shape[1])[0]
     square = small_rational(ratio * ratio, 4 * precision.error, precision.largest)
     hint = f" Its square is {square}." if square is not None else ""
+    bits = (
+        "float32 has few bits: compute the probe rows in float64. Or its"
+        if several.dtypes[index] == "float32"
+        else "Its"
+    )
     return (
         f"Sample {sample} has {float(ratio)!r} times its weight with one replica in {several.paths[index]} with "
-        f"{replicas} replicas, which is no fraction of numbers up to {precision.largest}.{hint} The step computes with "
-        f"too few bits ({several.dtypes[index]}): compute the probe rows in float64; or its factor is no fraction, "
-        f"such as a root or a random number."
+        f"{replicas} replicas, which is no fraction of numbers up to {precision.largest}.{hint} {bits} factor comes "
+        f"from more than numbers of samples, such as a statistic of a replica's part (a mean, a variance, a norm), a "
+        f"root, or a random number: compute it over the whole batch, or leave it out."
     )
 
 
@@ -114,7 +128,7 @@ def alone(one: Measured, index: int) -> tuple[Weight, ...] | None:
     """
     weights = one.weights[index][0].tolist()
     first = next((weight for weight in weights if weight), 0.0)
-    precision = precision_of(one, index, replicas=1, samples=len(weights))
+    precision = precisions_of(one, index, replicas=1, samples=len(weights))[0]
     found = [small_rational(Fraction(one) / Fraction(first), *precision) if one else None for one in weights]
     if any(ratio is None and weight for ratio, weight in zip(found, weights, strict=True)):
         return None

@@ -80,7 +80,7 @@ def test_a_factor_that_float32_cannot_hold_is_refused():
         factor = 1.0 if ctx().num_replicas_in_sync == 1 else 1 / 77
         return ctx().all_reduce("SUM", total(ctx().xp.astype(rows, "float32")) * factor)
 
-    with pytest.raises(InvalidArgument, match=r"too few bits \(float32\)"):
+    with pytest.raises(InvalidArgument, match="float32 has few bits"):
         ss.ledger(distributed(replica), steps.batch())
 
 
@@ -124,7 +124,7 @@ def test_nan_in_the_batch_is_named_by_its_row():
     def replica(x, y, rows):
         return right(x, y, rows) + ctx().xp.sum(x)
 
-    with pytest.raises(InvalidArgument, match="NaN or infinite with one replica.* not finite in row 6"):
+    with pytest.raises(InvalidArgument, match=r"NaN or infinite with one replica.* not finite in row 6"):
         ss.ledger(distributed(replica), (x, y))
 
 

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 from cases import in_scope, mirrored, registering, using
+from ledger_steps import batch, distributed, mean_of_means
 from vocabulary import SUM, components, ctx, rank, variable_in
 
 import simstrategy as ss
@@ -270,7 +271,18 @@ EXERCISES |= {
         == ("result: counts",)
     ),
     "Report": lambda: isinstance(ss.check(_program, backends=["sim"], replicas=[1]), ss.Report),
+    "ledger": lambda: _ledger().samples == 10,
+    "Ledger": lambda: isinstance(_ledger(), ss.Ledger),
+    "Ledger.right": lambda: _ledger().right is False,
+    "Ledger.problems": lambda: len(_ledger().problems) == 1,
+    "Ledger.entry": lambda: _ledger().entry(3).parts[8:] == ((2,), (2,)),
+    "Ledger.weights": lambda: [str(one) for one in _ledger().weights(3)[7:]] == ["5/6", "5/3", "5/3"],
 }
+
+
+def _ledger():
+    """The ledger of a mean of means over 10 samples: parts of 4, 4 and 2."""
+    return ss.ledger(distributed(mean_of_means), batch(), replicas=[3])
 
 
 @exercises("experimental_set_strategy")

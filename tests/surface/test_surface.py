@@ -36,6 +36,7 @@ OWN = {
         unbatch shuffle repeat shard take skip prefetch cache with_options""",
     "data.DistributedIterator": "get_next get_next_as_optional",
     "data.DistributedDataset": "element_spec",
+    "Ledger": "right problems entry weights",
     "nn": "compute_average_loss scale_regularization_loss",
     "sim.Cluster": "run",
     "schedules": "Every InOrder Seeded Recorded Replayed",
@@ -43,8 +44,9 @@ OWN = {
     "errors": "MirroredDiverged OutOfRangeError",
 }
 MODULE = """Strategy StrategyExtended ReplicaContext Variable get_strategy has_strategy get_replica_context
-    in_cross_replica_context experimental_set_strategy backend backends check exempt Report PerReplica Mirrored
-    ReduceOp VariableSynchronization VariableAggregation InputContext ValueContext InputOptions InputReplicationMode
+    in_cross_replica_context experimental_set_strategy backend backends check exempt Report ledger Ledger PerReplica
+    Mirrored ReduceOp VariableSynchronization VariableAggregation InputContext ValueContext InputOptions
+    InputReplicationMode
     AutoShardPolicy Semantics data.Dataset data.Options data.SplitRule data.SHARD_HINT sim.Cluster"""
 
 PROMISED = sorted(

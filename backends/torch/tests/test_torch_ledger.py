@@ -1,4 +1,4 @@
-"""The ledger with PyTorch's autograd: a probe added to each sample's loss, its gradient read after the reductions (L-5)."""
+"""The ledger with PyTorch's autograd: a probe in each sample's loss, its gradient read after the reductions (L-5)."""
 
 from collections.abc import Callable
 from fractions import Fraction
