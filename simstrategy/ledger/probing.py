@@ -2,7 +2,8 @@
 
 A probe is one column of `probe` [rows, probes]: 1 in the row of its sample, 0 in all others. A step that is linear in
 the rows gives each column's result apart from all others, so one run carries as many probes as there are columns. The
-last column stays zero. Ratios and verdicts are made elsewhere.
+last column stays zero, so that no result [probes] can be taken for one [samples]. Ratios and verdicts are made
+elsewhere.
 """
 
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from simstrategy.device import open_backend
 from simstrategy.errors import InvalidArgument
 from simstrategy.ledger.arguments import Step, copy_of
 from simstrategy.ledger.contributions import ContributionRecorder, Entered, first_contributors
-from simstrategy.ledger.results import Returned, returned_of
+from simstrategy.ledger.results import Returned, is_single, returned_of
 from simstrategy.strategy import Semantics, Strategy
 
 __all__ = ["Measured", "Run", "columns_for", "measure"]
@@ -88,8 +89,6 @@ def measure(run: Run, replicas: int) -> Measured:
             raise InvalidArgument(_not_linear(run, replicas, without, "a probe makes a result infinite or NaN"))
         for rows, before, after in zip(found, without.values, with_probes.values, strict=True):
             changes = after.astype(np.float64) - before
-            if not np.array_equal(changes[:, width - 1], np.zeros(len(changes))):
-                raise InvalidArgument(_not_linear(run, replicas, without, "a column of zeros changes with the others"))
             rows.append(changes[:, : last - first] / scale)
         here = first_contributors(entered, entered_now, last - first)
         parts = None if parts is None or here is None else parts + here
@@ -154,7 +153,7 @@ def _require_linear(run: Run, replicas: int, without: Returned, weights: tuple[n
         for path, rows, before, after in zip(without.paths, weights, without.values, found.values, strict=True):
             change = (after.astype(np.float64) - before) / size
             expected, sizes = rows @ mixed, np.abs(rows) @ np.abs(mixed)
-            unit = float(np.finfo(before.dtype).eps)
+            unit = float(np.finfo(np.float32 if is_single(after) else before.dtype).eps)
             bound = unit * (64 + 4 * run.samples) * (sizes + np.abs(before / size))
             wrong = np.argwhere(~(np.abs(change - expected) <= bound))
             if len(wrong):

@@ -14,7 +14,7 @@ from simstrategy.strategy.validation import require_finished
 from simstrategy.trace import describe_site
 from simstrategy.values import DistributedValues
 
-__all__ = ["Returned", "describe_step", "returned_of"]
+__all__ = ["Returned", "describe_step", "is_single", "returned_of"]
 
 _FLOATS: Final = ("float32", "float64")
 _ADVICE: Final = (
@@ -95,3 +95,9 @@ def _host(strategy: Strategy, value: Any, path: str) -> np.ndarray:
     if isinstance(value, (np.ndarray, np.generic)):
         return np.asarray(value)
     raise InvalidType(f"The step's {path} is {short_repr(value)}, which is no array of floats. {_ADVICE}")
+
+
+def is_single(values: np.ndarray) -> bool:
+    """Returns whether float32 holds all values […] exactly: they are float32, or were before a cast."""
+    with np.errstate(over="ignore"):
+        return bool((values.astype(np.float32) == values).all())

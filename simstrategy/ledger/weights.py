@@ -8,11 +8,10 @@ from functools import lru_cache
 from math import gcd
 from typing import Final, NamedTuple, TypeAlias
 
-import numpy as np
-
 from simstrategy.errors import InvalidArgument
 from simstrategy.ledger.probing import Measured
 from simstrategy.ledger.rationals import CHANCE, largest_term, small_rational
+from simstrategy.ledger.results import is_single
 
 __all__ = ["Precision", "Weight", "alone", "effective_weights", "precisions_of"]
 
@@ -63,7 +62,7 @@ def effective_weights(one: Measured, several: Measured, index: int, replicas: in
     if several.dtypes[index] == "float32":
         worse = several
     precisions = precisions_of(worse, index, replicas=replicas, samples=samples)
-    if _is_single(one.weights[index]) and _is_single(several.weights[index]):
+    if is_single(one.weights[index]) and is_single(several.weights[index]):
         # Computed in float32 and cast afterwards. Simple fractions are found as of float64 before.
         error = _FLOAT32 * _ROUNDINGS
         precisions.append(Precision(error, largest_term(error)))
@@ -115,10 +114,6 @@ def _no_rational(ratio: Fraction, sample: int, several: Measured, index: int, re
         f"from more than numbers of samples, such as a statistic of a replica's part (a mean, a variance, a norm), a "
         f"root, or a random number: compute it over the whole batch, or leave it out."
     )
-
-
-def _is_single(values: np.ndarray) -> bool:
-    return bool((values.astype(np.float32) == values).all())
 
 
 def alone(one: Measured, index: int) -> tuple[Weight, ...] | None:

@@ -224,3 +224,8 @@ def test_a_partial_and_a_callable_object_are_steps():
 
     assert ss.ledger(Step(), steps.batch(), replicas=[2]).right
     assert ss.ledger(types.MethodType(lambda self, *rest: self(*rest), Step()), steps.batch(), replicas=[2]).right
+
+
+def test_a_step_that_returns_a_generator_is_refused():
+    with pytest.raises(InvalidType, match="this one returned a generator"):
+        ss.ledger(lambda *arguments, of=generator: of(*arguments), steps.batch())

@@ -3,8 +3,9 @@
 from fractions import Fraction
 
 import ledger_steps as steps
+import numpy as np
 import pytest
-from ledger_steps import ctx, distributed, total
+from ledger_steps import ctx, distributed, right, total
 
 import simstrategy as ss
 from simstrategy.errors import InvalidArgument
@@ -88,14 +89,40 @@ def test_no_note_is_made_where_a_part_was_empty():
 
 
 def test_factors_that_are_sums_over_the_samples_round_and_weigh_one():
-    def replica(x, _y, rows):
-        xp = ctx().xp
-        weights = xp.exp(x[:, 0])
-        norm = ctx().all_reduce("SUM", xp.sum(weights))
-        return ctx().all_reduce("SUM", total(rows * xp.reshape(weights, (-1, 1)))) / norm
+    """Batch normalization with statistics of the whole batch, far from zero."""
 
-    found = ss.ledger(distributed(replica), steps.batch(200), replicas=[3])
-    assert found.weights(3) == (Fraction(1),) * 200
+    def replica(x, _y, rows):
+        xp, size = ctx().xp, 60
+
+        def over_all(value):
+            return ctx().all_reduce("SUM", xp.sum(value, axis=0)) / size
+
+        x = x + 30.0
+        mean = over_all(x)
+        variance = over_all(x * x) - mean * mean
+        scale = xp.sum(xp.abs(x - mean) / xp.sqrt(variance), axis=1)
+        return ctx().all_reduce("SUM", total(rows * xp.reshape(scale, (-1, 1)))) / size
+
+    found = ss.ledger(distributed(replica), steps.batch(60), replicas=[3])
+    assert found.weights(3) == (Fraction(1),) * 60
+
+
+def test_bars_are_cut_and_signed_and_many_rows_are_left_out():
+    def replica(_x, _y, rows):
+        count = ctx().num_replicas_in_sync
+        return right(_x, _y, rows) * (1.0 if count == 1 else -20.0 if count == 2 else 1 / 50)
+
+    found = ss.ledger(distributed(replica), steps.batch(), replicas=[2, 3])
+    assert list(found.entry(2).lines())[1] == f"  0–4      0        -20     -{'█' * 32}…"
+    assert list(found.entry(3).lines())[1] == "  0–3      0        1/50    ▏"
+
+    def growing(strategy, batch, probe):
+        factors = np.arange(1.0, 51.0) if strategy.num_replicas_in_sync > 1 else np.ones(50)
+        return distributed(right)(strategy, batch, probe * factors[:, None])
+
+    lines = list(ss.ledger(growing, steps.batch(50), replicas=[2]).entry(2).lines())
+    assert lines[41] == "  … and 10 rows more"
+    assert "39" in lines[40]
 
 
 @pytest.mark.filterwarnings("ignore:Mean of empty slice:RuntimeWarning", "ignore:invalid value:RuntimeWarning")

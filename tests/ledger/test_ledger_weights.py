@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import ledger_steps as steps
+import numpy as np
 import pytest
 from ledger_steps import distributed
 
@@ -241,3 +242,77 @@ def test_hundreds_of_samples_take_as_many_runs_as_ten():
     found = ss.ledger(step, steps.batch(301), replicas=[3])
     assert found.weights(3) == spread((202, Fraction(301, 303)), (99, Fraction(301, 297)))
     assert calls == [(301, 302)] * 8
+
+
+def test_samples_are_assigned_to_the_replicas_that_bring_them_to_each_kind_of_reduction():
+    def gathered(_x, _y, rows):
+        return steps.total(steps.ctx().all_gather(rows, axis=0)) / 10
+
+    def reduced_to_one(strategy, batch, probe):
+        (rows,) = strategy.experimental_distribute_dataset([probe])
+        mine = strategy.run(lambda rows: steps.total(rows) / len(probe), args=(rows,))
+        return strategy.extended.reduce_to("SUM", mine, destinations=strategy.extended.worker_devices[0])
+
+    def beside_nan(_x, _y, rows):
+        xp = steps.ctx().xp
+        pair = xp.stack([xp.full((rows.shape[1],), float("nan"), dtype="float64"), steps.total(rows) / 10])
+        return steps.ctx().all_reduce("SUM", pair)[1]
+
+    three = ((0,),) * 4 + ((1,),) * 4 + ((2,),) * 2
+    for step in (distributed(gathered), reduced_to_one, distributed(beside_nan)):
+        found = ss.ledger(step, steps.batch(), replicas=[3])
+        assert found.right
+        assert found.entry(3).parts == three
+    # Of windows of 4, 4 and 2 samples each replica has two, two and none, or one.
+    windows = ss.ledger(steps.accumulated("samples"), steps.batch(), replicas=[3]).entry(3)
+    assert [one[0] for one in windows.parts] == [0, 0, 1, 1, 0, 0, 1, 1, 0, 1]
+
+
+def test_a_sample_that_counts_with_several_replicas_alone_is_a_problem():
+    def replica(x, _y, rows):
+        mask = np.ones((x.shape[0], 1))
+        mask[9:] = 0.0  # the tenth sample of each part
+        return steps.ctx().all_reduce("SUM", steps.total(rows * steps.ctx().xp.asarray(mask)) / 10)
+
+    found = ss.ledger(distributed(replica), steps.batch(), replicas=[2])
+    assert found.weights(2) == (*ones(9), None)
+    assert found.problems == ("2 replicas: Sample 9 counts with 2 replicas, and not at all with one.",)
+
+
+def test_the_square_of_the_number_of_replicas_is_named():
+    def replica(x, y, rows):
+        return steps.ctx().all_reduce("SUM", steps.reduced_twice(x, y, rows))
+
+    found = ss.ledger(distributed(replica), steps.batch(), replicas=[3])
+    assert found.weights(3) == spread((10, 9))
+    assert "the square of the number of replicas" in found.problems[0]
+
+
+def test_the_value_of_a_variable_that_replicas_write_alone_is_its_aggregate():
+    def step(strategy, _batch, probe):
+        with strategy.scope():
+            sums = ss.Variable(
+                np.zeros(probe.shape[1]),
+                synchronization=ss.VariableSynchronization.ON_READ,
+                aggregation=ss.VariableAggregation.SUM,
+            )
+        (rows,) = strategy.experimental_distribute_dataset([probe])
+        strategy.run(lambda rows: sums.assign_add(steps.total(rows) / len(probe)), args=(rows,))
+        return sums
+
+    assert ss.ledger(step, steps.batch(), replicas=[2, 3]).right
+
+
+def test_a_step_in_float32_whose_result_is_cast_to_float64_gives_exact_weights_too():
+    def replica(_x, _y, rows):
+        xp = steps.ctx().xp
+        mean = steps.ctx().all_reduce("MEAN", xp.mean(xp.astype(rows, "float32"), axis=0))
+        return xp.astype(mean, "float64")
+
+    found = ss.ledger(distributed(replica), steps.batch(), replicas=[3])
+    assert found.weights(3) == spread((8, Fraction(5, 6)), (2, Fraction(5, 3)))
+
+
+def test_a_number_of_replicas_that_is_given_twice_is_measured_once():
+    found = ss.ledger(distributed(steps.right), steps.batch(), replicas=[3, 1, 3, 2])
+    assert [entry.replicas for entry in found.entries] == [3, 2]
