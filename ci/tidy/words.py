@@ -26,6 +26,7 @@ ENFORCED = (
     "examples",
     "docs/clusters.md",
     "docs/determinism.md",
+    "docs/ledger.md",
     "docs/semantics.md",
     "docs/writing_a_backend.md",
     "README.md",

@@ -145,7 +145,10 @@ def _remarks_on_parts(entries: Sequence[Entry], samples: int) -> Iterator[str]:
     """Yields what was not tried: where all parts were of one size, a mean of means is a mean."""
     known = [entry for entry in entries if entry.parts]
     if not known:
-        yield "Which replica had which sample is not known: no probe row entered a reduction of the strategy."
+        yield (
+            "No probe row entered a reduction of the strategy, so which replica had which sample is not known. The "
+            "weights mean nothing if the step does not run on the replicas."
+        )
         return
     uneven = empty = False
     for entry in known:

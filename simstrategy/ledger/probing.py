@@ -172,7 +172,8 @@ def _not_linear(run: Run, replicas: int, without: Returned, what: str) -> str:
     if not same:
         return (
             f"The step gives another result each time with {replicas} replicas and the same probes, so no weight can "
-            f"be measured. Draw its random numbers from a fixed seed, or take them out."
+            f"be measured: it keeps a state from call to call, or draws random numbers. Begin each call with the same "
+            f"state and a fixed seed."
         )
     return (
         f"The step is not linear in the probe rows with {replicas} replicas: {what}. Sums, means and factors keep it "
