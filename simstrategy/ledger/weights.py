@@ -22,6 +22,8 @@ _ROUNDINGS: Final = 16
 """Of half an ulp each: of a column with one probe, in which sums add zeros, and factors round once each."""
 _ROUNDINGS_OF_SUMS: Final = 64
 """For each of these and for each sample, where a factor is itself a sum over the samples, such as a sum of weights."""
+_TERM_LARGE: Final = 2**16
+"""Of sums of several fractions. In float64, fewer than one random number in 100,000 is near one of such terms."""
 _TERM_MIN: Final = 256
 _TERMS_PER_SAMPLE: Final = 4
 """A mean of means over W replicas has terms up to W · samples; one over windows as well, a few times that."""
@@ -45,7 +47,7 @@ def precisions_of(measured: Measured, index: int, *, replicas: int, samples: int
     unit = _FLOAT32 if measured.dtypes[index] == "float32" else _FLOAT64
     usual = max(_TERM_MIN, _TERMS_PER_SAMPLE * replicas * samples)
     few = unit * (_ROUNDINGS + (4 * samples if measured.without[index] else 0))
-    found = [Precision(few, min(usual, largest_term(few)))]
+    found = [Precision(few, min(max(_TERM_LARGE, usual), largest_term(few)))]
     many = min(unit * _ROUNDINGS_OF_SUMS * (_ROUNDINGS + 4 * samples), Fraction(1, CHANCE * usual**2))
     if many > few:
         found.append(Precision(many, usual))
