@@ -35,6 +35,7 @@ def test_every_block_prints_what_the_guide_shows(blocks):
     assert sum(bool(shown) for _, shown in found) == 2
 
 
+@pytest.mark.slow
 def test_the_step_of_a_framework_has_the_weights_that_the_guide_states(blocks):
     pytest.importorskip("torch")
     _, names = blocks
