@@ -1,0 +1,97 @@
+"""The judge, seen from the programs by which it is judged: one place for the names of its report.
+
+A finding is read through `Found`; nothing else in this folder, or in `ci/campaigns/mutated.py`, reads a report.
+"""
+
+import re
+import warnings
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from measured import COUNTS, Program
+
+import simstrategy as ss
+
+LAW: Final = "replicas"
+"""The law that compares numbers of replicas."""
+
+KINDS: Final = {
+    "mean of means": r"mean of means",
+    "sum of means": r"sum of means",
+    "summed where averaged was meant": r"summed where averag",
+    "divided by the number of replicas once too often": r"divided by .*replicas|once too often",
+    "scaled by the square root of the number of replicas": r"square root|√",
+    "scaled by the number of replicas": r"(scaled|multiplied) by .*replicas",
+    "squared norms summed again": r"squared norms?",
+    "clipping before the sum": r"clip",
+    "statistics per replica": r"statistic",
+    "different draws": r"draw|random",
+    "duplicated samples": r"duplicat|repeated",
+    "missing samples": r"missing sample|samples? .*(miss|lost)|lost sample",
+    "written by one replica only": r"one replica only",
+    "missing reduction": r"(missing|without|no) reduction",
+    "accumulation window": r"accumulat|window",
+    "steps counted by every replica": r"steps? .*(counted|by every replica)|scheduler",
+    "not recognised": r"not recogni[sz]ed|unrecogni[sz]ed|unknown",
+}
+"""The kinds of the tables, each with a pattern for the judge's text; the first that matches counts."""
+
+
+class Found(NamedTuple):
+    """One finding.  kind: of KINDS. step: from 0, or None. variable: its name or "". line: in the program, or None."""
+
+    law: str
+    kind: str
+    step: int | None
+    variable: str
+    line: int | None
+
+
+class Judgement(NamedTuple):
+    """What the judge answered.  verdict: "agree", "differ" or "undecided". text: the whole report."""
+
+    verdict: str
+    findings: tuple[Found, ...]
+    text: str
+
+    @property
+    def of_replicas(self) -> tuple[Found, ...]:
+        """The findings of the law of replicas."""
+        return tuple(one for one in self.findings if one.law == LAW)
+
+
+def why_not() -> str | None:
+    """Returns why programs cannot be judged with this version, or None if they can."""
+    report = ss.check(lambda strategy: strategy.run(lambda: 1.0), replicas=(1, 2))
+    return None if hasattr(report, "findings") else "the report of this version has no findings: no law of replicas"
+
+
+def judged(program: Program, replicas: tuple[int, ...] = COUNTS) -> Judgement:
+    """Runs the judge on a program."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        report: Any = ss.check(program, replicas=replicas)
+    # An attribute or a method: iterators of texts are methods of the report today.
+    findings = report.findings() if callable(report.findings) else report.findings
+    return Judgement(report.verdict, tuple(found(one) for one in findings), str(report))
+
+
+def found(finding: Any) -> Found:
+    """Reads one finding of a report."""
+    step = None if finding.step is None else int(finding.step)
+    variable = "" if finding.variable is None else str(finding.variable)
+    return Found(str(finding.law), kind_of(finding.kind), step, variable, line_of(finding.site))
+
+
+def kind_of(kind: Any) -> str:
+    """Returns the name in the tables of a kind that the judge gave."""
+    text = "not recognised" if kind is None else str(kind)
+    return next((name for name, pattern in KINDS.items() if re.search(pattern, text, re.IGNORECASE)), text)
+
+
+def line_of(site: Any) -> int | None:
+    """Returns the line of a site, which is a pair of file and line, or a text such as "program.py:12"."""
+    if isinstance(site, tuple):
+        return int(site[1])
+    numbers = re.findall(r":(\d+)", str(site))
+    return int(numbers[-1]) if numbers else None

@@ -1,0 +1,143 @@
+"""The programs by which the judge is judged are what the table says; and the judge finds who is wrong, and no other."""
+
+import ast
+import functools
+import re
+from collections import Counter
+
+import pytest
+from corpus import FOLDER, lawful, marked_lines, wrong
+from judge_adapter import judged, kind_of, line_of, why_not
+from measured import COUNTS, PER_REPLICA, distance, distances, first_step, moved, run_once
+
+WRONG = {one.name: one for one in wrong()}
+LAWFUL = {one.name: one for one in lawful()}
+LEAST = 1e-3
+"""Far beyond rounding in float32."""
+
+
+@functools.cache
+def runs(folder, name):
+    """Returns a program's runs with each number of replicas."""
+    row = (WRONG if folder == "wrong" else LAWFUL)[name]
+    return {count: run_once(row.program, count) for count in COUNTS}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_program_depends_on_the_number_of_replicas_where_the_table_says_so(name):
+    found = runs("wrong", name)
+    assert [one.error for one in found.values()] == [None] * len(COUNTS)
+    assert [count for count, far in moved(found).items() if far >= LEAST] == WRONG[name].counts
+    assert not any(LEAST > far >= LEAST / 100 for far in moved(found).values())
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_program_shows_first_where_the_table_says_so(name):
+    row, found = WRONG[name], runs("wrong", name)
+    only = {count: one._replace(observed=named(one.observed, row.observed)) for count, one in found.items()}
+    if not row.observed:
+        assert first_step(found, LEAST) is None
+        return
+    assert all(one.observed for one in only.values())
+    assert first_step(only, 1e-5) == (row.steps[0], {row.observed})
+
+
+def named(observed, name):
+    """Returns the observed values of one name."""
+    return {key: value for key, value in observed.items() if key[1].rpartition(" ")[0] == name}
+
+
+@pytest.mark.parametrize("name", LAWFUL)
+def test_a_lawful_program_does_not_depend_on_the_number_of_replicas(name):
+    row, found = LAWFUL[name], runs("lawful", name)
+    assert [one.error for one in found.values()] == [None] * len(COUNTS)
+    for count in COUNTS[1:]:
+        far = distances(found[1], found[count])
+        judged_paths = {path: one for path, one in far.items() if not path.startswith(tuple(row.left_out))}
+        assert judged_paths or row.verdicts == ["undecided"]
+        assert {path: one for path, one in judged_paths.items() if one > row.rounding} == {}
+
+
+@pytest.mark.parametrize("name", [name for name, row in LAWFUL.items() if row.left_out])
+def test_what_the_table_leaves_out_of_a_lawful_program_does_depend_on_the_replicas(name):
+    found = runs("lawful", name)
+    for path in LAWFUL[name].left_out:
+        one, *others = [
+            {key: leaf for key, leaf in run.leaves.items() if key.startswith(path)} for run in found.values()
+        ]
+        assert any(one.keys() != other.keys() or any(unlike(one[key], other[key]) for key in one) for other in others)
+
+
+def unlike(one, two):
+    """Returns whether a leaf is of another form for another number of replicas, or differs far beyond rounding."""
+    return (one is PER_REPLICA) != (two is PER_REPLICA) or distance(one, two) >= LEAST
+
+
+def test_the_table_and_the_folders_have_the_same_programs():
+    assert sorted(WRONG) == sorted(path.stem for path in (FOLDER / "wrong").glob("*.py"))
+    assert sorted(LAWFUL) == sorted(path.stem for path in (FOLDER / "lawful").glob("*.py"))
+    assert len(WRONG) >= 24
+    assert len(LAWFUL) >= 30
+    assert sum(bool(row.suspicious) for row in LAWFUL.values()) >= 10
+
+
+def test_every_kind_but_a_wrong_rate_has_two_programs():
+    kinds = Counter(row.kinds[0] for row in WRONG.values())
+    assert [kind for kind, count in kinds.items() if count < 2] == ["scaled by the number of replicas"]
+
+
+def test_the_judges_texts_are_read_as_the_kinds_of_the_table():
+    kinds = {kind for row in WRONG.values() for kind in row.kinds}
+    assert {kind: kind_of(kind) for kind in kinds} == {kind: kind for kind in kinds}
+    assert kind_of("something else") == "something else"
+    assert [line_of(("a.py", 3)), line_of("train.py:14"), line_of(None)] == [3, 14, None]
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_program_marks_its_mistake_once(name):
+    text = WRONG[name].file.read_text(encoding="utf-8")
+    assert len(re.findall("# wrong:", text)) == 1
+    statements = {line for node in ast.walk(ast.parse(text)) if isinstance(node, ast.stmt) for line in span(node)}
+    assert set(marked_lines(text)) <= statements
+
+
+def span(node):
+    return range(node.lineno, node.end_lineno + 1)
+
+
+def test_no_two_programs_have_one_skeleton():
+    skeletons = {}
+    for row in (*WRONG.values(), *LAWFUL.values()):
+        tree = ast.parse(row.file.read_text(encoding="utf-8"))
+        shape = " ".join(type(node).__name__ for node in ast.walk(tree))
+        skeletons.setdefault(shape, []).append(row.name)
+    assert [names for names in skeletons.values() if len(names) > 1] == []
+
+
+@pytest.fixture(scope="module")
+def judge():
+    """Skips where the judge has no law of replicas."""
+    reason = why_not()
+    if reason is not None:
+        pytest.skip(reason)
+    return functools.cache(lambda folder, name: judged((WRONG if folder == "wrong" else LAWFUL)[name].program))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WRONG)
+def test_the_judge_finds_a_wrong_program_with_its_kind_step_variable_and_line(judge, name):
+    row, answer = WRONG[name], judge("wrong", name)
+    assert answer.verdict == "differ", answer.text
+    first = answer.of_replicas[0]
+    assert first.kind in row.kinds, answer.text
+    assert first.step in row.steps, answer.text
+    assert first.line in row.lines, answer.text
+    assert not row.variables or first.variable in row.variables, answer.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LAWFUL)
+def test_the_judge_accuses_no_lawful_program(judge, name):
+    answer = judge("lawful", name)
+    assert answer.verdict in LAWFUL[name].verdicts, answer.text
+    assert answer.verdict == "differ" or answer.findings == (), answer.text
