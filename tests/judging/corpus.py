@@ -9,7 +9,7 @@ from measured import Program
 
 from simstrategy.check.programs import load_program
 
-__all__ = ["Lawful", "Wrong", "lawful", "wrong"]
+__all__ = ["Lawful", "Wrong", "lawful", "repaired", "wrong"]
 
 FOLDER = Path(__file__).parent
 
@@ -66,6 +66,21 @@ def wrong() -> list[Wrong]:
 def lawful() -> list[Lawful]:
     """Returns the lawful programs in the table's order."""
     return [Lawful(name, FOLDER / "lawful" / f"{name}.py", **row) for name, row in _table()["lawful"].items()]
+
+
+def repaired(row: Wrong, folder: Path) -> Path:
+    """Writes a wrong program, with what `repairs.toml` has in place of its mistake, to a folder; returns the file.
+
+    Raises ValueError for a text that does not stand in the source exactly once.
+    """
+    text = row.file.read_text(encoding="utf-8")
+    for old, new in tomllib.loads((FOLDER / "repairs.toml").read_text(encoding="utf-8"))[row.name]["repairs"]:
+        if text.count(old) != 1:
+            raise ValueError(f"{row.name}: {old!r} stands {text.count(old)} times in it, and not once.")
+        text = text.replace(old, new)
+    file = folder / f"repaired_{row.name}.py"
+    file.write_text(text, encoding="utf-8")
+    return file
 
 
 def marked_lines(text: str) -> list[int]:

@@ -4,16 +4,21 @@ import ast
 import functools
 import re
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
-from corpus import FOLDER, lawful, marked_lines, wrong
-from judge_adapter import judged, kind_of, line_of, why_not
+from corpus import FOLDER, lawful, marked_lines, repaired, wrong
+from judge_adapter import Found, found, judged, kind_of, line_of, why_not
 from measured import COUNTS, PER_REPLICA, distance, distances, first_step, moved, run_once
+
+from simstrategy.check.programs import load_program
 
 WRONG = {one.name: one for one in wrong()}
 LAWFUL = {one.name: one for one in lawful()}
 LEAST = 1e-3
 """Far beyond rounding in float32."""
+REPAIRED = 1e-5
+"""What rounding in float32 makes of the repaired programs, at most."""
 
 
 @functools.cache
@@ -25,18 +30,18 @@ def runs(folder, name):
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_program_depends_on_the_number_of_replicas_where_the_table_says_so(name):
-    found = runs("wrong", name)
-    assert [one.error for one in found.values()] == [None] * len(COUNTS)
-    assert [count for count, far in moved(found).items() if far >= LEAST] == WRONG[name].counts
-    assert not any(LEAST > far >= LEAST / 100 for far in moved(found).values())
+    seen = runs("wrong", name)
+    assert [one.error for one in seen.values()] == [None] * len(COUNTS)
+    assert [count for count, far in moved(seen).items() if far >= LEAST] == WRONG[name].counts
+    assert not any(LEAST > far >= LEAST / 100 for far in moved(seen).values())
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_program_shows_first_where_the_table_says_so(name):
-    row, found = WRONG[name], runs("wrong", name)
-    only = {count: one._replace(observed=named(one.observed, row.observed)) for count, one in found.items()}
+    row, seen = WRONG[name], runs("wrong", name)
+    only = {count: one._replace(observed=named(one.observed, row.observed)) for count, one in seen.items()}
     if not row.observed:
-        assert first_step(found, LEAST) is None
+        assert first_step(seen, LEAST) is None
         return
     assert all(one.observed for one in only.values())
     assert first_step(only, 1e-5) == (row.steps[0], {row.observed})
@@ -47,12 +52,20 @@ def named(observed, name):
     return {key: value for key, value in observed.items() if key[1].rpartition(" ")[0] == name}
 
 
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_program_is_wrong_in_nothing_but_what_the_table_says(name, tmp_path):
+    program = load_program(repaired(WRONG[name], tmp_path))
+    seen = {count: run_once(program, count) for count in COUNTS}
+    assert [one.error for one in seen.values()] == [None] * len(COUNTS)
+    assert {count: far for count, far in moved(seen).items() if far > REPAIRED} == {}
+
+
 @pytest.mark.parametrize("name", LAWFUL)
 def test_a_lawful_program_does_not_depend_on_the_number_of_replicas(name):
-    row, found = LAWFUL[name], runs("lawful", name)
-    assert [one.error for one in found.values()] == [None] * len(COUNTS)
+    row, seen = LAWFUL[name], runs("lawful", name)
+    assert [one.error for one in seen.values()] == [None] * len(COUNTS)
     for count in COUNTS[1:]:
-        far = distances(found[1], found[count])
+        far = distances(seen[1], seen[count])
         judged_paths = {path: one for path, one in far.items() if not path.startswith(tuple(row.left_out))}
         assert judged_paths or row.verdicts == ["undecided"]
         assert {path: one for path, one in judged_paths.items() if one > row.rounding} == {}
@@ -60,10 +73,10 @@ def test_a_lawful_program_does_not_depend_on_the_number_of_replicas(name):
 
 @pytest.mark.parametrize("name", [name for name, row in LAWFUL.items() if row.left_out])
 def test_what_the_table_leaves_out_of_a_lawful_program_does_depend_on_the_replicas(name):
-    found = runs("lawful", name)
+    seen = runs("lawful", name)
     for path in LAWFUL[name].left_out:
         one, *others = [
-            {key: leaf for key, leaf in run.leaves.items() if key.startswith(path)} for run in found.values()
+            {key: leaf for key, leaf in run.leaves.items() if key.startswith(path)} for run in seen.values()
         ]
         assert any(one.keys() != other.keys() or any(unlike(one[key], other[key]) for key in one) for other in others)
 
@@ -91,6 +104,13 @@ def test_the_judges_texts_are_read_as_the_kinds_of_the_table():
     assert {kind: kind_of(kind) for kind in kinds} == {kind: kind for kind in kinds}
     assert kind_of("something else") == "something else"
     assert [line_of(("a.py", 3)), line_of("train.py:14"), line_of(None)] == [3, 14, None]
+
+
+def test_a_finding_is_read_whatever_it_leaves_open():
+    finding = SimpleNamespace(law="replicas", kind="Mean of means.", step=3, variable="w", site=("/a/b.py", 7))
+    assert found(finding) == Found("replicas", "mean of means", 3, "w", 7)
+    finding = SimpleNamespace(law="replicas", kind=None, step=None, variable=None, site=None)
+    assert found(finding) == Found("replicas", "not recognised", None, "", None)
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -141,3 +161,11 @@ def test_the_judge_accuses_no_lawful_program(judge, name):
     answer = judge("lawful", name)
     assert answer.verdict in LAWFUL[name].verdicts, answer.text
     assert answer.verdict == "differ" or answer.findings == (), answer.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.usefixtures("judge")
+def test_the_judge_accuses_no_repaired_program(name, tmp_path):
+    answer = judged(load_program(repaired(WRONG[name], tmp_path)))
+    assert (answer.verdict, answer.findings) == ("agree", ()), answer.text

@@ -6,8 +6,8 @@ import simstrategy as ss
 
 
 def initial(context):
-    generator = np.random.default_rng(100 + context.replica_id_in_sync_group)
-    return generator.normal(size=3).astype(np.float32)  # wrong: other initial weights on every replica
+    generator = np.random.default_rng(100 + context.replica_id_in_sync_group)  # wrong: other weights on each
+    return generator.normal(size=3).astype(np.float32)
 
 
 def step(weights, features, targets):
