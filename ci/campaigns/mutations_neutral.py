@@ -1,5 +1,7 @@
 """Edits of a program's syntax tree that plant nothing: other names, other order, other constants, other data.
 
+`lookalikes` are edits that look like planted ones, and are none.
+
 Some of them may change what a program computes, but in the same way for every number of replicas. Where one does not,
 as a batch size that leaves parts of means unequal, `mutated.py` measures it and drops the mutant.
 """
@@ -8,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from random import Random
 
-from mutations import Edit, Source, calls, op_of
+from mutations import Edit, Source, calls, op_of, parts_of
 
 __all__ = ["NEUTRAL"]
 
@@ -127,4 +129,43 @@ def respelled(source: Source) -> Iterator[Edit]:
         yield Edit("negative addition", (), negate)
 
 
-NEUTRAL = (renamed, commuted, reordered, constants, data, respelled)
+def lookalikes(source: Source) -> Iterator[Edit]:
+    """Changes that look wrong: a mean of N times a share, a clip that never clips, draws and sums that nothing uses."""
+    for call in calls(source, "all_reduce", "reduce"):
+        count = source.replicas(call)
+        if count and op_of(call) == "SUM" and not call.keywords and isinstance(call.args[1], (ast.Call, ast.BinOp)):
+
+            def average(_: Random, c: ast.Call = call, n: str = count) -> None:
+                source.replace(c.args[1], f"{n} * v", v=c.args[1])
+                c.args[0] = ast.Constant("MEAN")
+
+            yield Edit("mean of N times a share", (), average)
+    for call in calls(source, "all_reduce", "assign_sub", "assign_add"):
+        value = call.args[-1]
+        if source.in_replica(call) is not None and not isinstance(value, ast.Tuple):
+            text = "ss.get_replica_context().xp.clip(v, -1e6, 1e6)"
+            yield Edit("clip without effect", (), lambda _, v=value, t=text: source.replace(v, t, v=v))
+    for function in source.replica_functions():
+        yield from unused_lines(function)
+
+
+def unused_lines(function: ast.FunctionDef) -> Iterator[Edit]:
+    """First lines that change nothing but the order of rows."""
+    ctx = "ss.get_replica_context()"
+    lines = [f"{ctx}.seed('unused')", f"{ctx}.all_reduce('MEAN', 1.0 + {ctx}.replica_id_in_sync_group)"]
+    parts = parts_of(function)
+    if parts:
+        first, every = parts[0], ", ".join(parts)
+        lines += [
+            f"{first} = {ctx}.xp.concat([{first}, {first}])[: {first}.shape[0]]",
+            f"{every}, = ({ctx}.xp.flip(one, axis=0) for one in ({every},))",
+            f"{first} = {first} + 0.0 * {ctx}.replica_id_in_sync_group",
+            f"{ctx}.all_reduce('SUM', {ctx}.xp.sum({first}))",
+            f"{ctx}.xp.clip({first}, -0.1, 0.1)",
+        ]
+    for line in lines:
+        yield Edit(f"first line: {line}", (), lambda _, t=line: function.body.insert(0, ast.parse(t).body[0]))
+
+
+# Lookalikes are drawn twice as often as each other way.
+NEUTRAL = (renamed, commuted, reordered, constants, data, respelled, lookalikes, lookalikes)

@@ -90,7 +90,7 @@ def test_a_program_is_not_measured_as_dependent_for_rounding_or_for_what_each_re
 
 
 def answer(verdict, kind=None):
-    findings = () if kind is None else (Found("replicas", kind, 0, "", 1),)
+    findings = () if kind is None else (Found("replicas", kind),)
     return Judgement(verdict, findings, "a report")
 
 

@@ -5,9 +5,11 @@ A finding is read through `Found`; nothing else in this folder, or in `ci/campai
 
 import re
 import warnings
+from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from corpus import Wrong
 from measured import COUNTS, Program
 
 import simstrategy as ss
@@ -38,13 +40,14 @@ KINDS: Final = {
 
 
 class Found(NamedTuple):
-    """One finding.  kind: of KINDS. step: from 0, or None. variable: its name or "". line: in the program, or None."""
+    """One finding.  kind: of KINDS. step: from 0, or None. variable, file: names or "". line: in the file, or None."""
 
     law: str
     kind: str
-    step: int | None
-    variable: str
-    line: int | None
+    step: int | None = None
+    variable: str = ""
+    file: str = ""
+    line: int | None = None
 
 
 class Judgement(NamedTuple):
@@ -80,7 +83,7 @@ def found(finding: Any) -> Found:
     """Reads one finding of a report."""
     step = None if finding.step is None else int(finding.step)
     variable = "" if finding.variable is None else str(finding.variable)
-    return Found(str(finding.law), kind_of(finding.kind), step, variable, line_of(finding.site))
+    return Found(str(finding.law), kind_of(finding.kind), step, variable, *place_of(finding.site))
 
 
 def kind_of(kind: Any) -> str:
@@ -89,9 +92,29 @@ def kind_of(kind: Any) -> str:
     return next((name for name, pattern in KINDS.items() if re.search(pattern, text, re.IGNORECASE)), text)
 
 
-def line_of(site: Any) -> int | None:
-    """Returns the line of a site, which is a pair of file and line, or a text such as "program.py:12"."""
+def place_of(site: Any) -> tuple[str, int | None]:
+    """Returns file name and line of a site, which is a pair of path and line, or a text such as "program.py:12"."""
     if isinstance(site, tuple):
-        return int(site[1])
-    numbers = re.findall(r":(\d+)", str(site))
-    return int(numbers[-1]) if numbers else None
+        return PurePath(site[0]).name, int(site[1])
+    places = re.findall(r"([\w.-]+):(\d+)", str(site))
+    return (places[-1][0], int(places[-1][1])) if places else ("", None)
+
+
+def faults(row: Wrong, answer: Judgement) -> list[str]:
+    """Returns what is not right in the answer to a wrong program: its verdict, kind, step, place, variable."""
+    if answer.verdict != "differ" or not answer.of_replicas:
+        return [f"verdict {answer.verdict}, findings of the law: {len(answer.of_replicas)}"]
+    first = answer.of_replicas[0]
+    right = {
+        f"kind {first.kind}": first.kind in row.kinds,
+        f"step {first.step}": first.step in row.steps,
+        f"place {first.file}:{first.line}": first.file == row.file.name and first.line in row.lines,
+        f"variable {first.variable!r}": not row.variables or first.variable in row.variables,
+    }
+    return [text for text, good in right.items() if not good]
+
+
+def accusations(verdicts: list[str], answer: Judgement) -> list[str]:
+    """Returns what is not right in the answer to a lawful program.  verdicts: those that are allowed."""
+    wrong = [] if answer.verdict in verdicts else [f"verdict {answer.verdict}"]
+    return wrong + [f"finding: {one.kind}" for one in answer.findings]

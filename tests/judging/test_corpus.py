@@ -6,9 +6,10 @@ import re
 from collections import Counter
 from types import SimpleNamespace
 
+import judged_table
 import pytest
 from corpus import FOLDER, lawful, marked_lines, repaired, wrong
-from judge_adapter import Found, found, judged, kind_of, line_of, why_not
+from judge_adapter import Found, Judgement, accusations, faults, found, judged, kind_of, place_of, why_not
 from measured import COUNTS, PER_REPLICA, distance, distances, first_step, moved, run_once
 
 from simstrategy.check.programs import load_program
@@ -103,14 +104,47 @@ def test_the_judges_texts_are_read_as_the_kinds_of_the_table():
     kinds = {kind for row in WRONG.values() for kind in row.kinds}
     assert {kind: kind_of(kind) for kind in kinds} == {kind: kind for kind in kinds}
     assert kind_of("something else") == "something else"
-    assert [line_of(("a.py", 3)), line_of("train.py:14"), line_of(None)] == [3, 14, None]
+    places = [place_of(("/b/a.py", 3)), place_of("at /b/train.py:14"), place_of(None)]
+    assert places == [("a.py", 3), ("train.py", 14), ("", None)]
 
 
 def test_a_finding_is_read_whatever_it_leaves_open():
     finding = SimpleNamespace(law="replicas", kind="Mean of means.", step=3, variable="w", site=("/a/b.py", 7))
-    assert found(finding) == Found("replicas", "mean of means", 3, "w", 7)
+    assert found(finding) == Found("replicas", "mean of means", 3, "w", "b.py", 7)
     finding = SimpleNamespace(law="replicas", kind=None, step=None, variable=None, site=None)
-    assert found(finding) == Found("replicas", "not recognised", None, "", None)
+    assert found(finding) == Found("replicas", "not recognised")
+
+
+def test_an_answer_is_right_in_nothing_but_what_it_names():
+    row = WRONG["lost_remainder"]
+    right = Found("replicas", row.kinds[0], row.steps[0], "", row.file.name, row.lines[-1])
+    assert faults(row, Judgement("differ", (right,), "")) == []
+    assert faults(row, Judgement("agree", (), "")) == ["verdict agree, findings of the law: 0"]
+    assert faults(row, Judgement("undecided", (right,), "")) == ["verdict undecided, findings of the law: 1"]
+    assert faults(row, Judgement("differ", (right._replace(law="order"),), "")) != []
+    other = Found("replicas", "mean of means", 7, "w", "other.py", row.lines[-1])
+    assert faults(row, Judgement("differ", (other, right), "")) == [
+        "kind mean of means",
+        "step 7",
+        f"place other.py:{row.lines[-1]}",
+    ]
+    named = WRONG["trimmed_to_shortest"]
+    assert "variable 'w'" in faults(named, Judgement("differ", (other,), ""))
+    assert accusations(["agree"], Judgement("agree", (), "")) == []
+    assert accusations(["agree"], Judgement("undecided", (), "")) == ["verdict undecided"]
+    assert accusations(["agree"], Judgement("agree", (right,), "")) == ["finding: missing samples"]
+
+
+def test_the_table_of_answers_counts_those_that_are_not_right(monkeypatch, capsys):
+    monkeypatch.setattr(judged_table, "why_not", lambda: None)
+    monkeypatch.setattr(judged_table, "judged", lambda program: Judgement("agree", (), ""))
+    assert judged_table.main(["lost_remainder", "k_means"]) == 1
+    printed = capsys.readouterr().out
+    assert "3 programs, 1 with an answer that is not right" in printed
+    assert printed.count("WRONG: verdict agree") == 1
+    assert judged_table.main(["k_means"]) == 0
+    monkeypatch.setattr(judged_table, "why_not", lambda: "no law")
+    assert judged_table.main([]) == 2
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -140,32 +174,27 @@ def judge():
     reason = why_not()
     if reason is not None:
         pytest.skip(reason)
-    return functools.cache(lambda folder, name: judged((WRONG if folder == "wrong" else LAWFUL)[name].program))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", WRONG)
-def test_the_judge_finds_a_wrong_program_with_its_kind_step_variable_and_line(judge, name):
-    row, answer = WRONG[name], judge("wrong", name)
-    assert answer.verdict == "differ", answer.text
-    first = answer.of_replicas[0]
-    assert first.kind in row.kinds, answer.text
-    assert first.step in row.steps, answer.text
-    assert first.line in row.lines, answer.text
-    assert not row.variables or first.variable in row.variables, answer.text
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", LAWFUL)
-def test_the_judge_accuses_no_lawful_program(judge, name):
-    answer = judge("lawful", name)
-    assert answer.verdict in LAWFUL[name].verdicts, answer.text
-    assert answer.verdict == "differ" or answer.findings == (), answer.text
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", WRONG)
 @pytest.mark.usefixtures("judge")
+@pytest.mark.parametrize("name", WRONG)
+def test_the_judge_finds_a_wrong_program_with_its_kind_step_variable_and_line(name):
+    answer = judged(WRONG[name].program)
+    assert faults(WRONG[name], answer) == [], answer.text
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("judge")
+@pytest.mark.parametrize("name", LAWFUL)
+def test_the_judge_accuses_no_lawful_program(name):
+    answer = judged(LAWFUL[name].program)
+    assert accusations(LAWFUL[name].verdicts, answer) == [], answer.text
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("judge")
+@pytest.mark.parametrize("name", WRONG)
 def test_the_judge_accuses_no_repaired_program(name, tmp_path):
     answer = judged(load_program(repaired(WRONG[name], tmp_path)))
-    assert (answer.verdict, answer.findings) == ("agree", ()), answer.text
+    assert accusations(["agree"], answer) == [], answer.text
