@@ -1,6 +1,7 @@
 """The programs by which the judge is judged, each with its row of `table.toml` and the lines that its source marks."""
 
 import functools
+import shutil
 import tomllib
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +18,7 @@ FOLDER = Path(__file__).parent
 class Wrong(NamedTuple):
     """A program whose results depend on the number of replicas; its fields are described in `table.toml`.
 
-    lines: of the mistake, and of the synchronisation points where it first shows.
+    places: file names and lines of the mistake, and of the synchronisation points where it first shows.
     """
 
     name: str
@@ -26,12 +27,21 @@ class Wrong(NamedTuple):
     counts: list[int]
     steps: list[int]
     variables: list[str]
-    lines: list[int]
     observed: str = ""
+    files: tuple[str, ...] = ()
 
     @property
     def program(self) -> Program:
         return load_program(self.file)
+
+    @property
+    def sources(self) -> list[Path]:
+        """The files of the program."""
+        return [self.file, *(self.file.parent / name for name in self.files)]
+
+    @property
+    def places(self) -> set[tuple[str, int]]:
+        return {(one.name, line) for one in self.sources for line in marked_lines(one.read_text(encoding="utf-8"))}
 
 
 class Lawful(NamedTuple):
@@ -57,7 +67,7 @@ def _table() -> dict[str, dict[str, dict]]:
 def wrong() -> list[Wrong]:
     """Returns the wrong programs in the table's order."""
     return [
-        Wrong(name, file, lines=marked_lines(file.read_text(encoding="utf-8")), **row)
+        Wrong(name, file, **row)
         for name, row in _table()["wrong"].items()
         for file in [FOLDER / "wrong" / f"{name}.py"]
     ]
@@ -78,6 +88,8 @@ def repaired(row: Wrong, folder: Path) -> Path:
         if text.count(old) != 1:
             raise ValueError(f"{row.name}: {old!r} stands {text.count(old)} times in it, and not once.")
         text = text.replace(old, new)
+    if "shared_code" in text:
+        shutil.copytree(FOLDER / "wrong" / "shared_code", folder / "shared_code", dirs_exist_ok=True)
     file = folder / f"repaired_{row.name}.py"
     file.write_text(text, encoding="utf-8")
     return file

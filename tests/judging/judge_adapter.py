@@ -108,7 +108,7 @@ def faults(row: Wrong, answer: Judgement) -> list[str]:
     right = {
         f"kind {first.kind}": first.kind in row.kinds,
         f"step {first.step}": first.step in row.steps,
-        f"place {first.file}:{first.line}": first.file == row.file.name and first.line in row.lines,
+        f"place {first.file}:{first.line}": (first.file, first.line) in row.places,
         f"variable {first.variable!r}": not row.variables or first.variable in row.variables,
     }
     return [text for text, good in right.items() if not good]
