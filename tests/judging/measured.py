@@ -77,7 +77,8 @@ class Observer:
         self.noted[step, f"{name} {number}"] = value
 
     def watching(self) -> Any:
-        run, older, reduce, make = ss.Strategy.run, ss.Strategy.experimental_run_v2, ss.Strategy.reduce, ss.Variable.of
+        """Returns two context managers, inside of which runs, reduces and new variables are noted."""
+        run, reduce, make = ss.Strategy.run, ss.Strategy.reduce, ss.Variable.of
 
         def observed_run(strategy: ss.Strategy, fn: Any, args: Any = (), kwargs: Any = None) -> Any:
             result = run(strategy, fn, args, kwargs)
@@ -95,7 +96,6 @@ class Observer:
             self.variables.append(variable)
             return variable
 
-        assert older is not run
         changed = {"run": observed_run, "experimental_run_v2": observed_run, "reduce": observed_reduce}
         return mock.patch.multiple(ss.Strategy, **changed), mock.patch.object(ss.Variable, "of", observed_make)
 

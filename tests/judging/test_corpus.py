@@ -102,7 +102,7 @@ def test_every_kind_but_a_wrong_rate_has_two_programs():
 
 def test_the_judges_texts_are_read_as_the_kinds_of_the_table():
     kinds = {kind for row in WRONG.values() for kind in row.kinds}
-    assert {kind: kind_of(kind) for kind in kinds} == {kind: kind for kind in kinds}
+    assert {kind: kind_of(f"It looks like {kind.upper()}.") for kind in kinds} == {kind: kind for kind in kinds}
     assert kind_of("something else") == "something else"
     places = [place_of(("/b/a.py", 3)), place_of("at /b/train.py:14"), place_of(None)]
     assert places == [("a.py", 3), ("train.py", 14), ("", None)]
