@@ -184,9 +184,16 @@ def judge_neutral(kept: Sequence[Mutant], folder: Path, show: int) -> bool:
     return not accused
 
 
+def positive(text: str) -> int:
+    """Returns a count from the command line.  Raises ValueError below 1: nothing would be judged, and all be well."""
+    if int(text) < 1:
+        raise ValueError(text)
+    return int(text)
+
+
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--count", type=int, default=300, help="so many wrong mutants, and so many neutral ones")
+    parser.add_argument("--count", type=positive, default=300, help="so many wrong mutants, and so many neutral ones")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--show", type=int, default=3, help="so many that were missed or accused, in full")
     parser.add_argument("--without-judge", action="store_true", help="makes and measures the mutants alone")

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from random import Random
 
-from mutations import Edit, Source, calls, op_of, parts_of
+from mutations import Edit, Source, calls, is_call, op_of, parts_of
 
 __all__ = ["NEUTRAL"]
 
@@ -133,7 +133,8 @@ def lookalikes(source: Source) -> Iterator[Edit]:
     """Changes that look wrong: a mean of N times a share, a clip that never clips, draws and sums that nothing uses."""
     for call in calls(source, "all_reduce", "reduce"):
         count = source.replicas(call)
-        if count and op_of(call) == "SUM" and not call.keywords and isinstance(call.args[1], (ast.Call, ast.BinOp)):
+        one_array = isinstance(call.args[1], (ast.Call, ast.BinOp)) and not is_call(call.args[1], "run")
+        if count and op_of(call) == "SUM" and not call.keywords and one_array:
 
             def average(_: Random, c: ast.Call = call, n: str = count) -> None:
                 source.replace(c.args[1], f"{n} * v", v=c.args[1])

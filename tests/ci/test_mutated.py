@@ -125,3 +125,10 @@ def test_one_accused_neutral_mutant_is_too_many(neutral, folder, judge, capsys):
     judge([answer("differ"), *[answer("agree")] * QUICK])
     assert not mutated.judge_neutral(neutral.kept, folder, 1)
     assert "accused: 1" in capsys.readouterr().out
+
+
+def test_no_mutants_are_no_success(capsys):
+    with pytest.raises(SystemExit) as ended:
+        mutated.main(["--count", "0"])
+    assert ended.value.code == 2
+    assert "--count" in capsys.readouterr().err
