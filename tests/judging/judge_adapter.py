@@ -40,7 +40,11 @@ KINDS: Final = {
 
 
 class Found(NamedTuple):
-    """One finding.  kind: of KINDS. step: from 0, or None. variable, file: names or "". line: in the file, or None."""
+    """One finding.
+
+    kind: of KINDS. step: from 0, or None. variable, file: names or "". line: in the file, or None. count: the number of
+    replicas that is compared with the first one, or None.
+    """
 
     law: str
     kind: str
@@ -48,6 +52,7 @@ class Found(NamedTuple):
     variable: str = ""
     file: str = ""
     line: int | None = None
+    count: int | None = None
 
 
 class Judgement(NamedTuple):
@@ -58,6 +63,11 @@ class Judgement(NamedTuple):
     text: str
 
     @property
+    def counts(self) -> list[int | None]:
+        """The numbers of replicas at which the law of replicas has a finding, sorted."""
+        return sorted({one.count for one in self.of_replicas}, key=lambda count: count or 0)
+
+    @property
     def of_replicas(self) -> tuple[Found, ...]:
         """The findings of the law of replicas."""
         return tuple(one for one in self.findings if one.law == LAW)
@@ -65,8 +75,25 @@ class Judgement(NamedTuple):
 
 def why_not() -> str | None:
     """Returns why programs cannot be judged with this version, or None if they can."""
-    report = ss.check(lambda strategy: strategy.run(lambda: 1.0), replicas=(1, 2))
+    report = ss.check(counts_replicas, replicas=(1, 2))
     return None if hasattr(report, "findings") else "the report of this version has no findings: no law of replicas"
+
+
+def why_no_causes() -> str | None:
+    """Returns why findings have no kind, step and place with this version, or None if they have."""
+    if why_not() is not None:
+        return why_not()
+    answer = judged(counts_replicas, (1, 2))
+    named = [one.kind for one in answer.of_replicas if one.kind != "not recognised"]
+    return None if named else "this version finds a sum where a mean was meant, and states no kind: it has no causes"
+
+
+def counts_replicas(strategy: ss.Strategy) -> Any:
+    """Returns the number of replicas, in a variable to which each of them adds the same."""
+    with strategy.scope():
+        total = ss.Variable(0.0, aggregation=ss.VariableAggregation.SUM, name="total")
+    strategy.run(lambda: total.assign_add(ss.get_replica_context().xp.ones(())))
+    return total
 
 
 def judged(program: Program, replicas: tuple[int, ...] = COUNTS) -> Judgement:
@@ -80,10 +107,13 @@ def judged(program: Program, replicas: tuple[int, ...] = COUNTS) -> Judgement:
 
 
 def found(finding: Any) -> Found:
-    """Reads one finding of a report."""
-    step = None if finding.step is None else int(finding.step)
+    """Reads one finding of a report, which counts steps from 1."""
+    step = None if finding.step is None else int(finding.step) - 1
     variable = "" if finding.variable is None else str(finding.variable)
-    return Found(str(finding.law), kind_of(finding.kind), step, variable, *place_of(finding.site))
+    # "3 against 1" of the law of replicas.
+    count = re.match(r"\d+", str(finding.replicas))
+    file, line = place_of(finding.site)
+    return Found(str(finding.law), kind_of(finding.kind), step, variable, file, line, int(count[0]) if count else None)
 
 
 def kind_of(kind: Any) -> str:

@@ -9,7 +9,18 @@ from types import SimpleNamespace
 import judged_table
 import pytest
 from corpus import FOLDER, lawful, marked_lines, repaired, wrong
-from judge_adapter import Found, Judgement, accusations, faults, found, judged, kind_of, place_of, why_not
+from judge_adapter import (
+    Found,
+    Judgement,
+    accusations,
+    faults,
+    found,
+    judged,
+    kind_of,
+    place_of,
+    why_no_causes,
+    why_not,
+)
 from measured import COUNTS, PER_REPLICA, distance, distances, first_step, moved, run_once
 
 from simstrategy.check.programs import load_program
@@ -109,9 +120,11 @@ def test_the_judges_texts_are_read_as_the_kinds_of_the_table():
 
 
 def test_a_finding_is_read_whatever_it_leaves_open():
-    finding = SimpleNamespace(law="replicas", kind="Mean of means.", step=3, variable="w", site=("/a/b.py", 7))
-    assert found(finding) == Found("replicas", "mean of means", 3, "w", "b.py", 7)
-    finding = SimpleNamespace(law="replicas", kind=None, step=None, variable=None, site=None)
+    finding = SimpleNamespace(
+        law="replicas", replicas="3 against 1", kind="Mean of means.", step=3, variable="w", site=("/a/b.py", 7)
+    )
+    assert found(finding) == Found("replicas", "mean of means", 2, "w", "b.py", 7, 3)
+    finding = SimpleNamespace(law="replicas", replicas="", kind=None, step=None, variable=None, site=None)
     assert found(finding) == Found("replicas", "not recognised")
 
 
@@ -177,10 +190,27 @@ def judge():
         pytest.skip(reason)
 
 
+@pytest.fixture(scope="module")
+def causes(judge):
+    """Skips where the judge states no causes."""
+    reason = why_no_causes()
+    if reason is not None:
+        pytest.skip(reason)
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("judge")
 @pytest.mark.parametrize("name", WRONG)
-def test_the_judge_finds_a_wrong_program_with_its_kind_step_variable_and_line(name):
+def test_the_judge_finds_a_wrong_program_with_the_numbers_of_replicas_that_show_it(name):
+    answer = judged(WRONG[name].program)
+    assert answer.verdict == "differ", answer.text
+    assert answer.counts == WRONG[name].counts, answer.text
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("causes")
+@pytest.mark.parametrize("name", WRONG)
+def test_the_judge_names_kind_step_variable_and_line_of_a_wrong_program(name):
     answer = judged(WRONG[name].program)
     assert faults(WRONG[name], answer) == [], answer.text
 
