@@ -156,8 +156,8 @@ def judge_wrong(kept: Sequence[Mutant], folder: Path, show: int) -> bool:
     for mutant in kept:
         answer = judged(load_program(folder / f"{mutant.name}.py"))
         row = rows.setdefault(mutant.kinds[0], Counter())
-        found = answer.verdict == "differ"
-        named = found and bool(answer.of_replicas) and answer.of_replicas[0].kind in mutant.kinds
+        found = answer.verdict == "differ" and bool(answer.of_replicas)
+        named = found and answer.of_replicas[0].kind in mutant.kinds
         row.update({"planted": 1, "found": found, "named": named})
         if not named:
             called = answer.of_replicas[0].kind if answer.of_replicas else answer.verdict

@@ -110,6 +110,9 @@ def test_wrong_mutants_count_as_found_and_as_named_each_for_itself(wrong, folder
     judge([answer("agree")] * QUICK)
     assert not mutated.judge_wrong(wrong.kept, folder, 1)
     assert f"{'all':<55} {QUICK:>7} {0:>6} {0:>6}" in capsys.readouterr().out
+    judge([answer("differ")] * QUICK)  # by another law than that of replicas
+    assert not mutated.judge_wrong(wrong.kept, folder, 1)
+    assert f"{'all':<55} {QUICK:>7} {0:>6} {0:>6}" in capsys.readouterr().out
     judge([answer("differ", "something else")] * QUICK)
     assert not mutated.judge_wrong(wrong.kept, folder, 1)
     assert f"{'all':<55} {QUICK:>7} {QUICK:>6} {0:>6}" in capsys.readouterr().out
