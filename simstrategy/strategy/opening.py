@@ -42,6 +42,9 @@ class Settings(TypedDict, total=False):
     """Of `ReplicaContext.seed`; default 0."""
     wait_limit_s: float | None
     """Seconds after which a replica that waits outside of collectives is reported; default 60, None for never."""
+    isolate: bool
+    """True to give each replica global random generators of its own (Python's, NumPy's, the framework's), as it has in
+    a process of its own; default False: all draw from those of the process, one after the other."""
 
 
 def open_group(kind: Kind, backend: str | Backend, settings: Settings, make_variable: MakeVariable) -> Group:
@@ -104,8 +107,9 @@ def _group_settings(
     executor: Literal["auto", "greenlet", "thread"] = "auto",
     seed: int = 0,
     wait_limit_s: float | None = WAIT_LIMIT_S,
+    isolate: bool = False,
 ) -> GroupSettings:
-    require_settings(checks, executor, seed, wait_limit_s)
+    require_settings(checks, executor, seed, wait_limit_s, isolate)
     if not isinstance(semantics, (Semantics, NoneType)):
         raise InvalidType(
             f"semantics is a profile, got {short_repr(semantics)}. Pass one, such as ss.Semantics.TF2, or leave it out."
@@ -124,6 +128,7 @@ def _group_settings(
         trace=trace,
         seed=seed,
         wait_limit_s=wait_limit_s,
+        isolate=isolate,
     )
 
 

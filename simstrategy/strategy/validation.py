@@ -31,7 +31,7 @@ _UNFINISHED: Final[dict[type, str]] = {
 }
 
 
-def require_settings(checks: object, executor: object, seed: object, wait_limit_s: object) -> None:
+def require_settings(checks: object, executor: object, seed: object, wait_limit_s: object, isolate: object) -> None:
     """Raises InvalidArgument for an impossible setting of a strategy."""
     if not isinstance(checks, bool) and not (isinstance(checks, str) and checks in ("paths", "strict")):
         raise InvalidArgument(
@@ -48,6 +48,8 @@ def require_settings(checks: object, executor: object, seed: object, wait_limit_
         raise InvalidArgument(
             f"wait_limit_s is a number of seconds above 0, or None, not {short_repr(wait_limit_s)}. Pass one."
         )
+    if not isinstance(isolate, bool):
+        raise InvalidArgument(f"isolate is True or False, not {short_repr(isolate)}. Pass one of these.")
 
 
 def require_call(fn: object, args: object, kwargs: object) -> None:

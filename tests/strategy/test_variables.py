@@ -209,7 +209,40 @@ def test_outside_every_scope_the_profile_says_whether_components_are_aggregated(
 ):
     variable = with_components_1_and_2(mirrored(2, semantics=profile), ON_READ, aggregation)
     for method in ("value", "read_value", "numpy"):
-        assert float(getattr(variable, method)()) == (1 if method in first else aggregate), method
+        warned = method in first and aggregation is not FIRST
+        with pytest.warns(OneReplicasShare) if warned else nullcontext():
+            assert float(getattr(variable, method)()) == (1 if method in first else aggregate), method
+
+
+# Clauses: U-4
+def test_a_read_of_one_replicas_share_warns_once_for_each_line_and_variable_and_states_what_to_do(mirrored):
+    one, other = (with_components_1_and_2(mirrored(2), ON_READ, SUM) for _ in range(2))
+    with pytest.warns(OneReplicasShare) as warned:
+        for variable in (one, one, other):
+            variable.numpy()
+        one.numpy()
+    line = inspect.getsourcelines(inspect.currentframe())[1] + 4
+    assert [(PurePath(each.filename).name, each.lineno) for each in warned] == [
+        *[("test_variables.py", line)] * 2,
+        ("test_variables.py", line + 1),
+    ]
+    assert str(warned[0].message) == (
+        f"numpy of the ON_READ variable 'Variable_0' at test_variables.py:{line}, outside of a scope, gives replica 0's "
+        f"component alone in this profile, as TensorFlow 1.x does. Read it inside `with strategy.scope():` for the "
+        f"aggregate of all replicas."
+    )
+
+
+# Clauses: U-4
+def test_no_share_is_read_of_one_replica_in_a_scope_or_without_checks(mirrored):
+    alone = variable_in(mirrored(1), synchronization=ON_READ, aggregation=SUM)
+    unchecked = with_components_1_and_2(mirrored(2, checks=False), ON_READ, SUM)
+    scoped = mirrored(2)
+    summed = with_components_1_and_2(scoped, ON_READ, SUM)
+    with scoped.scope():
+        assert float(summed.value()) == 3
+    assert float(alone.value()) == 1
+    assert float(unchecked.value()) == 1
 
 
 # Clauses: U-4

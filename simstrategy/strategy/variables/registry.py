@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol, final
 import numpy as np
 
 from simstrategy.device import Array, Backend
-from simstrategy.errors import InvalidType, MirroredDiverged, ReplicasDisagree, Unsupported
+from simstrategy.errors import InvalidType, MirroredDiverged, OneReplicasShare, ReplicasDisagree, Unsupported
 from simstrategy.run import Coordinator, StatusMessage
 from simstrategy.strategy.enums import AGGREGATIONS
 from simstrategy.strategy.variables.identity import VariableIdentity
@@ -124,6 +124,19 @@ class VariableRegistry:
                     self._compare_here(number, *written[state])
         else:
             self._compare_workers(written)
+
+    def warn_of_share(self, state: _State, method: str, site: Site) -> None:
+        """Warns, once for each call site and variable, that a read outside a scope gives one of several components."""
+        key = (self._states.index(state), site)
+        if self._coordinator.checks and len(self._coordinator.backend.devices) > 1 and key not in self._warned:
+            self._warned.add(key)
+            rank = self._coordinator.ranks[0]
+            text = (
+                f"{method} of the ON_READ variable {state.name!r} at {describe_site(site)}, outside of a scope, gives "
+                f"replica {rank}'s component alone in this profile, as TensorFlow 1.x does. Read it inside "
+                f"`with strategy.scope():` for the aggregate of all replicas."
+            )
+            warn_at(OneReplicasShare(text), site)
 
     def _compare_here(self, number: int, kind: str, site: Site) -> None:
         if (number, site) in self._warned:
