@@ -20,33 +20,26 @@ Mixed = Callable[[str, Sequence[int]], None]
 
 
 def _ignore(module: str, tasks: Sequence[int]) -> None:
-    """Does nothing: tasks that never follow the program cannot be mixed with it."""
+    """Does nothing: for tasks between which no code of the program runs."""
 
 
 @final
 class Isolation:
     """The generators of a fixed number of tasks, kept from run to run.
 
-    generators: of which those are swapped whose module is loaded. first_is_program: what runs between the tasks has the
-    first task's generators, since that is the code around it in a process of its own; else it keeps those of before.
+    generators: of which those are swapped whose module is loaded. What runs between and after the tasks has the first
+    task's: in a process of its own, that is the code around it.
     """
 
-    __slots__ = ("_first_is_program", "_generators", "_left", "_mixed", "_outside", "_own")
+    __slots__ = ("_generators", "_left", "_mixed", "_outside", "_own")
 
-    def __init__(
-        self,
-        generators: Sequence[GlobalGenerator],
-        count: int,
-        *,
-        first_is_program: bool = True,
-    ) -> None:
+    def __init__(self, generators: Sequence[GlobalGenerator], count: int) -> None:
         self._generators = generators
         self._own: list[States] = [{} for _ in range(count)]
         self._left: States = {}
         """The program's, as it had them when the last task was left."""
         self._outside = True
         """Whether the generators are now the program's."""
-        self._first_is_program = first_is_program
         self._mixed: Mixed = _ignore
 
     def run(
@@ -95,8 +88,7 @@ class Isolation:
     def _return(self) -> None:
         """Makes the program's generators the global ones."""
         if not self._outside:
-            if self._first_is_program:
-                self._left = dict(self._own[0])
+            self._left = dict(self._own[0])
             self._write(self._left)
             self._outside = True
 
@@ -108,7 +100,7 @@ class Isolation:
             for module, state in now.items():
                 if module not in own:
                     own[module] = state
-                elif self._first_is_program and state != left.get(module):
+                elif state != left.get(module):
                     if own[module] != left.get(module):
                         mixed.setdefault(module, []).append(index)
                     own[module] = state

@@ -37,9 +37,9 @@ class Cluster:
     backend: the simulator, or another backend whose replicas all run in this process, for programs that compute with
     its framework: a name. order: of the simulator's additions, as in `ss.backend("sim", order=…)`. wrap: a function
     that wraps the backend of each worker. isolate: True to give each worker global random generators of its own, as a
-    process has; they begin as copies of this process's. The other arguments are those of `Strategy.multi_worker`, for
-    every worker. Raises InvalidArgument for counts below 1 and for a backend that cannot be shared out, and what
-    `Strategy.multi_worker` raises for a setting.
+    process has; they begin as copies of this process's, which then goes on as worker 0's. The other arguments are those
+    of `Strategy.multi_worker`, for every worker. Raises InvalidArgument for counts below 1 and for a backend that
+    cannot be shared out, and what `Strategy.multi_worker` raises for a setting.
 
     >>> import numpy as np
     >>> def program(strategy):
@@ -158,7 +158,7 @@ class Cluster:
         with closing(tasks):
             if not self._isolate:
                 return tuple(tasks.run(self.workers, body, fabric.match, _never_fails))
-            isolation = Isolation((*GLOBAL_GENERATORS, *generators), self.workers, first_is_program=False)
+            isolation = Isolation((*GLOBAL_GENERATORS, *generators), self.workers)
             return tuple(isolation.run(tasks, body, fabric.match, _never_fails))
 
 

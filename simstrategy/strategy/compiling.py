@@ -12,6 +12,7 @@ from simstrategy.device import Array, Backend, Compilation
 from simstrategy.errors import CannotCompile
 from simstrategy.run import function_key
 from simstrategy.strategy.arguments import ArgumentCache, Constant, StepArguments, bind_arguments
+from simstrategy.strategy.equality import require_equal_after
 from simstrategy.strategy.frontend import FrontendBinding
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.programs import CompiledProgram, Output
@@ -39,12 +40,19 @@ def run_step(
     if type(fn) is CompiledStep or frontend.part is not None:
         named = runner.checked(fn, args, kwargs, site)
         if type(fn) is CompiledStep:
-            return fn.run(args, named, site)
+            return _compared(runner, fn.run(args, named, site), site)
         compiled = frontend.compiled(fn, strategy_run)
         if compiled is not None:
             runner.record(fn, site)
-            return compiled(args, named)
+            return _compared(runner, compiled(args, named), site)
     return runner.run(fn, args, kwargs, site)
+
+
+def _compared(runner: Runner, result: Any, site: Site) -> Any:
+    """Returns the result of a compiled step, after what is compared at the end of every run."""
+    if runner.after_run:
+        require_equal_after(runner.group, runner.after_run, site)
+    return result
 
 
 @final

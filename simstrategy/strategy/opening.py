@@ -1,6 +1,7 @@
 """Opens the backend of a strategy and makes its group: settings, and what each kind requires."""
 
 from collections.abc import Sequence
+from copy import deepcopy
 from functools import lru_cache
 from types import NoneType
 from typing import Any, Literal, NoReturn, TypedDict
@@ -18,7 +19,7 @@ from simstrategy.strategy.semantics import Semantics
 from simstrategy.strategy.validation import require_settings
 from simstrategy.trace import Trace
 
-__all__ = ["Settings", "default_group", "make_group", "open_group"]
+__all__ = ["Settings", "copied_group", "default_group", "make_group", "open_group"]
 
 
 class Settings(TypedDict, total=False):
@@ -84,6 +85,11 @@ def open_group(kind: Kind, backend: str | Backend, settings: Settings, make_vari
 def make_group(settings: GroupSettings, make_variable: MakeVariable) -> Group:
     """Returns a group of these settings, attached to its backend's framework."""
     return Group(settings, frontend=FrontendBinding.of(settings.backend.frontend, make_variable))
+
+
+def copied_group(group: Group, make_variable: MakeVariable) -> Group:
+    """Returns another group of a group's settings, on its backend, without variables."""
+    return make_group(group.settings._replace(schedule=deepcopy(group.settings.schedule)), make_variable)
 
 
 @lru_cache(maxsize=1)

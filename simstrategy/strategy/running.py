@@ -8,6 +8,7 @@ from typing import Any, Final, final
 from simstrategy.device import GLOBAL_GENERATORS
 from simstrategy.errors import CannotCompile, GeneratorsMixed
 from simstrategy.run import CollectiveMatcher, Isolation, ReplicaTasks, Suspend, function_key
+from simstrategy.strategy.equality import require_equal_after
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.modes import MODE, active_group, require_cross_replica
 from simstrategy.strategy.programs import CompiledProgram
@@ -25,12 +26,14 @@ _set_mode: Final = MODE.set
 class Runner:
     """Runs the replicas of one group."""
 
-    __slots__ = ("_isolation", "_tasks", "group", "programs")
+    __slots__ = ("_isolation", "_tasks", "after_run", "group", "programs")
 
     def __init__(self, group: Group) -> None:
         self.group = group
         self.programs: list[CompiledProgram] = []
         """What the group's steps were compiled to, in order."""
+        self.after_run: dict[str, Callable[[], Any]] = {}
+        """What is compared at the end of every run, by name: see `Strategy.require_equal_after_run`."""
         settings = group.settings
         devices = group.local_devices
         self._tasks = ReplicaTasks(
@@ -111,6 +114,8 @@ class Runner:
         finally:
             one_thread.leave(matcher, None)
         require_finished(results, "run")
+        if self.after_run:
+            require_equal_after(group, self.after_run, site)
         return regroup(results)
 
     def _run_tasks(

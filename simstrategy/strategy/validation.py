@@ -1,7 +1,7 @@
 """Checks of what users pass, before anything runs.  Nothing is converted here: see `simstrategy.device.host_data`."""
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import AsyncGeneratorType, CoroutineType, GeneratorType, NoneType
 from typing import Any, Final, SupportsIndex
 
@@ -15,6 +15,7 @@ from simstrategy.values import DistributedValues
 __all__ = [
     "axes_in",
     "axis_in",
+    "get_next_of",
     "is_host_zero",
     "require_call",
     "require_components",
@@ -152,3 +153,15 @@ def axes_in(axis: int | tuple[int, ...], shape: tuple[int, ...], call: str) -> t
             f"{call} got the axes {axis} of shape {list(shape)}: each may be named once. Name each axis once."
         )
     return axes
+
+
+def get_next_of(iterator: Any) -> Callable[[], Any]:
+    """Returns the method of an input iterator.  Raises InvalidType for what has none."""
+    try:
+        get_next: Callable[[], Any] = iterator.get_next
+    except AttributeError as error:
+        raise InvalidType(
+            f"experimental_run takes an iterator with get_next(), got {short_repr(iterator)}. Make it with "
+            f"strategy.make_dataset_iterator(dataset)."
+        ) from error
+    return get_next
