@@ -9,7 +9,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from simstrategy.errors import CannotCompile, InvalidType, ReplicasDisagree
+from simstrategy.errors import CannotCompile, ReplicasDisagree
 from simstrategy.run import Coordinator, Resolve, Sizes, StatusMessage
 from simstrategy.short_repr import short_repr
 from simstrategy.strategy.bits import fingerprint
@@ -22,7 +22,6 @@ __all__ = [
     "held_here",
     "require_equal_across",
     "require_equal_after",
-    "require_getter",
     "resolve_equal",
 ]
 
@@ -126,7 +125,8 @@ class _Search:
         ]
         equal = [rank for rank, text in enumerate(texts) if rank and text == texts[0]]
         if equal:
-            lines.append(f"replicas {', '.join(map(str, equal[:_LINES_MAX]))} as replica 0")
+            who = "replicas" if len(equal) > 1 else "replica"
+            lines.append(f"{who} {', '.join(map(str, equal[:_LINES_MAX]))}: as replica 0 there")
         if len(lines) > _LINES_MAX:
             lines[_LINES_MAX:] = [f"… and {len(lines) - _LINES_MAX} more"]
         leaf = f"leaf {place}" if place else "the structure of the nest" if number == 0 else "the value"
@@ -202,12 +202,3 @@ def _shown(leaf: Leaf, offset: int) -> str:
     start = max(offset - _BEFORE, 0)
     text = leaf.data[start:].decode("utf-8", "replace")
     return ("…" if start else "") + short_repr(text)[1:-1]
-
-
-def require_getter(name: object, getter: object) -> None:
-    """Raises InvalidType for what cannot be compared after runs."""
-    if not isinstance(name, str) or not callable(getter):
-        raise InvalidType(
-            f"require_equal_after_run takes a name and a function without arguments that returns a nest, got "
-            f"{short_repr(name)} and {short_repr(getter)}. Write require_equal_after_run('model', lambda: state)."
-        )

@@ -51,7 +51,7 @@ def held_by(group: Group, value: Any, index: int, site: Site) -> Held:
     Raises InvalidType for a leaf that cannot be compared, and CannotCompile for arrays without a value.
     """
     leaves, structure = tree.flatten(value)
-    shape = tree.describe(structure, [])
+    shape = _described(structure)
     places = _places(structure, "")
     held = [Leaf("", "structure", shape.encode("utf-8", "surrogatepass"), None)]
     for leaf, place in zip(leaves, places, strict=True):
@@ -60,6 +60,20 @@ def held_by(group: Group, value: Any, index: int, site: Site) -> Held:
         except Unsupported as error:
             raise _without_value(site) from error
     return Held(held, site)
+
+
+def _described(structure: tree.Structure | None) -> str:
+    """Returns a text that is equal for equal structures alone: keys in full."""
+    if structure is None:
+        return "*"
+    children = list(map(_described, structure.children))
+    if structure.keys is not None:
+        pairs = zip(map(stable_repr, structure.keys), children, strict=True)
+        return f"{{{', '.join([f'{key}: {child}' for key, child in pairs])}}}"
+    if issubclass(structure.container, list):
+        return f"[{', '.join(children)}]"
+    name = "" if structure.container is tuple else structure.container.__name__
+    return f"{name}({', '.join(children)})"
 
 
 def _places(structure: tree.Structure | None, before: str) -> list[str]:
@@ -111,7 +125,7 @@ def _without_value(site: Site) -> CannotCompile:
 
 def _foreign_array(value: Any, place: str, site: Site) -> np.ndarray[Any, Any]:
     """Returns an array of another library on the host.  Raises InvalidType for anything else."""
-    problem = f"it is a {type(value).__qualname__}"
+    problem = f"it is of type {type(value).__qualname__}"
     if isinstance(value, (np.ndarray, np.generic)) or hasattr(type(value), "__array__"):
         try:
             array = np.asarray(value)

@@ -13,7 +13,7 @@ from simstrategy.short_repr import short_repr
 from simstrategy.strategy import inputs
 from simstrategy.strategy.compiling import CompiledStep, run_step
 from simstrategy.strategy.enums import ReduceOp
-from simstrategy.strategy.equality import require_equal_across, require_getter
+from simstrategy.strategy.equality import require_equal_across
 from simstrategy.strategy.extended import StrategyExtended
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.kinds import CENTRAL_STORAGE, DEFAULT, MIRRORED, MULTI_WORKER, ONE_DEVICE, Kind
@@ -26,7 +26,7 @@ from simstrategy.strategy.reductions.gathering import gather
 from simstrategy.strategy.reductions.reducing import op_in, plain_axis, reduce_nest
 from simstrategy.strategy.running import Runner
 from simstrategy.strategy.scope import Scope
-from simstrategy.strategy.validation import get_next_of
+from simstrategy.strategy.validation import get_next_of, require_getter, text_in
 from simstrategy.strategy.variables.framework import make_variable
 from simstrategy.strategy.variables.saving import restore, save
 from simstrategy.strategy.variables.variable import Variable
@@ -291,15 +291,13 @@ class Strategy:
         restore(self._group, variables, saved, self._group.source(sys._getframe(1)))
 
     def require_equal(self, value: Any, *, name: str | None = None) -> None:
-        """Raises ReplicasDisagree unless the components of a nest are equal to the bit, over all replicas and workers.
-
-        value, name: as of `ReplicaContext.require_equal`. A plain value is every local replica's. Clauses: R-11.
-        """
+        """Raises ReplicasDisagree unless a nest's components are equal: see `ReplicaContext.require_equal`."""
         require_cross_replica(self._group, "require_equal")
-        require_equal_across(self._group, value, name, self._group.source(sys._getframe(1)))
+        text = None if name is None else text_in(name, "require_equal")
+        require_equal_across(self._group, value, text, self._group.source(sys._getframe(1)))
 
     def require_equal_after_run(self, name: str, getter: Callable[[], Any]) -> None:
-        """Compares what `getter()` returns, as `require_equal` does, at the end of every later run.  One for each name."""
+        """Compares what `getter()` returns, as in `require_equal`, after every later run; one for each name."""
         require_getter(name, getter)
         self._runner.after_run[name] = getter
 

@@ -20,6 +20,7 @@ __all__ = [
     "require_call",
     "require_components",
     "require_finished",
+    "require_getter",
     "require_numbers",
     "require_settings",
     "text_in",
@@ -165,3 +166,12 @@ def get_next_of(iterator: Any) -> Callable[[], Any]:
             f"strategy.make_dataset_iterator(dataset)."
         ) from error
     return get_next
+
+
+def require_getter(name: object, getter: object) -> None:
+    """Raises InvalidType for what `require_equal_after_run` does not take."""
+    if not isinstance(name, str) or not callable(getter):
+        raise InvalidType(
+            f"require_equal_after_run takes a name and a function without arguments that returns a nest, got "
+            f"{short_repr(name)} and {short_repr(getter)}. Write require_equal_after_run('model', lambda: state)."
+        )
