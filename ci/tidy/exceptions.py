@@ -68,7 +68,7 @@ EXCEPTIONS = (
     Exempt(
         "simstrategy/strategy/library/session_config.py", "AttributeError", "any object with these attributes will do"
     ),
-    Exempt("simstrategy/strategy/strategy.py", "AttributeError", "any object with get_next will do"),
+    Exempt("simstrategy/strategy/validation.py", "AttributeError", "any object with get_next will do"),
     Exempt(
         "backends/xla/simstrategy_xla/compile_check/command.py", "docstring of", "shown by --help, as all commands'"
     ),

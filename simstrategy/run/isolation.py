@@ -31,13 +31,15 @@ class Isolation:
     task's: in a process of its own, that is the code around it.
     """
 
-    __slots__ = ("_generators", "_left", "_mixed", "_outside", "_own")
+    __slots__ = ("_current", "_generators", "_left", "_mixed", "_outside", "_own")
 
     def __init__(self, generators: Sequence[GlobalGenerator], count: int) -> None:
         self._generators = generators
         self._own: list[States] = [{} for _ in range(count)]
         self._left: States = {}
         """The program's, as it had them when the last task was left."""
+        self._current: States = {}
+        """The global ones, as they were read or written last: one object for equal states."""
         self._outside = True
         """Whether the generators are now the program's."""
         self._mixed: Mixed = _ignore
@@ -108,10 +110,18 @@ class Isolation:
             self._mixed(module, tasks)
 
     def _read(self) -> States:
-        found = [(one, sys.modules.get(one.module)) for one in self._generators]
-        return {one.module: one.read(module) for one, module in found if module is not None}
+        states: States = {}
+        for one in self._generators:
+            module = sys.modules.get(one.module)
+            if module is not None:
+                state, known = one.read(module), self._current.get(one.module)
+                states[one.module] = known if state == known else state
+        self._current = states
+        return dict(states)
 
     def _write(self, states: States) -> None:
         for one in self._generators:
-            if one.module in states:
+            # A write costs more than a read, and most tasks draw nothing between two calls.
+            if one.module in states and states[one.module] is not self._current.get(one.module):
                 one.write(sys.modules[one.module], states[one.module])
+        self._current = self._current | states

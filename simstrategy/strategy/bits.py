@@ -9,7 +9,7 @@ __all__ = ["fingerprint", "plain"]
 
 
 def plain(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Returns an array with one zero and one NaN: their signs and payloads are no difference of values."""
+    """Returns an array [any shape] with one zero and one NaN: their signs and payloads are no difference of values."""
     if array.dtype.kind not in "fc":
         return array
     parts = array if array.dtype.kind == "f" else np.stack([array.real, array.imag], axis=-1)
