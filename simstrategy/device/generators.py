@@ -4,7 +4,7 @@ No module is imported for that: what a program has not loaded, it has not drawn 
 its framework in `Capabilities.generators`. Who swaps them, and when, is in `run/isolation.py`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -33,23 +33,7 @@ class GlobalGenerator(NamedTuple):
     """Takes the module and a state that `read` returned, and makes the generators go on from there."""
 
 
-def _read_python(module: Any) -> Any:
-    return module.getstate()
-
-
-def _write_python(module: Any, state: Any) -> None:
-    module.setstate(state)
-
-
-def _read_numpy(module: Any) -> Any:
-    return _frozen(module.get_state(legacy=False))
-
-
-def _write_numpy(module: Any, state: Any) -> None:
-    module.set_state(_thawed(state))
-
-
-def _frozen(state: Any) -> Any:
+def _frozen(state: Any) -> tuple[Hashable, ...]:
     """Returns a state of NumPy as nested tuples: mappings as pairs, arrays as their dtype, shape and bytes."""
     if isinstance(state, dict):
         return ("mapping", tuple([(key, _frozen(value)) for key, value in state.items()]))
@@ -58,7 +42,7 @@ def _frozen(state: Any) -> Any:
     return ("value", state)
 
 
-def _thawed(frozen: Any) -> Any:
+def _thawed(frozen: Sequence[Any]) -> Any:
     kind, *rest = frozen
     if kind == "mapping":
         return {key: _thawed(value) for key, value in rest[0]}
@@ -68,14 +52,14 @@ def _thawed(frozen: Any) -> Any:
     return rest[0]
 
 
-def _read_torch(module: Any) -> Any:
+def _read_torch(module: Any) -> tuple[bytes, ...]:
     # The states of GPUs cannot be read before CUDA has started, and starting it takes seconds.
     cuda = module.cuda
     on_gpus = cuda.get_rng_state_all() if cuda.is_initialized() else ()
     return tuple([one.numpy().tobytes() for one in (module.get_rng_state(), *on_gpus)])
 
 
-def _write_torch(module: Any, state: Any) -> None:
+def _write_torch(module: Any, state: Sequence[bytes]) -> None:
     cpu, *on_gpus = [module.frombuffer(bytearray(one), dtype=module.uint8) for one in state]
     module.set_rng_state(cpu)
     if on_gpus:
@@ -83,8 +67,12 @@ def _write_torch(module: Any, state: Any) -> None:
 
 
 GLOBAL_GENERATORS: Final = (
-    GlobalGenerator("random", _read_python, _write_python),
-    GlobalGenerator("numpy.random", _read_numpy, _write_numpy),
+    GlobalGenerator("random", lambda module: module.getstate(), lambda module, state: module.setstate(state)),
+    GlobalGenerator(
+        "numpy.random",
+        lambda module: _frozen(module.get_state(legacy=False)),
+        lambda module, state: module.set_state(_thawed(state)),
+    ),
     GlobalGenerator("torch", _read_torch, _write_torch),
 )
 """Those that programs use on any backend.  JAX has none: its keys are values."""

@@ -5,7 +5,7 @@ This is the only module of the simulator that imports strategies.
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import Any, Final, Literal, NamedTuple, cast, final
+from typing import Any, Final, Literal, NamedTuple, TypeVar, cast, final
 
 from simstrategy.device import GLOBAL_GENERATORS, Backend, GlobalGenerator, open_backend
 from simstrategy.errors import InvalidArgument, InvalidType, PeerFailed
@@ -21,6 +21,11 @@ from simstrategy.trace import Trace
 __all__ = ["Cluster", "Outcome"]
 
 _SIMULATOR: Final = "sim"
+
+P = TypeVar("P")
+"""What one worker contributes to a group-call."""
+T = TypeVar("T")
+"""What is made of all contributions."""
 
 
 class Outcome(NamedTuple):
@@ -179,7 +184,7 @@ def _open_whole(name: str, replicas: int) -> Backend:
     return backend
 
 
-def _alone(name: str, part: Any, combine: Callable[[list[Any]], Any]) -> Any:
+def _alone(name: str, part: P, combine: Callable[[list[P]], T]) -> T:
     """The link of one worker: its part is all there is."""
     return combine([part])
 

@@ -17,7 +17,10 @@ from simstrategy.sim.backend import Link
 
 __all__ = ["LinkedBackend"]
 
+P = TypeVar("P")
+"""What one worker contributes."""
 T = TypeVar("T")
+"""What is made of all contributions."""
 
 
 @final
@@ -100,7 +103,7 @@ class LinkedBackend:
     def source(self, frame: FrameType) -> tuple[str, int]:
         return self._whole.source(frame)
 
-    def _together(self, name: str, part: Any, combine: Callable[[list[Any]], T]) -> T:
+    def _together(self, name: str, part: P, combine: Callable[[list[P]], T]) -> T:
         """Returns what a function makes of every worker's part: one object, the same for all workers."""
         result: T = self._link(name, part, combine)
         return result

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from simstrategy import tree
+from simstrategy.device import Array
 from simstrategy.errors import CannotCompile, InvalidType, Unsupported
 from simstrategy.short_repr import short_repr, stable_repr
 from simstrategy.strategy.bits import plain
@@ -101,15 +102,13 @@ def _leaf(group: Group, value: Any, index: int, place: str, site: Site) -> Leaf:
     return _array_leaf(place, "", _foreign_array(value, place, site))
 
 
-def _component_of(value: Any, index: int) -> Any:
+def _component_of(value: Any, index: int) -> Array:
     """Returns the array of a variable, or of a component of one, that a local replica has."""
-    if isinstance(value, Component):
-        return value.here()
-    components = value.components
+    components: tuple[Array, ...] = (value.here(),) if isinstance(value, Component) else value.components
     return components[index if len(components) > 1 else 0]
 
 
-def _on_host(group: Group, array: Any, site: Site) -> np.ndarray[Any, Any]:
+def _on_host(group: Group, array: Array, site: Site) -> np.ndarray[Any, Any]:
     try:
         return group.backend.get(array)
     except (InvalidType, Unsupported) as error:

@@ -19,7 +19,8 @@ STRATEGY = """extended num_replicas_in_sync scope reduce experimental_run_v2 exp
 
 OWN = {
     "Strategy": """mirrored one_device central_storage multi_worker xp run gather unwrap save restore close
-        require_equal require_equal_after_run distribute_datasets_from_function experimental_distribute_values_from_function""",
+        require_equal require_equal_after_run distribute_datasets_from_function
+        experimental_distribute_values_from_function""",
     "StrategyExtended": """call_for_each_replica reduce_to batch_reduce_to broadcast_to update update_non_slot
         non_slot_devices colocate_vars_with variable_created_in_scope value_container read_var worker_devices
         parameter_devices experimental_require_static_shapes experimental_between_graph experimental_should_init
