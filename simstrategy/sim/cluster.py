@@ -75,6 +75,8 @@ class Cluster:
                 )
         if not callable(wrap):
             raise InvalidType(f"wrap is a function of a backend that returns one, got {wrap!r}. Pass a function.")
+        if not isinstance(backend, str):
+            raise InvalidType(f'backend is a name, got {short_repr(backend)}. Pass one, such as "torch".')
         # Examines the settings that every worker gets, before any of them runs.
         alone = SimBackend(simulated_devices(1, 1), worker=0, order=order)
         Strategy.multi_worker(
