@@ -72,6 +72,18 @@ UNEQUAL = {
         "float64[2], 1.0000000000000002",
     ),
     "a shape": (lambda: np.zeros(2 + rank()), "the value", "float64[2]", "float64[3]"),
+    "a shape of the same bytes": (
+        lambda: np.zeros([(2, 2), (4,)][rank()]),
+        "the value",
+        "float64[2,2]",
+        "float64[4]",
+    ),
+    "a dtype of the same bytes": (
+        lambda: np.zeros(2, ["int32", "float32"][rank()]),
+        "the value",
+        "int32[2]",
+        "float32[2]",
+    ),
     "a dtype": (lambda: np.zeros(2, ["float32", "float64"][rank()]), "the value", "float32[2]", "float64[2]"),
     "a type": (lambda: [1, 1.0][rank()], "the value", "int", "float"),
     "true for one": (lambda: [True, 1][rank()], "the value", "bool", "int"),
