@@ -9,6 +9,7 @@ import numpy as np
 from simstrategy.data import Dataset, InputContext, InputIterator, InputOptions, InputReplicationMode
 from simstrategy.device import Backend
 from simstrategy.errors import ContextError, InvalidType
+from simstrategy.not_copied import NotCopied
 from simstrategy.short_repr import short_repr
 from simstrategy.strategy import inputs
 from simstrategy.strategy.compiling import CompiledStep, run_step
@@ -35,7 +36,7 @@ __all__ = ["Strategy", "group_of", "programs_of"]
 
 
 @final
-class Strategy:
+class Strategy(NotCopied):
     """Runs a function on all replicas and combines their values.  Made by `mirrored` and the other class methods.
 
     Source of names and behaviour: `tf.distribute.Strategy` of TensorFlow; the profile `semantics` selects the version.
@@ -48,6 +49,11 @@ class Strategy:
     >>> strategy.reduce("SUM", strategy.run(lambda: strategy.xp.ones(3)), axis=0)  # of 2 × 3 elements
     SimArray(6., dtype=float32)
     """
+
+    not_copied = (
+        "A strategy belongs to its process, and is not pickled. Make one where it is needed; copy.deepcopy(strategy) "
+        "makes another one in this process."
+    )
 
     def __init__(self, extended: StrategyExtended) -> None:
         self._extended = extended

@@ -68,6 +68,20 @@ def test_a_replica_goes_on_after_a_call_of_another_thread_was_refused(strategy):
     assert [float(one) for one in results] == [count] * count
 
 
+@pytest.mark.parametrize("who", ["all", "the first", "the last"])
+def test_a_replica_returns_after_a_call_of_another_thread_was_refused(strategy, who):
+    last = strategy.num_replicas_in_sync - 1
+
+    def step():
+        if who == "all" or rank() == (0 if who == "the first" else last):
+            for _ in range(2):
+                with pytest.raises(ContextError):
+                    in_another_thread(reduced)
+        return rank()
+
+    assert [*strategy.experimental_local_results(strategy.run(step))] == [*range(last + 1)]
+
+
 @pytest.mark.filterwarnings("ignore:coroutine 'test_a:RuntimeWarning")
 @pytest.mark.parametrize("who", ["all", "the first", "the last"])
 def test_a_collective_inside_an_event_loop_is_refused_and_its_line_named(strategy, who):
