@@ -21,6 +21,7 @@ from simstrategy_torch.functions import (
     counted,
     cumulative,
     divide_parts,
+    flip,
     joining,
     logical,
     no_bools,
@@ -220,7 +221,7 @@ class TorchNamespace:
     concat = joining(compat.concat)
     stack = joining(torch.stack)
     unstack = unary(compat.unstack)
-    flip = unary(compat.flip)
+    flip = unary(flip)
     roll = unary(roll)
     repeat = unary(lambda x, repeats, **along: compat.repeat(x, _repeats(x, repeats), **along))
     tile = unary(torch.tile)

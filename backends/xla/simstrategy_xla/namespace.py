@@ -28,6 +28,7 @@ from simstrategy_xla.functions import (
     is_weak,
     joining,
     keeping,
+    logical,
     moved,
     ordered,
     pairing,
@@ -35,8 +36,10 @@ from simstrategy_xla.functions import (
     picking,
     roll,
     rounded,
+    searchsorted,
     several,
     sorting,
+    squeeze,
     unary,
     unstack,
 )
@@ -211,9 +214,9 @@ class XlaNamespace:
     less_equal = binary(jnp.less_equal, kinds="biufV")
     greater = binary(jnp.greater, kinds="biufV")
     greater_equal = binary(jnp.greater_equal, kinds="biufV")
-    logical_and = binary(jnp.logical_and)
-    logical_or = binary(jnp.logical_or)
-    logical_xor = binary(jnp.logical_xor)
+    logical_and = logical(jnp.logical_and)
+    logical_or = logical(jnp.logical_or)
+    logical_xor = logical(jnp.logical_xor)
     bitwise_and = binary(jnp.bitwise_and)
     bitwise_or = binary(jnp.bitwise_or)
     bitwise_xor = binary(jnp.bitwise_xor)
@@ -269,7 +272,7 @@ class XlaNamespace:
     moveaxis = unary(jnp.moveaxis)
     reshape = unary(jnp.reshape)
     expand_dims = unary(jnp.expand_dims)
-    squeeze = unary(jnp.squeeze)
+    squeeze = unary(squeeze)
     broadcast_to = unary(jnp.broadcast_to)
     broadcast_arrays = several(jnp.broadcast_arrays)
     concat = joining(jnp.concatenate)
@@ -307,7 +310,7 @@ class XlaNamespace:
     argmax = unary(int32_of(ordered(jnp.argmax)))
     argmin = unary(int32_of(ordered(jnp.argmin)))
     count_nonzero = unary(int32_of(jnp.count_nonzero))
-    searchsorted = pairing(int32_of(jnp.searchsorted))
+    searchsorted = pairing(int32_of(searchsorted))
     sort = unary(ordered(sorting(jnp.sort)))
     argsort = unary(int32_of(ordered(sorting(jnp.argsort))))
 
