@@ -4,13 +4,27 @@ from typing import Any, ClassVar, Final, NoReturn
 
 from simstrategy.errors import ContextError
 
-__all__ = ["DISTRIBUTED_DATA", "NotCopied"]
+__all__ = ["DISTRIBUTED_DATA", "EXTENDED", "REPLICA_CONTEXT", "SCOPE", "STRATEGY", "NotCopied"]
+
+STRATEGY: Final = (
+    "A strategy belongs to its process, and is not pickled. Make one where it is needed; copy.deepcopy(strategy) makes "
+    "another one in this process."
+)
+EXTENDED: Final = (
+    "strategy.extended belongs to its strategy, and is neither copied nor pickled. Take that of another strategy: "
+    "copy.deepcopy(strategy).extended."
+)
+REPLICA_CONTEXT: Final = (
+    "A replica context belongs to its replica, and is neither copied nor pickled. Ask for it where it is needed: "
+    "get_replica_context()."
+)
+SCOPE: Final = "A scope belongs to its strategy, and is neither copied nor pickled. Make another one: strategy.scope()."
 
 DISTRIBUTED_DATA: Final = (
     "Distributed data belong to their strategy and process, and are neither copied nor pickled. Distribute the data "
     "again, or begin another pass: iter(distributed)."
 )
-"""What `NotCopied.not_copied` is for datasets and iterators, those of a framework too."""
+"""The texts of errors; this one is for iterators too, and for those of a framework."""
 
 
 class NotCopied:

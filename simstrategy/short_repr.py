@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from types import FunctionType, SimpleNamespace
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 __all__ = ["short_repr", "stable_repr", "without_addresses"]
 
@@ -13,6 +13,8 @@ V = TypeVar("V")
 """Anything that a message may show."""
 
 _ADDRESS: Final = re.compile(r" at 0x[0-9A-Fa-f]+")
+_DTYPE: Final = re.compile(r"(\w+)\W*$")
+"""The name at the end of "torch.float32", and of "<dtype: 'float32'>"."""
 _LENGTH_MAX: Final = 200
 _DEPTH_MAX: Final = 10
 _NUMBERS_MAX: Final = 32
@@ -64,23 +66,38 @@ def _no_text(_value: Any) -> None:
     return None
 
 
+@runtime_checkable
+class _Array(Protocol):
+    """What the arrays of all frameworks have."""
+
+    dtype: Any
+    shape: Any
+    __array__: Any
+
+
+@runtime_checkable
+class _Listed(Protocol):
+    """An array that makes lists of its numbers; TensorFlow's makes a NumPy array first."""
+
+    def tolist(self) -> Any: ...
+
+
 def _array_text(value: Any) -> str | None:
     """Returns the text of a framework's array by what all frameworks' arrays have; None for any other value."""
-    kind = type(value)
-    if kind.__module__ == "numpy" or not all(hasattr(kind, name) for name in ("__array__", "dtype", "shape")):
-        return None
     try:
-        dtype = str(getattr(value.dtype, "name", value.dtype)).removeprefix("torch.")
-        shape = [int(one) for one in value.shape]
+        if type(value).__module__ == "numpy" or not isinstance(value, _Array):
+            return None
+        shape, dtype = [int(one) for one in value.shape], _DTYPE.search(str(value.dtype))
     except Exception:  # noqa: BLE001 - an object of a user that only looks like an array
         return None
+    form = f"{dtype[1] if dtype else value.dtype}{shape}"
     if math.prod(shape) > _NUMBERS_MAX:
-        return f"{dtype}{shape}"
+        return form
     try:
-        numbers = value.tolist() if hasattr(kind, "tolist") else value.numpy().tolist()
+        numbers = value.tolist() if isinstance(value, _Listed) else value.numpy().tolist()  # type: ignore[attr-defined]
     except Exception:  # noqa: BLE001 - an array without values: a framework traces
-        return f"{dtype}{shape}"
-    return f"{dtype}{shape} {numbers!r}"
+        return form
+    return f"{form} {numbers!r}"
 
 
 def _text(value: Any, depth: int, arrays: _Arrays) -> str:

@@ -76,10 +76,7 @@ def refused(
 
 
 def misformed(call: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any]) -> SimStrategyError:
-    """Returns the error of a call with too few or too many arguments: Python's own names no function of `xp`.
-
-    The quick functions look for them themselves, which costs less than a function around them.
-    """
+    """Returns the error of a call with too few or too many arguments: Python's own names no function of `xp`."""
     given = [one for one in arguments if one is not MISSING]
     return refused(call, given, options, TypeError("other arguments"))
 
@@ -134,16 +131,14 @@ def binary(function: Callable[..., Any], *, floats: bool = False, compares: bool
     return call
 
 
-def _require_comparable(call: Method, x1: Operand, x2: Operand) -> None:
+def _require_comparable(call: Method, x1: Any, x2: Any) -> None:
     """Raises InvalidType for an order of complex numbers, InvalidArgument for an int beyond the dtype beside it."""
     for one, other in ((x1, x2), (x2, x1)):
-        kind = one.dtype.kind if isinstance(one, (np.ndarray, np.generic)) else "c" if type(one) is complex else ""
+        kind = one.dtype.kind if isinstance(one, (np.ndarray, np.generic)) else "c" if type(one) is complex else "-"
         if kind == "c" and call.__name__ not in ("equal", "not_equal"):
             raise refused(call, (x1, x2), {}, TypeError("complex numbers have no order"))
-        if kind and kind in "iu" and type(other) is int:
-            bounds = np.iinfo(one.dtype)  # type: ignore[union-attr]  # an array's
-            if not bounds.min <= other <= bounds.max:
-                raise refused(call, (x1, x2), {}, OverflowError(str(other)))
+        if kind in "iu" and type(other) is int and not np.iinfo(one.dtype).min <= other <= np.iinfo(one.dtype).max:
+            raise refused(call, (x1, x2), {}, OverflowError(str(other)))
 
 
 def _again(

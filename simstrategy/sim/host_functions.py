@@ -184,7 +184,8 @@ def searchsorted(x1: Host, x2: Any, **how: Any) -> Host:
     vector, wanted = in_common(x1, x2 if isinstance(x2, (np.ndarray, bool, int, float, complex)) else np.asarray(x2))
     if vector.dtype.kind in "bc":
         raise TypeError("real numbers alone")
-    return np.searchsorted(vector, wanted, **how)
+    places: Host = np.searchsorted(vector, wanted, **how)
+    return places
 
 
 def argsort(x: Host, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Host:

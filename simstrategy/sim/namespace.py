@@ -232,7 +232,7 @@ class SimNamespace:
         return result
 
     expand_dims = plain(np.expand_dims)
-    squeeze = plain(lambda x, axis: np.squeeze(x, axis))  # noqa: PLW0108 - the axis must be given
+    squeeze = plain(np.squeeze)
     broadcast_to = plain(lambda x, shape: np.array(np.broadcast_to(x, shape)))
     broadcast_arrays = several(np.broadcast_arrays)
     concat = joining(np.concatenate)

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, final
 
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType
-from simstrategy.not_copied import NotCopied
+from simstrategy.not_copied import EXTENDED, NotCopied
 from simstrategy.short_repr import short_repr
 from simstrategy.strategy.compiling import run_step
 from simstrategy.strategy.enums import ReduceOp, VariableSynchronization
@@ -42,10 +42,7 @@ class StrategyExtended(NotCopied):
     """
 
     __slots__ = ("_group", "_run", "_runner")
-    not_copied = (
-        "strategy.extended belongs to its strategy, and is neither copied nor pickled. Take that of another strategy: "
-        "copy.deepcopy(strategy).extended."
-    )
+    not_copied = EXTENDED
 
     experimental_require_static_shapes = False
     """Whether shapes have to be known before a run: never."""

@@ -12,7 +12,7 @@ from simstrategy import tree
 from simstrategy.device import UNKNOWN, Array
 from simstrategy.device.terms import HostData
 from simstrategy.errors import Unsupported
-from simstrategy.not_copied import NotCopied
+from simstrategy.not_copied import REPLICA_CONTEXT, NotCopied
 from simstrategy.run import ReplicaLocal, Sizes, Suspend, function_key, held_print
 from simstrategy.strategy.composites import all_reduce_leaves, is_composite
 from simstrategy.strategy.enums import ReduceOp
@@ -51,10 +51,7 @@ class ReplicaContext(ReplicaLocal, NotCopied):
     """
 
     __slots__ = ("_calls", "group", "home", "index", "suspend")
-    not_copied = (
-        "A replica context belongs to its replica, and is neither copied nor pickled. Ask for it where it is needed: "
-        "get_replica_context()."
-    )
+    not_copied = REPLICA_CONTEXT
     updating = None
 
     # As short as possible: every replica of every run makes one.

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar, final
 
 from simstrategy.errors import ContextError
-from simstrategy.not_copied import NotCopied
+from simstrategy.not_copied import SCOPE, NotCopied
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.kinds import DEFAULT
 from simstrategy.strategy.modes import MODE, CrossReplica, require_cross_replica
@@ -25,9 +25,7 @@ class Scope(NotCopied, Generic[S]):
     """
 
     __slots__ = ("_entered", "_group", "_strategy")
-    not_copied = (
-        "A scope belongs to its strategy, and is neither copied nor pickled. Make another one: strategy.scope()."
-    )
+    not_copied = SCOPE
 
     def __init__(self, strategy: S, group: Group) -> None:
         self._strategy = strategy

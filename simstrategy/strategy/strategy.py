@@ -9,7 +9,7 @@ import numpy as np
 from simstrategy.data import Dataset, InputContext, InputIterator, InputOptions, InputReplicationMode
 from simstrategy.device import Backend
 from simstrategy.errors import ContextError, InvalidType
-from simstrategy.not_copied import NotCopied
+from simstrategy.not_copied import STRATEGY, NotCopied
 from simstrategy.short_repr import short_repr
 from simstrategy.strategy import inputs
 from simstrategy.strategy.compiling import CompiledStep, run_step
@@ -50,10 +50,7 @@ class Strategy(NotCopied):
     SimArray(6., dtype=float32)
     """
 
-    not_copied = (
-        "A strategy belongs to its process, and is not pickled. Make one where it is needed; copy.deepcopy(strategy) "
-        "makes another one in this process."
-    )
+    not_copied = STRATEGY
 
     def __init__(self, extended: StrategyExtended) -> None:
         self._extended = extended

@@ -19,7 +19,6 @@ __all__ = [
     "counted",
     "cumulative",
     "divide_parts",
-    "flip",
     "joining",
     "logical",
     "no_bools",
@@ -237,14 +236,6 @@ def squeeze(x: _Tensor, axis: int | tuple[int, ...]) -> _Tensor:
     if any(x.shape[one] != 1 for one in axes):
         raise ValueError("only axes of size 1 can go")
     return torch.squeeze(x, axes)
-
-
-def flip(x: _Tensor, *, axis: Any = None) -> _Tensor:
-    """Reverses the order along axes; of an array without axes PyTorch takes axis 0."""
-    if x.ndim == 0 and axis not in (None, ()):
-        raise IndexError(f"there is no axis {axis}")
-    result: _Tensor = compat.flip(x, axis=axis)
-    return result
 
 
 def _places(x: _Tensor, indices: Any) -> _Tensor:

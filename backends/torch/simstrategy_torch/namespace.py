@@ -21,7 +21,6 @@ from simstrategy_torch.functions import (
     counted,
     cumulative,
     divide_parts,
-    flip,
     joining,
     logical,
     no_bools,
@@ -221,7 +220,7 @@ class TorchNamespace:
     concat = joining(compat.concat)
     stack = joining(torch.stack)
     unstack = unary(compat.unstack)
-    flip = unary(flip)
+    flip = reduction(lambda x, *, axis, keepdims: torch.flip(x, axis))
     roll = unary(roll)
     repeat = unary(lambda x, repeats, **along: compat.repeat(x, _repeats(x, repeats), **along))
     tile = unary(torch.tile)

@@ -33,7 +33,6 @@ __all__ = [
     "searchsorted",
     "several",
     "sorting",
-    "squeeze",
     "unary",
     "unstack",
 ]
@@ -254,11 +253,6 @@ def searchsorted(x1: jax.Array, x2: jax.Array, **how: Any) -> jax.Array:
     if "b" in (x1.dtype.kind, x2.dtype.kind) or "c" in (x1.dtype.kind, x2.dtype.kind):
         raise TypeError("real numbers alone")
     return jnp.searchsorted(x1, x2, **how)
-
-
-def squeeze(x: jax.Array, axis: int | tuple[int, ...]) -> jax.Array:
-    """Removes axes of size 1; JAX takes no axis for all of them."""
-    return jnp.squeeze(x, axis)
 
 
 def roll(x: jax.Array, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> jax.Array:

@@ -39,7 +39,6 @@ from simstrategy_xla.functions import (
     searchsorted,
     several,
     sorting,
-    squeeze,
     unary,
     unstack,
 )
@@ -272,7 +271,7 @@ class XlaNamespace:
     moveaxis = unary(jnp.moveaxis)
     reshape = unary(jnp.reshape)
     expand_dims = unary(jnp.expand_dims)
-    squeeze = unary(squeeze)
+    squeeze = unary(jnp.squeeze)
     broadcast_to = unary(jnp.broadcast_to)
     broadcast_arrays = several(jnp.broadcast_arrays)
     concat = joining(jnp.concatenate)
@@ -283,11 +282,7 @@ class XlaNamespace:
     roll = unary(roll)
     repeat = unary(lambda x, repeats, **along: jnp.repeat(x, np.asarray(repeats), **along))
     tile = unary(jnp.tile)
-    _take = picking(jnp.take)
-
-    def take(self, x: Any, indices: Any, /, *, axis: int) -> Any:
-        return self._take(x, indices, axis=axis)
-
+    take = picking(jnp.take)
     take_along_axis = picking(jnp.take_along_axis)
 
     sum = unary(keeping(jnp.sum))
