@@ -288,8 +288,13 @@ class CollectiveMatcher:
         return tuple(f"replica {rank}: {text}" for rank, text in zip(self._coordinator.ranks, texts, strict=True))
 
 
-def _is_alike(first: Request, other: Request) -> bool:
-    """Returns whether two requests differ in nothing but objects of their structures that replicas cannot share."""
+def _is_alike(first: Request, other: Request | None) -> bool:
+    """Returns whether two requests differ in nothing but objects of their structures that replicas cannot share.
+
+    None is the request of a task that has returned.
+    """
+    if other is None:
+        return False
     return other == first or (
         other._replace(structure=first.structure) == first and tree.alike(first.structure, other.structure)
     )
