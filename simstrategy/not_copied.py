@@ -4,11 +4,14 @@ from typing import Any, ClassVar, Final, NoReturn
 
 from simstrategy.errors import ContextError
 
-__all__ = ["DISTRIBUTED_DATA", "EXTENDED", "REPLICA_CONTEXT", "SCOPE", "STRATEGY", "NotCopied"]
+__all__ = ["COPY_OF_STRATEGY", "DISTRIBUTED_DATA", "EXTENDED", "REPLICA_CONTEXT", "SCOPE", "STRATEGY", "NotCopied"]
 
 STRATEGY: Final = (
     "A strategy belongs to its process, and is not pickled. Make one where it is needed; copy.deepcopy(strategy) makes "
     "another one in this process."
+)
+COPY_OF_STRATEGY: Final = (
+    "copy.copy of a Strategy is not supported: must only deepcopy it. Use copy.deepcopy(strategy)."
 )
 EXTENDED: Final = (
     "strategy.extended belongs to its strategy, and is neither copied nor pickled. Take that of another strategy: "

@@ -9,7 +9,7 @@ import numpy as np
 from simstrategy.data import Dataset, InputContext, InputIterator, InputOptions, InputReplicationMode
 from simstrategy.device import Backend
 from simstrategy.errors import ContextError, InvalidType
-from simstrategy.not_copied import STRATEGY, NotCopied
+from simstrategy.not_copied import COPY_OF_STRATEGY, STRATEGY, NotCopied
 from simstrategy.short_repr import short_repr
 from simstrategy.strategy import inputs
 from simstrategy.strategy.compiling import CompiledStep, run_step
@@ -104,15 +104,11 @@ class Strategy(NotCopied):
         return self._group.xp
 
     def __repr__(self) -> str:
-        backend = self._group.backend
-        return (
-            f"<Strategy on {backend.name!r}: {self.num_replicas_in_sync} replicas, {len(backend.local_devices)} here>"
-        )
+        backend, count = self._group.backend, self.num_replicas_in_sync
+        return f"<Strategy on {backend.name!r}: {count} replicas, {len(backend.local_devices)} here>"
 
     def __copy__(self) -> "Strategy":
-        raise ContextError(
-            "copy.copy of a Strategy is not supported: must only deepcopy it. Use copy.deepcopy(strategy)."
-        )
+        raise ContextError(COPY_OF_STRATEGY)
 
     def __deepcopy__(self, _memo: object) -> "Strategy":
         """Returns another strategy of the same kind and settings on the same backend, without variables."""
