@@ -12,6 +12,7 @@ from simstrategy import tree
 from simstrategy.device import UNKNOWN, Array
 from simstrategy.device.terms import HostData
 from simstrategy.errors import Unsupported
+from simstrategy.not_copied import REPLICA_CONTEXT, NotCopied
 from simstrategy.run import ReplicaLocal, Sizes, Suspend, function_key, held_print
 from simstrategy.strategy.composites import all_reduce_leaves, is_composite
 from simstrategy.strategy.enums import ReduceOp
@@ -37,7 +38,7 @@ _ANY_SIZE: Final = None
 
 
 @final
-class ReplicaContext(ReplicaLocal):
+class ReplicaContext(ReplicaLocal, NotCopied):
     """One replica's state in a run: its number, and its collective calls.
 
     Made by `Strategy.run` for each replica, and usable only in that replica, while it runs. Source of names:
@@ -50,6 +51,7 @@ class ReplicaContext(ReplicaLocal):
     """
 
     __slots__ = ("_calls", "group", "home", "index", "suspend")
+    not_copied = REPLICA_CONTEXT
     updating = None
 
     # As short as possible: every replica of every run makes one.

@@ -9,6 +9,7 @@ import numpy as np
 from simstrategy.data import Dataset, InputContext, InputIterator, InputOptions, InputReplicationMode
 from simstrategy.device import Backend
 from simstrategy.errors import ContextError, InvalidType
+from simstrategy.not_copied import COPY_OF_STRATEGY, STRATEGY, NotCopied
 from simstrategy.short_repr import short_repr
 from simstrategy.strategy import inputs
 from simstrategy.strategy.compiling import CompiledStep, run_step
@@ -35,7 +36,7 @@ __all__ = ["Strategy", "group_of", "programs_of"]
 
 
 @final
-class Strategy:
+class Strategy(NotCopied):
     """Runs a function on all replicas and combines their values.  Made by `mirrored` and the other class methods.
 
     Source of names and behaviour: `tf.distribute.Strategy` of TensorFlow; the profile `semantics` selects the version.
@@ -48,6 +49,8 @@ class Strategy:
     >>> strategy.reduce("SUM", strategy.run(lambda: strategy.xp.ones(3)), axis=0)  # of 2 × 3 elements
     SimArray(6., dtype=float32)
     """
+
+    not_copied = STRATEGY
 
     def __init__(self, extended: StrategyExtended) -> None:
         self._extended = extended
@@ -101,15 +104,11 @@ class Strategy:
         return self._group.xp
 
     def __repr__(self) -> str:
-        backend = self._group.backend
-        return (
-            f"<Strategy on {backend.name!r}: {self.num_replicas_in_sync} replicas, {len(backend.local_devices)} here>"
-        )
+        backend, count = self._group.backend, self.num_replicas_in_sync
+        return f"<Strategy on {backend.name!r}: {count} replicas, {len(backend.local_devices)} here>"
 
     def __copy__(self) -> "Strategy":
-        raise ContextError(
-            "copy.copy of a Strategy is not supported: must only deepcopy it. Use copy.deepcopy(strategy)."
-        )
+        raise ContextError(COPY_OF_STRATEGY)
 
     def __deepcopy__(self, _memo: object) -> "Strategy":
         """Returns another strategy of the same kind and settings on the same backend, without variables."""
