@@ -1,5 +1,6 @@
 """The outcome of one run of a program: values, variables, error and trace, on the host."""
 
+import hashlib
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -9,14 +10,25 @@ import numpy as np
 
 from simstrategy.check.contents import Contents, contents_of
 from simstrategy.check.distances import is_float, one_unit
+from simstrategy.check.prints import WORKER
 from simstrategy.check.probe import GroupCallProbe
 from simstrategy.run import raised_where
 from simstrategy.short_repr import without_addresses
 from simstrategy.strategy import Strategy, group_of
+from simstrategy.strategy.group import Group
 from simstrategy.strategy.reductions.arithmetic import MEAN_DTYPES
-from simstrategy.trace import Event, Trace
+from simstrategy.trace import AnyTrace, Event, Recorder
 
-__all__ = ["Outcome", "Program", "VariableKind", "computed_in", "program_folder", "program_name", "run_program"]
+__all__ = [
+    "Outcome",
+    "Program",
+    "VariableKind",
+    "computed_in",
+    "program_folder",
+    "program_name",
+    "run_program",
+    "source_of",
+]
 
 Program = Callable[[Strategy], Any]
 
@@ -86,14 +98,23 @@ def _function(program: object) -> object:
     return _function(program.func) if isinstance(program, partial) else program
 
 
-def run_program(program: Program, strategy: Strategy, trace: Trace, *, probe: GroupCallProbe | None = None) -> Outcome:
+def source_of(program: Program) -> dict[str, str]:
+    """Returns the name of a program's file and its SHA-256, for the header of a recording; {} without a file."""
+    code = getattr(_function(program), "__code__", None)
+    file = Path(code.co_filename) if code is not None else None
+    if file is None or not file.is_file():
+        return {}
+    return {"file": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+
+
+def run_program(
+    program: Program, strategy: Strategy, trace: AnyTrace, *, probe: GroupCallProbe | None = None
+) -> Outcome:
     """Runs `program(strategy)` and returns its outcome.  An exception is an outcome too, but for KeyboardInterrupt.
 
     probe: the strategy's backend, where it is one that looks for values that are not finite.
     """
-    group = group_of(strategy)
-    if probe is not None:
-        group.reductions.probe = probe.watch
+    group = _begun(strategy, probe)
     raised: tuple[str, str] | None = None
     notes: tuple[str, ...] = ()
     found = Contents([], [], [], [])
@@ -118,6 +139,8 @@ def run_program(program: Program, strategy: Strategy, trace: Trace, *, probe: Gr
             found.leaves.append((path, read(component)))
             if policy.replica_write == "component":
                 written_alone.append(path)
+    if isinstance(trace, Recorder):
+        trace.ended(group.coordinator.worker, found.leaves, raised)
     events = tuple(trace.events(worker=group.coordinator.worker))
     return Outcome(
         tuple(found.leaves),
@@ -134,6 +157,15 @@ def run_program(program: Program, strategy: Strategy, trace: Trace, *, probe: Gr
         probe is None or any(dtype.startswith(("float", "bfloat", "complex")) for dtype in probe.dtypes),
         group.seeds.labels,
     )
+
+
+def _begun(strategy: Strategy, probe: GroupCallProbe | None) -> Group:
+    """Returns the group of a strategy whose program begins."""
+    group = group_of(strategy)
+    if probe is not None:
+        group.reductions.probe = probe.watch
+    WORKER.set(group.coordinator.worker)
+    return group
 
 
 def _read_after_error(get: Callable[[Any], np.ndarray[Any, Any]], component: Any) -> np.ndarray[Any, Any]:

@@ -14,6 +14,7 @@ from simstrategy.errors import BackendUnavailable, CallSitesDiffer, PeerFailed, 
 from simstrategy.run.call_paths import path_text
 from simstrategy.run.calls import AnyCall, PendingCall, Sizes
 from simstrategy.run.functions import function_key
+from simstrategy.run.observing import Observer
 from simstrategy.run.one_thread import OneThread
 from simstrategy.run.status import (
     StatusMessage,
@@ -24,7 +25,7 @@ from simstrategy.run.status import (
     raised_where,
 )
 from simstrategy.run.task import FINISHED
-from simstrategy.trace import Request, Site, Subject, Trace, describe_request, warn_at
+from simstrategy.trace import AnyTrace, Recorder, Request, Site, Subject, describe_request, warn_at
 
 __all__ = ["CollectiveMatcher", "Coordinator"]
 
@@ -63,10 +64,12 @@ class Coordinator:
     """
 
     def __init__(
-        self, backend: Backend, *, trace: Trace | None, checks: bool | str, wait_limit_s: float | None = None
+        self, backend: Backend, *, trace: AnyTrace | None, checks: bool | str, wait_limit_s: float | None = None
     ) -> None:
         self.backend = backend
         self.trace = trace
+        self.observer = Observer(backend, trace) if isinstance(trace, Recorder) else None
+        """Records what the strategy does; None where its trace is no recorder."""
         self.checks = checks
         self.ranks = tuple(device.rank for device in backend.local_devices)
         self.worker = backend.local_devices[0].process
