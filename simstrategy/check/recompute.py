@@ -11,6 +11,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from simstrategy.device import Backend, open_backend
+from simstrategy.errors import InvalidArgument
+from simstrategy.sim.dtypes import dtype_named
 from simstrategy.strategy.reductions.arithmetic import Reductions
 from simstrategy.trace import Recording, SyncPoint, Value, VariableWrite, value_digest
 
@@ -196,9 +198,14 @@ def _axis_of(point: SyncPoint) -> int | tuple[int, ...] | None:
 def _whole(value: Value) -> Host:
     if value.array is None:
         raise _Left(_LARGE if value.digest else "an array had no value")
-    if value.dtype in ("bfloat16", "text"):
-        raise _Left(f"{value.dtype} is not computed here")
-    return value.array
+    if value.dtype == "text":
+        raise _Left("texts are not computed here")
+    if value.dtype != "bfloat16":
+        return value.array
+    try:
+        return value.array.astype(dtype_named("bfloat16"))
+    except InvalidArgument as error:
+        raise _Left(str(error)) from error
 
 
 def _same(one: Host, other: Host) -> bool:

@@ -127,3 +127,38 @@ def test_runs_that_differ_in_results_have_recordings_that_differ(tmp_path):
     assert found[0].parts[0].rows == ((0, 1), (1, 1))
     assert found[1].parts[0].rows == ((0, 1), (1, 1), (2, 0))
     assert found[1].points[-1].outputs[0][0].not_finite == 1
+
+
+NUMBERS = {
+    "float16": [1.0, np.inf, -0.0],
+    "bfloat16": [1.0, 3.0, 0.1],
+    "float64": [0.1, np.nan, 1e300],
+    "complex64": [1 + 2j, 0.1j, 3.0],
+    "int8": [127, 1, -128],
+    "uint64": [2**64 - 1, 1, 0],
+    "bool": [True, False, True],
+}
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_numbers_of_every_kind_are_computed_again(dtype, tmp_path):
+    if dtype == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+
+    def program(strategy):
+        def step():
+            context = ss.get_replica_context()
+            mine = context.xp.asarray(NUMBERS[dtype], dtype=dtype)
+            context.all_gather(mine, 0)
+            context.all_gather(mine[:0], 0)
+            if dtype != "bool":
+                context.all_reduce("SUM", mine)
+                context.all_reduce("MEAN", mine)
+
+        strategy.run(step)
+
+    found = recorded(program, tmp_path / "a.jsonl", 3)
+    computed = recompute(found)
+    assert computed.different == ()
+    assert computed.equal == (2 if dtype == "bool" else 4)
+    assert found.points[1].inputs[0][0].dtype == dtype
