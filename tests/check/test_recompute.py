@@ -135,7 +135,7 @@ NUMBERS = {
     "float64": [0.1, np.nan, 1e300],
     "complex64": [1 + 2j, 0.1j, 3.0],
     "int8": [127, 1, -128],
-    "uint64": [2**64 - 1, 1, 0],
+    "uint64": [2**63 - 1, 2**63 - 2, 3],
     "bool": [True, False, True],
 }
 
