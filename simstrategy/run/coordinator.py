@@ -59,8 +59,8 @@ class _MessageCache:
 class Coordinator:
     """What all synchronization points of one strategy share: the group, the trace, and which warnings were given.
 
-    checks: False compares requests and not their call sites; "paths" compares the lines that led there as well, and
-    "strict" makes `CallSitesDiffer` an error too.
+    checks: False compares requests and not their call sites; "paths" also the lines that led there; "strict" makes
+    `CallSitesDiffer` an error. observer: records what happens; None without a recorder.
     """
 
     def __init__(
@@ -69,7 +69,6 @@ class Coordinator:
         self.backend = backend
         self.trace = trace
         self.observer = Observer(backend, trace) if isinstance(trace, Recorder) else None
-        """Records what the strategy does; None where its trace is no recorder."""
         self.checks = checks
         self.ranks = tuple(device.rank for device in backend.local_devices)
         self.worker = backend.local_devices[0].process
@@ -247,8 +246,8 @@ class CollectiveMatcher:
         if sites.count(site) != count and coordinator.checks and coordinator.processes == 1:
             coordinator.compare_sites(self._lines(calls), sites)
         if coordinator.trace is not None:
-            ranks = coordinator.ranks
-            coordinator.trace.record(coordinator.worker, request, [ranks[i] for i in order], [sites[i] for i in order])
+            ranks = [coordinator.ranks[i] for i in order]
+            coordinator.trace.record(coordinator.worker, request, ranks, [sites[i] for i in order])
         sizes: Sizes = () if size is None else all_sizes
         if coordinator.processes > 1:
             sizes = coordinator.compare((request, list(sites), sizes), lambda: self._lines(calls))
