@@ -59,8 +59,7 @@ class _MessageCache:
 class Coordinator:
     """What all synchronization points of one strategy share: the group, the trace, and which warnings were given.
 
-    checks: False compares requests and not their call sites; "paths" also the lines that led there; "strict" makes
-    `CallSitesDiffer` an error. observer: records what happens; None without a recorder.
+    checks: False compares no call sites, "paths" also what led there, "strict" raises. observer: None without a recorder.
     """
 
     def __init__(
@@ -89,8 +88,8 @@ class Coordinator:
             self.trace.record(self.worker, request, (None,), (site,))
         if self.processes == 1:
             return tuple(sizes)
-        line = f"worker {self.worker}: {describe_request(request)} at {path_text(site)}"
-        message = StatusMessage("request", fingerprint(request), (line,), tuple(sizes))
+        lines = (f"worker {self.worker}: {describe_request(request)} at {path_text(site)}",)
+        message = StatusMessage("request", fingerprint(request), lines, tuple(sizes))
         return self.one_thread.call(site, self.exchange, message, site)
 
     def end_run(self, function: Callable[..., Any], error: BaseException | None, exposed: int = 0) -> Sizes:
