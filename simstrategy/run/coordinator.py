@@ -59,7 +59,7 @@ class _MessageCache:
 class Coordinator:
     """What all synchronization points of one strategy share: the group, the trace, and which warnings were given.
 
-    checks: False compares no call sites, "paths" also what led there, "strict" raises. observer: of a recorder, or None.
+    checks: False compares no call sites, "paths" also what led there, "strict" raises. observer: for a recorder.
     """
 
     def __init__(
