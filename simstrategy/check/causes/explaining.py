@@ -40,7 +40,7 @@ def explain(
     ('sum of means', 1, 'train.py:31', 'w', 2.0)
     """
     pairs = completed(aligned(reference, other, units, counts), counts)
-    origin = origin_of(pairs, reference, other, counts)
+    origin = origin_of(pairs, reference, other, counts, named)
     if origin is None:
         return Cause(None, None, None, None, None, nothing_text(pairs), certain=False)
     finding = recognised(origin.scene)

@@ -13,7 +13,7 @@ from simstrategy.check.causes.clipping import by_clipping
 from simstrategy.check.causes.combination import Combination, differing, focused, whole
 from simstrategy.check.causes.companions import by_rows_of_values, by_variances
 from simstrategy.check.causes.factor import factor_of, names_of
-from simstrategy.check.causes.facts import DUPLICATED, FACTOR, SUM_OF_MEANS, Finding
+from simstrategy.check.causes.facts import DUPLICATED, FACTOR, MISSING_REDUCTION, SUM_OF_MEANS, Finding
 from simstrategy.check.causes.functions import by_functions
 from simstrategy.check.causes.order import by_order
 from simstrategy.check.causes.rounding import allowed, unit_of
@@ -79,7 +79,9 @@ def _meaning(scene: Scene, k: float, name: str) -> tuple[str, str, str, tuple[st
         (ratio**-0.5, "1 / the root of a sum over replicas, such as of squared norms that are summed again", ""),
     ):
         if _is_near(k, value) and "replicas" in name:
-            return FACTOR, f": {reason}", remedy, ()
+            # A write that averages the replicas' own values may lack a sum before it.
+            lacks = scene.one.other.kept and scene.one.differ_among_replicas and _is_near(k, 1 / ratio)
+            return FACTOR, f": {reason}", remedy, (MISSING_REDUCTION,) if lacks else ()
     return FACTOR, "", "", ()
 
 

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from simstrategy.check.causes.combination import whole
-from simstrategy.check.causes.companions import is_moved
-from simstrategy.check.causes.facts import DRAWS, DUPLICATED, MISSING_SAMPLES, STATISTICS, Finding, Host
+from simstrategy.check.causes.companions import is_line, is_moved
+from simstrategy.check.causes.facts import CLIPPING, DRAWS, DUPLICATED, MISSING_SAMPLES, STATISTICS, Finding, Host
 from simstrategy.check.causes.rounding import wide
 from simstrategy.check.causes.samples import is_same_data
 from simstrategy.check.causes.scene import Scene
@@ -22,6 +22,8 @@ __all__ = ["Named", "by_names"]
 
 _NEAR: Final = 1e-4
 """How far rows may be apart, relatively: they were computed from a state that rounding has moved."""
+_NORM_NEAR: Final = 1e-5
+"""How near norms have to be that were scaled to one bound, relatively."""
 _DISTINCT_MIN: Final = 3
 """The fewest different rows by which the rows of two runs are distinguished."""
 
@@ -105,7 +107,8 @@ def _rows(scene: Scene, place: _Place) -> tuple[Finding | None, bool]:
     if len(together) == len(expected) and _near(expected, together):
         return None, False
     rows, others = _counted(expected), _counted(together)
-    if len(rows) >= _DISTINCT_MIN and set(others) <= set(rows) and not is_same_data(scene):
+    cut = len(together) < len(expected) and not others - rows
+    if len(rows) >= _DISTINCT_MIN and set(others) <= set(rows) and (cut or not is_same_data(scene)):
         return _of_samples(place, rows, others), True
     if len(together) != len(expected):
         return None, True
@@ -138,25 +141,46 @@ def _of_samples(place: _Place, rows: Counter[bytes], others: Counter[bytes]) -> 
 def _of_values(scene: Scene, place: _Place, sizes: list[int]) -> Finding | None:
     starts = np.cumsum([0, *sizes])
     expected = [place.expected[start : start + size] for start, size in zip(starts, sizes, strict=False)]
-    if place.expected.dtype.kind == "f" and is_moved(
-        list(zip(map(wide, expected), map(wide, place.found), strict=True))
-    ):
+    pairs = [(wide(one), wide(other)) for one, other in zip(expected, place.found, strict=True)]
+    bound = _bound(pairs) if place.expected.dtype.kind == "f" else None
+    if bound is not None:
+        reason = f"on several replicas {place.what} is clipped, or scaled, to a norm of {bound:.6g}"
+        return Finding(CLIPPING, reason, "Combine the replicas' values first, and clip the result", source=place.site)
+    if place.expected.dtype.kind == "f" and is_moved(pairs):
         reason = (
             f"on each replica {place.what} is the reference's value, shifted and scaled by numbers of that replica: it "
             f"depends on the other examples there"
         )
         return Finding(STATISTICS, reason, "Reduce the statistics over all replicas first", source=place.site)
-    same = [np.array_equal(one, other) for one, other in zip(expected, place.found, strict=True) if len(one)]
+    same = [_near(one, other) for one, other in pairs if len(one)]
     shortest = min(size for size in sizes if size)
     first = place.found[0][:shortest]
     stream = len(_counted(first)) > 1 and all(np.array_equal(first, one[:shortest]) for one in place.found if len(one))
     if stream:
         reason = f"{place.what} has the same values on all replicas, though their examples are others"
-    elif len(same) > 1 and same[0] and not all(same):
+    elif len(same) > 1 and same[0] and not all(same) and not is_line(*pairs[same.index(False)]):
         reason = f"{place.what} has the reference's values on replica 0, and others on replica {same.index(False)}"
     else:
         return None
     return Finding(DRAWS, reason, "Draw for each example, or for the whole batch", source=place.site)
+
+
+def _bound(pairs: Sequence[tuple[Host, Host]]) -> float | None:
+    """Returns the largest norm of the replicas' arrays, if two of different values have it and none are counts.
+
+    pairs: of each replica the reference's rows and its own, which have to be multiples of them.
+    """
+    parts = [part for _, part in pairs]
+    for expected, part in pairs:
+        size = float(np.sum(expected * expected))
+        if size and not _near(part, expected * (float(np.sum(expected * part)) / size)):
+            return None
+    norms = [float(np.linalg.norm(part)) for part in parts]
+    largest = max(norms)
+    if not np.isfinite(norms).all() or not largest or any((part == np.round(part)).all() for part in parts):
+        return None
+    reached = [part for part, norm in zip(parts, norms, strict=True) if largest - norm <= _NORM_NEAR * largest]
+    return largest if any(not np.array_equal(reached[0], one) for one in reached[1:]) else None
 
 
 def _numbers(places: Sequence[_Place]) -> Finding | None:

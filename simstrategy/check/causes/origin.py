@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from simstrategy.check.causes.alignment import Pair
-from simstrategy.check.causes.combination import combine
+from simstrategy.check.causes.combination import combine, differing
+from simstrategy.check.causes.effects import scale_of
 from simstrategy.check.causes.factor import factor_of
 from simstrategy.check.causes.facts import PointFacts
 from simstrategy.check.causes.kinds import recognised
 from simstrategy.check.causes.links import Link, link
+from simstrategy.check.causes.named import Named
 from simstrategy.check.causes.rounding import all_alike
 from simstrategy.check.causes.scene import Scene
 from simstrategy.check.causes.sources import is_source, variants
@@ -37,20 +39,19 @@ class Origin(NamedTuple):
 
 
 def origin_of(
-    pairs: Sequence[Pair], reference: Sequence[PointFacts], other: Sequence[PointFacts], counts: tuple[int, int]
+    pairs: Sequence[Pair],
+    reference: Sequence[PointFacts],
+    other: Sequence[PointFacts],
+    counts: tuple[int, int],
+    named: Named | None = None,
 ) -> Origin | None:
-    """Returns where the difference begins; None where no recorded value that the program keeps differs."""
+    """Returns where the difference begins; None where no recorded value that the program keeps differs.
+
+    named: the named values of both runs, which show the effects of points that no kept value follows.
+    """
     number = next((number for number, pair in enumerate(pairs) if pair.differs and _is_kept(pair)), None)
     if number is None:
-        different = [place for place, pair in enumerate(pairs) if pair.differs]
-        if not different or any(_is_kept(pair) for pair in pairs):
-            return None
-        alone = (
-            place for place in different if not _recurs(pairs, place) and not _is_undone(pairs[:place], pairs[place])
-        )
-        first = next(alone, different[0])
-        scale = 1 / (_undone_factor(pairs[:first], pairs[first]) or 1.0)
-        return _at(pairs[first], None, reference, other, scale)
+        return _without_kept(pairs, reference, other)
     kept = pairs[number]
     itself = _at(kept, kept, reference, other)
     if _brings_own_values(kept) and recognised(itself.scene, exact=True) is not None:
@@ -63,9 +64,23 @@ def origin_of(
     left = [pair for pair in candidates if pair.differs and not _is_undone(pairs[:number], pair)]
     if not left:
         return itself._replace(sure=not candidates)
-    same = [pair for pair in left if _shapes(pair) & _shapes(kept)]
     sure = len({pair.place for pair in left}) == 1
+    shown = None if sure or named is None else _first_effect(left, pairs, pairs[:number], named)
+    if shown is not None:
+        return _at(shown[0], kept, reference, other, shown[1])
+    same = [pair for pair in left if _shapes(pair) & _shapes(kept)]
     return _at(same[0] if same else left[0], kept, reference, other)._replace(sure=sure)
+
+
+def _without_kept(pairs: Sequence[Pair], reference: Sequence[PointFacts], other: Sequence[PointFacts]) -> Origin | None:
+    """Returns the first point that differs and whose factor does not come again, where nothing kept is recorded."""
+    different = [place for place, pair in enumerate(pairs) if pair.differs]
+    if not different or any(_is_kept(pair) for pair in pairs):
+        return None
+    alone = (place for place in different if not _recurs(pairs, place) and not _is_undone(pairs[:place], pairs[place]))
+    first = next(alone, different[0])
+    scale = 1 / (_undone_factor(pairs[:first], pairs[first]) or 1.0)
+    return _at(pairs[first], None, reference, other, scale)
 
 
 def _at(
@@ -103,6 +118,20 @@ def _linked(
             is_number = strength is Link.MULTIPLE and all(shape in ((), (1,)) for shape in _shapes(kept))
             chosen = next(one for one in found if one.pair is (found[-1] if is_number else found[0]).pair)
             return _begun(chosen, sources, counts), chosen.scale
+    return None
+
+
+def _first_effect(
+    left: Sequence[Pair], pairs: Sequence[Pair], before: Sequence[Pair], named: Named
+) -> tuple[Pair, float] | None:
+    """Returns the first point whose difference reaches a named value, and its scale; None if one before is unclear."""
+    for pair in left:
+        scale = scale_of(pair, pairs, _scales(before, pair), named)
+        if scale is None or pair.one is None:
+            return None
+        one = combine(pair.one.reference, pair.one.other, pair.one.units, pair.one.counts, scale)
+        if differing(one):
+            return pair, scale
     return None
 
 
