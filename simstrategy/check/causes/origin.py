@@ -60,7 +60,9 @@ def origin_of(
     candidates = [pair for pair in window if not _is_kept(pair) and (pair.differs or _has_other_shapes(pair))]
     linked = _linked(kept, candidates, [pair for pair in window if is_source(pair)], pairs[:number], counts)
     if linked is not None:
-        return _at(linked[0], kept, reference, other, linked[1])
+        pair, scale = linked
+        begun = _with_same_factor(pairs[:number], pair) if scale == 1.0 else pair
+        return _at(begun, kept, reference, other, scale)
     left = [pair for pair in candidates if pair.differs and not _is_undone(pairs[:number], pair)]
     if not left:
         return itself._replace(sure=not candidates)
@@ -119,6 +121,13 @@ def _linked(
             chosen = next(one for one in found if one.pair is (found[-1] if is_number else found[0]).pair)
             return _begun(chosen, sources, counts), chosen.scale
     return None
+
+
+def _with_same_factor(before: Sequence[Pair], pair: Pair) -> Pair:
+    """Returns the first step's point of the same place and factor: its mistake is the same, though it had no effect."""
+    if not _is_undone(before, pair):
+        return pair
+    return next(one for one in before if one.differs and one.place == pair.place)
 
 
 def _first_effect(
