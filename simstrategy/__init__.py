@@ -3,7 +3,7 @@
 The public module for programs. Authors of backends use `simstrategy.device`.
 """
 
-from simstrategy import data, device, errors, nn, schedules, sim, trace
+from simstrategy import data, device, errors, nn, schedules, sim, testing, trace
 from simstrategy.check import Report, check, exempt
 from simstrategy.data import AutoShardPolicy, InputContext, InputOptions, InputReplicationMode
 from simstrategy.device import available as backends
@@ -63,5 +63,6 @@ __all__ = [
     "nn",
     "schedules",
     "sim",
+    "testing",
     "trace",
 ]

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, final
 
 from simstrategy.check.compare import Sensitivity, paths, sensitivity
 from simstrategy.check.exempt import require_exemptions
+from simstrategy.check.folder import same_folder
 from simstrategy.check.openings import Openings
 from simstrategy.check.outcome import Outcome, Program, program_folder, run_program
 from simstrategy.check.probe import GroupCallProbe
@@ -189,7 +190,7 @@ def run_on(
     trace: AnyTrace | None = None,
 ) -> Outcome:
     """Runs a program once on an open backend, and closes it."""
-    with closing(opened) as backend:
+    with same_folder(), closing(opened) as backend:
         trace = Trace(root=program_folder(program)) if trace is None else trace
         probe = GroupCallProbe(backend, trace) if nudge is None else None
         wrapped: Any = backend if nudge is None else UlpPerturbed(backend, nudge.pattern, functions=nudge.functions)
