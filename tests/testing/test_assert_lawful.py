@@ -127,7 +127,8 @@ def test_a_command_repeats_a_check_of_a_function_of_a_file(module):
     }
     words = (
         "--replicas 2,4 --backends sim,torch --workers 1,2 --laws all --not replicas --require uneven,empty "
-        "--schedules in-order,seeded:-5,all:9 --vary accumulate=1,2 --exempt 'a/b=it'\"'\"'s drawn' --semantics TF2 --timeout 30 --allow-errors"
+        "--schedules in-order,seeded:-5,all:9 --vary accumulate=1,2 "
+        "--exempt 'a/b=it'\"'\"'s drawn' --semantics TF2 --timeout 30 --allow-errors"
     )
     assert check_command(module.other, settings) == f"simstrategy check programs_of_mine.py --function other {words}"
 

@@ -26,11 +26,17 @@ def shown(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> An
     texts += ["\n".join([f"{type(error).__name__}: {error}", *_notes(error)]) for error in errors[1:]]
     seed = _seed(item)
     repeat = ["python", "-m", "pytest", *([] if seed is None else [f"--hypothesis-seed={seed}"]), item.nodeid]
-    kind = Difference if isinstance(errors[0], Difference) else type(errors[0])
+    kind = _class_of(errors[0])
     error = kind("\n\n".join([*texts, f"Repeat this test with: {shlex.join(repeat)}\n"]))
     # The trace is that of the innermost call in a test's file: pytest names its line.
     made = pytest.ExceptionInfo.from_exception(error.with_traceback(excinfo.tb))
     return made.getrepr(style="value", chain=False)
+
+
+def _class_of(error: BaseException) -> type[SimStrategyError]:
+    """Returns a class of ours that takes a text, as a user's subclass need not."""
+    mine = [one for one in type(error).__mro__ if issubclass(one, SimStrategyError)]
+    return next(one for one in mine if one.__module__ == SimStrategyError.__module__)
 
 
 def _is_report(errors: Sequence[BaseException]) -> bool:
