@@ -3,7 +3,7 @@
 import itertools
 import os
 import platform
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,6 +29,10 @@ from simstrategy.trace import AnyTrace, Recorder, Trace, write_events
 
 __all__ = ["run"]
 
+_Whole = Annotated[
+    int | None, typer.Option(help="Bytes up to which --record keeps every value whole; 4096, up to 1 MiB.", min=0)
+]
+
 
 def run(
     program: Annotated[Path, typer.Argument(help="A Python file that defines program(strategy).")],
@@ -39,9 +43,7 @@ def run(
     semantics: Annotated[str, typer.Option(help="TF1_13, TF1_15 or TF2.")] = "TF1_15",
     trace: Annotated[Path | None, typer.Option(help="Where to write the trace.")] = None,
     record: Annotated[Path | None, typer.Option(help="Where to write the recording: the trace with values.")] = None,
-    whole: Annotated[
-        int | None, typer.Option(help="Bytes up to which --record keeps every value whole; 4096, up to 1 MiB.", min=0)
-    ] = None,
+    whole: _Whole = None,
     function: Annotated[str, typer.Option(help="The function of the file to run.")] = "program",
     timeout: Annotated[float, typer.Option(help="Seconds, for worker processes.")] = 600.0,
     first: Annotated[int, typer.Option(help="How many of the first values of each result are shown.", min=0)] = 10,
@@ -68,8 +70,7 @@ def run(
         if recorder is not None:
             options = f"--backend {backend} --replicas {replicas} --workers {workers} --semantics {semantics}"
             recorder.describe(command=f"run {program.name} {options} --schedule {schedule} --function {function}")
-        shown = f"{program.name} on {backend}, {_counted(workers, replicas)}"
-        with progress(shown), same_folder(), recorded_prints(recorder):
+        with _shown(f"{program.name} on {backend}", workers, replicas), same_folder(), recorded_prints(recorder):
             if workers > 1:
                 outcomes = _run_workers(loaded, backend, replicas, workers, made, profile, timeout, events)
             else:
@@ -157,9 +158,9 @@ def _require_writable(file: Path, option: str) -> None:
         raise InvalidArgument(f"{option}: {str(file)!r} is {kind}. Give the name of a file.")
 
 
-def _counted(workers: int, replicas: int) -> str:
+def _shown(what: str, workers: int, replicas: int) -> AbstractContextManager[object]:
     each = "1 replica" if replicas == 1 else f"{replicas} replicas"
-    return each if workers == 1 else f"{workers} workers of {each}"
+    return progress(f"{what}, {each if workers == 1 else f'{workers} workers of {each}'}")
 
 
 def _show(console: Console, who: str, outcome: Outcome, first_count: int) -> None:
