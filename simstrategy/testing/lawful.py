@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from simstrategy.check import REPLICAS, Finding, Report, check
+from simstrategy.check import REPLICAS, Report, check
 from simstrategy.check.outcome import Program
 from simstrategy.errors import Difference, NotJudged
 from simstrategy.testing.repeating import check_command
@@ -17,7 +17,7 @@ def assert_lawful(program: Program, *, replicas: Sequence[int] = REPLICAS, **set
     program: returns a nest of arrays. replicas: the numbers of them that are compared, the first one being the
     reference. settings: those of `ss.check`, by name. Returns the report of a program that is lawful. Raises Difference
     where one breaks a law, and NotJudged where nothing could be judged, both AssertionErrors: their text is what is
-    wrong, the report, the cause where it is recognised, and the command that repeats the check where there is one.
+    wrong, the report with the causes that are recognised, and the command that repeats the check where there is one.
     Raises what `ss.check` raises for settings that cannot be run.
 
     >>> def program(strategy):
@@ -37,10 +37,6 @@ def _lines(report: Report, command: str | None) -> Iterator[str]:
     yield _headline(report)
     yield ""
     yield str(report)
-    causes = [text for finding in report.findings if (text := _cause(finding))]
-    if causes:
-        yield ""
-        yield from dict.fromkeys(causes)
     if command is not None:
         yield ""
         yield f"Repeat this check with: {command}"
@@ -56,11 +52,3 @@ def _headline(report: Report) -> str:
     law = {"repeat": "does not run as it must", "backends": "differs between backends"}.get(first.law)
     what = law or f"breaks the law of {first.law}"
     return f"{report.program} {what} ({first.backend}, replicas {first.replicas}): {text}"
-
-
-def _cause(finding: Finding) -> str:
-    """Returns what a finding states of its cause, as one line; "" where nothing was recognised."""
-    step = None if finding.step is None else f"step {finding.step}"
-    variable = None if finding.variable is None else f"variable {finding.variable}"
-    known = [part for part in (finding.kind, step, variable, finding.site) if part is not None]
-    return f"Cause: {', '.join(known)}" if known else ""

@@ -89,13 +89,13 @@ def test_settings_that_cannot_be_are_the_errors_of_check():
         ss.testing.assert_lawful(ones, replica_counts=[1])
 
 
-def test_a_recognised_cause_has_a_line_of_its_own():
+def test_the_cause_is_in_the_text_and_the_command_is_its_end():
     row = Row("sim", "3 against 1", "InOrder()", False, False, 1.0, 0.0, 0, False, "w differs", law="replicas")
-    finding = Finding("replicas", "sim", "3 against 1", "InOrder()", "w differs", "mean of means", 2, "train.py:7", "w")
-    known, unknown = Report("train.py", [row._replace(finding=finding)]), Report("train.py", [row])
-    assert "Cause: mean of means, step 2, variable w, train.py:7" in [*_lines(known, None)]
-    assert not [line for line in _lines(unknown, None) if line.startswith("Cause")]
-    assert [*_lines(known, "simstrategy check x")][-1] == "Repeat this check with: simstrategy check x"
+    finding = Finding("replicas", "sim", "3 against 1", "InOrder()", "w differs", cause="The mean of means.")
+    lines = [*_lines(Report("train.py", [row._replace(finding=finding)]), "simstrategy check x")]
+    assert lines[0] == "train.py breaks the law of replicas (sim, replicas 3 against 1): w differs"
+    assert "Cause: The mean of means." in lines[2]
+    assert lines[-1] == "Repeat this check with: simstrategy check x"
 
 
 @pytest.fixture

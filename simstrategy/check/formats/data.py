@@ -96,6 +96,9 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "step": finding.step,
         "site": finding.site,
         "variable": finding.variable,
+        "also": list(finding.also),
+        "source": finding.source,
+        "cause": finding.cause,
     }
 
 
