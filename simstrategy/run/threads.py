@@ -1,7 +1,7 @@
 """Threads that carry tasks: one runs at a time, and each may be given up at any moment.
 
 An interrupt may reach the hub, the thread that runs a group, at any step. So a thread is used again only where the hub
-has seen that its last job has ended; any other is ended, also where nothing is left of it but a reference.
+has seen that its last job has ended; any other is ended. One that the hub has lost is ended by C, in one step.
 """
 
 import sys
@@ -48,6 +48,7 @@ class _Channel:
         "forced",
         "go",
         "ident",
+        "lost",
         "outcome",
         "runs",
         "stops",
@@ -62,8 +63,10 @@ class _Channel:
         self.context: Context | None = None
         self.outcome: tuple[Any, BaseException | None] = (FINISHED, None)
         """The latest call, and what the task raised instead."""
-        self.ended = False
-        """The thread is given up: it only has to end."""
+        self.ended: list[object] = []
+        """Not empty: the thread is given up, and only has to end.  A list, because one call of C can fill it."""
+        self.lost: tuple[object, ...] = ()
+        """References to its `TaskThread`, which end the thread where that one is gone."""
         self.changing = threading.Lock()
         self.runs = False
         """Whether a job runs and is not suspended; changed while `changing` is held."""
@@ -132,13 +135,14 @@ class _Channel:
 
     def end(self) -> None:
         """Makes the thread end: at once where it waits, at its next step where it runs."""
-        self.ended = True
+        self.ended.append(None)
         with self.changing:
             if self.runs:
                 self.runs = False
                 raise_in_thread(self.ident)
         with suppress(RuntimeError):  # it is not waiting
             self.go.release()
+        self.lost = ()
 
 
 @final
@@ -156,12 +160,15 @@ class TaskThread:
         # A daemon: a suspended thread must never keep a failing interpreter alive.
         self._thread = threading.Thread(target=channel.live, name="simstrategy task", daemon=True)
         weakref.finalize(self, _finish, channel, self._thread)
+        # The last one made is called first. These two are functions of C: no interrupt comes before or between them, as
+        # it may in `_finish`, and a thread that waits ends.
+        channel.lost = (weakref.ref(self, channel.go.__exit__), weakref.ref(self, channel.ended.append))
         self._thread.start()
 
     @property
     def dead(self) -> bool:
         """Whether nothing of a run is left in the thread, or it is given up."""
-        return self._channel.ended or self.idle
+        return bool(self._channel.ended) or self.idle
 
     @property
     def idle(self) -> bool:
@@ -211,7 +218,7 @@ class TaskThread:
 
 
 def _finish(channel: _Channel, thread: threading.Thread) -> None:
-    """Ends a thread of which no reference is left; one that waits is gone when this returns."""
+    """Ends a thread that runs and of which no reference is left; one that waits is gone when this returns."""
     waits = not channel.runs
     channel.end()
     if waits and thread.ident is not None and thread is not threading.current_thread():

@@ -6,12 +6,14 @@
 import gc
 import signal
 import threading
+from functools import partial
 
 import pytest
 from vocabulary import ctx, rank
 
 import simstrategy as ss
 from ci import interrupts
+from simstrategy.run.threads import TaskThread
 
 
 @pytest.fixture
@@ -29,6 +31,28 @@ def test_the_next_run_is_right_after_an_interrupt_at_any_step(executor, handler)
     arrived, faults = interrupts.examine(executor, 40)
     assert faults == []
     assert arrived > 30
+
+
+def end_last(threads):
+    """Ends a thread as a pool does that is closed."""
+    threads.pop().end()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals need the main thread")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("end", [list[TaskThread].pop, end_last], ids=["lost", "closed"])
+def test_a_thread_ends_at_whatever_step_of_its_end_the_interrupt_comes(handler, end):
+    steps, threads = interrupts.Injector(0), [TaskThread()]
+    steps.run(partial(end, threads))
+    assert steps.steps > 40
+    for at in range(1, steps.steps + 1):
+        threads.append(TaskThread())
+        carrier = threads[0]._thread  # nothing else of it is left
+        interrupts.Injector(at).run(partial(end, threads))
+        threads.clear()
+        carrier.join(10)
+        assert not carrier.is_alive(), f"interrupted at step {at} of {steps.steps}"
 
 
 def test_a_strategy_that_another_thread_collects_ends_no_replica_of_a_run(mirrored):
