@@ -7,16 +7,19 @@ has seen that its last job has ended; any other is ended. One that the hub has l
 import sys
 import threading
 import weakref
+from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context, copy_context
+from types import FrameType
 from typing import Any, Final, final
 
 from simstrategy.run.forced import raise_in_thread, raise_no_more, raise_until
 from simstrategy.run.own_thread import require_own_thread
+from simstrategy.run.starting import start_whole
 from simstrategy.run.stopping import STOP_TRIES
 from simstrategy.run.task import FINISHED, ForcedStop, TaskStopped
 
-__all__ = ["TaskThread", "ThreadPool"]
+__all__ = ["TaskThread", "ThreadPool", "awaited_thread", "hubs", "task_of"]
 
 _STOP_WAIT_S: Final = 5.0
 """How long the hub waits for a thread that runs to end: it ends at its next step of Python code."""
@@ -47,6 +50,7 @@ class _Channel:
         "ended",
         "forced",
         "go",
+        "hub",
         "ident",
         "lost",
         "outcome",
@@ -71,6 +75,8 @@ class _Channel:
         self.runs = False
         """Whether a job runs and is not suspended; changed while `changing` is held."""
         self.ident = 0
+        self.hub = 0
+        """The thread that runs the job's group."""
         self.stops, self.forced = 0, False
         """How often the task was stopped after the thread was given up, and whether its steps are interrupted."""
 
@@ -107,6 +113,7 @@ class _Channel:
         """The life of the thread: one job after the other, until it is given up."""
         self.ident = threading.get_ident()
         with suppress(TaskStopped):  # raised from outside, in a thread that is given up
+            _CARRIED[self.ident] = self
             self.go.acquire()
             while not self.ended:
                 error = self._run_job()
@@ -119,6 +126,7 @@ class _Channel:
                 self.outcome, self.answer, self.context = (FINISHED, error), None, None
                 del error
                 self._wait()
+        _CARRIED.pop(self.ident, None)
 
     def _run_job(self) -> BaseException | None:
         """Runs one job; returns what it raised."""
@@ -145,6 +153,15 @@ class _Channel:
         self.lost = ()
 
 
+_CARRIED: Final[dict[int, _Channel]] = {}
+"""The channel of each thread that lives, also of some that have ended by force."""
+
+
+def hubs() -> dict[int, int]:
+    """Returns for each thread that carries a task the thread that runs the task's group."""
+    return {ident: one.hub for ident, one in list(_CARRIED.items()) if one.hub and not one.ended}
+
+
 @final
 class TaskThread:
     """The hub's side of one pooled thread."""
@@ -162,8 +179,9 @@ class TaskThread:
         weakref.finalize(self, _finish, channel, self._thread)
         # The last one made is called first. These two are functions of C: no interrupt comes before or between them, as
         # it may in `_finish`, and a thread that waits ends.
-        channel.lost = (weakref.ref(self, channel.go.__exit__), weakref.ref(self, channel.ended.append))
-        self._thread.start()
+        release: Callable[[object], None] = channel.go.__exit__  # type: ignore[assignment]  # takes anything
+        channel.lost = (weakref.ref(self, release), weakref.ref(self, channel.ended.append))
+        start_whole(self._thread)
 
     @property
     def dead(self) -> bool:
@@ -181,7 +199,7 @@ class TaskThread:
 
     def begin(self) -> None:
         """Sets the context of the next job: a copy of the caller's."""
-        self._channel.context = copy_context()
+        self._channel.context, self._channel.hub = copy_context(), threading.get_ident()
 
     def switch(self, answer: Any, /) -> Any:
         channel = self._channel
@@ -217,12 +235,33 @@ class TaskThread:
             self._thread.join(wait_s)
 
 
+def task_of(frame: FrameType) -> TaskThread | None:
+    """Returns the task whose call the hub waits for whose newest frame this is; None where it waits for none."""
+    task = frame.f_locals.get("self") if frame.f_code is TaskThread.switch.__code__ else None
+    return task if isinstance(task, TaskThread) else None
+
+
+def awaited_thread(frame: FrameType) -> int | None:
+    """Returns for which thread a hub waits, or a task that is suspended; 0 where it goes on at once.
+
+    frame: the newest one. None for any other.
+    """
+    if frame.f_code is TaskThread.switch.__code__:
+        channel = frame.f_locals.get("channel")
+        return channel.ident if isinstance(channel, _Channel) and channel.back.locked() else 0
+    if frame.f_code is _Channel._wait.__code__:  # noqa: SLF001 - this module's
+        channel = frame.f_locals["self"]
+        return int(channel.hub) if channel.go.locked() else 0
+    return None
+
+
 def _finish(channel: _Channel, thread: threading.Thread) -> None:
     """Ends a thread that runs and of which no reference is left; one that waits is gone when this returns."""
     waits = not channel.runs
     channel.end()
-    if waits and thread.ident is not None and thread is not threading.current_thread():
-        thread.join(_BLOCKED_WAIT_S)
+    if waits and thread is not threading.current_thread():
+        with suppress(RuntimeError):  # its start was interrupted, and has not ended yet
+            thread.join(_BLOCKED_WAIT_S)
 
 
 @final
