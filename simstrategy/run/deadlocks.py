@@ -26,6 +26,9 @@ __all__ = ["end_deadlock_of"]
 
 _BETWEEN_LOOKS_S: Final = 0.05
 
+_LOOKING: Final = threading.Lock()
+"""One thread looks at a time: what a frame names is read into one mapping for all that read it."""
+
 _BLOCKED: Final = (
     "Threads wait for each other, and none of them can go on:\n{lines}\n"
     "One strategy is used by one thread at a time, and a call waits until the call before it has ended. On a cluster "
@@ -38,9 +41,14 @@ Frames = Mapping[int, FrameType]
 
 def end_deadlock_of(ident: int) -> None:
     """Ends the waits of all threads that wait for each other, if this one is among them: they raise ReplicasBlocked."""
+    with _LOOKING:
+        _end_deadlock_of(ident)
+
+
+def _end_deadlock_of(ident: int) -> None:
     frames = sys._current_frames()  # noqa: SLF001 - documented, and the one way
     members = _Search(frames).circle(ident)
-    if not members:
+    if not members or TURNS[ident].error is not None:
         return
     before = {one: frames[one].f_lasti for one in members}
     time.sleep(_BETWEEN_LOOKS_S)

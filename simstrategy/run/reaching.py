@@ -22,6 +22,7 @@ __all__ = ["is_reachable", "signal_handlers"]
 _NOTHING: Final = object()
 _REFERENCES_MAX: Final = 100_000
 _SKIPPED: Final = (ModuleType, type, CodeType, str, bytes, int, float)
+_PACKAGES: Final = "site-packages"
 _STANDARD_LIBRARY: Final = str(PurePath(threading.__file__).parent)
 
 
@@ -43,7 +44,7 @@ def is_reachable(thing: object, roots: Iterable[object]) -> bool:
             return True
         if _number(type(value)) not in seen:
             seen.add(_number(type(value)))
-            left.extend([one for kind in type(value).__mro__ for one in vars(kind).values()])
+            left.extend([one for kind in type(value).__mro__ for one in list(vars(kind).values())])
         left.extend(_next_of(value))
     return False
 
@@ -77,8 +78,10 @@ def _next_of(value: object) -> Iterator[object]:
         yield from _values_of(value.gr_frame)
     if isinstance(value, weakref.ReferenceType):
         yield weakref.ReferenceType.__call__(value)
-    if isinstance(value, FunctionType) and not _is_ours(value.__module__):
-        yield from _named(value.__code__, value.__globals__)
+    if isinstance(value, FunctionType):
+        installed = _PACKAGES in value.__code__.co_filename  # they lead through all of a large library
+        if not installed and not _is_ours(value.__module__):
+            yield from _named(value.__code__, value.__globals__)
     for one in gc.get_referents(value):
         # The globals of a function are those of a module, of which `_named` takes what is named.
         if not (isinstance(one, dict) and "__builtins__" in one):
@@ -89,7 +92,7 @@ def _values_of(frame: FrameType | None) -> Iterator[object]:
     """Returns what a thread's frames name: their local variables and those globals that their code mentions."""
     while frame is not None:
         if not _is_ours(frame.f_globals.get("__name__")):
-            yield from frame.f_locals.values()
+            yield from list(frame.f_locals.values())
             yield from _named(frame.f_code, frame.f_globals)
         frame = frame.f_back
 
@@ -100,7 +103,7 @@ def _named(code: CodeType, names: dict[str, Any]) -> Iterator[object]:
     Not of Python's own files, which list all threads there are.
     """
     file = code.co_filename
-    if file in WAITING_FILES or (file.startswith(_STANDARD_LIBRARY) and "site-packages" not in file):
+    if file in WAITING_FILES or (file.startswith(_STANDARD_LIBRARY) and _PACKAGES not in file):
         return
     mentioned = [names.get(name, _NOTHING) for name in code.co_names]
     for value in mentioned:

@@ -152,7 +152,8 @@ def examine(kind, where):
     """Runs all ways in this process, which has no other threads: they could end the wait."""
     one_thread._LOOK_S = LOOK_S
     threading.excepthook = lambda _: None
-    for way in WAYS:
+    # A join outside of the main thread cannot be interrupted, and `chain` leaves a thread that waits for ever.
+    for way in WAYS[:-1] if (kind, where) == ("greenlet", "side") else WAYS:
         run, raised = a_run(kind, way), []
         if where == "main":
             collect(run, raised)
@@ -262,7 +263,7 @@ class Releases:
 
 def no_thread_waits(read, wait_s):
     in_thread(read)
-    time.sleep(wait_s)
+    threading.Event().wait(wait_s)
 
 
 def with_a_time_out(read, wait_s):
@@ -281,7 +282,7 @@ def a_lock_with_a_time_out(read, wait_s):
 def the_user_releases_it(read, wait_s):
     one = threading.Thread(target=lambda: (RELEASED.wait(), read()))
     one.start()
-    time.sleep(wait_s)
+    threading.Event().wait(wait_s)
     RELEASED.set()
 
 
@@ -294,7 +295,7 @@ def another_thread_releases_it(read, wait_s):
 def a_method_of_another_thread_releases_it(read, wait_s):
     in_thread(lambda: (read(), RELEASED))
     releases = Releases()
-    in_thread(lambda: (time.sleep(wait_s), releases.now()))
+    in_thread(lambda: (threading.Event().wait(wait_s), releases.now()))
     RELEASED.wait()
 
 
@@ -344,7 +345,7 @@ def test_programs_that_only_look_so_are_not_accused(kind, program, soon):
     assert strategy.run(lambda: program(lambda: variable.assign(2.0), 10 * LOOK_S) if rank() == 0 else None) is None
     end = time.monotonic() + LONG_S
     while float(variable.components[0]) != 2.0 and time.monotonic() < end:  # the thread has had its turn
-        time.sleep(LOOK_S)
+        threading.Event().wait(LOOK_S)
     assert float(variable.components[0]) == 2.0
 
 
