@@ -1,6 +1,5 @@
 """The report on a task that waits for others outside synchronization points: where each task stands."""
 
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from types import FrameType
@@ -8,7 +7,7 @@ from typing import Final, final
 
 from greenlet import greenlet
 
-from simstrategy.run.frames import users_sites
+from simstrategy.run.frames import frames_of_threads, users_sites
 from simstrategy.run.task import Task
 from simstrategy.run.threads import TaskThread
 from simstrategy.run.turns import TURNS
@@ -28,7 +27,7 @@ class Report:
         self._name = name
         self._index = index
         self._frame = frame
-        self._frames = sys._current_frames()  # noqa: SLF001 - documented, and the one way
+        self._frames = frames_of_threads()
 
     def others(self, hub: int) -> list[FrameType]:
         """Returns the newest frames of all threads that carry none of these tasks, and do not run this function.

@@ -5,19 +5,19 @@ runs, waits with a time-out, or waits for something that cannot be read, it is n
 """
 
 import signal
-import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import FrameType
 from typing import Final, final
 
 from simstrategy.errors import ReplicasBlocked
 from simstrategy.run.blocked import Report, stack
 from simstrategy.run.forced import raise_in_thread
+from simstrategy.run.frames import frames_of_threads
 from simstrategy.run.reaching import is_reachable, signal_handlers
 from simstrategy.run.threads import awaited_thread, hubs, task_of
-from simstrategy.run.turns import TURNS
+from simstrategy.run.turns import TURNS, Failure, Users
 from simstrategy.run.waiting import awaited_by, owner_of, wake
 from simstrategy.run.watch import watch
 from simstrategy.trace import describe_site
@@ -46,25 +46,39 @@ def end_deadlock_of(ident: int) -> None:
 
 
 def _end_deadlock_of(ident: int) -> None:
-    frames = sys._current_frames()  # noqa: SLF001 - documented, and the one way
+    frames = frames_of_threads()
     members = _Search(frames).circle(ident)
     if not members or TURNS[ident].error is not None:
         return
     before = {one: frames[one].f_lasti for one in members}
     time.sleep(_BETWEEN_LOOKS_S)
-    again = sys._current_frames()  # noqa: SLF001 - as above
+    again = frames_of_threads()
     stay = all(one in TURNS or (again.get(one) is frames[one] and again[one].f_lasti == before[one]) for one in members)
     if not stay or _Search(again).circle(ident) != members or TURNS[ident].error is not None:
         return
-    text = _BLOCKED.format(lines="\n".join(_lines(members, again)))
+    _fail(members, again, _BLOCKED.format(lines="\n".join(_lines(members, again))))
+
+
+def _fail(members: set[int], frames: Frames, text: str) -> None:
+    """Ends the calls for which these threads wait, and then their waits; none where one of the calls has just ended."""
     turns = [TURNS[one] for one in members if one in TURNS]
-    for turn in turns:
-        turn.error = ReplicasBlocked(text)
-    for turn in turns:
-        error = ReplicasBlocked(text)
-        turn.users.fail(error)
-        if turn.users.user is not None:
-            _interrupt(turn.users.user, again, error)
+    failures: dict[Users, Failure] = {}
+    users = set()
+    try:
+        for turn in turns:
+            user = turn.users.user
+            failure = failures.setdefault(turn.users, Failure(ReplicasBlocked(text)))
+            if user is None or user not in members or not turn.users.fail(user, failure):
+                _withdraw(failures.values())
+                return
+            users.add(user)
+        for user in users:
+            _interrupt(user, frames, list(failures.values()))
+        for turn in turns:
+            turn.error = ReplicasBlocked(text)
+    finally:
+        for failure in failures.values():
+            failure.sent = True
 
 
 @final
@@ -134,8 +148,13 @@ def _reached(ident: int, waits: Mapping[int, set[int]]) -> set[int]:
     return found
 
 
-def _interrupt(user: int, frames: Frames, error: ReplicasBlocked) -> None:
-    """Ends the call of a thread that does not wait for a turn itself."""
+def _withdraw(failures: Iterable[Failure]) -> None:
+    for failure in failures:
+        failure.withdrawn = True
+
+
+def _interrupt(user: int, frames: Frames, failures: Sequence[Failure]) -> None:
+    """Ends what a thread waits for in its call, unless that is a turn: those end without this."""
     runs = user
     while (frame := frames.get(runs)) is not None and task_of(frame) is not None:
         runs = awaited_thread(frame) or 0
@@ -143,11 +162,13 @@ def _interrupt(user: int, frames: Frames, error: ReplicasBlocked) -> None:
     if frame is None or runs in TURNS:
         return
     if task is not None:
-        task.interrupt(error)
+        task.interrupt(failures[0].error)
     elif user == threading.main_thread().ident and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        for failure in failures:
+            failure.signals += 1
         signal.pthread_kill(user, signal.SIGINT)
     else:
-        raise_in_thread(runs)
+        raise_in_thread(user)
         wake(frame)
 
 

@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable
 from typing import Final, TypeVar, final
 
-from simstrategy.errors import ReplicasBlocked, ReplicaWaits
+from simstrategy.errors import ReplicaWaits
 from simstrategy.run.deadlocks import end_deadlock_of
 from simstrategy.run.forced import raise_no_more
 from simstrategy.run.task import TaskStopped
 from simstrategy.run.threads import hubs
-from simstrategy.run.turns import TURNS, Turn
+from simstrategy.run.turns import TURNS, Failure, Turn
 from simstrategy.trace import Site, describe_site, warn_at
 
 __all__ = ["OneThread"]
@@ -36,13 +36,15 @@ class OneThread:
     wait_limit_s: seconds after which one that waits is reported; None for never.
     """
 
-    __slots__ = ("_users", "_wait_limit_s", "failed", "leave")
+    __slots__ = ("_failed", "_open", "_users", "_wait_limit_s", "leave")
 
     def __init__(self, wait_limit_s: float | None) -> None:
         # No lock: an entry is added and removed in one step, whatever interrupts the thread.
         self._users: dict[object, tuple[int, Site]] = {}
         self._wait_limit_s = wait_limit_s
-        self.failed: dict[object, ReplicasBlocked] = {}
+        self._open: dict[object, None] = {}
+        """The uses that may be interrupted."""
+        self._failed: dict[object, Failure] = {}
         """The uses that could not end, and why: they raise it when they have ended."""
         self.leave: Callable[[object, None], object] = self._users.pop
         """Ends a use: `leave(use, None)`, also of one that has not begun."""
@@ -52,35 +54,46 @@ class OneThread:
         self._users[use] = (threading.get_ident(), site)
         if len(self._users) > 1:
             self._wait(site)
+        self._open[use] = None
 
     def call(self, site: Site, function: Callable[..., R], *args: object) -> R:
         """Returns what a function returns, called as one use."""
         use = object()
         try:
             self.enter(use, site)
-            return function(*args)
+            result = function(*args)
+            self.ended(use, None)
         except BaseException as error:
-            self.raise_failure(use, error)
+            self.ended(use, error)
             raise
         finally:
             self.leave(use, None)
+        return result
 
-    def raise_failure(self, use: object, error: BaseException | None) -> None:
-        """Raises why a use could not end, where it could not.  error: what it raised, which is a consequence."""
-        failure = self.failed.pop(use, None)
-        if failure is None:
-            return
-        try:
-            raise_no_more(sys.gettrace())
-        except TaskStopped:  # the one that ended the wait
-            raise_no_more(sys.gettrace())
-        raise failure from (error if isinstance(error, Exception) and error is not failure else None)
+    def ended(self, use: object, error: BaseException | None) -> None:
+        """Is called before `leave`: from now on the use is not interrupted.  error: what it raised.
 
-    def fail(self, error: ReplicasBlocked) -> None:
-        """Makes the use of the thread whose turn it is end with an error."""
-        use = next(iter(list(self._users)), None)
-        if use is not None:
-            self.failed[use] = error
+        Raises why it could not end, where it could not.
+        """
+        self._open.pop(use, None)
+        failure = self._failed.get(use)
+        if failure is not None:
+            try:
+                _raise(failure, error)
+            finally:
+                self._failed.pop(use, None)
+
+    def fail(self, user: int, failure: Failure) -> bool:
+        """Makes the use of a thread end with an error; returns False where it has ended."""
+        use, (ident, _) = next(iter(list(self._users.items())), (None, (None, None)))
+        if ident != user:
+            return False
+        # In this order, and `ended` in the opposite one: either the use sees the failure, or this sees that it ended.
+        self._failed[use] = failure
+        if use in self._open:
+            return True
+        self._failed.pop(use, None)
+        return False
 
     @property
     def user(self) -> int | None:
@@ -128,6 +141,25 @@ class OneThread:
             f"One strategy is used by one thread at a time. Make a strategy for each thread."
         )
         warn_at(ReplicaWaits(text), site)
+
+
+def _raise(failure: Failure, error: BaseException | None) -> None:
+    """Raises why a use could not end, when every interrupt that was sent for it has come, and more than those first."""
+    interrupts = int(isinstance(error, KeyboardInterrupt))
+    while True:
+        try:
+            while not failure.sent:
+                time.sleep(_PAUSE_MIN_S)
+            raise_no_more(sys.gettrace())
+            break
+        except TaskStopped:  # the one that was sent, now or never
+            continue
+        except KeyboardInterrupt:
+            interrupts += 1
+    if interrupts > failure.signals:  # the user's own
+        raise error if isinstance(error, KeyboardInterrupt) else KeyboardInterrupt
+    if not failure.withdrawn:
+        raise failure.error from (error if isinstance(error, Exception) and error is not failure.error else None)
 
 
 def _own_threads() -> frozenset[int]:

@@ -191,7 +191,8 @@ class TaskThread:
     @property
     def idle(self) -> bool:
         """Whether the thread waits for a job, and may be given one: also if its last one never started."""
-        return self._settled and not self._channel.ended and self._channel.outcome[0] is FINISHED
+        left = not self._settled or self._error is not None
+        return not left and not self._channel.ended and self._channel.outcome[0] is FINISHED
 
     @property
     def ident(self) -> int:
@@ -217,7 +218,7 @@ class TaskThread:
         return call
 
     def throw(self, error: BaseException, /) -> Any:
-        if self._settled:
+        if self._settled and self._error is None:
             return self.switch(_Throw(error))
         self.end(_STOP_WAIT_S if self._error is None else _BLOCKED_WAIT_S)
         return FINISHED
@@ -280,6 +281,9 @@ class ThreadPool:
             try:
                 thread = self._idle.pop()
             except IndexError:
+                thread = TaskThread()
+            if not thread.idle:  # interrupted by another thread when its run had just ended
+                thread.end()
                 thread = TaskThread()
             thread.begin()
             threads.append(thread)

@@ -5,7 +5,25 @@ from typing import Final, Protocol, final
 from simstrategy.errors import ReplicasBlocked
 from simstrategy.trace import Site
 
-__all__ = ["TURNS", "Turn", "Users"]
+__all__ = ["TURNS", "Failure", "Turn", "Users"]
+
+
+@final
+class Failure:
+    """Why one use of a strategy cannot end.  error: which it raises when it has ended.
+
+    The thread that found it may interrupt the use before it sets `sent`, and the use waits for that before it ends: no
+    interrupt comes later than the use.
+    """
+
+    __slots__ = ("error", "sent", "signals", "withdrawn")
+
+    def __init__(self, error: ReplicasBlocked) -> None:
+        self.error = error
+        self.signals = 0
+        """How many times SIGINT was sent for it."""
+        self.sent, self.withdrawn = False, False
+        """Whether all is sent that is to be sent; whether the use has ended before that, and so could end."""
 
 
 class Users(Protocol):
@@ -21,8 +39,8 @@ class Users(Protocol):
         """The line of the call that this thread has made."""
         ...
 
-    def fail(self, error: ReplicasBlocked) -> None:
-        """Makes this call end with an error, whatever comes of it."""
+    def fail(self, user: int, failure: Failure) -> bool:
+        """Makes this call end with an error, whatever comes of it; returns False where it has ended."""
         ...
 
 

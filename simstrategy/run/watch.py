@@ -21,6 +21,7 @@ from typing import Final, final
 
 from simstrategy.errors import ReplicasBlocked, ReplicaWaits
 from simstrategy.run.blocked import Report
+from simstrategy.run.frames import frames_of_threads
 from simstrategy.run.reaching import is_reachable, signal_handlers
 from simstrategy.run.starting import start_whole
 from simstrategy.run.task import Task
@@ -170,7 +171,7 @@ class Watch:
 def look_at(watched: Watched, looks: dict[Watched, _Look]) -> None:
     """Looks at one run; reports a task that waits for longer than the limit.  looks: what was seen of it before."""
     place, index = watched.place()
-    frame = None if index is None else sys._current_frames().get(watched.thread_of(index))  # noqa: SLF001 - documented
+    frame = None if index is None else frames_of_threads().get(watched.thread_of(index))
     if index is None or frame is None or watched.error is not None:
         looks.pop(watched, None)
         return

@@ -169,7 +169,7 @@ def examine(kind, where):
         assert " waits for " in text, way.__name__
 
 
-KINDS = ["inline", "greenlet", "greenlet, seeded", "thread", "thread, seeded", "cluster 1"]
+KINDS = ["inline", "greenlet", "greenlet, seeded", "thread", "thread, seeded", "cluster 1", "cluster 2"]
 
 
 @pytest.mark.slow
