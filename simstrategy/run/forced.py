@@ -49,8 +49,7 @@ def raise_no_more(tracer: Any) -> None:
     # Not by withdrawing what is scheduled: CPython 3.11 then looks for it at every step for ever, and under a trace
     # function, such as a debugger's, it does not come past the first step of a function. What arrives ends the look.
     try:
-        raise_in_thread(get_ident())
         while True:
-            pass
+            raise_in_thread(get_ident())
     except TaskStopped:
         return

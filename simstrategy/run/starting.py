@@ -6,9 +6,11 @@ thread waits for it for ever. Python raises interrupts in the main thread alone,
 
 import _thread
 import threading
-from typing import final
+from typing import Final, final
 
-__all__ = ["start_whole"]
+from simstrategy.run.frames import frames_of_threads
+
+__all__ = ["start_whole", "until_started"]
 
 
 @final
@@ -41,3 +43,26 @@ def start_whole(thread: threading.Thread) -> None:
     start.done.acquire()
     if start.error is not None:
         raise start.error
+
+
+_STARTS: Final = (threading.Thread.start.__code__, start_whole.__code__)
+"""What waits until a new thread runs, and how many frames it calls meanwhile."""
+_START_DEPTH: Final = 4
+_START_TRIES: Final = 500
+_START_PAUSE_S: Final = 1e-3
+
+
+def until_started(ident: int) -> None:
+    """Waits while a thread starts another one.
+
+    In CPython 3.11 both have the same number until the new one runs: an exception for the one would reach the other.
+    """
+    pause = threading.Lock()
+    pause.acquire()
+    for _ in range(_START_TRIES):
+        frame, depth = frames_of_threads().get(ident), 0
+        while frame is not None and depth < _START_DEPTH and frame.f_code not in _STARTS:
+            frame, depth = frame.f_back, depth + 1
+        if frame is None or depth == _START_DEPTH:
+            return
+        pause.acquire(timeout=_START_PAUSE_S)

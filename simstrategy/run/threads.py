@@ -15,7 +15,7 @@ from typing import Any, Final, final
 
 from simstrategy.run.forced import raise_in_thread, raise_no_more, raise_until
 from simstrategy.run.own_thread import require_own_thread
-from simstrategy.run.starting import start_whole
+from simstrategy.run.starting import start_whole, until_started
 from simstrategy.run.stopping import STOP_TRIES
 from simstrategy.run.task import FINISHED, ForcedStop, TaskStopped
 
@@ -146,6 +146,7 @@ class _Channel:
         self.ended.append(None)
         with self.changing:
             if self.runs:
+                until_started(self.ident)
                 self.runs = False
                 raise_in_thread(self.ident)
         with suppress(RuntimeError):  # it is not waiting

@@ -150,9 +150,7 @@ class Runner:
             group.variables.end_run()
         return results
 
-    def _run_to_end(
-        self, count: int, body: Callable[[int, Suspend], Any], matcher: Matcher, site: Site
-    ) -> list[Any]:
+    def _run_to_end(self, count: int, body: Callable[[int, Suspend], Any], matcher: Matcher, site: Site) -> list[Any]:
         one_thread = self.group.coordinator.one_thread
         try:
             if self._isolation is None:

@@ -12,8 +12,8 @@ from vocabulary import rank
 
 import simstrategy as ss
 from simstrategy.errors import ContextError, ReplicasBlocked
+from simstrategy.run import threads
 from simstrategy.run.frames import frames_of_threads
-from simstrategy.run.threads import ThreadPool
 from simstrategy.run.turns import Failure
 from simstrategy.schedules import Seeded
 from simstrategy.strategy import group_of
@@ -125,7 +125,7 @@ def test_a_failure_that_is_withdrawn_raises_nothing():
 
 
 def test_a_thread_that_was_interrupted_after_its_run_carries_no_other_run():
-    pool = ThreadPool()
+    pool = threads.ThreadPool()
     taken = pool.take(1)
     pool.give_back(taken)
     taken[0].interrupt(ReplicasBlocked("too late"))
@@ -135,6 +135,41 @@ def test_a_thread_that_was_interrupted_after_its_run_carries_no_other_run():
     assert taken[0].dead
     pool.give_back(again)
     pool.close()
+
+
+def test_a_thread_that_starts_another_one_is_ended_after_that(monkeypatch):
+    """Until the new thread runs it has the number of the one that starts it, and would get the exception."""
+    new, starting, started, ended_in_start = threading.Thread(target=lambda: None), threading.Event(), [], []
+    wait, raise_in_thread = new._started.wait, threads.raise_in_thread
+
+    def wait_long():
+        starting.set()
+        threading.Event().wait(0.2)
+        started.append(wait())
+
+    def examined(ident):
+        ended_in_start.append(not started)
+        raise_in_thread(ident)
+
+    monkeypatch.setattr(new._started, "wait", wait_long)
+    monkeypatch.setattr(threads, "raise_in_thread", examined)
+    over = threading.Event()
+    pool = threads.ThreadPool()
+    [task] = pool.take(1)
+
+    def body(*_):
+        new.start()
+        over.wait()
+
+    runs = threading.Thread(
+        target=lambda: task.switch((body, iter([0]), [None], task.suspend, task.suspend)), daemon=True
+    )
+    runs.start()
+    starting.wait()
+    task.end(0.1)
+    new.join()
+    over.set()
+    assert ended_in_start == [False]
 
 
 @pytest.mark.parametrize("collects", [True, False])
