@@ -26,6 +26,7 @@ __all__ = [
     "computed_in",
     "program_folder",
     "program_name",
+    "read_after_error",
     "run_program",
     "source_of",
 ]
@@ -132,7 +133,7 @@ def run_program(
         policy = variable.state.policy
         label = f"variable {number} {variable.name!r}"
         kinds.append(VariableKind(label, policy.layout, policy.cross_read, variable.aggregation.name))
-        read = group.backend.get if raised is None else partial(_read_after_error, group.backend.get)
+        read = group.backend.get if raised is None else partial(read_after_error, group.backend.get)
         # A variable that the replicas share has one component, for the first of them.
         for rank, component in zip(group.coordinator.ranks, variable.components, strict=False):
             path = f"{label}, replica {rank}"
@@ -168,7 +169,7 @@ def _begun(strategy: Strategy, probe: GroupCallProbe | None) -> Group:
     return group
 
 
-def _read_after_error(get: Callable[[Any], np.ndarray[Any, Any]], component: Any) -> np.ndarray[Any, Any]:
+def read_after_error(get: Callable[[Any], np.ndarray[Any, Any]], component: Any) -> np.ndarray[Any, Any]:
     """Returns a component's value; a text where an error has left none, as while a graph was traced."""
     try:
         return get(component)

@@ -41,6 +41,7 @@ def require_remarks(words: Iterable[str]) -> None:
 def remarks_of(rows: Sequence[Row], tried: Collection[str]) -> tuple[Remark, ...]:
     """Returns what was not tried.  tried: words of REMARKS that were, as far as the rows do not show it."""
     seen = {*tried}
+    rows = [row for row in rows if row.law != "faults"]
     if any(row.law == "replicas" for row in rows):
         seen.add("replicas")
     if len({row.schedule for row in rows}) > 1:
@@ -70,6 +71,8 @@ def what_was_compared(rows: Sequence[Row]) -> str:
     '2 values; replicas 1, 3'
     """
     values = max((row.compared for row in rows), default=0)
+    planted = any(row.law == "faults" for row in rows)
+    rows = [row for row in rows if row.law != "faults"] or rows
     words = ["1 value" if values == 1 else f"{values} values"]
     counts: dict[int, None] = {}
     for row in rows:
@@ -84,4 +87,6 @@ def what_was_compared(rows: Sequence[Row]) -> str:
     backends = list(dict.fromkeys(row.backend for row in rows))
     schedules = list(dict.fromkeys(row.schedule for row in rows))
     words += [", ".join(found) for found in (backends, schedules) if len(found) > 1]
+    if planted:
+        words.append("with faults")
     return "; ".join(words)

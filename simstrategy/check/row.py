@@ -71,6 +71,8 @@ class Row(NamedTuple):
     """Why the row was not judged, in a few words; the default is that rounding may change the result too much."""
     finding: Finding | None = None
     """The problem as data; None where only its text is known."""
+    held: str = ""
+    """What was found to hold, in a few words, for a law that compares more than values."""
 
     def cells(self) -> tuple[str, ...]:
         """Returns the row's texts, in the order of COLUMNS."""
@@ -82,6 +84,8 @@ class Row(NamedTuple):
             values = "reference; raises" if self.reference else "raises the same"
         elif self.reference:
             values = f"reference; one step of each input changes the result by {self.one_ulp:.1e}"
+        elif self.held:
+            values = self.held
         elif self.equal_bits:
             values = "equal to the bit"
         else:

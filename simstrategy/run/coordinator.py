@@ -10,7 +10,7 @@ from typing import Any, NoReturn, final
 
 from simstrategy import tree
 from simstrategy.device.protocol import Backend
-from simstrategy.errors import BackendUnavailable, CallSitesDiffer, PeerFailed, ReplicasDisagree
+from simstrategy.errors import BackendUnavailable, CallSitesDiffer, PeerFailed, ReplicasDisagree, SimStrategyError
 from simstrategy.run.call_paths import path_text
 from simstrategy.run.calls import AnyCall, PendingCall, Sizes
 from simstrategy.run.functions import function_key
@@ -254,6 +254,11 @@ class CollectiveMatcher:
             return resolve(request, list(payloads), sizes)
         except PeerFailed as error:
             raise located(error, self._lines(calls)) from error
+        except Exception as error:
+            # Ours name the call themselves, and a merge function or an update is the user's own code.
+            if request.kind not in ("merge_call", "update") and not isinstance(error, SimStrategyError):
+                error.add_note(f"In the answer to {_described(first)}, of {_ranks(coordinator.ranks)}.")
+            raise
 
     def failed(self, index: int, error: BaseException, calls: list[AnyCall], order: list[int]) -> None:
         """Adds a note to a replica's exception that names the replica, the line, and which replicas were waiting."""
@@ -299,6 +304,12 @@ def _is_alike(first: Request, other: Request | None) -> bool:
     return other == first or (
         other._replace(structure=first.structure) == first and tree.alike(first.structure, other.structure)
     )
+
+
+def _ranks(ranks: Sequence[int]) -> str:
+    if len(ranks) == 1:
+        return f"replica {ranks[0]}"
+    return f"replicas {ranks[0]} to {ranks[-1]}"
 
 
 def _difference(calls: list[AnyCall], ranks: Sequence[int]) -> tuple[str, ...]:

@@ -7,7 +7,8 @@ one result is made of all parts, and every worker gets it.
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, final
 
-from simstrategy.run import FINISHED, SuspendTask
+from simstrategy.errors import PeerFailed
+from simstrategy.run import FINISHED, StatusMessage, SuspendTask
 from simstrategy.sim.backend import Link
 
 __all__ = ["Fabric"]
@@ -21,6 +22,17 @@ class _Call(NamedTuple):
     combine: Callable[[list[Any]], Any]
 
 
+class _Ended(NamedTuple):
+    """The answer where a worker has ended without a message."""
+
+    worker: int
+
+
+def _says_goodbye(message: bytes | None) -> bool:
+    """Returns whether a worker's last message tells the others that it sends no more."""
+    return message is not None and StatusMessage.decode(message).status in ("left", "failed")
+
+
 @final
 class Fabric:
     """The connections of `workers` tasks."""
@@ -31,11 +43,27 @@ class Fabric:
         self._last_messages: list[Any] = [None] * workers
 
     def link(self, suspend: SuspendTask) -> Link:
-        """Returns the link of one worker's backend; `suspend` is its task's."""
-        return suspend
+        """Returns the link of one worker's backend; `suspend` is its task's.
+
+        It raises PeerFailed where a worker has ended without a message, as one does that was killed.
+        """
+
+        def call(name: str, part: Any, combine: Callable[[list[Any]], Any]) -> Any:
+            answer = suspend(name, part, combine)
+            if isinstance(answer, _Ended):
+                raise PeerFailed(
+                    f"Worker {answer.worker} of the simulated cluster has ended without a message. Read how it ended: "
+                    f"Cluster.outcomes has its error."
+                )
+            return answer
+
+        return call
 
     def match(self, calls: list[Any], order: list[int]) -> Sequence[Any]:
         """Answers one group-call of every worker.  For a worker that has left, its last message is repeated."""
+        for worker, (call, last) in enumerate(zip(calls, self._last_messages, strict=True)):
+            if call is FINISHED and not _says_goodbye(last):
+                return [_Ended(worker)] * len(calls)
         made = [_Call(*call) for call in calls if call is not FINISHED]
         first = made[0]
         assert all(call.name == first.name for call in made), "the messages before would have shown a difference"

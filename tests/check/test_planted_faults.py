@@ -39,7 +39,7 @@ FAULTS = {
         lambda wrong: results_differ(wrong, "the imaginary part beside a NaN"),
     ),
     "variables are forgotten after an error": (
-        *(outcome, "_read_after_error", lambda get, component: np.zeros(0)),
+        *(outcome, "read_after_error", lambda get, component: np.zeros(0)),
         judge.test_variables_are_compared_after_an_error_too,
     ),
     "every bound is a bound": (

@@ -129,7 +129,15 @@ def _update_components(
         component = VariableComponent(group, variable, index)
         return fn(component, *_components_for(group, index, args), **_components_for(group, index, named))
 
-    return _of_many(group, _call_each(group, len(group.local_devices), call), grouped)
+    storage = variable.state.storage
+    before = storage.read_all()
+    try:
+        results = _call_each(group, len(group.local_devices), call)
+    except BaseException:
+        # The first components are written, the others are not: a retry would begin with unequal ones.
+        storage.undo(before)
+        raise
+    return _of_many(group, results, grouped)
 
 
 def update_non_slot(

@@ -1,6 +1,7 @@
 """The storage of a variable: its cells, written one by one or all at once.
 
-Which values are written, and how replicas' values are combined, is decided in `variable.py`.
+Which values are written, and how replicas' values are combined, is decided in `variable.py`. A write of several cells
+that is interrupted between two of them is undone: a retry never finds some written and some not.
 """
 
 from collections.abc import Callable, Sequence
@@ -75,7 +76,12 @@ class Storage:
             if kind == "assign":
                 # The program may still write to its array; one that was computed here has no other reference.
                 value = self._backend.put(value, self._devices[0])
-            written = share(value, self.cells)
+            before = self._unequal()
+            try:
+                written = share(value, self.cells)
+            except BaseException:
+                self.undo(before)
+                raise
         self.are_equal = (self.are_equal or kind == "assign") and not self.is_exposed
         if observer is not None:
             observer.wrote(self._identity, kind, before, self.cells, site=site)
@@ -104,9 +110,38 @@ class Storage:
         return self._reductions.share is not None and (self.are_equal or kind == "assign")
 
     def _write(self, kind: str, arrays: Sequence[Array]) -> None:
-        for index, (cell, device) in enumerate(zip(self.cells, self._devices, strict=True)):
-            with self._backend.on(device):
-                cell.write(self._applied(kind, index, arrays[index]))
+        before = self._unequal()
+        try:
+            for index, (cell, device) in enumerate(zip(self.cells, self._devices, strict=True)):
+                with self._backend.on(device):
+                    cell.write(self._applied(kind, index, arrays[index]))
+        except BaseException:
+            self.undo(before)
+            raise
+
+    def _unequal(self) -> tuple[Array, ...]:
+        """Returns what `undo` needs: nothing where all components are equal, since the last one is written last."""
+        return () if self.are_equal else self.read_all()
+
+    def read_all(self) -> tuple[Array, ...]:
+        """Returns every component [shape of the variable], for `undo`."""
+        return tuple([cell.read() for cell in self.cells])
+
+    def undo(self, before: Sequence[Array]) -> None:
+        """Writes every component as it was before a write that has failed: an exception may leave some written.
+
+        before: every component; () where all were equal, and the cells are written in order. An interrupt after the
+        last write leaves all of them new. Raises nothing: the exception of the write is the one to be seen.
+        """
+        if len(self.cells) == 1:
+            return
+        try:
+            values = before or [self._backend.put(self.cells[-1].read(), device) for device in self._devices]
+            for cell, device, value in zip(self.cells, self._devices, values, strict=True):
+                with self._backend.on(device):
+                    cell.write(value)
+        except Exception:  # noqa: BLE001 - of any framework, such as one whose device has failed
+            self.are_equal = False
 
     def _applied(self, kind: str, index: int, array: Array) -> Array:
         if kind == "assign":
