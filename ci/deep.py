@@ -46,6 +46,7 @@ RUNS = {
     "recordings": [sys.executable, "ci/campaigns/recordings.py", "--programs", "2000"],
     "attack": [sys.executable, "ci/campaigns/attack.py", "--programs", "2000"],
     "mutated": [sys.executable, "ci/campaigns/mutated.py"],
+    "faults": [sys.executable, "ci/campaigns/faults.py"],
     "mutants": [sys.executable, "tests/mutants/mutant_matrix.py", "--jobs", "2"],
     "kit": [sys.executable, "ci/bench/kit.py"],
     "keras": [sys.executable, "ci/keras_programs.py"],

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from greenlet import GreenletExit
 
 import simstrategy
 from simstrategy.check.attempts import Attempt, Components, Run
-from simstrategy.check.injection import Fault, InjectedFault
+from simstrategy.check.injection import Fault, InjectedFault, ReplicaKilled
 from simstrategy.errors import ReplicasBlocked, ReplicasDisagree, SimStrategyError
 from simstrategy.short_repr import without_addresses
 
@@ -65,18 +64,18 @@ def survivors_problem(fault: Fault, found: Sequence[Attempt]) -> str | None:
 
 
 def _unnamed(fault: Fault, error: BaseException | None, kind: str) -> str | None:
-    """Returns why an error does not tell what happened; None for no error, which the program has handled."""
+    """Returns why an error does not name what happened; None for no error, which the program has handled."""
     if error is None:
         return None
     if isinstance(error, ReplicasBlocked):
         return f"it hangs: {_text(error)}"
-    if isinstance(error, (InjectedFault, GreenletExit)):
+    if isinstance(error, (InjectedFault, ReplicaKilled)):
         notes = "\n".join(getattr(error, "__notes__", ()))
         wanted = "In the answer to" if fault.kind == "answer" else f"In replica {fault.replica}:"
         if wanted not in notes and not (fault.kind == "answer" and kind in _OWN_CODE):
             return f"{type(error).__name__} comes out without a note that names the replica and the line"
         return None
-    if any(isinstance(one, (SimStrategyError, InjectedFault, GreenletExit)) for one in _chain(error)):
+    if any(isinstance(one, (SimStrategyError, InjectedFault, ReplicaKilled)) for one in _chain(error)):
         return None
     frames = list(traceback.walk_tb(error.__traceback__))
     last = Path(frames[-1][0].f_code.co_filename)

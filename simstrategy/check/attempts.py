@@ -107,6 +107,7 @@ def in_cluster(program: Program, semantics: Semantics | None, workers: int, faul
         semantics=semantics,
         trace=trace,
         wrap=lambda backend: FaultyBackend(GroupCallProbe(backend, trace), injector),
+        isolate=True,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

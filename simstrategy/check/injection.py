@@ -1,15 +1,14 @@
 """Faults that are planted in a run, at the k-th synchronisation point of one replica.
 
 The backend of the run is wrapped. `prepare` gives each replica's context another `suspend`, through which all its
-synchronisation points go, so a strategy that is made without the wrapper asks nothing and costs nothing. Where
-programs are judged: `laws/faults.py`.
+synchronisation points go: a strategy that is made without the wrapper pays nothing for it. What comes of a fault is
+judged in `aftermath.py`.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, NamedTuple, NoReturn, final
 
 import numpy as np
-from greenlet import GreenletExit
 
 from simstrategy import tree
 from simstrategy.device import Array, Backend, Cell, Device
@@ -19,7 +18,7 @@ from simstrategy.run import PendingCall, Suspend
 from simstrategy.strategy.modes import current_mode
 from simstrategy.trace import Request
 
-__all__ = ["Fault", "FaultKind", "FaultyBackend", "InjectedFault", "Injector", "Slow", "WatchedCell"]
+__all__ = ["Fault", "FaultKind", "FaultyBackend", "InjectedFault", "Injector", "ReplicaKilled", "Slow", "WatchedCell"]
 
 FaultKind = Literal["exception", "inf", "inf in its input", "early end", "slow", "dead", "answer"]
 
@@ -43,6 +42,10 @@ class InjectedFault(RuntimeError):
     """Planted by the law of faults: it stands for any exception of a program, a framework or a device."""
 
 
+class ReplicaKilled(BaseException):
+    """Ends a replica's task as if it was killed: no `except Exception` catches it."""
+
+
 class _EndEarly(BaseException):
     """Ends a replica function at a synchronisation point, as if it had returned."""
 
@@ -52,7 +55,7 @@ class Injector:
     """What several wrapped backends of one run share: the fault, where each replica is, and what was seen.
 
     fault: None for a run that only counts. calls: the request and call site of each point of the first replica.
-    inputs: of each run and each replica, the arrays of floats among its arguments: number and identity.
+    inputs: of each run and each replica, the arrays of floats among its arguments, by number.
     """
 
     def __init__(self, fault: Fault | None = None) -> None:
@@ -63,7 +66,7 @@ class Injector:
         self.answering = False
         """Whether the answer of the fault's point is being made, in which a write may fail."""
         self.calls: list[PendingCall[Any, Any]] = []
-        self.inputs: list[dict[int, dict[int, int]]] = []
+        self.inputs: list[dict[int, dict[int, Any]]] = []
         self.arrived: dict[int, int] = {}
         self._runs: dict[int, int] = {}
         self._counts = True
@@ -90,17 +93,16 @@ class Injector:
             return number
         while len(self.inputs) < number:
             self.inputs.append({})
-        self.inputs[number - 1][rank] = {
-            place: id(leaf) for place, leaf in enumerate(leaves) if _has_floats(leaf, backend)
-        }
+        self.inputs[number - 1][rank] = {place: leaf for place, leaf in enumerate(leaves) if _has_floats(leaf, backend)}
         return number
 
     def own_inputs(self, rank: int) -> list[tuple[int, int]]:
         """Returns run and leaf of the first array of floats, in each run, that a replica shares with no other."""
         found = []
         for run, every in enumerate(self.inputs, 1):
-            others = {one for other, leaves in every.items() if other != rank for one in leaves.values()}
-            own = [place for place, one in every.get(rank, {}).items() if one not in others]
+            others = [one for other, leaves in every.items() if other != rank for one in leaves.values()]
+            mine = every.get(rank, {}).items()
+            own = [place for place, one in mine if not any(one is other for other in others)]
             found += [(run, own[0])] if own else []
         return found
 
@@ -109,7 +111,7 @@ class Injector:
 class WatchedCell:
     """A component of a variable: counts its writes, and fails one where the fault is in the answer of a point."""
 
-    __slots__ = ("_inner", "_injector", "_rank", "writes")
+    __slots__ = ("_injector", "_inner", "_rank", "writes")
 
     def __init__(self, inner: Cell, injector: Injector, rank: int) -> None:
         self._inner = inner
@@ -174,7 +176,8 @@ class FaultyBackend(Wrapper):
             fault = self._injector.fault
             if fault is not None and (fault.kind, fault.replica, fault.point) == (_INPUT, device.rank, run):
                 leaves[fault.leaf] = self._inf_in(leaves[fault.leaf], device)
-                args, kwargs = tree.unflatten(structure, leaves)
+                changed: Any = tree.unflatten(structure, leaves)
+                args, kwargs = changed
             try:
                 return inner(*args, **kwargs)
             except _EndEarly:
@@ -209,7 +212,7 @@ class FaultyBackend(Wrapper):
             injector.raise_in_replica(_EndEarly())
         if kind == "dead":
             self._dead = len(self.local_devices) < len(self.devices)
-            injector.raise_in_replica(GreenletExit("The task of this replica was killed."))
+            injector.raise_in_replica(ReplicaKilled("The task of this replica was killed."))
 
     def _failing(self, call: PendingCall[Any, Any]) -> PendingCall[Any, Any]:
         """Returns a call whose answer fails when the values are combined: at a write, or at the end."""
@@ -233,7 +236,7 @@ class FaultyBackend(Wrapper):
             _, array, site = payload
             bad = self._inf_in(array, device)
             return payload if bad is array else (bad, bad, site)
-        if hasattr(payload, "args") and hasattr(payload, "_replace"):  # of a merge function, or of an update
+        if request.kind in ("merge_call", "update"):
             return payload._replace(args=self._first_inf(payload.args, device))
         return self._first_inf(payload, device)
 

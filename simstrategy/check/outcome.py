@@ -170,7 +170,7 @@ def _begun(strategy: Strategy, probe: GroupCallProbe | None) -> Group:
 
 
 def read_after_error(get: Callable[[Any], np.ndarray[Any, Any]], component: Any) -> np.ndarray[Any, Any]:
-    """Returns a component's value; a text where an error has left none, as while a graph was traced."""
+    """Returns a component's value […]; a text where an error has left none, as while a graph was traced."""
     try:
         return get(component)
     except Exception as error:  # noqa: BLE001 - of any framework; it is compared like a value

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, final
 
 from simstrategy import tree
 from simstrategy.device.protocol import Backend
-from simstrategy.errors import BackendUnavailable, CallSitesDiffer, PeerFailed, ReplicasDisagree, SimStrategyError
+from simstrategy.errors import BackendUnavailable, CallSitesDiffer, PeerFailed, ReplicasDisagree
 from simstrategy.run.call_paths import path_text
 from simstrategy.run.calls import AnyCall, PendingCall, Sizes
 from simstrategy.run.functions import function_key
@@ -22,6 +22,7 @@ from simstrategy.run.status import (
     disagreement,
     fingerprint,
     located,
+    raise_located,
     raised_where,
 )
 from simstrategy.run.task import FINISHED
@@ -252,13 +253,8 @@ class CollectiveMatcher:
             sizes = coordinator.compare((request, list(sites), sizes), lambda: self._lines(calls))
         try:
             return resolve(request, list(payloads), sizes)
-        except PeerFailed as error:
-            raise located(error, self._lines(calls)) from error
-        except Exception as error:
-            # Ours name the call themselves, and a merge function or an update is the user's own code.
-            if request.kind not in ("merge_call", "update") and not isinstance(error, SimStrategyError):
-                error.add_note(f"In the answer to {_described(first)}, of {_ranks(coordinator.ranks)}.")
-            raise
+        except Exception as error:  # noqa: BLE001 - raised again
+            raise_located(error, request, self._lines(calls))
 
     def failed(self, index: int, error: BaseException, calls: list[AnyCall], order: list[int]) -> None:
         """Adds a note to a replica's exception that names the replica, the line, and which replicas were waiting."""
@@ -299,17 +295,10 @@ def _is_alike(first: Request, other: Request | None) -> bool:
 
     None is the request of a task that has returned.
     """
-    if other is None:
-        return False
-    return other == first or (
-        other._replace(structure=first.structure) == first and tree.alike(first.structure, other.structure)
+    return other is not None and (
+        other == first
+        or (other._replace(structure=first.structure) == first and tree.alike(first.structure, other.structure))
     )
-
-
-def _ranks(ranks: Sequence[int]) -> str:
-    if len(ranks) == 1:
-        return f"replica {ranks[0]}"
-    return f"replicas {ranks[0]} to {ranks[-1]}"
 
 
 def _difference(calls: list[AnyCall], ranks: Sequence[int]) -> tuple[str, ...]:

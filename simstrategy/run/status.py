@@ -7,15 +7,23 @@ executed.
 import json
 import traceback
 from collections.abc import Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, NoReturn
 
-from simstrategy.errors import PeerFailed, ReplicasDisagree
+from simstrategy.errors import PeerFailed, ReplicasDisagree, SimStrategyError
 from simstrategy.run.calls import Sizes
 from simstrategy.run.frames import is_library
 from simstrategy.short_repr import without_addresses
 from simstrategy.trace import Request, Subject, describe_request, describe_site
 
-__all__ = ["StatusMessage", "compare_messages", "disagreement", "fingerprint", "located", "raised_where"]
+__all__ = [
+    "StatusMessage",
+    "compare_messages",
+    "disagreement",
+    "fingerprint",
+    "located",
+    "raise_located",
+    "raised_where",
+]
 
 _ENCODE: Final = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -83,6 +91,18 @@ def located(error: PeerFailed, lines: Sequence[str]) -> PeerFailed:
     if any(line in str(error) for line in lines):
         return error
     return PeerFailed("\n  ".join([f"{error}\nThis process was at:", *lines]))
+
+
+def raise_located(error: Exception, request: Request, lines: Sequence[str]) -> NoReturn:
+    """Raises again what an answer has raised, with the calls of this process; called in its `except` block.
+
+    An error of this project names the call itself. A merge function and an update are the user's code.
+    """
+    if isinstance(error, PeerFailed):
+        raise located(error, lines) from error
+    if request.kind not in ("merge_call", "update") and not isinstance(error, SimStrategyError):
+        error.add_note("\n  ".join(["In the answer to", *lines]))
+    raise  # noqa: PLE0704 - of the `except` block
 
 
 def raised_where(error: BaseException, *, with_text: bool = True) -> str:

@@ -28,8 +28,8 @@ class _Ended(NamedTuple):
     worker: int
 
 
-def _says_goodbye(message: bytes | None) -> bool:
-    """Returns whether a worker's last message tells the others that it sends no more."""
+def _is_farewell(message: bytes | None) -> bool:
+    """Returns whether a worker's last message states that it sends no more."""
     return message is not None and StatusMessage.decode(message).status in ("left", "failed")
 
 
@@ -62,7 +62,7 @@ class Fabric:
     def match(self, calls: list[Any], order: list[int]) -> Sequence[Any]:
         """Answers one group-call of every worker.  For a worker that has left, its last message is repeated."""
         for worker, (call, last) in enumerate(zip(calls, self._last_messages, strict=True)):
-            if call is FINISHED and not _says_goodbye(last):
+            if call is FINISHED and not _is_farewell(last):
                 return [_Ended(worker)] * len(calls)
         made = [_Call(*call) for call in calls if call is not FINISHED]
         first = made[0]

@@ -76,11 +76,11 @@ class Storage:
             if kind == "assign":
                 # The program may still write to its array; one that was computed here has no other reference.
                 value = self._backend.put(value, self._devices[0])
-            before = self._unequal()
+            kept = self._unequal()
             try:
                 written = share(value, self.cells)
             except BaseException:
-                self.undo(before)
+                self.undo(kept)
                 raise
         self.are_equal = (self.are_equal or kind == "assign") and not self.is_exposed
         if observer is not None:
@@ -110,13 +110,13 @@ class Storage:
         return self._reductions.share is not None and (self.are_equal or kind == "assign")
 
     def _write(self, kind: str, arrays: Sequence[Array]) -> None:
-        before = self._unequal()
+        kept = self._unequal()
         try:
             for index, (cell, device) in enumerate(zip(self.cells, self._devices, strict=True)):
                 with self._backend.on(device):
                     cell.write(self._applied(kind, index, arrays[index]))
         except BaseException:
-            self.undo(before)
+            self.undo(kept)
             raise
 
     def _unequal(self) -> tuple[Array, ...]:
@@ -130,8 +130,9 @@ class Storage:
     def undo(self, before: Sequence[Array]) -> None:
         """Writes every component as it was before a write that has failed: an exception may leave some written.
 
-        before: every component; () where all were equal, and the cells are written in order. An interrupt after the
-        last write leaves all of them new. Raises nothing: the exception of the write is the one to be seen.
+        before: every component [shape of the variable]; () where all were equal, and the cells are written in order. An
+        interrupt after the last write leaves all of them new. Raises nothing: the exception of the write is the one to
+        be seen.
         """
         if len(self.cells) == 1:
             return
