@@ -18,6 +18,7 @@ __all__ = ["clean_leaves", "first_problem", "survivors_problem"]
 Host = np.ndarray[Any, Any]
 
 _CORE: Final = Path(simstrategy.__file__).parent
+_PLANTED: Final = (InjectedFault, ReplicaKilled)
 _OWN_CODE: Final = ("merge_call", "update")
 """Calls whose answer is made by the user's function: its exception has no note of the call."""
 
@@ -69,19 +70,16 @@ def _unnamed(fault: Fault, error: BaseException | None, kind: str) -> str | None
         return None
     if isinstance(error, ReplicasBlocked):
         return f"it hangs: {_text(error)}"
-    if isinstance(error, (InjectedFault, ReplicaKilled)):
+    if isinstance(error, _PLANTED):
         notes = "\n".join(getattr(error, "__notes__", ()))
         wanted = "In the answer to" if fault.kind == "answer" else f"In replica {fault.replica}:"
-        if wanted not in notes and not (fault.kind == "answer" and kind in _OWN_CODE):
-            return f"{type(error).__name__} comes out without a note that names the replica and the line"
+        named = wanted in notes or (fault.kind == "answer" and kind in _OWN_CODE)
+        return None if named else f"{type(error).__name__} comes out without a note that names the replica and the line"
+    # What the program raises itself is its own answer to the fault.
+    last = Path(list(traceback.walk_tb(error.__traceback__))[-1][0].f_code.co_filename)
+    if any(isinstance(one, (SimStrategyError, *_PLANTED)) for one in _chain(error)) or _CORE not in last.parents:
         return None
-    if any(isinstance(one, (SimStrategyError, InjectedFault, ReplicaKilled)) for one in _chain(error)):
-        return None
-    frames = list(traceback.walk_tb(error.__traceback__))
-    last = Path(frames[-1][0].f_code.co_filename)
-    if _CORE in last.parents:
-        return f"an error of {last.relative_to(_CORE.parent)} comes out that does not name the fault: {_text(error)}"
-    return None  # the program's own answer to the fault
+    return f"an error of {last.relative_to(_CORE.parent)} comes out that does not name the fault: {_text(error)}"
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
