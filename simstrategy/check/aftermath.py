@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import numpy as np
 
-import simstrategy
 from simstrategy.check.attempts import Attempt, Components, Run
 from simstrategy.check.injection import Fault, InjectedFault, ReplicaKilled
 from simstrategy.errors import ReplicasBlocked, ReplicasDisagree, SimStrategyError
@@ -17,7 +16,7 @@ __all__ = ["clean_leaves", "first_problem", "survivors_problem"]
 
 Host = np.ndarray[Any, Any]
 
-_CORE: Final = Path(simstrategy.__file__).parent
+_CORE: Final = Path(__file__).parents[1]
 _PLANTED: Final = (InjectedFault, ReplicaKilled)
 _OWN_CODE: Final = ("merge_call", "update")
 """Calls whose answer is made by the user's function: its exception has no note of the call."""

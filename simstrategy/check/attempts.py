@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-import simstrategy
 from simstrategy.check.contents import contents_of
 from simstrategy.check.injection import Fault, FaultyBackend, Injector, Slow, WatchedCell
 from simstrategy.check.outcome import Program, program_folder, read_after_error
@@ -27,7 +26,7 @@ Host = np.ndarray[Any, Any]
 _WAIT_LIMIT_S: Final = 10.0
 """After which a replica that waits for one with a fault is reported."""
 
-_OURS: Final = Path(simstrategy.__file__).parent
+_OURS: Final = Path(__file__).parents[1]
 
 
 class Components(NamedTuple):
