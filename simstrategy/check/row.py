@@ -68,11 +68,12 @@ class Row(NamedTuple):
     exempt: tuple[str, ...] = ()
     """The values that are exempt, each with its reason."""
     why: str = ""
-    """Why the row was not judged, in a few words; the default is that rounding may change the result too much."""
+    """Why the row was not judged, in a few words; the default is that rounding may change the result too much.
+
+    Of a row that was judged: what was found to hold, for a law that compares more than values.
+    """
     finding: Finding | None = None
     """The problem as data; None where only its text is known."""
-    held: str = ""
-    """What was found to hold, in a few words, for a law that compares more than values."""
 
     def cells(self) -> tuple[str, ...]:
         """Returns the row's texts, in the order of COLUMNS."""
@@ -84,8 +85,8 @@ class Row(NamedTuple):
             values = "reference; raises" if self.reference else "raises the same"
         elif self.reference:
             values = f"reference; one step of each input changes the result by {self.one_ulp:.1e}"
-        elif self.held:
-            values = self.held
+        elif self.why:
+            values = self.why
         elif self.equal_bits:
             values = "equal to the bit"
         else:

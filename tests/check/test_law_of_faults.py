@@ -73,7 +73,7 @@ def findings(program, replicas=(2,), **settings):
 
 
 def rows_of(report):
-    return [(row.replicas, row.schedule, row.held) for row in report.rows if row.law == "faults"]
+    return [(row.replicas, row.schedule, row.why) for row in report.rows if row.law == "faults"]
 
 
 ALL_KINDS = [

@@ -130,7 +130,7 @@ def _judged(study: Study, row: Row, clean: Attempt, planted: _Planted, kind: Fau
     return row._replace(
         equal_bits=True,
         compared=len(clean.first.leaves),
-        held=f"holds in {judged} run{'' if judged == 1 else 's'}",
+        why=f"holds in {judged} run{'' if judged == 1 else 's'}",
         not_compared=(changing,) if left and kind != "slow" else (),
     )
 
@@ -161,7 +161,7 @@ def _dead_workers(study: Study, row: Row, count: int, limit: int | None) -> Iter
             yield row._replace(problem=f"{_where(fault, clean[0])}: {problem}", compared=len(clean[0].first.leaves))
             return
     compared = len(clean[0].first.leaves)
-    yield row._replace(equal_bits=True, compared=compared, held=f"holds in {len(planted)} runs")
+    yield row._replace(equal_bits=True, compared=compared, why=f"holds in {len(planted)} runs")
 
 
 def _after_death(study: Study, count: int, fault: Fault) -> str | None:

@@ -76,7 +76,7 @@ class Storage:
             if kind == "assign":
                 # The program may still write to its array; one that was computed here has no other reference.
                 value = self._backend.put(value, self._devices[0])
-            kept = self._unequal()
+            kept = () if self.are_equal else self.read_all()
             try:
                 written = share(value, self.cells)
             except BaseException:
@@ -110,7 +110,7 @@ class Storage:
         return self._reductions.share is not None and (self.are_equal or kind == "assign")
 
     def _write(self, kind: str, arrays: Sequence[Array]) -> None:
-        kept = self._unequal()
+        kept = () if self.are_equal else self.read_all()
         try:
             for index, (cell, device) in enumerate(zip(self.cells, self._devices, strict=True)):
                 with self._backend.on(device):
@@ -118,10 +118,6 @@ class Storage:
         except BaseException:
             self.undo(kept)
             raise
-
-    def _unequal(self) -> tuple[Array, ...]:
-        """Returns what `undo` needs: nothing where all components are equal, since the last one is written last."""
-        return () if self.are_equal else self.read_all()
 
     def read_all(self) -> tuple[Array, ...]:
         """Returns every component [shape of the variable], for `undo`."""
