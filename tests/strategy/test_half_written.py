@@ -94,6 +94,27 @@ def test_a_write_that_fails_leaves_every_component_as_it_was(shared, failing, wr
     assert not any(np.array_equal(cell.read(), value) for cell, value in zip(cells, before, strict=True))
 
 
+def test_an_update_that_fails_restores_the_other_variables_that_it_wrote():
+    strategy = ss.Strategy.mirrored("sim", replicas=3)
+    with strategy.scope():
+        kernel = ss.Variable([1.0, 2.0], name="kernel")
+        moment, seen = ss.Variable([3.0], name="m"), ss.Variable(0.0, name="seen")
+
+        def step(component, own):
+            own.assign_add([1.0])
+            seen.assign_add(1.0)
+            component.assign_sub([1.0, 1.0])
+            if component.index == 1:
+                raise KeyError("no such slot")
+
+        with pytest.raises(KeyError, match="no such slot"):
+            strategy.extended.update(kernel, step, args=(moment,))
+    for variable, value in ((kernel, [1.0, 2.0]), (moment, [3.0]), (seen, 0.0)):
+        for cell in variable.state.storage.cells:
+            np.testing.assert_array_equal(cell.read(), np.float32(value))
+    assert group_of(strategy).journal is None
+
+
 def test_a_write_whose_undoing_fails_too_raises_the_first_exception():
     strategy = ss.Strategy.mirrored(Failing(ss.backend("sim", replicas=2), shared=False))
     with strategy.scope():

@@ -130,13 +130,19 @@ def _update_components(
         return fn(component, *_components_for(group, index, args), **_components_for(group, index, named))
 
     storage = variable.state.storage
-    before = storage.read_all()
+    exposed = storage.read_all() if storage.is_exposed else ()  # it may be written through `native`
+    journal = group.journal = []
     try:
         results = _call_each(group, len(group.local_devices), call)
     except BaseException:
-        # The first components are written, the others are not: a retry would begin with unequal ones.
-        storage.undo(before)
+        # Some components are written, also of other variables, and some are not: a retry would begin with unequal ones.
+        for one, index, array in reversed(journal):
+            one.restore(index, array)
+        if exposed:
+            storage.undo(exposed)
         raise
+    finally:
+        group.journal = None
     return _of_many(group, results, grouped)
 
 

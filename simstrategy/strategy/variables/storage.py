@@ -5,6 +5,7 @@ that is interrupted between two of them is undone: a retry never finds some writ
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import final
 
 from simstrategy.device import Array, Cell
@@ -52,6 +53,22 @@ class Storage:
         if observer is not None:
             alone = None if self.are_equal else self._devices[index].rank
             observer.wrote(self._identity, kind, before, (cell,), replica=alone, site=site)
+
+    def write_in_update(
+        self, kind: str, index: int, array: Array, site: Site, journal: "list[tuple[Storage, int, Array]] | None"
+    ) -> None:
+        """Writes one component in an update, and keeps in `journal` what it was; see `write_component`.
+
+        array: [shape of the variable], on the component's device. journal: None where no update runs.
+        """
+        if journal is not None:
+            journal.append((self, index, self.cells[index].read()))
+        self.write_component(kind, index, array, site)
+
+    def restore(self, index: int, array: Array) -> None:
+        """Writes a component [shape of the variable] as it was before an update that has failed; raises nothing."""
+        with suppress(Exception), self._backend.on(self._devices[index]):
+            self.cells[index].write(array)
 
     def write_reduced(self, kind: str, op: str | None, deltas: tuple[Array, ...]) -> tuple[Array, ...] | None:
         """Writes every component with the SUM or MEAN of all ranks' arrays [variable's shape]; see `write_same`."""

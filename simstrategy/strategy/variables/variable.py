@@ -277,7 +277,10 @@ class Variable(LocalValue):
         group, layout = self.state.group, self.state.policy.layout
         index = cross_replica.updated_component(group, mode)
         if index is not None:
-            self._write_component(kind, self._adopt(value, index, kind, site), index, site)
+            array = self._adopt(value, index, kind, site)
+            self.state.storage.write_in_update(kind, index, array, site, group.journal)
+            if layout == "mirrored":
+                group.variables.written(self.state, kind, site)
             return self._cells[index].read() if read_value else None
         if layout == "single" and mode is not None and cross_replica.is_foreign(group, mode):
             if isinstance(value, mode.group.array_types) and not isinstance(value, group.array_types):
