@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from simstrategy.check.checkpoint import with_checkpoint
 from simstrategy.check.contents import Contents, contents_of
 from simstrategy.check.distances import is_float, one_unit
 from simstrategy.check.probe import GroupCallProbe
@@ -98,7 +99,7 @@ def run_program(program: Program, strategy: Strategy, trace: Trace, *, probe: Gr
     notes: tuple[str, ...] = ()
     found = Contents([], [], [], [])
     try:
-        result = program(strategy)
+        result = with_checkpoint(program)(strategy)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - compared like a value: both may raise the same
         group.coordinator.disconnect(error)
         notes = tuple(getattr(error, "__notes__", ())) or (raised_where(error, with_text=False),)

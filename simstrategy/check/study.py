@@ -4,7 +4,7 @@ A law requests runs (`Study.run`) and what is known of the reference backend at 
 (`Study.measured`): each is made once.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from typing import Any, Final, NamedTuple, final
@@ -46,6 +46,8 @@ class Settings(NamedTuple):
     """Names of values that the laws do not compare, each with its reason."""
     vary: Mapping[str, Sequence[Any]] = {}
     """Arguments of the program, and the values of each; the first of each is given in all other runs."""
+    asked: Collection[str] = ()
+    """The names of the laws that were asked for by name: where such a law cannot judge, nothing is judged."""
 
 
 class Measured(NamedTuple):
