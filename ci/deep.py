@@ -44,6 +44,7 @@ RUNS = {
     "programs_compiled": [sys.executable, "ci/campaigns/campaign.py", "compiled", "--programs", "1000"],
     "programs_bugs": [sys.executable, "ci/campaigns/hunt.py"],
     "attack": [sys.executable, "ci/campaigns/attack.py", "--programs", "2000"],
+    "mutated": [sys.executable, "ci/campaigns/mutated.py"],
     "mutants": [sys.executable, "tests/mutants/mutant_matrix.py", "--jobs", "2"],
     "kit": [sys.executable, "ci/bench/kit.py"],
     "keras": [sys.executable, "ci/keras_programs.py"],

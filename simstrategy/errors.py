@@ -12,10 +12,12 @@ __all__ = [
     "ContextError",
     "ContractViolation",
     "Difference",
+    "GeneratorsMixed",
     "InvalidArgument",
     "InvalidType",
     "MirroredDiverged",
     "NotJudged",
+    "OneReplicasShare",
     "OutOfRangeError",
     "PeerFailed",
     "ReplicaWaits",
@@ -99,8 +101,16 @@ class FunctionsDiffer(SimStrategyWarning):
     """Replicas passed functions that hold other arrays, or objects that cannot be compared."""
 
 
+class GeneratorsMixed(SimStrategyWarning):
+    """The program changed a random generator outside of its replicas, which had used it differently."""
+
+
 class MirroredDiverged(SimStrategyWarning):
     """A write made the components of an ON_WRITE variable unequal."""
+
+
+class OneReplicasShare(SimStrategyWarning):
+    """An ON_READ variable was read where the profile gives one replica's component instead of the aggregate."""
 
 
 class ReplicaWaits(SimStrategyWarning):

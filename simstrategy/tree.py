@@ -4,6 +4,7 @@ Every other value is a leaf, `PerReplica` and arrays included. The rules are Ten
 sorted key order), so no tree library is used. Nothing here depends on replicas.
 """
 
+import enum
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
@@ -14,6 +15,7 @@ from simstrategy.short_repr import short_repr
 __all__ = [
     "Nest",
     "Structure",
+    "alike",
     "describe",
     "flatten",
     "is_leaf",
@@ -21,6 +23,8 @@ __all__ = [
     "leaves_like",
     "map_leaves",
     "refill",
+    "same_keys",
+    "sorted_keys",
     "unflatten",
 ]
 
@@ -230,4 +234,45 @@ def _describe_from(structure: Structure | None, leaves: Iterator[str]) -> str:
     if issubclass(structure.container, list):
         return "[" + ", ".join(items) + "]"
     name = "" if structure.container is tuple else structure.container.__name__
-    return name + "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")"
+    fields = _fields(structure.container)
+    if fields:
+        items = [f"{field}={item}" for field, item in zip(fields, items, strict=True)]
+    return name + "(" + ", ".join(items) + ("," if len(items) == 1 and not fields else "") + ")"
+
+
+def _fields(container: type) -> tuple[str, ...]:
+    """Returns the names of a named tuple's fields, and nothing for any other container."""
+    return tuple(vars(container).get("_fields", ())) if issubclass(container, tuple) else ()
+
+
+def alike(one: Structure | None, other: Structure | None) -> bool:
+    """Returns whether two structures are one, as far as processes can compare them, which share no objects.
+
+    Named tuples of one name and the same fields are, members of enums of one name, and keys that are NaN: each replica
+    may have made its own.
+
+    >>> alike(flatten({float("nan"): 1})[1], flatten({float("nan"): 2})[1])
+    True
+    """
+    if one is None or other is None:
+        return one is other
+    classes = [(kind.__qualname__, _fields(kind)) for kind in (one.container, other.container)]
+    if one.container is not other.container and not (classes[0] == classes[1] and classes[0][1]):
+        return False
+    return (
+        same_keys(one.keys or (), other.keys or ())
+        and len(one.children) == len(other.children)
+        and all(map(alike, one.children, other.children))
+    )
+
+
+def same_keys(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Returns whether sorted keys of two mappings are equal, members of enums of one name, or both NaN."""
+    return len(one) == len(other) and all(map(_same_key, one, other))
+
+
+def _same_key(one: Any, other: Any) -> bool:
+    if isinstance(one, enum.Enum) and isinstance(other, enum.Enum):
+        return (type(one).__qualname__, one.name) == (type(other).__qualname__, other.name)
+    both_nan = isinstance(one, float) and isinstance(other, float) and one != one and other != other
+    return both_nan or bool(one == other)

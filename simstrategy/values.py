@@ -258,7 +258,7 @@ def _regroup(values: list[Any], always_wrap: bool, wrap: Callable[[Sequence[Any]
     first = values[0]
     kind = tree.kind_of(type(first))
     if kind == "mapping":
-        _require_mappings(values, where)
+        values = _with_keys_of_first(values, where)
         items = [_regroup([v[key] for v in values], always_wrap, wrap, f"{where}[{short_repr(key)}]") for key in first]
         return tree.rebuild_mapping(type(first), tuple(first), items)
     if kind == "sequence":
@@ -279,11 +279,23 @@ def _are_all_parts(values: list[Any], first: Component) -> bool:
     )
 
 
-def _require_mappings(values: list[Any], where: str) -> None:
-    keys = set(values[0])
+def _with_keys_of_first(values: list[Any], where: str) -> list[Any]:
+    """Returns mappings that have the first one's keys: replicas may have made keys of their own, see `tree.same_keys`.
+
+    Raises InvalidArgument for other keys.
+    """
+    keys, found = set(values[0]), []
     for replica, value in enumerate(values):
-        if not isinstance(value, Mapping) or set(value) != keys:
+        if not isinstance(value, Mapping):
             raise InvalidArgument(_mismatch(where, replica, values[0], value))
+        if set(value) == keys:
+            found.append(value)
+            continue
+        wanted, own = tree.sorted_keys(values[0]), tree.sorted_keys(value)
+        if not tree.same_keys(wanted, own):
+            raise InvalidArgument(_mismatch(where, replica, values[0], value))
+        found.append({key: value[mine] for key, mine in zip(wanted, own, strict=True)})
+    return found
 
 
 def _require_sequences(values: list[Any], where: str) -> None:

@@ -165,7 +165,7 @@ def test_an_empty_container_has_no_leaves_and_is_no_leaf():
         ((0,), "(A,)"),
         ((0, 0), "(A, B)"),
         ((), "()"),
-        (Pair(0, 0), "Pair(A, B)"),
+        (Pair(0, 0), "Pair(left=A, right=B)"),
         ({"b": [0], "a": 0}, "{'a': A, 'b': [B]}"),
         ([], "[]"),
     ],

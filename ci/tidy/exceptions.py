@@ -68,11 +68,10 @@ EXCEPTIONS = (
     Exempt(
         "simstrategy/strategy/library/session_config.py", "AttributeError", "any object with these attributes will do"
     ),
-    Exempt("simstrategy/strategy/strategy.py", "AttributeError", "any object with get_next will do"),
+    Exempt("simstrategy/strategy/validation.py", "AttributeError", "any object with get_next will do"),
     Exempt(
         "backends/xla/simstrategy_xla/compile_check/command.py", "docstring of", "shown by --help, as all commands'"
     ),
-    Exempt("simstrategy/check/checkers.py", "AttributeError", "a user's annotation is evaluated, and may raise it"),
     Exempt("simstrategy/device/namespace.py", "'name'", "a framework's dtype has a name, and no type of ours"),
     Exempt(_TENSORFLOW + "frontend.py", "'get_next'", "an iterator or a dataset of the core, which is a layer above"),
     # What pytest and its plugins set on some objects alone.

@@ -7,15 +7,17 @@ imported only for such a program. Nothing here imports a framework or compares a
 """
 
 import importlib
-import inspect
+import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, Protocol, get_type_hints
+from typing import TYPE_CHECKING, Final, Protocol
 
+from simstrategy.check.annotations import Foreign, foreign_annotation
 from simstrategy.check.outcome import Program
 from simstrategy.check.report import Report
 from simstrategy.check.row import Row
 from simstrategy.device import install_advice
-from simstrategy.errors import BackendUnavailable
+from simstrategy.errors import BackendUnavailable, InvalidType
+from simstrategy.trace import describe_site
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -47,10 +49,13 @@ class Checker(Protocol):
 def checker_of(program: Program) -> Checker | None:
     """Returns a program's external checker; None for a program of simstrategy's strategies, or without a type.
 
-    Raises BackendUnavailable where the checker of the type's package is not installed, or cannot be imported.
+    Raises BackendUnavailable where the checker of the type's package is not installed, or cannot be imported, and
+    InvalidType for any other type that `simstrategy.Strategy` does not satisfy.
     """
-    found = _annotated_class(program)
-    package = "" if found is None else found.__module__.partition(".")[0]
+    foreign = foreign_annotation(program)
+    if foreign is None:
+        return None
+    package = foreign.package
     points = entry_points(group=GROUP, name=package) if package else ()
     if not points:
         if package in HINTS:
@@ -58,7 +63,7 @@ def checker_of(program: Program) -> Checker | None:
                 f"The program takes a strategy of {package}, and no checker for such programs is installed. "
                 f"{install_advice(HINTS[package])}"
             )
-        return None
+        raise _not_understood(foreign)
     module, _, name = points[0].value.partition(":")
     try:
         checker: Checker = vars(importlib.import_module(module))[name]
@@ -71,12 +76,18 @@ def checker_of(program: Program) -> Checker | None:
     return checker
 
 
-def _annotated_class(program: Program) -> type | None:
-    """Returns the class that annotates the first parameter, or None."""
-    try:
-        first = next(iter(inspect.signature(program).parameters), None)
-        hints = get_type_hints(program)
-    except (TypeError, ValueError, NameError, AttributeError):
-        return None  # no function, or names that exist for type checkers only
-    found = hints.get(first or "")
-    return found if isinstance(found, type) else None
+def _not_understood(foreign: Foreign) -> InvalidType:
+    where = f" at {describe_site(foreign.site)}" if foreign.site else ""
+    package = foreign.package
+    checked = f"no installed checker runs programs with a type of {package}"
+    if not package:
+        checked = "no import of its file shows from which package"
+    if foreign.lacks:
+        checked = f"simstrategy.Strategy lacks {', '.join(foreign.lacks)} of that protocol"
+    advice = "Annotate it with simstrategy.Strategy, or leave the type out, where the program takes our strategy"
+    if package not in sys.stdlib_module_names | {"", "simstrategy", foreign.home} and not foreign.lacks:
+        advice += f"; else install a distribution that has an entry point {package!r} in the group {GROUP!r}"
+    return InvalidType(
+        f"The first parameter of the program{where}, {foreign.parameter!r}, has the type {foreign.text}, and {checked}."
+        f" {advice}."
+    )

@@ -14,13 +14,16 @@ class Openings:
 
     in_process, in_workers: the names of the backends whose replicas are all in this process, and of those that span
     processes. The latter are closed at once: their workers open them again, each its part. simulated: the names of
-    simulators, whose additions have an order to choose. close() closes what no run has taken.
+    simulators, whose additions have an order to choose. cluster: the one on which workers in one process run, with
+    which processes are compared: the first if its devices can be shared out, else the simulator. close() closes what
+    no run has taken.
     """
 
     def __init__(self, names: Sequence[str], replicas: int) -> None:
         self.in_process: list[str] = []
         self.in_workers: list[str] = []
         self.simulated: set[str] = set()
+        self.cluster = "sim"
         self._replicas = replicas
         self._waiting: dict[str, Backend] = {}
         try:
@@ -39,6 +42,8 @@ class Openings:
             self.in_process.append(name)
             if isinstance(backend, SimBackend):
                 self.simulated.add(name)
+            if backend.frontend is None and len(self.in_process) == 1 and not self.in_workers:
+                self.cluster = name
             self._waiting[name] = backend
 
     def take(self, name: str, replicas: int) -> Backend:

@@ -7,13 +7,14 @@ from simstrategy import tree
 from simstrategy.data.iterators import DistributedIterator, InputPlacement, OptionalValue
 from simstrategy.data.step_sources import StepSource
 from simstrategy.errors import InvalidArgument, OutOfRangeError
+from simstrategy.not_copied import DISTRIBUTED_DATA, NotCopied
 from simstrategy.values import PerReplica
 
 __all__ = ["DistributedDataset", "InputIterator"]
 
 
 @final
-class DistributedDataset:
+class DistributedDataset(NotCopied):
     """The result of `experimental_distribute_dataset`: yields steps, nests of PerReplica values.
 
     With one replica, a step is the replica's part itself. It can be iterated over again if its source can.
@@ -21,6 +22,7 @@ class DistributedDataset:
     """
 
     __slots__ = ("_epochs", "_placement", "_step_source")
+    not_copied = DISTRIBUTED_DATA
 
     def __init__(self, step_source: StepSource, placement: InputPlacement) -> None:
         self._step_source = step_source
@@ -49,10 +51,11 @@ class DistributedDataset:
 
 
 @final
-class InputIterator:
+class InputIterator(NotCopied):
     """The result of `make_dataset_iterator` and `make_input_fn_iterator`: an iterator that can be reset."""
 
     __slots__ = ("_dataset", "_iterator")
+    not_copied = DISTRIBUTED_DATA
 
     def __init__(self, step_source: StepSource, placement: InputPlacement) -> None:
         self._dataset = DistributedDataset(step_source, placement)

@@ -16,6 +16,7 @@ from simstrategy.data.nodes import Iteration
 from simstrategy.data.parts import EMPTY
 from simstrategy.data.step_sources import Step, StepSource
 from simstrategy.errors import InvalidArgument, OutOfRangeError
+from simstrategy.not_copied import DISTRIBUTED_DATA, NotCopied
 
 __all__ = ["Agree", "Distribute", "DistributedIterator", "InputPlacement", "OptionalValue"]
 
@@ -77,7 +78,7 @@ class OptionalValue:
 
 
 @final
-class DistributedIterator:
+class DistributedIterator(NotCopied):
     """One pass over a distributed dataset: yields steps, nests of PerReplica values.
 
     With one replica, a step is the replica's part itself. Each call raises ContextError inside replica functions.
@@ -85,6 +86,7 @@ class DistributedIterator:
     """
 
     __slots__ = ("_ended", "_form", "_placement", "_spec", "_step_source", "_steps")
+    not_copied = DISTRIBUTED_DATA
 
     def __init__(self, step_source: StepSource, placement: InputPlacement, epoch: int, spec: Callable[[], Any]) -> None:
         self._step_source, self._placement = step_source, placement

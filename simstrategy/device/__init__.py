@@ -2,6 +2,7 @@
 
 from simstrategy.device.compilation import Collective, Facts
 from simstrategy.device.frontend import Composites, Frontend, MakeVariable
+from simstrategy.device.generators import GLOBAL_GENERATORS, GlobalGenerator
 from simstrategy.device.host_data import host_array, is_python_data, numeric_array, python_array, refuse_masked
 from simstrategy.device.namespace import NAMES, ArrayNamespace, canonical_dtype, default_dtype
 from simstrategy.device.optional import Autodiff, Forms, GroupFunction, UnifiedMemory
@@ -13,6 +14,7 @@ from simstrategy.device.terms import UNKNOWN, Array, ArraySpec, Capabilities, Ce
 
 __all__ = [
     "EXPERIMENTAL",
+    "GLOBAL_GENERATORS",
     "INSTALL_HINTS",
     "NAMES",
     "PROTOCOL_VERSION",
@@ -31,6 +33,7 @@ __all__ = [
     "Facts",
     "Forms",
     "Frontend",
+    "GlobalGenerator",
     "GroupFunction",
     "MakeVariable",
     "Op",

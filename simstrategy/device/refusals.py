@@ -5,6 +5,7 @@ else InvalidArgument. The framework's own error is the cause (`__cause__`). Clau
 """
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, wraps
 from typing import Any, Final
@@ -35,11 +36,19 @@ _REAL: Final = (
 )  # fmt: skip
 _NUMBERS: Final = (
     "subtract", "negative", "positive", "sign", "square", "floor_divide", "remainder", "pow", "conj",
-    "bitwise_left_shift", "bitwise_right_shift", "diff",
+    "bitwise_left_shift", "bitwise_right_shift", "diff", "searchsorted",
 )  # fmt: skip
 _KIND_MAX: Final = {**dict.fromkeys(_REAL, 2), **dict.fromkeys(_BITS, 1)}
 _KIND_MIN: Final = {**dict.fromkeys(_NUMBERS, 1), **dict.fromkeys(("real", "imag"), 3)}
 """The highest and lowest kind of dtype that a function computes in: see `kind_of`."""
+_REASONS: Final = {
+    "squeeze": "only axes of size 1 can go, each once",
+    "tril": "it takes matrices […, m, n]",
+    "triu": "it takes matrices […, m, n]",
+    "pow": "an integer to a negative power is no integer; cast it to a float first",
+}
+"""What is wrong where a function has refused values of the right types and shapes: one reason alone is left."""
+_LARGEST: Final = ("max", "min", "argmax", "argmin")
 _INDICES: Final = ("indices", "sorter", "repeats")
 _NAMES: Final = ("dtype", "indexing", "side")
 _ARRAYS: Final = ("Array", "Operand", "Number", "Real", "float")
@@ -53,13 +62,14 @@ def refusal(
     if isinstance(error, SimStrategyError):
         return error
     kind: type[SimStrategyError] = InvalidType
+    options = {key: value for key, value in options.items() if not _is_default(name, key, value)}
     try:
         bound: Bound = _signature(name).bind(*arguments, **options).arguments
         reason = _wrong_type(name, bound, form)
     except TypeError as wrong:
         bound, reason = {}, str(wrong)
     if not reason:
-        kind, reason = InvalidArgument, _wrong_value(bound, form)
+        kind, reason = InvalidArgument, _wrong_value(name, bound, form)
     return kind(
         f"xp.{name}({_call(arguments, options, form)}): {reason}. Change the arguments as "
         f"help(simstrategy.device.ArrayNamespace.{name}) states."
@@ -78,6 +88,10 @@ def guarded(
     @wraps(function)
     def call(*arguments: Argument, **options: Argument) -> Any:
         try:
+            count = len(arguments)
+            least, most, keywords = _form_of(name)
+            if count > most or count + len(options) <= least or (options and not keywords.issuperset(options)):
+                _signature(name).bind(*arguments[1:], **options)  # raises what is wrong with it
             return function(*arguments, **options)
         except others:
             raise
@@ -88,6 +102,20 @@ def guarded(
             raise refused from error
 
     return call
+
+
+@lru_cache(maxsize=256)
+def _form_of(name: str) -> tuple[int, int, frozenset[str]]:
+    """Returns how many arguments a function needs, how many it takes by place, itself included, and which by name.
+
+    A framework's function takes others, which would work on one backend alone.
+    """
+    parameters = _signature(name).parameters.values()
+    placed = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    several = any(one.kind is one.VAR_POSITIONAL for one in parameters)
+    needed = [one for one in parameters if one.default is one.empty and one.kind is not one.VAR_POSITIONAL]
+    names = [one.name for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
+    return len(needed), sys.maxsize if several else len(placed) + 1, frozenset(names)
 
 
 @lru_cache(maxsize=256)
@@ -122,19 +150,40 @@ def _wrong_type(name: str, bound: Bound, form: Form) -> str:
     return "" if _KIND_MIN.get(name, 0) <= kind_of(high) <= _KIND_MAX.get(name, 3) else f"it does not take {high}"
 
 
-def _wrong_value(bound: Bound, form: Form) -> str:
+def _is_default(name: str, key: str, value: Argument) -> bool:
+    """Returns whether a setting is what it is where it is not given: a backend may have passed it on."""
+    declared = _signature(name).parameters.get(key)
+    return declared is not None and (value is declared.default or value is None is declared.default)
+
+
+def _wrong_value(name: str, bound: Bound, form: Form) -> str:
     """Returns what is wrong with the arguments, as far as that can be found without the framework."""
     found = [form(value) for value in bound.values()]
     arrays = [one for one in found if one is not None]
     axis: Any = bound.get("axis")
-    if arrays and isinstance(axis, int) and not -len(arrays[0][0]) <= axis < len(arrays[0][0]):
-        return f"there is no axis {axis} in shape {list(arrays[0][0])}"
+    dimensions = len(arrays[0][0]) if arrays else 0
+    for one in axis if isinstance(axis, tuple) else (axis,):
+        if arrays and isinstance(one, (int, np.integer)) and not -dimensions <= one < dimensions:
+            return f"there is no axis {one} in shape {list(arrays[0][0])}"
+    if name in _REASONS and _fit([shape for shape, _ in arrays]):
+        return _REASONS[name]
+    if name in _LARGEST and any(0 in shape for shape, _ in arrays):
+        return "nothing has no largest or smallest"
     integers: list[Any] = [one for one in bound.values() if type(one) is int]
     for number in integers:
         for _, dtype in arrays:
             if kind_of(dtype) == 1 and not np.iinfo(dtype).min <= number <= np.iinfo(dtype).max:
                 return f"{dtype} has no {number}"
     return "its shapes, values or settings do not fit together"
+
+
+def _fit(shapes: Sequence[tuple[int, ...]]) -> bool:
+    """Returns whether arrays of these shapes can be computed with element by element."""
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        return False
+    return True
 
 
 def _dtype(value: Argument, form: Form) -> str:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from simstrategy.device.generators import GlobalGenerator
+
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 else:
@@ -101,6 +103,8 @@ class Capabilities:
     """A program can write into an array, so no two results may share memory."""
     spans_processes: bool = False
     """A group may have several processes: each opens the backend for itself and connects to the others."""
+    generators: tuple[GlobalGenerator, ...] = ()
+    """The framework's global random generators that are not among `GLOBAL_GENERATORS`: see `Settings.isolate`."""
 
 
 class Cell(Protocol[A]):

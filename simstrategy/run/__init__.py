@@ -6,6 +6,7 @@ from simstrategy.run.captured import ReplicaLocal
 from simstrategy.run.closures import compare_held, held_print
 from simstrategy.run.coordinator import CollectiveMatcher, Coordinator
 from simstrategy.run.functions import FunctionKey, function_key
+from simstrategy.run.isolation import Isolation
 from simstrategy.run.replica_tasks import WAIT_LIMIT_S, ReplicaTasks
 from simstrategy.run.status import StatusMessage, raised_where
 from simstrategy.run.task import FINISHED, SuspendTask, TaskStopped
@@ -16,6 +17,7 @@ __all__ = [
     "CollectiveMatcher",
     "Coordinator",
     "FunctionKey",
+    "Isolation",
     "PendingCall",
     "ReplicaLocal",
     "ReplicaTasks",

@@ -33,7 +33,7 @@ class HandoffScheduler(Generic[F, A]):
     hub: runs the group; control returns there when a task ends or raises.
     """
 
-    __slots__ = ("_arrived", "_begin", "_following", "_rounds", "_running", "_tasks", "suspend")
+    __slots__ = ("_arrived", "_begin", "_following", "_rounds", "_running", "_skip", "_tasks", "suspend")
 
     def __init__(self, tasks: Sequence[Task], hub: Task) -> None:
         self._tasks = tasks
@@ -72,14 +72,18 @@ class HandoffScheduler(Generic[F, A]):
             if isinstance(error, greenlets.error):
                 raise foreign_thread() from None
 
-        def begin(following: Sequence[Task], answers: Sequence[Any]) -> Iterator[tuple[Task, Any]]:
+        def begin(following: Sequence[Task], answers: Sequence[Any]) -> None:
             nonlocal handoffs, following_all, answers_all
             following_all, answers_all = following, answers
             handoffs = zip(following, answers, strict=True)
-            return handoffs
+
+        def skip() -> None:
+            """Leaves out the handoff of a task that has ended: of the iterator as it is now, see `withdraw`."""
+            next(handoffs)
 
         self.suspend = suspend
         self._begin = begin
+        self._skip = skip
 
     def place(self) -> tuple[object, int | None]:
         """Returns what changes whenever a task switches, and the task that runs now, None between rounds."""
@@ -136,14 +140,14 @@ class HandoffScheduler(Generic[F, A]):
         self._rounds += 1
         # The answer for the next task goes with each handoff; the last handoff goes to the hub.
         given = answers[1:] if len(running) == len(tasks) else [answers[one] for one in running[1:]]
-        handoffs = self._begin(self._following, [*given, None])
+        self._begin(self._following, [*given, None])
         while len(arrived) < len(running):
             first = running[len(arrived)]
             outcome = tasks[first].switch(answers[first])
             if outcome is FINISHED:
                 finished = True
                 arrived.append(FINISHED)
-                next(handoffs)
+                self._skip()
             elif isinstance(outcome, BaseException):
                 raise outcome  # a greenlet that was ended from outside returns the exception instead of raising it
         return finished

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, final
 
 from simstrategy.errors import ContextError, ReplicasBlocked
-from simstrategy.run.own_thread import loop_error, require_no_loop, running_loop
+from simstrategy.run.own_thread import in_loops, loop_error, require_no_loop, running_loop
 from simstrategy.run.stopping import stop
 from simstrategy.run.task import FINISHED, Failed, Job, Match, Task
 
@@ -50,7 +50,7 @@ class HubScheduler:
                     if call is FINISHED:
                         finished = True
                 self._index = None
-                if running_loop() is not loop:
+                if in_loops(loop):
                     require_no_loop(tasks, loop)
                 if finished:
                     # The others may continue if `match` answers them: the workers of a simulated cluster do.

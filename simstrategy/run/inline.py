@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from simstrategy.run.forced import raise_no_more, raise_until
-from simstrategy.run.own_thread import require_own_thread, running_loop
+from simstrategy.run.own_thread import require_alone, running_loop
 from simstrategy.run.stopping import STOP_TRIES
 from simstrategy.run.task import Body, Failed, Match, TaskStopped
 
@@ -26,7 +26,7 @@ def run_inline(body: Body, match: Match, failed: Failed) -> Any:
 
     def suspend(*call: Any) -> Any:
         nonlocal stops
-        require_own_thread(ident, loop)
+        require_alone(ident, loop)
         if not ended:
             try:
                 # Outside the task's own context: `match` of several tasks does not run in theirs either.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from threading import current_thread, get_ident
 from types import FrameType
-from typing import Protocol, cast
+from typing import Final, Protocol, cast, runtime_checkable
 
 from greenlet import greenlet
 
@@ -14,7 +14,15 @@ from simstrategy.run.frames import users_sites
 from simstrategy.run.task import Task
 from simstrategy.trace import describe_site
 
-__all__ = ["foreign_thread", "loop_error", "require_no_loop", "require_own_thread", "running_loop"]
+__all__ = [
+    "foreign_thread",
+    "in_loops",
+    "loop_error",
+    "require_alone",
+    "require_no_loop",
+    "require_own_thread",
+    "running_loop",
+]
 
 
 class Loop(Protocol):
@@ -29,6 +37,18 @@ class _Events(Protocol):
     def _get_running_loop(self) -> "Loop | None": ...
 
 
+@runtime_checkable
+class _InThread(Protocol):
+    """A task in a thread of its own."""
+
+    @property
+    def ident(self) -> int: ...
+
+
+_IN_LOOPS: Final[set[int]] = set()
+"""Threads whose tasks were suspended in an event loop: where to look, for a number may be of another thread by now."""
+
+
 def running_loop() -> Loop | None:
     """Returns the event loop that runs in this thread, or None."""
     # Not imported: a program without event loops need not pay for them.
@@ -37,11 +57,27 @@ def running_loop() -> Loop | None:
 
 
 def require_own_thread(ident: int, loop: Loop | None) -> None:
+    """Raises ContextError in another thread than this one; notes an event loop that began after `loop`.
+
+    The loop is refused at the end of the round, where `loop_error` finds it: in greenlets it is seen there first.
+    """
+    if get_ident() != ident:
+        raise foreign_thread()
+    if running_loop() is not loop:
+        _IN_LOOPS.add(ident)
+
+
+def require_alone(ident: int, loop: Loop | None) -> None:
     """Raises ContextError in another thread than this one, and in an event loop that began after `loop`."""
     if get_ident() != ident:
         raise foreign_thread()
     if running_loop() is not loop:
         raise _inside_loop(sys._getframe(2))
+
+
+def in_loops(loop: Loop | None) -> bool:
+    """Returns whether a task may be suspended in an event loop that began after `loop`."""
+    return bool(_IN_LOOPS) or running_loop() is not loop
 
 
 def foreign_thread() -> ContextError:
@@ -53,7 +89,13 @@ def foreign_thread() -> ContextError:
 
 
 def loop_error(tasks: Sequence[Task], loop: Loop | None) -> ContextError | None:
-    """Returns the error for greenlets of which one is suspended in an event loop that began after `loop`, else None."""
+    """Returns the error for tasks of which one is suspended in an event loop that began after `loop`, else None."""
+    for task in tasks:
+        if isinstance(task, _InThread) and task.ident in _IN_LOOPS:
+            _IN_LOOPS.discard(task.ident)
+            frame = sys._current_frames().get(task.ident)  # noqa: SLF001 - documented, and the one way
+            if _is_in_loop(frame):
+                return _inside_loop(frame)
     found = running_loop()
     if found is loop:
         return None

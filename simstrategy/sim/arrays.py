@@ -38,6 +38,10 @@ class SimArray(Host):
             raise _read_only(self)
         np.ndarray.__setitem__(self, key, value)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # Host data: the device belongs to a backend, which another process does not have.
+        return np.array(self).__reduce_ex__(protocol)
+
 
 view: Final[Callable[[Host, type[K]], K]] = np.ndarray.view
 """`ndarray.view`, looked up once: a look-up on each device's class takes far longer."""

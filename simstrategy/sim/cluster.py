@@ -1,22 +1,31 @@
-"""Simulated clusters in one process: several workers, each with its own program, strategy and replicas.
+"""Clusters in one process: several workers, each with its own program, strategy and replicas.
 
 This is the only module of the simulator that imports strategies.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple, cast, final
+from contextlib import closing
+from typing import Any, Final, Literal, NamedTuple, TypeVar, cast, final
 
-from simstrategy.device import Backend
+from simstrategy.device import GLOBAL_GENERATORS, Backend, GlobalGenerator, open_backend
 from simstrategy.errors import InvalidArgument, InvalidType, PeerFailed
-from simstrategy.run import ReplicaTasks, SuspendTask
+from simstrategy.run import Isolation, ReplicaTasks, SuspendTask
 from simstrategy.schedules import InOrder, Schedule
 from simstrategy.short_repr import short_repr
-from simstrategy.sim.backend import SimBackend, simulated_devices
+from simstrategy.sim.backend import Link, SimBackend, simulated_devices
 from simstrategy.sim.fabric import Fabric
+from simstrategy.sim.linked import LinkedBackend
 from simstrategy.strategy import Semantics, Strategy, group_of
 from simstrategy.trace import Trace
 
 __all__ = ["Cluster", "Outcome"]
+
+_SIMULATOR: Final = "sim"
+
+P = TypeVar("P")
+"""What one worker contributes to a group-call."""
+T = TypeVar("T")
+"""What is made of all contributions."""
 
 
 class Outcome(NamedTuple):
@@ -30,9 +39,12 @@ class Outcome(NamedTuple):
 class Cluster:
     """Simulates `workers` processes with `replicas_per_worker` replicas each; replica ids are global.
 
-    order: of additions, as in `ss.backend("sim", order=…)`. wrap: a function that wraps the backend of each worker. The
-    other arguments are those of `Strategy.multi_worker`, for every worker. Raises InvalidArgument for counts
-    below 1, and what `Strategy.multi_worker` raises for a setting.
+    backend: the simulator, or another backend whose replicas all run in this process, for programs that compute with
+    its framework: a name. order: of the simulator's additions, as in `ss.backend("sim", order=…)`. wrap: a function
+    that wraps the backend of each worker. isolate: True to give each worker global random generators of its own, as a
+    process has; they begin as copies of this process's, which then goes on as worker 0's. The other arguments are those
+    of `Strategy.multi_worker`, for every worker. Raises InvalidArgument for counts below 1 and for a backend that
+    cannot be shared out, and what `Strategy.multi_worker` raises for a setting.
 
     >>> import numpy as np
     >>> def program(strategy):
@@ -53,6 +65,8 @@ class Cluster:
         trace: Trace | None = None,
         order: str = "linear",
         wrap: Callable[[Backend], Backend] = lambda backend: backend,
+        backend: str = _SIMULATOR,
+        isolate: bool = False,
     ) -> None:
         for name, count in (("workers", workers), ("replicas_per_worker", replicas_per_worker)):
             if not isinstance(count, int) or isinstance(count, bool) or count < 1:
@@ -61,11 +75,19 @@ class Cluster:
                 )
         if not callable(wrap):
             raise InvalidType(f"wrap is a function of a backend that returns one, got {wrap!r}. Pass a function.")
+        if not isinstance(backend, str):
+            raise InvalidType(f'backend is a name, got {short_repr(backend)}. Pass one, such as "torch".')
         # Examines the settings that every worker gets, before any of them runs.
         alone = SimBackend(simulated_devices(1, 1), worker=0, order=order)
         Strategy.multi_worker(
-            cast("Backend", alone), semantics=semantics, schedule=schedule, checks=checks, trace=trace
+            cast("Backend", alone), semantics=semantics, schedule=schedule, checks=checks, trace=trace, isolate=isolate
         ).close()
+        if backend != _SIMULATOR:
+            if order != "linear":
+                raise InvalidArgument(
+                    f"order is of the simulator's additions, and the backend is {short_repr(backend)}. Leave it out."
+                )
+            _open_whole(backend, workers * replicas_per_worker).close()
         self.workers = workers
         self.replicas_per_worker = replicas_per_worker
         self._semantics = semantics
@@ -74,6 +96,8 @@ class Cluster:
         self._trace = trace
         self._order = order
         self._wrap = wrap
+        self._backend = backend
+        self._isolate = isolate
 
     def run(self, main: Callable[[Strategy], Any]) -> tuple[Any, ...]:
         """Runs `main(strategy)` in every worker; returns their results in worker order.
@@ -93,16 +117,37 @@ class Cluster:
             raise InvalidType(
                 f"A cluster runs a function of a strategy in every worker, got {main!r}. Pass a function."
             )
-        fabric = Fabric(self.workers)
-        tasks = ReplicaTasks("greenlet", self._schedule, name="worker {}".format)
         devices = simulated_devices(self.workers, self.replicas_per_worker)
+        if self._backend == _SIMULATOR:
+            return self._run(
+                main,
+                "greenlet",
+                (),
+                lambda worker, link: SimBackend(devices, worker=worker, order=self._order, link=link),
+            )
+        with closing(_open_whole(self._backend, len(devices))) as whole:
+            return self._run(
+                main,
+                whole.capabilities.executor,
+                whole.capabilities.generators,
+                lambda worker, link: LinkedBackend(whole, worker, self.workers, link or _alone),
+            )
+
+    def _run(
+        self,
+        main: Callable[[Strategy], Any],
+        executor: Literal["greenlet", "thread"],
+        generators: Sequence[GlobalGenerator],
+        backend_of: Callable[[int, Link | None], SimBackend | LinkedBackend],
+    ) -> tuple[Outcome, ...]:
+        fabric = Fabric(self.workers)
+        tasks = ReplicaTasks(executor, self._schedule, name="worker {}".format)
 
         def body(worker: int, suspend: SuspendTask) -> Outcome:
             link = fabric.link(suspend) if self.workers > 1 else None
-            backend = SimBackend(devices, worker=worker, order=self._order, link=link)
             strategy = Strategy.multi_worker(
                 # A backend gets back its own arrays alone: for the core they are opaque.
-                self._wrap(cast("Backend", backend)),
+                self._wrap(cast("Backend", backend_of(worker, link))),
                 semantics=self._semantics,
                 schedule=self._schedule,
                 checks=self._checks,
@@ -117,7 +162,33 @@ class Cluster:
             coordinator.disconnect()
             return Outcome(result, None)
 
-        return tuple(tasks.run(self.workers, body, fabric.match, _never_fails))
+        with closing(tasks):
+            if not self._isolate:
+                return tuple(tasks.run(self.workers, body, fabric.match, _never_fails))
+            isolation = Isolation((*GLOBAL_GENERATORS, *generators), self.workers)
+            return tuple(isolation.run(tasks, body, fabric.match, _never_fails))
+
+
+def _open_whole(name: str, replicas: int) -> Backend:
+    """Opens the backend whose devices the workers share out.  Raises InvalidArgument where that is impossible."""
+    backend = open_backend(name, replicas=replicas)
+    reason = "spans processes itself" if backend.capabilities.spans_processes else None
+    if backend.frontend is not None:
+        reason = "has variables of its framework, which are one process's"
+    if len(backend.devices) != replicas:
+        reason = f"has opened {len(backend.devices)} devices for {replicas} replicas"
+    if reason is not None:
+        backend.close()
+        raise InvalidArgument(
+            f"A cluster in one process shares out the devices of a backend, and {name!r} {reason}. Leave backend out "
+            f"for the simulator, or start processes, as simstrategy.launch does."
+        )
+    return backend
+
+
+def _alone(name: str, part: P, combine: Callable[[list[P]], T]) -> T:
+    """The link of one worker: its part is all there is."""
+    return combine([part])
 
 
 def _never_fails(index: int, error: BaseException, calls: Sequence[Any], order: Sequence[int]) -> None:

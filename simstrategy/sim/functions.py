@@ -21,10 +21,12 @@ from simstrategy.sim.mixed import joined, masked, mixed, name_of
 
 __all__ = [
     "FOREIGN",
+    "MISSING",
     "Adopting",
     "binary",
     "form",
     "joining",
+    "misformed",
     "operand",
     "operands",
     "pairing",
@@ -55,6 +57,8 @@ class Adopting(Protocol):
     def place(self, value: Host | np.generic) -> SimArray: ...
 
 
+MISSING: Final = object()
+"""An argument that was not given."""
 FOREIGN: Final = (TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError, AttributeError)
 """NumPy's errors that stand for a mistake in the arguments."""
 
@@ -69,6 +73,12 @@ def refused(
 ) -> SimStrategyError:
     """Returns our error for one of NumPy's.  call: the method of the namespace."""
     return refusal(call.__name__, arguments, options, error, form)
+
+
+def misformed(call: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any]) -> SimStrategyError:
+    """Returns the error of a call with too few or too many arguments: Python's own names no function of `xp`."""
+    given = [one for one in arguments if one is not MISSING]
+    return refused(call, given, options, TypeError("other arguments"))
 
 
 def joining(function: Callable[..., Any]) -> Method:
@@ -92,16 +102,24 @@ def operand(namespace: Adopting, x: Operand) -> Operand:
     return namespace.asarray(x)
 
 
-def binary(function: Callable[..., Any], *, floats: bool = False) -> Method:
-    """Makes a function of two arrays.  floats: whether integers are computed as float32."""
+def binary(function: Callable[..., Any], *, floats: bool = False, compares: bool = False) -> Method:
+    """Makes a function of two arrays.
 
-    def call(_self: Adopting, x1: Operand, x2: Operand, /) -> SimArray:
-        kind: type[SimArray] = type(x1)  # type: ignore[assignment]  # replaced below where it is another
+    floats: whether integers are computed as float32. compares: whether it takes numbers that NumPy compares and no
+    other backend does, and refuses them: see `_require_comparable`.
+    """
+
+    def call(_self: Adopting, x1: Any = MISSING, x2: Any = MISSING, /, *more: Any, **others: Any) -> SimArray:
+        if x2 is MISSING or more or others:
+            raise misformed(call, (x1, x2, *more), others)
+        kind: type[SimArray] = type(x1)
         other = type(x2)
         first, second = x1, x2
         try:
             if (other is not kind and other is not float) or not isinstance(x1, SimArray):
                 first, second, kind = operands(_self, x1, x2)
+            if compares:
+                _require_comparable(call, first, second)
             result = function(first, second, casting="no", subok=False)
         except FOREIGN as error:
             result = _again(call, function, (x1, x2), (first, second), floats, error)
@@ -111,6 +129,16 @@ def binary(function: Callable[..., Any], *, floats: bool = False) -> Method:
             return np.asarray(result).view(kind)
 
     return call
+
+
+def _require_comparable(call: Method, x1: Any, x2: Any) -> None:
+    """Raises InvalidType for an order of complex numbers, InvalidArgument for an int beyond the dtype beside it."""
+    for one, other in ((x1, x2), (x2, x1)):
+        kind = one.dtype.kind if isinstance(one, (np.ndarray, np.generic)) else "c" if type(one) is complex else "-"
+        if kind == "c" and call.__name__ not in ("equal", "not_equal"):
+            raise refused(call, (x1, x2), {}, TypeError("complex numbers have no order"))
+        if kind in "iu" and type(other) is int and not np.iinfo(one.dtype).min <= other <= np.iinfo(one.dtype).max:
+            raise refused(call, (x1, x2), {}, OverflowError(str(other)))
 
 
 def _again(
@@ -157,7 +185,9 @@ def unary(function: Callable[..., Any], *, floats: bool = False, otherwise: Call
     floats: whether integers are computed as float32. otherwise: what is called for integers and bool instead.
     """
 
-    def call(_self: Adopting, x: Operand, /) -> SimArray:
+    def call(_self: Adopting, x: Any = MISSING, /, *more: Any, **others: Any) -> SimArray:
+        if x is MISSING or more or others:
+            raise misformed(call, (x, *more), others)
         array: Any = x
         try:
             array = x if isinstance(x, SimArray) else _self.asarray(x)
@@ -179,14 +209,20 @@ def unary(function: Callable[..., Any], *, floats: bool = False, otherwise: Call
 def reduction(function: Callable[..., Any], *, keep_dtype: bool = False) -> Method:
     """Makes a reduction of one called as `function(array, axis, dtype, None, keepdims)`."""
 
-    def call(_self: Adopting, x: Operand, /, *, axis: Axis = None, keepdims: bool = False) -> SimArray:
-        kind: type[SimArray] = type(x)  # type: ignore[assignment]  # replaced below where it is another
+    def call(
+        _self: Adopting, x: Any = MISSING, /, *more: Any, axis: Axis = None, keepdims: bool = False, **others: Any
+    ) -> SimArray:
+        if x is MISSING or more or others:
+            raise misformed(call, (x, *more), others)
+        kind: type[SimArray] = type(x)
         try:
             array = x
             if not isinstance(array, SimArray):
                 array = _self.asarray(x)
                 kind = type(array)
             plain = view(array, _Plain)
+            if axis is not None and not plain.ndim and axis != ():
+                raise IndexError("an array without axes")
             result = function(plain, axis, plain.dtype if keep_dtype else None, None, keepdims)
         except FOREIGN as error:
             raise refused(call, (x,), {"axis": axis, "keepdims": keepdims}, error) from error
@@ -223,6 +259,8 @@ def places(function: Callable[..., Any]) -> Method:
             array = x if isinstance(x, SimArray) else _self.asarray(x)
             if array.dtype.kind == "c" and call.__name__ != "count_nonzero":
                 raise TypeError("complex numbers have no order")
+            if keywords.get("axis") is not None and not array.ndim:
+                raise IndexError("an array without axes")
             found = np.asarray(function(view(array, _Plain), *arguments, **keywords), np.int32)
         except FOREIGN as error:
             raise refused(call, (x, *arguments), keywords, error) from error

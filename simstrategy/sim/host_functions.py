@@ -11,17 +11,18 @@ import numpy as np
 
 from simstrategy.device.functions.reductions import Axis
 from simstrategy.device.terms import Number
-from simstrategy.errors import InvalidArgument
-from simstrategy.sim.mixed import NARROW, Host, divided_parts
+from simstrategy.sim.mixed import NARROW, Host, divided_parts, in_common
 
 __all__ = [
     "argsort",
     "averaging",
     "grid",
     "mean",
+    "of_reals",
     "part",
     "product_in_dtype",
     "roll",
+    "searchsorted",
     "sort",
     "spread",
     "sum_in_dtype",
@@ -113,7 +114,7 @@ def triangle(function: Callable[..., Host]) -> Callable[..., Host]:
 
     def call(x: Host, *, k: int = 0) -> Host:
         if x.ndim < 2:
-            raise InvalidArgument(f"xp.tril and xp.triu take matrices […, m, n], got shape {list(x.shape)}.")
+            raise ValueError("no matrices")
         return function(x, k)
 
     return call
@@ -156,16 +157,44 @@ def sort(x: Host, *, axis: int = -1, descending: bool = False, stable: bool = Tr
     """Sorts; NumPy has one direction, and an order of complex numbers."""
     if x.dtype.kind == "c":
         raise TypeError("complex numbers have no order")
-    ordered = np.sort(x, axis=axis, stable=True)
+    ordered = np.sort(x, axis=_one(axis), stable=True)
     return np.flip(ordered, axis) if descending else ordered
+
+
+def _one(axis: int) -> int:
+    """Returns an axis.  Raises TypeError for None, by which NumPy means the flat array."""
+    if axis is None:
+        raise TypeError("one axis")
+    return axis
+
+
+def of_reals(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes a function of real arrays: NumPy has an order of complex numbers."""
+
+    def call(first: Any, *others: Any, **how: Any) -> Any:
+        if any(isinstance(one, np.ndarray) and one.dtype.kind == "c" for one in (first, *others)):
+            raise TypeError("complex numbers have no order")
+        return function(first, *others, **how)
+
+    return call
+
+
+def searchsorted(x1: Host, x2: Any, **how: Any) -> Host:
+    """Finds places in a vector of real numbers."""
+    vector, wanted = in_common(x1, x2 if isinstance(x2, (np.ndarray, bool, int, float, complex)) else np.asarray(x2))
+    if vector.dtype.kind in "bc":
+        raise TypeError("real numbers alone")
+    places: Host = np.searchsorted(vector, wanted, **how)
+    return places
 
 
 def argsort(x: Host, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Host:
     """Returns the places that sort; descending, those of the array from behind, so that equal ones keep their order."""
     if x.ndim == 0:
-        raise ValueError("an array without axes")
+        _one(axis)
+        raise IndexError("an array without axes")
     if not descending:
-        return np.argsort(x, axis=axis, stable=True)
+        return np.argsort(x, axis=_one(axis), stable=True)
     return np.flip(x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis=axis, stable=True), axis)
 
 

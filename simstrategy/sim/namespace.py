@@ -13,9 +13,11 @@ from simstrategy.sim.arrays import Host, SimArray, current_class, view
 from simstrategy.sim.dtypes import DTYPES, dtype_named, dtype_names
 from simstrategy.sim.functions import (
     FOREIGN,
+    MISSING,
     binary,
     form,
     joining,
+    misformed,
     operand,
     operands,
     pairing,
@@ -32,9 +34,11 @@ from simstrategy.sim.host_functions import (
     averaging,
     grid,
     mean,
+    of_reals,
     part,
     product_in_dtype,
     roll,
+    searchsorted,
     sort,
     spread,
     sum_in_dtype,
@@ -71,13 +75,18 @@ class SimNamespace:
             return value
         return np.asarray(value).view(self.kind)
 
-    def asarray(self, value: Operand, *, dtype: str | None = None) -> SimArray:
-        if dtype is None and isinstance(value, SimArray):
+    def asarray(self, value: Any = MISSING, *more: Any, dtype: str | None = None, **others: Any) -> SimArray:
+        if dtype is None and isinstance(value, SimArray) and not more and not others:
             return value
+        if value is MISSING or more or others:
+            raise misformed(SimNamespace.asarray, (value, *more), others)
         wanted = None if dtype is None else dtype_named(dtype)
         if type(value) is not np.ndarray and not isinstance(value, SimArray):
             value = host_array(value, dtype and canonical_dtype(dtype), where="xp.asarray")
-        array = np.array(value, dtype=wanted, copy=True)
+        try:
+            array = np.array(value, dtype=wanted, copy=True)
+        except FOREIGN as error:
+            raise refused(SimNamespace.asarray, (value,), {"dtype": dtype}, error) from error
         if array.dtype not in dtype_names:
             array = array.astype(dtype_named(array.dtype.name))  # the machine's byte order, or no dtype of ours
         return self.place(array)
@@ -126,19 +135,19 @@ class SimNamespace:
     floor_divide = binary(np.floor_divide)
     remainder = binary(np.remainder)
     pow = binary(np.power)
-    maximum = binary(np.maximum)
-    minimum = binary(np.minimum)
+    maximum = binary(np.maximum, compares=True)
+    minimum = binary(np.minimum, compares=True)
     atan2 = binary(np.arctan2, floats=True)
     copysign = binary(np.copysign, floats=True)
     hypot = binary(np.hypot, floats=True)
     logaddexp = binary(np.logaddexp, floats=True)
     nextafter = binary(np.nextafter, floats=True)
-    equal = binary(np.equal)
-    not_equal = binary(np.not_equal)
-    less = binary(np.less)
-    less_equal = binary(np.less_equal)
-    greater = binary(np.greater)
-    greater_equal = binary(np.greater_equal)
+    equal = binary(np.equal, compares=True)
+    not_equal = binary(np.not_equal, compares=True)
+    less = binary(np.less, compares=True)
+    less_equal = binary(np.less_equal, compares=True)
+    greater = binary(np.greater, compares=True)
+    greater_equal = binary(np.greater_equal, compares=True)
     logical_and = binary(np.logical_and)
     logical_or = binary(np.logical_or)
     logical_xor = binary(np.logical_xor)
@@ -178,7 +187,7 @@ class SimNamespace:
     floor = unary(np.floor)
     ceil = unary(np.ceil)
     trunc = unary(np.trunc)
-    round = unary(np.rint, otherwise=np.array)
+    round = unary(of_reals(np.rint), otherwise=np.array)
     isfinite = unary(np.isfinite)
     isinf = unary(np.isinf)
     isnan = unary(np.isnan)
@@ -187,7 +196,11 @@ class SimNamespace:
     imag = plain(part(np.imag))
     clip = composed.clip
 
-    def where(self, condition: Operand, x1: Operand, x2: Operand, /) -> SimArray:
+    def where(
+        self, condition: Any = MISSING, x1: Any = MISSING, x2: Any = MISSING, /, *more: Any, **others: Any
+    ) -> SimArray:
+        if x2 is MISSING or more or others:
+            raise misformed(SimNamespace.where, (condition, x1, x2, *more), others)
         kind = type(condition) if isinstance(condition, SimArray) else type(x1) if isinstance(x1, SimArray) else None
         try:
             first, second, other = operands(self, x1, x2)
@@ -197,7 +210,9 @@ class SimNamespace:
         result: SimArray = chosen.view(kind or other)
         return result
 
-    def permute_dims(self, x: Operand, /, axes: tuple[int, ...]) -> SimArray:
+    def permute_dims(self, x: Any = MISSING, /, axes: Any = MISSING, *more: Any, **others: Any) -> SimArray:
+        if x is MISSING or axes is MISSING or more or others:
+            raise misformed(SimNamespace.permute_dims, (x, axes, *more), others)
         try:
             return _transpose(x if isinstance(x, SimArray) else self.asarray(x), axes)
         except FOREIGN as error:
@@ -206,7 +221,9 @@ class SimNamespace:
     matrix_transpose = plain(np.matrix_transpose)
     moveaxis = plain(np.moveaxis)
 
-    def reshape(self, x: Operand, /, shape: tuple[int, ...]) -> SimArray:
+    def reshape(self, x: Any = MISSING, /, shape: Any = MISSING, *more: Any, **others: Any) -> SimArray:
+        if x is MISSING or shape is MISSING or more or others:
+            raise misformed(SimNamespace.reshape, (x, shape, *more), others)
         try:
             array: Any = x if isinstance(x, SimArray) else self.asarray(x)
             result: SimArray = array.reshape(shape)
@@ -215,7 +232,7 @@ class SimNamespace:
         return result
 
     expand_dims = plain(np.expand_dims)
-    squeeze = plain(lambda x, axis: np.squeeze(x, axis))  # noqa: PLW0108 - the axis must be given
+    squeeze = plain(np.squeeze)
     broadcast_to = plain(lambda x, shape: np.array(np.broadcast_to(x, shape)))
     broadcast_arrays = several(np.broadcast_arrays)
     concat = joining(np.concatenate)
@@ -239,8 +256,8 @@ class SimNamespace:
     mean = reduction(averaging(mean))
     var = plain(spread(np.var))
     std = plain(spread(np.std))
-    max = reduction(np.maximum.reduce)
-    min = reduction(np.minimum.reduce)
+    max = reduction(of_reals(np.maximum.reduce))
+    min = reduction(of_reals(np.minimum.reduce))
     all = reduction(np.logical_and.reduce)
     any = reduction(np.logical_or.reduce)
     diff = composed.diff
@@ -251,14 +268,16 @@ class SimNamespace:
     argmax = places(np.argmax)
     argmin = places(np.argmin)
     count_nonzero = places(np.count_nonzero)
-    searchsorted = places(np.searchsorted)
+    searchsorted = places(searchsorted)
     sort = plain(sort)
     argsort = places(argsort)
 
 
+_QUICK: Final = ("binary", "unary", "reduction", "asarray", "where", "permute_dims", "reshape")
+"""The functions, and those that make some, that raise our errors and refuse a call with other arguments themselves."""
 for _name in NAMES:
     _function: Any = vars(SimNamespace)[_name]
     if _function.__module__ == binary.__module__:
         _function.__name__ = _name  # for messages
-    elif _name not in ("asarray", "full", "where", "permute_dims", "reshape"):
+    if _function.__qualname__.partition(".")[0] not in _QUICK and _name not in _QUICK:
         setattr(SimNamespace, _name, guarded(_function, _name, form, FOREIGN))

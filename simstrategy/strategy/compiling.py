@@ -12,6 +12,7 @@ from simstrategy.device import Array, Backend, Compilation
 from simstrategy.errors import CannotCompile
 from simstrategy.run import function_key
 from simstrategy.strategy.arguments import ArgumentCache, Constant, StepArguments, bind_arguments
+from simstrategy.strategy.equality import require_equal_after
 from simstrategy.strategy.frontend import FrontendBinding
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.programs import CompiledProgram, Output
@@ -39,12 +40,28 @@ def run_step(
     if type(fn) is CompiledStep or frontend.part is not None:
         named = runner.checked(fn, args, kwargs, site)
         if type(fn) is CompiledStep:
-            return fn.run(args, named, site)
+            return _compared(runner, lambda: fn.run(args, named, site), site)
         compiled = frontend.compiled(fn, strategy_run)
         if compiled is not None:
             runner.record(fn, site)
-            return compiled(args, named)
+            return _compared(runner, lambda: compiled(args, named), site)
     return runner.run(fn, args, kwargs, site)
+
+
+def _compared(runner: Runner, run: Callable[[], Any], site: Site) -> Any:
+    """Returns the result of a compiled step, and then compares what is compared at the end of every run.
+
+    Not inside: runs of replicas that a framework traces have no values yet.
+    """
+    if not runner.after_run:
+        return run()
+    getters, runner.after_run = runner.after_run, {}
+    try:
+        result = run()
+    finally:
+        runner.after_run = getters | runner.after_run
+    require_equal_after(runner.group, getters, site)
+    return result
 
 
 @final

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, final
 
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType
+from simstrategy.not_copied import EXTENDED, NotCopied
 from simstrategy.short_repr import short_repr
 from simstrategy.strategy.compiling import run_step
 from simstrategy.strategy.enums import ReduceOp, VariableSynchronization
@@ -25,7 +26,7 @@ Named = Mapping[str, Any] | None
 
 
 @final
-class StrategyExtended:
+class StrategyExtended(NotCopied):
     """The calls of a strategy for library code: `Strategy.extended`.  Source of names: TensorFlow's class.
 
     >>> import simstrategy as ss
@@ -41,6 +42,7 @@ class StrategyExtended:
     """
 
     __slots__ = ("_group", "_run", "_runner")
+    not_copied = EXTENDED
 
     experimental_require_static_shapes = False
     """Whether shapes have to be known before a run: never."""

@@ -65,6 +65,7 @@ class GroupSettings(NamedTuple):
     trace: Trace | None
     seed: int
     wait_limit_s: float | None
+    isolate: bool
 
 
 @final

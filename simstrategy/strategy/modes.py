@@ -23,6 +23,7 @@ __all__ = [
     "leave_mode",
     "require_cross_replica",
     "require_library_context",
+    "stale_context",
 ]
 
 
@@ -144,3 +145,23 @@ def require_library_context(group: Group, method: str) -> None:
             f'Need to be inside "with strategy.scope()" for {group.owner!r}: {method} was called outside. Enter the '
             f"scope, or use Semantics.TF1_15 or TF2, which do not ask for it."
         )
+
+
+def stale_context(context: Replica, method: str) -> ContextError:
+    """Returns the error for a call on a replica's context that is not the current one."""
+    mode = MODE.get()
+    if mode is None or mode.replica is None:
+        return ContextError(
+            f"Need to be inside the replica function: {method} was called on the context of replica "
+            f"{context.replica_id_in_sync_group}, and no replica runs here. Ask get_replica_context() inside run."
+        )
+    if mode.group.owner is not context.group.owner:
+        return ContextError(
+            f"Mismatching strategies: {method} was called on a context of {context.group.owner!r} inside "
+            f"{mode.group.owner!r}. Ask get_replica_context() anew."
+        )
+    return ContextError(
+        f"Mismatching ReplicaContext: {method} was called on the context of replica "
+        f"{context.replica_id_in_sync_group} inside replica {mode.replica.replica_id_in_sync_group}. "
+        f"Ask get_replica_context() anew in each replica."
+    )

@@ -1,6 +1,7 @@
 """Opens the backend of a strategy and makes its group: settings, and what each kind requires."""
 
 from collections.abc import Sequence
+from copy import deepcopy
 from functools import lru_cache
 from types import NoneType
 from typing import Any, Literal, NoReturn, TypedDict
@@ -18,7 +19,7 @@ from simstrategy.strategy.semantics import Semantics
 from simstrategy.strategy.validation import require_settings
 from simstrategy.trace import Trace
 
-__all__ = ["Settings", "default_group", "make_group", "open_group"]
+__all__ = ["Settings", "copied_group", "default_group", "make_group", "open_group"]
 
 
 class Settings(TypedDict, total=False):
@@ -42,6 +43,9 @@ class Settings(TypedDict, total=False):
     """Of `ReplicaContext.seed`; default 0."""
     wait_limit_s: float | None
     """Seconds after which a replica that waits outside of collectives is reported; default 60, None for never."""
+    isolate: bool
+    """True to give each replica global random generators of its own (Python's, NumPy's, the framework's), as it has in
+    a process of its own; default False: all draw from those of the process, one after the other."""
 
 
 def open_group(kind: Kind, backend: str | Backend, settings: Settings, make_variable: MakeVariable) -> Group:
@@ -83,6 +87,11 @@ def make_group(settings: GroupSettings, make_variable: MakeVariable) -> Group:
     return Group(settings, frontend=FrontendBinding.of(settings.backend.frontend, make_variable))
 
 
+def copied_group(group: Group, make_variable: MakeVariable) -> Group:
+    """Returns another group of a group's settings, on its backend, without variables."""
+    return make_group(group.settings._replace(schedule=deepcopy(group.settings.schedule)), make_variable)
+
+
 @lru_cache(maxsize=1)
 def default_group() -> Group:
     """Returns the group that is current where no strategy was entered: one replica on the simulator."""
@@ -104,8 +113,9 @@ def _group_settings(
     executor: Literal["auto", "greenlet", "thread"] = "auto",
     seed: int = 0,
     wait_limit_s: float | None = WAIT_LIMIT_S,
+    isolate: bool = False,
 ) -> GroupSettings:
-    require_settings(checks, executor, seed, wait_limit_s)
+    require_settings(checks, executor, seed, wait_limit_s, isolate)
     if not isinstance(semantics, (Semantics, NoneType)):
         raise InvalidType(
             f"semantics is a profile, got {short_repr(semantics)}. Pass one, such as ss.Semantics.TF2, or leave it out."
@@ -124,6 +134,7 @@ def _group_settings(
         trace=trace,
         seed=seed,
         wait_limit_s=wait_limit_s,
+        isolate=isolate,
     )
 
 

@@ -11,13 +11,16 @@ from typing import Any, Final, TypeVar, final, overload
 from simstrategy import tree
 from simstrategy.device import UNKNOWN, Array
 from simstrategy.device.terms import HostData
-from simstrategy.errors import ContextError, Unsupported
+from simstrategy.errors import Unsupported
+from simstrategy.not_copied import REPLICA_CONTEXT, NotCopied
 from simstrategy.run import ReplicaLocal, Sizes, Suspend, function_key, held_print
 from simstrategy.strategy.composites import all_reduce_leaves, is_composite
 from simstrategy.strategy.enums import ReduceOp
+from simstrategy.strategy.equality import equality_request, held_here, resolve_equal
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.merging import MergeCall, require_merge, resolve_merge
 from simstrategy.strategy.modes import MODE as _MODE
+from simstrategy.strategy.modes import stale_context
 from simstrategy.strategy.requests import GradientOf
 from simstrategy.strategy.validation import axis_in, text_in
 from simstrategy.trace import Request, Site, describe_site
@@ -35,7 +38,7 @@ _ANY_SIZE: Final = None
 
 
 @final
-class ReplicaContext(ReplicaLocal):
+class ReplicaContext(ReplicaLocal, NotCopied):
     """One replica's state in a run: its number, and its collective calls.
 
     Made by `Strategy.run` for each replica, and usable only in that replica, while it runs. Source of names:
@@ -48,6 +51,7 @@ class ReplicaContext(ReplicaLocal):
     """
 
     __slots__ = ("_calls", "group", "home", "index", "suspend")
+    not_copied = REPLICA_CONTEXT
     updating = None
 
     # As short as possible: every replica of every run makes one.
@@ -294,25 +298,23 @@ class ReplicaContext(ReplicaLocal):
         size = held_print(group.coordinator, merge_fn) if group.coordinator.compares_held else None
         return self.suspend(request, MergeCall(merge_fn, tuple(args), named, site), site, resolve_merge(group), size)
 
+    def require_equal(self, value: Any, *, name: str | None = None) -> None:
+        """Waits for all replicas, and raises ReplicasDisagree unless what they hold is equal, to the bit.
+
+        value: a nest of arrays of any library, variables, numbers, texts and None, such as a model's state. All NaNs
+        are one value, and so are both zeros. name: a text for messages, the same on all replicas. The error names the
+        leaf, the first element that differs, and each replica's value and line. Raises InvalidType for what cannot be
+        compared, and CannotCompile in a compiled step. Clauses: R-11.
+        """
+        if _MODE.get() is not self:
+            self._require_default("require_equal")
+        group, site = self.group, self.group.source(sys._getframe(1))
+        held, size = held_here(group, value, self.index, site)
+        if group.kind.has_collectives:
+            request = equality_request(None if name is None else text_in(name, "require_equal"))
+            self.suspend(request, held, site, resolve_equal(group), size)
+
     def _require_default(self, method: str) -> None:
         """Raises ContextError unless this is the default context, which is current where nothing was entered."""
         if _MODE.get() is not None or self.group.kind.has_collectives:
-            raise self._stale(method)
-
-    def _stale(self, method: str) -> ContextError:
-        mode = _MODE.get()
-        if mode is None or mode.replica is None:
-            return ContextError(
-                f"Need to be inside the replica function: {method} was called on the context of replica "
-                f"{self.replica_id_in_sync_group}, and no replica runs here. Ask get_replica_context() inside run."
-            )
-        if mode.group.owner is not self.strategy:
-            return ContextError(
-                f"Mismatching strategies: {method} was called on a context of {self.strategy!r} inside "
-                f"{mode.group.owner!r}. Ask get_replica_context() anew."
-            )
-        return ContextError(
-            f"Mismatching ReplicaContext: {method} was called on the context of replica "
-            f"{self.replica_id_in_sync_group} inside replica {mode.replica.replica_id_in_sync_group}. "
-            f"Ask get_replica_context() anew in each replica."
-        )
+            raise stale_context(self, method)

@@ -2,10 +2,13 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, final
 
-from simstrategy.errors import CannotCompile
-from simstrategy.run import CollectiveMatcher, ReplicaTasks, Suspend, function_key
+from simstrategy.device import GLOBAL_GENERATORS
+from simstrategy.errors import CannotCompile, GeneratorsMixed
+from simstrategy.run import CollectiveMatcher, Isolation, ReplicaTasks, Suspend, function_key
+from simstrategy.strategy.equality import require_equal_after
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.modes import MODE, active_group, require_cross_replica
 from simstrategy.strategy.programs import CompiledProgram
@@ -23,12 +26,14 @@ _set_mode: Final = MODE.set
 class Runner:
     """Runs the replicas of one group."""
 
-    __slots__ = ("_tasks", "group", "programs")
+    __slots__ = ("_isolation", "_tasks", "after_run", "group", "programs")
 
     def __init__(self, group: Group) -> None:
         self.group = group
         self.programs: list[CompiledProgram] = []
         """What the group's steps were compiled to, in order."""
+        self.after_run: dict[str, Callable[[], Any]] = {}
+        """What is compared at the end of every run, by name: see `Strategy.require_equal_after_run`."""
         settings = group.settings
         devices = group.local_devices
         self._tasks = ReplicaTasks(
@@ -37,6 +42,8 @@ class Runner:
             wait_limit_s=settings.wait_limit_s,
             name=lambda index: f"replica {devices[index].rank}",
         )
+        generators = (*GLOBAL_GENERATORS, *group.backend.capabilities.generators)
+        self._isolation = Isolation(generators, len(devices)) if settings.isolate else None
 
     def close(self) -> None:
         """Ends the tasks' threads; the backend stays open."""
@@ -103,18 +110,29 @@ class Runner:
         try:
             if group.kind.has_collectives:
                 one_thread.enter(matcher, site)
-            results = self._run_tasks(len(placements), body, matcher, fn)
+            results = self._run_tasks(len(placements), body, matcher, fn, site)
         finally:
             one_thread.leave(matcher, None)
         require_finished(results, "run")
+        if self.after_run:
+            require_equal_after(group, self.after_run, site)
         return regroup(results)
 
     def _run_tasks(
-        self, count: int, body: Callable[[int, Suspend], Any], matcher: CollectiveMatcher, fn: Callable[..., Any]
+        self,
+        count: int,
+        body: Callable[[int, Suspend], Any],
+        matcher: CollectiveMatcher,
+        fn: Callable[..., Any],
+        site: Site,
     ) -> list[Any]:
         coordinator = self.group.coordinator
         try:
-            results = self._tasks.run(count, body, matcher.match, matcher.failed)
+            if self._isolation is None:
+                results = self._tasks.run(count, body, matcher.match, matcher.failed)
+            else:
+                mixed = partial(self._warn_mixed, site)
+                results = self._isolation.run(self._tasks, body, matcher.match, matcher.failed, mixed=mixed)
         except BaseException as error:
             coordinator.end_run(fn, error)
             raise
@@ -123,3 +141,15 @@ class Runner:
         if exposed or group.variables.pending:
             group.variables.end_run()
         return results
+
+    def _warn_mixed(self, site: Site, module: str, indices: Sequence[int]) -> None:
+        """Warns once that the program drew from a generator that replicas had used differently."""
+        ranks = [self.group.local_devices[index].rank for index in indices]
+        who = f"replica {ranks[0]}" if len(ranks) == 1 else f"replicas {', '.join(map(str, ranks[:8]))}"
+        text = (
+            f"The program seeded or drew from the global generator of {module} outside of replica functions, where "
+            f"{who} had drawn otherwise than replica {self.group.local_devices[0].rank}. Every replica goes on with "
+            f"the program's generator: after a new seed this is what happens in processes of their own, after a draw "
+            f"it is not. Draw there from a generator object, such as numpy.random.default_rng(seed)"
+        )
+        self.group.coordinator.warn_once(("generators", module), GeneratorsMixed, text, site)

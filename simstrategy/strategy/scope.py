@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar, final
 
 from simstrategy.errors import ContextError
+from simstrategy.not_copied import SCOPE, NotCopied
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.kinds import DEFAULT
 from simstrategy.strategy.modes import MODE, CrossReplica, require_cross_replica
@@ -16,7 +17,7 @@ S = TypeVar("S")
 
 
 @final
-class Scope(Generic[S]):
+class Scope(NotCopied, Generic[S]):
     """What `strategy.scope()` returns: inside, the strategy is current, in its cross-replica context.
 
     May be entered again while it is entered. Raises ContextError inside a replica function or another strategy, and
@@ -24,6 +25,7 @@ class Scope(Generic[S]):
     """
 
     __slots__ = ("_entered", "_group", "_strategy")
+    not_copied = SCOPE
 
     def __init__(self, strategy: S, group: Group) -> None:
         self._strategy = strategy

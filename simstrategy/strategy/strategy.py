@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import deepcopy
 from typing import Any, Unpack, final
 
 import numpy as np
@@ -10,22 +9,25 @@ import numpy as np
 from simstrategy.data import Dataset, InputContext, InputIterator, InputOptions, InputReplicationMode
 from simstrategy.device import Backend
 from simstrategy.errors import ContextError, InvalidType
+from simstrategy.not_copied import COPY_OF_STRATEGY, STRATEGY, NotCopied
 from simstrategy.short_repr import short_repr
 from simstrategy.strategy import inputs
 from simstrategy.strategy.compiling import CompiledStep, run_step
 from simstrategy.strategy.enums import ReduceOp
+from simstrategy.strategy.equality import require_equal_across
 from simstrategy.strategy.extended import StrategyExtended
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.kinds import CENTRAL_STORAGE, DEFAULT, MIRRORED, MULTI_WORKER, ONE_DEVICE, Kind
 from simstrategy.strategy.library.local_results import ValueContext, local_results, values_from_function
 from simstrategy.strategy.library.session_config import updated_config
 from simstrategy.strategy.modes import active_group, require_cross_replica, require_library_context
-from simstrategy.strategy.opening import Settings, make_group, open_group
+from simstrategy.strategy.opening import Settings, copied_group, open_group
 from simstrategy.strategy.programs import CompiledProgram
 from simstrategy.strategy.reductions.gathering import gather
 from simstrategy.strategy.reductions.reducing import op_in, plain_axis, reduce_nest
 from simstrategy.strategy.running import Runner
 from simstrategy.strategy.scope import Scope
+from simstrategy.strategy.validation import get_next_of, require_getter, text_in
 from simstrategy.strategy.variables.framework import make_variable
 from simstrategy.strategy.variables.saving import restore, save
 from simstrategy.strategy.variables.variable import Variable
@@ -34,7 +36,7 @@ __all__ = ["Strategy", "group_of", "programs_of"]
 
 
 @final
-class Strategy:
+class Strategy(NotCopied):
     """Runs a function on all replicas and combines their values.  Made by `mirrored` and the other class methods.
 
     Source of names and behaviour: `tf.distribute.Strategy` of TensorFlow; the profile `semantics` selects the version.
@@ -47,6 +49,8 @@ class Strategy:
     >>> strategy.reduce("SUM", strategy.run(lambda: strategy.xp.ones(3)), axis=0)  # of 2 × 3 elements
     SimArray(6., dtype=float32)
     """
+
+    not_copied = STRATEGY
 
     def __init__(self, extended: StrategyExtended) -> None:
         self._extended = extended
@@ -100,22 +104,17 @@ class Strategy:
         return self._group.xp
 
     def __repr__(self) -> str:
-        backend = self._group.backend
-        return (
-            f"<Strategy on {backend.name!r}: {self.num_replicas_in_sync} replicas, {len(backend.local_devices)} here>"
-        )
+        backend, count = self._group.backend, self.num_replicas_in_sync
+        return f"<Strategy on {backend.name!r}: {count} replicas, {len(backend.local_devices)} here>"
 
     def __copy__(self) -> "Strategy":
-        raise ContextError(
-            "copy.copy of a Strategy is not supported: must only deepcopy it. Use copy.deepcopy(strategy)."
-        )
+        raise ContextError(COPY_OF_STRATEGY)
 
     def __deepcopy__(self, _memo: object) -> "Strategy":
         """Returns another strategy of the same kind and settings on the same backend, without variables."""
         if self._group.kind is DEFAULT:
             raise ContextError("The default strategy is one, and cannot be copied. Make a strategy of your own.")
-        again = self._group.settings._replace(schedule=deepcopy(self._group.settings.schedule))
-        return Strategy(StrategyExtended(Runner(make_group(again, make_variable))))
+        return Strategy(StrategyExtended(Runner(copied_group(self._group, make_variable))))
 
     def scope(self) -> Scope["Strategy"]:
         """Returns a context manager: inside, this strategy is current, and new variables belong to it."""
@@ -136,9 +135,9 @@ class Strategy:
         step: a replica function, traced once for each form of its arguments, for all replicas together. While it is
         traced, the replica id has no value, arguments that are no arrays become constants of the program, and effects
         of Python code happen once. It may use all_reduce, all_gather, variables, and merge_call with a function that
-        reduces, broadcasts or updates. Replicas with unequal shapes, or that share a variable that the step
-        uses (central storage), run it uncompiled for that step. A backend without
-        compilation returns `step` itself. Raises CannotCompile before anything has run, and InvalidType.
+        reduces, broadcasts or updates. Replicas with unequal shapes, or that share a variable that it uses (central
+        storage), run it uncompiled for that step. A backend without compilation returns `step` itself. Raises
+        CannotCompile before anything has run, and InvalidType.
         """
         if not callable(step):
             raise InvalidType(f"compile takes a replica function, got {short_repr(step)}.")
@@ -154,14 +153,7 @@ class Strategy:
     def experimental_run(self, fn: Callable[..., Any], input_iterator: Any = None) -> Any:
         """Calls `get_next` of the iterator once, and runs `fn` on each replica with the result as its one argument."""
         require_cross_replica(self._group, "experimental_run")
-        try:
-            get_next = None if input_iterator is None else input_iterator.get_next
-        except AttributeError as error:
-            raise InvalidType(
-                f"experimental_run takes an iterator with get_next(), got {short_repr(input_iterator)}. Make it with "
-                f"strategy.make_dataset_iterator(dataset)."
-            ) from error
-        args = () if get_next is None else (get_next(),)
+        args = () if input_iterator is None else (get_next_of(input_iterator)(),)
         return run_step(self._runner, fn, args, None, self._group.source(sys._getframe(1)), self.run)
 
     def reduce(self, reduce_op: ReduceOp | str, value: Any, axis: int | tuple[int, ...] | None = None) -> Any:
@@ -296,6 +288,17 @@ class Strategy:
         """
         require_cross_replica(self._group, "restore")
         restore(self._group, variables, saved, self._group.source(sys._getframe(1)))
+
+    def require_equal(self, value: Any, *, name: str | None = None) -> None:
+        """Raises ReplicasDisagree unless a nest's components are equal: see `ReplicaContext.require_equal`."""
+        require_cross_replica(self._group, "require_equal")
+        text = None if name is None else text_in(name, "require_equal")
+        require_equal_across(self._group, value, text, self._group.source(sys._getframe(1)))
+
+    def require_equal_after_run(self, name: str, getter: Callable[[], Any]) -> None:
+        """Compares what `getter()` returns, as in `require_equal`, after every later run; one for each name."""
+        require_getter(name, getter)
+        self._runner.after_run[name] = getter
 
     def close(self) -> None:
         """Ends the threads that ran replicas.  The same happens when a strategy is deleted."""

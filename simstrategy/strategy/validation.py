@@ -1,7 +1,7 @@
 """Checks of what users pass, before anything runs.  Nothing is converted here: see `simstrategy.device.host_data`."""
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import AsyncGeneratorType, CoroutineType, GeneratorType, NoneType
 from typing import Any, Final, SupportsIndex
 
@@ -15,10 +15,12 @@ from simstrategy.values import DistributedValues
 __all__ = [
     "axes_in",
     "axis_in",
+    "get_next_of",
     "is_host_zero",
     "require_call",
     "require_components",
     "require_finished",
+    "require_getter",
     "require_numbers",
     "require_settings",
     "text_in",
@@ -31,7 +33,7 @@ _UNFINISHED: Final[dict[type, str]] = {
 }
 
 
-def require_settings(checks: object, executor: object, seed: object, wait_limit_s: object) -> None:
+def require_settings(checks: object, executor: object, seed: object, wait_limit_s: object, isolate: object) -> None:
     """Raises InvalidArgument for an impossible setting of a strategy."""
     if not isinstance(checks, bool) and not (isinstance(checks, str) and checks in ("paths", "strict")):
         raise InvalidArgument(
@@ -48,6 +50,8 @@ def require_settings(checks: object, executor: object, seed: object, wait_limit_
         raise InvalidArgument(
             f"wait_limit_s is a number of seconds above 0, or None, not {short_repr(wait_limit_s)}. Pass one."
         )
+    if not isinstance(isolate, bool):
+        raise InvalidArgument(f"isolate is True or False, not {short_repr(isolate)}. Pass one of these.")
 
 
 def require_call(fn: object, args: object, kwargs: object) -> None:
@@ -150,3 +154,24 @@ def axes_in(axis: int | tuple[int, ...], shape: tuple[int, ...], call: str) -> t
             f"{call} got the axes {axis} of shape {list(shape)}: each may be named once. Name each axis once."
         )
     return axes
+
+
+def get_next_of(iterator: Any) -> Callable[[], Any]:
+    """Returns the method of an input iterator.  Raises InvalidType for what has none."""
+    try:
+        get_next: Callable[[], Any] = iterator.get_next
+    except AttributeError as error:
+        raise InvalidType(
+            f"experimental_run takes an iterator with get_next(), got {short_repr(iterator)}. Make it with "
+            f"strategy.make_dataset_iterator(dataset)."
+        ) from error
+    return get_next
+
+
+def require_getter(name: object, getter: object) -> None:
+    """Raises InvalidType for what `require_equal_after_run` does not take."""
+    if not isinstance(name, str) or not callable(getter):
+        raise InvalidType(
+            f"require_equal_after_run takes a name and a function without arguments that returns a nest, got "
+            f"{short_repr(name)} and {short_repr(getter)}. Write require_equal_after_run('model', lambda: state)."
+        )

@@ -10,7 +10,7 @@ import pytest
 import simstrategy as ss
 from simstrategy.check import Report, Row, checkers
 from simstrategy.check.checkers import checker_of
-from simstrategy.errors import BackendUnavailable, InvalidArgument
+from simstrategy.errors import BackendUnavailable, InvalidArgument, InvalidType
 
 
 class Theirs:
@@ -29,9 +29,6 @@ def in_words(strategy: "Theirs", more: int = 1) -> Any: ...
 
 def ours(strategy: ss.Strategy) -> Any:
     return strategy.run(lambda: ss.get_replica_context().all_reduce("SUM", 1.0))
-
-
-def unknown_words(strategy: "OnlyATypeCheckerKnows") -> Any: ...  # noqa: F821
 
 
 def of_tensorflow(strategy: Theirs) -> Any: ...
@@ -71,13 +68,21 @@ def test_a_program_is_checked_by_the_library_whose_strategy_it_says_it_takes(acm
     assert report.agrees
 
 
-@pytest.mark.parametrize("program", [ours, unknown_words, lambda strategy: 1, len, print])
+@pytest.mark.parametrize("program", [ours, lambda strategy: 1, len, print])
 def test_a_program_that_takes_ours_or_does_not_say_is_checked_here(acme, program):
     assert checker_of(program) is None
 
 
-def test_a_type_of_a_library_without_a_checker_is_checked_here(monkeypatch):
-    assert checker_of(of_acme) is None
+def test_a_type_of_a_library_without_a_checker_is_refused_with_what_to_do():
+    with pytest.raises(InvalidType) as raised:
+        ss.check(of_acme, replicas=[1])
+    line = of_acme.__code__.co_firstlineno
+    assert str(raised.value) == (
+        f"The first parameter of the program at test_checkers.py:{line}, 'strategy', has the type acme.strategies."
+        f"Theirs, and no installed checker runs programs with a type of acme. Annotate it with simstrategy.Strategy, "
+        f"or leave the type out, where the program takes our strategy; else install a distribution that has an entry "
+        f"point 'acme' in the group 'simstrategy.checks'."
+    )
 
 
 def test_a_library_that_we_know_of_says_what_to_install(acme, monkeypatch):

@@ -116,7 +116,7 @@ def test_check_of_a_program_that_raises_ends_with_1_unless_errors_are_allowed(le
         (["--replicas", "1,two"], "is not a list of numbers such as 1,2,4"),
         (["--replicas", "0"], "every number has to be at least 1"),
         (["--workers", "-1"], "every number has to be at least 1"),
-        (["--schedules", "random"], "is not a schedule: write in-order, or"),
+        (["--schedules", "random"], "is not a schedule: write in-order, seeded:1"),
         (["--schedules", "seeded:x"], "is not a schedule"),
         (["--schedules", "in-order:3"], "is not a schedule"),
         (["--semantics", "TF3"], "is not a profile: choose from TF1_13, TF1_15,"),

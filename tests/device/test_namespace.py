@@ -270,7 +270,7 @@ def test_a_function_is_called_here_as_the_protocol_allows(name, arguments, keywo
 def test_a_function_that_names_its_parameters_names_them_as_the_protocol_does(xp, name):
     ours = inspect.signature(getattr(xp, name)).parameters
     protocol = dict(list(inspect.signature(getattr(ArrayNamespace, name)).parameters.items())[1:])
-    if {"arguments", "settings", "keywords"} & set(ours):
+    if {"arguments", "settings", "keywords", "more"} & set(ours):
         return  # made of NumPy's function; the calls above show that it takes the contract's parameters
     assert list(ours) == list(protocol)
     assert [one.kind for one in ours.values()] == [one.kind for one in protocol.values()]

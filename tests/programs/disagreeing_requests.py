@@ -100,7 +100,8 @@ def a_tuple_against_lists(strategy: ss.Strategy) -> Any:
 
 
 @replica_function(
-    "all_reduce SUM (float32[1], float32[2]) at <here>", last="all_reduce SUM Pair(float32[1], float32[2]) at <here>"
+    "all_reduce SUM (float32[1], float32[2]) at <here>",
+    last="all_reduce SUM Pair(left=float32[1], right=float32[2]) at <here>",
 )
 def a_named_tuple_against_tuples() -> Any:
     nest = Pair(own(1), own(2)) if is_last() else (own(1), own(2))

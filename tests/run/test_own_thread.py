@@ -68,6 +68,20 @@ def test_a_replica_goes_on_after_a_call_of_another_thread_was_refused(strategy):
     assert [float(one) for one in results] == [count] * count
 
 
+@pytest.mark.parametrize("who", ["all", "the first", "the last"])
+def test_a_replica_returns_after_a_call_of_another_thread_was_refused(strategy, who):
+    last = strategy.num_replicas_in_sync - 1
+
+    def step():
+        if who == "all" or rank() == (0 if who == "the first" else last):
+            for _ in range(2):
+                with pytest.raises(ContextError):
+                    in_another_thread(reduced)
+        return rank()
+
+    assert [*strategy.experimental_local_results(strategy.run(step))] == [*range(last + 1)]
+
+
 @pytest.mark.filterwarnings("ignore:coroutine 'test_a:RuntimeWarning")
 @pytest.mark.parametrize("who", ["all", "the first", "the last"])
 def test_a_collective_inside_an_event_loop_is_refused_and_its_line_named(strategy, who):
@@ -108,3 +122,25 @@ def test_runs_inside_a_loop_of_the_program_are_free(strategy):
 
     if strategy.num_replicas_in_sync > 1:
         assert asyncio.run(program())
+
+
+@pytest.mark.filterwarnings("ignore:coroutine:RuntimeWarning")
+@pytest.mark.parametrize("executor", ["greenlet", "thread"])
+@pytest.mark.parametrize("schedule", [None, Seeded(1)])
+def test_an_event_loop_is_refused_when_every_replica_has_begun(mirrored, executor, schedule):
+    strategy = mirrored(3, executor=executor, **({} if schedule is None else {"schedule": schedule}))
+    began = []
+
+    async def coroutine():
+        return reduced()
+
+    def step():
+        began.append(rank())
+        return asyncio.run(coroutine()) if rank() == 0 else reduced()
+
+    for _ in range(2):
+        began.clear()
+        with pytest.raises(ContextError, match=r"event loop that it runs itself \(asyncio\) at .*test_own_thread.py"):
+            strategy.run(step)
+        assert sorted(began) == [0, 1, 2]
+    assert [float(one) for one in strategy.experimental_local_results(strategy.run(reduced))] == [3] * 3

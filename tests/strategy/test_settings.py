@@ -146,11 +146,22 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "Launcher": lambda value: Launcher(value).close() if not isinstance(value, int) else None,
     "Launcher, preload": lambda value: Launcher(1, preload=value).close() if not isinstance(value, list) else None,
 }
-for _setting in ("semantics", "schedule", "checks", "trace", "executor", "seed", "wait_limit_s", "replicas", "devices"):
+for _setting in (
+    "semantics",
+    "schedule",
+    "checks",
+    "trace",
+    "executor",
+    "seed",
+    "wait_limit_s",
+    "isolate",
+    "replicas",
+    "devices",
+):
     CALLS[f"mirrored, {_setting}"] = used(
         lambda value, name=_setting: ss.Strategy.mirrored("sim", **{name: 1 if value is HUGE else value})
     )
-for _setting in ("semantics", "schedule", "checks", "trace", "order"):
+for _setting in ("semantics", "schedule", "checks", "trace", "order", "backend", "isolate"):
     CALLS[f"Cluster, {_setting}"] = lambda value, name=_setting: ss.sim.Cluster(2, 1, **{name: value}).run(program)
 for _kind in ("mirrored", "one_device", "central_storage", "multi_worker"):
     CALLS[_kind] = used(getattr(ss.Strategy, _kind))

@@ -1,6 +1,7 @@
 """Variables: settings, and the tables of reads and writes over synchronization and aggregation."""
 
 import itertools
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from vocabulary import (
 
 import simstrategy as ss
 from simstrategy import Semantics, VariableSynchronization
-from simstrategy.errors import ContextError, InvalidArgument, InvalidType, MirroredDiverged
+from simstrategy.errors import ContextError, InvalidArgument, InvalidType, MirroredDiverged, OneReplicasShare
 from simstrategy.strategy import group_of
 from simstrategy.strategy.variables.policies import POLICIES
 
@@ -209,7 +210,42 @@ def test_outside_every_scope_the_profile_says_whether_components_are_aggregated(
 ):
     variable = with_components_1_and_2(mirrored(2, semantics=profile), ON_READ, aggregation)
     for method in ("value", "read_value", "numpy"):
-        assert float(getattr(variable, method)()) == (1 if method in first else aggregate), method
+        warned = first and method == "value" and aggregation is not FIRST  # once for the line
+        with pytest.warns(OneReplicasShare) if warned else nullcontext():
+            assert float(getattr(variable, method)()) == (1 if method in first else aggregate), method
+
+
+# Clauses: U-4
+def test_a_read_of_one_replicas_share_warns_once_for_each_line_and_variable_and_states_what_to_do(mirrored):
+    one, other = (with_components_1_and_2(mirrored(2), ON_READ, SUM) for _ in range(2))
+
+    def read():
+        for variable in (one, one, other):
+            variable.numpy()
+        one.numpy()
+        return line_here() - 2
+
+    with pytest.warns(OneReplicasShare) as warned:
+        line = read()
+    assert {each.filename for each in warned} == {__file__}
+    assert [each.lineno for each in warned] == [line, line, line + 1]
+    assert str(warned[0].message) == (
+        f"numpy of the ON_READ variable 'w' at test_variables.py:{line}, outside of a scope, gives replica 0's "
+        f"component alone in this profile, as TensorFlow 1.x does. Read it inside `with strategy.scope():` for the "
+        f"aggregate of all replicas."
+    )
+
+
+# Clauses: U-4
+def test_no_share_is_read_of_one_replica_in_a_scope_or_without_checks(mirrored):
+    alone = variable_in(mirrored(1), synchronization=ON_READ, aggregation=SUM)
+    unchecked = with_components_1_and_2(mirrored(2, checks=False), ON_READ, SUM)
+    scoped = mirrored(2)
+    summed = with_components_1_and_2(scoped, ON_READ, SUM)
+    with scoped.scope():
+        assert float(summed.value()) == 3
+    assert float(alone.value()) == 1
+    assert float(unchecked.value()) == 1
 
 
 # Clauses: U-4

@@ -251,6 +251,25 @@ EXERCISES |= {
 }
 
 
+@exercises("ReplicaContext.require_equal")
+def _():
+    mirrored().run(lambda: ctx().require_equal([1, "a", np.ones(2)]))
+    return raises(ss.errors.ReplicasDisagree, lambda: mirrored().run(lambda: ctx().require_equal(rank())))
+
+
+@exercises("Strategy.require_equal")
+def _():
+    mirrored().require_equal(ss.PerReplica([1, 1]))
+    return raises(ss.errors.ReplicasDisagree, lambda: mirrored().require_equal(ss.PerReplica([1, 2])))
+
+
+@exercises("Strategy.require_equal_after_run")
+def _():
+    strategy = mirrored()
+    strategy.require_equal_after_run("state", lambda: ss.PerReplica([1, 2]))
+    return raises(ss.errors.ReplicasDisagree, lambda: strategy.run(lambda: None))
+
+
 @exercises("ReplicaContext.seed")
 def _():
     first, second = mirrored().run(lambda: ctx().seed("here")).values

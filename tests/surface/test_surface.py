@@ -19,13 +19,14 @@ STRATEGY = """extended num_replicas_in_sync scope reduce experimental_run_v2 exp
 
 OWN = {
     "Strategy": """mirrored one_device central_storage multi_worker xp run gather unwrap save restore close
-        distribute_datasets_from_function experimental_distribute_values_from_function""",
+        require_equal require_equal_after_run distribute_datasets_from_function
+        experimental_distribute_values_from_function""",
     "StrategyExtended": """call_for_each_replica reduce_to batch_reduce_to broadcast_to update update_non_slot
         non_slot_devices colocate_vars_with variable_created_in_scope value_container read_var worker_devices
         parameter_devices experimental_require_static_shapes experimental_between_graph experimental_should_init
         should_checkpoint should_save_summary""",
     "ReplicaContext": """replica_id_in_sync_group num_replicas_in_sync strategy devices xp merge_call all_reduce
-        all_gather seed""",
+        all_gather require_equal seed""",
     "Variable": """value read_value assign assign_add assign_sub numpy native components name dtype shape trainable
         synchronization aggregation""",
     "InputContext": "num_input_pipelines input_pipeline_id num_replicas_in_sync get_per_replica_batch_size",

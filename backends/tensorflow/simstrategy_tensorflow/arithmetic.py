@@ -8,7 +8,7 @@ import tensorflow.experimental.numpy as tnp
 
 from simstrategy.errors import InvalidArgument
 from simstrategy.short_repr import short_repr
-from simstrategy_tensorflow.functions import axes_of, take, through
+from simstrategy_tensorflow.functions import axes_of, axis_of, take, through
 
 __all__ = [
     "argsort",
@@ -131,8 +131,8 @@ def cumulative(function: Any, initial: Any) -> Any:
 
     def call(x: Any, *, axis: int | None = None, include_initial: bool = False) -> Any:
         if axis is None and len(x.shape) != 1:
-            raise InvalidArgument(f"A cumulative sum or product of shape {list(x.shape)} needs an axis.")
-        along = axes_of(x, 0 if axis is None else axis)[0]
+            raise ValueError("which axis?")
+        along = axis_of(x, 0 if axis is None else axis)
         wide = x if x.dtype not in _THROUGH else tf.cast(x, _THROUGH[x.dtype])
         result = tf.cast(function(wide, along), x.dtype)
         first = [1 if one == along else size for one, size in enumerate(x.shape)]
@@ -146,7 +146,7 @@ def triangle(function: Any) -> Any:
 
     def call(x: Any, *, k: int = 0) -> Any:
         if len(x.shape) < 2:
-            raise InvalidArgument(f"xp.tril and xp.triu take matrices […, m, n], got shape {list(x.shape)}.")
+            raise ValueError("no matrices")
         return function(x, k)
 
     return call
@@ -184,7 +184,7 @@ def tile(x: Any, repetitions: tuple[int, ...]) -> Any:
 
 def unstack(x: Any, *, axis: int = 0) -> tuple[Any, ...]:
     """Takes an array apart along an axis."""
-    return tuple(tf.unstack(x, axis=axes_of(x, axis)[0]))
+    return tuple(tf.unstack(x, axis=axis_of(x, axis)))
 
 
 def vecdot(x1: Any, x2: Any, *, axis: int = -1) -> Any:
@@ -221,12 +221,12 @@ def searchsorted(x1: Any, x2: Any, *, side: str = "left", sorter: Any = None) ->
 def argsort(x: Any, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     """Returns the places that sort, in int32; equal elements keep their order."""
     order = tf.cast(x, tf.int8) if x.dtype.is_bool else x
-    return tf.argsort(order, axes_of(x, axis)[0], "DESCENDING" if descending else "ASCENDING", stable=True)
+    return tf.argsort(order, axis_of(x, axis), "DESCENDING" if descending else "ASCENDING", stable=True)
 
 
 def sort(x: Any, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
     """Sorts along an axis."""
-    along = axes_of(x, axis)[0]
+    along = axis_of(x, axis)
     return (
         tf.gather(x, argsort(x, axis=along, descending=descending), axis=along, batch_dims=along)
         if (along == len(x.shape) - 1)

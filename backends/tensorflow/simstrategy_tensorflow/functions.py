@@ -10,11 +10,12 @@ import numpy as np
 import tensorflow as tf
 import tensorflow.experimental.numpy as tnp
 
-from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.errors import InvalidType
 from simstrategy_tensorflow.promotion import Defaulting, at, promoted, tensor
 
 __all__ = [
     "axes_of",
+    "axis_of",
     "binary",
     "divide",
     "joining",
@@ -77,7 +78,7 @@ def binary(function: Function, *, bools: Function | None = None, floats: bool = 
 def take_along_axis(x: Any, indices: Any, *, axis: int = -1) -> Any:
     """Gathers row by row, with the axis moved to the end; the other axes broadcast as in NumPy."""
     if len(tensor(indices).shape) != len(x.shape):
-        raise InvalidArgument(f"xp.take_along_axis takes indices of {len(x.shape)} dimensions, as x has.")
+        raise ValueError("indices of other dimensions")
     places = tnp.moveaxis(_counted(x, indices, axis), axis, -1)
     rows = tnp.moveaxis(x, axis, -1)
     outer = np.broadcast_shapes(tuple(rows.shape[:-1]), tuple(places.shape[:-1]))
@@ -87,12 +88,19 @@ def take_along_axis(x: Any, indices: Any, *, axis: int = -1) -> Any:
 
 
 def axes_of(x: Any, axis: Any) -> list[int]:
-    """Returns axes as a list without negative ones.  Raises InvalidArgument for one that x does not have."""
+    """Returns axes as a list without negative ones.  Raises IndexError for one that x does not have."""
     count = len(x.shape)
     axes = list(range(count)) if axis is None else [axis] if isinstance(axis, int) else list(axis)
     if any(not -count <= one < count for one in axes):
-        raise InvalidArgument(f"There is no axis {axis} in shape {list(x.shape)}: count from {-count} on.")
+        raise IndexError(f"there is no axis {axis}")
     return [one % count for one in axes]
+
+
+def axis_of(x: Any, axis: Any) -> int:
+    """Returns one axis, not negative.  Raises TypeError for none or several, IndexError for one that is not there."""
+    if not isinstance(axis, (int, np.integer)):
+        raise TypeError("one axis")
+    return axes_of(x, axis)[0]
 
 
 def joining(function: Function) -> Any:
@@ -193,7 +201,7 @@ def of_some(function: Function) -> Function:
 
     def call(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
         if 0 in x.shape and 0 not in np.delete(x.shape, slice(None) if axis is None else axis):
-            raise InvalidArgument(f"Nothing has no largest or smallest: {list(x.shape)} along axis {axis}.")
+            raise ValueError("nothing has no largest or smallest")
         return function(x, axis=axis, keepdims=keepdims)
 
     return call

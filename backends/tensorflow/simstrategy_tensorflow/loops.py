@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from simstrategy.device import Device
 from simstrategy.errors import InvalidArgument, OutOfRangeError, Unsupported
+from simstrategy.not_copied import DISTRIBUTED_DATA, NotCopied
 from simstrategy_tensorflow.rows import COMPOSED, TensorFlowCompositeBatch, spec_of
 
 __all__ = ["TensorFlowDataset", "TensorFlowIterator"]
@@ -91,8 +92,10 @@ class _Optional:
 
 
 @final
-class TensorFlowIterator(tf.distribute.DistributedIterator):  # type: ignore[misc]  # what AutoGraph makes loops of
+class TensorFlowIterator(NotCopied, tf.distribute.DistributedIterator):  # type: ignore[misc]  # what AutoGraph makes loops of
     """One pass over a distributed dataset; eager code and graphs take steps of the same pass."""
+
+    not_copied = DISTRIBUTED_DATA
 
     def __init__(self, inner: Any, devices: tuple[Device, ...], put: Put) -> None:
         self._inner, self._devices, self._put = inner, devices, put
@@ -144,11 +147,13 @@ class TensorFlowIterator(tf.distribute.DistributedIterator):  # type: ignore[mis
 
 
 @final
-class TensorFlowDataset(tf.distribute.DistributedDataset):  # type: ignore[misc]  # what AutoGraph makes loops of
+class TensorFlowDataset(NotCopied, tf.distribute.DistributedDataset):  # type: ignore[misc]  # what AutoGraph makes loops of
     """A distributed dataset that can be iterated over eagerly, and in a loop of a traced function.
 
     Each time the compiled function runs, its loop begins a new pass, as `iter` does.
     """
+
+    not_copied = DISTRIBUTED_DATA
 
     def __init__(self, inner: Any, devices: tuple[Device, ...], put: Put) -> None:
         self._inner, self._devices, self._put = inner, devices, put

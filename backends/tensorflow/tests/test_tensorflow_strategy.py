@@ -9,7 +9,7 @@ import tensorflow as tf
 from vocabulary import ctx, mirrored_on, rank
 
 import simstrategy as ss
-from simstrategy.errors import InvalidType, ReplicasDisagree
+from simstrategy.errors import CannotCompile, InvalidType, ReplicasDisagree
 from simstrategy.strategy import group_of
 from simstrategy_tensorflow.autodiff import TensorFlowAutodiff
 
@@ -184,3 +184,21 @@ def disagreeing() -> Any:
 def test_a_symbol_has_no_value_to_get(strategy: ss.Strategy) -> None:
     with pytest.raises(InvalidType, match="read it outside"):
         tf.function(group_of(strategy).backend.get, autograph=False)(tf.ones(2))
+
+
+def test_what_replicas_hold_is_compared_after_a_compiled_function_and_not_while_it_is_traced(
+    strategy: ss.Strategy,
+) -> None:
+    def compares() -> None:
+        ctx().require_equal(tf.ones(2))
+
+    strategy.run(lambda: ctx().require_equal({"a": tf.ones(2), "b": tf.Variable(1.0)}))
+    with pytest.raises(CannotCompile, match="an array has none while a framework traces"):
+        tf.function(lambda: strategy.run(compares), autograph=False)()
+    held = [tf.constant(1.0) for _ in range(COUNT)]
+    strategy.require_equal_after_run("held", lambda: ss.PerReplica(held))
+    step = tf.function(lambda: tf.ones(2), autograph=False)
+    strategy.run(step)
+    held[1] = tf.constant(2.0)
+    with pytest.raises(ReplicasDisagree, match=r"require_equal 'held' found unequal values"):
+        strategy.run(step)

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from array_api_compat import torch as _compat
 
-from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.errors import InvalidType
 from simstrategy_torch.promotion import kind_of, promoted, tensor
 
 __all__ = [
@@ -172,7 +172,7 @@ def reduction(function: Function, **special: Function) -> Any:
     def call(x: _Tensor, *, axis: Any = None, keepdims: bool = False, **settings: Any) -> _Tensor:
         axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, (int, np.integer)) else axis
         if any(not -x.ndim <= one < x.ndim for one in axes):
-            raise InvalidArgument(f"There is no axis {axis} in shape {list(x.shape)}: count from {-x.ndim} on.")
+            raise IndexError(f"there is no axis {axis}")
         chosen = special.get(("bools", "integers", "", "")[kind_of(x.dtype)], function)
         places = tuple([one % x.ndim for one in axes])
         result: _Tensor = chosen(x, axis=places, keepdims=keepdims, **settings)
@@ -185,8 +185,10 @@ def of_some(function: Function) -> Function:
     """Makes a reduction that refuses to reduce nothing: PyTorch raises another error than NumPy."""
 
     def call(x: _Tensor, *, axis: tuple[int, ...], keepdims: bool) -> _Tensor:
+        if x.is_complex():
+            raise TypeError("complex numbers have no order")  # PyTorch takes one number
         if any(x.shape[one] == 0 for one in axis):
-            raise InvalidArgument(f"Nothing has no largest or smallest: {list(x.shape)} along axes {axis}.")
+            raise ValueError("nothing has no largest or smallest")
         result: _Tensor = function(x, axis=axis, keepdims=keepdims)
         return result
 
@@ -217,9 +219,9 @@ def along_one(method: Any) -> Any:
 
 
 def power(x1: _Tensor, x2: _Tensor) -> _Tensor:
-    """Raises to a power.  Raises InvalidArgument for integers to negative powers."""
+    """Raises to a power.  Raises ValueError for integers to negative powers."""
     if kind_of(x1.dtype) == 1 and bool((x2 < 0).any()):
-        raise InvalidArgument(f"{x1.dtype} to a negative power is no integer. Cast to a float first.")
+        raise ValueError("an integer to a negative power")
     return torch.pow(x1, x2)
 
 
@@ -229,10 +231,10 @@ def sign(x: _Tensor) -> _Tensor:
 
 
 def squeeze(x: _Tensor, axis: int | tuple[int, ...]) -> _Tensor:
-    """Removes axes of size 1.  Raises InvalidArgument for others, which PyTorch would leave as they are."""
+    """Removes axes of size 1.  Raises ValueError for others, which PyTorch would leave as they are."""
     axes = axis if isinstance(axis, tuple) else (axis,)
     if any(x.shape[one] != 1 for one in axes):
-        raise InvalidArgument(f"squeeze got axis {axis} of shape {list(x.shape)}: only axes of size 1 can go.")
+        raise ValueError("only axes of size 1 can go")
     return torch.squeeze(x, axes)
 
 
@@ -278,6 +280,8 @@ def counted(function: Function) -> Function:
 
 def searchsorted(x1: _Tensor, x2: _Tensor, *, side: str = "left", sorter: Any = None) -> _Tensor:
     """Finds places in x1; the sorter is applied first, because PyTorch takes it as int64 alone."""
+    if x1.is_complex() or x1.dtype is torch.bool:
+        raise TypeError("real numbers alone")
     if x1.ndim != 1:
         raise ValueError("one vector")
     ordered = x1 if sorter is None else take(x1, sorter, axis=0)

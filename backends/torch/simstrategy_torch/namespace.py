@@ -220,7 +220,7 @@ class TorchNamespace:
     concat = joining(compat.concat)
     stack = joining(torch.stack)
     unstack = unary(compat.unstack)
-    flip = unary(compat.flip)
+    flip = reduction(lambda x, *, axis, keepdims: torch.flip(x, axis))
     roll = unary(roll)
     repeat = unary(lambda x, repeats, **along: compat.repeat(x, _repeats(x, repeats), **along))
     tile = unary(torch.tile)

@@ -22,6 +22,7 @@ __all__ = [
     "is_weak",
     "joining",
     "keeping",
+    "logical",
     "moved",
     "ordered",
     "pairing",
@@ -29,6 +30,7 @@ __all__ = [
     "picking",
     "roll",
     "rounded",
+    "searchsorted",
     "several",
     "sorting",
     "unary",
@@ -236,6 +238,23 @@ def ordered(function: Function) -> Function:
     return call
 
 
+def logical(function: Function) -> Any:
+    """Makes a method of two arrays' truth: a number of Python is true or false in any dtype."""
+    method = binary(function)
+
+    def call(_self: "Placing", x1: Any, x2: Any, /) -> Any:
+        return method(_self, *[bool(one) if isinstance(one, int) else one for one in (x1, x2)])
+
+    return call
+
+
+def searchsorted(x1: jax.Array, x2: jax.Array, **how: Any) -> jax.Array:
+    """Finds places in x1 […], of real numbers."""
+    if "b" in (x1.dtype.kind, x2.dtype.kind) or "c" in (x1.dtype.kind, x2.dtype.kind):
+        raise TypeError("real numbers alone")
+    return jnp.searchsorted(x1, x2, **how)
+
+
 def roll(x: jax.Array, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> jax.Array:
     """Rolls x […]; JAX takes shifts and axes of other numbers, and cuts floats off."""
     if isinstance(shift, float) or (isinstance(shift, tuple) and not isinstance(axis, tuple)):
@@ -244,12 +263,19 @@ def roll(x: jax.Array, shift: int | tuple[int, ...], *, axis: int | tuple[int, .
 
 
 def rounded(x: jax.Array) -> jax.Array:
-    """Rounds x […]; bool stays as it is."""
+    """Rounds x […], real numbers; bool stays as it is."""
+    if x.dtype.kind == "c":
+        raise TypeError("no complex numbers")
     return x if x.dtype.kind == "b" else jnp.round(x)
 
 
 def sorting(function: Function) -> Function:
-    """Makes a function that sorts, equal elements in their order."""
-    return lambda x, *, axis=-1, descending=False, stable=True: function(
-        x, axis=axis, descending=descending, stable=True
-    )
+    """Makes a function that sorts along one axis, equal elements in their order; JAX takes None for the flat array."""
+
+    def call(x: jax.Array, *, axis: int = -1, descending: bool = False, stable: bool = True) -> jax.Array:
+        if axis is None:
+            raise TypeError("one axis")
+        result: jax.Array = function(x, axis=axis, descending=descending, stable=True)
+        return result
+
+    return call

@@ -28,6 +28,7 @@ from simstrategy_xla.functions import (
     is_weak,
     joining,
     keeping,
+    logical,
     moved,
     ordered,
     pairing,
@@ -35,6 +36,7 @@ from simstrategy_xla.functions import (
     picking,
     roll,
     rounded,
+    searchsorted,
     several,
     sorting,
     unary,
@@ -211,9 +213,9 @@ class XlaNamespace:
     less_equal = binary(jnp.less_equal, kinds="biufV")
     greater = binary(jnp.greater, kinds="biufV")
     greater_equal = binary(jnp.greater_equal, kinds="biufV")
-    logical_and = binary(jnp.logical_and)
-    logical_or = binary(jnp.logical_or)
-    logical_xor = binary(jnp.logical_xor)
+    logical_and = logical(jnp.logical_and)
+    logical_or = logical(jnp.logical_or)
+    logical_xor = logical(jnp.logical_xor)
     bitwise_and = binary(jnp.bitwise_and)
     bitwise_or = binary(jnp.bitwise_or)
     bitwise_xor = binary(jnp.bitwise_xor)
@@ -280,11 +282,7 @@ class XlaNamespace:
     roll = unary(roll)
     repeat = unary(lambda x, repeats, **along: jnp.repeat(x, np.asarray(repeats), **along))
     tile = unary(jnp.tile)
-    _take = picking(jnp.take)
-
-    def take(self, x: Any, indices: Any, /, *, axis: int) -> Any:
-        return self._take(x, indices, axis=axis)
-
+    take = picking(jnp.take)
     take_along_axis = picking(jnp.take_along_axis)
 
     sum = unary(keeping(jnp.sum))
@@ -307,7 +305,7 @@ class XlaNamespace:
     argmax = unary(int32_of(ordered(jnp.argmax)))
     argmin = unary(int32_of(ordered(jnp.argmin)))
     count_nonzero = unary(int32_of(jnp.count_nonzero))
-    searchsorted = pairing(int32_of(jnp.searchsorted))
+    searchsorted = pairing(int32_of(searchsorted))
     sort = unary(ordered(sorting(jnp.sort)))
     argsort = unary(int32_of(ordered(sorting(jnp.argsort))))
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import simstrategy as ss
-from simstrategy.errors import Unsupported
+from simstrategy.errors import CannotCompile, ReplicasDisagree, Unsupported
 from simstrategy.values import select
 
 
@@ -131,3 +131,19 @@ def test_compiled_parts_run_on_their_replicas_devices(xla: Any) -> None:
     total, gradients = strategy.run(replica)
     assert [float(one) for one in total.values] == [42.0] * 4
     assert [xla.spec(one).placement for one in gradients.values] == [device.placement for device in xla.devices]
+
+
+def test_what_replicas_hold_is_compared_after_a_compiled_step_and_not_in_it(xla: Any) -> None:
+    strategy = _strategy(xla)
+    held = [0, 0, 0, 0]
+    strategy.require_equal_after_run("held", lambda: ss.PerReplica(held))
+    step = strategy.compile(lambda: ss.get_replica_context().all_reduce("SUM", jnp.ones(2)))
+    strategy.run(step)
+    held[2] = 1
+    with pytest.raises(
+        ReplicasDisagree, match=r"require_equal 'held' .*\n  replica 0: int, 0 .*\n  replica 2: int, 1 "
+    ):
+        strategy.run(step)
+    compares = strategy.compile(lambda: ss.get_replica_context().require_equal(jnp.ones(2)))
+    with pytest.raises(CannotCompile, match=r"A compiled step calls require_equal at test_xla_strategy\.py"):
+        strategy.run(compares)

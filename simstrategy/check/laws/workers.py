@@ -1,4 +1,4 @@
-"""Workers: real processes give what a simulated cluster of as many workers gives, and so do its schedules."""
+"""Workers: real processes give what a cluster of as many workers in one process gives, and so do its schedules."""
 
 from collections.abc import Iterator
 
@@ -18,14 +18,14 @@ __all__ = ["run_cluster", "workers"]
 
 
 def workers(study: Study) -> Iterator[Row]:
-    """Yields for each number of workers the simulated cluster's row, and one for each schedule and backend."""
+    """Yields for each number the row of workers in one process, and one for each schedule and backend."""
     for count in study.workers:
         for row in _with(study, count):
             yield row if row.reference else row._replace(law="workers")
 
 
 def _with(study: Study, count: int) -> Iterator[Row]:
-    settings, label = study.settings, f"{count} × 1"
+    settings, label, on = study.settings, f"{count} × 1", study.openings.cluster
 
     def run(nudge: Nudge) -> tuple[Outcome, ...]:
         return run_cluster(study, count, nudge=nudge)
@@ -34,10 +34,10 @@ def _with(study: Study, count: int) -> Iterator[Row]:
     runs = [nudged(reference, run, pattern) for pattern in NUDGES]
     moved = list(zip(*runs, strict=True))
     one_ulp = [sensitivity(one, others) for one, others in zip(reference, moved, strict=True)]
-    yield reference_row("sim", label, reference, again, one_ulp, allow_errors=settings.allow_errors)
+    yield reference_row(on, label, reference, again, one_ulp, allow_errors=settings.allow_errors)
     for schedule in study.schedules:
         if schedule is not InOrder and not isinstance(schedule, Every):
-            yield run_row("sim", label, schedule(), reference, run_cluster(study, count, schedule), one_ulp)
+            yield run_row(on, label, schedule(), reference, run_cluster(study, count, schedule), one_ulp)
     # Not at the top: sockets and processes slow every start down, and few programs need them.
     from simstrategy.check.processes import run_in_processes  # noqa: PLC0415
 
@@ -49,7 +49,10 @@ def _with(study: Study, count: int) -> Iterator[Row]:
 def run_cluster(
     study: Study, count: int, schedule: ScheduleMaker = InOrder, *, nudge: Nudge | None = None
 ) -> tuple[Outcome, ...]:
-    """Runs the program in a simulated cluster of `count` workers; returns their outcomes."""
+    """Runs the program in `count` workers in one process; returns their outcomes.
+
+    Each worker has global random generators of its own, as a process has.
+    """
     trace = Trace(root=program_folder(study.program))
     probes: dict[int, GroupCallProbe] = {}
 
@@ -63,5 +66,14 @@ def run_cluster(
             study.program_with({}), strategy, trace, probe=probes.get(group_of(strategy).coordinator.worker)
         )
 
-    cluster = Cluster(count, 1, semantics=study.settings.semantics, schedule=schedule(), trace=trace, wrap=wrap)
+    cluster = Cluster(
+        count,
+        1,
+        semantics=study.settings.semantics,
+        schedule=schedule(),
+        trace=trace,
+        wrap=wrap,
+        backend=study.openings.cluster,
+        isolate=True,
+    )
     return cluster.run(main)

@@ -10,6 +10,7 @@ import numpy as np
 
 from simstrategy.device import Array
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType
+from simstrategy.strategy.enums import VariableAggregation
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.kinds import DEFAULT
 from simstrategy.strategy.modes import Mode
@@ -99,6 +100,8 @@ def read_outside(variable: VariableState, mode: Mode | None, method: str, site: 
         return variable.components[0]
     require_own(variable, mode, method, site)
     if layout == "per_replica" and _is_outside(mode) and method in group.semantics.first_component_outside_scope:
+        if variable.aggregation in (VariableAggregation.SUM, VariableAggregation.MEAN):
+            group.variables.warn_of_share(variable, method, site)
         return variable.components[0]
     return read_across(variable, site)
 

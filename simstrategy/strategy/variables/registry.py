@@ -6,14 +6,14 @@ when the run has ended, or when the variable is next read outside replica functi
 
 from collections import Counter
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import Any, Final, Protocol, final
 
 import numpy as np
 
 from simstrategy.device import Array, Backend
-from simstrategy.errors import InvalidType, MirroredDiverged, ReplicasDisagree, Unsupported
+from simstrategy.errors import InvalidType, MirroredDiverged, OneReplicasShare, ReplicasDisagree, Unsupported
 from simstrategy.run import Coordinator, StatusMessage
+from simstrategy.strategy.bits import fingerprint, plain
 from simstrategy.strategy.enums import AGGREGATIONS
 from simstrategy.strategy.variables.identity import VariableIdentity
 from simstrategy.strategy.variables.policies import Policy
@@ -125,6 +125,19 @@ class VariableRegistry:
         else:
             self._compare_workers(written)
 
+    def warn_of_share(self, state: _State, method: str, site: Site) -> None:
+        """Warns, once for each call site and variable, that a read outside a scope gives one of several components."""
+        key = (self._states.index(state), site)
+        if self._coordinator.checks and len(self._coordinator.backend.devices) > 1 and key not in self._warned:
+            self._warned.add(key)
+            rank = self._coordinator.ranks[0]
+            text = (
+                f"{method} of the ON_READ variable {state.name!r} at {describe_site(site)}, outside of a scope, gives "
+                f"replica {rank}'s component alone in this profile, as TensorFlow 1.x does. Read it inside "
+                f"`with strategy.scope():` for the aggregate of all replicas."
+            )
+            warn_at(OneReplicasShare(text), site)
+
     def _compare_here(self, number: int, kind: str, site: Site) -> None:
         if (number, site) in self._warned:
             return
@@ -178,15 +191,7 @@ class VariableRegistry:
 
 
 def _same(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
-    return np.array_equal(one, other) or _plain(one).tobytes() == _plain(other).tobytes()
-
-
-def _plain(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Returns an array with one zero and one NaN: their signs and payloads are no difference of values."""
-    if array.dtype.kind not in "fc":
-        return array
-    parts = array if array.dtype.kind == "f" else np.stack([array.real, array.imag])
-    return np.where(np.isnan(parts), np.asarray(np.nan, parts.dtype), parts + np.asarray(0, parts.dtype))
+    return np.array_equal(one, other) or plain(one).tobytes() == plain(other).tobytes()
 
 
 def _fingerprint(backend: Backend, array: Array) -> int:
@@ -194,4 +199,4 @@ def _fingerprint(backend: Backend, array: Array) -> int:
         host = backend.get(array)
     except (InvalidType, Unsupported):
         return _UNREADABLE
-    return 1 + int.from_bytes(blake2b(_plain(host).tobytes(), digest_size=7).digest(), "little")
+    return fingerprint(plain(host).tobytes())
