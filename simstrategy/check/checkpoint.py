@@ -80,9 +80,9 @@ class Checkpoint:
         stream = io.BytesIO()
         try:
             _Pickler(stream, protocol=pickle.HIGHEST_PROTOCOL).dump(nest)
-        except (pickle.PicklingError, TypeError, AttributeError) as error:
-            if isinstance(error, InvalidType):
-                raise
+        except InvalidType:
+            raise
+        except Exception as error:  # `pickle` raises several, and a method of the value may raise any
             raise InvalidType(
                 f"checkpoint.save keeps values, as a file would, and this one has no such form: {error}. Save what it "
                 f"can be made of again, such as the number of elements that were read."

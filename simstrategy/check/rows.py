@@ -139,7 +139,7 @@ def law_row(law: str, backend: str, runs: str) -> Row:
 
 
 def not_judged(row: Row, why: str, text: str, *, asked: bool) -> Row:
-    """Returns the row of a law that can say nothing.  why: in a few words. text: a sentence, with what to do.
+    """Returns the row of a law that cannot judge.  why: in a few words. text: a sentence, with what to do.
 
     asked: whether the law was asked for by name. If so, the check is undecided; else the row has a remark.
     """

@@ -221,9 +221,6 @@ def test_the_tail_of_lists_in_lists_and_of_arrays():
         ("result[0][0]", 10),
         ("result[0][1]", 11),
         ("result[0][2]", 12),
-        ("result[1][0]", 20),
-        ("result[1][1]", 21),
-        ("result[1][2]", 22),
-        ("result[1][3]", 23),
+        ("result[1][0]", 23),
         ("result.rows", [3, 4]),
     ]
