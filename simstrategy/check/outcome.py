@@ -10,6 +10,7 @@ import numpy as np
 from simstrategy.check.checkpoint import with_checkpoint
 from simstrategy.check.contents import Contents, contents_of
 from simstrategy.check.distances import is_float, one_unit
+from simstrategy.check.drawn import Drawn
 from simstrategy.check.probe import GroupCallProbe
 from simstrategy.run import raised_where
 from simstrategy.short_repr import without_addresses
@@ -87,12 +88,22 @@ def _function(program: object) -> object:
     return _function(program.func) if isinstance(program, partial) else program
 
 
-def run_program(program: Program, strategy: Strategy, trace: Trace, *, probe: GroupCallProbe | None = None) -> Outcome:
+def run_program(
+    program: Program,
+    strategy: Strategy,
+    trace: Trace,
+    *,
+    probe: GroupCallProbe | None = None,
+    drawn: Drawn | None = None,
+) -> Outcome:
     """Runs `program(strategy)` and returns its outcome.  An exception is an outcome too, but for KeyboardInterrupt.
 
-    probe: the strategy's backend, where it is one that looks for values that are not finite.
+    probe: the strategy's backend, where it is one that looks for values that are not finite. drawn: receives the
+    rows that replicas draw.
     """
     group = group_of(strategy)
+    if drawn is not None:
+        group.watch_data = drawn.watch
     if probe is not None:
         group.reductions.probe = probe.watch
     raised: tuple[str, str] | None = None

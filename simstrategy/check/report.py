@@ -102,6 +102,7 @@ class Report:
             ("Exempt", [text for row in self.rows for text in row.exempt]),
         ):
             yield from dict.fromkeys(f"{what}: {text}" for text in texts)
+        yield from dict.fromkeys(text for row in self.rows for text in row.remarks)
         if self.agrees and not any(row.events or row.raised for row in self.rows):
             yield (
                 "The program used nothing of its strategies: no variable, no run, no collective. Their agreement means "

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple, final
 
 from simstrategy.check.compare import Sensitivity, paths, sensitivity
+from simstrategy.check.drawn import Drawn
 from simstrategy.check.exempt import require_exemptions
 from simstrategy.check.openings import Openings
 from simstrategy.check.outcome import Outcome, Program, program_folder, run_program
@@ -126,17 +127,18 @@ class Study:
         seed: int = 0,
         order: str | None = None,
         arguments: Mapping[str, Any] | None = None,
+        drawn: Drawn | None = None,
     ) -> Outcome:
         """Runs the program once.
 
         seed: of the strategy, from which replicas draw seeds of their own. order: of the simulator's additions.
-        arguments: of the program, in place of the first values of `vary`.
+        arguments: of the program, in place of the first values of `vary`. drawn: receives the rows that replicas draw.
         """
         assert name is not None
         plain = order is None
         opened = self.openings.take(name, replicas) if plain else open_backend(name, replicas=replicas, order=order)
         program = self.program_with(arguments or {})
-        return run_on(opened, program, schedule, self.settings.semantics, nudge, seed=seed)
+        return run_on(opened, program, schedule, self.settings.semantics, nudge, seed=seed, drawn=drawn)
 
     def program_with(self, arguments: Mapping[str, Any]) -> Program:
         """Returns the program as a function of its strategy: with the first values of `vary`, and with arguments."""
@@ -176,6 +178,7 @@ def run_on(
     nudge: Nudge | None = None,
     *,
     seed: int = 0,
+    drawn: Drawn | None = None,
 ) -> Outcome:
     """Runs a program once on an open backend, and closes it."""
     with closing(opened) as backend:
@@ -186,4 +189,4 @@ def run_on(
             probe or wrapped, semantics=semantics, schedule=schedule(), trace=trace, checks="paths", seed=seed
         )
         with closing(strategy):
-            return run_program(program, strategy, trace, probe=probe)
+            return run_program(program, strategy, trace, probe=probe, drawn=drawn)

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, Protocol, final
 
 import numpy as np
 
+from simstrategy.data import WatchSteps
 from simstrategy.device import Array, Backend, Strict, host_array
 from simstrategy.run import Coordinator, path_source
 from simstrategy.schedules import Schedule
@@ -77,6 +78,9 @@ class Group:
 
     owner: object = None
     """The `Strategy` of this group: compared by identity, shown in messages, and given to merge functions."""
+
+    watch_data: Callable[[], WatchSteps] | None = None
+    """Returns for each dataset that is distributed what receives its steps; None where nothing watches."""
 
     def __init__(self, settings: GroupSettings, *, frontend: FrontendBinding, tracing: Tracing | None = None) -> None:
         backend = settings.backend

@@ -148,6 +148,7 @@ def placement_of(group: Group) -> InputPlacement:
         agree=agree if group.coordinator.processes > 1 else None,
         choose=group.settings.schedule.choose,
         copies=group.kind is not DEFAULT,
+        watch=None if group.watch_data is None else group.watch_data(),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from simstrategy.check.laws.backends import backends
+from simstrategy.check.laws.coverage import coverage
 from simstrategy.check.laws.cut import cut
 from simstrategy.check.laws.order import order
 from simstrategy.check.laws.replicas import replicas
@@ -22,7 +23,13 @@ Law = Callable[[Study], Iterator[Row]]
 ALWAYS: Final[tuple[Law, ...]] = (backends, workers)
 """Laws whose runs are asked for by other settings: backends, schedules, numbers of workers."""
 
-BY_NAME: Final[dict[str, Law]] = {"replicas": replicas, "cut": cut, "order": order, "resume": resume}
+BY_NAME: Final[dict[str, Law]] = {
+    "replicas": replicas,
+    "cut": cut,
+    "order": order,
+    "coverage": coverage,
+    "resume": resume,
+}
 """The laws that `laws` adds and `without` takes away."""
 
 DEFAULT: Final = ("replicas", "cut")

@@ -1,8 +1,9 @@
 """Workers: real processes give what a cluster of as many workers in one process gives, and so do its schedules."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from simstrategy.check.compare import sensitivity
+from simstrategy.check.drawn import Drawn
 from simstrategy.check.outcome import Outcome, program_folder, run_program
 from simstrategy.check.probe import GroupCallProbe
 from simstrategy.check.row import Row
@@ -47,11 +48,17 @@ def _with(study: Study, count: int) -> Iterator[Row]:
 
 
 def run_cluster(
-    study: Study, count: int, schedule: ScheduleMaker = InOrder, *, nudge: Nudge | None = None
+    study: Study,
+    count: int,
+    schedule: ScheduleMaker = InOrder,
+    *,
+    nudge: Nudge | None = None,
+    drawn: Sequence[Drawn] = (),
 ) -> tuple[Outcome, ...]:
     """Runs the program in `count` workers in one process; returns their outcomes.
 
-    Each worker has global random generators of its own, as a process has.
+    Each worker has global random generators of its own, as a process has. drawn: for each worker what receives the rows
+    that it draws, or ().
     """
     trace = Trace(root=program_folder(study.program))
     probes: dict[int, GroupCallProbe] = {}
@@ -62,9 +69,9 @@ def run_cluster(
         return probes.setdefault(backend.local_devices[0].process, GroupCallProbe(backend, trace))
 
     def main(strategy: Strategy) -> Outcome:
-        return run_program(
-            study.program_with({}), strategy, trace, probe=probes.get(group_of(strategy).coordinator.worker)
-        )
+        worker = group_of(strategy).coordinator.worker
+        draws = drawn[worker] if drawn else None
+        return run_program(study.program_with({}), strategy, trace, probe=probes.get(worker), drawn=draws)
 
     cluster = Cluster(
         count,
