@@ -43,6 +43,7 @@ RUNS = {
     "programs_xla": [sys.executable, "ci/campaigns/campaign.py", "xla", "--programs", "5000"],
     "programs_compiled": [sys.executable, "ci/campaigns/campaign.py", "compiled", "--programs", "1000"],
     "programs_bugs": [sys.executable, "ci/campaigns/hunt.py"],
+    "recordings": [sys.executable, "ci/campaigns/recordings.py", "--programs", "2000"],
     "attack": [sys.executable, "ci/campaigns/attack.py", "--programs", "2000"],
     "mutated": [sys.executable, "ci/campaigns/mutated.py"],
     "mutants": [sys.executable, "tests/mutants/mutant_matrix.py", "--jobs", "2"],

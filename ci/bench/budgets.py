@@ -18,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"}
 
-SUBJECTS = ("sim", "mlp", "bare", "tensorflow", "jax", "many", "start_numpy", "start_sim")
+SUBJECTS = ("sim", "mlp", "recording run", "bare", "tensorflow", "jax", "many", "start_numpy", "start_sim")
 STEPS = (2, 4, 8)
 """The replica counts of a step on TensorFlow's logical CPUs."""
 
@@ -68,6 +68,7 @@ def rows_of(t):
         at_least("  a nest of four: × JAX jit(vmap(psum)) of one", per_jax / t["sim_nest"], 2 * 12 / 28, "{:.2f}"),
         ("  bare greenlets and NumPy: × MirroredStrategy", f"{per_tf / t['bare_all_reduce']:.1f}", "", True),
         ("  bare greenlets and NumPy ÷ ours", f"{t['bare_all_reduce'] / t['sim_all_reduce']:.2f}", "", True),
+        *recording_rows(t, at_most),
         at_most("10,000 replicas, one scalar all_reduce: µs a replica", t["many_s"] * 1e6, 20, "{:.1f}"),
         at_most("10,000 replicas: KiB a replica", t["many_kib"], 12, "{:.1f}"),
         at_most("import and first collective ÷ import numpy", t["start_sim"] / t["start_numpy"], 2.0, "{:.2f}"),
@@ -89,6 +90,19 @@ def rows_of(t):
             )
             for count in STEPS
         ],
+    ]
+
+
+def recording_rows(t, at_most):
+    """Returns the rows of what a recording costs."""
+    ratio = {name: t[f"recorded_{name}"] / t[f"unrecorded_{name}"] for name in ("digits", "mlp", "collectives")}
+    size = {name: t[f"bytes_{name}"] / t[f"events_{name}"] * 0.01 for name in ratio}
+    return [
+        at_most("the digits example, 8 replicas: recorded ÷ not", ratio["digits"], 3, "{:.2f}"),
+        at_most("  MB for 10,000 events", size["digits"], 5, "{:.2f}"),
+        at_most("  MB for 10,000 events of all_reduce alone", size["collectives"], 5, "{:.2f}"),
+        ("  all_reduce alone, 8 replicas: recorded ÷ not", f"{ratio['collectives']:.2f}", "", True),
+        ("  MLP 784-128-10, 8 replicas: recorded ÷ not", f"{ratio['mlp']:.2f}", "", True),
     ]
 
 

@@ -113,13 +113,13 @@ def numpy_plain(replicas):
     return step
 
 
-def sim_mlp(replicas):
+def sim_mlp(replicas, trace=None):
     """Returns the same step as a program of ours: variables that sum what the replicas subtract."""
     import simstrategy as ss
 
     images, labels, weights = mlp_data(replicas)
     scale = RATE / (BATCH * replicas)
-    strategy = ss.Strategy.mirrored("sim", replicas=replicas)
+    strategy = ss.Strategy.mirrored("sim", replicas=replicas, trace=trace)
     with strategy.scope():
         variables = [ss.Variable(weight, aggregation=ss.VariableAggregation.SUM) for weight in weights]
     x, y = (ss.PerReplica(strategy.run(identity, (ss.PerReplica(one),)).values) for one in (images, labels))

@@ -10,6 +10,8 @@ from typing import Any, Final, NamedTuple, final
 
 import numpy as np
 
+from simstrategy.strategy.group import Group
+
 __all__ = ["Drawn", "Pass", "together"]
 
 _DIGEST_BYTES: Final = 12
@@ -50,6 +52,10 @@ class Drawn:
     def __init__(self) -> None:
         self._datasets: list[dict[int, tuple[list[tuple[Part, ...]], list[bool]]]] = []
         self.unknown = False
+
+    def attach(self, group: Group) -> None:
+        """Makes this receive what a group's replicas draw."""
+        group.watch_data = self.watch
 
     def watch(self) -> Callable[[int, Sequence[list[Any]] | None], None]:
         """Returns what receives the steps of a new dataset (`Group.watch_data`)."""

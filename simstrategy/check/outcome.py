@@ -1,5 +1,6 @@
 """The outcome of one run of a program: values, variables, error and trace, on the host."""
 
+import hashlib
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -10,17 +11,31 @@ import numpy as np
 from simstrategy.check.checkpoint import with_checkpoint
 from simstrategy.check.contents import Contents, contents_of
 from simstrategy.check.distances import is_float, one_unit
-from simstrategy.check.drawn import Drawn
+from simstrategy.check.prints import WORKER
 from simstrategy.check.probe import GroupCallProbe
 from simstrategy.run import raised_where
 from simstrategy.short_repr import without_addresses
 from simstrategy.strategy import Strategy, group_of
+from simstrategy.strategy.group import Group
 from simstrategy.strategy.reductions.arithmetic import MEAN_DTYPES
-from simstrategy.trace import Event, Trace
+from simstrategy.trace import AnyTrace, Event, Recorder
 
-__all__ = ["Outcome", "Program", "VariableKind", "computed_in", "program_folder", "program_name", "run_program"]
+__all__ = [
+    "Outcome",
+    "Program",
+    "VariableKind",
+    "Watch",
+    "computed_in",
+    "program_folder",
+    "program_name",
+    "run_program",
+    "source_of",
+]
 
 Program = Callable[[Strategy], Any]
+
+Watch = Callable[[Group], None]
+"""Attaches to a group what watches a run."""
 
 _PART_DTYPES: Final = {"complex64": "float32", "complex128": "float64"}
 """The dtype of both parts of a complex number."""
@@ -88,24 +103,29 @@ def _function(program: object) -> object:
     return _function(program.func) if isinstance(program, partial) else program
 
 
+def source_of(program: Program) -> dict[str, str]:
+    """Returns the name of a program's file and its SHA-256, for the header of a recording; {} without a file."""
+    code = getattr(_function(program), "__code__", None)
+    file = Path(code.co_filename) if code is not None else None
+    if file is None or not file.is_file():
+        return {}
+    return {"file": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+
+
 def run_program(
     program: Program,
     strategy: Strategy,
-    trace: Trace,
+    trace: AnyTrace,
     *,
     probe: GroupCallProbe | None = None,
-    drawn: Drawn | None = None,
+    watch: Watch | None = None,
 ) -> Outcome:
     """Runs `program(strategy)` and returns its outcome.  An exception is an outcome too, but for KeyboardInterrupt.
 
-    probe: the strategy's backend, where it is one that looks for values that are not finite. drawn: receives the
-    rows that replicas draw.
+    probe: the strategy's backend, where it is one that looks for values that are not finite. watch: called with
+    the group before the program, to attach what watches.
     """
-    group = group_of(strategy)
-    if drawn is not None:
-        group.watch_data = drawn.watch
-    if probe is not None:
-        group.reductions.probe = probe.watch
+    group = _begun(strategy, probe, watch)
     raised: tuple[str, str] | None = None
     notes: tuple[str, ...] = ()
     found = Contents([], [], [], [])
@@ -130,6 +150,8 @@ def run_program(
             found.leaves.append((path, read(component)))
             if policy.replica_write == "component":
                 written_alone.append(path)
+    if isinstance(trace, Recorder):
+        trace.ended(group.coordinator.worker, found.leaves, raised)
     events = tuple(trace.events(worker=group.coordinator.worker))
     return Outcome(
         tuple(found.leaves),
@@ -146,6 +168,17 @@ def run_program(
         probe is None or any(dtype.startswith(("float", "bfloat", "complex")) for dtype in probe.dtypes),
         group.seeds.labels,
     )
+
+
+def _begun(strategy: Strategy, probe: GroupCallProbe | None, watch: Watch | None) -> Group:
+    """Returns the group of a strategy whose program begins."""
+    group = group_of(strategy)
+    if watch is not None:
+        watch(group)
+    if probe is not None:
+        group.reductions.probe = probe.watch
+    WORKER.set(group.coordinator.worker)
+    return group
 
 
 def _read_after_error(get: Callable[[Any], np.ndarray[Any, Any]], component: Any) -> np.ndarray[Any, Any]:

@@ -10,10 +10,9 @@ from functools import partial
 from typing import Any, Final, NamedTuple, final
 
 from simstrategy.check.compare import Sensitivity, paths, sensitivity
-from simstrategy.check.drawn import Drawn
 from simstrategy.check.exempt import require_exemptions
 from simstrategy.check.openings import Openings
-from simstrategy.check.outcome import Outcome, Program, program_folder, run_program
+from simstrategy.check.outcome import Outcome, Program, Watch, program_folder, run_program
 from simstrategy.check.probe import GroupCallProbe
 from simstrategy.device import Backend, UlpPerturbed, open_backend
 from simstrategy.errors import InvalidArgument
@@ -127,18 +126,18 @@ class Study:
         seed: int = 0,
         order: str | None = None,
         arguments: Mapping[str, Any] | None = None,
-        drawn: Drawn | None = None,
+        watch: Watch | None = None,
     ) -> Outcome:
         """Runs the program once.
 
         seed: of the strategy, from which replicas draw seeds of their own. order: of the simulator's additions.
-        arguments: of the program, in place of the first values of `vary`. drawn: receives the rows that replicas draw.
+        arguments: of the program, in place of the first values of `vary`. watch: see `run_program`.
         """
         assert name is not None
         plain = order is None
         opened = self.openings.take(name, replicas) if plain else open_backend(name, replicas=replicas, order=order)
         program = self.program_with(arguments or {})
-        return run_on(opened, program, schedule, self.settings.semantics, nudge, seed=seed, drawn=drawn)
+        return run_on(opened, program, schedule, self.settings.semantics, nudge, seed=seed, watch=watch)
 
     def program_with(self, arguments: Mapping[str, Any]) -> Program:
         """Returns the program as a function of its strategy: with the first values of `vary`, and with arguments."""
@@ -178,7 +177,7 @@ def run_on(
     nudge: Nudge | None = None,
     *,
     seed: int = 0,
-    drawn: Drawn | None = None,
+    watch: Watch | None = None,
 ) -> Outcome:
     """Runs a program once on an open backend, and closes it."""
     with closing(opened) as backend:
@@ -189,4 +188,4 @@ def run_on(
             probe or wrapped, semantics=semantics, schedule=schedule(), trace=trace, checks="paths", seed=seed
         )
         with closing(strategy):
-            return run_program(program, strategy, trace, probe=probe, drawn=drawn)
+            return run_program(program, strategy, trace, probe=probe, watch=watch)

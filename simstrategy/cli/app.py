@@ -11,12 +11,15 @@ from simstrategy.cli.check import check
 from simstrategy.cli.commands import installed_commands
 from simstrategy.cli.conform import conform
 from simstrategy.cli.options import clear_errors
+from simstrategy.cli.recompute import recompute
 from simstrategy.cli.run import run
 from simstrategy.cli.split import split
 
 __all__ = ["app", "app_for"]
 
-_COMMANDS: Final[dict[str, Callable[..., Any]]] = {one.__name__: one for one in (backends, check, conform, run, split)}
+_COMMANDS: Final[dict[str, Callable[..., Any]]] = {
+    one.__name__: one for one in (backends, check, conform, recompute, run, split)
+}
 
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:

@@ -1,8 +1,10 @@
 """`simstrategy run PROGRAM`: one program on one backend."""
 
 import itertools
+import platform
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +14,8 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from simstrategy.check.checkers import checker_of
-from simstrategy.check.outcome import Outcome, Program, program_folder, run_program
+from simstrategy.check.outcome import Outcome, Program, program_folder, run_program, source_of
+from simstrategy.check.prints import recorded_prints
 from simstrategy.check.processes import run_in_processes
 from simstrategy.check.programs import load_program
 from simstrategy.cli.options import clear_errors, one_schedule, semantics_named, text_of, wide_console
@@ -21,7 +24,7 @@ from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import InOrder, Schedule
 from simstrategy.sim import Cluster, SimBackend
 from simstrategy.strategy import Semantics, Strategy
-from simstrategy.trace import Trace, write_events
+from simstrategy.trace import AnyTrace, Recorder, Trace, write_events
 
 __all__ = ["run"]
 
@@ -34,12 +37,16 @@ def run(
     schedule: Annotated[str, typer.Option(help="in-order or seeded:N.")] = "in-order",
     semantics: Annotated[str, typer.Option(help="TF1_13, TF1_15 or TF2.")] = "TF1_15",
     trace: Annotated[Path | None, typer.Option(help="Where to write the trace.")] = None,
+    record: Annotated[Path | None, typer.Option(help="Where to write the recording: the trace with values.")] = None,
+    whole: Annotated[
+        int | None, typer.Option(help="Bytes up to which --record keeps every value whole; 4096, up to 1 MiB.", min=0)
+    ] = None,
     function: Annotated[str, typer.Option(help="The function of the file to run.")] = "program",
     timeout: Annotated[float, typer.Option(help="Seconds, for worker processes.")] = 600.0,
 ) -> None:
     """Run a program and print what it returned.
 
-    Exit code 0: it ended. 1: it raised. 2: it could not be run, or its trace not be written.
+    Exit code 0: it ended. 1: it raised. 2: it could not be run, or its trace or recording not be written.
     """
     console = wide_console()
     with clear_errors():
@@ -52,29 +59,43 @@ def run(
         profile = semantics_named(semantics)
         made = one_schedule(schedule)
         if trace is not None:
-            _require_writable(trace)
-        with _progress(console, f"{program.name} on {backend}"):
+            _require_writable(trace, "--trace")
+        events = Trace(root=program_folder(loaded)) if record is None else _recorder(record, loaded, whole)
+        recorder = events if isinstance(events, Recorder) else None
+        if recorder is not None:
+            options = f"--backend {backend} --replicas {replicas} --workers {workers} --semantics {semantics}"
+            recorder.describe(command=f"run {program.name} {options} --schedule {schedule} --function {function}")
+        with _progress(console, f"{program.name} on {backend}"), recorded_prints(recorder):
             if workers > 1:
-                outcomes = _run_workers(loaded, backend, replicas, workers, made, profile, timeout)
+                outcomes = _run_workers(loaded, backend, replicas, workers, made, profile, timeout, events)
             else:
-                outcomes = _run_one_worker(loaded, backend, replicas, made, profile)
+                outcomes = _run_one_worker(loaded, backend, replicas, made, profile, events)
     for worker, outcome in enumerate(outcomes):
         _show(console, f"worker {worker}: " if len(outcomes) > 1 else "", outcome)
     if trace is not None:
         write_events(trace, itertools.chain.from_iterable(outcome.events for outcome in outcomes))
+    if recorder is not None:
+        with clear_errors():
+            recorder.close()
     if any(outcome.error is not None for outcome in outcomes):
         raise typer.Exit(1)
 
 
 def _run_workers(
-    loaded: Program, backend: str, replicas: int, workers: int, schedule: Schedule, profile: Semantics, timeout: float
+    loaded: Program,
+    backend: str,
+    replicas: int,
+    workers: int,
+    schedule: Schedule,
+    profile: Semantics,
+    timeout: float,
+    events: AnyTrace,
 ) -> tuple[Outcome, ...]:
     """Runs a program in several workers: simulated ones, where the devices are, or processes."""
     with closing(open_backend(backend)) as alone:
         spans_processes = alone.capabilities.spans_processes
     opened: object = alone
     if isinstance(opened, SimBackend):
-        events = Trace(root=program_folder(loaded))
         cluster = Cluster(workers, replicas, semantics=profile, schedule=schedule, trace=events, order=opened.order)
         return cluster.run(lambda strategy: run_program(loaded, strategy, events))
     if not spans_processes:
@@ -85,27 +106,46 @@ def _run_workers(
         raise InvalidArgument(
             "--schedule is for replicas in one process. Real processes run in no fixed order: leave it out."
         )
+    if isinstance(events, Recorder):
+        raise InvalidArgument(
+            "--record is for replicas in one process and for simulated workers. Of real processes --trace keeps the "
+            "requests: leave --record out, or use --backend sim."
+        )
     return run_in_processes(loaded, backend, workers, profile, timeout, replicas=replicas)
 
 
 def _run_one_worker(
-    loaded: Program, backend: str, replicas: int, schedule: Schedule, profile: Semantics
+    loaded: Program, backend: str, replicas: int, schedule: Schedule, profile: Semantics, events: AnyTrace
 ) -> tuple[Outcome, ...]:
     with closing(open_backend(backend, replicas=replicas)) as opened:
-        events = Trace(root=program_folder(loaded))
+        plain: object = opened
+        if isinstance(events, Recorder) and isinstance(plain, SimBackend):
+            events.describe(order=plain.order)
         make = Strategy.multi_worker if opened.capabilities.spans_processes else Strategy.mirrored
         strategy = make(opened, semantics=profile, schedule=schedule, trace=events)
         with closing(strategy):
             return (run_program(loaded, strategy, events),)
 
 
-def _require_writable(trace: Path) -> None:
+def _recorder(record: Path, loaded: Program, whole: int | None) -> Recorder:
+    """Returns the recorder of a run, with what is known before it."""
+    _require_writable(record, "--record")
+    source = source_of(loaded)
+    if source and record.exists() and record.samefile(Path(program_folder(loaded)) / source["file"]):
+        raise InvalidArgument(f"--record: {str(record)!r} is the program. Give the name of another file.")
+    recorder = Recorder(record, root=program_folder(loaded), whole_bytes=whole)
+    versions = {"python": platform.python_version(), "numpy": np.__version__, "simstrategy": version("simstrategy")}
+    recorder.describe(source=source, versions=versions)
+    return recorder
+
+
+def _require_writable(file: Path, option: str) -> None:
     """Raises InvalidArgument for a file that cannot be written, before the program runs."""
-    if not trace.parent.is_dir():
-        raise InvalidArgument(f"--trace: there is no folder {str(trace.parent)!r} to write {trace.name} to.")
-    if trace.is_dir() or trace.is_fifo() or trace.is_socket():
-        kind = "a folder" if trace.is_dir() else "a pipe or a socket"
-        raise InvalidArgument(f"--trace: {str(trace)!r} is {kind}. Give the name of a file.")
+    if not file.parent.is_dir():
+        raise InvalidArgument(f"{option}: there is no folder {str(file.parent)!r} to write {file.name} to.")
+    if file.is_dir() or file.is_fifo() or file.is_socket():
+        kind = "a folder" if file.is_dir() else "a pipe or a socket"
+        raise InvalidArgument(f"{option}: {str(file)!r} is {kind}. Give the name of a file.")
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from simstrategy.run.closures import compare_held, held_print
 from simstrategy.run.coordinator import CollectiveMatcher, Coordinator
 from simstrategy.run.functions import FunctionKey, function_key
 from simstrategy.run.isolation import Isolation
+from simstrategy.run.observing import Matcher
 from simstrategy.run.replica_tasks import WAIT_LIMIT_S, ReplicaTasks
 from simstrategy.run.status import StatusMessage, raised_where
 from simstrategy.run.task import FINISHED, SuspendTask, TaskStopped
@@ -18,6 +19,7 @@ __all__ = [
     "Coordinator",
     "FunctionKey",
     "Isolation",
+    "Matcher",
     "PendingCall",
     "ReplicaLocal",
     "ReplicaTasks",

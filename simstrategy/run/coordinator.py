@@ -14,6 +14,7 @@ from simstrategy.errors import BackendUnavailable, CallSitesDiffer, PeerFailed, 
 from simstrategy.run.call_paths import path_text
 from simstrategy.run.calls import AnyCall, PendingCall, Sizes
 from simstrategy.run.functions import function_key
+from simstrategy.run.observing import Observer
 from simstrategy.run.one_thread import OneThread
 from simstrategy.run.status import (
     StatusMessage,
@@ -24,7 +25,7 @@ from simstrategy.run.status import (
     raised_where,
 )
 from simstrategy.run.task import FINISHED
-from simstrategy.trace import Request, Site, Subject, Trace, describe_request, warn_at
+from simstrategy.trace import AnyTrace, Recorder, Request, Site, Subject, describe_request, warn_at
 
 __all__ = ["CollectiveMatcher", "Coordinator"]
 
@@ -58,15 +59,15 @@ class _MessageCache:
 class Coordinator:
     """What all synchronization points of one strategy share: the group, the trace, and which warnings were given.
 
-    checks: False compares requests and not their call sites; "paths" compares the lines that led there as well, and
-    "strict" makes `CallSitesDiffer` an error too.
+    checks: False compares no call sites, "paths" also what led there, "strict" raises. observer: for a recorder.
     """
 
     def __init__(
-        self, backend: Backend, *, trace: Trace | None, checks: bool | str, wait_limit_s: float | None = None
+        self, backend: Backend, *, trace: AnyTrace | None, checks: bool | str, wait_limit_s: float | None = None
     ) -> None:
         self.backend = backend
         self.trace = trace
+        self.observer = Observer(backend, trace) if isinstance(trace, Recorder) else None
         self.checks = checks
         self.ranks = tuple(device.rank for device in backend.local_devices)
         self.worker = backend.local_devices[0].process
@@ -87,8 +88,8 @@ class Coordinator:
             self.trace.record(self.worker, request, (None,), (site,))
         if self.processes == 1:
             return tuple(sizes)
-        line = f"worker {self.worker}: {describe_request(request)} at {path_text(site)}"
-        message = StatusMessage("request", fingerprint(request), (line,), tuple(sizes))
+        lines = (f"worker {self.worker}: {describe_request(request)} at {path_text(site)}",)
+        message = StatusMessage("request", fingerprint(request), lines, tuple(sizes))
         return self.one_thread.call(site, self.exchange, message, site)
 
     def end_run(self, function: Callable[..., Any], error: BaseException | None, exposed: int = 0) -> Sizes:
@@ -244,8 +245,8 @@ class CollectiveMatcher:
         if sites.count(site) != count and coordinator.checks and coordinator.processes == 1:
             coordinator.compare_sites(self._lines(calls), sites)
         if coordinator.trace is not None:
-            ranks = coordinator.ranks
-            coordinator.trace.record(coordinator.worker, request, [ranks[i] for i in order], [sites[i] for i in order])
+            ranks = [coordinator.ranks[i] for i in order]
+            coordinator.trace.record(coordinator.worker, request, ranks, [sites[i] for i in order])
         sizes: Sizes = () if size is None else all_sizes
         if coordinator.processes > 1:
             sizes = coordinator.compare((request, list(sites), sizes), lambda: self._lines(calls))

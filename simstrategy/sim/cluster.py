@@ -16,7 +16,7 @@ from simstrategy.sim.backend import Link, SimBackend, simulated_devices
 from simstrategy.sim.fabric import Fabric
 from simstrategy.sim.linked import LinkedBackend
 from simstrategy.strategy import Semantics, Strategy, group_of
-from simstrategy.trace import Trace
+from simstrategy.trace import AnyTrace, Recorder
 
 __all__ = ["Cluster", "Outcome"]
 
@@ -62,7 +62,7 @@ class Cluster:
         semantics: Semantics | None = None,
         schedule: Schedule | None = None,
         checks: bool | Literal["paths", "strict"] = True,
-        trace: Trace | None = None,
+        trace: AnyTrace | None = None,
         order: str = "linear",
         wrap: Callable[[Backend], Backend] = lambda backend: backend,
         backend: str = _SIMULATOR,
@@ -80,7 +80,12 @@ class Cluster:
         # Examines the settings that every worker gets, before any of them runs.
         alone = SimBackend(simulated_devices(1, 1), worker=0, order=order)
         Strategy.multi_worker(
-            cast("Backend", alone), semantics=semantics, schedule=schedule, checks=checks, trace=trace, isolate=isolate
+            cast("Backend", alone),
+            semantics=semantics,
+            schedule=schedule,
+            checks=checks,
+            trace=None if isinstance(trace, Recorder) else trace,
+            isolate=isolate,
         ).close()
         if backend != _SIMULATOR:
             if order != "linear":
@@ -91,7 +96,8 @@ class Cluster:
         self.workers = workers
         self.replicas_per_worker = replicas_per_worker
         self._semantics = semantics
-        self._schedule = InOrder() if schedule is None else schedule
+        chosen = InOrder() if schedule is None else schedule
+        self._schedule = _recorded(chosen, trace, order) if isinstance(trace, Recorder) else chosen
         self._checks: bool | Literal["paths", "strict"] = checks
         self._trace = trace
         self._order = order
@@ -189,6 +195,12 @@ def _open_whole(name: str, replicas: int) -> Backend:
 def _alone(name: str, part: P, combine: Callable[[list[P]], T]) -> T:
     """The link of one worker: its part is all there is."""
     return combine([part])
+
+
+def _recorded(schedule: Schedule, recorder: Recorder, order: str) -> Schedule:
+    """Returns a schedule whose draws are recorded; adds the order of additions to the recording's header."""
+    recorder.describe(order=order)
+    return schedule if type(schedule) is InOrder else recorder.watched(schedule)
 
 
 def _never_fails(index: int, error: BaseException, calls: Sequence[Any], order: Sequence[int]) -> None:

@@ -20,7 +20,7 @@ from simstrategy.strategy.requests import RequestCache
 from simstrategy.strategy.seeds import Seeds
 from simstrategy.strategy.semantics import Semantics
 from simstrategy.strategy.variables.registry import VariableRegistry
-from simstrategy.trace import Site, Trace
+from simstrategy.trace import AnyTrace, Site
 from simstrategy.values import LocalValue
 
 __all__ = ["Group", "GroupSettings", "Tracing"]
@@ -63,7 +63,7 @@ class GroupSettings(NamedTuple):
     schedule: Schedule
     checks: bool | Literal["paths", "strict"]
     executor: Literal["auto", "greenlet", "thread"]
-    trace: Trace | None
+    trace: AnyTrace | None
     seed: int
     wait_limit_s: float | None
     isolate: bool

@@ -129,15 +129,19 @@ def _framed(group: Group, dataset: _Framed) -> _Framed:
 
 def placement_of(group: Group) -> InputPlacement:
     """Returns a group's workers, replicas and devices for `simstrategy.data`."""
+    observer = group.coordinator.observer
 
     def agree(here: int, frame: FrameType) -> Sequence[int]:
         return group.coordinator.agree(_NEXT, group.source(frame), (here,))
 
     def distribute(values: Sequence[Any], *, structure: tree.Structure | None) -> Any:
         columns = [[_placed(group, leaf, index) for leaf in leaves] for index, leaves in enumerate(values)]
-        if len(columns) == 1:
-            return tree.unflatten(structure, columns[0])
-        return tree.unflatten(structure, [PerReplica(leaf) for leaf in zip(*columns, strict=True)])
+        placed: Sequence[Any] = columns[0]
+        if len(columns) > 1:
+            placed = [PerReplica(leaf) for leaf in zip(*columns, strict=True)]
+        if observer is not None:
+            observer.handed(placed)
+        return tree.unflatten(structure, placed)
 
     return InputPlacement(
         workers=group.coordinator.processes,
@@ -149,6 +153,7 @@ def placement_of(group: Group) -> InputPlacement:
         choose=group.settings.schedule.choose,
         copies=group.kind is not DEFAULT,
         watch=None if group.watch_data is None else group.watch_data(),
+        drew=None if observer is None else observer.drew,
     )
 
 

@@ -17,7 +17,7 @@ from simstrategy.strategy.group import Group, GroupSettings
 from simstrategy.strategy.kinds import DEFAULT, MULTI_WORKER, ONE_DEVICE, Kind
 from simstrategy.strategy.semantics import Semantics
 from simstrategy.strategy.validation import require_settings
-from simstrategy.trace import Trace
+from simstrategy.trace import AnyTrace, Recorder, Trace
 
 __all__ = ["Settings", "copied_group", "default_group", "make_group", "open_group"]
 
@@ -36,7 +36,7 @@ class Settings(TypedDict, total=False):
     checks: bool | Literal["paths", "strict"]
     """False for none, True for the device contract and call sites, "paths" to compare also the lines that led to each
     call, "strict" to make an error of what these warn of."""
-    trace: Trace | None
+    trace: AnyTrace | None
     executor: Literal["auto", "greenlet", "thread"]
     """What runs the replicas; "auto" for the backend's choice."""
     seed: int
@@ -109,7 +109,7 @@ def _group_settings(
     semantics: Semantics | None = None,
     schedule: Schedule | None = None,
     checks: bool | Literal["paths", "strict"] = True,
-    trace: Trace | None = None,
+    trace: AnyTrace | None = None,
     executor: Literal["auto", "greenlet", "thread"] = "auto",
     seed: int = 0,
     wait_limit_s: float | None = WAIT_LIMIT_S,
@@ -122,13 +122,25 @@ def _group_settings(
         )
     if schedule is not None:
         require_schedule(schedule)
-    if not isinstance(trace, (Trace, NoneType)):
+    if not isinstance(trace, (Trace, Recorder, NoneType)):
         raise InvalidType(f"trace collects events, got {short_repr(trace)}. Pass a ss.trace.Trace(), or leave it out.")
+    chosen: Schedule = InOrder() if schedule is None else schedule
+    if isinstance(trace, Recorder):
+        trace.describe(
+            backend=opened.name,
+            kind=kind.name,
+            replicas=len(opened.devices),
+            workers=len({device.process for device in opened.devices}),
+            seed=seed,
+            schedule="InOrder()" if type(chosen) is InOrder else "by its draws",
+            profile=(Semantics.TF1_15 if semantics is None else semantics).name,
+        )
+        chosen = chosen if type(chosen) is InOrder else trace.watched(chosen)
     return GroupSettings(
         backend=opened,
         kind=kind,
         semantics=Semantics.TF1_15 if semantics is None else semantics,
-        schedule=InOrder() if schedule is None else schedule,
+        schedule=chosen,
         checks=checks,
         executor=executor,
         trace=trace,

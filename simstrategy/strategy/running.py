@@ -7,7 +7,7 @@ from typing import Any, Final, final
 
 from simstrategy.device import GLOBAL_GENERATORS
 from simstrategy.errors import CannotCompile, GeneratorsMixed
-from simstrategy.run import CollectiveMatcher, Isolation, ReplicaTasks, Suspend, function_key
+from simstrategy.run import CollectiveMatcher, Isolation, Matcher, ReplicaTasks, Suspend, function_key
 from simstrategy.strategy.equality import require_equal_after
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.modes import MODE, active_group, require_cross_replica
@@ -75,6 +75,15 @@ class Runner:
 
     def run(self, fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None, site: Site) -> Any:
         """Runs `fn` once on each local replica and regroups the results; see `Strategy.run`."""
+        observer = self.group.coordinator.observer
+        if observer is None:
+            return self._run(fn, args, kwargs, site)
+        count = len(self.group.local_devices)
+        return observer.outside(
+            [(args, kwargs)] * count, lambda: self._run(fn, args, kwargs, site), lambda result: [result] * count
+        )
+
+    def _run(self, fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None, site: Site) -> Any:
         group, coordinator = self.group, self.group.coordinator
         named = self.checked(fn, args, kwargs, site)
         if coordinator.trace is not None:
@@ -106,7 +115,10 @@ class Runner:
             placement.__exit__(None, None, None)
             return result
 
-        matcher, one_thread = CollectiveMatcher(coordinator, fn), coordinator.one_thread
+        matcher: Matcher = CollectiveMatcher(coordinator, fn)
+        if coordinator.observer is not None:
+            matcher = coordinator.observer.matcher(matcher)
+        one_thread = coordinator.one_thread
         try:
             if group.kind.has_collectives:
                 one_thread.enter(matcher, site)
@@ -122,7 +134,7 @@ class Runner:
         self,
         count: int,
         body: Callable[[int, Suspend], Any],
-        matcher: CollectiveMatcher,
+        matcher: Matcher,
         fn: Callable[..., Any],
         site: Site,
     ) -> list[Any]:

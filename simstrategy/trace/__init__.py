@@ -17,18 +17,34 @@ from simstrategy.trace.events import (
     warn_at,
     write_events,
 )
+from simstrategy.trace.files import read
+from simstrategy.trace.recorder import AnyTrace, Recorder
+from simstrategy.trace.recording import Printed, Recording, Result, StepParts, SyncPoint, VariableWrite
+from simstrategy.trace.values import Unreadable, Value, value_digest
 
 __all__ = [
+    "AnyTrace",
     "CallPath",
     "Event",
+    "Printed",
+    "Recorder",
+    "Recording",
     "Request",
+    "Result",
     "Site",
+    "StepParts",
     "Subject",
+    "SyncPoint",
     "Trace",
     "TraceDifference",
+    "Unreadable",
+    "Value",
+    "VariableWrite",
     "describe_request",
     "describe_site",
     "first_difference",
+    "read",
+    "value_digest",
     "warn_at",
     "write_events",
 ]

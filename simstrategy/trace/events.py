@@ -26,6 +26,10 @@ __all__ = [
     "Trace",
     "describe_request",
     "describe_site",
+    "file_failed",
+    "file_path",
+    "parse",
+    "read_events",
     "warn_at",
     "write_events",
 ]
@@ -189,14 +193,15 @@ class Trace:
             subject=None if subject is None else str(subject),
             shapes=tuple(shape for shape, _ in leaves),
             dtypes=tuple(dtype for _, dtype in leaves),
-            site=f"{self._relative(site[0])}:{site[1]}",
+            site=self.site_text(site),
         )
 
-    def _relative(self, file: str) -> str:
-        path = PurePath(file)
+    def site_text(self, site: Site) -> str:
+        """Returns a call site as it stands in an event."""
+        path = PurePath(site[0])
         if self.root is not None and path.is_relative_to(self.root):
-            return path.relative_to(self.root).as_posix()
-        return path.name
+            return f"{path.relative_to(self.root).as_posix()}:{site[1]}"
+        return f"{path.name}:{site[1]}"
 
     def digest(self) -> str:
         """Returns the SHA-256 of all lines except the header, in hexadecimal: equal for equal traces."""
@@ -211,14 +216,15 @@ class Trace:
     @staticmethod
     def read(file: str | Path) -> list[Event]:
         """Reads a file that `write` wrote.  Raises InvalidArgument, also with the line that is no event."""
-        path = _path(file)
+        path = file_path(file)
         try:
             lines = path.read_text(encoding="utf-8").splitlines()
         except (OSError, ValueError) as error:
-            raise _failed(file, "read", error) from error
-        if not lines or _parse(lines[0], f"{file}:1") != _HEADER:
+            raise file_failed(file, "read", error) from error
+        if not lines or parse(lines[0], f"{file}:1") != _HEADER:
             raise InvalidArgument(
-                f"{file} does not begin with the header of a trace of version {VERSION}. Write it with Trace.write."
+                f"{file} does not begin with the header of a trace of version {VERSION}. Write it with Trace.write; "
+                f"a recording is read with ss.trace.read."
             )
         return read_events(lines[1:], name=str(file), first_line=2)
 
@@ -226,14 +232,14 @@ class Trace:
 def write_events(file: str | Path, events: Iterable[Event]) -> None:
     """Writes a trace file from events.  Raises InvalidArgument where it cannot be written."""
     lines = [json.dumps(_HEADER, sort_keys=True), *(event.line() for event in events)]
-    path = _path(file)
+    path = file_path(file)
     try:
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise _failed(file, "written", error) from error
+        raise file_failed(file, "written", error) from error
 
 
-def _path(file: str | Path) -> Path:
+def file_path(file: str | Path) -> Path:
     """Returns the path of a trace.  Raises InvalidType for what is no name of a file, and for a pipe, which blocks."""
     if not isinstance(file, (str, PathLike)):
         raise InvalidType(f"A trace is in a file with a name, got {file!r}. Pass the name of a file.")
@@ -241,13 +247,14 @@ def _path(file: str | Path) -> Path:
     try:
         is_pipe = path.is_fifo() or path.is_socket()
     except (OSError, ValueError) as error:
-        raise _failed(file, "found", error) from error
+        raise file_failed(file, "found", error) from error
     if is_pipe:
         raise InvalidArgument(f"{file} is a pipe or a socket, and a trace is in a file. Pass the name of a file.")
     return path
 
 
-def _failed(file: str | Path, what: str, error: OSError | ValueError) -> InvalidArgument:
+def file_failed(file: str | Path, what: str, error: OSError | ValueError) -> InvalidArgument:
+    """Returns the error for a file that cannot be read or written."""
     reason = error.strerror if isinstance(error, OSError) else error
     return InvalidArgument(f"{file} cannot be {what}: {reason}. Give another file.")
 
@@ -256,7 +263,7 @@ def read_events(lines: Iterable[str], *, name: str, first_line: int) -> list[Eve
     """Parses lines of a trace; name and first_line: for error messages.  Raises InvalidArgument."""
     events = []
     for number, line in enumerate(lines, first_line):
-        fields = _parse(line, f"{name}:{number}")
+        fields = parse(line, f"{name}:{number}")
         try:
             shapes, dtypes = tuple(tuple(shape) for shape in fields["shapes"]), tuple(fields["dtypes"])
             events.append(Event(**(fields | {"shapes": shapes, "dtypes": dtypes})))
@@ -268,7 +275,8 @@ def read_events(lines: Iterable[str], *, name: str, first_line: int) -> list[Eve
     return events
 
 
-def _parse(line: str, where: str) -> Any:
+def parse(line: str, where: str) -> Any:
+    """Returns what a line of JSON has.  Raises InvalidArgument; where: file and number of the line."""
     try:
         return json.loads(line)
     except json.JSONDecodeError as error:

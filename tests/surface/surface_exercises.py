@@ -6,6 +6,7 @@ of its section; one of several statements is a function.
 """
 
 import copy
+import tempfile
 import threading
 import warnings
 from types import SimpleNamespace
@@ -539,6 +540,22 @@ def _():
     strategy = mirrored(trace=trace)
     strategy.run(lambda: ctx().all_reduce("SUM", 1.0))
     return len([*trace.events()]) > 2
+
+
+@exercises("trace.Recorder")
+def _():
+    recorder = ss.trace.Recorder()
+    mirrored(trace=recorder).run(lambda: ctx().all_reduce("SUM", 1.5))
+    return recorder.recording().points[-1].outputs[0][0].array == 3.0
+
+
+@exercises("trace.read")
+def _():
+    with tempfile.TemporaryDirectory() as folder:
+        recorder = ss.trace.Recorder(f"{folder}/a.jsonl")
+        mirrored(trace=recorder).run(lambda: ctx().all_reduce("SUM", 1.5))
+        recorder.close()
+        return ss.trace.read(f"{folder}/a.jsonl").points[-1].outputs[0][0].array == 3.0
 
 
 @exercises("errors.MirroredDiverged")

@@ -42,7 +42,7 @@ OWN = {
     "nn": "compute_average_loss scale_regularization_loss",
     "sim.Cluster": "run",
     "schedules": "Every InOrder Seeded Recorded Replayed",
-    "trace": "Trace",
+    "trace": "Trace Recorder read",
     "errors": "MirroredDiverged OutOfRangeError",
 }
 MODULE = """Strategy StrategyExtended ReplicaContext Variable get_strategy has_strategy get_replica_context

@@ -83,12 +83,12 @@ def coverage(study: Study) -> Iterator[Row]:
 def _runs(study: Study) -> Iterator[_Run]:
     for count in study.replicas:
         drawn = Drawn()
-        outcome = study.run(study.reference, count, drawn=drawn)
+        outcome = study.run(study.reference, count, watch=drawn.attach)
         yield _Run(str(count), counted(count), (outcome,), drawn.passes(), drawn.unknown)
     for count in study.workers:
         if count > 1:
             each = [Drawn() for _ in range(count)]
-            outcomes = run_cluster(study, count, drawn=each)
+            outcomes = run_cluster(study, count, watches=[one.attach for one in each])
             unknown = any(one.unknown for one in each)
             yield _Run(f"{count} × 1", f"{count} workers", outcomes, together(each), unknown)
 
@@ -173,7 +173,7 @@ def _named(numbers: Sequence[int]) -> str:
 def _alike(one: Pass, other: Pass) -> bool:
     """Returns whether all replicas draw equal parts in every step, though a step's rows are different with the first.
 
-    Constant data are alike by themselves, so there must be some different rows.
+    Constant data are alike anyway, so there must be some different rows.
     """
     width = len(other.steps[0]) if other.steps else 0
     return (

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from simstrategy.check.compare import sensitivity
-from simstrategy.check.drawn import Drawn
-from simstrategy.check.outcome import Outcome, program_folder, run_program
+from simstrategy.check.outcome import Outcome, Watch, program_folder, run_program
 from simstrategy.check.probe import GroupCallProbe
 from simstrategy.check.row import Row
 from simstrategy.check.rows import reference_row, run_row
@@ -53,12 +52,12 @@ def run_cluster(
     schedule: ScheduleMaker = InOrder,
     *,
     nudge: Nudge | None = None,
-    drawn: Sequence[Drawn] = (),
+    watches: Sequence[Watch] = (),
 ) -> tuple[Outcome, ...]:
     """Runs the program in `count` workers in one process; returns their outcomes.
 
-    Each worker has global random generators of its own, as a process has. drawn: for each worker what receives the rows
-    that it draws, or ().
+    Each worker has global random generators of its own, as a process has. watches: for each worker what watches it, or
+    ().
     """
     trace = Trace(root=program_folder(study.program))
     probes: dict[int, GroupCallProbe] = {}
@@ -70,8 +69,8 @@ def run_cluster(
 
     def main(strategy: Strategy) -> Outcome:
         worker = group_of(strategy).coordinator.worker
-        draws = drawn[worker] if drawn else None
-        return run_program(study.program_with({}), strategy, trace, probe=probes.get(worker), drawn=draws)
+        watch = watches[worker] if watches else None
+        return run_program(study.program_with({}), strategy, trace, probe=probes.get(worker), watch=watch)
 
     cluster = Cluster(
         count,

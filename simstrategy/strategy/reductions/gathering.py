@@ -39,6 +39,15 @@ def _gather_leaf(group: Group, leaf: Any, axis: int, site: Site) -> Any:
     local = len(group.local_devices)
     components = require_components(value, local, "gather", site) if isinstance(value, DistributedValues) else (value,)
     arrays = tuple([group.adopt(component, index) for index, component in enumerate(components)])
+    if group.coordinator.observer is None:
+        return _gathered(group, arrays, axis, site)
+    return group.coordinator.observer.outside(
+        arrays, lambda: _gathered(group, arrays, axis, site), lambda whole: [whole] * len(arrays)
+    )
+
+
+def _gathered(group: Group, arrays: tuple[Array, ...], axis: int, site: Site) -> Any:
+    """Concatenates the local replicas' arrays with those of the other workers."""
     free, form, sizes = _common_shape(group, arrays, axis, site)
     all_sizes = group.coordinator.agree(Request("gather", None, free, None, None, (form,)), site, sizes)
     whole: Array = group.backend.all_gather(arrays, axis=free, sizes=all_sizes)[0]

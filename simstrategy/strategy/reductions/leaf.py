@@ -40,6 +40,17 @@ def reduce_leaf(
     arrays = [group.adopt(component, index) for index, component in enumerate(components)]
     if group.reductions.probe is not None:
         group.reductions.probe("reduce", arrays, site)
+    if group.coordinator.observer is None:
+        return _reduced(group, op, arrays, axis, site, variable)
+    return group.coordinator.observer.outside(
+        arrays, lambda: _reduced(group, op, arrays, axis, site, variable), lambda total: [total] * len(arrays)
+    )
+
+
+def _reduced(
+    group: Group, op: str, arrays: list[Array], axis: Axis, site: Site, variable: VariableIdentity | None
+) -> Any:
+    """Reduces the local replicas' arrays [any shape]; all workers take part."""
     parts, counts = _sum_parts(group, arrays, axis, site)
     form = _common_form(group, parts, axis, site)
     axis_in_trace = axis if isinstance(axis, int) else None

@@ -5,8 +5,9 @@ nor writes one.
 """
 
 import re
+from collections.abc import Callable
 from types import NoneType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -31,11 +32,15 @@ __all__ = [
     "Plan",
     "creator_in",
     "initial_array",
+    "made_outside",
     "make_state",
     "name_of",
     "plan_of",
     "request_in_replica",
 ]
+
+
+V = TypeVar("V")
 
 
 class Plan(NamedTuple):
@@ -139,6 +144,22 @@ def make_state(plan: Plan, array: Array, made: Site) -> VariableState:
         first = group.reductions.from_rank_0(array, plan.shape, plan.dtype)
         cells = tuple([group.backend.cell(one) for one in first])
     return VariableState(*plan, cells, group.variables.identify(plan.name, made))
+
+
+def made_outside(plan: Plan, array: Array, site: Site, make: Callable[[Plan, Array, Site], V]) -> V:
+    """Returns the variable that `make` makes of a plan outside replica functions, on all workers.
+
+    array: its first value, [plan.shape]. make: takes plan, array and site.
+    """
+    group = plan.group
+
+    def agreed() -> V:
+        group.coordinator.agree(plan.request(), site)
+        return make(plan, array, site)
+
+    if group.coordinator.observer is None:
+        return agreed()
+    return group.coordinator.observer.outside([array] * len(group.local_devices), agreed, lambda _: ())
 
 
 _NUMBERED: Final = re.compile(r"^(.+)_(\d{1,18})$", re.ASCII | re.DOTALL)

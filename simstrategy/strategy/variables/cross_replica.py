@@ -132,8 +132,20 @@ def write_across(variable: VariableState, kind: str, value: Any, adopt: Adopt, s
 
     value: one value for all, or distributed components. Clauses: U-5, U-9.
     """
-    group, storage = variable.group, variable.storage
     arrays, apart = _arrays_across(variable, kind, value, adopt, site)
+    observer = variable.group.coordinator.observer
+    if observer is None:
+        _write_arrays(variable, kind, arrays, apart, site)
+    else:
+        observer.outside(
+            arrays,
+            lambda: _write_arrays(variable, kind, arrays, apart, site),
+            lambda _: observer.components(variable.storage.cells),
+        )
+
+
+def _write_arrays(variable: VariableState, kind: str, arrays: tuple[Array, ...], apart: bool, site: Site) -> None:
+    group, storage = variable.group, variable.storage
     prints: tuple[int, ...] = ()
     if variable.policy.layout == "mirrored":
         prints = group.variables.fingerprints(arrays, apart=apart)

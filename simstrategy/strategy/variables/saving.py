@@ -71,9 +71,9 @@ def restore(group: Group, variables: Iterable[Variable], saved: Mapping[str, Any
     arrays = [_shares(variable, value) for variable, value in zip(listed, values, strict=True)]
     for variable, shares in zip(listed, arrays, strict=True):
         if all(share is shares[0] for share in shares):
-            variable.storage.write_same("assign", _placed(variable, shares))
+            variable.storage.write_same("assign", _placed(variable, shares), site)
         else:
-            variable.storage.write_each("assign", _placed(variable, shares))
+            variable.storage.write_each("assign", _placed(variable, shares), site)
 
 
 def _placed(variable: VariableState, shares: list[Host]) -> tuple[Array, ...]:

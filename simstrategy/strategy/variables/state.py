@@ -68,7 +68,7 @@ class VariableState:
         self.trainable = trainable
         self.shape = shape
         self.dtype = dtype
-        self.storage = Storage(group, cells)
+        self.storage = Storage(group, cells, identity)
         self.home = None if policy.layout == "shared" else group
         """The group whose replicas each have a component; None where they share one."""
         self.forms = self._plain_forms()

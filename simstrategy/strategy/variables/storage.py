@@ -8,6 +8,8 @@ from typing import final
 
 from simstrategy.device import Array, Cell
 from simstrategy.strategy.group import Group
+from simstrategy.strategy.variables.identity import VariableIdentity
+from simstrategy.trace import Site
 
 __all__ = ["Storage"]
 
@@ -19,26 +21,36 @@ class Storage:
     One cell, on the first device, where the replicas share it.
     """
 
-    __slots__ = ("_backend", "_devices", "_reductions", "are_equal", "cells", "is_exposed")
+    __slots__ = ("_backend", "_devices", "_identity", "_observer", "_reductions", "are_equal", "cells", "is_exposed")
 
-    def __init__(self, group: Group, cells: tuple[Cell, ...]) -> None:
+    def __init__(self, group: Group, cells: tuple[Cell, ...], identity: VariableIdentity) -> None:
         self._backend = group.backend
         self._devices = group.local_devices[: len(cells)]
         self._reductions = group.reductions
+        self._identity = identity
+        self._observer = group.coordinator.observer
+        if group.coordinator.observer is not None:
+            group.coordinator.observer.wrote(identity, "create", (), cells)
         self.cells = cells
         self.are_equal = True
         """All components are equal because the same was done to all: an update may be computed once."""
         self.is_exposed = False
         """The program has a component's variable of the framework, and may write to it at any time."""
 
-    def write_component(self, kind: str, index: int, array: Array) -> None:
+    def write_component(self, kind: str, index: int, array: Array, site: Site) -> None:
         """Writes one component alone.
 
-        kind: assign, assign_add or assign_sub. array: [shape of the variable], on the component's device.
+        kind: assign, assign_add or assign_sub. array: [shape of the variable], on the component's device. site: of the
+        program's call.
         """
+        cell, observer = self.cells[index], self._observer
+        before = [] if observer is None else observer.components((cell,))
         with self._backend.on(self._devices[index]):
-            self.cells[index].write(self._applied(kind, index, array))
+            cell.write(self._applied(kind, index, array))
         self.are_equal = len(self.cells) == 1
+        if observer is not None:
+            alone = None if self.are_equal else self._devices[index].rank
+            observer.wrote(self._identity, kind, before, (cell,), replica=alone, site=site)
 
     def write_reduced(self, kind: str, op: str | None, deltas: tuple[Array, ...]) -> tuple[Array, ...] | None:
         """Writes every component with the SUM or MEAN of all ranks' arrays [variable's shape]; see `write_same`."""
@@ -46,12 +58,14 @@ class Storage:
             return self.write_same(kind, (self._reductions.on_first(op, deltas),))
         return self.write_same(kind, self._reductions.all_reduce(op, deltas))
 
-    def write_same(self, kind: str, arrays: Sequence[Array]) -> tuple[Array, ...] | None:
+    def write_same(self, kind: str, arrays: Sequence[Array], site: Site | None = None) -> tuple[Array, ...] | None:
         """Writes every component with equal arrays; only the first is read where one memory holds all.
 
-        arrays: [components] arrays of the variable's shape. Returns in that case the new components.
+        arrays: [components] arrays of the variable's shape. site: of the program's call, where no synchronisation point
+        has it. Returns in that case the new components.
         """
-        share = self._reductions.share
+        share, observer = self._reductions.share, self._observer
+        before = [] if observer is None else observer.components(self.cells)
         written: tuple[Array, ...] | None = None
         if share is None or not self._writes_once(kind):
             self._write(kind, arrays)
@@ -63,12 +77,18 @@ class Storage:
                 value = self._backend.put(value, self._devices[0])
             written = share(value, self.cells)
         self.are_equal = (self.are_equal or kind == "assign") and not self.is_exposed
+        if observer is not None:
+            observer.wrote(self._identity, kind, before, self.cells, site=site)
         return written
 
-    def write_each(self, kind: str, arrays: Sequence[Array]) -> None:
+    def write_each(self, kind: str, arrays: Sequence[Array], site: Site | None = None) -> None:
         """Writes each component with another array [shape of the variable]: the components may differ from now on."""
+        observer = self._observer
+        before = [] if observer is None else observer.components(self.cells)
         self._write(kind, arrays)
         self.are_equal = len(self.cells) == 1
+        if observer is not None:
+            observer.wrote(self._identity, kind, before, self.cells, site=site)
 
     def expose(self) -> None:
         """Notes that the program may write to the cells itself: from now on the components may differ."""

@@ -80,8 +80,7 @@ class Variable(LocalValue):
         array = creation.initial_array(group, value, dtype, 0 if replica is None else replica.index)
         plan = creation.plan_of(group, array, name, synchronization, aggregation, trainable)
         if replica is None:
-            group.coordinator.agree(plan.request(), site)
-            return cls._made(plan, array, site)
+            return creation.made_outside(plan, array, site, cls._made)
 
         def resolve(request: Request, arrays: Sequence[Array], sizes: Sizes) -> Sequence[Variable]:
             return [cls._made(plan.named(creation.name_of(plan, sizes[0])), arrays[0], site)] * len(arrays)
@@ -246,7 +245,7 @@ class Variable(LocalValue):
         replica.suspend(request, write, site, self._resolve_first if how == "first" else self._resolve_reduced, None)
 
     def _write_component(self, kind: str, array: Array, index: int, site: Site) -> None:
-        self.state.storage.write_component(kind, index, array)
+        self.state.storage.write_component(kind, index, array, site)
         if self.state.policy.layout == "mirrored":
             self.state.group.variables.written(self.state, kind, site)
 
@@ -283,7 +282,7 @@ class Variable(LocalValue):
         if layout == "single" and mode is not None and cross_replica.is_foreign(group, mode):
             if isinstance(value, mode.group.array_types) and not isinstance(value, group.array_types):
                 value = mode.group.backend.get(value)
-            self.state.storage.write_same(kind, (self._adopt(value, 0, kind, site),))
+            self.state.storage.write_same(kind, (self._adopt(value, 0, kind, site),), site)
         else:
             cross_replica.require_own(self.state, mode, kind, site)
             self._write_across(kind, value, site)
