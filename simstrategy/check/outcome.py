@@ -137,19 +137,7 @@ def run_program(
         raised = (type(error).__name__, without_addresses(str(error)))
     else:
         found = contents_of(result, group.backend.get, group.array_types, group.frontend.unwrap)
-    written_alone: list[str] = []
-    kinds: list[VariableKind] = []
-    for number, variable in enumerate(group.variables.created):
-        policy = variable.state.policy
-        label = f"variable {number} {variable.name!r}"
-        kinds.append(VariableKind(label, policy.layout, policy.cross_read, variable.aggregation.name))
-        read = group.backend.get if raised is None else partial(_read_after_error, group.backend.get)
-        # A variable that the replicas share has one component, for the first of them.
-        for rank, component in zip(group.coordinator.ranks, variable.components, strict=False):
-            path = f"{label}, replica {rank}"
-            found.leaves.append((path, read(component)))
-            if policy.replica_write == "component":
-                written_alone.append(path)
+    kinds, written_alone = _read_variables(group, found, after_error=raised is not None)
     if isinstance(trace, Recorder):
         trace.ended(group.coordinator.worker, found.leaves, raised)
     events = tuple(trace.events(worker=group.coordinator.worker))
@@ -179,6 +167,23 @@ def _begun(strategy: Strategy, probe: GroupCallProbe | None, watch: Watch | None
         group.reductions.probe = probe.watch
     WORKER.set(group.coordinator.worker)
     return group
+
+
+def _read_variables(group: Group, found: Contents, *, after_error: bool) -> tuple[list[VariableKind], list[str]]:
+    """Adds the components of all variables to the leaves; returns their kinds, and what replicas write alone."""
+    kinds, written_alone = [], []
+    read = partial(_read_after_error, group.backend.get) if after_error else group.backend.get
+    for number, variable in enumerate(group.variables.created):
+        policy = variable.state.policy
+        label = f"variable {number} {variable.name!r}"
+        kinds.append(VariableKind(label, policy.layout, policy.cross_read, variable.aggregation.name))
+        # A variable that the replicas share has one component, for the first of them.
+        for rank, component in zip(group.coordinator.ranks, variable.components, strict=False):
+            path = f"{label}, replica {rank}"
+            found.leaves.append((path, read(component)))
+            if policy.replica_write == "component":
+                written_alone.append(path)
+    return kinds, written_alone
 
 
 def _read_after_error(get: Callable[[Any], np.ndarray[Any, Any]], component: Any) -> np.ndarray[Any, Any]:

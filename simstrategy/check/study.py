@@ -127,17 +127,21 @@ class Study:
         order: str | None = None,
         arguments: Mapping[str, Any] | None = None,
         watch: Watch | None = None,
+        isolate: bool = False,
     ) -> Outcome:
         """Runs the program once.
 
         seed: of the strategy, from which replicas draw seeds of their own. order: of the simulator's additions.
-        arguments: of the program, in place of the first values of `vary`. watch: see `run_program`.
+        arguments: of the program, in place of the first values of `vary`. watch: see `run_program`. isolate: whether
+        each replica has global random generators of its own.
         """
         assert name is not None
         plain = order is None
         opened = self.openings.take(name, replicas) if plain else open_backend(name, replicas=replicas, order=order)
         program = self.program_with(arguments or {})
-        return run_on(opened, program, schedule, self.settings.semantics, nudge, seed=seed, watch=watch)
+        return run_on(
+            opened, program, schedule, self.settings.semantics, nudge, seed=seed, watch=watch, isolate=isolate
+        )
 
     def program_with(self, arguments: Mapping[str, Any]) -> Program:
         """Returns the program as a function of its strategy: with the first values of `vary`, and with arguments."""
@@ -178,6 +182,7 @@ def run_on(
     *,
     seed: int = 0,
     watch: Watch | None = None,
+    isolate: bool = False,
 ) -> Outcome:
     """Runs a program once on an open backend, and closes it."""
     with closing(opened) as backend:
@@ -185,7 +190,13 @@ def run_on(
         probe = GroupCallProbe(backend, trace) if nudge is None else None
         wrapped: Any = backend if nudge is None else UlpPerturbed(backend, nudge.pattern, functions=nudge.functions)
         strategy = Strategy.mirrored(
-            probe or wrapped, semantics=semantics, schedule=schedule(), trace=trace, checks="paths", seed=seed
+            probe or wrapped,
+            semantics=semantics,
+            schedule=schedule(),
+            trace=trace,
+            checks="paths",
+            seed=seed,
+            isolate=isolate,
         )
         with closing(strategy):
             return run_program(program, strategy, trace, probe=probe, watch=watch)

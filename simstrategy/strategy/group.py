@@ -11,7 +11,7 @@ import numpy as np
 
 from simstrategy.data import WatchSteps
 from simstrategy.device import Array, Backend, Strict, host_array
-from simstrategy.run import Coordinator, path_source
+from simstrategy.run import Coordinator, WatchDraws, path_source
 from simstrategy.schedules import Schedule
 from simstrategy.strategy.frontend import FrontendBinding
 from simstrategy.strategy.kinds import Kind
@@ -81,6 +81,9 @@ class Group:
 
     watch_data: Callable[[], WatchSteps] | None = None
     """Returns for each dataset that is distributed what receives its steps; None where nothing watches."""
+
+    watch_draws: WatchDraws | None = None
+    """Receives what generators the replicas of each run had, where these are isolated; None where nothing watches."""
 
     def __init__(self, settings: GroupSettings, *, frontend: FrontendBinding, tracing: Tracing | None = None) -> None:
         backend = settings.backend

@@ -144,7 +144,9 @@ class Runner:
                 results = self._tasks.run(count, body, matcher.match, matcher.failed)
             else:
                 mixed = partial(self._warn_mixed, site)
-                results = self._isolation.run(self._tasks, body, matcher.match, matcher.failed, mixed=mixed)
+                results = self._isolation.run(
+                    self._tasks, body, matcher.match, matcher.failed, mixed=mixed, watch=self.group.watch_draws
+                )
         except BaseException as error:
             coordinator.end_run(fn, error)
             raise

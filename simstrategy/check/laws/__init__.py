@@ -10,6 +10,7 @@ from simstrategy.check.laws.backends import backends
 from simstrategy.check.laws.coverage import coverage
 from simstrategy.check.laws.cut import cut
 from simstrategy.check.laws.order import order
+from simstrategy.check.laws.random import random
 from simstrategy.check.laws.replicas import replicas
 from simstrategy.check.laws.resume import resume
 from simstrategy.check.laws.workers import workers
@@ -28,6 +29,7 @@ BY_NAME: Final[dict[str, Law]] = {
     "cut": cut,
     "order": order,
     "coverage": coverage,
+    "random": random,
     "resume": resume,
 }
 """The laws that `laws` adds and `without` takes away."""
