@@ -1,6 +1,6 @@
 """The law of coverage: replicas share out the rows of a dataset.
 
-Clauses: J-17
+Clauses: J-17, J-19
 """
 
 import re
@@ -110,6 +110,16 @@ def test_a_program_that_slices_its_own_data_is_not_judged():
     assert report.agrees, str(report)
     assert "not judged: no distributed data" in str(report)
     assert "Not compared: the law of coverage: the program distributes no dataset" in str(report)
+
+
+def test_another_number_of_datasets_is_not_judged():
+    def program(strategy):
+        each = [total(strategy, strategy.experimental_distribute_dataset(slices().batch(4))) for _ in range(2)]
+        if strategy.num_replicas_in_sync == 2:
+            each.append(total(strategy, strategy.experimental_distribute_dataset(slices().batch(4))))
+        return each[0]
+
+    assert "2 replicas distribute 3 datasets, and 1 replica 2" in str(judged(program, replicas=[1, 2]))
 
 
 def test_one_number_of_replicas_is_compared_with_nothing():

@@ -155,12 +155,14 @@ def test_one_replica_is_not_judged():
 
 
 def test_a_generator_that_goes_on_outside_of_the_replicas_is_followed_without_a_warning():
+    def unequally():
+        draws = np.random.rand(1 + ctx().replica_id_in_sync_group)
+        return ctx().all_reduce("SUM", np.float32(draws[0]))
+
     def program(strategy):
         np.random.seed(4)
         for _ in range(2):
-            found = strategy.run(
-                lambda: ctx().all_reduce("SUM", np.float32(np.random.rand(ctx().seed("n") % 7 + 1)[0]))
-            )
+            found = strategy.run(unequally)
             np.random.rand()
         return found
 

@@ -1,6 +1,6 @@
 """The law of resume: n + m steps give what n, a save, a new start, and m steps give.
 
-Clauses: J-16
+Clauses: J-16, J-19
 """
 
 import numpy as np
@@ -59,6 +59,35 @@ def test_three_places_are_tried_and_a_start_with_another_number_of_replicas():
 def test_the_part_of_a_history_that_the_new_start_does_not_have_is_listed():
     report = judged(saves_every_second_step, replicas=[2])
     assert "Not compared: result['losses']: of the first 2 of 5 items" in str(report)
+
+
+def test_a_history_by_step_is_compared_where_the_new_start_has_it():
+    def program(strategy, checkpoint, wrong=0.0):
+        found = {"loss": {}}
+        done = checkpoint.restore() or 0
+        for step in range(done, 12):
+            found["loss"][step] = np.float32(step + wrong * (done > 0))
+            checkpoint.save(step + 1)
+        return found
+
+    report = judged(program, replicas=[1, 2])
+    assert report.agrees, str(report)
+    assert "Not compared: result['loss'][0]: the run that restored does not have it" in str(report)
+    report = judged(lambda strategy, checkpoint: program(strategy, checkpoint, wrong=1.0), replicas=[1, 2])
+    assert "result['loss'][1]: 1.0 against 2.0" in report.findings[0].text
+
+
+def test_a_program_without_a_seed_is_not_accused():
+    def program(strategy, checkpoint):
+        done, total = checkpoint.restore() or (0, 0.0)
+        for step in range(done, 4):
+            total += np.random.normal()
+            checkpoint.save((step + 1, total))
+        return total
+
+    report = judged(program, replicas=[1])
+    assert {finding.law for finding in report.findings} == {"repeat"}
+    assert "NOT JUDGED: not repeatable" in str(report)
 
 
 def test_state_that_another_number_of_replicas_loses():

@@ -26,9 +26,9 @@ _NAMED_MAX: Final = 5
 """The most rows that a sentence names."""
 
 _SHARE: Final = (
-    "Give each its share: distribute one dataset of global batches, or shard(…) by the InputContext of the function. "
-    "If each needs all rows on purpose, leave out the law of coverage"
+    "Give each its share: distribute one dataset of global batches, or shard(…) by the InputContext of the function"
 )
+_OR: Final = "If each needs all rows on purpose, leave out the law of coverage"
 _NO_DATA: Final = (
     "the program distributes no dataset, so it is not known which rows its replicas use. Give them their rows with "
     "strategy.experimental_distribute_dataset"
@@ -94,10 +94,14 @@ def _runs(study: Study) -> Iterator[_Run]:
 
 
 def _row(row: Row, first: _Run, run: _Run, *, asked: bool) -> Row:
-    problems, remarks, left = [], [], []
+    problems: list[str] = []
+    remarks: list[str] = []
+    left: list[str] = []
     rows = 0
+    if len(first.datasets) != len(run.datasets):
+        left.append(f"{run.who} distribute {len(run.datasets)} datasets, and {first.who} {len(first.datasets)}")
     for number, (one, other) in enumerate(zip(first.datasets, run.datasets, strict=False)):
-        for epoch in one.keys() & other.keys():
+        for epoch in sorted(one.keys() & other.keys()):
             where = f"distributed dataset {number + 1}, pass {epoch + 1}"
             found = _judged(one[epoch], other[epoch], first.who, run.who)
             problems += [f"{where}: {found.problem}"] if found.problem else []
@@ -120,7 +124,7 @@ def _judged(one: Pass, other: Pass, first: str, who: str) -> _Judged:
         return _Judged()
     if _alike(one, other):
         count = len({*other.rows()})
-        return _Judged(f"with {who} all replicas draw the same {count} rows in the same order. {_SHARE}")
+        return _Judged(f"with {who} all replicas draw the same {count} rows in the same order. {_SHARE}. {_OR}")
     if not both:
         return _Judged(left="the program ends before the data, so it is not known which rows it leaves out")
     return _of_whole_passes(one, other, first, who)
@@ -135,7 +139,7 @@ def _of_whole_passes(one: Pass, other: Pass, first: str, who: str) -> _Judged:
     replicas = [Counter(other.of_replica(index)) for index in range(width)]
     if width > 1 and len(expected) >= _ROWS_MIN and all(part == expected for part in replicas):
         return _Judged(
-            f"with {who} each replica draws all {len(expected)} rows, so each counts {width} times. {_SHARE}"
+            f"with {who} each replica draws all {len(expected)} rows, so each counts {width} times. {_SHARE}. {_OR}"
         )
     if max(expected.values(), default=0) > 1 or len(expected) < _ROWS_MIN:
         why = "rows repeat in it" if len(expected) >= _ROWS_MIN else f"it has fewer than {_ROWS_MIN} different rows"
@@ -158,7 +162,7 @@ def _shared_out(
     if repeated and lost:
         return _Judged(f"{text}. {_SHARE}")
     if (repeated or lost).total() >= step:
-        return _Judged(f"{text}: more than one step has. {_SHARE}")
+        return _Judged(f"{text}: as many as a step has, or more. {_SHARE}")
     return _Judged(
         remark=f"{text}: {'padding of the last step' if repeated else 'an incomplete step that is dropped'}?"
     )

@@ -1,6 +1,7 @@
 """The last items of lists and arrays: what a run that starts in the middle returns of a history."""
 
 import re
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ __all__ = ["Tail", "tail_of"]
 
 Host = np.ndarray[Any, Any]
 
+_KEYS: Final = re.compile(r"(\w+) with keys \[(.*)\]", re.DOTALL)
 _LENGTH: Final = re.compile(r"(\w+) of (\d+)")
 _DISTRIBUTED: Final = ("PerReplica", "Mirrored")
 
@@ -28,12 +30,16 @@ class Tail(NamedTuple):
 def tail_of(outcome: Outcome, shorter: Outcome) -> Tail:
     """Cuts the first items off each list and array that is shorter in another outcome, outer lists first.
 
-    Lists must be of one type, and arrays of one dtype with rows of one shape.
+    Lists must be of one type, and arrays of one dtype with rows of one shape. Items of a mapping are left out as well
+    where their keys are numbers, as those of steps.
     """
     left: list[str] = []
     while (found := _longer_list(outcome, shorter)) is not None:
         left.append(_sentence(*found))
         outcome = _cut(outcome, *found)
+    for path, keys in _missing_numbers(outcome, shorter):
+        left.extend(f"{path}[{key}]: the run that restored does not have it" for key in keys)
+        outcome = _without(outcome, path, keys, dict(shorter.structure)[path])
     others = dict(shorter.leaves)
     leaves = []
     for path, whole in outcome.leaves:
@@ -67,6 +73,32 @@ def _longer_list(outcome: Outcome, shorter: Outcome) -> tuple[str, int, int] | N
         if int(one[2]) > int(two[2]):
             return path, int(one[2]), int(two[2])
     return None
+
+
+def _missing_numbers(outcome: Outcome, shorter: Outcome) -> list[tuple[str, list[str]]]:
+    """Returns the paths of mappings that lack keys in the other outcome, all of which are numbers, with these keys."""
+    others = dict(shorter.structure)
+    found = []
+    for path, text in outcome.structure:
+        one, two = _KEYS.fullmatch(text), _KEYS.fullmatch(others.get(path, ""))
+        if one is None or two is None or one[1] != two[1]:
+            continue
+        missing = [key for key in one[2].split(", ") if key not in two[2].split(", ")]
+        if missing and all(re.fullmatch(r"-?\d+", key) for key in missing):
+            found.append((path, missing))
+    return found
+
+
+def _without(outcome: Outcome, container: str, keys: Sequence[str], text: str) -> Outcome:
+    """Returns an outcome without the items of a mapping that have these keys.  text: describes the mapping then."""
+    gone = tuple(f"{container}[{key}]" for key in keys)
+    kept = [number for number, (path, _) in enumerate(outcome.leaves) if not path.startswith(gone)]
+    structure = [(path, text if path == container else old) for path, old in outcome.structure]
+    return outcome._replace(
+        leaves=tuple(outcome.leaves[number] for number in kept),
+        computed=tuple(outcome.computed[number] for number in kept) if outcome.computed else (),
+        structure=tuple((path, old) for path, old in structure if not path.startswith(gone)),
+    )
 
 
 def _cut(outcome: Outcome, container: str, longer: int, shorter: int) -> Outcome:
