@@ -24,6 +24,12 @@ def split(dataset, passes=1):
     return program
 
 
+def counted_steps(strategy):
+    """Takes as many steps as there are, and does not ask for one more."""
+    data = iter(strategy.experimental_distribute_dataset(slices().batch(5)))
+    return total(strategy, (next(data) for _ in range(4)))
+
+
 def made(function, options=EACH, steps=None):
     """Returns a program whose function makes the data of each replica; steps: how many it takes, None for all."""
 
@@ -90,6 +96,7 @@ LAWFUL = {
     "repeated twice": split(slices().repeat(2).batch(5)),
     "repeated rows": split(slices(np.repeat(ROWS, 2, axis=0)).batch(6)),
     "drop_remainder": split(slices().batch(5, drop_remainder=True)),
+    "counted steps": counted_steps,
     "sharded": made(sharded),
     "padded": made(padded),
     "cut off": made(cut_off),
@@ -124,6 +131,11 @@ def shuffled_before_the_shard(context):
     return slices(ROWS[order]).shard(context.num_input_pipelines, context.input_pipeline_id).batch(2)
 
 
+def two_rows_in_another_order(context):
+    order = np.arange(17) if context.input_pipeline_id == 0 else np.asarray([1, 0, *range(2, 17)])
+    return slices(ROWS[order]).shard(context.num_input_pipelines, context.input_pipeline_id).batch(2)
+
+
 def one_share_for_all(context):
     return slices().shard(context.num_input_pipelines, 0).batch(2)
 
@@ -139,6 +151,7 @@ WRONG = {
     "shuffled, without shard": (made(shuffled_without_shard), "each replica draws all 17 rows"),
     "endless, without shard": (made(endless_without_shard, steps=6), "all replicas draw the same 12 rows"),
     "shuffled before the shard": (made(shuffled_before_the_shard), "draw more than once rows"),
+    "two rows in another order": (made(two_rows_in_another_order), "draw more than once row 0 and do not draw row 1 "),
     "one share for all": (made(one_share_for_all), "all replicas draw the same 9 rows in the same order"),
     "lost shares": (made(lost_shares), "do not draw rows 2, 5, 8, 11, 14"),
 }

@@ -150,6 +150,14 @@ def test_a_program_that_seeds_nothing_is_not_judged():
     assert "NOT JUDGED: not repeatable" in str(report)
 
 
+def test_a_program_that_raises_before_a_draw_is_not_judged():
+    def program(strategy):
+        raise ValueError("no data")
+
+    report = judged(program, replicas=[2], allow_errors=True)
+    assert "its run raises ValueError before a draw" in str(report)
+
+
 def test_one_replica_is_not_judged():
     assert "NOT JUDGED: one replica" in str(judged(seeded(dropout), replicas=[1]))
 

@@ -119,13 +119,12 @@ def _row(row: Row, first: _Run, run: _Run, *, asked: bool) -> Row:
 def _judged(one: Pass, other: Pass, first: str, who: str) -> _Judged:
     """Judges a pass by the same one with the first number of replicas."""
     expected, found = Counter(one.rows()), Counter(other.rows())
-    both = one.ended and other.ended
-    if both and expected == found:
+    if expected == found:
         return _Judged()
     if _alike(one, other):
         count = len({*other.rows()})
         return _Judged(f"with {who} all replicas draw the same {count} rows in the same order. {_SHARE}. {_OR}")
-    if not both:
+    if not (one.ended and other.ended):
         return _Judged(left="the program ends before the data, so it is not known which rows it leaves out")
     return _of_whole_passes(one, other, first, who)
 

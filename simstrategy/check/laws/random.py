@@ -99,6 +99,8 @@ def _row(study: Study, name: str, count: int, *, asked: bool) -> Row:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GeneratorsMixed)
         own = study.run(name, count, watch=draws.attach, isolate=True)
+    if not draws.modules and own.error is not None:
+        return not_judged(row, "it raises", f"its run raises {own.error[0]} before a draw", asked=asked)
     if not draws.modules:
         return not_judged(row, "no draws", _nothing_drawn(study.measured(count).first), asked=asked)
     row = like_first(study, count, own, row, ("in one process", "in processes of their own"))
