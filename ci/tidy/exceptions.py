@@ -53,7 +53,7 @@ EXCEPTIONS = (
     Exempt(_TENSORFLOW + "frontend.py", "python_function", "TensorFlow's concrete functions share the public type"),
     Exempt(_TENSORFLOW + "sources.py", "_map_func", "private parts of TensorFlow's datasets, not in every version", 3),
     Exempt(_TENSORFLOW + "conversion.py", "ag_source_map", "AutoGraph sets it on the functions that it made"),
-    Exempt(_TF_DISTRIBUTE + "causes.py", "'layers'", "Keras has no type for a layer that holds layers", 2),
+    Exempt(_TF_DISTRIBUTE + "layers.py", "'layers'", "Keras has no type for a layer that holds layers", 2),
     Exempt(_TF_DISTRIBUTE + "reduction.py", "'path'", "Keras variables have a path; Keras need not be installed"),
     Exempt(_TF_DISTRIBUTE + "ops.py", "type(value).__name__", "TensorFlow's Mirrored has no public name"),
     Exempt("backends/torch/simstrategy_torch/environment.py", "AttributeError", "JSON of any form"),

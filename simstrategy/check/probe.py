@@ -15,7 +15,7 @@ from simstrategy.check.sums import first_wrong_copy, first_wrong_element
 from simstrategy.device import Array, ArraySpec, Backend, Device, Op
 from simstrategy.device.wrapper import Wrapper
 from simstrategy.errors import InvalidType, Unsupported
-from simstrategy.trace import Event, Site, Trace, describe_site
+from simstrategy.trace import AnyTrace, Event, Site, describe_site
 
 __all__ = ["GroupCallProbe"]
 
@@ -33,7 +33,7 @@ class GroupCallProbe(Wrapper):
 
     __slots__ = ("_ranks", "_spans", "_trace", "_worker", "dtypes", "found", "wrong")
 
-    def __init__(self, inner: Backend, trace: Trace) -> None:
+    def __init__(self, inner: Backend, trace: AnyTrace) -> None:
         Wrapper.__init__(self, inner)
         self._trace = trace
         self._ranks = tuple(device.rank for device in inner.local_devices)

@@ -58,9 +58,9 @@ _OF_OTHERS: Final = frozenset({"cut", *_OF_ONE})
 
 _SENTENCES: Final = {
     "replicas": "Only one number of replicas was run, so no two were compared with each other: give several.",
-    "uneven": "No step had parts of unequal sizes: a mean of means would not show. Give a number of replicas that does "
-    "not divide the batch.",
-    "empty": "No part was empty: a replica without examples was not tried.",
+    "uneven": "No step of a distributed dataset had parts of unequal sizes: a mean of means would not show. Give a "
+    "number of replicas that does not divide the batch.",
+    "empty": "No part of a distributed dataset was empty: a replica without examples was not tried.",
     "nudged": "No input was moved by one ulp, because the program put no floats on a device: how far rounding moves "
     "its results is not known.",
     "schedules": "One order of the replicas was run: whether the result depends on it was not tried.",

@@ -15,7 +15,8 @@ class Finding(NamedTuple):
     """What breaks a law.  law, backend, replicas, schedule: of the row. text: what differs, as a sentence.
 
     kind, step, site, variable: what the cause is, the first step (from 1), line and variable in which it shows; None
-    where that is not recognised.
+    where that is not recognised. also: kinds that give the same numbers here. source: the line of the first value
+    inside a replica function that differs. cause: a paragraph on it. See `check/causes`.
     """
 
     law: str
@@ -27,9 +28,13 @@ class Finding(NamedTuple):
     step: int | None = None
     site: str | None = None
     variable: str | None = None
+    also: tuple[str, ...] = ()
+    source: str | None = None
+    cause: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.backend}, replicas {self.replicas}, {self.schedule}: {self.text}"
+        text = f"{self.backend}, replicas {self.replicas}, {self.schedule}: {self.text}"
+        return text if self.cause is None else f"{text}\n  Cause: {self.cause}"
 
 
 class Row(NamedTuple):

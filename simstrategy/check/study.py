@@ -18,7 +18,7 @@ from simstrategy.device import Backend, UlpPerturbed, open_backend
 from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import Every, InOrder, Schedule
 from simstrategy.strategy import Semantics, Strategy
-from simstrategy.trace import Trace
+from simstrategy.trace import AnyTrace, Recorder, Recording, Trace
 
 __all__ = ["NUDGES", "Measured", "Nudge", "ScheduleMaker", "Settings", "Study", "nudged", "run_on"]
 
@@ -53,11 +53,13 @@ class Settings(NamedTuple):
 class Measured(NamedTuple):
     """What is known of a program on the reference backend at one number of replicas.
 
-    first, again: two identical runs. nudged: runs whose inputs were moved by one ulp. one_ulp: how far they move.
+    first, again: two identical runs, the second one recorded. nudged: runs whose inputs were moved by one ulp. one_ulp:
+    how far they move.
     """
 
     first: Outcome
     again: Outcome
+    recording: Recording
     nudged: tuple[Outcome, ...]
     one_ulp: Sensitivity
 
@@ -108,7 +110,13 @@ class Study:
 
     def tried(self) -> set[str]:
         """Returns words of `REMARKS` for what the runs on the reference backend tried."""
-        return {"nudged"} if any(found.first.floats_put for found in self._measured.values()) else set()
+        tried = {"nudged"} if any(found.first.floats_put for found in self._measured.values()) else set()
+        for found in self._measured.values():
+            for parts in found.recording.parts:
+                sizes = [size for _, size in parts.rows]
+                tried |= {"uneven"} if len(set(sizes)) > 1 else set()
+                tried |= {"empty"} if 0 in sizes else set()
+        return tried
 
     def require_exemptions(self) -> None:
         """Raises InvalidArgument for an exemption that names no value of any run."""
@@ -128,20 +136,20 @@ class Study:
         arguments: Mapping[str, Any] | None = None,
         watch: Watch | None = None,
         isolate: bool = False,
+        trace: AnyTrace | None = None,
     ) -> Outcome:
         """Runs the program once.
 
         seed: of the strategy, from which replicas draw seeds of their own. order: of the simulator's additions.
         arguments: of the program, in place of the first values of `vary`. watch: see `run_program`. isolate: whether
-        each replica has global random generators of its own.
+        each replica has global random generators of its own. trace: in place of a plain one.
         """
         assert name is not None
         plain = order is None
         opened = self.openings.take(name, replicas) if plain else open_backend(name, replicas=replicas, order=order)
         program = self.program_with(arguments or {})
-        return run_on(
-            opened, program, schedule, self.settings.semantics, nudge, seed=seed, watch=watch, isolate=isolate
-        )
+        semantics = self.settings.semantics
+        return run_on(opened, program, schedule, semantics, nudge, seed=seed, watch=watch, isolate=isolate, trace=trace)
 
     def program_with(self, arguments: Mapping[str, Any]) -> Program:
         """Returns the program as a function of its strategy: with the first values of `vary`, and with arguments."""
@@ -153,12 +161,15 @@ class Study:
         found = self._measured.get(replicas)
         if found is None:
             name = self.openings.in_process[0]
-            first, again = self.run(name, replicas), self.run(name, replicas)
+            recorder = Recorder(root=program_folder(self.program), whole_bytes=0)
+            first, again = self.run(name, replicas), self.run(name, replicas, trace=recorder)
             moved = tuple(
                 nudged((first,), lambda nudge: (self.run(name, replicas, nudge=nudge),), pattern)[0]
                 for pattern in NUDGES
             )
-            found = self._measured[replicas] = Measured(first, again, moved, sensitivity(first, moved))
+            found = self._measured[replicas] = Measured(
+                first, again, recorder.recording(), moved, sensitivity(first, moved)
+            )
         return found
 
 
@@ -183,10 +194,11 @@ def run_on(
     seed: int = 0,
     watch: Watch | None = None,
     isolate: bool = False,
+    trace: AnyTrace | None = None,
 ) -> Outcome:
     """Runs a program once on an open backend, and closes it."""
     with closing(opened) as backend:
-        trace = Trace(root=program_folder(program))
+        trace = Trace(root=program_folder(program)) if trace is None else trace
         probe = GroupCallProbe(backend, trace) if nudge is None else None
         wrapped: Any = backend if nudge is None else UlpPerturbed(backend, nudge.pattern, functions=nudge.functions)
         strategy = Strategy.mirrored(

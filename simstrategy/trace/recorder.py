@@ -195,6 +195,10 @@ class Recorder:
         """Returns how many points of a worker are open."""
         return len(self._open.get(worker, ()))
 
+    def position(self, worker: int) -> tuple[int, int]:
+        """Returns the number of a worker's step, and that of the next point or write."""
+        return self._steps.get(worker, 0), self._log.number
+
     # Other events.
 
     def wrote(

@@ -213,6 +213,20 @@ def test_what_is_required_and_was_not_tried_is_not_judged():
     assert ss.check(total, replicas=[1, 2], require=["schedules"], schedules=schedules).agrees
 
 
+@pytest.mark.parametrize(
+    ("replicas", "batch", "missing"),
+    [([1, 2], 4, ["empty"]), ([1, 4], 5, []), ([1, 7], 7, ["uneven", "empty"]), ([1, 2], 7, ["empty"])],
+)
+def test_parts_that_were_not_tried_are_named(replicas, batch, missing):
+    def program(strategy):
+        return [strategy.reduce("SUM", strategy.run(add, args=(x,)), axis=None) for x in steps(strategy, batch)]
+
+    report = ss.check(program, replicas=replicas)
+    assert [remark.word for remark in report.not_tried if remark.word in ("uneven", "empty")] == missing
+    assert ss.check(program, replicas=replicas, require=["uneven"]).agrees == ("uneven" not in missing)
+    assert ss.check(program, replicas=replicas, require=["empty"]).agrees == ("empty" not in missing)
+
+
 def test_a_sum_of_mixed_magnitudes_is_not_accused():
     values = np.float32([1e8, 1.0, -1e8, 1.0, 3.0, -2e7, 2e7, 0.5])
 

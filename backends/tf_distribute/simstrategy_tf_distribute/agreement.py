@@ -1,7 +1,8 @@
 """Compares the results of a program under MirroredStrategy on several numbers of replicas.
 
 Every run adds in rank order and is traced. The effect of rounding is measured: the first number of replicas runs again,
-with its data and the initial values of its variables changed by one ulp. Causes of differences are in `causes.py`.
+with its data and the initial values of its variables changed by one ulp. `simstrategy.check.causes` finds the causes of
+differences.
 """
 
 import re
@@ -11,11 +12,10 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 import keras  # type: ignore[import-untyped]
-import numpy as np
 
 from simstrategy.check import Report, Row
+from simstrategy.check.causes import explain, units_of
 from simstrategy.check.compare import Sensitivity, compare, exactly, sensitivity
-from simstrategy.check.distances import distances
 from simstrategy.check.outcome import Outcome, program_folder, program_name
 from simstrategy.check.rows import NOT_REPEATABLE, largest
 from simstrategy.errors import InvalidArgument
@@ -23,9 +23,9 @@ from simstrategy.run import raised_where
 from simstrategy.schedules import InOrder
 from simstrategy.short_repr import without_addresses
 from simstrategy.trace import Trace
-from simstrategy_tf_distribute.causes import coarsest_ulp, first_not_finite, layers_on_their_own, step_causes
 from simstrategy_tf_distribute.devices import ObservedStrategy, names
-from simstrategy_tf_distribute.observing import Observer, Step, nudged_variables
+from simstrategy_tf_distribute.layers import coarsest_ulp, layers_on_their_own
+from simstrategy_tf_distribute.observing import Observer, Step, facts_of, first_not_finite, nudged_variables
 from simstrategy_tf_distribute.reduction import OrderedReduction
 from simstrategy_tf_distribute.results import leaves_of
 
@@ -175,35 +175,21 @@ def _differences(first: _Run, other: _Run, one_ulp: Sensitivity) -> Iterator[str
 
 
 def _reasons(counts: tuple[int, int], first: _Run, other: _Run, nudged: Sequence[_Run]) -> Iterator[str]:
-    trained = first.models[0].trainable_variables if first.models else []
-    causes = step_causes(first.steps, other.steps, _units(first, nudged), [one.path for one in trained], counts)
-    if causes.first is not None:
-        yield causes.first
-    if causes.certain:
-        return
-    yield from layers_on_their_own(first.models)
-    for number, step in enumerate(other.steps, 1):
-        if step.parts is not None and len(set(step.parts)) > 1:
-            parts = ", ".join(map(str, step.parts))
-            yield f"step {number} has parts of {parts} examples: a mean over each part weighs examples differently"
-            return
-
-
-def _units(first: _Run, nudged: Sequence[_Run]) -> list[list[float]]:
-    """Returns how far each sum of each step moves where the variables begin one ulp off, and at least one ulp."""
-    units: list[list[float]] = []
-    for number, step in enumerate(first.steps):
-        moved = [one.steps[number].reduced for one in nudged if number < len(one.steps)]
-        row = []
-        for place, values in enumerate(step.reduced):
-            total = sum(values[1:], values[0])
-            exact = total.dtype.kind in "biu"
-            smallest = 0.0 if exact else max(coarsest_ulp(first.models), float(np.finfo(np.float32).eps))
-            far = [
-                distances(total, sum(one[place][1:], one[place][0]))[0]
-                for one in moved
-                if len(one) == len(step.reduced) and one[place][0].shape == total.shape
-            ]
-            row.append(max([smallest, *[one for one in far if np.isfinite(one)]]))
-        units.append(row)
-    return units
+    """Yields the cause, as far as the reductions of the steps show it, and layers that may be another one."""
+    names = [one.path for one in first.models[0].trainable_variables] if first.models else []
+    expected = facts_of(first.steps, names)
+    coarsest = coarsest_ulp(first.models)
+    units = [
+        [max(unit, coarsest) if unit else unit for unit in row]
+        for row in units_of(expected, [facts_of(one.steps, names) for one in nudged])
+    ]
+    cause = explain(expected, facts_of(other.steps, names), units=units, counts=counts)
+    if cause.step is not None:
+        yield cause.text
+    if len(first.steps) != len(other.steps):
+        yield (
+            f"{len(first.steps)} step(s) became {len(other.steps)}: the number of batches depends on the number of "
+            f"replicas"
+        )
+    if not cause.certain:
+        yield from layers_on_their_own(first.models)

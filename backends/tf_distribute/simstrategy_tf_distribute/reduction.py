@@ -58,11 +58,11 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
     # The methods that TensorFlow calls. It calls the first two even for one replica, whose value is the sum.
 
     def reduce(self, reduce_op: Any, per_replica_value: Any, destinations: Any, options: Any = None) -> Any:
-        self._observe(reduce_op, [per_replica_value])
+        self._observe(reduce_op, [per_replica_value], sys._getframe(1))
         return tf.distribute.CrossDeviceOps.reduce(self, reduce_op, per_replica_value, destinations, options)
 
     def batch_reduce(self, reduce_op: Any, value_destination_pairs: Any, options: Any = None) -> Any:
-        self._observe(reduce_op, [value for value, _ in value_destination_pairs])
+        self._observe(reduce_op, [value for value, _ in value_destination_pairs], sys._getframe(1))
         return tf.distribute.CrossDeviceOps.batch_reduce(self, reduce_op, value_destination_pairs, options)
 
     def reduce_implementation(self, reduce_op: Any, per_replica_value: Any, destinations: Any, options: Any) -> Any:
@@ -88,10 +88,12 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
 
     # Checks and trace.
 
-    def _observe(self, reduce_op: Any, values: Sequence[Any]) -> None:
+    def _observe(self, reduce_op: Any, values: Sequence[Any], frame: FrameType) -> None:
         if self.observer is not None:
+            op = "MEAN" if reduce_op == tf.distribute.ReduceOp.MEAN else "SUM"
+            site = describe_site(self._source(frame))
             for value in values:
-                self.observer.sends(value, mean=reduce_op == tf.distribute.ReduceOp.MEAN)
+                self.observer.sends(value, op, site)
 
     def _source(self, frame: FrameType) -> Site:
         """Returns the line of the user's call: not one of TensorFlow, nor of this package."""

@@ -1,6 +1,7 @@
 """Programs under the real MirroredStrategy with several numbers of replicas: what agrees, and why what differs does."""
 
 import gc
+import inspect
 import itertools
 import re
 import weakref
@@ -14,9 +15,9 @@ import tensorflow as tf
 import simstrategy as ss
 from simstrategy.errors import Difference, InvalidArgument
 from simstrategy_tf_distribute import agreement, replicas_agree
-from simstrategy_tf_distribute.causes import coarsest_ulp, layers_on_their_own, step_causes
 from simstrategy_tf_distribute.devices import ObservedStrategy
-from simstrategy_tf_distribute.observing import Step
+from simstrategy_tf_distribute.layers import coarsest_ulp, layers_on_their_own
+from simstrategy_tf_distribute.observing import Reduced, Step, facts_of
 from simstrategy_tf_distribute.reduction import OrderedReduction
 
 FEATURES = np.random.default_rng(0).normal(size=(22, 3)).astype(np.float32)
@@ -49,6 +50,12 @@ def trained(strategy: Any, op: str, divide: Any, *, batch: int = BATCH, rows: in
     return {"weights": weights}
 
 
+def _line_of_reduction() -> int:
+    """Returns the line of `run`: MirroredStrategy reduces in its thread, and not in those of the replicas."""
+    lines, first = inspect.getsourcelines(trained)
+    return next(first + number for number, line in enumerate(lines) if "strategy.run(step" in line)
+
+
 def by_the_batch(strategy: tf.distribute.Strategy) -> Any:
     return trained(strategy, "SUM", lambda size: float(BATCH))
 
@@ -67,6 +74,41 @@ def divided_twice(strategy: tf.distribute.Strategy) -> Any:
 
 def batch_of_each(strategy: tf.distribute.Strategy) -> Any:
     return trained(strategy, "SUM", lambda size: 8.0, batch=8 * strategy.num_replicas_in_sync)
+
+
+def same_data_for_each(strategy: tf.distribute.Strategy) -> Any:
+    """Each replica receives the whole batch; a tensor that is no PerReplica is passed to all of them."""
+    with strategy.scope():
+        weights = tf.Variable(tf.ones(3))
+
+    def step(features: Any, targets: Any) -> None:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum((tf.linalg.matvec(features, weights) - targets) ** 2) / BATCH
+        gradient = tape.gradient(loss, weights)
+        weights.assign_sub(0.1 * tf.distribute.get_replica_context().all_reduce("SUM", gradient))
+
+    for elements in tf.data.Dataset.from_tensor_slices((FEATURES[:16], TARGETS[:16])).batch(BATCH):
+        batch = strategy.experimental_distribute_values_from_function(lambda context, batch=elements: batch)
+        strategy.run(step, args=batch)
+    return {"weights": weights}
+
+
+def seed_of_each(strategy: tf.distribute.Strategy) -> Any:
+    """Draws by a seed for each replica; the second of two batches is partial."""
+    with strategy.scope():
+        weights = tf.Variable(tf.ones(3))
+
+    def step(features: Any, targets: Any) -> None:
+        context = tf.distribute.get_replica_context()
+        noisy = features + tf.random.stateless_normal(tf.shape(features), [context.replica_id_in_sync_group, 1])
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum((tf.linalg.matvec(noisy, weights) - targets) ** 2) / BATCH
+        weights.assign_sub(0.1 * context.all_reduce("SUM", tape.gradient(loss, weights)))
+
+    data = tf.data.Dataset.from_tensor_slices((FEATURES[:15], TARGETS[:15])).batch(BATCH)
+    for elements in strategy.experimental_distribute_dataset(data):
+        strategy.run(step, args=elements)
+    return {"weights": weights}
 
 
 def unlike(strategy: tf.distribute.Strategy) -> Any:
@@ -92,23 +134,19 @@ def test_a_loss_divided_by_the_whole_batch_agrees_on_any_number_of_replicas() ->
         (
             mean_of_means,
             (
-                r"step 2 \(7 examples, on 2 replicas 4, 3\) is the first whose sums differ: value 1 by .* mean of "
-                r"means over unequal parts: .* Weighted by their examples, the replicas' values equal the result of 1"
+                r"in step 2, all_reduce MEAN of 'value 1' at test_agreement\.py:LINE differs first: .* mean of means: "
+                r".* parts of 4 and 3 examples weigh the same\. Weighted by their shares .* give the reference's result"
             ),
         ),
         (
             sum_of_means,
-            r"step 1 \(8 examples, on 2 replicas 4, 4\) is the first .* It is a sum of means: .* and 2 means are added",
+            r"in step 1, all_reduce SUM .* The kind is sum of means, .* are summed where averaging was meant",
         ),
-        (
-            divided_twice,
-            r"It is divided by the number of replicas once too often: 2 times their sum equals the result of 1",
-        ),
-        (batch_of_each, r"step 1 \(8 examples, on 2 replicas 8, 8: 16 in all\) is the first whose sums differ"),
-        (
-            unlike,
-            r"step 1 .* is the first whose sums differ: value 1 by 1\.4e-01 \(one ulp of the .* by [0-9.e-]+\)\.$",
-        ),
+        (divided_twice, r"in step 1, .* 0\.5 times .* divided by the number of replicas once too often\. Remove one"),
+        (batch_of_each, r"in step 1, .* The kind is other batches: .*: 16 examples, and 8 in the reference"),
+        (same_data_for_each, r"in step 1, .* The kind is duplicated samples: 8 examples .* on replicas 0, 1"),
+        (seed_of_each, r"in step 1, .* The kind is not recognised: (?!.*(parts of|partial|sum of|mean of)).*$"),
+        (unlike, r"in step 1, .* differs first: by 1\.4e-01 .* not recognised: the found values are 1\.14286 times"),
     ],
     ids=lambda one: getattr(one, "__name__", ""),
 )
@@ -123,7 +161,8 @@ def test_a_wrong_scale_is_named_with_the_step_and_the_correction(program: Any, t
     first, *reasons = problem.splitlines()
     assert first == "MirroredStrategy, replicas 2 against 1, InOrder(): 1 of 1 results differ:"
     assert reasons[0].startswith("  result['weights']: element [")
-    assert re.search(text, reasons[1]), problem
+    assert re.search(text.replace("LINE", str(_line_of_reduction())), reasons[1]), problem
+    assert not any("parts" in line for line in reasons[2:])
 
 
 def model(*layers: Any) -> Any:
@@ -150,7 +189,7 @@ def test_keras_layers_that_see_a_replicas_part_alone_are_named_with_their_statis
     lines = problem.splitlines()
     assert lines[1].startswith("  moving statistics: result[0]: sequential/norm/moving_mean: element [")
     assert lines[2].startswith("  moving statistics: result[0]: sequential/norm/moving_variance: element [")
-    assert any("step 1 (8 examples, on 2 replicas 4, 4) is the first whose sums differ: the gr" in one for one in lines)
+    assert any("in step 1, all_reduce SUM of 'gradient of sequential/" in one for one in lines)
     assert lines[-2].startswith(
         "  norm (BatchNormalization) normalises each replica's part by its own statistics; use s"
     )
@@ -257,18 +296,16 @@ def test_mixed_precision_rounds_as_its_coarsest_layer() -> None:
     assert coarsest_ulp([]) == 0.0
 
 
-def test_integers_are_equal_or_are_not_and_more_or_fewer_steps_are_told() -> None:
-    one, two = Step((2,), [(np.array([1, 2]),)]), Step((1, 1), [(np.array([1, 2]), np.array([0, 1]))])
-    causes = step_causes([one], [two], [[0.0]], [], (1, 2))
-    assert causes.first == (
-        "step 1 (2 examples, on 2 replicas 1, 1) is the first whose sums differ: value 1 by inf "
-        "(one ulp of the inputs changes it by 0.0e+00)."
-    )
-    same = Step(None, [(np.array([1, 1]), np.array([0, 1]))])
-    assert step_causes([one], [same], [[0.0]], [], (1, 2)).first is None
-    assert step_causes([one], [same, same], [[0.0]], [], (1, 2)).first == (
-        "1 step(s) became 2: the number of batches depends on the number of replicas."
-    )
+def test_facts_of_a_mean_keep_the_replicas_values_and_divide_the_sum_once() -> None:
+    mean = Reduced("MEAN", "train.py:31", (np.float32([1, 2]), np.float32([3, 6])))
+    total = Reduced("SUM", "train.py:32", (np.array([1, 2]), np.array([0, 1])))
+    one, other = facts_of([Step((2, 1), None, [mean, total])], ["dense/kernel", "dense/bias"])
+    assert (one.step, one.site, one.op, one.parts) == (1, "train.py:31", "MEAN", (2, 1))
+    assert one.subject == "gradient of dense/kernel"
+    assert one.outputs[0].tolist() == [2, 4]
+    assert one.outputs[0].dtype == np.float32
+    assert [term[0].tolist() for term in one.inputs] == [[1, 2], [3, 6]]
+    assert (other.outputs[0].tolist(), other.outputs[0].dtype) == ([1, 3], np.int64)
 
 
 def test_an_iterator_lives_until_the_next_strategy_is_made() -> None:

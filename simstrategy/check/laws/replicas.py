@@ -9,10 +9,13 @@ from typing import Any, Final
 import numpy as np
 
 from simstrategy.check.across import Across, Side, compare_across, counted
+from simstrategy.check.causes import Cause
+from simstrategy.check.causes.running import explain_difference
 from simstrategy.check.meaning import lists_by_replica, meaning_of
-from simstrategy.check.row import Row
+from simstrategy.check.row import Finding, Row
 from simstrategy.check.rows import law_row, row_of_values
 from simstrategy.check.study import Measured, Study
+from simstrategy.run import raised_where
 
 __all__ = ["replicas"]
 
@@ -37,7 +40,34 @@ def _row(study: Study, count: int, other_count: int) -> Row:
     found = _compared(study, (one, other), (count, other_count), lists)
     if found.problems:
         found = _without_draws(study, found, (count, other_count), lists)
-    return row_of_values(row, found)
+    return _explained(study, row_of_values(row, found), (count, other_count))
+
+
+def _explained(study: Study, row: Row, counts: tuple[int, int]) -> Row:
+    """Returns a row with the cause of its problem, for which the program runs again and is recorded."""
+    if row.problem is None:
+        return row
+    program, semantics = study.program_with({}), study.settings.semantics
+    try:
+        cause = explain_difference(program, counts, backend=row.backend, semantics=semantics)
+    except Exception as error:  # noqa: BLE001 - the difference was found, and is not lost with its cause
+        text = f"it could not be determined: {type(error).__name__} {raised_where(error, with_text=False)}."
+        return row._replace(finding=_finding(row, None, text))
+    return row._replace(finding=_finding(row, cause, cause.text))
+
+
+def _finding(row: Row, cause: Cause | None, text: str) -> Finding:
+    plain = Finding(row.law, row.backend, row.replicas, row.schedule, row.problem or "", cause=text)
+    if cause is None:
+        return plain
+    return plain._replace(
+        kind=cause.kind,
+        step=cause.step,
+        site=cause.site,
+        variable=cause.variable,
+        also=cause.also,
+        source=cause.source,
+    )
 
 
 def _errors(errors: tuple[_ERROR, _ERROR], counts: tuple[int, int], *, allowed: bool) -> dict[str, Any]:

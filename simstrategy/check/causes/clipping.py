@@ -1,0 +1,112 @@
+"""Recognises values that were clipped, or scaled to a fixed norm, before they were combined."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from simstrategy.check.causes.facts import CLIPPING, Finding, Host, PointFacts
+from simstrategy.check.causes.rounding import unit_of, varies, wide
+from simstrategy.check.causes.scene import Scene
+
+__all__ = ["by_clipping"]
+
+_NEAR: Final = 16
+"""Ulps by which two norms may differ that were scaled to one bound."""
+_PARALLEL: Final = 1e-9
+"""Two vectors are one direction where the cosine is nearer to 1 than this."""
+_ELEMENTS_MIN: Final = 3
+"""The fewest elements at the bound of a clip by value."""
+
+
+def by_clipping(scene: Scene) -> Finding | None:
+    """Looks for a bound that the replicas' values reach and none exceeds, in all steps of the other run."""
+    one = scene.one
+    if not one.is_elementwise or not one.differ_among_replicas or sum(leaf.size for leaf in one.other.outputs) < 2:
+        return None
+    for what, vectors, here in _groups(scene):
+        if any((vector == np.round(vector)).all() for vector in vectors):
+            return None  # counts, and rows of ones and zeros, have equal norms by chance
+        bound = _norm_bound(vectors, here, unit_of(one.other.outputs[0]))
+        if bound is not None:
+            reason = (
+                f"each replica's {what} is clipped, or scaled, to a norm of {bound:.6g} before the values are combined"
+            )
+            return Finding(CLIPPING, reason, "Combine the replicas' values first, and clip the result")
+        bound = _value_bound(vectors, here)
+        if bound is not None:
+            reason = f"elements of each replica's {what} are clipped to ±{bound:.6g} before the values are combined"
+            return Finding(CLIPPING, reason, "Combine the replicas' values first, and clip the result")
+    return None
+
+
+def _groups(scene: Scene) -> Iterator[tuple[str, list[Host], list[Host]]]:
+    """Yields a name, the vectors of all steps, and those of the point itself: of leaves, calls and steps."""
+    one = scene.one
+    points = [point for point in scene.same_place() if _is_usable(point)]
+    outputs = one.other.outputs
+    for number in range(len(outputs)):
+        if outputs[number].size > 1:
+            name = "value" if len(outputs) == 1 else f"value {number + 1}"
+            yield (
+                name,
+                [wide(term[number]).reshape(-1) for point in points for term in point.inputs],
+                [wide(term[number]).reshape(-1) for term in one.other.inputs],
+            )
+    if len(outputs) > 1:
+        yield (
+            "nest of values",
+            [_flat(term) for point in points for term in point.inputs],
+            [_flat(term) for term in one.other.inputs],
+        )
+    steps: dict[int, list[PointFacts]] = {}
+    for point in scene.other:
+        if _is_usable(point) and (point.what, point.op) == (one.other.what, one.other.op):
+            steps.setdefault(point.step, []).append(point)
+    together = {step: _together(found, one.replicas) for step, found in steps.items() if len(found) > 1}
+    if one.other.step in together:
+        yield "set of values of a step", [row for rows in together.values() for row in rows], together[one.other.step]
+
+
+def _is_usable(point: PointFacts) -> bool:
+    """Returns whether the replicas bring values of their own: clipped values that are equal were combined before."""
+    shapes = [leaf.shape for leaf in point.outputs]
+    alike = all([leaf.shape for leaf in term] == shapes for term in point.inputs)
+    return len(point.inputs) > 1 and alike and varies(point.inputs, tuple([0.0] * len(shapes)))
+
+
+def _flat(term: tuple[Host, ...]) -> Host:
+    return np.concatenate([wide(leaf).reshape(-1) for leaf in term])
+
+
+def _together(points: list[PointFacts], replicas: int) -> list[Host]:
+    return [np.concatenate([_flat(point.inputs[rank]) for point in points]) for rank in range(replicas)]
+
+
+def _norm_bound(vectors: list[Host], here: list[Host], unit: float) -> float | None:
+    """Returns the largest norm, if two vectors of different directions have it, one of them at the point itself."""
+    norms = [float(np.linalg.norm(vector)) for vector in vectors]
+    largest = max(norms, default=0.0)
+    if not largest or not np.isfinite(norms).all():
+        return None
+    near = _NEAR * unit * largest
+    at_bound = [vector for vector, norm in zip(vectors, norms, strict=True) if largest - norm <= near]
+    if not any(largest - float(np.linalg.norm(vector)) <= near for vector in here):
+        return None
+    first = at_bound[0]
+    others = [
+        1 - abs(float(first @ other)) / largest**2 > _PARALLEL for other in at_bound[1:] if len(other) == len(first)
+    ]
+    return largest if any(others) else None
+
+
+def _value_bound(vectors: list[Host], here: list[Host]) -> float | None:
+    """Returns the largest size of an element, if several have it to the bit and others are smaller."""
+    sizes = np.abs(np.concatenate(vectors))
+    if not np.isfinite(sizes).all():
+        return None
+    largest = float(sizes.max(initial=0))
+    reached = int((sizes == largest).sum())
+    inside = np.unique(sizes[sizes < largest]).size
+    present = any((np.abs(vector) == largest).any() for vector in here)
+    return largest if largest and reached >= _ELEMENTS_MIN and inside >= reached // 4 + 1 and present else None

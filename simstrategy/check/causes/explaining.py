@@ -1,0 +1,82 @@
+"""Explains the difference of two runs: where it began, by which factor, with which parts, and of which kind."""
+
+from collections.abc import Sequence
+
+from simstrategy.check.causes.alignment import Pair, aligned
+from simstrategy.check.causes.facts import DUPLICATED, Cause, PointFacts, Units
+from simstrategy.check.causes.kinds import recognised
+from simstrategy.check.causes.named import Named, by_names
+from simstrategy.check.causes.origin import Origin, origin_of
+from simstrategy.check.causes.sources import completed
+from simstrategy.check.causes.wording import nothing_text, paragraph
+
+__all__ = ["explain"]
+
+
+def explain(
+    reference: Sequence[PointFacts],
+    other: Sequence[PointFacts],
+    *,
+    units: Units = (),
+    counts: tuple[int, int],
+    named: Named | None = None,
+) -> Cause:
+    """Returns the cause of a difference between two runs of one program, from recorded values alone.  Runs nothing.
+
+    reference, other: the points of both runs, in order; the reference has fewer replicas. units: for each point of the
+    reference and each of its outputs [any shape], how far rounding moves it, relative to its largest element; one ulp
+    where it is missing. counts: the numbers of replicas of both runs. named: the named values of the replica functions
+    of both runs, where they were recorded.
+
+    A kind is named where the recorded numbers prove it, and else it is None: the text then states what was compared.
+    Clauses: J-20 to J-28.
+
+    >>> import numpy as np
+    >>> whole = np.float32([0.2, 0.4])
+    >>> point = PointFacts(1, "train.py:31", "all_reduce", "w", "SUM", ((whole,),), (whole,))
+    >>> halves = (np.float32([0.1, 0.3]),), (np.float32([0.3, 0.5]),)
+    >>> cause = explain([point], [point._replace(inputs=halves, outputs=(np.float32([0.4, 0.8]),))], counts=(1, 2))
+    >>> cause.kind, cause.step, cause.site, cause.variable, cause.factor
+    ('sum of means', 1, 'train.py:31', 'w', 2.0)
+    """
+    pairs = completed(aligned(reference, other, units, counts), counts)
+    origin = origin_of(pairs, reference, other, counts, named)
+    if origin is None:
+        return Cause(None, None, None, None, None, nothing_text(pairs), certain=False)
+    finding = recognised(origin.scene)
+    if named is not None and (finding is None or DUPLICATED in finding.also):
+        finding = by_names(origin.scene, named) or finding
+    if finding is not None and not origin.sure:
+        finding = None
+    point = origin.scene.one.other
+    return Cause(
+        kind=None if finding is None else finding.kind,
+        step=point.step,
+        site=point.site,
+        what=point.what,
+        variable=_variable(origin),
+        text=paragraph(origin, finding, counts, _before(pairs, origin)),
+        certain=finding is not None and finding.kind is not None,
+        factor=None if finding is None else finding.factor,
+        also=() if finding is None else finding.also,
+        source=None if finding is None else finding.source,
+    )
+
+
+def _variable(origin: Origin) -> str | None:
+    """Returns the name of the variable that differs: of the kept value, where that is a variable."""
+    point = origin.scene.one.other
+    if origin.kept is None or origin.kept.other is None or origin.kept.other.what == "result":
+        return point.subject
+    return origin.kept.other.subject
+
+
+def _before(pairs: Sequence[Pair], origin: Origin) -> PointFacts | None:
+    """Returns a point before the origin that one run alone has, in the same step; None where there is none."""
+    for pair in pairs:
+        if pair.other is origin.scene.one.other:
+            return None
+        point = pair.reference or pair.other
+        if pair.one is None and point is not None and point.step == origin.scene.one.other.step:
+            return point
+    return None

@@ -1,0 +1,132 @@
+"""What an explanation is made of, and what it returns.  It does not matter here how the facts were recorded."""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+__all__ = [
+    "CLIPPING",
+    "DRAWS",
+    "DUPLICATED",
+    "FACTOR",
+    "FUNCTION",
+    "KINDS",
+    "MEAN_OF_MEANS",
+    "MISSING_REDUCTION",
+    "MISSING_SAMPLES",
+    "ONE_REPLICA",
+    "ORDER",
+    "OTHER_BATCHES",
+    "STATISTICS",
+    "SUM_OF_MEANS",
+    "Cause",
+    "Finding",
+    "Host",
+    "Leaves",
+    "PointFacts",
+    "Units",
+]
+
+Host = np.ndarray[Any, Any]
+
+Leaves = tuple[Host, ...]
+"""The arrays [any shape] of a nest."""
+
+Units = Sequence[Sequence[float]]
+"""[points of the reference][leaves]: how far rounding moves each output, relative to its largest element."""
+
+MEAN_OF_MEANS: Final = "mean of means"
+SUM_OF_MEANS: Final = "sum of means"
+FACTOR: Final = "wrong factor"
+CLIPPING: Final = "clipping before the sum"
+STATISTICS: Final = "statistics per replica"
+DRAWS: Final = "different draws"
+DUPLICATED: Final = "duplicated samples"
+MISSING_SAMPLES: Final = "missing samples"
+ONE_REPLICA: Final = "written by one replica only"
+MISSING_REDUCTION: Final = "missing reduction"
+FUNCTION: Final = "function before the sum"
+ORDER: Final = "order or axis"
+OTHER_BATCHES: Final = "other batches"
+
+KINDS: Final = (
+    *(MEAN_OF_MEANS, SUM_OF_MEANS, FACTOR, CLIPPING, STATISTICS, DRAWS, DUPLICATED, MISSING_SAMPLES),
+    *(ONE_REPLICA, MISSING_REDUCTION, FUNCTION, ORDER, OTHER_BATCHES),
+)
+"""All kinds that a `Cause` can have."""
+
+
+class PointFacts(NamedTuple):
+    """What is known of one synchronisation point, or of one value that the program keeps.
+
+    step: the number of the `run`, from 1; 0 before the first. site: file and line, as in ``train.py:31``. what: the
+    call, such as ``all_reduce``; ``result`` for a result of the program, ``create`` for a variable's first value.
+    subject: the name of the variable, or the path of the result. op: SUM, MEAN or None.
+
+    inputs: for each replica its arrays, in rank order; () for a replica that contributed none. outputs: the combined
+    arrays; of a write, the combined value that is assigned, added or subtracted. parts: the examples of each replica in
+    this step. rows: for each replica a text for each of its examples, equal for equal examples. parts and rows are
+    None where they are not known.
+
+    kept: whether the program's state or result holds the outputs. A difference that reaches no such value has no
+    effect. own: whether each replica keeps its own value, which nothing combines. before: the arrays that a write
+    replaces. number: its place among the points and writes of the run; -1 where it is not known. ulp: one ulp of 1 in
+    the precision of the outputs, where their arrays are finer; 0 where they are not.
+    """
+
+    step: int
+    site: str
+    what: str
+    subject: str | None
+    op: str | None
+    inputs: tuple[Leaves, ...]
+    outputs: Leaves
+    parts: tuple[int, ...] | None = None
+    rows: tuple[tuple[str, ...], ...] | None = None
+    kept: bool = False
+    own: bool = False
+    before: Leaves = ()
+    number: int = -1
+    ulp: float = 0.0
+
+
+class Finding(NamedTuple):
+    """What the numbers of one point show.
+
+    kind: one of `KINDS`; None for what is seen and not recognised. reason: a clause that follows the kind. remedy: a
+    sentence of advice, or "". by_parts: whether the sizes of the parts matter. factor: the one number by which the
+    combined values differ, or None. also: kinds that give the same numbers here. source: the line of the first value
+    in a replica function that differs, or None.
+    """
+
+    kind: str | None
+    reason: str
+    remedy: str = ""
+    by_parts: bool = False
+    factor: float | None = None
+    also: tuple[str, ...] = ()
+    source: str | None = None
+
+
+class Cause(NamedTuple):
+    """Where two runs began to differ, and why.
+
+    kind: one of `KINDS`, or None where it is not recognised. step, site, what: of the first synchronisation point, or
+    kept value, whose combined values differ and whose difference has an effect; None where no recorded value differs.
+    variable: the name of the variable that it changes, or of its own subject. text: one paragraph. certain: whether the
+    recorded numbers prove the kind. factor: the found values divided by the expected ones, where that is one number.
+    also: kinds that give the same numbers here. source: file and line of the value in a replica function that is the
+    first to differ; None where it is not known.
+    """
+
+    kind: str | None
+    step: int | None
+    site: str | None
+    what: str | None
+    variable: str | None
+    text: str
+    certain: bool
+    factor: float | None = None
+    also: tuple[str, ...] = ()
+    source: str | None = None

@@ -1,0 +1,136 @@
+"""The kinds of causes, in the order in which they are looked for: proofs by equations first, then signs.
+
+Each recogniser receives a `Scene` and returns a `Finding`, or None. The first one that finds something decides, so one
+that could also hold by chance, or follow from another kind, comes later.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from simstrategy.check.causes.clipping import by_clipping
+from simstrategy.check.causes.combination import Combination, differing, focused, whole
+from simstrategy.check.causes.companions import by_rows_of_values, by_variances
+from simstrategy.check.causes.factor import factor_of, names_of
+from simstrategy.check.causes.facts import DUPLICATED, FACTOR, MISSING_REDUCTION, SUM_OF_MEANS, Finding
+from simstrategy.check.causes.functions import by_functions
+from simstrategy.check.causes.order import by_order
+from simstrategy.check.causes.rounding import allowed, unit_of
+from simstrategy.check.causes.samples import by_rows, by_sizes, equal_terms, is_same_data
+from simstrategy.check.causes.scene import Scene
+from simstrategy.check.causes.single import by_one_replica
+from simstrategy.check.causes.weights import by_weights
+
+__all__ = ["EXACT", "recognised"]
+
+_NAMED_NEAR: Final = 1e-3
+"""How near a factor has to be to the number that its meaning belongs to; `names_of` has compared it by rounding."""
+
+Recogniser = Callable[[Scene], Finding | None]
+
+
+def by_factor(scene: Scene) -> Finding | None:
+    """Recognises one factor in all values that differ, if it is a number with a name (`factor.names_of`)."""
+    one = scene.one
+    k = the_factor(one)
+    if k is None:
+        return None
+    bound = max([allowed(one.units[number], one.expected[number]) for number in differing(one)], default=0.0)
+    names = names_of(
+        k,
+        max(bound, 1e-12),
+        replicas=one.replicas,
+        expected_replicas=one.counts[0],
+        step=one.other.step,
+        steps=scene.steps,
+        parts=one.parts,
+    )
+    if not names:
+        return None
+    times = f"the found values are {k:.6g} times the expected ones"
+    kind, reason, remedy, also = _meaning(scene, k, names[0])
+    by_parts = "part" in names[0]
+    return Finding(kind, f"{times} ({', and also '.join(names)}){reason}", remedy, by_parts, k, also)
+
+
+def the_factor(one: Combination) -> float | None:
+    """Returns the one number by which the values of a point differ, or None; small integers count for nothing."""
+    k = factor_of(one.expected, one.found, one.units)
+    if k is None or abs(k) < 1e-6:
+        return None
+    numbers = differing(one)
+    integers = all((one.expected[number] == np.round(one.expected[number])).all() for number in numbers)
+    enough = sum(one.expected[number].size for number in numbers) > 2 or whole(one)
+    enough = enough or any(one.gives(one.expected, [weight] * one.replicas) for weight in (1.0, 1 / one.replicas))
+    return k if enough or not integers else None
+
+
+def _meaning(scene: Scene, k: float, name: str) -> tuple[str, str, str, tuple[str, ...]]:
+    """Returns kind, meaning, and advice for a factor, and the other kinds that have it."""
+    ratio = scene.one.ratio
+    if _is_near(k, ratio):
+        return _summed(scene)
+    for value, reason, remedy in (
+        (1 / ratio, "divided by the number of replicas once too often", "Remove one division, such as a MEAN"),
+        (ratio**2, "multiplied by the number of replicas twice too often", "Take means in place of sums"),
+        (ratio**-2, "divided by the number of replicas twice too often", "Remove both divisions"),
+        (ratio**0.5, "the root of a sum over replicas, such as of squared norms that are summed again", ""),
+        (ratio**-0.5, "1 / the root of a sum over replicas, such as of squared norms that are summed again", ""),
+    ):
+        if _is_near(k, value) and "replicas" in name:
+            # A write that averages the replicas' own values may lack a sum before it.
+            lacks = scene.one.other.kept and scene.one.differ_among_replicas and _is_near(k, 1 / ratio)
+            return FACTOR, f": {reason}", remedy, (MISSING_REDUCTION,) if lacks else ()
+    return FACTOR, "", "", ()
+
+
+def _is_near(k: float, value: float) -> bool:
+    return abs(k / value - 1) < _NAMED_NEAR
+
+
+def _summed(scene: Scene) -> tuple[str, str, str, tuple[str, ...]]:
+    """Describes values that are too large by the number of replicas: whole ones, means, or neither."""
+    one = scene.one
+    if whole(one):
+        before = scene.was_combined_before(one.terms[0])
+        if before is not None:
+            reason = f": each replica holds {before[1]} at {before[0].site}, and these values are summed again"
+            return FACTOR, reason, "Combine once", ()
+        also = () if is_same_data(scene) else (DUPLICATED,)
+        reason = f": each of {one.replicas} replicas contributes the whole value, and these are added"
+        return FACTOR, reason, "Take the mean, or let each replica contribute its own part", also
+    unequal = one.parts is not None and len(set(one.parts)) > 1
+    if unequal or one.rule != "sum":
+        return FACTOR, ": each replica's value is too large by that factor", "Remove the factor", ()
+    reason = ": each replica's value is as large as a mean over its part, and they are summed where averaging was meant"
+    return SUM_OF_MEANS, reason, "Take the mean, or divide by the number of examples of the whole batch", (FACTOR,)
+
+
+EXACT: Final[tuple[Recogniser, ...]] = (
+    by_rows,
+    by_sizes,
+    by_one_replica,
+    lambda scene: by_weights(scene.one),
+    by_factor,
+    by_functions,
+)
+"""Recognisers that prove that the replicas' values are right, and their combination is not."""
+
+_SIGNS: Final[tuple[Recogniser, ...]] = (by_order, by_variances, by_rows_of_values, equal_terms, by_clipping)
+
+
+def recognised(scene: Scene, *, exact: bool = False) -> Finding | None:
+    """Returns the kind that the numbers of a point show, or None.  exact: by equations of the combination alone."""
+    scene = scene._replace(one=focused(scene.one))
+    if exact and not _is_usable(scene):
+        return None
+    for recogniser in EXACT if exact else (*EXACT, *_SIGNS):
+        finding = recogniser(scene)
+        if finding is not None:
+            return finding
+    return None
+
+
+def _is_usable(scene: Scene) -> bool:
+    return bool(scene.one.terms) and any(unit_of(leaf) for leaf in scene.one.expected)

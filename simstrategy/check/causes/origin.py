@@ -1,0 +1,241 @@
+"""Finds the point where two runs begin to differ, of those whose difference has an effect.
+
+A sum of means that the program divides by the number of replicas later differs from the reference's, and is right. So
+the search starts at the first value that the program keeps (a write to a variable, a result) and that differs, and goes
+back from there: to a point whose values the kept one follows, as a multiple.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from simstrategy.check.causes.alignment import Pair
+from simstrategy.check.causes.combination import combine, differing
+from simstrategy.check.causes.effects import scale_of
+from simstrategy.check.causes.factor import factor_of
+from simstrategy.check.causes.facts import PointFacts
+from simstrategy.check.causes.kinds import recognised
+from simstrategy.check.causes.links import Link, link
+from simstrategy.check.causes.named import Named
+from simstrategy.check.causes.rounding import all_alike
+from simstrategy.check.causes.scene import Scene
+from simstrategy.check.causes.sources import is_source, variants
+
+__all__ = ["Origin", "origin_of"]
+
+
+_FACTOR_NEAR: Final = 1e-3
+"""How near the factors of two steps have to be to be one factor."""
+
+
+class Origin(NamedTuple):
+    """scene: the point, with what the program multiplies its values by.  kept: the value that differs in the end.
+
+    sure: whether the kept value is known to follow from this point.
+    """
+
+    scene: Scene
+    kept: Pair | None
+    sure: bool
+
+
+def origin_of(
+    pairs: Sequence[Pair],
+    reference: Sequence[PointFacts],
+    other: Sequence[PointFacts],
+    counts: tuple[int, int],
+    named: Named | None = None,
+) -> Origin | None:
+    """Returns where the difference begins; None where no recorded value that the program keeps differs.
+
+    named: the named values of both runs, which show the effects of points that no kept value follows.
+    """
+    number = next((number for number, pair in enumerate(pairs) if pair.differs and _is_kept(pair)), None)
+    if number is None:
+        return _without_kept(pairs, reference, other)
+    kept = pairs[number]
+    itself = _at(kept, kept, reference, other)
+    if _brings_own_values(kept) and recognised(itself.scene, exact=True) is not None:
+        return itself
+    window = pairs[_window(pairs, number) : number]
+    candidates = [pair for pair in window if not _is_kept(pair) and (pair.differs or _has_other_shapes(pair))]
+    linked = _linked(kept, candidates, [pair for pair in window if is_source(pair)], pairs[:number], counts)
+    if linked is not None:
+        pair, scale = linked
+        begun = _with_same_factor(pairs[:number], pair) if scale == 1.0 else pair
+        return _at(begun, kept, reference, other, scale)
+    left = [pair for pair in candidates if pair.differs and not _is_undone(pairs[:number], pair)]
+    if not left:
+        return itself._replace(sure=not candidates)
+    sure = len({pair.place for pair in left}) == 1
+    shown = None if sure or named is None else _first_effect(left, pairs, pairs[:number], named)
+    if shown is not None:
+        return _at(shown[0], kept, reference, other, shown[1])
+    same = [pair for pair in left if _shapes(pair) & _shapes(kept)]
+    return _at(same[0] if same else left[0], kept, reference, other)._replace(sure=sure)
+
+
+def _without_kept(pairs: Sequence[Pair], reference: Sequence[PointFacts], other: Sequence[PointFacts]) -> Origin | None:
+    """Returns the first point that differs and whose factor does not come again, where nothing kept is recorded."""
+    different = [place for place, pair in enumerate(pairs) if pair.differs]
+    if not different or any(_is_kept(pair) for pair in pairs):
+        return None
+    alone = (place for place in different if not _recurs(pairs, place) and not _is_undone(pairs[:place], pairs[place]))
+    first = next(alone, different[0])
+    scale = 1 / (_undone_factor(pairs[:first], pairs[first]) or 1.0)
+    return _at(pairs[first], None, reference, other, scale)
+
+
+def _at(
+    pair: Pair, kept: Pair | None, reference: Sequence[PointFacts], other: Sequence[PointFacts], scale: float = 1.0
+) -> Origin:
+    one = pair.one
+    assert one is not None
+    if scale != 1.0:
+        one = combine(one.reference, one.other, one.units, one.counts, scale)
+    return Origin(Scene(one, reference, other, None if kept is None else kept.other), kept, sure=True)
+
+
+def _linked(
+    kept: Pair, candidates: Sequence[Pair], sources: Sequence[Pair], before: Sequence[Pair], counts: tuple[int, int]
+) -> tuple[Pair, float] | None:
+    """Returns the point from which the kept value follows, and the scale; the strongest link decides.
+
+    Of several multiples the first is meant, but a single number is a multiple of any other: there, it is the last.
+    """
+    options = [
+        _Option(link(kept, pair, scale), pair, scale, None) for pair in candidates for scale in _scales(before, pair)
+    ]
+    for source in sources:
+        made = [
+            _Option(link(kept, variant, 1.0), variant, 1.0, way)
+            for way, variant in variants(source, counts)
+            if variant.differs
+        ]
+        # With two replicas every way of combining changes in proportion to every other one.
+        changes = [one for one in made if one.link is Link.CHANGE]
+        options += [one for one in made if one.link > Link.CHANGE] + (changes if len(changes) == 1 else [])
+    for strength in (Link.EQUAL, Link.MULTIPLE, Link.CHANGE):
+        found = [one for one in options if one.link is strength]
+        if found:
+            is_number = strength is Link.MULTIPLE and all(shape in ((), (1,)) for shape in _shapes(kept))
+            chosen = next(one for one in found if one.pair is (found[-1] if is_number else found[0]).pair)
+            return _begun(chosen, sources, counts), chosen.scale
+    return None
+
+
+def _with_same_factor(before: Sequence[Pair], pair: Pair) -> Pair:
+    """Returns the first step's point of the same place and factor: its mistake is the same, though it had no effect."""
+    if not _is_undone(before, pair):
+        return pair
+    return next(one for one in before if one.differs and one.place == pair.place)
+
+
+def _first_effect(
+    left: Sequence[Pair], pairs: Sequence[Pair], before: Sequence[Pair], named: Named
+) -> tuple[Pair, float] | None:
+    """Returns the first point whose difference reaches a named value, and its scale; None if one before is unclear."""
+    for pair in left:
+        scale = scale_of(pair, pairs, _scales(before, pair), named)
+        if scale is None or pair.one is None:
+            return None
+        one = combine(pair.one.reference, pair.one.other, pair.one.units, pair.one.counts, scale)
+        if differing(one):
+            return pair, scale
+    return None
+
+
+class _Option(NamedTuple):
+    """A point from which the kept value may follow.  way: how the program combines a source's values."""
+
+    link: Link
+    pair: Pair
+    scale: float
+    way: str | None
+
+
+def _begun(chosen: _Option, sources: Sequence[Pair], counts: tuple[int, int]) -> Pair:
+    """Returns the first step in which components that replicas write alone, and add to, differ in the same way."""
+    for source in sources:
+        if source.place == chosen.pair.place and source.one is not None and source.one.other.own:
+            for way, variant in variants(source, counts):
+                if variant.differs and way == chosen.way:
+                    return variant
+    return chosen.pair
+
+
+def _has_other_shapes(pair: Pair) -> bool:
+    one = pair.one
+    return one is not None and [leaf.shape for leaf in one.expected] != [leaf.shape for leaf in one.found]
+
+
+def _is_kept(pair: Pair) -> bool:
+    return (pair.other or pair.reference).kept if pair.one is None else pair.one.other.kept  # type: ignore[union-attr]
+
+
+def _shapes(pair: Pair) -> set[tuple[int, ...]]:
+    assert pair.one is not None
+    return {leaf.shape for leaf in pair.one.expected}
+
+
+def _brings_own_values(pair: Pair) -> bool:
+    """Returns whether the replicas bring values of their own to a kept value, or each brings the reference's."""
+    one = pair.one
+    if one is None or not one.terms:
+        return False
+    if any(not term for term in one.terms):
+        return True
+    return one.differ_among_replicas or (
+        bool(one.reference.inputs) and all_alike(one.reference.inputs[0], one.terms[0], one.units)
+    )
+
+
+def _window(pairs: Sequence[Pair], kept: int) -> int:
+    """Returns the number of the first pair after the last agreeing write to the same subject."""
+    subject = pairs[kept].place[2]
+    for number in range(kept - 1, -1, -1):
+        pair = pairs[number]
+        if _is_kept(pair) and pair.place[2] == subject and not pair.differs:
+            return number + 1
+    return 0
+
+
+def _scales(before: Sequence[Pair], pair: Pair) -> list[float]:
+    """Returns by what the program may multiply the values of a point: by 1, or by what made up for it before."""
+    assert pair.one is not None
+    found = [1.0, 1 / pair.one.ratio, pair.one.ratio]
+    undone = _undone_factor(before, pair)
+    return found if undone is None else [1 / undone, *found]
+
+
+def _undone_factor(before: Sequence[Pair], pair: Pair) -> float | None:
+    """Returns the factor by which this place differed in earlier steps, all of them without an effect."""
+    step = pair.other.step if pair.other is not None else 0
+    factors = [
+        factor_of(one.one.expected, one.one.found, one.one.units)
+        for one in before
+        if one.differs and one.place == pair.place and one.one is not None and one.one.other.step < step
+    ]
+    known = [k for k in factors if k]
+    if not known or len(known) < len(factors) or any(abs(k / known[0] - 1) > _FACTOR_NEAR for k in known):
+        return None
+    return known[0]
+
+
+def _recurs(pairs: Sequence[Pair], place: int) -> bool:
+    """Returns whether a point differs by the same factor in the next step: then the difference had no effect."""
+    pair = pairs[place]
+    later = next((one for one in pairs[place + 1 :] if one.place == pair.place), None)
+    if later is None or later.one is None or pair.one is None:
+        return False
+    k, again = [factor_of(one.expected, one.found, one.units) for one in (pair.one, later.one)]
+    return k is not None and again is not None and abs(k / again - 1) <= _FACTOR_NEAR
+
+
+def _is_undone(before: Sequence[Pair], pair: Pair) -> bool:
+    """Returns whether the difference of a point is the one that had no effect in earlier steps."""
+    undone = _undone_factor(before, pair)
+    one = pair.one
+    if undone is None or one is None:
+        return False
+    k = factor_of(one.expected, one.found, one.units)
+    return k is not None and abs(k / undone - 1) <= _FACTOR_NEAR

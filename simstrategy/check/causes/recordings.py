@@ -1,0 +1,230 @@
+"""The facts of a recording: its synchronisation points, the writes outside of them, and its results."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from simstrategy.check.causes.examples import Examples, examples_of, leaves_of
+from simstrategy.check.causes.facts import Host, Leaves, PointFacts
+from simstrategy.check.causes.rounding import unit_of, wide
+from simstrategy.check.distances import one_unit
+from simstrategy.trace import Recording, SyncPoint, VariableWrite
+
+__all__ = ["facts_of"]
+
+_WRITES: Final = ("assign", "assign_add", "assign_sub")
+_PASSED_OVER: Final = ("variable", "sizes", "raised", "compiled")
+"""Requests that combine no values."""
+
+_NEAR: Final = 8.0
+"""Ulps by which a write that is computed again may be off."""
+
+_OF_REPLICA: Final = re.compile(r" of local replica (\d+)")
+
+
+def facts_of(recording: Recording) -> list[PointFacts]:
+    """Returns the facts of a run in one process, in order.
+
+    Points without recorded values, because a framework traced them or they were too large, are left out. Where a
+    write of all replicas is known by its operation and aggregation, the facts hold the value that was combined;
+    else they hold the component of replica 0, or by how much it changed.
+    """
+    examples = dict(examples_of(recording))
+    returned = _returned_in(recording)
+    alone = _written_alone(recording)
+    replicas = int(recording.header.get("replicas", 1))
+    writes = {write.point: write for write in recording.writes if write.point is not None}
+    points = {point.number: point for point in recording.points}
+    both: list[SyncPoint | VariableWrite] = [*recording.points, *recording.writes]
+    ordered = sorted(both, key=lambda one: one.number)
+    found: list[PointFacts] = []
+    component_writes: list[VariableWrite] = []
+    ulp = _coarsest(recording)
+    for one in ordered:
+        if isinstance(one, VariableWrite) and _is_own(one, replicas, alone):
+            component_writes.append(one)
+            continue
+        facts = _of_write(one, points) if isinstance(one, VariableWrite) else _of_point(one, writes.get(one.number))
+        if facts is not None:
+            facts = facts._replace(step=returned.get(_key(facts.inputs), facts.step))
+            known = examples.get(facts.step, Examples(None, None))
+            replicas = len(facts.inputs)
+            parts = known.parts if known.parts is not None and len(known.parts) == replicas else None
+            found.append(facts._replace(number=one.number, parts=parts, rows=known.rows if parts is not None else None))
+    found += _own_writes(component_writes, alone, replicas)
+    found = [facts._replace(ulp=ulp) for facts in found]
+    found.sort(key=lambda facts: facts.step)  # stable: own writes come at the end of their step
+    return [*found, *[facts._replace(ulp=ulp) for facts in _results(recording)]]
+
+
+def _coarsest(recording: Recording) -> float:
+    """Returns one ulp of 1 in the coarsest floats that points combine: results and other values follow from them."""
+    names = {
+        value.dtype
+        for point in recording.points
+        if point.kind not in ("variable", "sizes")
+        for row in (*point.inputs, *point.outputs)
+        for value in row
+    }
+    known = {"float16", "bfloat16", "float32", "float64"} & names
+    return max([one_unit(name) for name in known], default=0.0)
+
+
+def _returned_in(recording: Recording) -> dict[tuple[bytes, ...], int]:
+    """Returns in which step the replicas' values of a leaf were returned: a program may reduce them much later."""
+    found: dict[tuple[bytes, ...], int] = {}
+    for point in recording.points:
+        source = _of_source(point) if point.kind == "run" else None
+        if source is not None and len({len(term) for term in source.inputs}) == 1:
+            for number in range(len(source.inputs[0])):
+                found[_key(tuple([(term[number],) for term in source.inputs]))] = point.step
+    return found
+
+
+def _key(inputs: tuple[Leaves, ...]) -> tuple[bytes, ...]:
+    return tuple([term[0].tobytes() for term in inputs if len(term) == 1])
+
+
+def _written_alone(recording: Recording) -> dict[str, str | None]:
+    """Returns the aggregation of each variable of which every replica writes its component alone."""
+    made = {point.number: point for point in recording.points if point.kind == "variable"}
+    found: dict[str, str | None] = {}
+    for write in recording.writes:
+        point = None if write.point is None else made.get(write.point)
+        if point is not None and "ON_READ" in (point.subject or "")[len(write.variable) :]:
+            found[write.variable] = point.op
+    return found
+
+
+def _is_own(write: VariableWrite, replicas: int, alone: Mapping[str, str | None]) -> bool:
+    """Returns whether a replica wrote its component alone; with one replica, the variable decides."""
+    if write.operation == "create":
+        return False
+    return write.replica is not None or (replicas == 1 and write.variable in alone)
+
+
+# Points and writes.
+
+
+def _of_point(point: SyncPoint, write: VariableWrite | None) -> PointFacts | None:
+    if point.kind in _PASSED_OVER or point.error is not None or not point.ended or point.requests:
+        return None
+    if point.kind in ("run", "merge_call"):
+        return _of_source(point)
+    rows = [leaves_of(row) for row in point.inputs]
+    outputs = [leaves_of(row) for row in point.outputs]
+    if not outputs or any(row is None for row in (*rows, *outputs)) or not outputs[0]:
+        return None
+    inputs = tuple([row for row in rows if row is not None])
+    first = outputs[0]
+    own = any(
+        len(row or ()) != len(first) or any(a.tobytes() != b.tobytes() for a, b in zip(row or (), first, strict=False))
+        for row in outputs[1:]
+    )
+    site = point.sites[0] if point.sites else ""
+    facts = PointFacts(point.step, site, point.kind, point.subject, point.op, inputs, first, own=own)
+    return facts if point.kind not in _WRITES else _of_assignment(facts, write)
+
+
+def _of_assignment(facts: PointFacts, write: VariableWrite | None) -> PointFacts:
+    """Returns the facts of a write of all replicas, with the value that it combined, where that is known."""
+    before = None if write is None else leaves_of(write.before[:1])
+    after = None if write is None else leaves_of(write.after[:1])
+    if facts.own or not before or not after or len(facts.outputs) != 1:
+        return facts._replace(kept=True)
+    return facts._replace(kept=True, outputs=(_combined(facts, before[0], after[0]),), before=before)
+
+
+def _of_source(point: SyncPoint) -> PointFacts | None:
+    """Returns the values that a `run` returned, or that a merge call received: the program combines them itself."""
+    rows = [leaves_of(row) for row in (point.outputs if point.kind == "run" else point.inputs)]
+    known = tuple([row for row in rows if row])
+    if not known or len(known) < len(rows):
+        return None
+    return PointFacts(point.step, point.sites[0] if point.sites else "", point.kind, None, None, known, ())
+
+
+def _combined(facts: PointFacts, before: Host, after: Host) -> Host:
+    """Returns the value that a write of all replicas combined: the one that makes `after` of `before`."""
+    terms = [term[0] for term in facts.inputs if len(term) == 1 and term[0].shape == after.shape]
+    if len(terms) == len(facts.inputs):
+        wanted = _apply(facts.what)
+        for candidate in _candidates(facts.op, terms):
+            made = wanted(wide(before), wide(candidate))
+            size = max([float(np.abs(wide(one)).max(initial=0)) for one in (before, after, candidate)])
+            if float(np.abs(made - wide(after)).max(initial=0)) <= _NEAR * max(unit_of(after), 1e-300) * size:
+                return candidate
+    changed = after if facts.what == "assign" else after - before
+    return np.asarray(changed if facts.what != "assign_sub" else -changed)
+
+
+def _apply(operation: str) -> Callable[[Host, Host], Host]:
+    return {
+        "assign": lambda before, value: value,
+        "assign_add": lambda before, value: before + value,
+        "assign_sub": lambda before, value: before - value,
+    }[operation]
+
+
+def _candidates(op: str | None, terms: list[Host]) -> Iterator[Host]:
+    """Yields what the replicas' values may have been combined to, the likeliest first."""
+    dtype = terms[0].dtype
+    total = np.add.reduce([wide(term) for term in terms])
+    if op == "SUM":
+        yield np.asarray(total, dtype)
+    elif op == "MEAN":
+        yield np.asarray(total / len(terms), dtype if dtype.kind in "fcV" else np.float64)
+    yield terms[0]
+
+
+def _of_write(write: VariableWrite, points: dict[int, SyncPoint]) -> PointFacts | None:
+    """Returns the facts of a write that no point of its own describes: outside replica functions, in merge calls."""
+    point = None if write.point is None else points.get(write.point)
+    if point is not None and point.kind in _WRITES:
+        return None
+    after, before = leaves_of(write.after), leaves_of(write.before)
+    if after is None or not after or before is None:
+        return None
+    values = list(after)
+    if write.operation in ("assign_add", "assign_sub") and len(before) == len(after):
+        sign = 1 if write.operation == "assign_add" else -1
+        values = [np.asarray((new - old) * after[0].dtype.type(sign)) for old, new in zip(before, after, strict=True)]
+    terms = tuple([(value,) for value in values])
+    own = any(value.tobytes() != values[0].tobytes() for value in values[1:])
+    return PointFacts(
+        write.step, write.site, write.operation, write.variable, None, terms, (values[0],), kept=True, own=own
+    )
+
+
+def _own_writes(
+    writes: Sequence[VariableWrite], aggregations: Mapping[str, str | None], replicas: int
+) -> Iterator[PointFacts]:
+    """Yields the facts of components that replicas write alone, where not all of them do."""
+    groups: dict[tuple[int, str, str, str], list[VariableWrite]] = {}
+    for write in writes:
+        groups.setdefault((write.step, write.variable, write.operation, write.site), []).append(write)
+    for (step, variable, operation, site), group in groups.items():
+        last: dict[int, Leaves] = {}
+        for write in group:
+            after = leaves_of(write.after)
+            if after is not None:
+                last[write.replica or 0] = after
+        if last:
+            terms = tuple([last.get(rank, ()) for rank in range(max(replicas, max(last) + 1))])
+            yield PointFacts(step, site, operation, variable, aggregations.get(variable), terms, (), own=True)
+
+
+def _results(recording: Recording) -> Iterator[PointFacts]:
+    """Yields the results; the components of one distributed result as one fact."""
+    steps = max([point.step for point in recording.points], default=0)
+    groups: dict[str, list[Host]] = {}
+    for result in recording.results[:1]:
+        for path, value in result.leaves:
+            if value.array is not None and value.array.dtype.kind in "biuf" and not path.startswith("variable "):
+                groups.setdefault(_OF_REPLICA.sub("", path), []).append(value.array)
+    for path, arrays in groups.items():
+        terms = tuple([(array,) for array in arrays]) if len(arrays) > 1 else ()
+        own = any(array.tobytes() != arrays[0].tobytes() for array in arrays[1:])
+        yield PointFacts(steps, "", "result", path, None, terms, (arrays[0],), kept=True, own=own)

@@ -1,0 +1,74 @@
+"""Decides whether two arrays are equal up to rounding, for all claims of an explanation."""
+
+from typing import Any, Final
+
+import numpy as np
+
+from simstrategy.check.causes.facts import Host, Leaves
+from simstrategy.check.compare import MARGIN
+from simstrategy.check.distances import distances, is_float, one_unit
+
+__all__ = ["alike", "all_alike", "total", "unit_of", "varies", "wide"]
+
+_ULPS_MIN: Final = 80.0
+"""Ulps of float32 or float64 that may always differ: other parts add in another order.  Clause: J-10"""
+
+
+def allowed(unit: float, array: Host) -> float:
+    """Returns by how much an array [any shape] may differ, relative to its largest element.
+
+    unit: how far rounding moves it.
+    """
+    fine = array.dtype.name in ("float32", "float64", "complex64", "complex128")
+    return max(MARGIN * max(unit, unit_of(array)), _ULPS_MIN * unit_of(array) if fine else 0.0)
+
+
+def unit_of(array: Host) -> float:
+    """Returns one ulp of 1 in an array's dtype [any shape]; 0 for what is no float."""
+    if not is_float(array):
+        return 0.0
+    name: str = array.dtype.name
+    return one_unit({"complex64": "float32", "complex128": "float64"}.get(name, name))
+
+
+def wide(array: Any) -> Host:
+    """Returns an array [any shape] in float64, or complex128."""
+    host = np.asarray(array)
+    return host.astype(np.complex128 if host.dtype.kind == "c" else np.float64)
+
+
+def alike(expected: Host, found: Host, unit: float) -> bool:
+    """Returns whether `found` is the expected array [any shape] up to rounding.
+
+    unit: how far rounding moves it, relative to its largest element; see `allowed`. Arrays that are no floats are
+    equal or are not.
+    """
+    if expected.shape != found.shape:
+        return False
+    if not is_float(expected):
+        return bool(np.array_equal(wide(expected), wide(found)) if expected.dtype.kind in "biu" else False)
+    by_max, _ = distances(expected, found)
+    return bool(by_max <= allowed(unit, expected))
+
+
+def all_alike(expected: Leaves, found: Leaves, units: tuple[float, ...]) -> bool:
+    """Returns whether all leaves are alike."""
+    return len(expected) == len(found) and all(
+        alike(one, other, unit) for one, other, unit in zip(expected, found, units, strict=True)
+    )
+
+
+def total(terms: tuple[Leaves, ...], weights: tuple[float, ...] | list[float]) -> Leaves:
+    """Returns the weighted sum of the replicas' leaves, in float64; a term of weight 0 may be NaN."""
+    pairs = [(term, weight) for term, weight in zip(terms, weights, strict=True) if weight]
+    if not pairs:
+        return tuple(np.zeros(leaf.shape) for leaf in terms[0])
+    with np.errstate(all="ignore"):
+        return tuple(
+            np.asarray(sum(wide(term[leaf]) * weight for term, weight in pairs)) for leaf in range(len(pairs[0][0]))
+        )
+
+
+def varies(terms: tuple[Leaves, ...], units: tuple[float, ...]) -> bool:
+    """Returns whether the replicas' values differ from each other, beyond rounding."""
+    return not all(all_alike(terms[0], term, units) for term in terms[1:])

@@ -1,0 +1,118 @@
+"""Records the named values of replica functions while a program runs: what stood in which variable at which line.
+
+Operators of arrays pass no wrapper, but their results get names. The lines of the user's files are traced by Python
+(`sys.settrace`), in the thread that runs the program; another tracer, such as a debugger's, is put back afterwards.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import PurePath
+from types import FrameType
+from typing import Any, Final, NamedTuple, final
+
+import numpy as np
+
+from simstrategy.check.causes.facts import Host
+from simstrategy.run.frames import is_users
+from simstrategy.strategy.modes import current_mode
+
+__all__ = ["NamedValue", "Watch"]
+
+_BYTES_MAX: Final = 1 << 20
+"""The largest value that is kept."""
+
+_TOTAL_BYTES_MAX: Final = 256 << 20
+"""How much is kept of one run; later values are not."""
+
+Position = Callable[[], tuple[int, int]]
+"""Returns the number of the step, and how many points and writes came before."""
+
+
+class NamedValue(NamedTuple):
+    """A value that a replica function gave a name.
+
+    number: how many points and writes came before it. site: file and line of the statement. value: [any shape].
+    """
+
+    step: int
+    number: int
+    replica: int
+    site: str
+    name: str
+    value: Host
+
+
+class _Seen:
+    """What was last seen in one frame."""
+
+    __slots__ = ("line", "objects")
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+        self.objects: dict[str, Any] = {}
+
+
+@final
+class Watch:
+    """Collects named values.  values: in the order of the statements; the replicas take turns."""
+
+    __slots__ = ("_bytes", "_frames", "_get", "_position", "_types", "_users", "values")
+
+    def __init__(self, position: Position, get: Callable[[Any], Host], array_types: tuple[type, ...]) -> None:
+        self.values: list[NamedValue] = []
+        self._position = position
+        self._get = get
+        self._types = (*array_types, np.ndarray, np.generic, float)
+        self._frames: dict[FrameType, _Seen] = {}
+        self._users: dict[str, bool] = {}
+        self._bytes = 0
+
+    @contextmanager
+    def on(self) -> Iterator[None]:
+        """Collects inside this context."""
+        before = sys.gettrace()
+        sys.settrace(self._enter)
+        try:
+            yield
+        finally:
+            sys.settrace(before)
+            self._frames.clear()
+
+    def _enter(self, frame: FrameType, event: str, argument: object) -> Any:
+        """Begins to trace a function of the user's, where a replica runs it; other functions are not traced."""
+        file = frame.f_code.co_filename
+        known = self._users.get(file)
+        if known is None:
+            known = self._users[file] = is_users(frame)
+        mode = current_mode() if known else None
+        if mode is None or mode.replica is None or self._bytes > _TOTAL_BYTES_MAX:
+            return None
+        self._frames[frame] = _Seen(frame.f_lineno)
+        return self._step
+
+    def _step(self, frame: FrameType, event: str, argument: object) -> Any:
+        """Notes the names that the statement before has set."""
+        seen = self._frames.get(frame)
+        mode = current_mode()
+        if seen is None or mode is None:
+            return None
+        for name, value in frame.f_locals.items():
+            if isinstance(value, self._types) and seen.objects.get(name) is not value:
+                seen.objects[name] = value
+                self._note(frame, seen.line, name, value, mode.index)
+        seen.line = frame.f_lineno
+        if event == "return":
+            self._frames.pop(frame, None)
+            if isinstance(argument, self._types):
+                self._note(frame, frame.f_lineno, f"{frame.f_code.co_name}()", argument, mode.index)
+        return self._step
+
+    def _note(self, frame: FrameType, line: int, name: str, value: Any, replica: int) -> None:
+        host = np.array(value if isinstance(value, (np.ndarray, np.generic, float)) else self._get(value))
+        if host.nbytes > _BYTES_MAX or host.dtype.kind not in "biuf":
+            return
+        self._bytes += host.nbytes
+        step, number = self._position()
+        site = f"{PurePath(frame.f_code.co_filename).name}:{line}"
+        self.values.append(NamedValue(step, number, replica, site, name, host))

@@ -1,0 +1,87 @@
+"""Finds the weights on the replicas' values that give the reference's result, from the parts or from the values.
+
+Where the sizes of the parts are not known, because a program slices its data, the weights follow from the values: they
+solve one equation for each element, and have to be fractions of small numbers of examples.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from simstrategy.check.causes.combination import Combination
+from simstrategy.check.causes.facts import MEAN_OF_MEANS, SUM_OF_MEANS, Finding
+from simstrategy.check.causes.rounding import total, wide
+
+__all__ = ["by_weights", "solved_parts"]
+
+_EXAMPLES_MAX: Final = 128
+"""The most examples of a step for which sizes of parts are found from the values."""
+_FRACTION_NEAR: Final = 2e-3
+"""How near solved weights have to be to fractions, before the fractions are tried on the values."""
+
+
+def by_weights(one: Combination) -> Finding | None:
+    """Recognises a mean or a sum of means over unequal parts: the replicas' shares as weights give the reference."""
+    if not one.is_elementwise or not one.differ_among_replicas:
+        return None
+    sizes = one.parts if one.shares is not None else None
+    recorded = sizes is not None
+    if sizes is None and one.parts is None:
+        sizes = solved_parts(one)
+    if sizes is None or len(set(sizes)) == 1:
+        return None  # equal parts have equal weights: a factor, if anything
+    shares = [size / sum(sizes) for size in sizes]
+    if not _gives_expected(one, shares):
+        return None
+    rule = one.rule
+    if rule is None:
+        return None
+    listed = ", ".join(map(str, sizes[:-1])) + f" and {sizes[-1]}"
+    parts = f"parts of {listed} examples" if recorded else f"unequal parts, whose sizes are as {listed}"
+    weighted = "Weighted by their shares of the examples, the replicas' values give the reference's result"
+    empty = [rank for rank, size in enumerate(sizes) if not size]
+    nan = [rank for rank in empty if not all(np.isfinite(wide(leaf)).all() for leaf in one.terms[rank])]
+    if nan:
+        weighted = f"Replica {nan[0]} has no example, and its mean is 0/0. {weighted}"
+    if rule == "mean":
+        reason = f"each replica takes the mean over its own part, and {parts} weigh the same"
+        remedy = "Divide by the number of examples of the whole batch, and add"
+        return Finding(MEAN_OF_MEANS, f"{reason}. {weighted}", remedy, by_parts=True)
+    reason = f"each replica takes the mean over its own part, {parts}, and these means are added"
+    remedy = "Divide by the number of examples of the whole batch before adding"
+    # A sum that is NaN may be divided later: the numbers do not show it.
+    return Finding(SUM_OF_MEANS, f"{reason}. {weighted}", remedy, by_parts=True, also=(MEAN_OF_MEANS,) if nan else ())
+
+
+def _gives_expected(one: Combination, shares: list[float]) -> bool:
+    if one.gives(one.expected, shares):
+        return True
+    reference, sizes = one.reference, one.reference.parts
+    if len(reference.inputs) < 2 or sizes is None or not sum(sizes) or len(sizes) != len(reference.inputs):
+        return False
+    # The reference has several replicas, and may have the same fault: both runs are weighted.
+    weighted = total(reference.inputs, [size / sum(sizes) for size in sizes])
+    return one.gives(weighted, shares)
+
+
+def solved_parts(one: Combination) -> tuple[int, ...] | None:
+    """Returns the smallest sizes of parts that are weights of the reference's result, or None.
+
+    They are found only where the values have at least as many elements as there are replicas.
+    """
+    columns = [np.concatenate([wide(leaf).reshape(-1) for leaf in term]) for term in one.terms]
+    target = np.concatenate([wide(leaf).reshape(-1) for leaf in one.expected])
+    matrix = np.stack(columns, axis=1)
+    if len(target) < one.replicas or matrix.dtype.kind == "c":
+        return None
+    if not (np.isfinite(matrix).all() and np.isfinite(target).all()):
+        return None
+    weights, _, rank, _ = np.linalg.lstsq(matrix, target, rcond=1e-6)
+    if rank < one.replicas or (weights < -_FRACTION_NEAR).any() or abs(weights.sum() - 1) > _FRACTION_NEAR:
+        return None
+    for examples in range(one.replicas, _EXAMPLES_MAX + 1):
+        sizes = np.round(weights * examples)
+        near = np.abs(weights - sizes / examples).max() <= _FRACTION_NEAR / examples
+        if near and sizes.sum() == examples and (sizes > 0).all():
+            return tuple(int(size) for size in sizes) if one.gives(one.expected, sizes / examples) else None
+    return None

@@ -1,0 +1,102 @@
+"""Writes the paragraph of a cause: the place, the difference, the parts where they matter, the kind."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simstrategy.check.causes.alignment import Pair
+from simstrategy.check.causes.combination import Combination, differing
+from simstrategy.check.causes.facts import Finding, PointFacts
+from simstrategy.check.causes.kinds import the_factor
+from simstrategy.check.causes.origin import Origin
+from simstrategy.check.distances import distances
+
+__all__ = ["nothing_text", "paragraph"]
+
+
+def paragraph(origin: Origin, finding: Finding | None, counts: tuple[int, int], extra: PointFacts | None) -> str:
+    """Returns one paragraph.  extra: an earlier point of the step that one run alone has."""
+    one = origin.scene.one
+    sentences = [f"{_place(origin)} differs first: {_size(one)}"]
+    if finding is None or finding.kind is None:
+        sentences.append(_unrecognised(one, finding))
+        if not origin.sure:
+            sentences.append(
+                "Which of several values that differ in this step has the effect does not follow from them"
+            )
+    else:
+        if finding.by_parts and one.parts is not None and str(one.parts[0]) not in finding.reason:
+            sentences.append(f"The parts of this step have {_listed(one.parts)} examples")
+        also = "".join([f", or {one}" for one in finding.also])
+        sentences.append(f"The kind is {finding.kind}{also}: {finding.reason}")
+        if finding.remedy:
+            sentences.append(finding.remedy)
+    if extra is not None and not (counts[0] == 1 and extra.what == "reduce"):
+        sentences.append(f"Before it, only one of the runs has {_call(extra)} at {extra.site}")
+    who = [_replicas(count) for count in counts]
+    return f"{who[1]} against {who[0]}: " + ". ".join(sentences) + "."
+
+
+def nothing_text(pairs: Sequence[Pair]) -> str:
+    """Returns the sentence for runs of which no recorded value explains the difference."""
+    if not any(pair.one is not None for pair in pairs):
+        return "The cause is not recognised: the runs have no synchronisation point that could be compared."
+    return "The cause is not recognised: all recorded values that the program keeps are equal up to rounding."
+
+
+def _replicas(count: int) -> str:
+    return "1 replica" if count == 1 else f"{count} replicas"
+
+
+def _listed(parts: Sequence[int]) -> str:
+    return " and ".join([", ".join(map(str, parts[:-1])), str(parts[-1])]) if len(parts) > 1 else str(parts[0])
+
+
+def _call(point: PointFacts) -> str:
+    words = [point.what, point.op or "", f"of {point.subject!r}" if point.subject else ""]
+    return " ".join(word for word in words if word)
+
+
+def _place(origin: Origin) -> str:
+    point = origin.scene.one.other
+    if point.what == "result":
+        return f"the result {point.subject!r}"
+    where = f" at {point.site}" if point.site else ""
+    text = f"in step {point.step}, {_call(point)}{where}" if point.step else f"{_call(point)}{where}"
+    kept = None if origin.kept is None else origin.kept.other
+    if kept is not None and kept is not point and kept.subject and kept.subject != point.subject:
+        what = "the result" if kept.what == "result" else "the variable"
+        text += f", from which {what} {kept.subject!r} is computed,"
+    return text
+
+
+def _size(one: Combination) -> str:
+    if [leaf.shape for leaf in one.expected] != [leaf.shape for leaf in one.found]:
+        shapes = [" and ".join(str(list(leaf.shape)) for leaf in leaves) for leaves in (one.found, one.expected)]
+        return f"its shape is {shapes[0]}, and {shapes[1]} in the reference"
+    worst = max(differing(one) or [0], key=lambda number: _apart(one, number))
+    apart, unit = _apart(one, worst), one.units[worst]
+    leaf = f"value {worst + 1} of {len(one.expected)} " if len(one.expected) > 1 else ""
+    if not np.isfinite(apart):
+        expected, found = one.expected[worst].reshape(-1), one.found[worst].reshape(-1)
+        unequal = int(np.argmax(np.asarray(expected != found)))
+        return f"{leaf}it is {found[unequal]!s}, and {expected[unequal]!s} in the reference"
+    return f"{leaf}by {apart:.1e} of its size, and rounding explains {unit:.1e}"
+
+
+def _apart(one: Combination, number: int) -> float:
+    return distances(one.expected[number], np.asarray(one.found[number], one.expected[number].dtype))[0]
+
+
+def _unrecognised(one: Combination, finding: Finding | None) -> str:
+    if finding is not None:
+        return f"The kind is not recognised: {finding.reason}"
+    k = the_factor(one)
+    if k is not None and max(leaf.size for leaf in one.expected) > 1:
+        return (
+            f"The kind is not recognised: the found values are {k:.6g} times the expected ones, which is no number of "
+            f"replicas, steps or parts"
+        )
+    if one.is_elementwise and one.rule is not None and one.differ_among_replicas:
+        return "The kind is not recognised: neither one factor nor the sizes of the parts explain the difference"
+    return "The kind is not recognised"

@@ -1,0 +1,120 @@
+"""Named values of replica functions: what is recorded, and that Python's tracing is put back.  Clauses: J-28"""
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from training import ctx, variable
+from wrong_programs import WRONG, line_of
+
+from simstrategy.check.causes.running import explain_difference, explain_recordings, record
+from simstrategy.check.causes.watching import NamedValue
+
+
+def test_values_have_replica_step_line_and_name() -> None:
+    def program(strategy: Any) -> Any:
+        w = variable(strategy, "w")
+
+        def step(x: Any) -> None:
+            twice = x * 2
+            w.assign(twice)
+            rest = twice - 1  # noqa: F841 - it has a name only
+
+        for _ in range(2):
+            strategy.run(step, args=(np.float32([1, 2, 3]),))
+
+    named: list[NamedValue] = []
+    record(program, 2, named=named)
+    twice = [one for one in named if one.name == "twice"]
+    assert [(one.step, one.replica, one.value.tolist()) for one in twice] == [
+        (step, replica, [2.0, 4.0, 6.0]) for step in (1, 2) for replica in (0, 1)
+    ]
+    assert {one.site.partition(":")[0] for one in twice} == {"test_named_values.py"}
+    (first, *_), (rest, *_) = twice, [one for one in named if one.name == "rest"]
+    assert int(rest.site.rpartition(":")[2]) == int(first.site.rpartition(":")[2]) + 2
+    assert first.number < rest.number  # the write is between them
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_tracing_is_put_back(fails: bool) -> None:
+    def tracer(frame: Any, event: str, argument: Any) -> None:
+        return None
+
+    def program(strategy: Any) -> None:
+        strategy.run(lambda: 1)
+        if fails:
+            raise KeyError("mine")
+
+    before = sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        recording = record(program, 2, named=[])
+        assert sys.gettrace() is tracer
+    finally:
+        sys.settrace(before)
+    assert recording.results[0].error == (("KeyError", "'mine'") if fails else None)
+
+
+def test_without_named_values_draws_are_not_recognised() -> None:
+    wrong = WRONG["one_stream_for_all"]
+    runs = [record(wrong.program, count) for count in (1, wrong.replicas)]
+    cause = explain_recordings(runs[0], runs[1], counts=(1, wrong.replicas))
+    assert (cause.kind, cause.site, cause.source) == (None, line_of(wrong.program), None)
+
+
+def test_the_first_value_that_differs_is_named_with_its_line() -> None:
+    def program(strategy: Any) -> Any:
+        rows = np.random.default_rng(0).normal(size=(8, 3)).astype(np.float32)
+
+        def part(context: Any) -> Any:
+            size = len(rows) // context.num_replicas_in_sync
+            first = int(context.replica_id_in_sync_group) * size
+            return rows[first : first + size]
+
+        def step(x: Any) -> Any:
+            cubes = (x - x.mean(axis=0)) ** 3
+            return ctx().all_reduce("SUM", cubes.sum(axis=0))
+
+        found = strategy.run(step, args=(strategy.experimental_distribute_values_from_function(part),))
+        return strategy.experimental_local_results(found)[0]
+
+    cause = explain_difference(program, (1, 2))
+    assert (cause.kind, cause.step) == (None, 1)
+    assert "The kind is not recognised: the first value in the replica functions that differs" in cause.text
+    assert f"is cubes at {cause.source}" in cause.text
+
+
+def test_a_program_that_raises_prints_or_returns_nothing_is_no_trouble() -> None:
+    def raises(strategy: Any) -> Any:
+        if strategy.num_replicas_in_sync > 1:
+            raise ValueError("no")
+        return 1.0
+
+    assert explain_difference(raises, (1, 2)).kind is None
+    assert explain_difference(lambda strategy: None, (1, 2)).step is None
+    text = explain_difference(lambda strategy: ["a", strategy.num_replicas_in_sync], (1, 2))
+    assert (text.kind, text.variable) == (None, "result[1]")
+
+
+def test_several_replicas_in_the_reference_are_explained_without_named_values() -> None:
+    wrong = WRONG["mean_by_the_aggregation"]
+    cause = explain_difference(wrong.program, (2, 4))
+    assert (cause.kind, cause.step, cause.site) == (wrong.kind, 2, line_of(wrong.program))
+    assert cause.text.startswith("4 replicas against 2 replicas: ")
+    assert explain_difference(WRONG["one_stream_for_all"].program, (2, 4)).kind is None
+
+
+def test_coarse_floats_are_rounded_coarsely() -> None:
+    def program(strategy: Any) -> Any:
+        rows = np.random.default_rng(0).normal(size=(12, 3)).astype(np.float32)
+        given = strategy.experimental_distribute_values_from_function(
+            lambda context: np.array_split(rows, context.num_replicas_in_sync)[int(context.replica_id_in_sync_group)]
+        )
+
+        def step(x: Any) -> Any:
+            return ctx().all_reduce("MEAN", strategy.xp.mean(strategy.xp.astype(x, "bfloat16"), axis=0))
+
+        return strategy.experimental_local_results(strategy.run(step, args=(given,)))[0]
+
+    assert explain_difference(program, (1, 3)).step is None

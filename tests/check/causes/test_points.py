@@ -1,0 +1,311 @@
+"""Causes of points by hand: what decides a kind, what leaves it open, and what is passed over.
+
+Clauses: J-20, J-21, J-22, J-23, J-24, J-25, J-26, J-27, J-29
+"""
+
+import numpy as np
+import pytest
+from by_hand import kept, point, rows
+
+from simstrategy.check.causes import PointFacts, explain
+from simstrategy.check.causes.facts import (
+    CLIPPING,
+    DUPLICATED,
+    FACTOR,
+    FUNCTION,
+    MEAN_OF_MEANS,
+    MISSING_SAMPLES,
+    ONE_REPLICA,
+    ORDER,
+    OTHER_BATCHES,
+    STATISTICS,
+    SUM_OF_MEANS,
+)
+
+A, B, C = rows(0.31, -1.7, 2.2), rows(1.13, 0.4, -0.9), rows(-0.7, 0.25, 1.9)
+
+
+def weighted(*pairs: tuple[float, np.ndarray]) -> np.ndarray:
+    return np.asarray(sum(np.float64(weight) * array for weight, array in pairs), np.float32)
+
+
+def test_runs_that_agree_have_no_cause() -> None:
+    """J-20"""
+    cause = explain([point(A + B)], [point(A, B)], counts=(1, 2))
+    assert (cause.kind, cause.step, cause.site, cause.certain) == (None, None, None, False)
+    assert explain([], [], counts=(1, 2)).text.endswith("no synchronisation point that could be compared.")
+
+
+def test_a_difference_of_rounding_is_none() -> None:
+    """J-20"""
+    nearly = np.nextafter(A + B, rows(9, 9, 9))
+    assert explain([point(nearly)], [point(A, B)], counts=(1, 2)).step is None
+    coarse = [[1e-3]]
+    assert explain([point((A + B) * 1.001)], [point(A, B)], units=coarse, counts=(1, 2)).step is None
+    assert explain([point((A + B) * 1.1)], [point(A, B)], units=coarse, counts=(1, 2)).step == 1
+
+
+def test_the_first_point_that_differs_is_named_with_its_step_and_line() -> None:
+    """J-21"""
+    reference = [point(A + B), point(A, step=2), point(B, step=2, line=40)]
+    other = [point(A, B), point(A, A, step=2), point(B, B, step=2, line=40)]
+    cause = explain(reference, other, counts=(1, 2))
+    assert (cause.step, cause.site, cause.kind, cause.factor) == (2, "train.py:31", FACTOR, 2.0)
+    assert "in step 2, all_reduce SUM of 'w' at train.py:31 differs first" in cause.text
+
+
+def test_a_difference_that_the_program_makes_up_for_is_passed_over() -> None:
+    """J-21: the loss differs by the number of replicas and is divided by it; the weights follow from the gradient."""
+    reference = [point(rows(0.7), line=20, subject="loss"), point(A), kept(0.1 * A)]
+    half = weighted((0.25, A))
+    other = [point(rows(0.7), rows(0.7), line=20, subject="loss"), point(half, half), kept(0.05 * A, replicas=2)]
+    cause = explain(reference, other, counts=(1, 2))
+    assert (cause.site, cause.kind, cause.factor) == ("train.py:31", FACTOR, 0.5)
+    assert "once too often" in cause.text
+
+
+def test_a_mean_of_means_that_is_summed_first_is_none_of_sums() -> None:
+    """J-21, J-22: the sum is divided by the replicas where it is written."""
+    whole = weighted((4 / 7, A), (3 / 7, B))
+    reference = [point(whole, parts=(7,)), kept(0.1 * whole)]
+    other = [point(A, B, parts=(4, 3)), kept(0.05 * (A + B), replicas=2)]
+    cause = explain(reference, other, counts=(1, 2))
+    assert (cause.kind, cause.site, cause.also) == (MEAN_OF_MEANS, "train.py:31", ())
+    assert "parts of 4 and 3 examples weigh the same" in cause.text
+
+
+def test_a_difference_without_an_effect_is_no_cause() -> None:
+    """J-21"""
+    cause = explain([point(A), kept(B)], [point(A, A), kept(B, replicas=2)], counts=(1, 2))
+    assert (cause.kind, cause.step) == (None, None)
+
+
+def test_several_points_that_may_be_meant_have_no_kind() -> None:
+    """J-21: an optimizer that is not linear hides which of two gradients was wrong."""
+    reference = [point(A, line=20), point(B, line=21), kept(rows(0.1, 0.2))]
+    other = [point(A, A, line=20), point(B, B, line=21), kept(rows(0.3, 0.9), replicas=2)]
+    cause = explain(reference, other, counts=(1, 2))
+    assert (cause.kind, cause.certain) == (None, False)
+    assert "Which of several values" in cause.text
+
+
+def test_shares_as_weights_show_means_of_unequal_parts() -> None:
+    """J-22"""
+    whole = weighted((0.5, A), (0.25, B), (0.25, C))
+    known = {"parts": (4, 2, 2)}
+    mean = explain([point(whole, parts=(8,))], [point(A, B, C, op="MEAN", **known)], counts=(1, 3))
+    total = explain([point(whole, parts=(8,))], [point(A, B, C, **known)], counts=(1, 3))
+    assert (mean.kind, total.kind) == (MEAN_OF_MEANS, SUM_OF_MEANS)
+    assert "parts of 4, 2 and 2 examples" in mean.text
+
+
+def test_sizes_that_are_not_recorded_are_found_from_the_values() -> None:
+    """J-22"""
+    whole = weighted((8 / 15, A), (7 / 15, B))
+    cause = explain([point(whole)], [point(A, B, op="MEAN")], counts=(1, 2))
+    assert cause.kind == MEAN_OF_MEANS
+    assert "whose sizes are as 8 and 7" in cause.text
+    number = explain([point(whole[:1])], [point(A[:1], B[:1], op="MEAN")], counts=(1, 2))
+    assert number.kind is None  # one number fits any weights
+
+
+def test_equal_parts_are_no_mean_of_means() -> None:
+    """J-22"""
+    cause = explain([point(C, parts=(8,))], [point(A, B, op="MEAN", parts=(4, 4))], counts=(1, 2))
+    assert (cause.kind, cause.step) == (None, 1)
+    assert "parts" not in cause.text.replace("the sizes of the parts explain", "")
+
+
+@pytest.mark.parametrize(
+    ("factor", "text"),
+    [
+        (1 / 3, "divided by the number of replicas once too often"),
+        (1 / 9, "divided by the number of replicas twice too often"),
+        (9.0, "multiplied by the number of replicas twice too often"),
+        (3**0.5, "the square root of the number of replicas"),
+        (3**-0.5, "1 / the square root of the number of replicas"),
+    ],
+)
+def test_a_factor_that_is_a_power_of_the_number_of_replicas_is_named(factor: float, text: str) -> None:
+    """J-23"""
+    whole = weighted((1 / 3, A), (1 / 3, B), (1 / 3, C))
+    terms = [np.asarray(factor * one / 3, np.float32) for one in (A, B, C)]
+    cause = explain([point(whole)], [point(*terms)], counts=(1, 3))
+    assert cause.kind == FACTOR
+    assert cause.factor == pytest.approx(factor, rel=1e-5)
+    assert text in cause.text
+
+
+def test_a_factor_with_two_names_is_given_with_both() -> None:
+    """J-23: 2 replicas, 2 steps."""
+    reference = [point(A), point(B, step=2)]
+    cause = explain(reference, [point(A, A), point(B, B, step=2)], counts=(1, 2))
+    assert "the number of replicas, and also the number of steps" in cause.text
+
+
+def test_a_factor_without_a_name_has_no_kind() -> None:
+    """J-23"""
+    cause = explain([point(A)], [point(A * np.float32(0.4), A * np.float32(0.3))], counts=(1, 2))
+    assert (cause.kind, cause.factor) == (None, None)
+    assert "0.7 times the expected ones, which is no number of replicas, steps or parts" in cause.text
+
+
+def test_small_integers_are_no_factor_by_chance() -> None:
+    """J-23"""
+    cause = explain([point(rows(2.0))], [point(rows(3.0), rows(1.0))], counts=(1, 2))
+    assert cause.kind == SUM_OF_MEANS  # their mean is the reference's
+    assert explain([kept(2.0)], [kept(4.0, replicas=2)], counts=(1, 2)).kind is None
+
+
+def test_whole_values_that_are_added_may_be_duplicates_too() -> None:
+    """J-23, J-24"""
+    cause = explain([point(A)], [point(A, A)], counts=(1, 2))
+    assert (cause.kind, cause.also) == (FACTOR, (DUPLICATED,))
+    again = explain([point(A), point(A, line=40)], [point(A / 2, A / 2), point(A, A, line=40)], counts=(1, 2))
+    assert (again.kind, again.also) == (FACTOR, ())
+    assert "holds what was combined at train.py:31" in again.text
+
+
+@pytest.mark.parametrize(
+    ("parts", "kind"),
+    [
+        ((("a", "b"), ("a", "b")), DUPLICATED),
+        ((("a", "b"), ("b",)), DUPLICATED),
+        ((("a", "b"), ("c",)), MISSING_SAMPLES),
+        ((("a", "b"), ("e", "f")), OTHER_BATCHES),
+        ((("a", "b"), ("x", "y")), None),
+    ],
+)
+def test_examples_are_compared_by_their_bytes(parts: tuple[tuple[str, ...], ...], kind: str | None) -> None:
+    """J-24: the reference has e and f in its next step, and never x and y."""
+    reference = [
+        point(A, parts=(4,), rows=(("a", "b", "c", "d"),)),
+        point(B, step=2, parts=(2,), rows=(("e", "f"),)),
+    ]
+    sizes = tuple([len(part) for part in parts])
+    cause = explain(reference, [point(B, C, parts=sizes, rows=parts)], counts=(1, 2))
+    assert cause.kind == kind
+
+
+def test_the_parts_of_another_step_are_not_mentioned() -> None:
+    """J-24: draws of each replica in step 1; step 2 has a partial batch."""
+    reference = [point(A, parts=(8,)), point(B, step=2, parts=(7,))]
+    other = [point(B, C, parts=(4, 4)), point(C, C, step=2, parts=(4, 3))]
+    cause = explain(reference, other, counts=(1, 2))
+    assert (cause.step, cause.kind) == (1, None)
+    assert "4" not in cause.text.partition("differs first")[2].partition("The kind")[2]
+
+
+def test_norms_at_one_bound_show_clipping() -> None:
+    """J-25"""
+    first, second = [one / np.linalg.norm(one) * np.float32(0.5) for one in (A, B)]
+    cause = explain([point(C)], [point(first, second)], counts=(1, 2))
+    assert cause.kind == CLIPPING
+    assert "to a norm of 0.5 before" in cause.text
+    assert explain([point(C)], [point(first, second * 2)], counts=(1, 2)).kind is None
+    alike = explain([point(C)], [point(first, first * np.float32(-1), C / 7)], counts=(1, 3))
+    assert alike.kind is None  # one direction
+
+
+def test_counts_of_equal_norm_are_no_clipping() -> None:
+    """J-25"""
+    cause = explain([point(rows(1, 1, 1))], [point(rows(1, 0, 0), rows(0, 1, 0))], counts=(1, 2))
+    assert cause.kind is None
+
+
+def test_variances_that_fall_short_by_the_variance_of_means_show_statistics() -> None:
+    """J-26"""
+    data = np.random.default_rng(0).normal(size=(8, 5)).astype(np.float32)
+    halves = data[:4], data[4:]
+    mean = point(data.mean(0)), point(*[half.mean(0) for half in halves], op="MEAN")
+    variance = (
+        point(data.var(0), line=40, subject="variance"),
+        point(*[half.var(0) for half in halves], op="MEAN", line=40, subject="variance"),
+    )
+    cause = explain([mean[0], variance[0]], [mean[1], variance[1]], counts=(1, 2))
+    assert (cause.kind, cause.site) == (STATISTICS, "train.py:40")
+    unrelated = point(*[half.max(0) for half in halves], op="MEAN")
+    assert explain([mean[0], variance[0]], [unrelated, variance[1]], counts=(1, 2)).kind is None
+
+
+def test_rows_that_are_standardised_in_each_part_show_statistics() -> None:
+    """J-26"""
+    data = np.random.default_rng(0).normal(size=(8, 2)).astype(np.float32)
+
+    def gathered(*parts: np.ndarray) -> PointFacts:
+        made = [((part - part.mean(0)) / part.std(0)).astype(np.float32) for part in parts]
+        inputs = tuple([(one,) for one in made])
+        return PointFacts(1, "train.py:9", "all_gather", None, None, inputs, (np.concatenate(made),))
+
+    cause = explain([gathered(data)], [gathered(data[:4], data[4:])], counts=(1, 2))
+    assert cause.kind == STATISTICS
+
+
+def test_one_replicas_value_in_place_of_the_sum_is_written_by_one_only() -> None:
+    """J-27"""
+
+    def write(value: np.ndarray, *terms: np.ndarray, op: str | None = None) -> PointFacts:
+        inputs = tuple([(one,) for one in terms])
+        return PointFacts(1, "train.py:7", "assign", "w", op, inputs, (value,), kept=True)
+
+    cause = explain([write(A + B, A + B)], [write(A, A, B)], counts=(1, 2))
+    assert cause.kind == ONE_REPLICA
+    assert "their sum gives the reference's result" in cause.text
+    assert explain([write(C, C)], [write(A, A, B)], counts=(1, 2)).kind is None
+    only = explain([write(C, C)], [write(A, A, B, op="ONLY_FIRST_REPLICA")], counts=(1, 2))
+    assert only.kind == ONE_REPLICA
+
+
+@pytest.mark.parametrize(
+    ("whole", "name"),
+    [
+        (np.sqrt(A**2 + B**2), "the sum of the squares"),
+        (np.log((np.exp(A) + np.exp(B)) / 2), "the mean of the exponentials"),
+        (np.maximum(A, B), "is the maximum of the replicas' values"),
+    ],
+)
+def test_a_function_before_the_sum_is_named(whole: np.ndarray, name: str) -> None:
+    """J-27"""
+    cause = explain([point(np.abs(whole) if "squares" in name else whole)], [point(A, B)], counts=(1, 2))
+    assert cause.kind == FUNCTION
+    assert name in cause.text
+
+
+def test_elements_in_other_places_are_an_order() -> None:
+    """J-27"""
+    data = np.arange(12, dtype=np.float32).reshape(6, 2)
+    inputs = (data[:3],), (data[3:],)
+    whole = PointFacts(1, "train.py:5", "all_gather", None, None, ((data,),), (data,))
+    mixed = whole._replace(inputs=inputs, outputs=(data[[0, 3, 1, 4, 2, 5]],))
+    beside = whole._replace(inputs=inputs, outputs=(np.concatenate([data[:3], data[3:]], axis=1),), kept=True)
+    assert explain([whole], [mixed], counts=(1, 2)).kind == ORDER
+    cause = explain([whole._replace(kept=True)], [beside], counts=(1, 2))
+    assert cause.kind == ORDER
+    assert "[3, 4] in place of [6, 2]" in cause.text
+
+
+def test_points_that_one_run_alone_has_are_left_out() -> None:
+    """J-21"""
+    extra = point(C, C, line=12, subject=None)
+    cause = explain([point(A)], [extra, point(A, A)], counts=(1, 2))
+    assert (cause.site, cause.kind) == ("train.py:31", FACTOR)
+    assert "Before it, only one of the runs has all_reduce SUM at train.py:12" in cause.text
+
+
+def test_nan_in_place_of_a_number_is_the_mean_of_no_examples() -> None:
+    """J-22"""
+    whole = weighted((0.5, A), (0.5, B))
+    empty = np.full(3, np.nan, np.float32)
+    cause = explain([point(whole, parts=(4,))], [point(A, B, empty, op="MEAN", parts=(2, 2, 0))], counts=(1, 3))
+    assert cause.kind == MEAN_OF_MEANS
+    assert "Replica 2 has no example, and its mean is 0/0" in cause.text
+
+
+def test_a_factor_that_comes_again_in_the_next_step_is_passed_over() -> None:
+    """J-29: the sums of two steps are twice the reference's, so both had no effect; the third is of unequal parts."""
+    whole = weighted((4 / 7, A), (3 / 7, B))
+    reference = [point(A, parts=(8,)), point(B, step=2, parts=(8,)), point(whole, step=3, parts=(7,))]
+    halves = [(np.asarray(one * 1.5, np.float32), np.asarray(one * 0.5, np.float32)) for one in (A, B)]
+    other = [point(*pair, step=step, parts=(4, 4)) for step, pair in enumerate(halves, 1)]
+    cause = explain(reference, [*other, point(A, B, step=3, parts=(4, 3))], counts=(1, 2))
+    assert (cause.step, cause.kind) == (3, MEAN_OF_MEANS)
