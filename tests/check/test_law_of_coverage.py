@@ -7,7 +7,19 @@ import re
 
 import numpy as np
 import pytest
-from coverage_programs import LAWFUL, NOT_JUDGED, ROWS, WRONG, made, sharded, slices, split, total, without_shard
+from coverage_programs import (
+    LAWFUL,
+    NOT_JUDGED,
+    ROWS,
+    WRONG,
+    four_steps,
+    made,
+    sharded,
+    slices,
+    split,
+    total,
+    without_shard,
+)
 
 import simstrategy as ss
 from simstrategy.check.drawn import Drawn
@@ -61,12 +73,12 @@ def test_workers_without_a_shard_draw_the_same_rows():
 
 def test_padding_and_a_dropped_remainder_are_remarks():
     texts = {name: str(judged(LAWFUL[name], replicas=[1, 2])) for name in ("padded", "cut off", "sharded")}
-    assert "2 replicas together draw more than once row 0" in texts["padded"]
+    assert "with 2 replicas row 0 is drawn more than once" in texts["padded"]
     assert "padding of the last step?" in texts["padded"]
-    assert "2 replicas together do not draw row 16" not in texts["cut off"]
+    assert "not drawn" not in texts["cut off"]
     three = str(judged(LAWFUL["cut off"], replicas=[1, 3]))
     assert "an incomplete step that is dropped?" in three
-    assert "together" not in texts["sharded"]
+    assert "drawn" not in texts["sharded"]
 
 
 @pytest.mark.parametrize(("seed", "said"), [(None, True), (3, False)])
@@ -119,7 +131,13 @@ def test_another_number_of_datasets_is_not_judged():
             each.append(total(strategy, strategy.experimental_distribute_dataset(slices().batch(4))))
         return each[0]
 
-    assert "2 replicas distribute 3 datasets, and 1 replica 2" in str(judged(program, replicas=[1, 2]))
+    assert "with 2 replicas 3 datasets are distributed, and with 1 replica 2" in str(judged(program, replicas=[1, 2]))
+
+
+def test_fewer_rows_in_as_many_steps_are_not_judged():
+    report = judged(made(four_steps), replicas=[2, 1])
+    assert not report.findings, str(report)
+    assert "with 1 replica fewer rows are drawn than with 2 replicas, in as many steps" in str(report)
 
 
 def test_one_number_of_replicas_is_compared_with_nothing():

@@ -99,13 +99,15 @@ def _row(row: Row, first: _Run, run: _Run, *, asked: bool) -> Row:
     left: list[str] = []
     rows = 0
     if len(first.datasets) != len(run.datasets):
-        left.append(f"{run.who} distribute {len(run.datasets)} datasets, and {first.who} {len(first.datasets)}")
+        left.append(
+            f"with {run.who} {len(run.datasets)} datasets are distributed, and with {first.who} {len(first.datasets)}"
+        )
     for number, (one, other) in enumerate(zip(first.datasets, run.datasets, strict=False)):
         for epoch in sorted(one.keys() & other.keys()):
             where = f"distributed dataset {number + 1}, pass {epoch + 1}"
             found = _judged(one[epoch], other[epoch], first.who, run.who)
             problems += [f"{where}: {found.problem}"] if found.problem else []
-            remarks += [f"{run.who}: {where}: {found.remark}."] if found.remark else []
+            remarks += [f"{where}: {found.remark}"] if found.remark else []
             left += [f"{where} of {run.who}: {found.left}"] if found.left else []
             rows += 0 if found.left else len([*other[epoch].rows()])
     row = row._replace(remarks=tuple(remarks), compared=rows, equal_bits=not problems)
@@ -133,7 +135,7 @@ def _of_whole_passes(one: Pass, other: Pass, first: str, who: str) -> _Judged:
     expected, found = Counter(one.rows()), Counter(other.rows())
     if found.keys() - expected.keys():
         count = len(found.keys() - expected.keys())
-        return _Judged(left=f"{count} rows are none of those that {first} drew: drawn or changed at random?")
+        return _Judged(left=f"{count} rows are none of those that are drawn with {first}: drawn or changed at random?")
     width = len(other.steps[0]) if other.steps else 0
     replicas = [Counter(other.of_replica(index)) for index in range(width)]
     if width > 1 and len(expected) >= _ROWS_MIN and all(part == expected for part in replicas):
@@ -142,7 +144,11 @@ def _of_whole_passes(one: Pass, other: Pass, first: str, who: str) -> _Judged:
         )
     if max(expected.values(), default=0) > 1 or len(expected) < _ROWS_MIN:
         why = "rows repeat in it" if len(expected) >= _ROWS_MIN else f"it has fewer than {_ROWS_MIN} different rows"
-        return _Judged(left=f"{who} draw other rows than {first}, and that may be chance: {why}")
+        return _Judged(left=f"with {who} other rows are drawn than with {first}, and that may be chance: {why}")
+    if len(one.steps) == len(other.steps) and not found - expected:
+        return _Judged(
+            left=f"with {who} fewer rows are drawn than with {first}, in as many steps: a fixed number of them?"
+        )
     return _shared_out(list(one.rows()), expected, found, (first, who), max(one.largest(), other.largest()))
 
 
@@ -154,10 +160,10 @@ def _shared_out(
     repeated, lost = found - expected, expected - found
     texts = []
     if repeated:
-        texts.append(f"draw more than once {_named(sorted(numbers[row] for row in repeated))}")
+        texts.append(f"{_named(sorted(numbers[row] for row in repeated))} drawn more than once")
     if lost:
-        texts.append(f"do not draw {_named(sorted(numbers[row] for row in lost))}")
-    text = f"{who[1]} together {' and '.join(texts)} (numbered as {who[0]} drew them, from 0)"
+        texts.append(f"{_named(sorted(numbers[row] for row in lost))} not drawn")
+    text = f"with {who[1]} {' and '.join(texts)} (numbered as they are drawn with {who[0]}, from 0)"
     if repeated and lost:
         return _Judged(f"{text}. {_SHARE}")
     if (repeated or lost).total() >= step:
@@ -169,8 +175,8 @@ def _shared_out(
 
 def _named(numbers: Sequence[int]) -> str:
     more = f" and {len(numbers) - _NAMED_MAX} more" if len(numbers) > _NAMED_MAX else ""
-    rows = "row" if len(numbers) == 1 else "rows"
-    return f"{rows} {', '.join(map(str, numbers[:_NAMED_MAX]))}{more}"
+    rows, verb = ("row", "is") if len(numbers) == 1 else ("rows", "are")
+    return f"{rows} {', '.join(map(str, numbers[:_NAMED_MAX]))}{more} {verb}"
 
 
 def _alike(one: Pass, other: Pass) -> bool:
