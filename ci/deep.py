@@ -50,6 +50,7 @@ RUNS = {
     "kit": [sys.executable, "ci/bench/kit.py"],
     "keras": [sys.executable, "ci/keras_programs.py"],
     "stranger": [sys.executable, "ci/stranger.py"],
+    "stranger_tests": [sys.executable, "ci/stranger_tests.py"],
     "tpu_compile": [
         *("env", "TPU_LIBRARY_PATH=.venv/tpu/libtpu/libtpu.so", sys.executable, "-m", "simstrategy.cli"),
         *("compile-check", "--program", "examples/compiled_digits.py:first_steps"),

@@ -26,6 +26,7 @@ PACKAGES = {
     "simstrategy_tf_distribute": "backends/tf_distribute",
     "simstrategy_template": "backends/template",
     "simstrategy_conformance": "property_tests",
+    "simstrategy_pytest": "property_tests/pytest_plugin",
 }
 MODULES_MAX = 8
 """A package of more modules needs a contract: of layers, or that its modules are independent."""

@@ -26,6 +26,7 @@ DISTRIBUTIONS = (
     "backends/tf_distribute",
     "backends/template",
     "property_tests",
+    "property_tests/pytest_plugin",
 )
 SHIPPED = (
     "simstrategy",
@@ -35,6 +36,7 @@ SHIPPED = (
     "backends/tf_distribute/simstrategy_tf_distribute",
     "backends/template/simstrategy_template",
     "property_tests/simstrategy_conformance",
+    "property_tests/pytest_plugin/simstrategy_pytest",
 )
 TYPED = (*SHIPPED, "ci/golden/golden_replay")
 TEST_FOLDERS = (

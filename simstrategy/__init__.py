@@ -3,7 +3,7 @@
 The public module for programs. Authors of backends use `simstrategy.device`.
 """
 
-from simstrategy import data, device, errors, nn, schedules, sim, trace
+from simstrategy import data, device, errors, nn, schedules, sim, testing, trace
 from simstrategy.check import Checkpoint, Report, check, exempt
 from simstrategy.data import AutoShardPolicy, InputContext, InputOptions, InputReplicationMode
 from simstrategy.device import available as backends
@@ -64,5 +64,6 @@ __all__ = [
     "nn",
     "schedules",
     "sim",
+    "testing",
     "trace",
 ]

@@ -25,6 +25,7 @@ _SHAPE = "no shape in brackets"
 _TENSORFLOW = "backends/tensorflow/simstrategy_tensorflow/"
 _TF_DISTRIBUTE = "backends/tf_distribute/simstrategy_tf_distribute/"
 _KIT = "property_tests/simstrategy_conformance/"
+_PYTEST = "property_tests/pytest_plugin/simstrategy_pytest/"
 
 EXCEPTIONS = (
     # Imports that wait: an optional package, or one that every start would pay for.
@@ -42,6 +43,7 @@ EXCEPTIONS = (
     Exempt("simstrategy/check/laws/workers.py", "check.processes", "sockets and processes cost every start"),
     Exempt("backends/xla/simstrategy_xla/topology.py", "topologies", "JAX looks for libtpu when this is imported"),
     Exempt(_KIT + "plugin.py", _LATE, "pytest loads the plugin in every session; the kit is not run in each", 2),
+    Exempt(_PYTEST + "plugin.py", _LATE, "pytest loads the plugin in every session; few have tests that need these", 3),
     # Walks over references.
     Exempt(
         "simstrategy/run/visited.py", "use of id", "a set of visited objects, which it keeps; its order is not read"
@@ -75,6 +77,9 @@ EXCEPTIONS = (
     Exempt("simstrategy/device/namespace.py", "'name'", "a framework's dtype has a name, and no type of ours"),
     Exempt(_TENSORFLOW + "frontend.py", "'get_next'", "an iterator or a dataset of the core, which is a layer above"),
     # What pytest and its plugins set on some objects alone.
+    Exempt(_PYTEST + "failures.py", "'obj'", "pytest gives items that are functions one, and others none"),
+    Exempt(_PYTEST + "failures.py", "generated_seed", "Hypothesis sets it on its tests; there is no public way"),
+    Exempt(_PYTEST + "replicas.py", "'hypothesis'", "Hypothesis sets it on its tests alone"),
     Exempt(_KIT + "plugin.py", "'param'", "pytest sets it on the requests of parametrised fixtures alone"),
     Exempt(_KIT + "session.py", "'workerinput'", "pytest-xdist sets it on its workers, and need not be installed"),
     # A test's name seeds its draws, and committed reports and mutants hold it.

@@ -3,7 +3,9 @@
 import re
 from typing import NamedTuple
 
-_SHIPPED = re.compile(r"(?:simstrategy|backends/\w+/simstrategy_\w+|property_tests/simstrategy_conformance)/")
+_SHIPPED = re.compile(
+    r"(?:simstrategy|backends/\w+/simstrategy_\w+|property_tests/(?:simstrategy_conformance|pytest_plugin/simstrategy_pytest))/"
+)
 _CLAUSES = "property_tests/simstrategy_conformance/clauses/"
 
 

@@ -23,6 +23,8 @@ ENFORCED = (
     "backends/torch/simstrategy_torch",
     "backends/xla/simstrategy_xla",
     "property_tests/simstrategy_conformance",
+    "property_tests/pytest_plugin",
+    "docs/testing_your_program.md",
     "examples",
     "docs/clusters.md",
     "docs/determinism.md",

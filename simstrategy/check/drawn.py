@@ -55,10 +55,10 @@ class Drawn:
 
     def attach(self, group: Group) -> None:
         """Makes this receive what a group's replicas draw."""
-        group.watch_data = self.watch
+        group.settings.watches.data = self.watch
 
     def watch(self) -> Callable[[int, Sequence[list[Any]] | None], None]:
-        """Returns what receives the steps of a new dataset (`Group.watch_data`)."""
+        """Returns what receives the steps of a new dataset (`Watches.data`)."""
         passes: dict[int, tuple[list[tuple[Part, ...]], list[bool]]] = {}
         self._datasets.append(passes)
 

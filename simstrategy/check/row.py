@@ -69,8 +69,6 @@ class Row(NamedTuple):
     """The values that are exempt, each with its reason."""
     why: str = ""
     """Why the row was not judged, in a few words; the default is that rounding may change the result too much."""
-    remarks: tuple[str, ...] = ()
-    """What is worth knowing and breaks no law, as sentences."""
     finding: Finding | None = None
     """The problem as data; None where only its text is known."""
 

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, final
 
 from simstrategy.check.compare import Sensitivity, paths, sensitivity
 from simstrategy.check.exempt import require_exemptions
+from simstrategy.check.folder import same_folder
 from simstrategy.check.openings import Openings
 from simstrategy.check.outcome import Outcome, Program, Watch, program_folder, run_program
 from simstrategy.check.probe import GroupCallProbe
@@ -93,6 +94,8 @@ class Study:
                 f"{', '.join(self.openings.in_workers)} runs in several processes: give the numbers of workers, such "
                 f"as 1 and 2."
             )
+        self.notes: list[str] = []
+        """What is worth knowing and breaks no law, as sentences: laws add to it."""
         self._measured: dict[int, Measured] = {}
 
     @property
@@ -197,7 +200,7 @@ def run_on(
     trace: AnyTrace | None = None,
 ) -> Outcome:
     """Runs a program once on an open backend, and closes it."""
-    with closing(opened) as backend:
+    with same_folder(), closing(opened) as backend:
         trace = Trace(root=program_folder(program)) if trace is None else trace
         probe = GroupCallProbe(backend, trace) if nudge is None else None
         wrapped: Any = backend if nudge is None else UlpPerturbed(backend, nudge.pattern, functions=nudge.functions)

@@ -1,13 +1,15 @@
 """`simstrategy check PROGRAM`: runs a program on several backends and compares the outcomes."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 from rich.console import Console
 
 from simstrategy.check import Report, Row
 from simstrategy.check import check as run_check
+from simstrategy.check.formats import EXIT_CODES
 from simstrategy.check.programs import load_program
 from simstrategy.cli.options import (
     clear_errors,
@@ -19,6 +21,9 @@ from simstrategy.cli.options import (
     wide_console,
     words,
 )
+from simstrategy.cli.outputs import Output, outputs_of, write_outputs
+from simstrategy.cli.progress import progress
+from simstrategy.cli.quiet import program_output
 
 __all__ = ["check"]
 
@@ -32,9 +37,13 @@ _STYLES: Final = {
     "verdict": "bold",
 }
 
-_EXIT_CODES: Final = {"differ": 1, "undecided": 2}
-
-
+_Json = Annotated[Path | None, typer.Option(help="A file for the results as data.")]
+_Junit = Annotated[Path | None, typer.Option(help="A file for the results as JUnit XML.")]
+_Markdown = Annotated[
+    Path | None, typer.Option(help="A file to which the results are added as Markdown, such as $GITHUB_STEP_SUMMARY.")
+]
+_Html = Annotated[Path | None, typer.Option(help="A file for the results as a page.")]
+_Quiet = Annotated[bool, typer.Option("--quiet-program", help="Drop what the program prints, warnings included.")]
 _Exempt = Annotated[list[str] | None, typer.Option(help="NAME=REASON: a value that no law compares. May be repeated.")]
 _Vary = Annotated[list[str] | None, typer.Option(help="NAME=1,2,4: an argument that cuts the same work differently.")]
 
@@ -54,43 +63,55 @@ def check(
     exempt: _Exempt = None,
     vary: _Vary = None,
     require: Annotated[str, typer.Option(help="What must have been tried, such as uneven,empty.")] = "",
+    json: _Json = None,
+    junit: _Junit = None,
+    markdown: _Markdown = None,
+    html: _Html = None,
+    quiet_program: _Quiet = False,
 ) -> None:
     """Judge a program: compare its values, variables, errors and traces over replica counts and backends.
 
     One that takes a tf.distribute.Strategy, such as a Keras program, runs under TensorFlow's MirroredStrategy.
 
-    Exit code 0: all agree. 1: some differ. 2: the check could not be done, or something could not be judged.
+    Exit code 0: all agree. 1: some differ. 2: the check could not be done, something could not be judged, or a file of
+    results not be written.
     """
     console = wide_console()
+    outputs = outputs_of({"--json": json, "--junit": junit, "--markdown": markdown, "--html": html})
     with clear_errors():
-        loaded = load_program(program, function)
-        with console.status(f"{program.name} …") as status:
-
-            def show_progress(row: Row) -> None:
-                status.update(f"{program.name}: {row.backend}, {row.replicas} replicas done …")
-
-            report = run_check(
-                loaded,
-                backends=words(backends),
-                replicas=numbers(replicas),
-                workers=numbers(workers),
-                schedules=[schedule_maker(word) for word in words(schedules)],
-                semantics=semantics_named(semantics),
-                timeout_s=timeout,
-                allow_errors=allow_errors,
-                laws=words(laws),
-                without=words(without),
-                exempt=named_reasons(exempt or []),
-                vary=varied(vary or []),
-                require=words(require),
-                on_row=show_progress,
-            )
-    _show(console, report)
-
-
-def _show(console: Console, report: Report) -> None:
-    """Prints a report, and ends the command with its exit code."""
-    for line in report.lines():
-        console.print(line.text, style=_STYLES.get(line.kind), markup=False, highlight=False, soft_wrap=True)
+        settings = {
+            "backends": words(backends),
+            "replicas": numbers(replicas),
+            "workers": numbers(workers),
+            "schedules": [schedule_maker(word) for word in words(schedules)],
+            "semantics": semantics_named(semantics),
+            "timeout_s": timeout,
+            "allow_errors": allow_errors,
+            "laws": words(laws),
+            "without": words(without),
+            "exempt": named_reasons(exempt or []),
+            "vary": varied(vary or []),
+            "require": words(require),
+        }
+        report = _checked(program, function, settings, quiet=quiet_program)
+        _show(console, report, outputs)
     if not report.agrees:
-        raise typer.Exit(_EXIT_CODES[report.verdict])
+        raise typer.Exit(EXIT_CODES[report.verdict])
+
+
+def _checked(program: Path, function: str, settings: Mapping[str, Any], *, quiet: bool) -> Report:
+    """Loads the program and checks it, with a status line.  Both may print, and take long."""
+    with progress(f"{program.name} …") as show, program_output(quiet=quiet):
+
+        def show_row(row: Row) -> None:
+            show(f"{program.name}: {row.law}, {row.backend}, replicas {row.replicas} done …")
+
+        return run_check(load_program(program, function), on_row=show_row, **settings)
+
+
+def _show(console: Console, report: Report, outputs: Sequence[Output]) -> None:
+    try:
+        for line in report.lines():
+            console.print(line.text, style=_STYLES.get(line.kind), markup=False, highlight=False, soft_wrap=True)
+    finally:  # where the terminal is gone, the files are what is left
+        write_outputs(report, outputs)

@@ -1,9 +1,9 @@
 """`simstrategy run PROGRAM`: one program on one backend."""
 
 import itertools
+import os
 import platform
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,14 +11,15 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from simstrategy.check.checkers import checker_of
+from simstrategy.check.folder import same_folder
 from simstrategy.check.outcome import Outcome, Program, program_folder, run_program, source_of
 from simstrategy.check.prints import recorded_prints
 from simstrategy.check.processes import run_in_processes
 from simstrategy.check.programs import load_program
 from simstrategy.cli.options import clear_errors, one_schedule, semantics_named, text_of, wide_console
+from simstrategy.cli.progress import progress
 from simstrategy.device import open_backend
 from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import InOrder, Schedule
@@ -27,6 +28,10 @@ from simstrategy.strategy import Semantics, Strategy
 from simstrategy.trace import AnyTrace, Recorder, Trace, write_events
 
 __all__ = ["run"]
+
+_Whole = Annotated[
+    int | None, typer.Option(help="Bytes up to which --record keeps every value whole; 4096, up to 1 MiB.", min=0)
+]
 
 
 def run(
@@ -38,17 +43,17 @@ def run(
     semantics: Annotated[str, typer.Option(help="TF1_13, TF1_15 or TF2.")] = "TF1_15",
     trace: Annotated[Path | None, typer.Option(help="Where to write the trace.")] = None,
     record: Annotated[Path | None, typer.Option(help="Where to write the recording: the trace with values.")] = None,
-    whole: Annotated[
-        int | None, typer.Option(help="Bytes up to which --record keeps every value whole; 4096, up to 1 MiB.", min=0)
-    ] = None,
+    whole: _Whole = None,
     function: Annotated[str, typer.Option(help="The function of the file to run.")] = "program",
     timeout: Annotated[float, typer.Option(help="Seconds, for worker processes.")] = 600.0,
+    first: Annotated[int, typer.Option(help="How many of the first values of each result are shown.", min=0)] = 10,
 ) -> None:
     """Run a program and print what it returned.
 
     Exit code 0: it ended. 1: it raised. 2: it could not be run, or its trace or recording not be written.
     """
     console = wide_console()
+    trace, record = _absolute(trace), _absolute(record)
     with clear_errors():
         loaded = load_program(program, function)
         if checker_of(loaded) is not None:
@@ -65,13 +70,13 @@ def run(
         if recorder is not None:
             options = f"--backend {backend} --replicas {replicas} --workers {workers} --semantics {semantics}"
             recorder.describe(command=f"run {program.name} {options} --schedule {schedule} --function {function}")
-        with _progress(console, f"{program.name} on {backend}"), recorded_prints(recorder):
+        with _shown(f"{program.name} on {backend}", workers, replicas), same_folder(), recorded_prints(recorder):
             if workers > 1:
                 outcomes = _run_workers(loaded, backend, replicas, workers, made, profile, timeout, events)
             else:
                 outcomes = _run_one_worker(loaded, backend, replicas, made, profile, events)
     for worker, outcome in enumerate(outcomes):
-        _show(console, f"worker {worker}: " if len(outcomes) > 1 else "", outcome)
+        _show(console, f"worker {worker}: " if len(outcomes) > 1 else "", outcome, first)
     if trace is not None:
         write_events(trace, itertools.chain.from_iterable(outcome.events for outcome in outcomes))
     if recorder is not None:
@@ -139,6 +144,11 @@ def _recorder(record: Path, loaded: Program, whole: int | None) -> Recorder:
     return recorder
 
 
+def _absolute(file: Path | None) -> Path | None:
+    """Returns the full path of a file: a program may change the current folder."""
+    return None if file is None else Path(os.path.abspath(file))
+
+
 def _require_writable(file: Path, option: str) -> None:
     """Raises InvalidArgument for a file that cannot be written, before the program runs."""
     if not file.parent.is_dir():
@@ -148,15 +158,12 @@ def _require_writable(file: Path, option: str) -> None:
         raise InvalidArgument(f"{option}: {str(file)!r} is {kind}. Give the name of a file.")
 
 
-@contextmanager
-def _progress(console: Console, text: str) -> Iterator[None]:
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        bar.add_task(text, total=None)
-        yield
+def _shown(what: str, workers: int, replicas: int) -> AbstractContextManager[object]:
+    each = "1 replica" if replicas == 1 else f"{replicas} replicas"
+    return progress(f"{what}, {each if workers == 1 else f'{workers} workers of {each}'}")
 
 
-def _show(console: Console, who: str, outcome: Outcome) -> None:
+def _show(console: Console, who: str, outcome: Outcome, first_count: int) -> None:
     if outcome.error is not None:
         text = "\n".join([f"{who}{outcome.error[0]}: {outcome.error[1]}", *map(text_of, outcome.notes)])
         console.print(text, style="red", markup=False, highlight=False)
@@ -165,13 +172,23 @@ def _show(console: Console, who: str, outcome: Outcome) -> None:
         if first.dtype.kind == "U":
             console.print(f"{who}{path}: {first} (no number)", markup=False, highlight=False)
             continue
-        shown = f" = {first}" if first.ndim == 0 else f", last {first.reshape(-1)[-1]}" if first.size else ""
         same = all(np.array_equal(first, value, equal_nan=first.dtype.kind in "fc") for value in values)
         count = "" if len(values) == 1 else f", {'equal' if same else 'NOT equal'} on {len(values)} replicas"
-        text = f"{who}{path}: {first.dtype}{list(first.shape)}{shown}{count}"
+        text = f"{who}{path}: {first.dtype}{list(first.shape)}{_values(first, first_count)}{count}"
         console.print(text, markup=False, highlight=False, style=None if same else "yellow")
     events = len(outcome.events)
     console.print(f"{who}{events} event{'' if events == 1 else 's'} in the trace", style="dim")
+
+
+def _values(value: np.ndarray[Any, Any], count: int) -> str:
+    """Returns the first values of an array [any shape], and the last one if there are more; "" for an empty one."""
+    if value.ndim == 0:
+        return f" = {value}"
+    flat = value.reshape(-1)
+    first = " ".join(str(one) for one in flat[:count])
+    if flat.size <= count:
+        return f" = {first}" if flat.size else ""
+    return f"{f', first {count}: {first}' if count else ''}, last {flat[-1]}"
 
 
 def _by_variable(outcome: Outcome) -> dict[str, list[np.ndarray[Any, Any]]]:

@@ -23,7 +23,7 @@ from simstrategy.strategy.variables.registry import VariableRegistry
 from simstrategy.trace import AnyTrace, Site
 from simstrategy.values import LocalValue
 
-__all__ = ["Group", "GroupSettings", "Tracing"]
+__all__ = ["Group", "GroupSettings", "Tracing", "Watches"]
 
 
 class Tracing(Protocol):
@@ -53,6 +53,21 @@ class Tracing(Protocol):
         ...
 
 
+@final
+class Watches:
+    """What watches the runs of a group; None where nothing does.
+
+    data: returns for each dataset that is distributed what receives its steps. draws: receives the states of the random
+    generators of each replica before and after a run, where these are isolated.
+    """
+
+    __slots__ = ("data", "draws")
+
+    def __init__(self) -> None:
+        self.data: Callable[[], WatchSteps] | None = None
+        self.draws: WatchDraws | None = None
+
+
 class GroupSettings(NamedTuple):
     """Everything with which another group of the same kind can be made; see `opening.Settings`."""
 
@@ -67,6 +82,7 @@ class GroupSettings(NamedTuple):
     seed: int
     wait_limit_s: float | None
     isolate: bool
+    watches: Watches
 
 
 @final
@@ -78,12 +94,6 @@ class Group:
 
     owner: object = None
     """The `Strategy` of this group: compared by identity, shown in messages, and given to merge functions."""
-
-    watch_data: Callable[[], WatchSteps] | None = None
-    """Returns for each dataset that is distributed what receives its steps; None where nothing watches."""
-
-    watch_draws: WatchDraws | None = None
-    """Receives what generators the replicas of each run had, where these are isolated; None where nothing watches."""
 
     def __init__(self, settings: GroupSettings, *, frontend: FrontendBinding, tracing: Tracing | None = None) -> None:
         backend = settings.backend

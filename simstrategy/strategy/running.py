@@ -145,7 +145,12 @@ class Runner:
             else:
                 mixed = partial(self._warn_mixed, site)
                 results = self._isolation.run(
-                    self._tasks, body, matcher.match, matcher.failed, mixed=mixed, watch=self.group.watch_draws
+                    self._tasks,
+                    body,
+                    matcher.match,
+                    matcher.failed,
+                    mixed=mixed,
+                    watch=self.group.settings.watches.draws,
                 )
         except BaseException as error:
             coordinator.end_run(fn, error)

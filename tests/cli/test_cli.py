@@ -143,7 +143,7 @@ def test_a_missing_file_ends_with_2(command, tmp_path):
 def test_run_prints_values_variables_and_the_length_of_the_trace(lesson):
     result = call("run", lesson, "--replicas", "2")
     assert result.exit_code == 0
-    assert "result['sum'] of local replica 0: float32[2], last 4.0" in result.stdout
+    assert "result['sum'] of local replica 0: float32[2] = 2.0 4.0" in result.stdout
     assert "variable 0 'w': float32[] = 1.0, equal on 2 replicas" in result.stdout
     assert "4 events in the trace" in result.stdout
 
@@ -164,7 +164,7 @@ def test_run_writes_a_trace_that_can_be_read(lesson, tmp_path):
 def test_run_simulates_workers_and_names_each(lesson, tmp_path):
     result = call("run", lesson, "--workers", "2", "--replicas", "2", "--trace", tmp_path / "t.jsonl")
     assert result.exit_code == 0
-    assert "worker 0: result['sum'] of local replica 0: float32[2], last 8.0" in result.stdout
+    assert "worker 0: result['sum'] of local replica 0: float32[2] = 4.0 8.0" in result.stdout
     assert "worker 1: variable 0 'w': float32[] = 1.0, equal on 2 replicas" in result.stdout
     assert {event.worker for event in Trace.read(tmp_path / "t.jsonl")} == {0, 1}
 

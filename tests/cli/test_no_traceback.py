@@ -214,8 +214,11 @@ TEXTS = (
     *("sim", "a:b:c", "[red]x[/]", "[/]", "x" * 300, "3,5,2", "\x1b[2J", "%s", "../.."),
 )
 OPTIONS = {
-    "run": ("--backend", "--replicas", "--schedule", "--semantics", "--trace", "--function", "--timeout"),
-    "check": ("--backends", "--replicas", "--schedules", "--semantics", "--function", "--allow-errors", "--timeout"),
+    "run": ("--backend", "--replicas", "--schedule", "--semantics", "--trace", "--function", "--timeout", "--first"),
+    "check": (
+        *("--backends", "--replicas", "--schedules", "--semantics", "--function", "--allow-errors", "--timeout"),
+        *("--json", "--junit", "--markdown", "--html", "--quiet-program"),
+    ),
     "split": (
         *("--total", "--files", "--batch", "--drop-remainder", "--repeat", "--repeat-batches", "--map", "--workers"),
         *("--replicas", "--policy", "--rule", "--semantics", "--first", "--json"),
@@ -223,7 +226,7 @@ OPTIONS = {
     "conform": ("--profile", "--seed", "--clauses", "--exceptions", "--jobs"),
     "backends": (),
 }
-FLAGS = ("--drop-remainder", "--map", "--json", "--allow-errors")
+FLAGS = ("--drop-remainder", "--map", "--allow-errors", "--quiet-program")
 COUNTS = ("--replicas", "--workers", "--total", "--repeat", "--repeat-batches", "--first", "--batch")
 
 

@@ -11,6 +11,7 @@ import threading
 import warnings
 from types import SimpleNamespace
 
+import hypothesis
 import numpy as np
 from cases import in_scope, mirrored, registering, using
 from ledger_steps import batch, distributed, mean_of_means
@@ -298,6 +299,15 @@ EXERCISES |= {
         ss.check(lambda one: ss.exempt(_program(one), reason="counts"), replicas=[2, 3]).rows[-1].exempt
         == ("result: counts",)
     ),
+    "testing.assert_lawful": lambda: (
+        ss.testing.assert_lawful(_mean_of_ones, replicas=[2, 3]).agrees
+        and raises(ss.errors.Difference, lambda: ss.testing.assert_lawful(_program, replicas=[2, 3]))
+    ),
+    "testing.batches": lambda: _smallest(ss.testing.batches(rows=4, features=2), np.any).shape == (1, 2),
+    "testing.replica_counts": lambda: _smallest(ss.testing.replica_counts(8), lambda count: count > 4) == 5,
+    "testing.World": lambda: (
+        mirrored(3).run(lambda: ss.testing.World(rank(), 3).context.replica_id_in_sync_group).values == (0, 1, 2)
+    ),
     "Report": lambda: isinstance(ss.check(_program, backends=["sim"], replicas=[1]), ss.Report),
     "ledger": lambda: _ledger().samples == 10,
     "Ledger": lambda: isinstance(_ledger(), ss.Ledger),
@@ -321,6 +331,11 @@ def _():
         return ss.get_strategy() is strategy
     finally:
         ss.experimental_set_strategy(None)
+
+
+def _smallest(drawn, condition):
+    quick = hypothesis.settings(database=None, derandomize=True)
+    return hypothesis.find(drawn, condition, settings=quick)
 
 
 def _mean_of_ones(strategy):

@@ -43,6 +43,7 @@ OWN = {
     "sim.Cluster": "run",
     "schedules": "Every InOrder Seeded Recorded Replayed",
     "trace": "Trace Recorder read",
+    "testing": "assert_lawful batches replica_counts World",
     "errors": "MirroredDiverged OutOfRangeError",
 }
 MODULE = """Strategy StrategyExtended ReplicaContext Variable get_strategy has_strategy get_replica_context

@@ -10,6 +10,7 @@ from simstrategy.check.causes.named import Named
 from simstrategy.check.causes.recordings import facts_of
 from simstrategy.check.causes.units import units_of
 from simstrategy.check.causes.watching import NamedValue, Watch
+from simstrategy.check.folder import same_folder
 from simstrategy.check.outcome import Program, program_folder, run_program
 from simstrategy.device import Backend, UlpPerturbed, open_backend
 from simstrategy.schedules import InOrder
@@ -74,7 +75,7 @@ def record(
 
     pattern: of `UlpPerturbed`, or None. named: receives the named values of the replica functions.
     """
-    with closing(open_backend(backend, replicas=replicas)) as opened:
+    with same_folder(), closing(open_backend(backend, replicas=replicas)) as opened:
         used: Backend = opened if pattern is None else UlpPerturbed(opened, pattern, functions=True)
         recorder = Recorder(root=program_folder(program), whole_bytes=_WHOLE_BYTES)
         strategy = Strategy.mirrored(used, semantics=semantics, schedule=InOrder(), trace=recorder)

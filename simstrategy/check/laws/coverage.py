@@ -61,7 +61,7 @@ def coverage(study: Study) -> Iterator[Row]:
     first = next(runs)
     others = [*runs]
     asked = "coverage" in study.settings.asked
-    order = [text for number, passes in enumerate(first.datasets) for text in _same_order(number, passes)]
+    study.notes += [text for number, passes in enumerate(first.datasets) for text in _same_order(number, passes)]
     for run in others or [first]:
         row = law_row("coverage", study.reference, run.label)._replace(schedule=f"against {first.label}")
         error = next((one.error for side in (first, run) for one in side.outcomes if one.error is not None), None)
@@ -76,8 +76,8 @@ def coverage(study: Study) -> Iterator[Row]:
                 row, "elements without rows", "its elements are no arrays of equally many rows", asked=asked
             )
         else:
-            row = _row(row, first, run, asked=asked)
-        yield row._replace(remarks=(*order, *row.remarks))
+            row = _row(row, first, run, study.notes, asked=asked)
+        yield row
 
 
 def _runs(study: Study) -> Iterator[_Run]:
@@ -93,9 +93,9 @@ def _runs(study: Study) -> Iterator[_Run]:
             yield _Run(f"{count} × 1", f"{count} workers", outcomes, together(each), unknown)
 
 
-def _row(row: Row, first: _Run, run: _Run, *, asked: bool) -> Row:
+def _row(row: Row, first: _Run, run: _Run, notes: list[str], *, asked: bool) -> Row:
+    """Returns the row of a run.  notes: receives remarks."""
     problems: list[str] = []
-    remarks: list[str] = []
     left: list[str] = []
     rows = 0
     if len(first.datasets) != len(run.datasets):
@@ -107,10 +107,10 @@ def _row(row: Row, first: _Run, run: _Run, *, asked: bool) -> Row:
             where = f"distributed dataset {number + 1}, pass {epoch + 1}"
             found = _judged(one[epoch], other[epoch], first.who, run.who)
             problems += [f"{where}: {found.problem}"] if found.problem else []
-            remarks += [f"{where}: {found.remark}"] if found.remark else []
+            notes += [f"{where}: {found.remark}"] if found.remark else []
             left += [f"{where} of {run.who}: {found.left}"] if found.left else []
             rows += 0 if found.left else len([*other[epoch].rows()])
-    row = row._replace(remarks=tuple(remarks), compared=rows, equal_bits=not problems)
+    row = row._replace(compared=rows, equal_bits=not problems)
     if problems:
         return row._replace(problem="\n  ".join(problems[:_NAMED_MAX]))
     if not rows:

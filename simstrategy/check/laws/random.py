@@ -43,7 +43,7 @@ class _Draws:
 
     def attach(self, group: Group) -> None:
         """Makes this receive the draws of a group's replicas."""
-        group.watch_draws = self.watch
+        group.settings.watches.draws = self.watch
 
     def watch(self, before: States, after: States) -> None:
         """Receives the states of each replica's generators before and after a run."""
@@ -104,15 +104,15 @@ def _row(study: Study, name: str, count: int, *, asked: bool) -> Row:
     if not draws.modules:
         return not_judged(row, "no draws", _nothing_drawn(study.measured(count).first), asked=asked)
     row = like_first(study, count, own, row, ("in one process", "in processes of their own"))
-    remarks = tuple(draws.remarks(counted(count)))
+    study.notes += draws.remarks(counted(count))
     if row.problem is not None:
         where = " and ".join(draws.modules)
         text = (
             f"{row.problem}\n  replicas draw from {where}: in one process one after the other, in processes of their "
             f"own each from its own; {_ADVICE}"
         )
-        return row._replace(problem=text, remarks=remarks)
-    return row._replace(remarks=remarks)
+        return row._replace(problem=text)
+    return row
 
 
 def _nothing_drawn(outcome: Outcome) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from simstrategy.check.compare import sensitivity
+from simstrategy.check.folder import same_folder
 from simstrategy.check.outcome import Outcome, Watch, program_folder, run_program
 from simstrategy.check.probe import GroupCallProbe
 from simstrategy.check.row import Row
@@ -82,4 +83,5 @@ def run_cluster(
         backend=study.openings.cluster,
         isolate=True,
     )
-    return cluster.run(main)
+    with same_folder():
+        return cluster.run(main)

@@ -1,0 +1,109 @@
+"""The pytest plugin: the fixture `make_strategy`, the marker `world_size`, and failures that open with the report.
+
+pytest loads it in every session where it is installed, so it imports nothing but pytest; what a test needs is imported
+when the first one needs it.
+"""
+
+import sys
+from collections.abc import Callable, Generator
+from typing import Any
+
+import pytest
+
+__all__: list[str] = []
+
+_WORLD = "world"
+"""The parameter of a test that runs on every replica."""
+
+_MADE = pytest.StashKey[list[Any]]()
+"""The strategies that the current test has opened."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        "world_size(*counts): runs the body of the test on every replica, once with each number of replicas; its "
+        "parameter `world` has rank, size and context",
+    )
+    config.stash[_MADE] = []
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    marker = metafunc.definition.get_closest_marker("world_size")
+    if marker is None:
+        return
+    counts = marker.args
+    if not counts or marker.kwargs or not all(type(count) is int and count > 0 for count in counts):
+        raise pytest.Collector.CollectError(
+            f"{metafunc.definition.nodeid}: @pytest.mark.world_size takes numbers of replicas such as (1, 2, 4), got "
+            f"{counts!r}."
+        )
+    if _WORLD not in metafunc.fixturenames:
+        raise pytest.Collector.CollectError(
+            f"{metafunc.definition.nodeid}: a test with @pytest.mark.world_size has a parameter `{_WORLD}`: add it."
+        )
+    metafunc.parametrize(_WORLD, counts, ids=["1-replica" if count == 1 else f"{count}-replicas" for count in counts])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    if pyfuncitem.get_closest_marker("world_size") is None:
+        return None
+    __tracebackhide__ = True
+    from simstrategy_pytest.replicas import call_on_replicas  # noqa: PLC0415 - few tests need it
+
+    call_on_replicas(pyfuncitem, _WORLD)
+    return True
+
+
+# Of the session, not of the function: Hypothesis refuses fixtures of the function, which one test has once for all of
+# its examples. What it made is closed at the end of each test, below.
+@pytest.fixture(scope="session")
+def make_strategy(pytestconfig: pytest.Config) -> Callable[..., Any]:
+    """Returns a function that opens a strategy: ``make_strategy(replicas=2, backend="sim", **settings)``.
+
+    settings: those of `Strategy.mirrored`. Every strategy is closed at the end of the test that opened it.
+    """
+    made = pytestconfig.stash[_MADE]
+
+    def make(replicas: int = 2, backend: Any = "sim", **settings: Any) -> Any:
+        from simstrategy import Strategy  # noqa: PLC0415 - not before a test uses the fixture
+
+        strategy = Strategy.mirrored(backend, replicas=replicas, **settings)
+        made.append(strategy)
+        return strategy
+
+    return make
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    try:
+        return (yield)
+    finally:
+        _close(item.config.stash[_MADE])
+
+
+def _close(made: list[Any]) -> None:
+    """Closes all strategies, the last one first; raises the errors of those that could not be closed."""
+    errors = []
+    while made:
+        try:
+            made.pop().close()
+        except Exception as error:  # noqa: BLE001 - the others are closed all the same
+            errors.append(error)
+    if errors:
+        raise ExceptionGroup("Strategies that the test opened could not be closed.", errors)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if call.excinfo is not None and report.failed and "simstrategy.errors" in sys.modules:
+        from simstrategy_pytest.failures import shown  # noqa: PLC0415 - not before a test fails
+
+        found = shown(item, call.excinfo)
+        report.longrepr = report.longrepr if found is None else found
+    return report

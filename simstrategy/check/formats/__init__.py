@@ -1,0 +1,11 @@
+"""A report in other forms: data for programs, JUnit XML for CI, Markdown for summaries, a page for people.
+
+Each is a function of a `Report` that returns text. Nothing here writes a file.
+"""
+
+from simstrategy.check.formats.data import EXIT_CODES, VERSION, as_data, as_json
+from simstrategy.check.formats.junit import as_junit
+from simstrategy.check.formats.markdown import as_markdown
+from simstrategy.check.formats.page import as_page
+
+__all__ = ["EXIT_CODES", "VERSION", "as_data", "as_json", "as_junit", "as_markdown", "as_page"]

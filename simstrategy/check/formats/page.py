@@ -1,0 +1,81 @@
+"""A report as one HTML page that needs no network and runs no script."""
+
+from collections.abc import Iterator
+from html import escape
+from itertools import groupby
+from typing import Final
+
+from simstrategy.check.formats.data import below_the_table, state_of
+from simstrategy.check.formats.junit import printable
+from simstrategy.check.report import Report
+from simstrategy.check.row import COLUMNS, Kind
+
+__all__ = ["as_page"]
+
+_STYLE: Final = """
+:root { color-scheme: light dark; }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; }
+h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
+.verdict { border-left: .4rem solid; padding: .6rem 1rem; }
+.agree { border-color: #1a7f37; } .differ { border-color: #cf222e; } .undecided { border-color: #9a6700; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; } th, td { padding: .3rem .8rem; text-align: left; border-bottom: 1px solid #8886; }
+tr.differs td:nth-child(5), h2.problem { color: #cf222e; font-weight: 600; }
+tr.undecided td:nth-child(5), h2.undecided { color: #9a6700; font-weight: 600; }
+tr.reference { opacity: .75; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #8882; padding: .8rem; }
+@media (prefers-color-scheme: dark) {
+  tr.differs td:nth-child(5), h2.problem { color: #ff7b72; }
+  tr.undecided td:nth-child(5), h2.undecided { color: #e3b341; }
+}
+""".strip()
+
+_TITLES: Final[dict[Kind, str]] = {
+    "problem": "What differs",
+    "undecided": "What could not be judged",
+    "remark": "Remarks",
+}
+_VERDICTS: Final = {"agree": "✓ agrees", "differ": "✗ differs", "undecided": "? not judged"}
+
+
+def as_page(report: Report) -> str:
+    """Returns the report as an HTML page: the verdict first, then the table, then what was found."""
+    *_, last = report.lines()
+    title = f"check of {report.program}"
+    columns = "".join(f'<th scope="col">{_text(name)}</th>' for name in COLUMNS)
+    body = [
+        f"<h1>{_text(title)}</h1>",
+        f'<p class="verdict {report.verdict}"><strong>{_VERDICTS[report.verdict]}</strong><br>{_text(last.text)}</p>',
+        *_sections(report),
+        '<h2>Rows</h2>\n<div class="scroll"><table>',
+        f"<thead><tr>{columns}</tr></thead>",
+        "<tbody>",
+        *_rows(report),
+        "</tbody>\n</table></div>",
+    ]
+    head = (
+        '<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{_text(title)}</title>\n<style>\n{_STYLE}\n</style>"
+    )
+    page = f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n'
+    return page + "\n".join(body) + "\n</body>\n</html>\n"
+
+
+def _sections(report: Report) -> Iterator[str]:
+    """Yields the text of the report without its table, a section for each kind of lines."""
+    for kind, lines in groupby(below_the_table(report), key=lambda line: line.kind):
+        text = "\n".join(line.text for line in lines)
+        yield f'<h2 class="{kind}">{_TITLES.get(kind, "Also")}</h2>\n<pre>{_text(text)}</pre>'
+    if report.not_tried:
+        items = "".join(f"<li>{_text(remark.text)}</li>" for remark in report.not_tried)
+        yield f"<h2>Not tried</h2>\n<ul>{items}</ul>"
+
+
+def _rows(report: Report) -> Iterator[str]:
+    for row in report.rows:
+        cells = "".join(f"<td>{_text(text)}</td>" for text in row.cells())
+        yield f'<tr class="{state_of(row)}">{cells}</tr>'
+
+
+def _text(text: str) -> str:
+    return escape(printable(text))

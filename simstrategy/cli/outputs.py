@@ -1,0 +1,101 @@
+"""The files of `check`: where the results go besides the terminal.
+
+They are written when the results are shown, whatever the verdict. A file that cannot be written is an error with the
+reason, and the others are written all the same.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from simstrategy.check import Report
+from simstrategy.check.formats import as_json, as_junit, as_markdown, as_page
+from simstrategy.errors import InvalidArgument
+
+__all__ = ["Output", "outputs_of", "write_outputs"]
+
+
+class Output(NamedTuple):
+    """One file.  option: how it was asked for. form: the function that makes its text. adds: to what is there."""
+
+    option: str
+    file: Path
+    form: Callable[[Report], str]
+    adds: bool
+
+
+_FORMS: Final[Mapping[str, Callable[[Report], str]]] = {
+    "--json": as_json,
+    "--junit": as_junit,
+    "--markdown": as_markdown,
+    "--html": as_page,
+}
+_ADDING: Final = frozenset({"--markdown"})
+"""A summary of a CI job is one file for all commands of a step."""
+
+
+def outputs_of(files: Mapping[str, Path | None]) -> list[Output]:
+    """Returns the outputs that options name, with full paths: a program may change the current folder."""
+    return [
+        Output(option, Path(os.path.abspath(file)), _FORMS[option], option in _ADDING)
+        for option, file in files.items()
+        if file is not None
+    ]
+
+
+def write_outputs(report: Report, outputs: Sequence[Output]) -> None:
+    """Writes each file.  Raises InvalidArgument that names all that could not be written, when the others are."""
+    errors = [text for output in outputs if (text := _written(report, output)) is not None]
+    if errors:
+        raise InvalidArgument("\n".join(errors))
+
+
+def _written(report: Report, output: Output) -> str | None:
+    """Writes one file; returns what prevented it, or None."""
+    data = output.form(report).encode("utf-8", "backslashreplace")
+    try:
+        for target in _targets(output):
+            _write(target, data, adds=output.adds)
+    except (OSError, ValueError) as error:
+        return f"{output.option}: {str(output.file)!r} was not written: {_reason(output.file, error)}."
+    return None
+
+
+def _targets(output: Output) -> Iterator[Path]:
+    """Yields where to write: a file beside a regular one that takes its place, so that none is left half-written."""
+    file = output.file
+    if output.adds or (file.exists() and not file.is_file()):
+        yield file
+        return
+    file = file.resolve()  # a link stays a link
+    beside = file.with_name(f"{file.name}.{os.getpid()}.part")
+    try:
+        yield beside
+        beside.replace(file)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _write(target: Path, data: bytes, *, adds: bool) -> None:
+    # A pipe that no process reads would block: opened so, it is an error.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | (os.O_APPEND if adds else os.O_TRUNC)
+    descriptor = os.open(target, flags, 0o666)
+    with os.fdopen(descriptor, "wb") as stream:
+        os.set_blocking(descriptor, True)
+        there = os.fstat(descriptor)
+        if adds and stat.S_ISREG(there.st_mode) and there.st_size:
+            stream.write(b"\n")
+        stream.write(data)
+
+
+def _reason(file: Path, error: OSError | ValueError) -> str:
+    if isinstance(error, OSError):
+        if error.errno == errno.ENXIO:
+            return "it is a pipe that no process reads, or a socket"
+        if error.errno == errno.ENOENT:
+            return f"there is no folder {str(file.parent)!r}. Make it first"
+        return error.strerror or str(error)
+    return str(error)

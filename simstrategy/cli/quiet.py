@@ -1,0 +1,55 @@
+"""Drops what a program prints, by Python or by a library below it, and keeps an output for results."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
+from typing import Final, TextIO
+
+__all__ = ["program_output"]
+
+_STREAMS: Final = (1, 2)
+"""The descriptors of standard output and of standard error."""
+
+
+@contextmanager
+def program_output(*, quiet: bool) -> Iterator[None]:
+    """Drops, while the block runs, everything that this process and those it starts print, if `quiet`.
+
+    Nothing is kept, so the memory that megabytes of output take is none. Both streams are restored, also where the
+    program closed them.
+    """
+    if not quiet:
+        yield
+        return
+    with ExitStack() as stack:
+        _flush(sys.stdout, sys.stderr)
+        nowhere = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
+        for descriptor in _STREAMS:
+            _divert(stack, descriptor, nowhere.fileno())
+        # Before the descriptors are restored: what the program left in Python's buffers is dropped too.
+        stack.callback(_flush, sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
+        stack.enter_context(redirect_stdout(nowhere))
+        stack.enter_context(redirect_stderr(nowhere))
+        yield
+
+
+def _divert(stack: ExitStack, descriptor: int, target: int) -> None:
+    try:
+        kept = os.dup(descriptor)
+    except OSError:  # it was closed before
+        return
+
+    def restore() -> None:
+        os.dup2(kept, descriptor)
+        os.close(kept)
+
+    stack.callback(restore)
+    os.dup2(target, descriptor)
+
+
+def _flush(*streams: TextIO | None) -> None:
+    for stream in streams:
+        if stream is not None:  # a process without a console has none
+            with suppress(OSError, ValueError):  # closed, or full
+                stream.flush()
