@@ -178,6 +178,7 @@ def test_a_generator_that_goes_on_outside_of_the_replicas_is_followed_without_a_
         warnings.simplefilter("error")
         report = judged(program, replicas=[2])
     assert [finding.law for finding in report.findings] == ["random"], str(report)
+    assert report.findings[0].text.startswith("result: ")
 
 
 def test_what_is_swapped_is_given_back():
