@@ -21,6 +21,7 @@ from functools import partial
 import numpy as np
 
 import simstrategy as ss
+from simstrategy.run.frames import frames_of_threads
 
 LIMIT_S = 60
 ROUND = 20
@@ -127,7 +128,7 @@ def interrupted(signum, frame):
 
 def task_threads():
     """Returns the threads of pools that run.  Python keeps one for ever whose start was interrupted."""
-    running = sys._current_frames()  # noqa: SLF001 - the documented way to the threads that run
+    running = frames_of_threads()
     return [one for one in threading.enumerate() if one.name == "simstrategy task" and one.ident in running]
 
 

@@ -19,12 +19,15 @@ RUN_WITH_THREADS = tuple(
     f"{RUN}{name}.py"
     for name in (
         "blocked",
+        "deadlocks",
         "forced",
         "frames",
         "greenlets",
         "inline",
         "one_thread",
         "own_thread",
+        "reaching",
+        "starting",
         "threads",
         "waiting",
         "watch",
@@ -37,13 +40,15 @@ BANNED_MODULES = {
     "secrets": (),
     "time": (
         *("simstrategy/launch/keeper.py", "simstrategy/launch/launcher.py"),
-        *(f"{RUN}one_thread.py", f"{RUN}watch.py"),
+        *(f"{RUN}{name}.py" for name in ("deadlocks", "one_thread", "watch")),
         *PEERS_THAT_WAIT,
     ),
     "uuid": (),
     "datetime": (),
     "threading": RUN_WITH_THREADS,
-    "greenlet": tuple(f"{RUN}{name}.py" for name in ("blocked", "greenlets", "handoff", "own_thread", "replica_tasks")),
+    "greenlet": tuple(
+        f"{RUN}{name}.py" for name in ("blocked", "greenlets", "handoff", "own_thread", "reaching", "replica_tasks")
+    ),
     "socket": (
         "simstrategy/launch/channel.py",
         "simstrategy/launch/forkserver.py",
@@ -54,7 +59,7 @@ BANNED_MODULES = {
     "tempfile": ("simstrategy/launch/forkserver.py",),
 }
 BANNED_CALLS = {"hash": (), "input": (), "breakpoint": (), "eval": (), "exec": ()}
-BANNED_NAMES = {"id": ("simstrategy/device/strict.py", f"{RUN}waiting.py")}
+BANNED_NAMES = {"id": ("simstrategy/device/strict.py", f"{RUN}reaching.py")}
 BANNED_ATTRIBUTES = {
     "environ": (
         "simstrategy/check/processes.py",

@@ -1,6 +1,5 @@
 """The report on a task that waits for others outside synchronization points: where each task stands."""
 
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from types import FrameType
@@ -8,13 +7,13 @@ from typing import Final, final
 
 from greenlet import greenlet
 
-from simstrategy.run.frames import users_sites
-from simstrategy.run.one_thread import OneThread
+from simstrategy.run.frames import frames_of_threads, users_sites
 from simstrategy.run.task import Task
 from simstrategy.run.threads import TaskThread
+from simstrategy.run.turns import TURNS
 from simstrategy.trace import Site, describe_site
 
-__all__ = ["Report"]
+__all__ = ["Report", "stack"]
 
 _STACK_MAX: Final = 4
 
@@ -28,7 +27,7 @@ class Report:
         self._name = name
         self._index = index
         self._frame = frame
-        self._frames = sys._current_frames()  # noqa: SLF001 - documented, and the one way
+        self._frames = frames_of_threads()
 
     def others(self, hub: int) -> list[FrameType]:
         """Returns the newest frames of all threads that carry none of these tasks, and do not run this function.
@@ -36,7 +35,7 @@ class Report:
         hub: the thread that runs the tasks.
         """
         ours = {threading.get_ident(), hub, *(one.ident for one in self._tasks if isinstance(one, TaskThread))}
-        return [frame for ident, frame in self._frames.items() if ident not in ours and not _waits_for_turn(frame, hub)]
+        return [frame for ident, frame in self._frames.items() if ident not in ours and not _waits_for_turn(ident, hub)]
 
     def site(self) -> Site:
         """Returns the user's line where the task waits."""
@@ -49,7 +48,7 @@ class Report:
 
     def _line(self, index: int, waits: str) -> str:
         if index == self._index:
-            return f"{waits} {_stack(self._frame)}"
+            return f"{waits} {stack(self._frame)}"
         task = self._tasks[index]
         if isinstance(task, TaskThread):
             frame = None if task.idle else self._frames.get(task.ident)
@@ -57,16 +56,17 @@ class Report:
             frame = task.gr_frame if isinstance(task, greenlet) else None
         if frame is None or not users_sites(frame):
             return "has not started, or has returned"
-        return f"suspended {_stack(frame)}"
+        return f"suspended {stack(frame)}"
 
 
-def _waits_for_turn(frame: FrameType, hub: int) -> bool:
+def _waits_for_turn(ident: int, hub: int) -> bool:
     """Returns whether a thread waits until the hub's run has ended, and so cannot do anything for it."""
-    turn = frame.f_locals.get("self")
-    return isinstance(turn, OneThread) and turn.user == hub
+    turn = TURNS.get(ident)
+    return turn is not None and turn.users.user == hub
 
 
-def _stack(frame: FrameType) -> str:
+def stack(frame: FrameType) -> str:
+    """Returns the user's lines of a stack, the newest first, as words of a message."""
     places = [describe_site(site) for site in users_sites(frame)]
     return "at " + ", called at ".join(
         places[:_STACK_MAX] or [describe_site((frame.f_code.co_filename, frame.f_lineno))]

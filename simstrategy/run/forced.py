@@ -15,14 +15,11 @@ from simstrategy.run.task import TaskStopped
 
 __all__ = ["raise_in_thread", "raise_no_more", "raise_until"]
 
-# It takes the arguments of a trace function too, and ignores them. A pointer of 0 withdraws the exception.
+# It takes the arguments of a trace function too, and ignores them.
 _SCHEDULE: Final = ctypes.PYFUNCTYPE(None, ctypes.c_ulong, *(ctypes.py_object,) * 4)(
     ("PyThreadState_SetAsyncExc", ctypes.pythonapi)
 )
 _NOTHING: Final = ctypes.PYFUNCTYPE(None, *(ctypes.py_object,) * 3)(("PyErr_Clear", ctypes.pythonapi))
-_WITHDRAW: Final = ctypes.PYFUNCTYPE(None, ctypes.c_ulong, ctypes.c_void_p)(
-    ("PyThreadState_SetAsyncExc", ctypes.pythonapi)
-)
 
 
 def raise_in_thread(ident: int) -> None:
@@ -49,4 +46,10 @@ def raise_no_more(tracer: Any) -> None:
     May raise the last exception that was scheduled, once: then it is called again.
     """
     sys.settrace(tracer)
-    _WITHDRAW(get_ident(), None)
+    # Not by withdrawing what is scheduled: CPython 3.11 then looks for it at every step for ever, and under a trace
+    # function, such as a debugger's, it does not come past the first step of a function. What arrives ends the look.
+    try:
+        while True:
+            raise_in_thread(get_ident())
+    except TaskStopped:
+        return

@@ -27,8 +27,9 @@ class GreenletPool:
     Kept from run to run: a new one costs more than all that a task does in a step, and fewer objects in 10,000 tasks
     mean less work for the garbage collector.
 
-    Those of a pool that is gone end where the next ones are taken: the garbage collector may run in any thread and in
-    the middle of a switch, where the end of one greenlet has been seen to end another.
+    Those of a pool that is gone are ended where the next ones are taken, each by `throw`: one whose last reference is
+    dropped in another thread is ended in the middle of a later switch, which then returns to the wrong place. A thread
+    that reads the frames of this one has such references for a while.
     """
 
     __slots__ = ("__weakref__", "_local")
@@ -39,7 +40,7 @@ class GreenletPool:
     def take(self, count: int) -> list[greenlet]:
         """Returns greenlets whose parent is the caller's greenlet, each with a copy of its context."""
         if _LEFT.__dict__:
-            _LEFT.lists.clear()
+            _end_left(_LEFT.lists)
         idle: list[greenlet] = self._local.__dict__.get("idle") or self._idle()
         first = max(len(idle) - count, 0)
         tasks = idle[first:]
@@ -66,6 +67,18 @@ class GreenletPool:
         for task in tasks:
             task.gr_context = None
         self._local.idle.extend(tasks)
+
+
+def _end_left(lists: list[list[greenlet]]) -> None:
+    """Ends idle greenlets, and so before their last reference is dropped."""
+    while lists:
+        left = lists[-1]
+        while left:
+            task = left[-1]
+            task.parent = getcurrent()
+            task.throw()
+            left.pop()
+        lists.pop()
 
 
 def suspend_to(back: Callable[[Any], Any]) -> SuspendTask:

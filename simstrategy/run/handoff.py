@@ -20,6 +20,11 @@ __all__ = ["HandoffScheduler"]
 
 _SUSPENDED: Final = "suspended"
 
+_NOT_SUSPENDED: Final = (
+    "The greenlet of a replica was ended, or switched away from, by other code than this library's. Use no greenlets "
+    "in a replica function that switch to its parent, or executor='thread'."
+)
+
 F = TypeVar("F")
 """A field of a call."""
 A = TypeVar("A")
@@ -142,7 +147,8 @@ class HandoffScheduler(Generic[F, A]):
         given = answers[1:] if len(running) == len(tasks) else [answers[one] for one in running[1:]]
         self._begin(self._following, [*given, None])
         while len(arrived) < len(running):
-            first = running[len(arrived)]
+            place = len(arrived)
+            first = running[place]
             outcome = tasks[first].switch(answers[first])
             if outcome is FINISHED:
                 finished = True
@@ -150,6 +156,8 @@ class HandoffScheduler(Generic[F, A]):
                 self._skip()
             elif isinstance(outcome, BaseException):
                 raise outcome  # a greenlet that was ended from outside returns the exception instead of raising it
+            elif len(arrived) == place:
+                raise ContextError(_NOT_SUSPENDED)  # it would be resumed for ever
         return finished
 
     def _end(self) -> None:

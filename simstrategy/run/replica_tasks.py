@@ -108,12 +108,14 @@ class ReplicaTasks:
             return
         watched = Watched(scheduler.place, tasks, self._wait_limit_s, self._name)
         try:
-            self._watch.add(watched)
-            scheduler.run(jobs, match, failed)
+            try:
+                self._watch.add(watched)
+                scheduler.run(jobs, match, failed)
+            finally:
+                self._watch.remove(watched, None)
+                watched.close()
         except KeyboardInterrupt:
+            # Also one that comes while `close` waits for the watch: none comes after that.
             if watched.error is not None:
                 raise watched.error from None
             raise
-        finally:
-            self._watch.remove(watched, None)
-            watched.close()

@@ -1,22 +1,25 @@
 """Threads that carry tasks: one runs at a time, and each may be given up at any moment.
 
 An interrupt may reach the hub, the thread that runs a group, at any step. So a thread is used again only where the hub
-has seen that its last job has ended; any other is ended, also where nothing is left of it but a reference.
+has seen that its last job has ended; any other is ended. One that the hub has lost is ended by C, in one step.
 """
 
 import sys
 import threading
 import weakref
+from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context, copy_context
+from types import FrameType
 from typing import Any, Final, final
 
 from simstrategy.run.forced import raise_in_thread, raise_no_more, raise_until
 from simstrategy.run.own_thread import require_own_thread
+from simstrategy.run.starting import start_whole, until_started
 from simstrategy.run.stopping import STOP_TRIES
 from simstrategy.run.task import FINISHED, ForcedStop, TaskStopped
 
-__all__ = ["TaskThread", "ThreadPool"]
+__all__ = ["TaskThread", "ThreadPool", "awaited_thread", "hubs", "task_of"]
 
 _STOP_WAIT_S: Final = 5.0
 """How long the hub waits for a thread that runs to end: it ends at its next step of Python code."""
@@ -47,7 +50,9 @@ class _Channel:
         "ended",
         "forced",
         "go",
+        "hub",
         "ident",
+        "lost",
         "outcome",
         "runs",
         "stops",
@@ -62,12 +67,16 @@ class _Channel:
         self.context: Context | None = None
         self.outcome: tuple[Any, BaseException | None] = (FINISHED, None)
         """The latest call, and what the task raised instead."""
-        self.ended = False
-        """The thread is given up: it only has to end."""
+        self.ended: list[object] = []
+        """Not empty: the thread is given up, and only has to end.  A list, because one call of C can fill it."""
+        self.lost: tuple[object, ...] = ()
+        """References to its `TaskThread`, which end the thread where that one is gone."""
         self.changing = threading.Lock()
         self.runs = False
         """Whether a job runs and is not suspended; changed while `changing` is held."""
         self.ident = 0
+        self.hub = 0
+        """The thread that runs the job's group."""
         self.stops, self.forced = 0, False
         """How often the task was stopped after the thread was given up, and whether its steps are interrupted."""
 
@@ -104,6 +113,7 @@ class _Channel:
         """The life of the thread: one job after the other, until it is given up."""
         self.ident = threading.get_ident()
         with suppress(TaskStopped):  # raised from outside, in a thread that is given up
+            _CARRIED[self.ident] = self
             self.go.acquire()
             while not self.ended:
                 error = self._run_job()
@@ -116,6 +126,7 @@ class _Channel:
                 self.outcome, self.answer, self.context = (FINISHED, error), None, None
                 del error
                 self._wait()
+        _CARRIED.pop(self.ident, None)
 
     def _run_job(self) -> BaseException | None:
         """Runs one job; returns what it raised."""
@@ -132,13 +143,24 @@ class _Channel:
 
     def end(self) -> None:
         """Makes the thread end: at once where it waits, at its next step where it runs."""
-        self.ended = True
+        self.ended.append(None)
         with self.changing:
             if self.runs:
+                until_started(self.ident)
                 self.runs = False
                 raise_in_thread(self.ident)
         with suppress(RuntimeError):  # it is not waiting
             self.go.release()
+        self.lost = ()
+
+
+_CARRIED: Final[dict[int, _Channel]] = {}
+"""The channel of each thread that lives, also of some that have ended by force."""
+
+
+def hubs() -> dict[int, int]:
+    """Returns for each thread that carries a task the thread that runs the task's group."""
+    return {ident: one.hub for ident, one in list(_CARRIED.items()) if one.hub and not one.ended}
 
 
 @final
@@ -156,17 +178,22 @@ class TaskThread:
         # A daemon: a suspended thread must never keep a failing interpreter alive.
         self._thread = threading.Thread(target=channel.live, name="simstrategy task", daemon=True)
         weakref.finalize(self, _finish, channel, self._thread)
-        self._thread.start()
+        # The last one made is called first. These two are functions of C: no interrupt comes before or between them, as
+        # it may in `_finish`, and a thread that waits ends.
+        release: Callable[[object], None] = channel.go.__exit__  # type: ignore[assignment]  # takes anything
+        channel.lost = (weakref.ref(self, release), weakref.ref(self, channel.ended.append))
+        start_whole(self._thread)
 
     @property
     def dead(self) -> bool:
         """Whether nothing of a run is left in the thread, or it is given up."""
-        return self._channel.ended or self.idle
+        return bool(self._channel.ended) or self.idle
 
     @property
     def idle(self) -> bool:
         """Whether the thread waits for a job, and may be given one: also if its last one never started."""
-        return self._settled and not self._channel.ended and self._channel.outcome[0] is FINISHED
+        left = not self._settled or self._error is not None
+        return not left and not self._channel.ended and self._channel.outcome[0] is FINISHED
 
     @property
     def ident(self) -> int:
@@ -174,7 +201,7 @@ class TaskThread:
 
     def begin(self) -> None:
         """Sets the context of the next job: a copy of the caller's."""
-        self._channel.context = copy_context()
+        self._channel.context, self._channel.hub = copy_context(), threading.get_ident()
 
     def switch(self, answer: Any, /) -> Any:
         channel = self._channel
@@ -192,7 +219,7 @@ class TaskThread:
         return call
 
     def throw(self, error: BaseException, /) -> Any:
-        if self._settled:
+        if self._settled and self._error is None:
             return self.switch(_Throw(error))
         self.end(_STOP_WAIT_S if self._error is None else _BLOCKED_WAIT_S)
         return FINISHED
@@ -210,12 +237,33 @@ class TaskThread:
             self._thread.join(wait_s)
 
 
+def task_of(frame: FrameType) -> TaskThread | None:
+    """Returns the task whose call the hub waits for whose newest frame this is; None where it waits for none."""
+    task = frame.f_locals.get("self") if frame.f_code is TaskThread.switch.__code__ else None
+    return task if isinstance(task, TaskThread) else None
+
+
+def awaited_thread(frame: FrameType) -> int | None:
+    """Returns for which thread a hub waits, or a task that is suspended; 0 where it goes on at once.
+
+    frame: the newest one. None for any other.
+    """
+    if frame.f_code is TaskThread.switch.__code__:
+        channel = frame.f_locals.get("channel")
+        return channel.ident if isinstance(channel, _Channel) and channel.back.locked() else 0
+    if frame.f_code is _Channel._wait.__code__:  # noqa: SLF001 - this module's
+        channel = frame.f_locals["self"]
+        return int(channel.hub) if channel.go.locked() else 0
+    return None
+
+
 def _finish(channel: _Channel, thread: threading.Thread) -> None:
-    """Ends a thread of which no reference is left; one that waits is gone when this returns."""
+    """Ends a thread that runs and of which no reference is left; one that waits is gone when this returns."""
     waits = not channel.runs
     channel.end()
-    if waits and thread.ident is not None and thread is not threading.current_thread():
-        thread.join(_BLOCKED_WAIT_S)
+    if waits and thread is not threading.current_thread():
+        with suppress(RuntimeError):  # its start was interrupted, and has not ended yet
+            thread.join(_BLOCKED_WAIT_S)
 
 
 @final
@@ -234,6 +282,9 @@ class ThreadPool:
             try:
                 thread = self._idle.pop()
             except IndexError:
+                thread = TaskThread()
+            if not thread.idle:  # interrupted by another thread when its run had just ended
+                thread.end()
                 thread = TaskThread()
             thread.begin()
             threads.append(thread)

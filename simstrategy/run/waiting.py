@@ -1,30 +1,35 @@
-"""What a thread waits for, read from its frames: a lock, a queue, an event, and whether another thread can reach it.
+"""What a thread waits for, read from its frames: a lock, a queue, an event, a thread, an event loop.
 
-It runs none of the program's code: frames, attributes and references are read as they are stored.
+It runs none of the program's code: frames and attributes are read as they are stored.
 """
 
 import concurrent.futures
 import dis
-import gc
 import queue
+import re
+import selectors
 import threading
-from collections.abc import Iterable, Iterator, Mapping
-from types import BuiltinMethodType, CodeType, FrameType, ModuleType
+from asyncio import base_events
+from collections.abc import Mapping
+from types import BuiltinMethodType, FrameType
 from typing import Any, Final, NamedTuple
 
-__all__ = ["Awaited", "awaited_by", "is_reachable"]
+__all__ = ["WAITING_FILES", "Awaited", "awaited_by", "owner_of", "wake"]
 
-_WAITING_FILES: Final = frozenset(
+WAITING_FILES: Final = frozenset(
     function.__code__.co_filename
     for function in (threading.Condition.wait, queue.Queue.get, concurrent.futures.Future.result)
 )
 """Files of the standard library in which a thread waits for another one of its process."""
+_LOOP_FILES: Final = (selectors.__file__, base_events.__file__)
 _METHODS: Final = frozenset({"acquire", "get", "__enter__"})
-_TYPES: Final = (type(threading.Lock()), type(threading.RLock()), queue.SimpleQueue)
-_NOTHING: Final = object()
-
-_REFERENCES_MAX: Final = 100_000
-_SKIPPED: Final = (ModuleType, type, CodeType, str, bytes, int, float)
+_LOCK: Final = type(threading.Lock())
+_RLOCK: Final = type(threading.RLock())
+_TYPES: Final = (_LOCK, _RLOCK, queue.SimpleQueue)
+_LIVES: Final = frozenset({"run", "_bootstrap", "_bootstrap_inner"})
+"""What a thread of the standard library runs all its life."""
+_MAY_WAIT: Final = ("block", "blocking")
+_OWNER: Final = re.compile(r"owner=(\d+)")
 
 
 class Awaited(NamedTuple):
@@ -32,34 +37,87 @@ class Awaited(NamedTuple):
 
     thing: object
     ends: bool
-    """Whether the wait has a time-out, and so ends without another thread."""
+    """Whether the wait ends without another thread of this process: it has a time-out, or it has just ended."""
 
 
 def awaited_by(frame: FrameType) -> Awaited | None:
     """Returns what a thread whose newest frame this is waits for, or None where that cannot be read."""
-    found: Awaited | None = None
+    if frame.f_code.co_filename == _LOOP_FILES[0]:
+        return _awaited_by_loop(frame)
+    found: object = None
     ends = False
     above: FrameType | None = frame
-    while above is not None and above.f_code.co_filename in _WAITING_FILES:
-        ends = ends or above.f_locals.get("timeout") is not None
-        found = Awaited(above.f_locals.get("self"), ends)
+    while above is not None and above.f_code.co_filename in WAITING_FILES and above.f_code.co_name not in _LIVES:
+        ends = ends or _is_limit(above.f_locals.get("timeout"))
+        found = above.f_locals.get("self", found)
         above = above.f_back
     if found is not None:
-        return found
+        return Awaited(found, ends or _is_released(frame))
     thing = _called_object(frame)
-    return Awaited(thing, False) if isinstance(thing, _TYPES) else None
+    if not isinstance(thing, _TYPES):
+        return None
+    return Awaited(thing, _has_come(thing))
+
+
+def owner_of(lock: object) -> int | None:
+    """Returns the thread that holds an RLock, 0 for none; None for anything else, whose holder is not recorded."""
+    found = _OWNER.search(repr(lock)) if type(lock) is _RLOCK else None
+    return None if found is None else int(found.group(1))
+
+
+def wake(frame: FrameType) -> None:
+    """Ends a wait for a condition, or for an item, of a thread in which an exception is to be raised at once.
+
+    frame: the newest one of the thread. An item that it puts is not seen: the exception comes before.
+    """
+    waiter = frame.f_locals.get("waiter")
+    if frame.f_code is threading.Condition.wait.__code__ and isinstance(waiter, _LOCK) and waiter.locked():
+        waiter.release()
+    thing = _called_object(frame)
+    if isinstance(thing, queue.SimpleQueue):
+        thing.put(None)
+
+
+def _is_limit(timeout: object) -> bool:
+    """Returns whether a time-out is one: -1 stands for none in `join`."""
+    return isinstance(timeout, (int, float)) and timeout >= 0
+
+
+def _is_released(frame: FrameType) -> bool:
+    """Returns whether the lock is free that a function of the standard library waits for: it goes on at once."""
+    names = ("waiter", "lock") if frame.f_code.co_filename == threading.__file__ else ()
+    locks = [frame.f_locals.get(name) for name in names]
+    return any(isinstance(lock, _LOCK) and not lock.locked() for lock in locks)
+
+
+def _has_come(thing: object) -> bool:
+    """Returns whether a lock is free, or a queue has an item: a wait for it has just ended."""
+    if isinstance(thing, queue.SimpleQueue):
+        return not thing.empty()
+    return owner_of(thing) == 0 if type(thing) is _RLOCK else isinstance(thing, _LOCK) and not thing.locked()
+
+
+def _awaited_by_loop(frame: FrameType) -> Awaited | None:
+    """Returns the event loop of asyncio that waits in this frame, where only another thread can wake it."""
+    above = frame.f_back
+    if above is None or above.f_code.co_filename != _LOOP_FILES[1]:
+        return None
+    loop = above.f_locals.get("self")
+    stored = _stored(loop)
+    watched = _stored(stored.get("_selector")).get("_fd_to_key")
+    # One file is the loop's own: other threads wake it by that.
+    alone = watched is not None and len(watched) == 1 and not stored.get("_signal_handlers")
+    return Awaited(loop, not alone or bool(stored.get("_ready")) or above.f_locals.get("timeout") is not None)
 
 
 def _called_object(frame: FrameType) -> object:
     """Returns the object in `with object:`, or in `object.acquire()`, where the frame is at such a call."""
     steps = [one for one in dis.get_instructions(frame.f_code) if one.offset <= frame.f_lasti]
-    at = steps.pop().opname if steps else ""
-    if at == "BEFORE_WITH":
+    at = steps.pop() if steps else None
+    if at is not None and at.opname == "BEFORE_WITH":
         return _loaded(steps, frame)
-    if at != "CALL":
+    if at is None or at.opname != "CALL" or not _waits_for_ever(steps, frame.f_code.co_consts):
         return None
-    while steps and steps[-1].opname in ("PRECALL", "LOAD_CONST"):
-        steps.pop()
     if steps and steps[-1].opname in ("LOAD_METHOD", "LOAD_ATTR") and steps[-1].argval in _METHODS:
         return _loaded(steps[:-1], frame)
     method = _loaded(steps, frame)
@@ -67,6 +125,19 @@ def _called_object(frame: FrameType) -> object:
         return None
     owner: object = method.__self__
     return owner
+
+
+def _waits_for_ever(steps: list[dis.Instruction], constants: tuple[Any, ...]) -> bool:
+    """Takes the arguments of a call off the steps; returns whether they are none, or `True` for one that waits."""
+    names: tuple[str, ...] = ()
+    given = []
+    while steps and steps[-1].opname in ("PRECALL", "KW_NAMES", "LOAD_CONST"):
+        step = steps.pop()
+        if step.opname == "LOAD_CONST":
+            given.append(step.argval)
+        elif step.opname == "KW_NAMES" and step.arg is not None:
+            names = constants[step.arg]
+    return given in ([], [True]) and set(names) <= set(_MAY_WAIT)
 
 
 def _loaded(steps: list[dis.Instruction], frame: FrameType) -> object:
@@ -89,51 +160,3 @@ def _stored(value: object) -> Mapping[str, Any]:
         return vars(value)
     except TypeError:
         return {}
-
-
-def is_reachable(thing: object, frames: Iterable[FrameType]) -> bool:
-    """Returns whether one of these threads, by its newest frame, has a way to the thing; True where it is not known."""
-    seen: set[int] = set()
-    left = [value for frame in frames for value in _values_of(frame)]
-    while left:
-        value = left.pop()
-        if value is thing:
-            return True
-        if isinstance(value, _SKIPPED) or _is_ours(type(value).__module__) or _number(value) in seen:
-            continue
-        seen.add(_number(value))
-        if len(seen) > _REFERENCES_MAX:
-            return True
-        left.extend(_values_of(value) if isinstance(value, FrameType) else _referents(value))
-    return False
-
-
-def _is_ours(module: object) -> bool:
-    """Returns whether a type or frame is of this package, which refers to all runs, and releases nothing of theirs."""
-    return isinstance(module, str) and module.startswith("simstrategy.")
-
-
-def _number(value: object) -> int:
-    return id(value)
-
-
-def _referents(value: object) -> Iterator[object]:
-    for one in gc.get_referents(value):
-        # The globals of a function are those of a module, of which `_values_of` takes what is named.
-        if not (isinstance(one, dict) and "__builtins__" in one):
-            yield one
-
-
-def _values_of(frame: FrameType | None) -> Iterator[object]:
-    """Returns what a thread's frames name: their local variables and those globals that their code mentions."""
-    while frame is not None:
-        if _is_ours(frame.f_globals.get("__name__")):
-            frame = frame.f_back
-            continue
-        yield from frame.f_locals.values()
-        # The globals of these files list all threads there are.
-        for name in frame.f_code.co_names if frame.f_code.co_filename not in _WAITING_FILES else ():
-            value = frame.f_globals.get(name, _NOTHING)
-            if value is not _NOTHING:
-                yield value
-        frame = frame.f_back

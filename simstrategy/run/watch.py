@@ -13,6 +13,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType
@@ -20,9 +21,12 @@ from typing import Final, final
 
 from simstrategy.errors import ReplicasBlocked, ReplicaWaits
 from simstrategy.run.blocked import Report
+from simstrategy.run.frames import frames_of_threads
+from simstrategy.run.reaching import is_reachable, signal_handlers
+from simstrategy.run.starting import start_whole
 from simstrategy.run.task import Task
 from simstrategy.run.threads import TaskThread
-from simstrategy.run.waiting import awaited_by, is_reachable
+from simstrategy.run.waiting import awaited_by
 
 __all__ = ["Watch", "Watched", "watch"]
 
@@ -110,9 +114,16 @@ class Watch:
         self.remove: Callable[[Watched, None], None] = self._active.pop
         """Ends what `add` began: `remove(watched, None)`, in one step, which no interrupt divides."""
         self._period_s = math.inf
-        """Between two looks; infinite where no thread looks."""
-        self._wake = threading.Event()
+        """Between two looks; infinite where none is wanted."""
+        self._looking: threading.Thread | None = None
+        self._wake = threading.Lock()
+        """Released to end a wait.  Not an Event, whose own lock an interrupt can leave held."""
+        self._wake.acquire()
         self._starting = threading.Lock()
+
+    def active(self) -> list[Watched]:
+        """Returns the runs that are going on, a run inside of another one after it."""
+        return list(self._active)
 
     def add(self, watched: Watched) -> None:
         """Begins to look at a run."""
@@ -126,21 +137,21 @@ class Watch:
 
     def _start(self, period_s: float) -> None:
         with self._starting:
-            begins = self._period_s == math.inf
+            # Not by the period: an interrupt may have come before the thread began.
+            if self._looking is None or not self._looking.is_alive():
+                self._looking = threading.Thread(target=self._live, name="simstrategy watch", daemon=True)
+                start_whole(self._looking)
             self._period_s = min(period_s, self._period_s)
-            if begins:
-                threading.Thread(target=self._live, name="simstrategy watch", daemon=True).start()
-            else:
-                self._wake.set()
+            with suppress(RuntimeError):  # it has been woken, and has not looked yet
+                self._wake.release()
 
     def _live(self) -> None:
         """Looks at all runs once in each period, until there were none for some periods."""
         looks: dict[Watched, _Look] = {}
         idle = 0
         while idle <= _IDLE_MAX or not self._ends():
-            self._wake.wait(self._period_s)
-            self._wake.clear()
-            active = {one.hub: one for one in list(self._active)}  # of runs inside each other, the innermost
+            self._wake.acquire(timeout=min(self._period_s, _PERIOD_MAX_S))
+            active = {one.hub: one for one in self.active()}  # of runs inside each other, the innermost
             idle = 0 if active else idle + 1
             looks = {one: looks[one] for one in active.values() if one in looks}
             for watched in active.values():
@@ -152,13 +163,15 @@ class Watch:
             period_s, self._period_s = self._period_s, math.inf
             if self._active:  # begun meanwhile, before it could see that no thread looks
                 self._period_s = period_s
-        return self._period_s == math.inf
+            else:
+                self._looking = None
+        return self._looking is None
 
 
 def look_at(watched: Watched, looks: dict[Watched, _Look]) -> None:
     """Looks at one run; reports a task that waits for longer than the limit.  looks: what was seen of it before."""
     place, index = watched.place()
-    frame = None if index is None else sys._current_frames().get(watched.thread_of(index))  # noqa: SLF001 - documented
+    frame = None if index is None else frames_of_threads().get(watched.thread_of(index))
     if index is None or frame is None or watched.error is not None:
         looks.pop(watched, None)
         return
@@ -171,7 +184,11 @@ def look_at(watched: Watched, looks: dict[Watched, _Look]) -> None:
         return
     report = Report(watched.tasks, watched.name, index, frame)
     awaited = awaited_by(frame) if stands_s >= watched.limit_s else None
-    if awaited is not None and not awaited.ends and not is_reachable(awaited.thing, report.others(watched.hub)):
+    if (
+        awaited is not None
+        and not awaited.ends
+        and not is_reachable(awaited.thing, [*signal_handlers(), *report.others(watched.hub)])
+    ):
         kind = type(awaited.thing).__name__
         error = ReplicasBlocked(_BLOCKED.format(lines=report.lines(f"waits for {kind}"), kind=kind))
         if _interrupt(watched, index, error):

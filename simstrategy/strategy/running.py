@@ -140,18 +140,7 @@ class Runner:
     ) -> list[Any]:
         coordinator = self.group.coordinator
         try:
-            if self._isolation is None:
-                results = self._tasks.run(count, body, matcher.match, matcher.failed)
-            else:
-                mixed = partial(self._warn_mixed, site)
-                results = self._isolation.run(
-                    self._tasks,
-                    body,
-                    matcher.match,
-                    matcher.failed,
-                    mixed=mixed,
-                    watch=self.group.settings.watches.draws,
-                )
+            results = self._run_to_end(count, body, matcher, site)
         except BaseException as error:
             coordinator.end_run(fn, error)
             raise
@@ -159,6 +148,23 @@ class Runner:
         exposed = coordinator.processes > 1 and any(coordinator.end_run(fn, None, group.variables.exposed))
         if exposed or group.variables.pending:
             group.variables.end_run()
+        return results
+
+    def _run_to_end(self, count: int, body: Callable[[int, Suspend], Any], matcher: Matcher, site: Site) -> list[Any]:
+        one_thread = self.group.coordinator.one_thread
+        try:
+            if self._isolation is None:
+                results = self._tasks.run(count, body, matcher.match, matcher.failed)
+            else:
+                mixed = partial(self._warn_mixed, site)
+                watch = self.group.settings.watches.draws
+                results = self._isolation.run(
+                    self._tasks, body, matcher.match, matcher.failed, mixed=mixed, watch=watch
+                )
+            one_thread.ended(matcher, None)
+        except BaseException as error:
+            one_thread.ended(matcher, error)
+            raise
         return results
 
     def _warn_mixed(self, site: Site, module: str, indices: Sequence[int]) -> None:

@@ -6,12 +6,16 @@
 import gc
 import signal
 import threading
+from contextlib import suppress
+from functools import partial
 
 import pytest
 from vocabulary import ctx, rank
 
 import simstrategy as ss
 from ci import interrupts
+from simstrategy.run import threads
+from simstrategy.run.threads import TaskThread
 
 
 @pytest.fixture
@@ -29,6 +33,51 @@ def test_the_next_run_is_right_after_an_interrupt_at_any_step(executor, handler)
     arrived, faults = interrupts.examine(executor, 40)
     assert faults == []
     assert arrived > 30
+
+
+def end_last(pool):
+    """Ends a thread as a pool does that is closed."""
+    pool.pop().end()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals need the main thread")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("end", [list[TaskThread].pop, end_last], ids=["lost", "closed"])
+def test_a_thread_ends_at_whatever_step_of_its_end_the_interrupt_comes(handler, end):
+    steps, pool = interrupts.Injector(0), [TaskThread()]
+    steps.run(partial(end, pool))
+    assert steps.steps > 40
+    for at in range(1, steps.steps + 1):
+        pool.append(TaskThread())
+        carrier = pool[0]._thread  # nothing else of it is left
+        interrupts.Injector(at).run(partial(end, pool))
+        pool.clear()
+        carrier.join(10)
+        assert not carrier.is_alive(), f"interrupted at step {at} of {steps.steps}"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals need the main thread")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_carrier_that_is_not_released_is_found(handler, monkeypatch, capfd):
+    kept = []
+
+    def end_without_release(channel):
+        channel.ended.append(None)
+        channel.lost = ()
+        kept.append(channel)
+
+    monkeypatch.setattr(threads._Channel, "end", end_without_release)
+    monkeypatch.setattr(TaskThread, "end", lambda task, _=0: end_without_release(task._channel))
+    monkeypatch.setattr(interrupts, "LIMIT_S", 5)
+    try:
+        _, faults = interrupts.examine("thread", 1)
+    finally:
+        for channel in kept:
+            with suppress(RuntimeError):  # its thread has ended
+                channel.go.release()
+    assert [fault.partition(" threads are left")[1] for fault in faults] == [" threads are left"]
 
 
 def test_a_strategy_that_another_thread_collects_ends_no_replica_of_a_run(mirrored):

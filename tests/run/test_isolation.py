@@ -67,7 +67,7 @@ def alone(wanted):
     return found, draw()
 
 
-# Clauses: M-16
+# Clauses: M-17
 @pytest.mark.parametrize("schedule", [None, Seeded(1), Seeded(5)], ids=["in order", "seed 1", "seed 5"])
 def test_each_replica_draws_what_it_would_draw_alone_under_every_schedule_and_executor(mirrored, executor, schedule):
     strategy = mirrored(3, isolate=True, executor=executor, schedule=schedule)
@@ -77,7 +77,7 @@ def test_each_replica_draws_what_it_would_draw_alone_under_every_schedule_and_ex
     assert result[1] == alone(0)[1]
 
 
-# Clauses: M-16
+# Clauses: M-17
 def test_without_it_replicas_draw_one_after_the_other(mirrored):
     strategy = mirrored(2)
     random.seed(3)
@@ -86,7 +86,7 @@ def test_without_it_replicas_draw_one_after_the_other(mirrored):
     assert [first, second] == [random.random(), random.random()]
 
 
-# Clauses: M-16
+# Clauses: M-17
 def test_a_seed_of_a_replica_is_its_own_and_the_program_goes_on_as_replica_0(mirrored):
     strategy = mirrored(3, isolate=True)
     strategy.run(lambda: random.seed(rank()))
@@ -96,7 +96,7 @@ def test_a_seed_of_a_replica_is_its_own_and_the_program_goes_on_as_replica_0(mir
     assert [zero.random(), zero.random()] == [values[0], random.random()]
 
 
-# Clauses: M-16
+# Clauses: M-17
 def test_a_seed_outside_of_replicas_reaches_all_of_them(mirrored):
     strategy = mirrored(2, isolate=True)
     for seed in (7, 8):
@@ -104,7 +104,7 @@ def test_a_seed_outside_of_replicas_reaches_all_of_them(mirrored):
         assert list(strategy.run(random.random).values) == [random.Random(seed).random()] * 2
 
 
-# Clauses: M-16
+# Clauses: M-17
 def test_a_draw_outside_after_replicas_have_parted_warns_once_at_the_run(mirrored):
     strategy = mirrored(3, isolate=True)
     strategy.run(lambda: random.seed(rank()))
@@ -122,7 +122,7 @@ def test_a_draw_outside_after_replicas_have_parted_warns_once_at_the_run(mirrore
         strict.run(random.random)
 
 
-# Clauses: M-16
+# Clauses: M-17
 def test_after_an_error_the_program_goes_on_as_replica_0_and_the_next_run_draws_on(mirrored, executor):
     strategy = mirrored(2, isolate=True, executor=executor)
     random.seed(3)
@@ -141,7 +141,7 @@ def test_after_an_error_the_program_goes_on_as_replica_0_and_the_next_run_draws_
     assert random.random() == expected.random()
 
 
-# Clauses: M-16
+# Clauses: M-17
 def test_runs_inside_merge_functions_go_on_from_their_replicas(mirrored):
     strategy = mirrored(2, isolate=True)
     random.seed(3)
@@ -184,7 +184,7 @@ def count():
     return module.state
 
 
-# Clauses: M-16
+# Clauses: M-17
 def test_a_backend_adds_the_generators_of_its_framework_which_is_not_imported(sim, monkeypatch):
     strategy = ss.Strategy.mirrored(WithCounter(sim(2)), isolate=True)
     assert strategy.run(rank).values == (0, 1)
@@ -226,7 +226,7 @@ def test_isolate_is_true_or_false(wrong):
         ss.Strategy.mirrored("sim", isolate=wrong)
 
 
-# Clauses: M-16
+# Clauses: M-17
 def test_workers_of_a_cluster_draw_as_processes_do():
     random.seed(3)
     np.random.seed(4)
@@ -237,7 +237,7 @@ def test_workers_of_a_cluster_draw_as_processes_do():
         assert last == expected[1]
 
 
-# Clauses: M-16
+# Clauses: M-17
 def test_what_a_cluster_drew_is_not_drawn_again():
     first, second = (Cluster(2, 1, isolate=True).run(lambda strategy: random.random()) for _ in range(2))
     assert first[0] == first[1]

@@ -13,7 +13,7 @@ from simstrategy.check.processes import run_in_processes
 from simstrategy.errors import InvalidArgument, ReplicasDisagree
 from simstrategy.sim import Cluster
 
-# Clauses: M-16
+# Clauses: M-17
 
 
 def replica() -> Any:
