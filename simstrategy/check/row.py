@@ -82,6 +82,8 @@ class Row(NamedTuple):
             values = "reference; raises" if self.reference else "raises the same"
         elif self.reference:
             values = f"reference; one step of each input changes the result by {self.one_ulp:.1e}"
+        elif self.why:
+            values = f"not judged: {self.why}"
         elif self.equal_bits:
             values = "equal to the bit"
         else:
