@@ -39,6 +39,7 @@ def explain(
     >>> cause.kind, cause.step, cause.site, cause.variable, cause.factor
     ('sum of means', 1, 'train.py:31', 'w', 2.0)
     """
+    reference, other = [[_of_numbers(point) for point in points] for points in (reference, other)]
     pairs = completed(aligned(reference, other, units, counts), counts)
     origin = origin_of(pairs, reference, other, counts, named)
     if origin is None:
@@ -61,6 +62,14 @@ def explain(
         also=() if finding is None else finding.also,
         source=None if finding is None else finding.source,
     )
+
+
+def _of_numbers(point: PointFacts) -> PointFacts:
+    """Returns a point without its values, where one is no number, such as a text; it keeps its place."""
+    leaves = (*point.outputs, *point.before, *[leaf for term in point.inputs for leaf in term])
+    if all(leaf.dtype.kind in "biufc" or leaf.dtype.name == "bfloat16" for leaf in leaves):
+        return point
+    return point._replace(inputs=(), outputs=(), before=())
 
 
 def _variable(origin: Origin) -> str | None:

@@ -77,7 +77,10 @@ def _places(scene: Scene, named: Named) -> Iterator[_Place]:
         return
     expected = _by_place(named.reference, one.reference.step, one.reference.number)
     found = _by_place(named.other, one.other.step, one.other.number)
+    often = [Counter((site, name, rank) for site, name, rank, _ in values) for values in (expected, found)]
     for (site, name, replica, time), value in expected.items():
+        if any(often[1][site, name, rank] != often[0][site, name, replica] for rank in range(one.replicas)):
+            continue  # a loop over something else, such as over the parts: its turns do not correspond
         others = [found.get((site, name, rank, time)) for rank in range(one.replicas)]
         known = [other for other in others if other is not None]
         if replica == 0 and len(known) == one.replicas:
