@@ -101,7 +101,7 @@ def _by_place(values: Sequence[NamedValue], step: int, number: int) -> dict[tupl
 def _rows(scene: Scene, place: _Place) -> tuple[Finding | None, bool]:
     """Compares one value row by row; returns what it shows, and whether the search ends here."""
     expected, found = place.expected, place.found
-    if expected.ndim == 0 or any(one.shape[1:] != expected.shape[1:] for one in found):
+    if expected.ndim == 0 or any(one.ndim == 0 or one.shape[1:] != expected.shape[1:] for one in found):
         return None, False
     together = np.concatenate(found, dtype=expected.dtype, casting="unsafe")
     sizes = [len(one) for one in found]

@@ -118,6 +118,8 @@ def _linked(
         found = [one for one in options if one.link is strength]
         if found:
             is_number = strength is Link.MULTIPLE and all(shape in ((), (1,)) for shape in _shapes(kept))
+            # What a point combined comes before what a program may have made of a source.
+            found = [one for one in found if one.way is None] or found
             chosen = next(one for one in found if one.pair is (found[-1] if is_number else found[0]).pair)
             return _begun(chosen, sources, counts), chosen.scale
     return None
