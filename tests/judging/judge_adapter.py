@@ -85,15 +85,6 @@ def why_not() -> str | None:
     return None if hasattr(report, "findings") else "the report of this version has no findings: no law of replicas"
 
 
-def why_no_causes() -> str | None:
-    """Returns why findings have no kind, step and place with this version, or None if they have."""
-    if why_not() is not None:
-        return why_not()
-    answer = judged(counts_replicas, (1, 2))
-    named = [one.kind for one in answer.of_replicas if one.kind != "not recognised"]
-    return None if named else "this version finds a sum where a mean was meant, and states no kind: it has no causes"
-
-
 def counts_replicas(strategy: ss.Strategy) -> Any:
     """Returns the number of replicas, in a variable to which each of them adds the same."""
     with strategy.scope():

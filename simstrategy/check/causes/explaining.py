@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from simstrategy.check.causes.alignment import Pair, aligned
-from simstrategy.check.causes.facts import DUPLICATED, Cause, Host, PointFacts, Units
+from simstrategy.check.causes.facts import DUPLICATED, Cause, PointFacts, Units
 from simstrategy.check.causes.kinds import recognised
 from simstrategy.check.causes.named import Named, by_names
 from simstrategy.check.causes.origin import Origin, origin_of
-from simstrategy.check.causes.sources import completed, is_source
+from simstrategy.check.causes.sources import completed, returned
 from simstrategy.check.causes.wording import nothing_text, paragraph
 
 __all__ = ["explain"]
@@ -50,7 +50,7 @@ def explain(
     if finding is not None and not origin.sure:
         finding = None
     point = origin.scene.one.other
-    place = _returned(pairs, origin) or point
+    place = point if point.what != "result" else returned(pairs, origin.scene.one) or point
     return Cause(
         kind=None if finding is None else finding.kind,
         step=place.step,
@@ -79,25 +79,6 @@ def _variable(origin: Origin) -> str | None:
     if origin.kept is None or origin.kept.other is None or origin.kept.other.what == "result":
         return point.subject
     return origin.kept.other.subject
-
-
-def _returned(pairs: Sequence[Pair], origin: Origin) -> PointFacts | None:
-    """Returns the first `run` that returned a result as it is, the same on all replicas; None for another value."""
-    one = origin.scene.one
-    if one.other.what != "result" or len(one.expected) != 1 or len(one.found) != 1:
-        return None
-    for pair in pairs:
-        if pair.one is None or not is_source(pair):
-            continue
-        for number, leaf in enumerate(pair.one.reference.inputs[0]):
-            terms = [term[number] if number < len(term) else None for term in pair.one.other.inputs]
-            if _same(leaf, one.expected[0]) and all(term is not None and _same(term, one.found[0]) for term in terms):
-                return pair.one.other
-    return None
-
-
-def _same(leaf: Host, other: Host) -> bool:
-    return leaf.shape == other.shape and leaf.dtype == other.dtype and leaf.tobytes() == other.tobytes()
 
 
 def _before(pairs: Sequence[Pair], origin: Origin) -> PointFacts | None:
