@@ -14,6 +14,7 @@ from simstrategy.check.causes.combination import Combination, differing, focused
 from simstrategy.check.causes.companions import by_rows_of_values, by_variances
 from simstrategy.check.causes.factor import factor_of, names_of
 from simstrategy.check.causes.facts import (
+    CLIPPING,
     DIVIDED,
     DUPLICATED,
     FACTOR,
@@ -112,13 +113,20 @@ def _summed(scene: Scene) -> tuple[str, str, str, tuple[str, ...]]:
             reason = f": each replica holds {before[1]} at {before[0].site}, and these values are summed again"
             return NORMS_AGAIN if "norm" in before[1] else SUMMED, reason, "Combine once", ()
         also = () if is_same_data(scene) else (DUPLICATED,)
+        sizes = np.concatenate([np.abs(leaf).reshape(-1) for leaf in one.expected])
+        if sizes.size > 1 and sizes[0] and (sizes == sizes[0]).all():
+            also = (CLIPPING, *also)  # nothing but the bound of a clip by value is the same on all replicas, too
         if one.other.what == "assign_add" and all(leaf.size == 1 and leaf.item() == 1 for leaf in one.expected):
             also = (STEPS_COUNTED, *also)
         reason = f": each of {one.replicas} replicas contributes the whole value, and these are added"
         return SUMMED, reason, "Take the mean, or let each replica contribute its own part", also
     unequal = one.parts is not None and len(set(one.parts)) > 1
+    others_agree = len(one.other.outputs) > len(one.expected)  # then the call is right, and the value is not
+    if unequal and one.rule == "sum" and not others_agree:
+        return SUMMED, ": the mean of the replicas' values gives the reference's", "Take the mean", (SCALED,)
+    also = (SUMMED,) if one.rule == "sum" else ()
     if unequal or one.rule != "sum":
-        return SCALED, ": each replica's value is too large by that factor", "Remove the factor", ()
+        return SCALED, ": each replica's value is too large by that factor", "Remove the factor", also
     reason = ": each replica's value is as large as a mean over its part, and they are summed where averaging was meant"
     return (
         SUM_OF_MEANS,

@@ -26,6 +26,7 @@ _NORM_NEAR: Final = 1e-5
 """How near norms have to be that were scaled to one bound, relatively."""
 _DISTINCT_MIN: Final = 3
 """The fewest different rows by which the rows of two runs are distinguished."""
+_TWICE: Final = 2
 
 
 class Named(NamedTuple):
@@ -135,6 +136,13 @@ def _of_samples(place: _Place, rows: Counter[bytes], others: Counter[bytes]) -> 
         reason = f"{again} of the rows of {place.what} are on more than one replica"
         reason += f", and {lost} are on none" if lost else ""
         return Finding(DUPLICATED, reason, "Give each replica a part of its own", source=place.site)
+    present = [row for row in rows if row in others]
+    if lost and any(others[row] < rows[row] for row in present):
+        # Rows that are still there are not lost: the reference may have them more than once itself.
+        if len(present) < len(rows) or min(rows.values()) < _TWICE:
+            return None
+        reason = f"with one replica every row of {place.what} is there more than once, and with several some are not"
+        return Finding(DUPLICATED, reason, "Count each example once", source=place.site)
     if lost:
         reason = f"{lost} of the {len(place.expected)} rows of {place.what} are on no replica"
         return Finding(MISSING_SAMPLES, reason, "Distribute all examples", source=place.site)
@@ -205,6 +213,8 @@ def _all_the_same(scene: Scene, places: Sequence[_Place]) -> Finding | None:
     """Recognises that all replicas work on the same examples: on arrays that are larger than what they contribute."""
     if scene.one.parts is not None or scene.has_earlier_point():
         return None
+    if any(one.shape != place.expected.shape for place in places for one in place.found):
+        return None  # a later statement has a part of them
     size = max(leaf.size for leaf in scene.one.expected)
     for place in places:
         if place.expected.size > size and all(np.array_equal(place.expected, one) for one in place.found):

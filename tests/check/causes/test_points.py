@@ -22,6 +22,7 @@ from simstrategy.check.causes.facts import (
     ORDER,
     OTHER_BATCHES,
     ROOT,
+    SCALED,
     STATISTICS,
     STEPS_COUNTED,
     SUM_OF_MEANS,
@@ -355,3 +356,20 @@ def test_a_write_of_no_elements_raises_nothing() -> None:
     none = point(rows()), point(A)
     other = point(rows(), rows()), point(A, B)._replace(inputs=((rows(),), (A, B)))
     assert explain(none, other, counts=(1, 2)).site == "train.py:31"
+
+
+def test_a_maximum_that_several_replicas_have_is_no_function() -> None:
+    """J-27: a bound to which values are clipped is a maximum of any of them."""
+    first, second = rows(0.25, -0.1, 0.25), rows(0.25, 0.2, 0.1)
+    cause = explain([point(np.maximum(first, second))], [point(first, second)], counts=(1, 2))
+    assert cause.kind != FUNCTION
+    second = rows(0.3, 0.2, 0.1)
+    cause = explain([point(np.maximum(first, second))], [point(first, second)], counts=(1, 2))
+    assert cause.kind == FUNCTION
+
+
+def test_a_sum_whose_mean_gives_the_reference_was_meant_as_a_mean() -> None:
+    """J-23: unless the same call combines another value rightly."""
+    halves = 0.5 * (A + B)
+    cause = explain([point(halves, parts=(5,))], [point(A, B, parts=(3, 2))], counts=(1, 2))
+    assert (cause.kind, cause.also) == (SUMMED, (SCALED,))
