@@ -4,7 +4,7 @@ The public module for programs. Authors of backends use `simstrategy.device`.
 """
 
 from simstrategy import data, device, errors, nn, schedules, sim, testing, trace
-from simstrategy.check import Report, check, exempt
+from simstrategy.check import Checkpoint, Report, check, exempt
 from simstrategy.data import AutoShardPolicy, InputContext, InputOptions, InputReplicationMode
 from simstrategy.device import available as backends
 from simstrategy.device import open_backend as backend
@@ -31,6 +31,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AutoShardPolicy",
+    "Checkpoint",
     "InputContext",
     "InputOptions",
     "InputReplicationMode",

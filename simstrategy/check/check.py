@@ -77,10 +77,10 @@ def check(
     if (checker := checker_of(program)) is not None:
         require_defaults(backends, workers, schedules, semantics, [*laws, *without, *exemptions, *varied, *require])
         return checker(program, replicas=replicas, allow_errors=allow_errors, on_row=on_row)
-    settings = Settings(semantics, timeout_s, allow_errors, exemptions, varied)
+    settings = Settings(semantics, timeout_s, allow_errors, exemptions, varied, frozenset(laws))
     with closing(Study(program, backends, replicas, workers, schedules, settings)) as study:
         rows = list(_rows(study, names, on_row))
-        return Report(program_name(program), rows, remarks_of(rows, study.tried()), require)
+        return Report(program_name(program), rows, remarks_of(rows, study.tried()), require, study.notes)
 
 
 def _rows(study: Study, names: Sequence[str], on_row: OnRow) -> Iterator[Row]:

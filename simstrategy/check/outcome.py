@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from simstrategy.check.checkpoint import with_checkpoint
 from simstrategy.check.contents import Contents, contents_of
 from simstrategy.check.distances import is_float, one_unit
 from simstrategy.check.prints import WORKER
@@ -23,6 +24,7 @@ __all__ = [
     "Outcome",
     "Program",
     "VariableKind",
+    "Watch",
     "computed_in",
     "program_folder",
     "program_name",
@@ -32,6 +34,9 @@ __all__ = [
 ]
 
 Program = Callable[[Strategy], Any]
+
+Watch = Callable[[Group], None]
+"""Attaches to a group what watches a run."""
 
 _PART_DTYPES: Final = {"complex64": "float32", "complex128": "float64"}
 """The dtype of both parts of a complex number."""
@@ -109,37 +114,31 @@ def source_of(program: Program) -> dict[str, str]:
 
 
 def run_program(
-    program: Program, strategy: Strategy, trace: AnyTrace, *, probe: GroupCallProbe | None = None
+    program: Program,
+    strategy: Strategy,
+    trace: AnyTrace,
+    *,
+    probe: GroupCallProbe | None = None,
+    watch: Watch | None = None,
 ) -> Outcome:
     """Runs `program(strategy)` and returns its outcome.  An exception is an outcome too, but for KeyboardInterrupt.
 
-    probe: the strategy's backend, where it is one that looks for values that are not finite.
+    probe: the strategy's backend, where it is one that looks for values that are not finite. watch: called with
+    the group before the program, to attach what watches.
     """
-    group = _begun(strategy, probe)
+    group = _begun(strategy, probe, watch)
     raised: tuple[str, str] | None = None
     notes: tuple[str, ...] = ()
     found = Contents([], [], [], [])
     try:
-        result = program(strategy)
+        result = with_checkpoint(program)(strategy)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - compared like a value: both may raise the same
         group.coordinator.disconnect(error)
         notes = tuple(getattr(error, "__notes__", ())) or (raised_where(error, with_text=False),)
         raised = (type(error).__name__, without_addresses(str(error)))
     else:
         found = contents_of(result, group.backend.get, group.array_types, group.frontend.unwrap)
-    written_alone: list[str] = []
-    kinds: list[VariableKind] = []
-    for number, variable in enumerate(group.variables.created):
-        policy = variable.state.policy
-        label = f"variable {number} {variable.name!r}"
-        kinds.append(VariableKind(label, policy.layout, policy.cross_read, variable.aggregation.name))
-        read = group.backend.get if raised is None else partial(read_after_error, group.backend.get)
-        # A variable that the replicas share has one component, for the first of them.
-        for rank, component in zip(group.coordinator.ranks, variable.components, strict=False):
-            path = f"{label}, replica {rank}"
-            found.leaves.append((path, read(component)))
-            if policy.replica_write == "component":
-                written_alone.append(path)
+    kinds, written_alone = _read_variables(group, found, after_error=raised is not None)
     if isinstance(trace, Recorder):
         trace.ended(group.coordinator.worker, found.leaves, raised)
     events = tuple(trace.events(worker=group.coordinator.worker))
@@ -160,13 +159,32 @@ def run_program(
     )
 
 
-def _begun(strategy: Strategy, probe: GroupCallProbe | None) -> Group:
+def _begun(strategy: Strategy, probe: GroupCallProbe | None, watch: Watch | None) -> Group:
     """Returns the group of a strategy whose program begins."""
     group = group_of(strategy)
+    if watch is not None:
+        watch(group)
     if probe is not None:
         group.reductions.probe = probe.watch
     WORKER.set(group.coordinator.worker)
     return group
+
+
+def _read_variables(group: Group, found: Contents, *, after_error: bool) -> tuple[list[VariableKind], list[str]]:
+    """Adds the components of all variables to the leaves; returns their kinds, and what replicas write alone."""
+    kinds, written_alone = [], []
+    read = partial(read_after_error, group.backend.get) if after_error else group.backend.get
+    for number, variable in enumerate(group.variables.created):
+        policy = variable.state.policy
+        label = f"variable {number} {variable.name!r}"
+        kinds.append(VariableKind(label, policy.layout, policy.cross_read, variable.aggregation.name))
+        # A variable that the replicas share has one component, for the first of them.
+        for rank, component in zip(group.coordinator.ranks, variable.components, strict=False):
+            path = f"{label}, replica {rank}"
+            found.leaves.append((path, read(component)))
+            if policy.replica_write == "component":
+                written_alone.append(path)
+    return kinds, written_alone
 
 
 def read_after_error(get: Callable[[Any], np.ndarray[Any, Any]], component: Any) -> np.ndarray[Any, Any]:

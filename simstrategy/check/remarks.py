@@ -9,6 +9,9 @@ from typing import Final, NamedTuple
 from simstrategy.check.row import Row
 from simstrategy.errors import InvalidArgument
 
+_OF_ONE: Final = frozenset({"resume", "coverage", "random", "faults"})
+"""Laws that compare something else than values of two settings."""
+
 __all__ = ["REMARKS", "Remark", "remarks_of", "require_remarks", "what_was_compared"]
 
 REMARKS: Final = {
@@ -44,12 +47,15 @@ def remarks_of(rows: Sequence[Row], tried: Collection[str]) -> tuple[Remark, ...
     rows = [row for row in rows if row.law != "faults"]
     if any(row.law == "replicas" for row in rows):
         seen.add("replicas")
-    if len({row.schedule for row in rows}) > 1:
+    if len({row.schedule for row in rows if row.law not in _OF_OTHERS}) > 1:
         seen.add("schedules")
     if len({row.backend for row in rows}) > 1:
         seen.add("backends")
     return tuple(Remark(word, text) for word, text in _SENTENCES.items() if word not in seen)
 
+
+_OF_OTHERS: Final = frozenset({"cut", *_OF_ONE})
+"""Laws whose rows have something else in the column of schedules."""
 
 _SENTENCES: Final = {
     "replicas": "Only one number of replicas was run, so no two were compared with each other: give several.",
@@ -85,8 +91,10 @@ def what_was_compared(rows: Sequence[Row]) -> str:
         alone = dict.fromkeys(row.replicas for row in rows)
         words.append(f"replicas {', '.join(alone)}{', each alone' if len(alone) > 1 else ''}")
     backends = list(dict.fromkeys(row.backend for row in rows))
-    schedules = list(dict.fromkeys(row.schedule for row in rows))
+    schedules = list(dict.fromkeys(row.schedule for row in rows if row.law not in _OF_ONE))
     words += [", ".join(found) for found in (backends, schedules) if len(found) > 1]
+    others = dict.fromkeys(row.law for row in rows if row.law in _OF_ONE and row.compared)
+    words += [f"law of {law}" for law in others]
     if planted:
         words.append("with faults")
     return "; ".join(words)

@@ -41,16 +41,23 @@ _NOTHING: Final = (
 class Report:
     """The rows of a check; str() is its text.
 
-    not_tried: what limits a verdict (`check.remarks`). required: words of it without which nothing is judged.
+    not_tried: what limits a verdict (`check.remarks`). required: words of it without which nothing is judged. notes:
+    sentences of laws that are worth knowing and break none.
     """
 
     def __init__(
-        self, program: str, rows: Sequence[Row], not_tried: Sequence[Remark] = (), required: Sequence[str] = ()
+        self,
+        program: str,
+        rows: Sequence[Row],
+        not_tried: Sequence[Remark] = (),
+        required: Sequence[str] = (),
+        notes: Sequence[str] = (),
     ) -> None:
         self.program = program
         self.rows = tuple(rows)
         self.not_tried = tuple(not_tried)
         self.required = tuple(required)
+        self._notes = tuple(notes)
 
     @property
     def verdict(self) -> Verdict:
@@ -102,6 +109,7 @@ class Report:
             ("Exempt", [text for row in self.rows for text in row.exempt]),
         ):
             yield from dict.fromkeys(f"{what}: {text}" for text in texts)
+        yield from dict.fromkeys(self._notes)
         if self.agrees and not any(row.events or row.raised for row in self.rows):
             yield (
                 "The program used nothing of its strategies: no variable, no run, no collective. Their agreement means "

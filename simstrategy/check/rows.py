@@ -11,7 +11,16 @@ from simstrategy.check.row import Row
 from simstrategy.schedules import InOrder, Schedule
 from simstrategy.trace import first_difference
 
-__all__ = ["NOT_REPEATABLE", "first_not_finite", "largest", "law_row", "reference_row", "row_of_values", "run_row"]
+__all__ = [
+    "NOT_REPEATABLE",
+    "first_not_finite",
+    "largest",
+    "law_row",
+    "not_judged",
+    "reference_row",
+    "row_of_values",
+    "run_row",
+]
 
 _NAMED_MAX: Final = 4
 """The most values that a finding names."""
@@ -127,6 +136,16 @@ def law_row(law: str, backend: str, runs: str) -> Row:
         law=law,
         compared=0,
     )
+
+
+def not_judged(row: Row, why: str, text: str, *, asked: bool) -> Row:
+    """Returns the row of a law that cannot judge.  why: in a few words. text: a sentence, with what to do.
+
+    asked: whether the law was asked for by name. If so, the check is undecided; else the row has a remark.
+    """
+    if asked:
+        return row._replace(undecided=text, why=why)
+    return row._replace(not_compared=(f"the law of {row.law}: {text}",), why=why)
 
 
 def row_of_values(row: Row, found: Across) -> Row:

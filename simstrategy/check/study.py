@@ -4,7 +4,7 @@ A law requests runs (`Study.run`) and what is known of the reference backend at 
 (`Study.measured`): each is made once.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from typing import Any, Final, NamedTuple, final
@@ -13,7 +13,7 @@ from simstrategy.check.compare import Sensitivity, paths, sensitivity
 from simstrategy.check.exempt import require_exemptions
 from simstrategy.check.folder import same_folder
 from simstrategy.check.openings import Openings
-from simstrategy.check.outcome import Outcome, Program, program_folder, run_program
+from simstrategy.check.outcome import Outcome, Program, Watch, program_folder, run_program
 from simstrategy.check.probe import GroupCallProbe
 from simstrategy.device import Backend, UlpPerturbed, open_backend
 from simstrategy.errors import InvalidArgument
@@ -47,6 +47,8 @@ class Settings(NamedTuple):
     """Names of values that the laws do not compare, each with its reason."""
     vary: Mapping[str, Sequence[Any]] = {}
     """Arguments of the program, and the values of each; the first of each is given in all other runs."""
+    asked: Collection[str] = ()
+    """The names of the laws that were asked for by name: where such a law cannot judge, nothing is judged."""
 
 
 class Measured(NamedTuple):
@@ -92,6 +94,8 @@ class Study:
                 f"{', '.join(self.openings.in_workers)} runs in several processes: give the numbers of workers, such "
                 f"as 1 and 2."
             )
+        self.notes: list[str] = []
+        """What is worth knowing and breaks no law, as sentences: laws add to it."""
         self._measured: dict[int, Measured] = {}
 
     @property
@@ -133,18 +137,22 @@ class Study:
         seed: int = 0,
         order: str | None = None,
         arguments: Mapping[str, Any] | None = None,
+        watch: Watch | None = None,
+        isolate: bool = False,
         trace: AnyTrace | None = None,
     ) -> Outcome:
         """Runs the program once.
 
         seed: of the strategy, from which replicas draw seeds of their own. order: of the simulator's additions.
-        arguments: of the program, in place of the first values of `vary`. trace: in place of a plain one.
+        arguments: of the program, in place of the first values of `vary`. watch: see `run_program`. isolate: whether
+        each replica has global random generators of its own. trace: in place of a plain one.
         """
         assert name is not None
         plain = order is None
         opened = self.openings.take(name, replicas) if plain else open_backend(name, replicas=replicas, order=order)
         program = self.program_with(arguments or {})
-        return run_on(opened, program, schedule, self.settings.semantics, nudge, seed=seed, trace=trace)
+        semantics = self.settings.semantics
+        return run_on(opened, program, schedule, semantics, nudge, seed=seed, watch=watch, isolate=isolate, trace=trace)
 
     def program_with(self, arguments: Mapping[str, Any]) -> Program:
         """Returns the program as a function of its strategy: with the first values of `vary`, and with arguments."""
@@ -187,6 +195,8 @@ def run_on(
     nudge: Nudge | None = None,
     *,
     seed: int = 0,
+    watch: Watch | None = None,
+    isolate: bool = False,
     trace: AnyTrace | None = None,
 ) -> Outcome:
     """Runs a program once on an open backend, and closes it."""
@@ -195,7 +205,13 @@ def run_on(
         probe = GroupCallProbe(backend, trace) if nudge is None else None
         wrapped: Any = backend if nudge is None else UlpPerturbed(backend, nudge.pattern, functions=nudge.functions)
         strategy = Strategy.mirrored(
-            probe or wrapped, semantics=semantics, schedule=schedule(), trace=trace, checks="paths", seed=seed
+            probe or wrapped,
+            semantics=semantics,
+            schedule=schedule(),
+            trace=trace,
+            checks="paths",
+            seed=seed,
+            isolate=isolate,
         )
         with closing(strategy):
-            return run_program(program, strategy, trace, probe=probe)
+            return run_program(program, strategy, trace, probe=probe, watch=watch)

@@ -5,7 +5,7 @@ from simstrategy.data.dataset import Dataset
 from simstrategy.data.distributable import Source, source_of
 from simstrategy.data.distributed import DistributedDataset, InputIterator
 from simstrategy.data.elements import ElementSpec
-from simstrategy.data.iterators import DistributedIterator, InputPlacement, OptionalValue
+from simstrategy.data.iterators import DistributedIterator, InputPlacement, OptionalValue, WatchSteps
 from simstrategy.data.options import (
     SHARD_HINT,
     AutoShardPolicy,
@@ -60,6 +60,7 @@ __all__ = [
     "StepSource",
     "TFRecordDataset",
     "TextLineDataset",
+    "WatchSteps",
     "callback_source",
     "equal_split_source",
     "per_batch_chunks",

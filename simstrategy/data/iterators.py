@@ -18,11 +18,13 @@ from simstrategy.data.step_sources import Step, StepSource
 from simstrategy.errors import InvalidArgument, OutOfRangeError
 from simstrategy.not_copied import DISTRIBUTED_DATA, NotCopied
 
-__all__ = ["Agree", "Distribute", "DistributedIterator", "Drew", "InputPlacement", "OptionalValue"]
+__all__ = ["Agree", "Distribute", "DistributedIterator", "Drew", "InputPlacement", "OptionalValue", "WatchSteps"]
 
 Agree = Callable[[int, FrameType], Sequence[int]]
 """Sends the status of a step, and the call site of a frame, to all workers; returns the status of each worker."""
 
+WatchSteps = Callable[[int, Sequence[list[Any]] | None], None]
+"""Receives the number of a pass and, for each local replica, the leaves of its part; None at the end of the pass."""
 Drew = Callable[[int, int, Sequence[list[Any]]], int]
 """Records a step: the number of the epoch, that of the step's first row, the leaves of each part; returns the number of
 the row after them."""
@@ -55,6 +57,8 @@ class InputPlacement:
     """`Schedule.choose`."""
     copies: bool
     """Whether `distribute` copies the arrays of a step."""
+    watch: WatchSteps | None = None
+    """Receives what is drawn; None where nothing watches."""
     drew: Drew | None = None
     """None where steps are not recorded."""
 
@@ -134,13 +138,18 @@ class DistributedIterator(NotCopied):
         if self._ended:
             return ()
         step = self._describable(next(self._steps, None))
+        watch = self._placement.watch
         if not self._continues(step, frame):
             self._ended = True
+            if watch is not None:
+                watch(self._epoch, None)
             return ()
         parts = [EMPTY] * self._placement.replicas if step is None else step.parts
         filled = self._filled(parts)
         flat = [tree.flatten(part) for part in filled]
         structure = flat[0][1]
+        if watch is not None:
+            watch(self._epoch, [leaves for leaves, _ in flat])
         if self._placement.drew is not None:
             self._row = self._placement.drew(self._epoch, self._row, [leaves for leaves, _ in flat])
         placed, _ = tree.flatten(self._placement.distribute([leaves for leaves, _ in flat], structure=structure))

@@ -6,7 +6,7 @@ from simstrategy.run.captured import ReplicaLocal
 from simstrategy.run.closures import compare_held, held_print
 from simstrategy.run.coordinator import CollectiveMatcher, Coordinator
 from simstrategy.run.functions import FunctionKey, function_key
-from simstrategy.run.isolation import Isolation
+from simstrategy.run.isolation import Isolation, WatchDraws
 from simstrategy.run.observing import Matcher
 from simstrategy.run.replica_tasks import WAIT_LIMIT_S, ReplicaTasks
 from simstrategy.run.status import StatusMessage, raised_where
@@ -29,6 +29,7 @@ __all__ = [
     "Suspend",
     "SuspendTask",
     "TaskStopped",
+    "WatchDraws",
     "compare_held",
     "function_key",
     "held_print",

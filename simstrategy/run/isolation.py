@@ -12,11 +12,13 @@ from simstrategy.device.generators import GlobalGenerator
 from simstrategy.run.replica_tasks import ReplicaTasks
 from simstrategy.run.task import Body, Failed, Match, SuspendTask
 
-__all__ = ["Isolation"]
+__all__ = ["Isolation", "WatchDraws"]
 
 States = dict[str, Any]
 """The state of each generator, by the name of its module."""
 Mixed = Callable[[str, Sequence[int]], None]
+WatchDraws = Callable[[Sequence[States], Sequence[States]], None]
+"""Receives the states of each task's generators at the start and at the end of a run."""
 
 
 def _ignore(module: str, tasks: Sequence[int]) -> None:
@@ -31,7 +33,7 @@ class Isolation:
     task's: in a process of its own, that is the code around it.
     """
 
-    __slots__ = ("_current", "_generators", "_left", "_mixed", "_outside", "_own")
+    __slots__ = ("_begun", "_current", "_generators", "_left", "_mixed", "_outside", "_own")
 
     def __init__(self, generators: Sequence[GlobalGenerator], count: int) -> None:
         self._generators = generators
@@ -43,16 +45,26 @@ class Isolation:
         self._outside = True
         """Whether the generators are now the program's."""
         self._mixed: Mixed = _ignore
+        self._begun: list[States] = []
+        """Those of each task at the start of the run; [] before its first task."""
 
     def run(
-        self, tasks: ReplicaTasks, body: Body, match: Match, failed: Failed, *, mixed: Mixed = _ignore
+        self,
+        tasks: ReplicaTasks,
+        body: Body,
+        match: Match,
+        failed: Failed,
+        *,
+        mixed: Mixed = _ignore,
+        watch: WatchDraws | None = None,
     ) -> list[Any]:
         """Runs `tasks.run`, with the generators of each task swapped in while it runs.
 
         mixed: called with a generator's module and the tasks that had drawn otherwise than the first one, where the
-        program then changed that generator outside of its tasks.
+        program then changed that generator outside of its tasks. watch: called after the run, also after an error.
         """
         self._mixed = mixed
+        self._begun = []
 
         def isolated(index: int, suspend: SuspendTask) -> Any:
             def swapping(*call: Any) -> Any:
@@ -76,12 +88,15 @@ class Isolation:
             return tasks.run(len(self._own), isolated, outside, failed)
         finally:
             self._return()
+            if watch is not None and self._begun:
+                watch(self._begun, self._own)
 
     def _enter(self, index: int) -> None:
         """Makes a task's generators the global ones."""
         if self._outside:
             self._outside = False
             self._pass_on(self._read())
+            self._begun = self._begun or [dict(own) for own in self._own]
         self._write(self._own[index])
 
     def _leave(self, index: int) -> None:

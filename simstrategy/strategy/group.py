@@ -9,8 +9,9 @@ from typing import Any, Literal, NamedTuple, Protocol, final
 
 import numpy as np
 
+from simstrategy.data import WatchSteps
 from simstrategy.device import Array, Backend, Strict, host_array
-from simstrategy.run import Coordinator, path_source
+from simstrategy.run import Coordinator, WatchDraws, path_source
 from simstrategy.schedules import Schedule
 from simstrategy.strategy.frontend import FrontendBinding
 from simstrategy.strategy.kinds import Kind
@@ -22,7 +23,7 @@ from simstrategy.strategy.variables.registry import VariableRegistry
 from simstrategy.trace import AnyTrace, Site
 from simstrategy.values import LocalValue
 
-__all__ = ["Group", "GroupSettings", "Tracing"]
+__all__ = ["Group", "GroupSettings", "Tracing", "Watches"]
 
 
 class Tracing(Protocol):
@@ -52,6 +53,21 @@ class Tracing(Protocol):
         ...
 
 
+@final
+class Watches:
+    """What watches the runs of a group; None where nothing does.
+
+    data: returns for each dataset that is distributed what receives its steps. draws: receives the states of the random
+    generators of each replica before and after a run, where these are isolated.
+    """
+
+    __slots__ = ("data", "draws")
+
+    def __init__(self) -> None:
+        self.data: Callable[[], WatchSteps] | None = None
+        self.draws: WatchDraws | None = None
+
+
 class GroupSettings(NamedTuple):
     """Everything with which another group of the same kind can be made; see `opening.Settings`."""
 
@@ -66,6 +82,7 @@ class GroupSettings(NamedTuple):
     seed: int
     wait_limit_s: float | None
     isolate: bool
+    watches: Watches
 
 
 @final

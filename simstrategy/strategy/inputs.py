@@ -129,7 +129,7 @@ def _framed(group: Group, dataset: _Framed) -> _Framed:
 
 def placement_of(group: Group) -> InputPlacement:
     """Returns a group's workers, replicas and devices for `simstrategy.data`."""
-    observer = group.coordinator.observer
+    observer, watches = group.coordinator.observer, group.settings.watches
 
     def agree(here: int, frame: FrameType) -> Sequence[int]:
         return group.coordinator.agree(_NEXT, group.source(frame), (here,))
@@ -152,6 +152,7 @@ def placement_of(group: Group) -> InputPlacement:
         agree=agree if group.coordinator.processes > 1 else None,
         choose=group.settings.schedule.choose,
         copies=group.kind is not DEFAULT,
+        watch=None if watches.data is None else watches.data(),
         drew=None if observer is None else observer.drew,
     )
 

@@ -13,7 +13,7 @@ from simstrategy.run import WAIT_LIMIT_S
 from simstrategy.schedules import InOrder, Schedule, require_schedule
 from simstrategy.short_repr import short_repr
 from simstrategy.strategy.frontend import FrontendBinding
-from simstrategy.strategy.group import Group, GroupSettings
+from simstrategy.strategy.group import Group, GroupSettings, Watches
 from simstrategy.strategy.kinds import DEFAULT, MULTI_WORKER, ONE_DEVICE, Kind
 from simstrategy.strategy.semantics import Semantics
 from simstrategy.strategy.validation import require_settings
@@ -147,6 +147,7 @@ def _group_settings(
         seed=seed,
         wait_limit_s=wait_limit_s,
         isolate=isolate,
+        watches=Watches(),
     )
 
 

@@ -157,7 +157,10 @@ class Runner:
                 results = self._tasks.run(count, body, matcher.match, matcher.failed)
             else:
                 mixed = partial(self._warn_mixed, site)
-                results = self._isolation.run(self._tasks, body, matcher.match, matcher.failed, mixed=mixed)
+                watch = self.group.settings.watches.draws
+                results = self._isolation.run(
+                    self._tasks, body, matcher.match, matcher.failed, mixed=mixed, watch=watch
+                )
             one_thread.ended(matcher, None)
         except BaseException as error:
             one_thread.ended(matcher, error)

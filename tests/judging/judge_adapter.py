@@ -43,7 +43,7 @@ class Found(NamedTuple):
     """One finding.
 
     kind: of KINDS. step: from 0, or None. variable, file: names or "". line: in the file, or None. count: the number of
-    replicas that is compared with the first one, or None.
+    replicas that is compared with the first one, or None. also: other kinds that the judge cannot tell from it.
     """
 
     law: str
@@ -53,6 +53,12 @@ class Found(NamedTuple):
     file: str = ""
     line: int | None = None
     count: int | None = None
+    also: tuple[str, ...] = ()
+
+    @property
+    def kinds(self) -> set[str]:
+        """What the judge calls it: its kind, and those that have the same numbers."""
+        return {self.kind, *self.also}
 
 
 class Judgement(NamedTuple):
@@ -77,15 +83,6 @@ def why_not() -> str | None:
     """Returns why programs cannot be judged with this version, or None if they can."""
     report = ss.check(counts_replicas, replicas=(1, 2))
     return None if hasattr(report, "findings") else "the report of this version has no findings: no law of replicas"
-
-
-def why_no_causes() -> str | None:
-    """Returns why findings have no kind, step and place with this version, or None if they have."""
-    if why_not() is not None:
-        return why_not()
-    answer = judged(counts_replicas, (1, 2))
-    named = [one.kind for one in answer.of_replicas if one.kind != "not recognised"]
-    return None if named else "this version finds a sum where a mean was meant, and states no kind: it has no causes"
 
 
 def counts_replicas(strategy: ss.Strategy) -> Any:
@@ -113,7 +110,9 @@ def found(finding: Any) -> Found:
     # "3 against 1" of the law of replicas.
     count = re.match(r"\d+", str(finding.replicas))
     file, line = place_of(finding.site)
-    return Found(str(finding.law), kind_of(finding.kind), step, variable, file, line, int(count[0]) if count else None)
+    number = int(count[0]) if count else None
+    also = tuple([kind_of(one) for one in getattr(finding, "also", ())])
+    return Found(str(finding.law), kind_of(finding.kind), step, variable, file, line, number, also)
 
 
 def kind_of(kind: Any) -> str:
@@ -136,7 +135,7 @@ def faults(row: Wrong, answer: Judgement) -> list[str]:
         return [f"verdict {answer.verdict}, findings of the law: {len(answer.of_replicas)}"]
     first = answer.of_replicas[0]
     right = {
-        f"kind {first.kind}": first.kind in row.kinds,
+        f"kind {first.kind}": bool(first.kinds & set(row.kinds)),
         f"step {first.step}": first.step in row.steps,
         f"place {first.file}:{first.line}": (first.file, first.line) in row.places,
         f"variable {first.variable!r}": not row.variables or first.variable in row.variables,

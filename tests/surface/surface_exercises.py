@@ -38,6 +38,12 @@ def first_step(iterator):
     return listed(iterator.get_next())
 
 
+def _saved(nest):
+    checkpoint = ss.Checkpoint()
+    checkpoint.save(nest)
+    return checkpoint
+
+
 def ranks(strategy):
     """A PerReplica of float32 [rank, rank + 1]."""
     return strategy.run(lambda: ctx().xp.asarray(np.float32([rank(), rank() + 1])))
@@ -287,6 +293,8 @@ EXERCISES |= {
     "backend": lambda: ss.backend("sim", replicas=2).name == "sim",
     "backends": lambda: "sim" in ss.backends(),
     "check": lambda: ss.check(_mean_of_ones, replicas=[2, 3]).agrees and not ss.check(_program, replicas=[2, 3]).agrees,
+    "Checkpoint.save": lambda: _saved([1.5]).saves == 1,
+    "Checkpoint.restore": lambda: ss.Checkpoint(_saved([1.5]).saved[1]).restore() == [1.5],
     "exempt": lambda: (
         ss.check(lambda one: ss.exempt(_program(one), reason="counts"), replicas=[2, 3]).rows[-1].exempt
         == ("result: counts",)

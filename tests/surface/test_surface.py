@@ -38,6 +38,7 @@ OWN = {
     "data.DistributedIterator": "get_next get_next_as_optional",
     "data.DistributedDataset": "element_spec",
     "Ledger": "right problems entry weights",
+    "Checkpoint": "restore save",
     "nn": "compute_average_loss scale_regularization_loss",
     "sim.Cluster": "run",
     "schedules": "Every InOrder Seeded Recorded Replayed",

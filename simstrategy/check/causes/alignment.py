@@ -45,9 +45,12 @@ def aligned(
 def _by_step(
     points: Iterator[tuple[int, PointFacts]],
 ) -> Iterator[tuple[tuple[int, int], Iterator[tuple[int, PointFacts]]]]:
-    """Yields the points between two changes of the step, under the step and how often it came before."""
+    """Yields the points between two changes of the step, under the step and how often it came before.
+
+    Results belong together, though one of the runs may have had more steps.
+    """
     seen: dict[int, int] = {}
-    for step, group in groupby(points, key=lambda pair: pair[1].step):
+    for step, group in groupby(points, key=lambda pair: -1 if pair[1].what == "result" else pair[1].step):
         seen[step] = seen.get(step, 0) + 1
         yield (step, seen[step]), group
 

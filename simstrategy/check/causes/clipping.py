@@ -33,7 +33,7 @@ def by_clipping(scene: Scene) -> Finding | None:
                 f"each replica's {what} is clipped, or scaled, to a norm of {bound:.6g} before the values are combined"
             )
             return Finding(CLIPPING, reason, "Combine the replicas' values first, and clip the result")
-        bound = _value_bound(vectors, here)
+        bound = _value_bound(vectors, here, one.replicas)
         if bound is not None:
             reason = f"elements of each replica's {what} are clipped to ±{bound:.6g} before the values are combined"
             return Finding(CLIPPING, reason, "Combine the replicas' values first, and clip the result")
@@ -100,13 +100,23 @@ def _norm_bound(vectors: list[Host], here: list[Host], unit: float) -> float | N
     return largest if any(others) else None
 
 
-def _value_bound(vectors: list[Host], here: list[Host]) -> float | None:
-    """Returns the largest size of an element, if several have it to the bit and others are smaller."""
+def _value_bound(vectors: list[Host], here: list[Host], replicas: int) -> float | None:
+    """Returns the largest size of an element, if several have it to the bit and others are smaller.
+
+    An element that a replica brings again in a later step counts once: it may not have changed.
+    """
+    if not vectors:
+        return None
     sizes = np.abs(np.concatenate(vectors))
     if not np.isfinite(sizes).all():
         return None
     largest = float(sizes.max(initial=0))
-    reached = int((sizes == largest).sum())
+    places = {
+        (number % replicas, int(place))
+        for number, vector in enumerate(vectors)
+        for place in np.flatnonzero(np.abs(vector) == largest)
+    }
+    reached = len(places)
     inside = np.unique(sizes[sizes < largest]).size
-    present = any((np.abs(vector) == largest).any() for vector in here)
+    present = sum(int((np.abs(vector) == largest).sum()) for vector in here) > 1
     return largest if largest and reached >= _ELEMENTS_MIN and inside >= reached // 4 + 1 and present else None

@@ -4,6 +4,7 @@ Two facts prove it: rows that are the reference's, shifted and scaled by other n
 which the mean falls short of the reference's by the variance of the means.
 """
 
+import math
 from collections.abc import Iterator
 from typing import Final
 
@@ -131,7 +132,7 @@ def is_moved(pairs: list[tuple[Host, Host]]) -> bool:
     if _is_standardised(pairs):
         return True
     usable = [pair for pair in pairs if len(pair[0]) >= _ROWS_MIN]
-    fits = [_line(expected.reshape(len(expected), -1), found.reshape(len(found), -1)) for expected, found in usable]
+    fits = [_line(_flat(expected), _flat(found)) for expected, found in usable]
     known = [fit for fit in fits if fit is not None]
     if not known or len(known) < max(len(usable), sum(len(pair[0]) > 0 for pair in pairs) - 1):
         return False
@@ -143,13 +144,13 @@ def is_moved(pairs: list[tuple[Host, Host]]) -> bool:
 
 def is_line(expected: Host, found: Host) -> bool:
     """Returns whether rows [n, …] are the expected ones, shifted and scaled, column by column."""
-    return len(expected) > 0 and _line(expected.reshape(len(expected), -1), found.reshape(len(found), -1)) is not None
+    return len(expected) > 0 and _line(_flat(expected), _flat(found)) is not None
 
 
 def _is_standardised(pairs: list[tuple[Host, Host]]) -> bool:
     """Returns whether each column has one mean, 0, and one spread on every replica, and in the reference as well."""
-    expected = np.concatenate([pair[0].reshape(len(pair[0]), -1) for pair in pairs])
-    parts = [pair[1].reshape(len(pair[1]), -1) for pair in pairs if len(pair[1]) > 1]
+    expected = np.concatenate([_flat(pair[0]) for pair in pairs])
+    parts = [_flat(pair[1]) for pair in pairs if len(pair[1]) > 1]
     if len(expected) < _ROWS_MIN or not parts or not np.isfinite(expected).all():
         return False
     spread = expected.std(axis=0)
@@ -160,6 +161,11 @@ def _is_standardised(pairs: list[tuple[Host, Host]]) -> bool:
         bool(np.abs(part.mean(axis=0)).max() <= near and np.abs(part.std(axis=0) - spread).max() <= near)
         for part in parts
     )
+
+
+def _flat(values: Host) -> Host:
+    """Returns rows [n, …] as [n, columns]; there may be no rows, or no columns."""
+    return values.reshape(len(values), math.prod(values.shape[1:]))
 
 
 def _line(expected: Host, found: Host) -> Host | None:

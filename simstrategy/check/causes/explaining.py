@@ -7,7 +7,7 @@ from simstrategy.check.causes.facts import DUPLICATED, Cause, PointFacts, Units
 from simstrategy.check.causes.kinds import recognised
 from simstrategy.check.causes.named import Named, by_names
 from simstrategy.check.causes.origin import Origin, origin_of
-from simstrategy.check.causes.sources import completed
+from simstrategy.check.causes.sources import completed, returned
 from simstrategy.check.causes.wording import nothing_text, paragraph
 
 __all__ = ["explain"]
@@ -39,6 +39,7 @@ def explain(
     >>> cause.kind, cause.step, cause.site, cause.variable, cause.factor
     ('sum of means', 1, 'train.py:31', 'w', 2.0)
     """
+    reference, other = [[_of_numbers(point) for point in points] for points in (reference, other)]
     pairs = completed(aligned(reference, other, units, counts), counts)
     origin = origin_of(pairs, reference, other, counts, named)
     if origin is None:
@@ -49,10 +50,11 @@ def explain(
     if finding is not None and not origin.sure:
         finding = None
     point = origin.scene.one.other
+    place = point if point.what != "result" else returned(pairs, origin.scene.one) or point
     return Cause(
         kind=None if finding is None else finding.kind,
-        step=point.step,
-        site=point.site,
+        step=place.step,
+        site=place.site,
         what=point.what,
         variable=_variable(origin),
         text=paragraph(origin, finding, counts, _before(pairs, origin)),
@@ -61,6 +63,14 @@ def explain(
         also=() if finding is None else finding.also,
         source=None if finding is None else finding.source,
     )
+
+
+def _of_numbers(point: PointFacts) -> PointFacts:
+    """Returns a point without its values, where one is no number, such as a text; it keeps its place."""
+    leaves = (*point.outputs, *point.before, *[leaf for term in point.inputs for leaf in term])
+    if all(leaf.dtype.kind in "biufc" or leaf.dtype.name == "bfloat16" for leaf in leaves):
+        return point
+    return point._replace(inputs=(), outputs=(), before=())
 
 
 def _variable(origin: Origin) -> str | None:

@@ -7,6 +7,7 @@ import numpy as np
 
 __all__ = [
     "CLIPPING",
+    "DIVIDED",
     "DRAWS",
     "DUPLICATED",
     "FACTOR",
@@ -15,10 +16,15 @@ __all__ = [
     "MEAN_OF_MEANS",
     "MISSING_REDUCTION",
     "MISSING_SAMPLES",
+    "NORMS_AGAIN",
     "ONE_REPLICA",
     "ORDER",
     "OTHER_BATCHES",
+    "ROOT",
+    "SCALED",
     "STATISTICS",
+    "STEPS_COUNTED",
+    "SUMMED",
     "SUM_OF_MEANS",
     "Cause",
     "Finding",
@@ -38,6 +44,12 @@ Units = Sequence[Sequence[float]]
 
 MEAN_OF_MEANS: Final = "mean of means"
 SUM_OF_MEANS: Final = "sum of means"
+SUMMED: Final = "summed where averaged was meant"
+SCALED: Final = "scaled by the number of replicas"
+DIVIDED: Final = "divided by the number of replicas once too often"
+ROOT: Final = "scaled by the square root of the number of replicas"
+NORMS_AGAIN: Final = "squared norms summed again"
+STEPS_COUNTED: Final = "steps counted by every replica"
 FACTOR: Final = "wrong factor"
 CLIPPING: Final = "clipping before the sum"
 STATISTICS: Final = "statistics per replica"
@@ -51,7 +63,8 @@ ORDER: Final = "order or axis"
 OTHER_BATCHES: Final = "other batches"
 
 KINDS: Final = (
-    *(MEAN_OF_MEANS, SUM_OF_MEANS, FACTOR, CLIPPING, STATISTICS, DRAWS, DUPLICATED, MISSING_SAMPLES),
+    *(MEAN_OF_MEANS, SUM_OF_MEANS, SUMMED, SCALED, DIVIDED, ROOT, NORMS_AGAIN, STEPS_COUNTED, FACTOR),
+    *(CLIPPING, STATISTICS, DRAWS, DUPLICATED, MISSING_SAMPLES),
     *(ONE_REPLICA, MISSING_REDUCTION, FUNCTION, ORDER, OTHER_BATCHES),
 )
 """All kinds that a `Cause` can have."""

@@ -33,7 +33,7 @@ def by_functions(scene: Scene) -> Finding | None:
         return None
     found: list[tuple[str, str]] = []
     for name, reduce in (("maximum", np.maximum), ("minimum", np.minimum), ("product", np.multiply)):
-        if one.reaches(one.expected, _reduced(one, reduce)):
+        if (name == "product" or not _has_ties(one)) and one.reaches(one.expected, _reduced(one, reduce)):
             found.append(
                 (name, f"the reference's result is the {name} of the replicas' values, and not their {one.rule}")
             )
@@ -50,6 +50,12 @@ def _is_rough(one: Combination) -> bool:
     """Returns whether the values are no small integers, which fulfil many equations by chance."""
     values = np.concatenate([wide(leaf).reshape(-1) for leaf in (*one.expected, *one.terms[0], *one.terms[-1])])
     return bool(values.dtype.kind == "f" and np.isfinite(values).all() and (values != np.round(values)).any())
+
+
+def _has_ties(one: Combination) -> bool:
+    """Returns whether replicas have equal elements: a bound to which values are clipped is a maximum of any of them."""
+    flat = [np.concatenate([wide(leaf).reshape(-1) for leaf in term]) for term in one.terms]
+    return any((flat[first] == flat[second]).any() for second in range(len(flat)) for first in range(second))
 
 
 def _weights(one: Combination) -> list[tuple[str, list[float]]]:

@@ -13,7 +13,20 @@ from simstrategy.check.causes.clipping import by_clipping
 from simstrategy.check.causes.combination import Combination, differing, focused, whole
 from simstrategy.check.causes.companions import by_rows_of_values, by_variances
 from simstrategy.check.causes.factor import factor_of, names_of
-from simstrategy.check.causes.facts import DUPLICATED, FACTOR, MISSING_REDUCTION, SUM_OF_MEANS, Finding
+from simstrategy.check.causes.facts import (
+    CLIPPING,
+    DIVIDED,
+    DUPLICATED,
+    FACTOR,
+    MISSING_REDUCTION,
+    NORMS_AGAIN,
+    ROOT,
+    SCALED,
+    STEPS_COUNTED,
+    SUM_OF_MEANS,
+    SUMMED,
+    Finding,
+)
 from simstrategy.check.causes.functions import by_functions
 from simstrategy.check.causes.order import by_order
 from simstrategy.check.causes.rounding import allowed, unit_of
@@ -71,17 +84,19 @@ def _meaning(scene: Scene, k: float, name: str) -> tuple[str, str, str, tuple[st
     ratio = scene.one.ratio
     if _is_near(k, ratio):
         return _summed(scene)
-    for value, reason, remedy in (
-        (1 / ratio, "divided by the number of replicas once too often", "Remove one division, such as a MEAN"),
-        (ratio**2, "multiplied by the number of replicas twice too often", "Take means in place of sums"),
-        (ratio**-2, "divided by the number of replicas twice too often", "Remove both divisions"),
-        (ratio**0.5, "the root of a sum over replicas, such as of squared norms that are summed again", ""),
-        (ratio**-0.5, "1 / the root of a sum over replicas, such as of squared norms that are summed again", ""),
+    again = "squared norms that are summed again have it as well"
+    for value, kind, reason, remedy in (
+        (1 / ratio, DIVIDED, "there is one division too many", "Remove one division, such as a MEAN"),
+        (ratio**2, FACTOR, "multiplied by the number of replicas twice too often", "Take means in place of sums"),
+        (ratio**-2, FACTOR, "divided by the number of replicas twice too often", "Remove both divisions"),
+        (ratio**0.5, ROOT, again, ""),
+        (ratio**-0.5, ROOT, f"it is divided by that root; {again}", ""),
     ):
         if _is_near(k, value) and "replicas" in name:
             # A write that averages the replicas' own values may lack a sum before it.
             lacks = scene.one.other.kept and scene.one.differ_among_replicas and _is_near(k, 1 / ratio)
-            return FACTOR, f": {reason}", remedy, (MISSING_REDUCTION,) if lacks else ()
+            also = (MISSING_REDUCTION,) if lacks else (NORMS_AGAIN,) if kind is ROOT else ()
+            return kind, f": {reason}", remedy, also
     return FACTOR, "", "", ()
 
 
@@ -96,15 +111,29 @@ def _summed(scene: Scene) -> tuple[str, str, str, tuple[str, ...]]:
         before = scene.was_combined_before(one.terms[0])
         if before is not None:
             reason = f": each replica holds {before[1]} at {before[0].site}, and these values are summed again"
-            return FACTOR, reason, "Combine once", ()
+            return NORMS_AGAIN if "norm" in before[1] else SUMMED, reason, "Combine once", ()
         also = () if is_same_data(scene) else (DUPLICATED,)
+        sizes = np.concatenate([np.abs(leaf).reshape(-1) for leaf in one.expected])
+        if sizes.size > 1 and sizes[0] and (sizes == sizes[0]).all():
+            also = (CLIPPING, *also)  # nothing but the bound of a clip by value is the same on all replicas, too
+        if one.other.what == "assign_add" and all(leaf.size == 1 and leaf.item() == 1 for leaf in one.expected):
+            also = (STEPS_COUNTED, *also)
         reason = f": each of {one.replicas} replicas contributes the whole value, and these are added"
-        return FACTOR, reason, "Take the mean, or let each replica contribute its own part", also
+        return SUMMED, reason, "Take the mean, or let each replica contribute its own part", also
     unequal = one.parts is not None and len(set(one.parts)) > 1
+    others_agree = len(one.other.outputs) > len(one.expected)  # then the call is right, and the value is not
+    if unequal and one.rule == "sum" and not others_agree:
+        return SUMMED, ": the mean of the replicas' values gives the reference's", "Take the mean", (SCALED,)
+    also = (SUMMED,) if one.rule == "sum" else ()
     if unequal or one.rule != "sum":
-        return FACTOR, ": each replica's value is too large by that factor", "Remove the factor", ()
+        return SCALED, ": each replica's value is too large by that factor", "Remove the factor", also
     reason = ": each replica's value is as large as a mean over its part, and they are summed where averaging was meant"
-    return SUM_OF_MEANS, reason, "Take the mean, or divide by the number of examples of the whole batch", (FACTOR,)
+    return (
+        SUM_OF_MEANS,
+        reason,
+        "Take the mean, or divide by the number of examples of the whole batch",
+        (SUMMED, SCALED),
+    )
 
 
 EXACT: Final[tuple[Recogniser, ...]] = (

@@ -45,7 +45,7 @@ def link(kept: Pair, pair: Pair, scale: float) -> Link:
 
 def _changes(point: PointFacts) -> tuple[Host, ...]:
     """Returns the kept values; of an assignment, by how much it changes the variable."""
-    if point.what != "assign" or not point.before:
+    if point.what != "assign" or [leaf.shape for leaf in point.before] != [leaf.shape for leaf in point.outputs]:
         return point.outputs
     return tuple([wide(after) - wide(before) for after, before in zip(point.outputs, point.before, strict=True)])
 
@@ -76,7 +76,14 @@ def _of_same_shape(kept: Host, changed: Host, expected: Host, found: Host, near:
     k = float(np.sum(expected * kept)) / size if size else 0.0
     if k and _near(kept, expected * k, near) and _near(changed, found * k, near):
         return Link.MULTIPLE
+    if k and _near(kept, expected * k, near) and _is_multiple(changed, found, near):
+        return Link.NONE  # by another number than the reference's: something else has changed it as well
     return Link.CHANGE if _is_change(kept, changed, expected, found, near) else Link.NONE
+
+
+def _is_multiple(one: Host, other: Host, near: float) -> bool:
+    size = float(np.sum(other * other))
+    return bool(size) and _near(one, other * (float(np.sum(one * other)) / size), near)
 
 
 def _near(one: Host, other: Host, near: float) -> bool:

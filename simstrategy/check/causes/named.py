@@ -26,6 +26,7 @@ _NORM_NEAR: Final = 1e-5
 """How near norms have to be that were scaled to one bound, relatively."""
 _DISTINCT_MIN: Final = 3
 """The fewest different rows by which the rows of two runs are distinguished."""
+_TWICE: Final = 2
 
 
 class Named(NamedTuple):
@@ -77,7 +78,10 @@ def _places(scene: Scene, named: Named) -> Iterator[_Place]:
         return
     expected = _by_place(named.reference, one.reference.step, one.reference.number)
     found = _by_place(named.other, one.other.step, one.other.number)
+    often = [Counter((site, name, rank) for site, name, rank, _ in values) for values in (expected, found)]
     for (site, name, replica, time), value in expected.items():
+        if any(often[1][site, name, rank] != often[0][site, name, replica] for rank in range(one.replicas)):
+            continue  # a loop over something else, such as over the parts: its turns do not correspond
         others = [found.get((site, name, rank, time)) for rank in range(one.replicas)]
         known = [other for other in others if other is not None]
         if replica == 0 and len(known) == one.replicas:
@@ -98,7 +102,7 @@ def _by_place(values: Sequence[NamedValue], step: int, number: int) -> dict[tupl
 def _rows(scene: Scene, place: _Place) -> tuple[Finding | None, bool]:
     """Compares one value row by row; returns what it shows, and whether the search ends here."""
     expected, found = place.expected, place.found
-    if expected.ndim == 0 or any(one.shape[1:] != expected.shape[1:] for one in found):
+    if expected.ndim == 0 or any(one.ndim == 0 or one.shape[1:] != expected.shape[1:] for one in found):
         return None, False
     together = np.concatenate(found, dtype=expected.dtype, casting="unsafe")
     sizes = [len(one) for one in found]
@@ -132,6 +136,13 @@ def _of_samples(place: _Place, rows: Counter[bytes], others: Counter[bytes]) -> 
         reason = f"{again} of the rows of {place.what} are on more than one replica"
         reason += f", and {lost} are on none" if lost else ""
         return Finding(DUPLICATED, reason, "Give each replica a part of its own", source=place.site)
+    present = [row for row in rows if row in others]
+    if lost and any(others[row] < rows[row] for row in present):
+        # Rows that are still there are not lost: the reference may have them more than once itself.
+        if len(present) < len(rows) or min(rows.values()) < _TWICE:
+            return None
+        reason = f"with one replica every row of {place.what} is there more than once, and with several some are not"
+        return Finding(DUPLICATED, reason, "Count each example once", source=place.site)
     if lost:
         reason = f"{lost} of the {len(place.expected)} rows of {place.what} are on no replica"
         return Finding(MISSING_SAMPLES, reason, "Distribute all examples", source=place.site)
@@ -202,6 +213,8 @@ def _all_the_same(scene: Scene, places: Sequence[_Place]) -> Finding | None:
     """Recognises that all replicas work on the same examples: on arrays that are larger than what they contribute."""
     if scene.one.parts is not None or scene.has_earlier_point():
         return None
+    if any(one.shape != place.expected.shape for place in places for one in place.found):
+        return None  # a later statement has a part of them
     size = max(leaf.size for leaf in scene.one.expected)
     for place in places:
         if place.expected.size > size and all(np.array_equal(place.expected, one) for one in place.found):

@@ -34,7 +34,9 @@ def _leaf(expected: Host, found: Host) -> Finding | None:
         if expected.shape != found.shape:
             where = f"along another axis: {list(found.shape)} in place of {list(expected.shape)}"
         return Finding(ORDER, f"the elements are the reference's, {where}")
-    same_rows = expected.ndim > 0 and expected.shape[1:] == found.shape[1:] and expected.shape != found.shape
+    same_rows = (
+        expected.ndim == found.ndim > 0 and expected.shape[1:] == found.shape[1:] and expected.shape != found.shape
+    )
     return _by_rows(expected, found) if same_rows else None
 
 

@@ -18,7 +18,7 @@ from simstrategy.check.causes.links import Link, link
 from simstrategy.check.causes.named import Named
 from simstrategy.check.causes.rounding import all_alike
 from simstrategy.check.causes.scene import Scene
-from simstrategy.check.causes.sources import is_source, variants
+from simstrategy.check.causes.sources import is_source, returned, variants
 
 __all__ = ["Origin", "origin_of"]
 
@@ -57,6 +57,9 @@ def origin_of(
     if _brings_own_values(kept) and recognised(itself.scene, exact=True) is not None:
         return itself
     window = pairs[_window(pairs, number) : number]
+    last = returned(window, kept.one) if kept.one is not None and kept.one.other.what == "result" else None
+    if last is not None:
+        window = [pair for pair in window if pair.other is not None and pair.other.step <= last.step]
     candidates = [pair for pair in window if not _is_kept(pair) and (pair.differs or _has_other_shapes(pair))]
     linked = _linked(kept, candidates, [pair for pair in window if is_source(pair)], pairs[:number], counts)
     if linked is not None:
@@ -118,6 +121,8 @@ def _linked(
         found = [one for one in options if one.link is strength]
         if found:
             is_number = strength is Link.MULTIPLE and all(shape in ((), (1,)) for shape in _shapes(kept))
+            # What a point combined comes before what a program may have made of a source.
+            found = [one for one in found if one.way is None] or found
             chosen = next(one for one in found if one.pair is (found[-1] if is_number else found[0]).pair)
             return _begun(chosen, sources, counts), chosen.scale
     return None

@@ -53,9 +53,11 @@ def facts_of(recording: Recording) -> list[PointFacts]:
             replicas = len(facts.inputs)
             parts = known.parts if known.parts is not None and len(known.parts) == replicas else None
             found.append(facts._replace(number=one.number, parts=parts, rows=known.rows if parts is not None else None))
-    found += _own_writes(component_writes, alone, replicas)
+    updates, own = _updates(component_writes, alone, replicas)
+    found += [*updates, *_own_writes(own, alone, replicas)]
     found = [facts._replace(ulp=ulp) for facts in found]
-    found.sort(key=lambda facts: facts.step)  # stable: own writes come at the end of their step
+    # Own writes come at the end of their step.
+    found.sort(key=lambda facts: (facts.step, facts.number < 0, facts.number))
     return [*found, *[facts._replace(ulp=ulp) for facts in _results(recording)]]
 
 
@@ -196,6 +198,45 @@ def _of_write(write: VariableWrite, points: dict[int, SyncPoint]) -> PointFacts 
     return PointFacts(
         write.step, write.site, write.operation, write.variable, None, terms, (values[0],), kept=True, own=own
     )
+
+
+def _updates(
+    writes: Sequence[VariableWrite], alone: Mapping[str, str | None], replicas: int
+) -> tuple[list[PointFacts], list[VariableWrite]]:
+    """Returns the writes by which all components of a variable get one value, as in `update`, and the other writes."""
+    groups: dict[tuple[int, str, str, str], list[VariableWrite]] = {}
+    for write in writes:
+        groups.setdefault((write.step, write.variable, write.operation, write.site), []).append(write)
+    found: list[PointFacts] = []
+    rest: list[VariableWrite] = []
+    for (step, variable, operation, site), group in groups.items():
+        facts = []
+        for first in range(0, len(group), max(replicas, 1)):
+            some = group[first : first + replicas]
+            values = [_change(write) for write in some]
+            known = [value for value in values if value is not None]
+            whole = {write.replica for write in some} == set(range(replicas)) and len(known) == len(some) == replicas
+            if not whole or any(value.tobytes() != known[0].tobytes() for value in known[1:]):
+                break
+            terms = tuple([(value,) for value in known])
+            one = PointFacts(step, site, operation, variable, None, terms, (known[0],), kept=True)
+            facts.append(one._replace(number=some[0].number))
+        if variable in alone or len(facts) * replicas != len(group):
+            rest += group
+        else:
+            found += facts
+    return found, rest
+
+
+def _change(write: VariableWrite) -> Host | None:
+    """Returns what one component is assigned, or by how much it changes; None where that is not recorded."""
+    after, before = leaves_of(write.after), leaves_of(write.before)
+    if after is None or before is None or len(after) != 1 or len(before) != 1:
+        return None
+    if write.operation not in ("assign_add", "assign_sub"):
+        return after[0]
+    sign = 1 if write.operation == "assign_add" else -1
+    return np.asarray((after[0] - before[0]) * after[0].dtype.type(sign))
 
 
 def _own_writes(

@@ -47,14 +47,18 @@ def alike(expected: Host, found: Host, unit: float) -> bool:
         return False
     if not is_float(expected):
         return bool(np.array_equal(wide(expected), wide(found)) if expected.dtype.kind in "biu" else False)
+    bound = allowed(unit, expected)
+    if (expected.dtype.kind == "c") != (found.dtype.kind == "c"):
+        expected, found = expected.astype(np.complex128), found.astype(np.complex128)
     by_max, _ = distances(expected, found)
-    return bool(by_max <= allowed(unit, expected))
+    return bool(by_max <= bound)
 
 
 def all_alike(expected: Leaves, found: Leaves, units: tuple[float, ...]) -> bool:
-    """Returns whether all leaves are alike."""
+    """Returns whether all leaves are alike.  units: of each leaf; those that are missing are 0."""
+    known = (*units, *[0.0] * (len(expected) - len(units)))
     return len(expected) == len(found) and all(
-        alike(one, other, unit) for one, other, unit in zip(expected, found, units, strict=True)
+        alike(one, other, unit) for one, other, unit in zip(expected, found, known, strict=False)
     )
 
 

@@ -10,10 +10,11 @@ from typing import Final
 import numpy as np
 
 from simstrategy.check.causes.alignment import Pair, paired
+from simstrategy.check.causes.combination import Combination
 from simstrategy.check.causes.facts import Host, PointFacts
 from simstrategy.check.causes.rounding import wide
 
-__all__ = ["completed", "is_source", "variants"]
+__all__ = ["completed", "is_source", "returned", "variants"]
 
 _WAYS: Final = ("first", "sum", "mean")
 """How a program may make one value of those of all replicas."""
@@ -35,6 +36,20 @@ def completed(pairs: Sequence[Pair], counts: tuple[int, int]) -> list[Pair]:
         else:
             found.append(pair)
     return found
+
+
+def returned(pairs: Sequence[Pair], one: Combination) -> PointFacts | None:
+    """Returns the first `run` that returned a kept value as it is, the same on all replicas; None for another value."""
+    if len(one.expected) != 1 or len(one.found) != 1:
+        return None
+    for pair in pairs:
+        if pair.one is None or not is_source(pair):
+            continue
+        for number, leaf in enumerate(pair.one.reference.inputs[0]):
+            terms = [term[number] if number < len(term) else None for term in pair.one.other.inputs]
+            if _same(leaf, one.expected[0]) and all(_same(term, one.found[0]) for term in terms):
+                return pair.one.other
+    return None
 
 
 def _reference(before: Sequence[Pair], point: PointFacts) -> PointFacts | None:

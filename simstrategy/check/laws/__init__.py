@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from simstrategy.check.laws.backends import backends
+from simstrategy.check.laws.coverage import coverage
 from simstrategy.check.laws.cut import cut
 from simstrategy.check.laws.faults import faults
 from simstrategy.check.laws.order import order
+from simstrategy.check.laws.random import random
 from simstrategy.check.laws.replicas import replicas
+from simstrategy.check.laws.resume import resume
 from simstrategy.check.laws.workers import workers
 from simstrategy.check.row import Row
 from simstrategy.check.study import Study
@@ -22,7 +25,15 @@ Law = Callable[[Study], Iterator[Row]]
 ALWAYS: Final[tuple[Law, ...]] = (backends, workers)
 """Laws whose runs are asked for by other settings: backends, schedules, numbers of workers."""
 
-BY_NAME: Final[dict[str, Law]] = {"replicas": replicas, "cut": cut, "order": order, "faults": faults}
+BY_NAME: Final[dict[str, Law]] = {
+    "replicas": replicas,
+    "cut": cut,
+    "order": order,
+    "coverage": coverage,
+    "random": random,
+    "resume": resume,
+    "faults": faults,
+}
 """The laws that `laws` adds and `without` takes away."""
 
 DEFAULT: Final = ("replicas", "cut")

@@ -1,6 +1,9 @@
 """What the laws share that compare a run with the reference at the same number of replicas."""
 
+from collections.abc import Callable
+
 from simstrategy.check.across import Side, compare_across
+from simstrategy.check.compare import compare, exactly
 from simstrategy.check.meaning import meaning_of
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.row import Row
@@ -10,12 +13,27 @@ from simstrategy.check.study import Study
 __all__ = ["like_first"]
 
 
-def like_first(study: Study, count: int, other: Outcome, row: Row, names: tuple[str, str]) -> Row:
+def _as_it_is(outcome: Outcome) -> Outcome:
+    return outcome
+
+
+def like_first(
+    study: Study,
+    count: int,
+    other: Outcome,
+    row: Row,
+    names: tuple[str, str],
+    part: Callable[[Outcome], Outcome] = _as_it_is,
+) -> Row:
     """Returns a law's row with what came of comparing a run with the reference run.
 
-    count: the number of replicas of both. names: what the two runs are called, the reference first.
+    count: the number of replicas of both. names: what the two runs are called, the reference first. part:
+    returns what is compared of an outcome of the reference.
     """
     found = study.measured(count)
+    if not compare(found.first, found.again, exactly(found.first)).equal_bits:
+        text = "the program gives different values in two identical runs: seed the generators that it draws from"
+        return row._replace(undecided=text, why="not repeatable")
     errors = (found.first.error, other.error)
     if errors != (None, None):
         texts = [
@@ -28,6 +46,7 @@ def like_first(study: Study, count: int, other: Outcome, row: Row, names: tuple[
             return row._replace(raised=True, compared=1)
         return row._replace(raised=True, undecided=f"there is no result to compare: {texts[0]}", why="it raises")
     # Nudged runs belong to the run that they nudge: the other one's distance to them is what is to be judged.
-    one = Side(count, meaning_of(found.first), [meaning_of(moved) for moved in found.nudged], found.first)
+    moved = [meaning_of(part(one)) for one in found.nudged]
+    one = Side(count, meaning_of(part(found.first)), moved, found.first)
     two = Side(count, meaning_of(other), (), other)
     return row_of_values(row, compare_across(one, two, study.settings.exempt))

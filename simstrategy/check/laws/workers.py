@@ -1,10 +1,10 @@
 """Workers: real processes give what a cluster of as many workers in one process gives, and so do its schedules."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from simstrategy.check.compare import sensitivity
 from simstrategy.check.folder import same_folder
-from simstrategy.check.outcome import Outcome, program_folder, run_program
+from simstrategy.check.outcome import Outcome, Watch, program_folder, run_program
 from simstrategy.check.probe import GroupCallProbe
 from simstrategy.check.row import Row
 from simstrategy.check.rows import reference_row, run_row
@@ -48,11 +48,17 @@ def _with(study: Study, count: int) -> Iterator[Row]:
 
 
 def run_cluster(
-    study: Study, count: int, schedule: ScheduleMaker = InOrder, *, nudge: Nudge | None = None
+    study: Study,
+    count: int,
+    schedule: ScheduleMaker = InOrder,
+    *,
+    nudge: Nudge | None = None,
+    watches: Sequence[Watch] = (),
 ) -> tuple[Outcome, ...]:
     """Runs the program in `count` workers in one process; returns their outcomes.
 
-    Each worker has global random generators of its own, as a process has.
+    Each worker has global random generators of its own, as a process has. watches: for each worker what watches it, or
+    ().
     """
     trace = Trace(root=program_folder(study.program))
     probes: dict[int, GroupCallProbe] = {}
@@ -63,9 +69,9 @@ def run_cluster(
         return probes.setdefault(backend.local_devices[0].process, GroupCallProbe(backend, trace))
 
     def main(strategy: Strategy) -> Outcome:
-        return run_program(
-            study.program_with({}), strategy, trace, probe=probes.get(group_of(strategy).coordinator.worker)
-        )
+        worker = group_of(strategy).coordinator.worker
+        watch = watches[worker] if watches else None
+        return run_program(study.program_with({}), strategy, trace, probe=probes.get(worker), watch=watch)
 
     cluster = Cluster(
         count,

@@ -48,7 +48,11 @@ _CLIPPED = "g = g * xp.minimum(xp.asarray(np.float32(1.0)), 0.3 / xp.sqrt(xp.sum
 
 MUTANTS: list[tuple[str | None, str, str]] = [
     ("wrong factor", "xp.sum(rows, axis=0) / 10.0", "xp.sum(rows, axis=0) / (10.0 * strategy.num_replicas_in_sync**2)"),
-    ("wrong factor", 'g = ctx().all_reduce("SUM", g)', 'g = ctx().all_reduce("MEAN", g)'),
+    (
+        "divided by the number of replicas once too often",
+        'g = ctx().all_reduce("SUM", g)',
+        'g = ctx().all_reduce("MEAN", g)',
+    ),
     ("sum of means", "g = xp.sum(rows, axis=0) / 10.0", "g = xp.mean(rows, axis=0)"),
     (
         "clipping before the sum",
@@ -67,8 +71,12 @@ MUTANTS: list[tuple[str | None, str, str]] = [
         "x - mean + np.random.default_rng(ctx().seed('a')).normal(size=x.shape).astype(x.dtype)",
     ),
     ("written by one replica only", 'dtype="float32", aggregation=SUM', 'dtype="float32", aggregation=FIRST'),
-    ("wrong factor", 'dtype="float32", aggregation=SUM', 'dtype="float32", aggregation=MEAN'),
-    ("wrong factor", 'name="m", aggregation=MEAN', 'name="m", aggregation=SUM'),
+    (
+        "divided by the number of replicas once too often",
+        'dtype="float32", aggregation=SUM',
+        'dtype="float32", aggregation=MEAN',
+    ),
+    ("summed where averaged was meant", 'name="m", aggregation=MEAN', 'name="m", aggregation=SUM'),
     ("function before the sum", "xp.sum(xp.abs(centred), axis=0)", "xp.max(xp.abs(centred), axis=0)"),
     (None, 'g = ctx().all_reduce("SUM", g)', "g = g * 1.0"),
     (None, "centred = x - mean", "centred = (x - mean) * (1.0 + int(ctx().replica_id_in_sync_group))"),

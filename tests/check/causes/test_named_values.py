@@ -118,3 +118,50 @@ def test_coarse_floats_are_rounded_coarsely() -> None:
         return strategy.experimental_local_results(strategy.run(step, args=(given,)))[0]
 
     assert explain_difference(program, (1, 3)).step is None
+
+
+POINTS = np.random.default_rng(5).normal(size=(9, 3)).astype(np.float32)
+
+
+def test_a_loop_over_all_parts_shows_no_duplicates() -> None:
+    """J-24: each replica sees every part, and takes one of them."""
+
+    def program(strategy: Any) -> Any:
+        def step() -> Any:
+            parts = np.array_split(POINTS, strategy.num_replicas_in_sync)
+            shortest = min(len(part) for part in parts)
+            mine = parts[int(ctx().replica_id_in_sync_group)][:shortest]
+            return ctx().all_reduce("SUM", strategy.xp.sum(strategy.xp.asarray(mine), axis=0))
+
+        return strategy.unwrap(strategy.run(step))[0]
+
+    assert explain_difference(program, (1, 2)).kind == "missing samples"
+
+
+def test_rows_of_which_all_replicas_have_the_whole_and_a_part_are_no_duplicates() -> None:
+    """J-24: the sums are clipped, and so the same on all replicas."""
+
+    def program(strategy: Any) -> Any:
+        def step() -> Any:
+            points = strategy.xp.asarray(np.abs(POINTS[:8]) + 1)
+            mine = points[int(ctx().replica_id_in_sync_group) :: strategy.num_replicas_in_sync]
+            return ctx().all_reduce("SUM", strategy.xp.clip(strategy.xp.sum(mine, axis=0), -1.7, 1.7))
+
+        return strategy.unwrap(strategy.run(step))[0]
+
+    assert explain_difference(program, (1, 2)).kind != "duplicated samples"
+
+
+def test_rows_that_the_reference_has_twice_are_not_missing() -> None:
+    """J-24: replica 0 counts its rows twice, and with one replica it has them all."""
+
+    def program(strategy: Any) -> Any:
+        def step() -> Any:
+            rank = int(ctx().replica_id_in_sync_group)
+            mine = np.array_split(POINTS, strategy.num_replicas_in_sync)[rank]
+            rows = np.concatenate([mine, mine]) if rank == 0 else mine
+            return ctx().all_reduce("SUM", strategy.xp.sum(strategy.xp.asarray(rows), axis=0))
+
+        return strategy.unwrap(strategy.run(step))[0]
+
+    assert explain_difference(program, (1, 2)).kind == "duplicated samples"

@@ -8,19 +8,27 @@ import pytest
 from by_hand import kept, point, rows
 
 from simstrategy.check.causes import PointFacts, explain
+from simstrategy.check.causes.alignment import paired
 from simstrategy.check.causes.facts import (
     CLIPPING,
+    DIVIDED,
     DUPLICATED,
     FACTOR,
     FUNCTION,
     MEAN_OF_MEANS,
     MISSING_SAMPLES,
+    NORMS_AGAIN,
     ONE_REPLICA,
     ORDER,
     OTHER_BATCHES,
+    ROOT,
+    SCALED,
     STATISTICS,
+    STEPS_COUNTED,
     SUM_OF_MEANS,
+    SUMMED,
 )
+from simstrategy.check.causes.links import Link, link
 
 A, B, C = rows(0.31, -1.7, 2.2), rows(1.13, 0.4, -0.9), rows(-0.7, 0.25, 1.9)
 
@@ -50,7 +58,7 @@ def test_the_first_point_that_differs_is_named_with_its_step_and_line() -> None:
     reference = [point(A + B), point(A, step=2), point(B, step=2, line=40)]
     other = [point(A, B), point(A, A, step=2), point(B, B, step=2, line=40)]
     cause = explain(reference, other, counts=(1, 2))
-    assert (cause.step, cause.site, cause.kind, cause.factor) == (2, "train.py:31", FACTOR, 2.0)
+    assert (cause.step, cause.site, cause.kind, cause.factor) == (2, "train.py:31", SUMMED, 2.0)
     assert "in step 2, all_reduce SUM of 'w' at train.py:31 differs first" in cause.text
 
 
@@ -60,8 +68,8 @@ def test_a_difference_that_the_program_makes_up_for_is_passed_over() -> None:
     half = weighted((0.25, A))
     other = [point(rows(0.7), rows(0.7), line=20, subject="loss"), point(half, half), kept(0.05 * A, replicas=2)]
     cause = explain(reference, other, counts=(1, 2))
-    assert (cause.site, cause.kind, cause.factor) == ("train.py:31", FACTOR, 0.5)
-    assert "once too often" in cause.text
+    assert (cause.site, cause.kind, cause.factor) == ("train.py:31", DIVIDED, 0.5)
+    assert "division too many" in cause.text
 
 
 def test_a_mean_of_means_that_is_summed_first_is_none_of_sums() -> None:
@@ -117,21 +125,21 @@ def test_equal_parts_are_no_mean_of_means() -> None:
 
 
 @pytest.mark.parametrize(
-    ("factor", "text"),
+    ("factor", "kind", "text"),
     [
-        (1 / 3, "divided by the number of replicas once too often"),
-        (1 / 9, "divided by the number of replicas twice too often"),
-        (9.0, "multiplied by the number of replicas twice too often"),
-        (3**0.5, "the square root of the number of replicas"),
-        (3**-0.5, "1 / the square root of the number of replicas"),
+        (1 / 3, DIVIDED, "divided by the number of replicas once too often"),
+        (1 / 9, FACTOR, "divided by the number of replicas twice too often"),
+        (9.0, FACTOR, "multiplied by the number of replicas twice too often"),
+        (3**0.5, ROOT, "the square root of the number of replicas"),
+        (3**-0.5, ROOT, "1 / the square root of the number of replicas"),
     ],
 )
-def test_a_factor_that_is_a_power_of_the_number_of_replicas_is_named(factor: float, text: str) -> None:
+def test_a_factor_that_is_a_power_of_the_number_of_replicas_is_named(factor: float, kind: str, text: str) -> None:
     """J-23"""
     whole = weighted((1 / 3, A), (1 / 3, B), (1 / 3, C))
     terms = [np.asarray(factor * one / 3, np.float32) for one in (A, B, C)]
     cause = explain([point(whole)], [point(*terms)], counts=(1, 3))
-    assert cause.kind == FACTOR
+    assert cause.kind == kind
     assert cause.factor == pytest.approx(factor, rel=1e-5)
     assert text in cause.text
 
@@ -160,9 +168,9 @@ def test_small_integers_are_no_factor_by_chance() -> None:
 def test_whole_values_that_are_added_may_be_duplicates_too() -> None:
     """J-23, J-24"""
     cause = explain([point(A)], [point(A, A)], counts=(1, 2))
-    assert (cause.kind, cause.also) == (FACTOR, (DUPLICATED,))
+    assert (cause.kind, cause.also) == (SUMMED, (DUPLICATED,))
     again = explain([point(A), point(A, line=40)], [point(A / 2, A / 2), point(A, A, line=40)], counts=(1, 2))
-    assert (again.kind, again.also) == (FACTOR, ())
+    assert (again.kind, again.also) == (SUMMED, ())
     assert "holds what was combined at train.py:31" in again.text
 
 
@@ -288,7 +296,7 @@ def test_points_that_one_run_alone_has_are_left_out() -> None:
     """J-21"""
     extra = point(C, C, line=12, subject=None)
     cause = explain([point(A)], [extra, point(A, A)], counts=(1, 2))
-    assert (cause.site, cause.kind) == ("train.py:31", FACTOR)
+    assert (cause.site, cause.kind) == ("train.py:31", SUMMED)
     assert "Before it, only one of the runs has all_reduce SUM at train.py:12" in cause.text
 
 
@@ -309,3 +317,59 @@ def test_a_factor_that_comes_again_in_the_next_step_is_passed_over() -> None:
     other = [point(*pair, step=step, parts=(4, 4)) for step, pair in enumerate(halves, 1)]
     cause = explain(reference, [*other, point(A, B, step=3, parts=(4, 3))], counts=(1, 2))
     assert (cause.step, cause.kind) == (3, MEAN_OF_MEANS)
+
+
+def test_an_element_that_comes_again_in_later_steps_is_no_bound() -> None:
+    """J-25: the largest element of one replica stays as it is, while the others change."""
+    steps = [(rows(3.5, 0.2 + step, 0.3), rows(1.1, 0.7 * step, 0.9)) for step in (1, 2, 3)]
+    other = [point(*terms, step=number) for number, terms in enumerate(steps, start=1)]
+    reference = [point(terms[0] * 1.3 + terms[1], step=number) for number, terms in enumerate(steps, start=1)]
+    assert explain(reference, other, counts=(1, 2)).kind is None
+
+
+def test_a_value_that_changed_by_another_factor_follows_from_no_point() -> None:
+    """J-21: both change in proportion to one vector, but the kept value by a root, and the mean by a half."""
+    mean = paired(point(A), point(A / 4, A / 4), (), (1, 2))
+    assert link(paired(kept(-0.1 * A), kept(-0.1 * 2**0.5 * A), (), (1, 2)), mean, 1.0) is Link.NONE
+    assert link(paired(kept(B - 0.1 * A), kept(B - 0.05 * A), (), (1, 2)), mean, 1.0) is Link.CHANGE
+
+
+def test_whole_squared_norms_that_are_summed_again_are_named() -> None:
+    """J-23"""
+    norm = rows(float(np.sum(A.astype(np.float64) ** 2)))
+    reference = [point(A), point(norm, line=40)]
+    other = [point(A / 2, A / 2), point(norm, norm, line=40)]
+    assert explain(reference, other, counts=(1, 2)).kind == NORMS_AGAIN
+
+
+def test_a_one_that_every_replica_adds_may_count_steps() -> None:
+    """J-23"""
+    one = np.float32(1)
+    both = [point(one, subject="step")._replace(what="assign_add", kept=True)]
+    again = [point(one, one, subject="step")._replace(what="assign_add", kept=True)]
+    cause = explain(both, again, counts=(1, 2))
+    assert (cause.kind, cause.also[0]) == (SUMMED, STEPS_COUNTED)
+
+
+def test_a_write_of_no_elements_raises_nothing() -> None:
+    """J-20"""
+    none = point(rows()), point(A)
+    other = point(rows(), rows()), point(A, B)._replace(inputs=((rows(),), (A, B)))
+    assert explain(none, other, counts=(1, 2)).site == "train.py:31"
+
+
+def test_a_maximum_that_several_replicas_have_is_no_function() -> None:
+    """J-27: a bound to which values are clipped is a maximum of any of them."""
+    first, second = rows(0.25, -0.1, 0.25), rows(0.25, 0.2, 0.1)
+    cause = explain([point(np.maximum(first, second))], [point(first, second)], counts=(1, 2))
+    assert cause.kind != FUNCTION
+    second = rows(0.3, 0.2, 0.1)
+    cause = explain([point(np.maximum(first, second))], [point(first, second)], counts=(1, 2))
+    assert cause.kind == FUNCTION
+
+
+def test_a_sum_whose_mean_gives_the_reference_was_meant_as_a_mean() -> None:
+    """J-23: unless the same call combines another value rightly."""
+    halves = 0.5 * (A + B)
+    cause = explain([point(halves, parts=(5,))], [point(A, B, parts=(3, 2))], counts=(1, 2))
+    assert (cause.kind, cause.also) == (SUMMED, (SCALED,))

@@ -122,7 +122,7 @@ def sum_of_means_outside(strategy):
 # Factors.
 
 
-@wrong(kinds.FACTOR, 3)
+@wrong(kinds.DIVIDED, 3)
 def divided_twice(strategy):
     def step(w, x, y):
         w.assign_sub(0.1 * ctx().all_reduce("MEAN", total(gradient(w, x, y)) / BATCH))  # here
@@ -130,7 +130,7 @@ def divided_twice(strategy):
     return trained(strategy, step)
 
 
-@wrong(kinds.FACTOR, 2)
+@wrong(kinds.SUMMED, 2)
 def summed_again(strategy):
     def step(w, x, y):
         g = ctx().all_reduce("SUM", total(gradient(w, x, y)) / BATCH)
@@ -139,7 +139,7 @@ def summed_again(strategy):
     return trained(strategy, step, aggregation=SUM)
 
 
-@wrong(kinds.FACTOR, 4)
+@wrong(kinds.NORMS_AGAIN, 4)
 def squared_norm_summed_again(strategy):
     def step(w, x, y):
         g = ctx().all_reduce("SUM", total(gradient(w, x, y)) / BATCH)
@@ -149,7 +149,7 @@ def squared_norm_summed_again(strategy):
     return trained(strategy, step)
 
 
-@wrong(kinds.FACTOR, 2)
+@wrong(kinds.SCALED, 2)
 def rate_times_replicas(strategy):
     rate = 0.1 * strategy.num_replicas_in_sync
 
@@ -160,7 +160,7 @@ def rate_times_replicas(strategy):
     return trained(strategy, step)
 
 
-@wrong(kinds.FACTOR, 3, variable="b")
+@wrong(kinds.SCALED, 3, variable="b")
 def one_of_two_leaves(strategy):
     w, b = variable(strategy, "w"), variable(strategy, "b", value=0.0)
 
