@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from simstrategy.check.checkpoint import with_checkpoint
 from simstrategy.check.contents import contents_of
 from simstrategy.check.injection import Fault, FaultyBackend, Injector, Slow, WatchedCell
 from simstrategy.check.outcome import Program, program_folder, read_after_error
@@ -120,7 +121,7 @@ def _run(strategy: Strategy, program: Program) -> Run:
     before, error = len(group.variables.created), None
     leaves: list[tuple[str, Host]] = []
     try:
-        result = program(strategy)
+        result = with_checkpoint(program)(strategy)
     except KeyboardInterrupt:
         raise
     except BaseException as raised:  # noqa: BLE001 - a killed task raises what no `except Exception` catches

@@ -86,7 +86,7 @@ class Row(NamedTuple):
         elif self.reference:
             values = f"reference; one step of each input changes the result by {self.one_ulp:.1e}"
         elif self.why:
-            values = self.why if self.law == "faults" else f"not judged: {self.why}"
+            values = self.why if self.compared else f"not judged: {self.why}"
         elif self.equal_bits:
             values = "equal to the bit"
         else:

@@ -11,7 +11,7 @@ from simstrategy.check.aftermath import clean_leaves, first_problem, survivors_p
 from simstrategy.check.attempts import Attempt, attempt, in_cluster
 from simstrategy.check.injection import Fault, FaultKind
 from simstrategy.check.row import Row
-from simstrategy.check.rows import law_row
+from simstrategy.check.rows import law_row, not_judged
 from simstrategy.check.study import Study
 from simstrategy.errors import SimStrategyError
 from simstrategy.run.call_paths import path_text
@@ -65,7 +65,8 @@ def faults_of(study: Study, limit: int | None) -> Iterator[Row]:
         if error is not None or not points:
             text = "has no synchronisation point" if error is None else f"raises {type(error).__name__} without a fault"
             why = "nothing to compare" if error is None else "it raises"
-            yield row._replace(undecided=f"no fault was planted: the program {text}", why=why)
+            asked = "faults" in study.settings.asked
+            yield not_judged(row, why, f"no fault was planted: the program {text}", asked=asked)
             continue
         for kind, planted in _planned(clean, count, limit).items():
             found = _judged(study, row, clean, planted, kind)
