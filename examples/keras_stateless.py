@@ -94,7 +94,8 @@ def program(strategy: ss.Strategy) -> tuple[list[Any], list[Any]]:
         strategy.reduce("MEAN", strategy.run(step, args=(batch,)), axis=0)
         for batch in strategy.experimental_distribute_dataset(dataset)
     ]
-    return [np.asarray(mean) for mean in means], [one.numpy() for one in (*weights, *seen)]
+    with strategy.scope():  # a variable with a component on each replica is read as their aggregate
+        return [np.asarray(mean) for mean in means], [one.numpy() for one in (*weights, *seen)]
 
 
 if __name__ == "__main__":

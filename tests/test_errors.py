@@ -34,7 +34,14 @@ def test_an_error_is_ours_and_the_built_in_that_tensorflow_users_catch(name):
 
 def test_every_public_class_is_in_the_table_or_a_base_or_a_warning():
     warnings = {name for name in errors.__all__ if issubclass(vars(errors)[name], Warning)}
-    assert warnings == {"SimStrategyWarning", "CallSitesDiffer", "MirroredDiverged", "ReplicaWaits"}
+    assert warnings == {
+        "SimStrategyWarning",
+        "CallSitesDiffer",
+        "GeneratorsMixed",
+        "MirroredDiverged",
+        "OneReplicasShare",
+        "ReplicaWaits",
+    }
     assert set(errors.__all__) - warnings - {"SimStrategyError"} == set(BUILT_IN)
 
 

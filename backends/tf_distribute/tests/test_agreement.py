@@ -142,7 +142,10 @@ def test_a_loss_divided_by_the_whole_batch_agrees_on_any_number_of_replicas() ->
             sum_of_means,
             r"in step 1, all_reduce SUM .* The kind is sum of means, .* are summed where averaging was meant",
         ),
-        (divided_twice, r"in step 1, .* 0\.5 times .* divided by the number of replicas once too often\. Remove one"),
+        (
+            divided_twice,
+            r"in step 1, .* divided by the number of replicas once too often: .* 0\.5 times .* Remove one division",
+        ),
         (batch_of_each, r"in step 1, .* The kind is other batches: .*: 16 examples, and 8 in the reference"),
         (same_data_for_each, r"in step 1, .* The kind is duplicated samples: 8 examples .* on replicas 0, 1"),
         (seed_of_each, r"in step 1, .* The kind is not recognised: (?!.*(parts of|partial|sum of|mean of)).*$"),

@@ -31,11 +31,14 @@ def by_weights(one: Combination) -> Finding | None:
     if sizes is None or len(set(sizes)) == 1:
         return None  # equal parts have equal weights: a factor, if anything
     shares = [size / sum(sizes) for size in sizes]
-    if not _gives_expected(one, shares):
-        return None
     rule = one.rule
     if rule is None:
         return None
+    if not _gives_expected(one, shares):
+        # A loss that is divided by the number of replicas on each of them, and summed, is their mean.
+        if rule != "sum" or not _gives_expected(one, [one.replicas * share for share in shares]):
+            return None
+        rule = "mean"
     listed = ", ".join(map(str, sizes[:-1])) + f" and {sizes[-1]}"
     parts = f"parts of {listed} examples" if recorded else f"unequal parts, whose sizes are as {listed}"
     weighted = "Weighted by their shares of the examples, the replicas' values give the reference's result"
@@ -60,7 +63,7 @@ def _gives_expected(one: Combination, shares: list[float]) -> bool:
     if len(reference.inputs) < 2 or sizes is None or not sum(sizes) or len(sizes) != len(reference.inputs):
         return False
     # The reference has several replicas, and may have the same fault: both runs are weighted.
-    weighted = total(reference.inputs, [size / sum(sizes) for size in sizes])
+    weighted = total(reference.inputs, [sum(shares) * size / sum(sizes) for size in sizes])
     return one.gives(weighted, shares)
 
 
