@@ -60,7 +60,7 @@ def check(
     such as "uneven"; else nothing is judged. on_row: receives each row when it is ready.
 
     The reference runs twice and must give the same bits. What may differ because of rounding, and what cannot be
-    judged, is stated in clauses J-1 to J-13. A program whose parameter has the type of another library's strategy is
+    judged, is stated in clauses J-1 to J-31. A program whose parameter has the type of another library's strategy is
     run by the checker that is installed for it (`check.checkers`). Raises InvalidArgument for settings that cannot be
     run, and what opening a backend raises.
 

@@ -9,9 +9,11 @@ from contextlib import closing
 from functools import partial
 from typing import Any, Final, NamedTuple, final
 
-from simstrategy.check.compare import Sensitivity, paths, sensitivity
+from simstrategy.check.across import Side
+from simstrategy.check.compare import Sensitivity, compare, exactly, paths, sensitivity
 from simstrategy.check.exempt import require_exemptions
 from simstrategy.check.folder import same_folder
+from simstrategy.check.meaning import meaning_of
 from simstrategy.check.openings import Openings
 from simstrategy.check.outcome import Outcome, Program, Watch, program_folder, run_program
 from simstrategy.check.probe import GroupCallProbe
@@ -63,6 +65,16 @@ class Measured(NamedTuple):
     recording: Recording
     nudged: tuple[Outcome, ...]
     one_ulp: Sensitivity
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether both runs gave the same bits."""
+        return compare(self.first, self.again, exactly(self.first)).equal_bits
+
+    def side(self, replicas: int, lists: frozenset[str] = frozenset()) -> Side:
+        """Returns the run as a side of a comparison.  lists: the paths of lists that have an item for each replica."""
+        moved = [meaning_of(one, lists) for one in self.nudged]
+        return Side(replicas, meaning_of(self.first, lists), moved, self.first)
 
 
 @final

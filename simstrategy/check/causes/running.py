@@ -12,15 +12,13 @@ from simstrategy.check.causes.units import units_of
 from simstrategy.check.causes.watching import NamedValue, Watch
 from simstrategy.check.folder import same_folder
 from simstrategy.check.outcome import Program, program_folder, run_program
+from simstrategy.check.study import NUDGES
 from simstrategy.device import Backend, UlpPerturbed, open_backend
 from simstrategy.schedules import InOrder
 from simstrategy.strategy import Semantics, Strategy
 from simstrategy.trace import Recorder, Recording
 
 __all__ = ["explain_difference", "explain_recordings", "record"]
-
-_NUDGES: Final = (1, 2, 3)
-"""Patterns of `UlpPerturbed` by which rounding is measured."""
 
 _WHOLE_BYTES: Final = 1 << 20
 """Up to which size values are kept whole; larger ones are not compared."""
@@ -40,7 +38,7 @@ def explain_difference(
         record(program, count, backend=backend, semantics=semantics, named=values)
         for count, values in zip(counts, named, strict=True)
     ]
-    nudged = [record(program, counts[0], backend=backend, semantics=semantics, pattern=one) for one in _NUDGES]
+    nudged = [record(program, counts[0], backend=backend, semantics=semantics, pattern=one) for one in NUDGES]
     return explain_recordings(both[0], both[1], nudged, counts=counts, named=Named(named[0], named[1]))
 
 
@@ -82,8 +80,7 @@ def record(
         worker = opened.local_devices[0].process
         watch = Watch(lambda: recorder.position(worker), opened.get, opened.array_types)
         with closing(strategy), nullcontext() if named is None else watch.on():
-            outcome = run_program(program, strategy, recorder)
-        recorder.ended(worker, outcome.leaves, outcome.error)
+            run_program(program, strategy, recorder)
         if named is not None:
             named += watch.values
         return recorder.recording()

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from simstrategy.check.across import Side, compare_across
-from simstrategy.check.compare import compare, exactly
 from simstrategy.check.meaning import meaning_of
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.row import Row
@@ -31,7 +30,7 @@ def like_first(
     returns what is compared of an outcome of the reference.
     """
     found = study.measured(count)
-    if not compare(found.first, found.again, exactly(found.first)).equal_bits:
+    if not found.repeatable:
         text = "the program gives different values in two identical runs: seed the generators that it draws from"
         return row._replace(undecided=text, why="not repeatable")
     errors = (found.first.error, other.error)

@@ -8,13 +8,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from simstrategy.check.across import Across, Side, compare_across, counted
+from simstrategy.check.across import Across, compare_across, counted
 from simstrategy.check.causes import Cause
 from simstrategy.check.causes.running import explain_difference
 from simstrategy.check.meaning import lists_by_replica, meaning_of
 from simstrategy.check.row import Finding, Row
 from simstrategy.check.rows import law_row, row_of_values
-from simstrategy.check.study import Measured, Study
+from simstrategy.check.study import Study
 from simstrategy.run import raised_where
 
 __all__ = ["replicas"]
@@ -37,7 +37,7 @@ def _row(study: Study, count: int, other_count: int) -> Row:
         allowed = study.settings.allow_errors
         return row._replace(raised=True, **_errors(errors, (count, other_count), allowed=allowed))
     lists = lists_by_replica(one.first, other.first, (count, other_count))
-    found = _compared(study, (one, other), (count, other_count), lists)
+    found = compare_across(one.side(count, lists), other.side(other_count, lists), study.settings.exempt)
     if found.problems:
         found = _without_draws(study, found, (count, other_count), lists)
     return _explained(study, row_of_values(row, found), (count, other_count))
@@ -86,14 +86,6 @@ def _errors(errors: tuple[_ERROR, _ERROR], counts: tuple[int, int], *, allowed: 
     if allowed:
         return {"problem": f"whether it raises depends on the replicas: {', '.join(texts)}", "distance": np.inf}
     return {"undecided": f"there are no two results to compare: {', '.join(texts)}", "why": "it raises"}
-
-
-def _compared(study: Study, sides: tuple[Measured, Measured], counts: tuple[int, int], lists: frozenset[str]) -> Across:
-    one, other = [
-        Side(count, meaning_of(side.first, lists), [meaning_of(moved, lists) for moved in side.nudged], side.first)
-        for count, side in zip(counts, sides, strict=True)
-    ]
-    return compare_across(one, other, study.settings.exempt)
 
 
 _DRAWN: Final = "; it depends on seeds that each replica draws for itself"

@@ -10,12 +10,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from simstrategy.check.across import Side, compare_across, counted
+from simstrategy.check.across import compare_across, counted
 from simstrategy.check.checkpoint import Checkpoint, takes_checkpoint
 from simstrategy.check.contents import contents_of
 from simstrategy.check.laws.like_first import like_first
 from simstrategy.check.laws.tails import tail_of
-from simstrategy.check.meaning import meaning_of
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.row import Row
 from simstrategy.check.rows import law_row, not_judged
@@ -105,11 +104,7 @@ def _why_not(study: Study, saved_by: int, count: int, other: Outcome) -> str | N
     sides = [study.measured(saved_by), study.measured(count)]
     if other.error is not None and not any(side.first.error for side in sides):
         return f"with {counted(count)} it refuses what {counted(saved_by)} saved: {other.error[0]}: {other.error[1]}"
-    one, two = [
-        Side(number, meaning_of(side.first), [meaning_of(moved) for moved in side.nudged], side.first)
-        for number, side in zip((saved_by, count), sides, strict=True)
-    ]
-    found = compare_across(one, two, study.settings.exempt)
+    found = compare_across(sides[0].side(saved_by), sides[1].side(count), study.settings.exempt)
     if not found.problems and not any(side.first.seeds for side in sides):
         return None
     reason = next((f"{path}: {text}" for path, text in found.problems.items()), "it draws seeds of each replica")
