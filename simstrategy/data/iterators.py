@@ -18,16 +18,13 @@ from simstrategy.data.step_sources import Step, StepSource
 from simstrategy.errors import InvalidArgument, OutOfRangeError
 from simstrategy.not_copied import DISTRIBUTED_DATA, NotCopied
 
-__all__ = ["Agree", "Distribute", "DistributedIterator", "Drew", "InputPlacement", "OptionalValue", "WatchSteps"]
+__all__ = ["Agree", "Distribute", "DistributedIterator", "InputPlacement", "OptionalValue", "WatchSteps"]
 
 Agree = Callable[[int, FrameType], Sequence[int]]
 """Sends the status of a step, and the call site of a frame, to all workers; returns the status of each worker."""
 
 WatchSteps = Callable[[int, Sequence[list[Any]] | None], None]
 """Receives the number of a pass and, for each local replica, the leaves of its part; None at the end of the pass."""
-Drew = Callable[[int, int, Sequence[list[Any]]], int]
-"""Records a step: the number of the epoch, that of the step's first row, the leaves of each part; returns the number of
-the row after them."""
 
 _NO_STEP, _INCOMPLETE, _COMPLETE = 0, 1, 2
 """The status of a step in one worker."""
@@ -57,10 +54,8 @@ class InputPlacement:
     """`Schedule.choose`."""
     copies: bool
     """Whether `distribute` copies the arrays of a step."""
-    watch: WatchSteps | None = None
-    """Receives what is drawn; None where nothing watches."""
-    drew: Drew | None = None
-    """None where steps are not recorded."""
+    watches: Sequence[WatchSteps] = ()
+    """What receives the steps that are drawn."""
 
     def iteration(self, epoch: int) -> Iteration:
         """Returns the source of choices of iteration number `epoch` of this worker."""
@@ -95,14 +90,14 @@ class DistributedIterator(NotCopied):
     Clauses: D-2, D-4.
     """
 
-    __slots__ = ("_ended", "_epoch", "_form", "_placement", "_row", "_spec", "_step_source", "_steps")
+    __slots__ = ("_ended", "_epoch", "_form", "_placement", "_spec", "_step_source", "_steps")
     not_copied = DISTRIBUTED_DATA
 
     def __init__(self, step_source: StepSource, placement: InputPlacement, epoch: int, spec: Callable[[], Any]) -> None:
         self._step_source, self._placement = step_source, placement
         self._steps: Iterator[Step] = step_source.steps(placement.iteration(epoch))
         self._spec = spec
-        self._epoch, self._row = epoch, 0
+        self._epoch = epoch
         self._form: Any = EMPTY
         """An empty part: an earlier part without its rows, or EMPTY before the first one."""
         self._ended = False
@@ -138,21 +133,19 @@ class DistributedIterator(NotCopied):
         if self._ended:
             return ()
         step = self._describable(next(self._steps, None))
-        watch = self._placement.watch
+        watches = self._placement.watches
         if not self._continues(step, frame):
             self._ended = True
-            if watch is not None:
+            for watch in watches:
                 watch(self._epoch, None)
             return ()
         parts = [EMPTY] * self._placement.replicas if step is None else step.parts
         filled = self._filled(parts)
         flat = [tree.flatten(part) for part in filled]
-        structure = flat[0][1]
-        if watch is not None:
-            watch(self._epoch, [leaves for leaves, _ in flat])
-        if self._placement.drew is not None:
-            self._row = self._placement.drew(self._epoch, self._row, [leaves for leaves, _ in flat])
-        placed, _ = tree.flatten(self._placement.distribute([leaves for leaves, _ in flat], structure=structure))
+        rows, structure = [leaves for leaves, _ in flat], flat[0][1]
+        for watch in watches:
+            watch(self._epoch, rows)
+        placed, _ = tree.flatten(self._placement.distribute(rows, structure=structure))
         # `refill` keeps the order of the keys of the element's mappings.
         return (tree.refill(filled[0], structure, placed),)
 

@@ -93,9 +93,15 @@ class Observer:
         after = self.components(cells)
         self.recorder.wrote(self.worker, replica, variable.name, operation, before, after, site)
 
-    def drew(self, epoch: int, first: int, parts: Sequence[list[Any]]) -> int:
-        """Records a step that was drawn from a distributed dataset; see `data.iterators.Drew`."""
-        return self.recorder.drew(self.worker, epoch, first, parts)
+    def watch_steps(self) -> Callable[[int, Sequence[list[Any]] | None], None]:
+        """Returns what records the steps of one distributed dataset; see `data.iterators.WatchSteps`."""
+        rows: dict[int, int] = {}
+
+        def watch(epoch: int, parts: Sequence[list[Any]] | None) -> None:
+            if parts is not None:
+                rows[epoch] = self.recorder.drew(self.worker, epoch, rows.get(epoch, 0), parts)
+
+        return watch
 
     def handed(self, values: Sequence[Any]) -> None:
         """Notes the values that the program receives of a step that was drawn."""

@@ -152,8 +152,7 @@ def placement_of(group: Group) -> InputPlacement:
         agree=agree if group.coordinator.processes > 1 else None,
         choose=group.settings.schedule.choose,
         copies=group.kind is not DEFAULT,
-        watch=None if watches.data is None else watches.data(),
-        drew=None if observer is None else observer.drew,
+        watches=[make() for make in (watches.data, observer and observer.watch_steps) if make is not None],
     )
 
 
