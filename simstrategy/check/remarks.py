@@ -44,7 +44,6 @@ def require_remarks(words: Iterable[str]) -> None:
 def remarks_of(rows: Sequence[Row], tried: Collection[str]) -> tuple[Remark, ...]:
     """Returns what was not tried.  tried: words of REMARKS that were, as far as the rows do not show it."""
     seen = {*tried}
-    rows = [row for row in rows if row.law != "faults"]
     if any(row.law == "replicas" for row in rows):
         seen.add("replicas")
     if len({row.schedule for row in rows if row.law not in _OF_OTHERS}) > 1:

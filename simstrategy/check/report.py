@@ -5,7 +5,7 @@ from typing import Final, Literal, NamedTuple, final
 
 from simstrategy.check.compare import BOUND_MAX, MARGIN
 from simstrategy.check.remarks import REMARKS, Remark, what_was_compared
-from simstrategy.check.row import COLUMNS, Finding, Kind, Row, finding_of
+from simstrategy.check.row import COLUMNS, Finding, Kind, Row, State, finding_of, state_of
 from simstrategy.errors import Difference, NotJudged
 
 __all__ = ["COLUMNS", "Finding", "Line", "Report", "Row", "Verdict"]
@@ -25,6 +25,13 @@ _VERDICTS: Final[dict[Verdict, str]] = {
     "differ": "Not all runs agree.",
     "undecided": "Not all runs could be judged.",
 }
+_KINDS: Final[dict[State, Kind]] = {
+    "reference": "reference",
+    "agrees": "run",
+    "differs": "problem",
+    "undecided": "undecided",
+}
+"""The kind of a row's line, by what came of the row."""
 _ADVICE: Final = (
     f"Rounding alone may change these results by {MARGIN:g} times what is stated, which is more than {BOUND_MAX:g}: a "
     f"fault looks no different. Check a program that amplifies less: fewer steps, a smaller learning rate, a wider "
@@ -132,7 +139,7 @@ class Report:
         yield Line("title", f"check of {self.program}")
         cells = [COLUMNS, *(row.cells() for row in self.rows)]
         widths = [max(len(one[i]) for one in cells) for i in range(len(COLUMNS))]
-        kinds: list[Kind] = ["columns", *(_kind_of(row) for row in self.rows)]
+        kinds: list[Kind] = ["columns", *(_KINDS[state_of(row)] for row in self.rows)]
         for kind, texts in zip(kinds, cells, strict=True):
             padded = [text.ljust(width) for text, width in zip(texts, widths, strict=True)]
             yield Line(kind, "  ".join(padded).rstrip())
@@ -167,11 +174,3 @@ class Report:
 
     def __str__(self) -> str:
         return "\n".join(line.text for line in self.lines())
-
-
-def _kind_of(row: Row) -> Kind:
-    if row.problem is not None:
-        return "problem"
-    if row.undecided is not None:
-        return "undecided"
-    return "reference" if row.reference else "run"

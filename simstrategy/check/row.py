@@ -4,11 +4,14 @@ from typing import Final, Literal, NamedTuple
 
 from simstrategy.check.compare import MARGIN
 
-__all__ = ["COLUMNS", "Finding", "Kind", "Row", "finding_of"]
+__all__ = ["COLUMNS", "Finding", "Kind", "Row", "State", "finding_of", "state_of"]
 
 COLUMNS = ("law", "backend", "replicas", "schedule", "values", "trace")
 
 Kind = Literal["title", "columns", "reference", "run", "problem", "undecided", "remark", "verdict"]
+
+
+State = Literal["reference", "agrees", "differs", "undecided"]
 
 
 class Finding(NamedTuple):
@@ -110,3 +113,12 @@ def finding_of(row: Row) -> Finding | None:
         return None
     plain = Finding(row.law, row.backend, row.replicas, row.schedule, row.problem)
     return plain if row.finding is None else row.finding
+
+
+def state_of(row: Row) -> State:
+    """Returns what came of a row."""
+    if row.problem is not None:
+        return "differs"
+    if row.undecided is not None:
+        return "undecided"
+    return "reference" if row.reference else "agrees"

@@ -138,7 +138,7 @@ def test_a_cluster_names_the_worker():
         value = np.float32(np.inf if group_of(strategy).coordinator.worker else 1)
         return strategy.run(lambda: ctx().all_reduce("SUM", value))
 
-    from simstrategy.check.laws.workers import run_cluster
+    from simstrategy.check.clusters import run_cluster
     from simstrategy.check.rows import first_not_finite
     from simstrategy.check.study import Settings, Study
 

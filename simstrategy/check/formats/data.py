@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from simstrategy.check.remarks import Remark
 from simstrategy.check.report import Line, Report
-from simstrategy.check.row import Finding, Row
+from simstrategy.check.row import Finding, Row, state_of
 
-__all__ = ["EXIT_CODES", "VERSION", "as_data", "as_json", "below_the_table", "state_of"]
+__all__ = ["EXIT_CODES", "VERSION", "as_data", "as_json", "below_the_table"]
 
 VERSION: Final = 1
 """Rises when a field is taken away or means something else; fields may be added at any time."""
@@ -54,15 +54,6 @@ def below_the_table(report: Report) -> list[Line]:
     return lines[2 + len(report.rows) : -1]
 
 
-def state_of(row: Row) -> str:
-    """Returns what a row is: "reference", "agrees", "differs" or "undecided"."""
-    if row.problem is not None:
-        return "differs"
-    if row.undecided is not None:
-        return "undecided"
-    return "reference" if row.reference else "agrees"
-
-
 def _row(row: Row) -> dict[str, Any]:
     return {
         "law": row.law,
@@ -86,20 +77,7 @@ def _row(row: Row) -> dict[str, Any]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    return {
-        "law": finding.law,
-        "backend": finding.backend,
-        "replicas": finding.replicas,
-        "schedule": finding.schedule,
-        "text": finding.text,
-        "kind": finding.kind,
-        "step": finding.step,
-        "site": finding.site,
-        "variable": finding.variable,
-        "also": list(finding.also),
-        "source": finding.source,
-        "cause": finding.cause,
-    }
+    return finding._asdict() | {"also": list(finding.also)}
 
 
 def _remark(remark: Remark, *, required: bool) -> dict[str, Any]:

@@ -5,10 +5,10 @@ from html import escape
 from itertools import groupby
 from typing import Final
 
-from simstrategy.check.formats.data import below_the_table, state_of
+from simstrategy.check.formats.data import below_the_table
 from simstrategy.check.formats.junit import printable
 from simstrategy.check.report import Report
-from simstrategy.check.row import COLUMNS, Kind
+from simstrategy.check.row import COLUMNS, Kind, state_of
 
 __all__ = ["as_page"]
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from simstrategy.check.across import counted
+from simstrategy.check.clusters import run_cluster
 from simstrategy.check.drawn import Drawn, Pass, together
-from simstrategy.check.laws.workers import run_cluster
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.row import Row
 from simstrategy.check.rows import law_row, not_judged
