@@ -48,6 +48,7 @@ TEST_FOLDERS = (
     "backends/template/tests",
     "property_tests",
 )
+SECONDS_OF_ONE_TEST = 600
 
 
 def main(arguments: list[str]) -> int:
@@ -160,7 +161,11 @@ def test(options: list[str]) -> int:
 
 def pytest(options: list[str]) -> int:
     """Runs every test at quick counts; options go to pytest."""
-    return _run([str(PYTHON), "-m", "pytest", "-n", "auto", "--simstrategy-profile=quick", *(options or TEST_FOLDERS)])
+    command = [str(PYTHON), "-m", "pytest", "-n", "auto", "--simstrategy-profile=quick"]
+    # A test that hangs: the stack of every thread is printed, then its process ends and the test is named as failed.
+    limit = [f"--timeout={SECONDS_OF_ONE_TEST}", "--timeout-method=thread"]
+    stacks = ["-o", f"faulthandler_timeout={SECONDS_OF_ONE_TEST - 60}"]
+    return _run([*command, *limit, *stacks, *(options or TEST_FOLDERS)])
 
 
 def deep(options: list[str]) -> int:
