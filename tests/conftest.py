@@ -1,5 +1,6 @@
 """What the white-box tests share: short ways to make strategies and devices.  No tests, no mocks."""
 
+import random
 import signal
 import threading
 
@@ -56,6 +57,15 @@ def worker_backend():
 def executor(request):
     """Each executor of tasks in turn."""
     return request.param
+
+
+@pytest.fixture
+def generators_as_before():
+    """Leaves Python's and NumPy's global generators as other tests had them."""
+    before = random.getstate(), np.random.get_state()
+    yield
+    random.setstate(before[0])
+    np.random.set_state(before[1])
 
 
 @pytest.fixture

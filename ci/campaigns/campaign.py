@@ -32,7 +32,7 @@ from simstrategy_conformance.checking import options
 from simstrategy_conformance.coverage import CONSTRUCTS, collectives_of, constructs_of
 from simstrategy_conformance.generate import programs
 from simstrategy_conformance.observe import Observed
-from simstrategy_conformance.profiles import Profile
+from simstrategy_conformance.profiles import PROFILES, Profile
 from simstrategy_conformance.script import script_text
 from simstrategy_conformance.subject import Subject
 
@@ -58,6 +58,15 @@ def drawn(subject, name, number, size, rules):
     settings = options(Subject(subject.name, profile=Profile("campaign", size, subject.profile.replicas_max)))
     settings(seed(zlib.crc32(f"{name}/{number}".encode()))(given(programs(subject, **rules))(keep)))()
     return list(dict.fromkeys(found))
+
+
+def different(name, number):
+    """Returns so many different programs of the default grammar; the name is their seed."""
+    subject, found, batch = Subject("sim", profile=PROFILES["default"]), {}, 0
+    while len(found) < number:
+        found.update(dict.fromkeys(drawn(subject, name, batch, BATCH, {})))
+        batch += 1
+    return list(found)[:number]
 
 
 def compared(pair, sides, program):

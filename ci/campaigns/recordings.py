@@ -11,15 +11,14 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
-from campaign import BATCH, drawn
+from campaign import different
 
 import simstrategy as ss
 from simstrategy.check.outcome import run_program
 from simstrategy.check.recompute import recompute
 from simstrategy.schedules import InOrder, Recorded, Replayed
-from simstrategy_conformance.profiles import PROFILES
 from simstrategy_conformance.script import function_of
-from simstrategy_conformance.subject import ShrinkableSchedule, Subject
+from simstrategy_conformance.subject import ShrinkableSchedule
 
 WHOLE = 1 << 20
 
@@ -66,13 +65,10 @@ def main(arguments):
     parser.add_argument("--programs", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
-    began, subject, found, number = time.monotonic(), Subject("sim", profile=PROFILES["default"]), {}, 0
-    while len(found) < given.programs:
-        found.update(dict.fromkeys(drawn(subject, f"recordings/{given.seed}", number, BATCH, {})))
-        number += 1
+    began = time.monotonic()
     equal, left, wrong = 0, Counter(), []
     with tempfile.TemporaryDirectory() as folder:
-        for program in list(found)[: given.programs]:
+        for program in different(f"recordings/{given.seed}", given.programs):
             problems, computed = wrong_in(program, folder)
             equal += computed.equal
             left.update(computed.left)

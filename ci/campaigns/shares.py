@@ -9,12 +9,10 @@ import sys
 import time
 from collections import Counter
 
-from campaign import BATCH, drawn
+from campaign import different
 
 from simstrategy_conformance.coverage import CONSTRUCTS, collectives_of, constructs_of, replicas_and_numbers
-from simstrategy_conformance.profiles import PROFILES
 from simstrategy_conformance.script import script_text
-from simstrategy_conformance.subject import Subject
 
 LEAST, MEDIAN, LINES = 0.05, 4, 25
 
@@ -24,11 +22,8 @@ def main(arguments):
     parser.add_argument("--programs", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
-    began, subject, found, number = time.monotonic(), Subject("sim", profile=PROFILES["default"]), {}, 0
-    while len(found) < given.programs:
-        found.update(dict.fromkeys(drawn(subject, f"census/{given.seed}", number, BATCH, {})))
-        number += 1
-    many = list(found)[: given.programs]
+    began = time.monotonic()
+    many = different(f"census/{given.seed}", given.programs)
     words = Counter(word for program in many for word in constructs_of(program))
     print(f"{len(many)} different programs of the default grammar, seed {given.seed}")
     for word in CONSTRUCTS:

@@ -14,13 +14,7 @@ import simstrategy as ss
 ROWS = np.float32([0.3, 1.5, 2.25, -0.7, 1.1, 0.4, -3.0, 0.9])
 
 
-@pytest.fixture(autouse=True)
-def generators_as_before():
-    """Leaves the generators as other tests had them."""
-    before = random.getstate(), np.random.get_state()
-    yield
-    random.setstate(before[0])
-    np.random.set_state(before[1])
+pytestmark = pytest.mark.usefixtures("generators_as_before")
 
 
 def ctx():

@@ -10,6 +10,7 @@ import numpy as np
 
 import simstrategy as ss
 from simstrategy import Semantics, VariableAggregation, VariableSynchronization
+from simstrategy.schedules import Seeded
 from simstrategy.strategy import group_of
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "mirrored_on",
     "rank",
     "variable_in",
+    "variable_under",
 ]
 
 NONE, SUM, MEAN, FIRST = (VariableAggregation[n] for n in ("NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA"))
@@ -61,6 +63,15 @@ def variable_in(strategy: ss.Strategy, value: Any = 1.0, **settings: Any) -> ss.
     """Returns a variable that is made in the strategy's scope."""
     with strategy.scope():
         return ss.Variable(value, **settings)
+
+
+def variable_under(kind: str, **settings: Any) -> tuple[ss.Strategy, ss.Variable]:
+    """Returns a strategy whose replicas run in such a way ("inline", "greenlet", "thread, seeded"), and a variable."""
+    name, _, schedule = kind.partition(", ")
+    alone = name == "inline"
+    settings |= {"executor": "auto" if alone else name, "schedule": Seeded(2) if schedule else None}
+    strategy = ss.Strategy.mirrored("sim", replicas=1 if alone else 2, **settings)
+    return strategy, variable_in(strategy, 0.0)
 
 
 def components(one: ss.Variable) -> list[Any]:

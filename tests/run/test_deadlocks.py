@@ -14,12 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from vocabulary import rank
+from vocabulary import rank, variable_under
 
 import simstrategy as ss
 from simstrategy.errors import ReplicasBlocked
 from simstrategy.run import one_thread
-from simstrategy.schedules import Seeded
 from simstrategy.sim import Cluster
 
 LOOK_S = 0.02
@@ -122,22 +121,8 @@ def a_run(kind, way):
             return strategy.run(lambda: way(lambda: next(steps)))
 
         return lambda: Cluster(2, int(kind[-1])).run(program)
-    strategy, variable = made(kind)
+    strategy, variable = variable_under(kind)
     return lambda: strategy.run(lambda: way(lambda: variable.assign(2.0)))
-
-
-def made(kind, **settings):
-    name, _, schedule = kind.partition(", ")
-    inline = name == "inline"
-    strategy = ss.Strategy.mirrored(
-        "sim",
-        replicas=1 if inline else 2,
-        executor="auto" if inline else name,
-        schedule=Seeded(2) if schedule else None,
-        **settings,
-    )
-    with strategy.scope():
-        return strategy, ss.Variable(0.0)
 
 
 def collect(run, raised):
@@ -197,7 +182,7 @@ def soon(monkeypatch):
 
 
 def test_the_error_names_threads_replicas_and_what_they_wait_for(soon):
-    strategy, variable = made("greenlet")
+    strategy, variable = variable_under("greenlet")
     with pytest.raises(ReplicasBlocked) as raised:
         strategy.run(lambda: join(lambda: variable.assign(1.0)))
     lines = [line.strip() for line in str(raised.value).splitlines()]
@@ -210,7 +195,7 @@ def test_the_error_names_threads_replicas_and_what_they_wait_for(soon):
 
 @pytest.mark.parametrize("kind", ["inline", "greenlet", "thread"])
 def test_the_strategy_can_be_used_again(kind, soon):
-    strategy, variable = made(kind)
+    strategy, variable = variable_under(kind)
     with pytest.raises(ReplicasBlocked):
         strategy.run(lambda: join(lambda: variable.assign(1.0)))
     strategy.run(lambda: None)
@@ -219,7 +204,7 @@ def test_the_strategy_can_be_used_again(kind, soon):
 
 @pytest.mark.parametrize("kind", ["inline", "greenlet", "thread"])
 def test_turns_with_two_strategies_that_are_crossed_end_both_runs(kind, soon):
-    strategies, variables = zip(made(kind), made(kind), strict=True)
+    strategies, variables = zip(variable_under(kind), variable_under(kind), strict=True)
     both, raised = threading.Barrier(2), {}
 
     def use(mine):
@@ -244,7 +229,7 @@ def test_turns_with_two_strategies_that_are_crossed_end_both_runs(kind, soon):
 
 @pytest.mark.parametrize("kind", ["inline", "greenlet", "thread"])
 def test_a_write_of_a_replica_outside_of_its_context_has_its_runs_turn_already(kind, soon):
-    strategy, variable = made(kind)
+    strategy, variable = variable_under(kind)
     strategy.run(lambda: contextvars.Context().run(lambda: variable.assign(4.0) and None))
     assert float(variable.components[0]) == 4.0
 
@@ -341,7 +326,7 @@ def test_programs_that_only_look_so_are_not_accused(kind, program, soon):
     if program is a_signal_releases_it and kind == "thread":
         pytest.skip("the main thread alone sets handlers of signals")
     RELEASED.clear()
-    strategy, variable = made(kind)
+    strategy, variable = variable_under(kind)
     assert strategy.run(lambda: program(lambda: variable.assign(2.0), 10 * LOOK_S) if rank() == 0 else None) is None
     end = time.monotonic() + LONG_S
     while float(variable.components[0]) != 2.0 and time.monotonic() < end:  # the thread has had its turn
@@ -350,5 +335,5 @@ def test_programs_that_only_look_so_are_not_accused(kind, program, soon):
 
 
 def test_none_is_no_limit_for_turns_either(soon):
-    strategy, variable = made("greenlet", wait_limit_s=None)
+    strategy, variable = variable_under("greenlet", wait_limit_s=None)
     strategy.run(lambda: with_a_time_out(lambda: variable.assign(2.0), 10 * LOOK_S))

@@ -8,40 +8,26 @@ import threading
 
 import greenlet
 import pytest
-from vocabulary import rank
+from vocabulary import rank, variable_under
 
 import simstrategy as ss
 from simstrategy.errors import ContextError, ReplicasBlocked
 from simstrategy.run import threads
 from simstrategy.run.frames import frames_of_threads
 from simstrategy.run.turns import Failure
-from simstrategy.schedules import Seeded
 from simstrategy.strategy import group_of
-
-
-def made(kind):
-    name, _, schedule = kind.partition(", ")
-    inline = name == "inline"
-    strategy = ss.Strategy.mirrored(
-        "sim",
-        replicas=1 if inline else 2,
-        executor="auto" if inline else name,
-        schedule=Seeded(2) if schedule else None,
-    )
-    with strategy.scope():
-        return strategy, ss.Variable(0.0)
 
 
 @pytest.mark.parametrize("kind", ["greenlet", "greenlet, seeded"])
 def test_a_greenlet_whose_last_reference_another_thread_drops_ends_no_replica_of_a_run(kind):
     """A thread that reads the frames of a run keeps its greenlets, also those of a strategy that is gone."""
     kept = []
-    strategy, _ = made(kind)
+    strategy, _ = variable_under(kind)
     strategy.run(lambda: kept.append(greenlet.getcurrent()))
     strategy.close()
     del strategy
     gc.collect()
-    strategy, _ = made(kind)
+    strategy, _ = variable_under(kind)
 
     def step():
         if rank() == 0:
@@ -55,7 +41,7 @@ def test_a_greenlet_whose_last_reference_another_thread_drops_ends_no_replica_of
 
 
 def test_an_error_for_a_replica_whose_greenlet_was_left_by_other_code():
-    strategy, _ = made("greenlet")
+    strategy, _ = variable_under("greenlet")
     with pytest.raises(ContextError, match="by other code than this library's"):
         strategy.run(lambda: greenlet.getcurrent().parent.switch("here"))
     assert strategy.run(rank).values == (0, 1)
@@ -64,7 +50,7 @@ def test_an_error_for_a_replica_whose_greenlet_was_left_by_other_code():
 @pytest.mark.parametrize("kind", ["inline", "greenlet", "thread"])
 def test_a_call_that_ends_while_it_is_accused_is_not_interrupted(kind, monkeypatch):
     """The failure comes when the run has ended, and before its turn has: nothing is raised."""
-    strategy, variable = made(kind)
+    strategy, variable = variable_under(kind)
     users, failure = group_of(strategy).coordinator.one_thread, Failure(ReplicasBlocked("too late"))
     leave, found = users.leave, []
 
@@ -81,7 +67,7 @@ def test_a_call_that_ends_while_it_is_accused_is_not_interrupted(kind, monkeypat
 @pytest.mark.parametrize("kind", ["inline", "greenlet", "thread"])
 def test_a_call_waits_for_the_interrupts_that_are_sent_for_it(kind):
     """SIGINT is sent when the run has ended its tasks: none of it reaches the code after the run."""
-    strategy, _ = made(kind)
+    strategy, _ = variable_under(kind)
     users, failure = group_of(strategy).coordinator.one_thread, Failure(ReplicasBlocked("no way"))
     main = threading.get_ident()
 
@@ -103,7 +89,7 @@ def test_a_call_waits_for_the_interrupts_that_are_sent_for_it(kind):
 
 @pytest.mark.parametrize("own", [1, 2])
 def test_an_interrupt_of_the_user_is_not_taken_for_the_one_that_ends_a_wait(own):
-    strategy, _ = made("greenlet")
+    strategy, _ = variable_under("greenlet")
     users, failure = group_of(strategy).coordinator.one_thread, Failure(ReplicasBlocked("no way"))
     failure.signals, failure.sent = own - 1, True
 
@@ -117,7 +103,7 @@ def test_an_interrupt_of_the_user_is_not_taken_for_the_one_that_ends_a_wait(own)
 
 
 def test_a_failure_that_is_withdrawn_raises_nothing():
-    strategy, _ = made("greenlet")
+    strategy, _ = variable_under("greenlet")
     users, failure = group_of(strategy).coordinator.one_thread, Failure(ReplicasBlocked("no way"))
     failure.withdrawn = failure.sent = True
     assert strategy.run(lambda: users.fail(threading.get_ident(), failure)) is True

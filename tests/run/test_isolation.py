@@ -18,14 +18,7 @@ from simstrategy.schedules import Seeded
 from simstrategy.sim import Cluster
 from simstrategy.values import select
 
-
-@pytest.fixture(autouse=True)
-def generators_as_before():
-    """Leaves the generators as other tests had them."""
-    before = random.getstate(), np.random.get_state()
-    yield
-    random.setstate(before[0])
-    np.random.set_state(before[1])
+pytestmark = pytest.mark.usefixtures("generators_as_before")
 
 
 def draw():
