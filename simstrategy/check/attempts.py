@@ -15,6 +15,7 @@ from simstrategy.check.injection import Fault, FaultyBackend, Injector, Slow, Wa
 from simstrategy.check.outcome import Program, program_folder, read_after_error
 from simstrategy.check.probe import GroupCallProbe
 from simstrategy.device import Backend
+from simstrategy.errors import ReplicaWaits
 from simstrategy.schedules import InOrder
 from simstrategy.sim import Cluster
 from simstrategy.strategy import Semantics, Strategy, group_of
@@ -82,7 +83,7 @@ def attempt(opened: Backend, program: Program, semantics: Semantics | None, faul
         )
         group_of(strategy).reductions.probe = probe.watch
         with closing(strategy), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what a fault may cause is judged by what it leaves behind
+            _only_long_waits()
             first = _run(strategy, program)
             not_finite, lost = probe.found, ours(injector.raised) if first.error is None else None
             injector.disarm()
@@ -110,9 +111,15 @@ def in_cluster(program: Program, semantics: Semantics | None, workers: int, faul
         isolate=True,
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        _only_long_waits()
         runs: Sequence[Run] = cluster.run(main)
     return [Attempt(run, run, injector.fired, None, None, injector) for run in runs]
+
+
+def _only_long_waits() -> None:
+    """Makes a long wait end the run, if it could end or not; what else is warned of shows in what is left behind."""
+    warnings.simplefilter("ignore")
+    warnings.simplefilter("error", ReplicaWaits)
 
 
 def _run(strategy: Strategy, program: Program) -> Run:

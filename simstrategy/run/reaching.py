@@ -20,7 +20,7 @@ from simstrategy.run.waiting import WAITING_FILES
 __all__ = ["is_reachable", "signal_handlers"]
 
 _NOTHING: Final = object()
-_REFERENCES_MAX: Final = 100_000
+_REFERENCES_MAX: Final = 1_000_000
 _SKIPPED: Final = (ModuleType, type, CodeType, str, bytes, int, float)
 _PACKAGES: Final = "site-packages"
 _STANDARD_LIBRARY: Final = str(PurePath(threading.__file__).parent)

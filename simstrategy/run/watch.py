@@ -2,7 +2,8 @@
 
 One thread for all strategies looks at the tasks that run a few times in each limit; it begins with the first run of
 several tasks and ends when there were none for a while. A task that computes is never reported, however long it takes.
-A wait that no thread of this process can end is an error; any other long wait is a warning.
+A wait that no thread of this process can end is an error; any other long wait is a warning, and where warnings are
+errors it ends the run as well.
 """
 
 import math
@@ -34,6 +35,7 @@ _LOOKS: Final = 4
 """How often a task is looked at in each limit."""
 _PERIOD_MAX_S: Final = 15.0
 _IDLE_MAX: Final = 2
+_SEARCH_AGAIN: Final = 2.0
 _BUSY_SHARE: Final = 0.05
 """A task that uses more of the time than this computes, and does not wait."""
 _TICKS_MAX: Final = 1
@@ -69,7 +71,7 @@ class Watched:
         self.hub = threading.get_ident()
         self.looking = threading.Lock()
         """Held while the watch looks: a greenlet whose last reference another thread drops can end a wrong one."""
-        self.error: ReplicasBlocked | None = None
+        self.error: ReplicasBlocked | ReplicaWaits | None = None
         """Why the run was interrupted, where the watch has done so."""
 
     def close(self) -> None:
@@ -96,12 +98,14 @@ class _Look:
         self.spot: tuple[CodeType, int] | None = None
         self.spot_since_s, self.spot_ticks = now, ticks
         self.warned = False
+        self.next_search_s = 0.0
+        """How long the task has to wait before its process is searched again for a way to what it waits for."""
 
     def stands_at(self, frame: FrameType, now: float, ticks: int | None) -> float:
         """Returns for how many seconds the thread has stood at the step where it is now."""
         spot = (frame.f_code, frame.f_lasti)
         if spot != self.spot or _passed(self.spot_ticks, ticks) > _TICKS_MAX:
-            self.spot, self.spot_since_s, self.spot_ticks = spot, now, ticks
+            self.spot, self.spot_since_s, self.spot_ticks, self.next_search_s = spot, now, ticks, 0.0
         return now - self.spot_since_s
 
 
@@ -184,11 +188,8 @@ def look_at(watched: Watched, looks: dict[Watched, _Look]) -> None:
         return
     report = Report(watched.tasks, watched.name, index, frame)
     awaited = awaited_by(frame) if stands_s >= watched.limit_s else None
-    if (
-        awaited is not None
-        and not awaited.ends
-        and not is_reachable(awaited.thing, [*signal_handlers(), *report.others(watched.hub)])
-    ):
+    searches = awaited is not None and not awaited.ends and stands_s >= look.next_search_s
+    if awaited is not None and searches and not _reaches(report, watched, awaited.thing, look, stands_s):
         kind = type(awaited.thing).__name__
         error = ReplicasBlocked(_BLOCKED.format(lines=report.lines(f"waits for {kind}"), kind=kind))
         if _interrupt(watched, index, error):
@@ -203,11 +204,18 @@ def look_at(watched: Watched, looks: dict[Watched, _Look]) -> None:
         )
         try:
             warnings.warn_explicit(ReplicaWaits(text), None, *report.site())
-        except ReplicaWaits:  # where warnings are errors: no program runs in this thread that could receive it
-            sys.stderr.write(f"{text}\n")
+        except ReplicaWaits as error:  # where warnings are errors: the program does not run in this thread
+            if not _interrupt(watched, index, error.with_traceback(None)):
+                sys.stderr.write(f"{text}\n")
 
 
-def _interrupt(watched: Watched, index: int, error: ReplicasBlocked) -> bool:
+def _reaches(report: Report, watched: Watched, thing: object, look: _Look, stands_s: float) -> bool:
+    """Returns whether other threads may release a thing; a search of a large process is not repeated at each look."""
+    look.next_search_s = _SEARCH_AGAIN * stands_s
+    return is_reachable(thing, [*signal_handlers(), *report.others(watched.hub)])
+
+
+def _interrupt(watched: Watched, index: int, error: ReplicasBlocked | ReplicaWaits) -> bool:
     """Ends a run; returns whether that was possible."""
     task = watched.tasks[index]
     if isinstance(task, TaskThread):
