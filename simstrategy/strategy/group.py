@@ -95,9 +95,6 @@ class Group:
     owner: object = None
     """The `Strategy` of this group: compared by identity, shown in messages, and given to merge functions."""
 
-    journal: list[tuple[Any, int, Array]] | None = None
-    """What the update that runs now has written: storage, component, and its value before; None where none runs."""
-
     def __init__(self, settings: GroupSettings, *, frontend: FrontendBinding, tracing: Tracing | None = None) -> None:
         backend = settings.backend
         self.seeds = Seeds(settings.seed)

@@ -112,7 +112,7 @@ def test_an_update_that_fails_restores_the_other_variables_that_it_wrote():
     for variable, value in ((kernel, [1.0, 2.0]), (moment, [3.0]), (seen, 0.0)):
         for cell in variable.state.storage.cells:
             np.testing.assert_array_equal(cell.read(), np.float32(value))
-    assert group_of(strategy).journal is None
+    assert group_of(strategy).variables.journal is None
 
 
 def test_a_write_whose_undoing_fails_too_raises_the_first_exception():

@@ -131,7 +131,7 @@ def _update_components(
 
     storage = variable.state.storage
     exposed = storage.read_all() if storage.is_exposed else ()  # it may be written through `native`
-    journal = group.journal = []
+    journal = group.variables.journal = []
     try:
         results = _call_each(group, len(group.local_devices), call)
     except BaseException:
@@ -142,7 +142,7 @@ def _update_components(
             storage.undo(exposed)
         raise
     finally:
-        group.journal = None
+        group.variables.journal = None
     return _of_many(group, results, grouped)
 
 

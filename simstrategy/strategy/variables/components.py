@@ -97,7 +97,7 @@ class VariableComponent(Component):
                 f"{kind} of {self.name!r} at {describe_site(site)} got {dtype}{list(shape)}, and the variable is "
                 f"{variable.dtype}{list(variable.shape)}. Reshape or cast the value: a variable never changes its form."
             )
-        variable.storage.write_in_update(kind, self.index, array, site, group.journal)
+        variable.storage.write_in_update(kind, self.index, array, site, group.variables.journal)
         if variable.policy.layout == "mirrored":
             group.variables.written(variable, kind, site)
         return self

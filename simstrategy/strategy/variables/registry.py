@@ -56,6 +56,8 @@ class VariableRegistry:
         self._exposed: dict[_State, tuple[str, Site]] = {}
         """Of which the program has the framework's variables, and where it took the first one."""
         self._compares_workers = False
+        self.journal: list[tuple[Any, int, Array]] | None = None
+        """What the update that runs now has written: storage, component, and its value before; None where none runs."""
         self.pending = False
         """Whether there is something to compare when a run ends."""
 

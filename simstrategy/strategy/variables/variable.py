@@ -278,7 +278,7 @@ class Variable(LocalValue):
         index = cross_replica.updated_component(group, mode)
         if index is not None:
             array = self._adopt(value, index, kind, site)
-            self.state.storage.write_in_update(kind, index, array, site, group.journal)
+            self.state.storage.write_in_update(kind, index, array, site, group.variables.journal)
             if layout == "mirrored":
                 group.variables.written(self.state, kind, site)
             return self._cells[index].read() if read_value else None
