@@ -38,8 +38,8 @@ work = dist.all_to_all_single(received, rows, receives, sends, async_op=True)
 work.wait()
 show("unequal splits", exact(received))
 
-outputs = [torch.empty(count) for count in receives]
-dist.all_to_all(outputs, [torch.full((count,), float(rank)) for count in sends])
+outputs = [torch.empty(2) for _ in range(size)]
+dist.all_to_all(outputs, [torch.tensor([float(rank), other]) for other in range(size)])
 show("all_to_all", [one.tolist() for one in outputs])
 
 uneven = [torch.empty(other + 1) for other in range(size)]

@@ -1,4 +1,6 @@
 # ranks: 2
+"""The group is used after it was destroyed."""
+
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,6 @@
 # ranks: 2
+"""Rank 0 calls the wrapped model for a check, which broadcasts its buffers."""
+
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP

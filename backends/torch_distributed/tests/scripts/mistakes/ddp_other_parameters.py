@@ -1,4 +1,6 @@
 # ranks: 2
+"""The ranks build models with other layers in another order."""
+
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP

@@ -1,4 +1,6 @@
 # ranks: 2
+"""Counts are float64 on one rank and int64 on the other: eight bytes each."""
+
 import torch
 import torch.distributed as dist
 

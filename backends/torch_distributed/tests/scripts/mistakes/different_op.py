@@ -1,4 +1,6 @@
 # ranks: 2
+"""Rank 0 takes the largest length, rank 1 the sum."""
+
 import torch
 import torch.distributed as dist
 

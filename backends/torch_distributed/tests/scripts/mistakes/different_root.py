@@ -1,4 +1,6 @@
 # ranks: 3
+"""Each rank decides alone which one has the best model, and broadcasts from there."""
+
 import torch
 import torch.distributed as dist
 

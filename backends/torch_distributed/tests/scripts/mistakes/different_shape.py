@@ -1,4 +1,6 @@
 # ranks: 3
+"""Ten rows make parts of four, three and three, and the parts are added up."""
+
 import torch
 import torch.distributed as dist
 

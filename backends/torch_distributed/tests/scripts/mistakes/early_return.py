@@ -1,4 +1,6 @@
 # ranks: 3
+"""A rank without samples returns before the sum."""
+
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,6 @@
 # ranks: 2
+"""One rank ends with exit code 3 in the second step."""
+
 import sys
 
 import torch

@@ -1,4 +1,6 @@
 # ranks: 2
+"""Gradients are divided while they are still added up, and no result is waited for."""
+
 import torch
 import torch.distributed as dist
 

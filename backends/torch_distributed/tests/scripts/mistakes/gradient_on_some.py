@@ -1,4 +1,6 @@
 # ranks: 2
+"""Gradients are added up where a rank has them: other parameters on each rank."""
+
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,6 @@
 # ranks: 3
+"""One rank is killed in the third step."""
+
 import os
 import signal
 

@@ -1,4 +1,6 @@
 # ranks: 3
+"""Rank 1 makes the group with another list of ranks."""
+
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,6 @@
 # ranks: 2
+"""The group was never made."""
+
 import os
 
 import torch

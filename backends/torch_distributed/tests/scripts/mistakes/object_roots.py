@@ -1,4 +1,6 @@
 # ranks: 2
+"""Each rank broadcasts its own settings."""
+
 import torch.distributed as dist
 
 dist.init_process_group("gloo")

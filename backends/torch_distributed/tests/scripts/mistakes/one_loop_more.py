@@ -1,4 +1,6 @@
 # ranks: 2
+"""Seven batches make four on one rank and three on the other."""
+
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel

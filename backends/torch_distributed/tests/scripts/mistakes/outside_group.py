@@ -1,4 +1,6 @@
 # ranks: 3
+"""A rank gathers in a group in which it is not: PyTorch warns, and its list stays as it was."""
+
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,6 @@
 # ranks: 3
+"""One rank does not find its file; the others wait."""
+
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,6 @@
-# ranks: 4
+# ranks: 3
+"""Rank 0 alone prepares data, and the barrier stands in its branch."""
+
 import os
 
 import torch

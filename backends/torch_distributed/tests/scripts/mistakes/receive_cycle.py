@@ -1,4 +1,6 @@
 # ranks: 3
+"""Every rank receives before it sends, around a ring."""
+
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,6 @@
 # ranks: 2
+"""Three messages are sent, two are received."""
+
 import torch
 import torch.distributed as dist
 

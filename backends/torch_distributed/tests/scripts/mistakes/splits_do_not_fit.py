@@ -1,4 +1,6 @@
 # ranks: 2
+"""Rank 1 expects two rows of rank 0, which sends three."""
+
 import torch
 import torch.distributed as dist
 

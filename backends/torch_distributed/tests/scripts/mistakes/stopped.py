@@ -1,4 +1,6 @@
 # ranks: 2
+"""One rank is stopped in the third step, and neither waits nor ends."""
+
 import os
 import signal
 

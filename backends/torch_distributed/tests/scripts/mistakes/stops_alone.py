@@ -1,4 +1,6 @@
 # ranks: 2
+"""Rank 0 stops early, and the others are not notified."""
+
 import torch
 import torch.distributed as dist
 

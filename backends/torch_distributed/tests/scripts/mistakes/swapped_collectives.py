@@ -1,4 +1,6 @@
 # ranks: 3
+"""Rank 2 adds up the loss before the weights are shared, the others after."""
+
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,6 @@
 # ranks: 2
+"""Two threads add up in the same group, and which is first differs."""
+
 import threading
 import time
 

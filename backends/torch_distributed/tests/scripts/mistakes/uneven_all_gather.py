@@ -1,4 +1,6 @@
 # ranks: 2
+"""Seven predictions make parts of four and three, and each rank makes room as if all were its own."""
+
 import torch
 import torch.distributed as dist
 

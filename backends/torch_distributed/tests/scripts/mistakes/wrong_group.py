@@ -1,4 +1,6 @@
 # ranks: 4
+"""Rank 3 adds up along its column while the others do along their rows."""
+
 import torch
 import torch.distributed as dist
 

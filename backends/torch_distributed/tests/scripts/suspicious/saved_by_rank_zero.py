@@ -1,4 +1,4 @@
-# ranks: 3
+# ranks: 2
 """Rank 0 alone saves after each epoch; the others wait at a barrier that stands outside the branch."""
 
 import os

@@ -1,4 +1,4 @@
-# ranks: 3
+# ranks: 2
 """Rank 0 decides to stop, and its decision is broadcast; the ranks leave at other places of the code."""
 
 import torch
