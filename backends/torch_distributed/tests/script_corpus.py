@@ -112,12 +112,13 @@ def ranks_in(line: str) -> set[int]:
 
 
 def named(mistake: Mistake, text: str) -> set[int]:
-    """Returns the ranks of which a text has the rank and the place of the mistake in one line."""
-    found = set()
+    """Returns the ranks whose place a text has, in a line with the rank or below one, as tracebacks stand."""
+    found: set[int] = set()
+    ranks: set[int] = set()
     place = re.compile(rf"\b{mistake.script.name}\.py(?::|\", line |, line | line )(\d+)\b")
     for line in text.splitlines():
+        ranks = set(mistake.lines) if mistake.end == "refused" else ranks_in(line) or ranks
         places = {int(one) for one in place.findall(line)}
-        ranks = set(mistake.lines) if mistake.end == "refused" else ranks_in(line)
         found |= {rank for rank in ranks if mistake.lines.get(rank) in places}
     return found
 

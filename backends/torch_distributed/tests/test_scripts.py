@@ -84,7 +84,7 @@ def test_a_line_names_the_ranks_that_it_lists():
     assert script_corpus.ranks_in("frank 1, ranking 2") == set()
 
 
-def test_an_error_that_names_another_line_or_rank_does_not_count(tmp_path):
+def test_an_error_that_names_another_line_or_rank_does_not_count():
     mistake = next(one for one in MISTAKES if one.script.name == "different_op")
     first, second = mistake.lines[0], mistake.lines[1]
     right = f"ranks disagree:\n  rank 0: all_reduce MAX at different_op.py:{first}\n"
@@ -92,6 +92,8 @@ def test_an_error_that_names_another_line_or_rank_does_not_count(tmp_path):
     assert script_corpus.named(mistake, right + f"  rank 1: all_reduce SUM at different_op.py:{first}") == {0}
     assert script_corpus.named(mistake, right + f"  all_reduce SUM at different_op.py:{second}") == {0}
     assert script_corpus.named(mistake, right + f"  rank 1: all_reduce SUM at different_op.py:{second}0") == {0}
+    traceback = f'  File "/tmp/different_op.py", line {second}, in <module>'
+    assert script_corpus.named(mistake, right + f"rank 1 raised RuntimeError\n{traceback}") == {0, 1}
 
 
 def test_an_end_is_judged_by_its_code_its_text_and_its_time():
