@@ -103,9 +103,11 @@ def test_an_end_is_judged_by_its_code_its_text_and_its_time():
     )
     ended = script_corpus.Run(1, (), text, seconds=3.0, after=1.0)
     assert script_corpus.verdict(mistake, ended) == "named at once"
-    assert script_corpus.verdict(mistake, ended._replace(after=14.0)) == "named late"
+    assert script_corpus.verdict(mistake, ended._replace(seconds=16.0, after=14.0)) == "named late"
     assert script_corpus.verdict(mistake, ended._replace(text="RuntimeError: connection closed")) == "not named"
-    assert script_corpus.verdict(mistake, ended._replace(code=None)) == "hang"
+    assert script_corpus.verdict(mistake, ended._replace(seconds=34.0, after=14.0)) == "named at once"
+    assert script_corpus.verdict(mistake, ended._replace(code=None)) == "named, not ended"
+    assert script_corpus.verdict(mistake, ended._replace(code=None, text="")) == "hang"
     assert script_corpus.verdict(mistake, ended._replace(code=0, lines=mistake.right)) == "silent"
     assert script_corpus.verdict(mistake, ended._replace(code=0, lines=("result [1.0]",))) == "wrong number"
 

@@ -38,7 +38,7 @@ _MARK = "SIMSTRATEGY_TWO_SIDES"
 def launch(script: Script, launcher: Sequence[str]) -> list[str]:
     """Returns the command line of a script."""
     target = ["-m", script.name] if script.is_module else [str(script.file)]
-    return ["nice", "-n", "2", *launcher, "--nproc-per-node", str(script.ranks), *target, *script.arguments]
+    return ["nice", "-n", "1", *launcher, "--nproc-per-node", str(script.ranks), *target, *script.arguments]
 
 
 def run(script: Script, launcher: Sequence[str], limit: float, settings: Mapping[str, str] | None = None) -> Run:
