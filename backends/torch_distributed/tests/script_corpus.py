@@ -124,15 +124,16 @@ def named(mistake: Mistake, text: str) -> set[int]:
 
 
 def verdict(mistake: Mistake, one: Run) -> str:
-    """Returns how a mistake ended: named at once, named late, named but not ended, not named, hang, wrong number, silent.
+    """Returns how a mistake ended.
 
-    At once is within five seconds of the first output, or within the time that the start took, on a machine that is busy.
+    It is one of: named at once, named late, named but not ended, not named, hang, wrong number, silent. At once is
+    within five seconds of the first output; on a machine that is busy, within the time that the start took.
     """
     places = named(mistake, one.text)
     has_names = all(re.search(name, one.text, re.IGNORECASE) for name in mistake.names)
     is_named = has_names and (places or not mistake.lines)
     if one.code is None:
-        return "named, not ended" if is_named else "hang"
+        return "named but not ended" if is_named else "hang"
     if one.code == 0 and not (mistake.end == "warned" and has_names):
         results = [line for line in one.lines if line.startswith("result")]
         return "silent" if results == list(mistake.right) else "wrong number"
