@@ -134,7 +134,7 @@ def verdict(mistake: Mistake, one: Run) -> str:
     is_named = has_names and (places or not mistake.lines)
     if one.code is None:
         return "named but not ended" if is_named else "hang"
-    if one.code == 0 and not (mistake.end == "warned" and has_names):
+    if one.code == 0 and not (mistake.end == "warned" and is_named):
         results = [line for line in one.lines if line.startswith("result")]
         return "silent" if results == list(mistake.right) else "wrong number"
     if not is_named:
