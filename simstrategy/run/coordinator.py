@@ -80,8 +80,7 @@ class Coordinator:
         self._warned: set[tuple[str, str]] = set()
         self._shared: BaseException | None = None
         """An error that all processes have raised: no status message is needed for it."""
-        self._requests, self._endings = _MessageCache(), _MessageCache()
-        self._ended_text = KeptText()
+        self._requests, self._endings, self._ended_text = _MessageCache(), _MessageCache(), KeptText()
         self._failure: tuple[BaseException, tuple[str, ...]] | None = None
         """The last exception of a local replica, and a line on each replica for the other processes."""
 
