@@ -1,14 +1,20 @@
 """tf.distribute.Strategy's semantics as a specification that runs.
 
 The public module for programs. Authors of backends use `simstrategy.device`.
+
+The names of `_LATE` are imported on their first use: few of the processes that import this module judge programs, and
+each would pay for it (decision 0035).
 """
 
-from simstrategy import data, device, errors, nn, schedules, sim, testing, trace
-from simstrategy.check import Checkpoint, Report, check, exempt
+import importlib
+import sys
+from types import MappingProxyType, ModuleType
+from typing import TYPE_CHECKING, Any, Final, final
+
+from simstrategy import data, device, errors, nn, schedules, sim, trace
 from simstrategy.data import AutoShardPolicy, InputContext, InputOptions, InputReplicationMode
 from simstrategy.device import available as backends
 from simstrategy.device import open_backend as backend
-from simstrategy.ledger import Ledger, ledger
 from simstrategy.strategy import (
     ReduceOp,
     ReplicaContext,
@@ -26,6 +32,15 @@ from simstrategy.strategy import (
     in_cross_replica_context,
 )
 from simstrategy.values import Mirrored, PerReplica
+
+if TYPE_CHECKING:
+    from simstrategy import testing
+    from simstrategy.check.check import check
+    from simstrategy.check.checkpoint import Checkpoint
+    from simstrategy.check.exempt import exempt
+    from simstrategy.check.report import Report
+    from simstrategy.ledger.ledger import ledger
+    from simstrategy.ledger.report import Ledger
 
 __version__ = "0.1.0"
 
@@ -67,3 +82,41 @@ __all__ = [
     "testing",
     "trace",
 ]
+
+_LATE: Final = MappingProxyType(
+    {
+        "Checkpoint": "simstrategy.check.checkpoint",
+        "Ledger": "simstrategy.ledger.report",
+        "Report": "simstrategy.check.report",
+        "check": "simstrategy.check.check",
+        "exempt": "simstrategy.check.exempt",
+        "ledger": "simstrategy.ledger.ledger",
+        "testing": "simstrategy.testing",
+    }
+)
+"""The modules that define the names which are imported on their first use; `testing` is its module itself."""
+
+
+@final
+class _Public(ModuleType):
+    """The type of this module, which imports the names of `_LATE`; of two of them packages have the name too."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _LATE:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
+        module = importlib.import_module(_LATE[name])
+        value = vars(module).get(name, module)
+        ModuleType.__setattr__(self, name, value)
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # The import of the package `check` sets it as an attribute here, in the place of the function.
+        is_package = isinstance(value, ModuleType) and value.__name__ == f"{self.__name__}.{name}" != _LATE.get(name)
+        if name not in _LATE or not is_package:
+            ModuleType.__setattr__(self, name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*ModuleType.__dir__(self), *_LATE})
+
+
+sys.modules[__name__].__class__ = _Public

@@ -42,6 +42,7 @@ EXCEPTIONS = (
     Exempt("simstrategy/device/registry.py", "entry_points", "costs every start; `sim` is opened without it"),
     Exempt("simstrategy/check/checkers.py", "metadata", "costs every start; few programs need it"),
     Exempt("simstrategy/check/laws/workers.py", "check.processes", "sockets and processes cost every start"),
+    Exempt("simstrategy/__init__.py", "__getattr__", "packages that few programs need cost every start: decision 0035"),
     Exempt("backends/xla/simstrategy_xla/topology.py", "topologies", "JAX looks for libtpu when this is imported"),
     Exempt(_KIT + "plugin.py", _LATE, "pytest loads the plugin in every session; the kit is not run in each", 2),
     Exempt(_PYTEST + "plugin.py", _LATE, "pytest loads the plugin in every session; few have tests that need these", 3),

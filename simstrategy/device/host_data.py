@@ -3,6 +3,7 @@
 The one place of these rules, for datasets, variables, collectives and `xp`. Arrays keep their dtype: none is cast here.
 """
 
+import sys
 from array import array as typed_buffer
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn, TypeGuard
@@ -30,7 +31,6 @@ _INT64_MAX: Final = 2**63 - 1
 _smallest: Final = np.minimum.reduce
 _largest: Final = np.maximum.reduce
 _LARGE: Final = 2.0**63
-_MASKED: Final = np.ma.MaskedArray
 _FLOAT32_MAX: Final = float(np.finfo(np.float32).max)
 
 
@@ -84,7 +84,10 @@ def is_python_data(value: HostData) -> bool:
 
 def refuse_masked(value: HostData | np.generic, where: str) -> None:
     """Raises InvalidType for a masked array: its mask would be lost."""
-    if isinstance(value, _MASKED):
+    # Not imported: where nothing else has imported the module, there is no masked array.
+    module = sys.modules.get("numpy.ma")
+    masked = None if module is None else vars(module).get("MaskedArray")
+    if masked is not None and isinstance(value, masked):
         raise InvalidType(
             f"{where} got a masked array, and its mask would be lost. Replace the masked numbers first: x.filled(0)."
         )

@@ -84,13 +84,16 @@ def guarded(
     foreign: the framework's errors that stand for a mistake in the arguments; others: those that do not, though their
     class is derived from one of these.
     """
+    least, most = 0, -1  # at the first call the form is read: those of all functions would cost every start
+    keywords: frozenset[str] = frozenset()
 
     @wraps(function)
     def call(*arguments: Argument, **options: Argument) -> Any:
+        nonlocal least, most, keywords
         try:
             count = len(arguments)
-            least, most, keywords = _form_of(name)
             if count > most or count + len(options) <= least or (options and not keywords.issuperset(options)):
+                least, most, keywords = _form_of(name)
                 _signature(name).bind(*arguments[1:], **options)  # raises what is wrong with it
             return function(*arguments, **options)
         except others:

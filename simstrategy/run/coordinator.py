@@ -14,6 +14,7 @@ from simstrategy.errors import BackendUnavailable, CallSitesDiffer, PeerFailed, 
 from simstrategy.run.call_paths import path_text
 from simstrategy.run.calls import AnyCall, PendingCall, Sizes
 from simstrategy.run.functions import function_key
+from simstrategy.run.kept_text import KeptText
 from simstrategy.run.observing import Observer
 from simstrategy.run.one_thread import OneThread
 from simstrategy.run.status import (
@@ -79,7 +80,7 @@ class Coordinator:
         self._warned: set[tuple[str, str]] = set()
         self._shared: BaseException | None = None
         """An error that all processes have raised: no status message is needed for it."""
-        self._requests, self._endings = _MessageCache(), _MessageCache()
+        self._requests, self._endings, self._ended_text = _MessageCache(), _MessageCache(), KeptText()
         self._failure: tuple[BaseException, tuple[str, ...]] | None = None
         """The last exception of a local replica, and a line on each replica for the other processes."""
 
@@ -102,12 +103,11 @@ class Coordinator:
         if self.processes == 1 or (error is not None and error is self._shared):
             return ()
         if error is None:
-            key = function_key(function)
-            text = str(key)
+            text = self._ended_text.of(function)
             if self._endings.source != (text, exposed):
                 lines = tuple(f"replica {rank}: returned from {text}" for rank in self.ranks)
                 # The values in it may differ: a function may depend on its worker.
-                message = StatusMessage("returned", key.code_fingerprint(), lines, (exposed,))
+                message = StatusMessage("returned", function_key(function).code_fingerprint(), lines, (exposed,))
                 self._endings.set((text, exposed), message)
             return self._exchange(self._endings)
         self.disconnect(error)

@@ -5,6 +5,7 @@ A coordinator has an observer where its trace is a `Recorder`, else None, and no
 
 from collections.abc import Callable, Sequence
 from itertools import repeat
+from operator import itemgetter
 from typing import Any, Final, Protocol, TypeVar, final
 
 import numpy as np
@@ -25,6 +26,8 @@ Leaf = np.ndarray[Any, Any] | Unreadable
 
 _WRITES: Final = ("assign", "assign_add", "assign_sub")
 _CALLS: Final = ("merge_call", "update")
+_PAYLOAD: Final[Callable[[Any], Any]] = itemgetter(1)
+_SIZE: Final[Callable[[Any], Any]] = itemgetter(4)
 _NONE_YET: Final = Request("raised", None, None, None, None, ())
 
 
@@ -130,12 +133,18 @@ class Observer:
         return [self.leaves(nest, index) for index, nest in zip(indices or range(len(nests)), nests, strict=True)]
 
     def _hosts(self, arrays: Sequence[Any]) -> list[Leaf]:
-        """Returns arrays on the host; for those that are one array of NumPy the same object."""
+        """Returns arrays on the host; for those that are one array, or views of a whole one, the same object."""
         found: list[Leaf] = []
         last: Any = None
+        last_base: Any = None
         for array in arrays:
-            found.append(found[-1] if last is not None and _is_one(array, last) else self.host(array))
-            last = array
+            is_host = isinstance(array, np.ndarray)
+            base = array.base if is_host else None
+            if array is last or (base is not None and base is last_base and _are_one(array, last, base)):
+                found.append(found[-1])
+            else:
+                found.append(array if is_host else self.host(array))  # described at once, so it is not copied
+            last, last_base = array, base
         return found
 
     def leaves(self, nest: Any, index: int) -> list[Leaf]:
@@ -182,13 +191,15 @@ class _RecordedMatcher:
     def _begin(self, calls: list[Any], order: list[int], raised: tuple[int, BaseException] | None = None) -> int:
         observer = self._observer
         recorder, worker = observer.recorder, observer.worker
-        came = [index for index in order if calls[index] is not FINISHED and calls[index] is not None]
-        requests = [calls[index][0] for index in came]
-        alike = len(came) == len(calls) and requests.count(requests[0]) == len(requests)
+        all_came = len(order) == len(calls) and FINISHED not in calls and None not in calls
+        came = order if all_came else [i for i in order if calls[i] is not FINISHED and calls[i] is not None]
         here = sorted(came)
-        rows = observer.rows([_brought(calls[index]) for index in here], here)
+        requests = [calls[index][0] for index in here]
+        alike = all_came and requests.count(requests[0]) == len(requests)
+        take = _taking(requests[0].kind) if alike else _brought
+        rows = observer.rows([take(calls[index]) for index in here], here)
         depth = recorder.depth(worker)
-        first = calls[min(came)][0] if came else _NONE_YET
+        first = requests[0] if came else _NONE_YET
         sites = [calls[index][2] for index in came]
         texts = () if alike else [self._text(calls, order, index, raised) for index in range(len(calls))]
         ranks = [observer.ranks[index] for index in came]
@@ -208,22 +219,29 @@ class _RecordedMatcher:
         return f"replica {rank}: {text}"
 
 
-def _is_one(array: Any, other: Any) -> bool:
-    """Returns whether two arrays are one: an object, or views of a whole array of NumPy."""
-    if array is other:
-        return True
-    base = array.base if isinstance(array, np.ndarray) and isinstance(other, np.ndarray) else None
-    if not isinstance(base, np.ndarray) or base is not other.base:
+def _are_one(array: Any, other: Any, base: Any) -> bool:
+    """Returns whether two arrays [...] are views of all of their base, an array of NumPy."""
+    if not isinstance(base, np.ndarray):
         return False
     return bool(base.shape == array.shape == other.shape and base.strides == array.strides == other.strides)
 
 
 def _brought(call: Any) -> Any:
     """Returns the nest of values that a replica brings to its call."""
-    request, payload = call[0], call[1]
-    if request.kind in _CALLS:
-        return payload.args, payload.kwargs
-    return payload[1] if request.kind in _WRITES else call[4] if request.kind == "sizes" else payload
+    return _taking(call[0].kind)(call)
+
+
+def _taking(kind: str) -> Callable[[Any], Any]:
+    """Returns what takes the nest of values from a call of this kind."""
+    return _called if kind in _CALLS else _written if kind in _WRITES else _SIZE if kind == "sizes" else _PAYLOAD
+
+
+def _called(call: Any) -> Any:
+    return call[1].args, call[1].kwargs
+
+
+def _written(call: Any) -> Any:
+    return call[1][1]
 
 
 def described(error: BaseException) -> tuple[str, str]:

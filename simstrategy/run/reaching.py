@@ -15,8 +15,6 @@ from typing import Any, Final
 
 from greenlet import greenlet
 
-from simstrategy.run.waiting import WAITING_FILES
-
 __all__ = ["is_reachable", "signal_handlers"]
 
 _NOTHING: Final = object()
@@ -103,7 +101,7 @@ def _named(code: CodeType, names: dict[str, Any]) -> Iterator[object]:
     Not of Python's own files, which list all threads there are.
     """
     file = code.co_filename
-    if file in WAITING_FILES or (file.startswith(_STANDARD_LIBRARY) and _PACKAGES not in file):
+    if file.startswith(_STANDARD_LIBRARY) and _PACKAGES not in file:
         return
     mentioned = [names.get(name, _NOTHING) for name in code.co_names]
     for value in mentioned:

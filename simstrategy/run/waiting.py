@@ -3,25 +3,19 @@
 It runs none of the program's code: frames and attributes are read as they are stored.
 """
 
-import concurrent.futures
 import dis
 import queue
 import re
-import selectors
 import threading
-from asyncio import base_events
 from collections.abc import Mapping
 from types import BuiltinMethodType, FrameType
 from typing import Any, Final, NamedTuple
 
-__all__ = ["WAITING_FILES", "Awaited", "awaited_by", "owner_of", "wake"]
+__all__ = ["Awaited", "awaited_by", "owner_of", "wake"]
 
-WAITING_FILES: Final = frozenset(
-    function.__code__.co_filename
-    for function in (threading.Condition.wait, queue.Queue.get, concurrent.futures.Future.result)
-)
-"""Files of the standard library in which a thread waits for another one of its process."""
-_LOOP_FILES: Final = (selectors.__file__, base_events.__file__)
+_WAITING: Final = frozenset({"threading", "queue", "concurrent.futures._base"})
+"""Modules of the standard library in which a thread waits for another one of its process. By name, as those of event
+loops: a program that uses neither need not pay for their import."""
 _METHODS: Final = frozenset({"acquire", "get", "__enter__"})
 _LOCK: Final = type(threading.Lock())
 _RLOCK: Final = type(threading.RLock())
@@ -42,12 +36,12 @@ class Awaited(NamedTuple):
 
 def awaited_by(frame: FrameType) -> Awaited | None:
     """Returns what a thread whose newest frame this is waits for, or None where that cannot be read."""
-    if frame.f_code.co_filename == _LOOP_FILES[0]:
+    if _module_of(frame) == "selectors":
         return _awaited_by_loop(frame)
     found: object = None
     ends = False
     above: FrameType | None = frame
-    while above is not None and above.f_code.co_filename in WAITING_FILES and above.f_code.co_name not in _LIVES:
+    while above is not None and _module_of(above) in _WAITING and above.f_code.co_name not in _LIVES:
         ends = ends or _is_limit(above.f_locals.get("timeout"))
         found = above.f_locals.get("self", found)
         above = above.f_back
@@ -85,7 +79,7 @@ def _is_limit(timeout: object) -> bool:
 
 def _is_released(frame: FrameType) -> bool:
     """Returns whether the lock is free that a function of the standard library waits for: it goes on at once."""
-    names = ("waiter", "lock") if frame.f_code.co_filename == threading.__file__ else ()
+    names = ("waiter", "lock") if _module_of(frame) == "threading" else ()
     locks = [frame.f_locals.get(name) for name in names]
     return any(isinstance(lock, _LOCK) and not lock.locked() for lock in locks)
 
@@ -100,7 +94,7 @@ def _has_come(thing: object) -> bool:
 def _awaited_by_loop(frame: FrameType) -> Awaited | None:
     """Returns the event loop of asyncio that waits in this frame, where only another thread can wake it."""
     above = frame.f_back
-    if above is None or above.f_code.co_filename != _LOOP_FILES[1]:
+    if above is None or _module_of(above) != "asyncio.base_events":
         return None
     loop = above.f_locals.get("self")
     stored = _stored(loop)
@@ -108,6 +102,11 @@ def _awaited_by_loop(frame: FrameType) -> Awaited | None:
     # One file is the loop's own: other threads wake it by that.
     alone = watched is not None and len(watched) == 1 and not stored.get("_signal_handlers")
     return Awaited(loop, not alone or bool(stored.get("_ready")) or above.f_locals.get("timeout") is not None)
+
+
+def _module_of(frame: FrameType) -> object:
+    """Returns the name of the module that a frame's function stands in."""
+    return frame.f_globals.get("__name__")
 
 
 def _called_object(frame: FrameType) -> object:

@@ -2,7 +2,7 @@
 
 NumPy takes longer to carry a subclass through an operation than to add two short arrays: these functions let it compute
 with plain arrays, and take a view of the result, which costs next to nothing. Errors become ours where they come up
-(`simstrategy.device.refusals`): a `try` costs nothing while nothing is raised.
+(`mistakes.py`): a `try` costs nothing while nothing is raised.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,28 +12,24 @@ import numpy as np
 
 from simstrategy.device.functions.reductions import Axis
 from simstrategy.device.promotion import kind_of
-from simstrategy.device.refusals import refusal
 from simstrategy.device.terms import Operand
 from simstrategy.errors import InvalidType, SimStrategyError
 from simstrategy.sim.arrays import Host, SimArray, view
 from simstrategy.sim.host_functions import wide
+from simstrategy.sim.mistakes import FOREIGN, MISSING, misformed, refused, require_comparable
 from simstrategy.sim.mixed import joined, masked, mixed, name_of
 
 __all__ = [
-    "FOREIGN",
-    "MISSING",
     "Adopting",
+    "adopted",
     "binary",
-    "form",
     "joining",
-    "misformed",
     "operand",
     "operands",
     "pairing",
     "places",
     "plain",
     "reduction",
-    "refused",
     "running",
     "several",
     "unary",
@@ -57,28 +53,11 @@ class Adopting(Protocol):
     def place(self, value: Host | np.generic) -> SimArray: ...
 
 
-MISSING: Final = object()
-"""An argument that was not given."""
-FOREIGN: Final = (TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError, AttributeError)
-"""NumPy's errors that stand for a mistake in the arguments."""
-
-
-def form(value: Any) -> tuple[tuple[int, ...], str] | None:
-    """Returns the shape and dtype of an array, None for any other value."""
-    return (value.shape, name_of(value)) if isinstance(value, np.ndarray) else None
-
-
-def refused(
-    call: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any], error: Exception
-) -> SimStrategyError:
-    """Returns our error for one of NumPy's.  call: the method of the namespace."""
-    return refusal(call.__name__, arguments, options, error, form)
-
-
-def misformed(call: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any]) -> SimStrategyError:
-    """Returns the error of a call with too few or too many arguments: Python's own names no function of `xp`."""
-    given = [one for one in arguments if one is not MISSING]
-    return refused(call, given, options, TypeError("other arguments"))
+def adopted(namespace: Adopting, call: Callable[..., Any], x: Any, *more: Any) -> SimArray:
+    """Makes an array of the first argument of `call`, which is none yet.  Raises the call's error if it is missing."""
+    if x is MISSING:
+        raise misformed(call, (x, *more), {})
+    return namespace.asarray(x)
 
 
 def joining(function: Callable[..., Any]) -> Method:
@@ -87,8 +66,8 @@ def joining(function: Callable[..., Any]) -> Method:
     def call(_self: Adopting, arrays: Sequence[Operand], /, *, axis: int | None = 0) -> SimArray:
         try:
             kinds = [type(array) for array in arrays if isinstance(array, SimArray)]
-            adopted = [view(array if isinstance(array, SimArray) else _self.asarray(array), _Plain) for array in arrays]
-            return view(function(joined(adopted), axis=axis), kinds[0] if kinds else _self.kind)
+            plains = [view(array if isinstance(array, SimArray) else _self.asarray(array), _Plain) for array in arrays]
+            return view(function(joined(plains), axis=axis), kinds[0] if kinds else _self.kind)
         except FOREIGN as error:
             raise refused(call, (arrays,), {"axis": axis}, error) from error
 
@@ -106,23 +85,24 @@ def binary(function: Callable[..., Any], *, floats: bool = False, compares: bool
     """Makes a function of two arrays.
 
     floats: whether integers are computed as float32. compares: whether it takes numbers that NumPy compares and no
-    other backend does, and refuses them: see `_require_comparable`.
+    other backend does, and refuses them: see `require_comparable`.
     """
 
     def call(_self: Adopting, x1: Any = MISSING, x2: Any = MISSING, /, *more: Any, **others: Any) -> SimArray:
-        if x2 is MISSING or more or others:
+        if more or others:
             raise misformed(call, (x1, x2, *more), others)
         kind: type[SimArray] = type(x1)
         other = type(x2)
-        first, second = x1, x2
-        try:
-            if (other is not kind and other is not float) or not isinstance(x1, SimArray):
-                first, second, kind = operands(_self, x1, x2)
-            if compares:
-                _require_comparable(call, first, second)
-            result = function(first, second, casting="no", subok=False)
-        except FOREIGN as error:
-            result = _again(call, function, (x1, x2), (first, second), floats, error)
+        # The usual arguments, without the rest: two arrays of one device, or an array and a number.
+        if (other is kind or other is float or other is int) and isinstance(x1, SimArray):
+            try:
+                if compares and x1.dtype.kind != "f":  # NumPy refuses what is wrong beside a float
+                    require_comparable(call, x1, x2)
+                result = function(x1, x2, casting="no", subok=False)
+            except FOREIGN as error:
+                result = _again(call, function, (x1, x2), (x1, x2), floats, error)
+        else:
+            result, kind = _converted(call, function, _self, (x1, x2), floats, compares)
         try:
             return view(result, kind)
         except TypeError:  # a number
@@ -131,14 +111,26 @@ def binary(function: Callable[..., Any], *, floats: bool = False, compares: bool
     return call
 
 
-def _require_comparable(call: Method, x1: Any, x2: Any) -> None:
-    """Raises InvalidType for an order of complex numbers, InvalidArgument for an int beyond the dtype beside it."""
-    for one, other in ((x1, x2), (x2, x1)):
-        kind = one.dtype.kind if isinstance(one, (np.ndarray, np.generic)) else "c" if type(one) is complex else "-"
-        if kind == "c" and call.__name__ not in ("equal", "not_equal"):
-            raise refused(call, (x1, x2), {}, TypeError("complex numbers have no order"))
-        if kind in "iu" and type(other) is int and not np.iinfo(one.dtype).min <= other <= np.iinfo(one.dtype).max:
-            raise refused(call, (x1, x2), {}, OverflowError(str(other)))
+def _converted(
+    call: Method,
+    function: Callable[..., Any],
+    namespace: Adopting,
+    given: tuple[Any, Any],
+    floats: bool,
+    compares: bool,
+) -> tuple[Any, type[SimArray]]:
+    """Returns the result of `binary`, and its class, where the arguments may have to become arrays first."""
+    if given[1] is MISSING:
+        raise misformed(call, given, {})
+    first, second = given
+    kind: type[SimArray] = type(first)
+    try:
+        first, second, kind = operands(namespace, first, second)
+        if compares:
+            require_comparable(call, first, second)
+        return function(first, second, casting="no", subok=False), kind
+    except FOREIGN as error:
+        return _again(call, function, given, (first, second), floats, error), kind
 
 
 def _again(
@@ -186,11 +178,12 @@ def unary(function: Callable[..., Any], *, floats: bool = False, otherwise: Call
     """
 
     def call(_self: Adopting, x: Any = MISSING, /, *more: Any, **others: Any) -> SimArray:
-        if x is MISSING or more or others:
+        if more or others:
             raise misformed(call, (x, *more), others)
         array: Any = x
         try:
-            array = x if isinstance(x, SimArray) else _self.asarray(x)
+            if not isinstance(x, SimArray):
+                array = adopted(_self, call, x)
             result: Any = function(array, casting="no", subok=False)
         except FOREIGN as error:
             if otherwise is not None and isinstance(array, SimArray) and kind_of(name_of(array)) < 2:
@@ -212,13 +205,13 @@ def reduction(function: Callable[..., Any], *, keep_dtype: bool = False) -> Meth
     def call(
         _self: Adopting, x: Any = MISSING, /, *more: Any, axis: Axis = None, keepdims: bool = False, **others: Any
     ) -> SimArray:
-        if x is MISSING or more or others:
+        if more or others:
             raise misformed(call, (x, *more), others)
+        array: Any = x
         kind: type[SimArray] = type(x)
         try:
-            array = x
-            if not isinstance(array, SimArray):
-                array = _self.asarray(x)
+            if not isinstance(x, SimArray):
+                array = adopted(_self, call, x)
                 kind = type(array)
             plain = view(array, _Plain)
             if axis is not None and not plain.ndim and axis != ():
@@ -274,11 +267,11 @@ def several(function: Callable[..., Any]) -> Callable[..., list[SimArray]]:
 
     def call(_self: Adopting, *arrays: Operand, **keywords: Setting) -> list[SimArray]:
         try:
-            adopted = [_self.asarray(array) for array in arrays]
-            results = function(*[view(array, _Plain) for array in adopted], **keywords)
+            placed = [_self.asarray(array) for array in arrays]
+            results = function(*[view(array, _Plain) for array in placed], **keywords)
         except FOREIGN as error:
             raise refused(call, arrays, keywords, error) from error
-        return [np.array(one).view(type(like)) for one, like in zip(results, adopted, strict=True)]
+        return [np.array(one).view(type(like)) for one, like in zip(results, placed, strict=True)]
 
     return call
 

@@ -169,12 +169,12 @@ def _one(axis: int) -> int:
 
 
 def of_reals(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Makes a function of real arrays: NumPy has an order of complex numbers."""
+    """Makes a function of a real array and settings: NumPy has an order of complex numbers."""
 
-    def call(first: Any, *others: Any, **how: Any) -> Any:
-        if any(isinstance(one, np.ndarray) and one.dtype.kind == "c" for one in (first, *others)):
+    def call(array: Host, *settings: Any, **how: Any) -> Any:
+        if array.dtype.kind == "c":
             raise TypeError("complex numbers have no order")
-        return function(first, *others, **how)
+        return function(array, *settings, **how)
 
     return call
 

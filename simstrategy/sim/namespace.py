@@ -12,19 +12,15 @@ from simstrategy.device.terms import Number, Operand
 from simstrategy.sim.arrays import Host, SimArray, current_class, view
 from simstrategy.sim.dtypes import DTYPES, dtype_named, dtype_names
 from simstrategy.sim.functions import (
-    FOREIGN,
-    MISSING,
+    adopted,
     binary,
-    form,
     joining,
-    misformed,
     operand,
     operands,
     pairing,
     places,
     plain,
     reduction,
-    refused,
     running,
     several,
     unary,
@@ -46,6 +42,7 @@ from simstrategy.sim.host_functions import (
     triangle,
     true_divide,
 )
+from simstrategy.sim.mistakes import FOREIGN, MISSING, form, misformed, refused
 from simstrategy.sim.mixed import in_common
 
 __all__ = ["SimNamespace"]
@@ -202,19 +199,25 @@ class SimNamespace:
         if x2 is MISSING or more or others:
             raise misformed(SimNamespace.where, (condition, x1, x2, *more), others)
         kind = type(condition) if isinstance(condition, SimArray) else type(x1) if isinstance(x1, SimArray) else None
+        first: Any = x1
+        second: Any = x2
         try:
-            first, second, other = operands(self, x1, x2)
-            chosen = _where(operand(self, condition), *in_common(first, second))
+            if type(x2) is float and isinstance(x1, SimArray) and x1.dtype.kind == "f":
+                other = type(x1)  # NumPy's rule is the same there
+            else:
+                first, second, other = operands(self, x1, x2)
+                first, second = in_common(first, second)
+            chosen = _where(condition if isinstance(condition, SimArray) else operand(self, condition), first, second)
         except FOREIGN as error:
             raise refused(SimNamespace.where, (condition, x1, x2), {}, error) from error
         result: SimArray = chosen.view(kind or other)
         return result
 
     def permute_dims(self, x: Any = MISSING, /, axes: Any = MISSING, *more: Any, **others: Any) -> SimArray:
-        if x is MISSING or axes is MISSING or more or others:
+        if axes is MISSING or more or others:
             raise misformed(SimNamespace.permute_dims, (x, axes, *more), others)
         try:
-            return _transpose(x if isinstance(x, SimArray) else self.asarray(x), axes)
+            return _transpose(x if isinstance(x, SimArray) else adopted(self, SimNamespace.permute_dims, x, axes), axes)
         except FOREIGN as error:
             raise refused(SimNamespace.permute_dims, (x, axes), {}, error) from error
 
@@ -222,10 +225,10 @@ class SimNamespace:
     moveaxis = plain(np.moveaxis)
 
     def reshape(self, x: Any = MISSING, /, shape: Any = MISSING, *more: Any, **others: Any) -> SimArray:
-        if x is MISSING or shape is MISSING or more or others:
+        if shape is MISSING or more or others:
             raise misformed(SimNamespace.reshape, (x, shape, *more), others)
         try:
-            array: Any = x if isinstance(x, SimArray) else self.asarray(x)
+            array: Any = x if isinstance(x, SimArray) else adopted(self, SimNamespace.reshape, x, shape)
             result: SimArray = array.reshape(shape)
         except FOREIGN as error:
             raise refused(SimNamespace.reshape, (x, shape), {}, error) from error

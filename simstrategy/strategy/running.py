@@ -107,7 +107,7 @@ class Runner:
                 if waits:
                     suspend = group.frontend.suspend(suspend)
                 _set_mode(ReplicaContext(group, index, suspend))
-                given = rows[index] if rows else select(index, args)
+                given = rows[index] if rows else select(index, args) if args else args
                 result = function(*given, **select(index, named)) if named else function(*given)
             except BaseException:
                 placement.__exit__(*sys.exc_info())

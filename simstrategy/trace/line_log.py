@@ -82,11 +82,17 @@ class LineLog:
     def rows(self, rows: Sequence[Sequence[Leaf]]) -> list[list[int]]:
         """Returns the numbers of the values of each replica."""
         found: list[list[int]] = []
-        last: Sequence[Leaf] = ()
+        last: Leaf | None = None
         for row in rows:
-            alike = len(row) == len(last) == 1 and row[0] is last[0]
-            found.append(found[-1] if alike else self.row(row))
-            last = row
+            # Of replicas with one value each, which is often the same object.
+            if len(row) != 1:
+                found.append(self.row(row))
+                last = None
+            elif row[0] is last:
+                found.append(found[-1])
+            else:
+                last = row[0]
+                found.append([self.value(last)])
         return found
 
     def row(self, row: Sequence[Leaf]) -> list[int]:

@@ -160,7 +160,9 @@ class Recorder:
         if request.kind in ("run", "compiled"):
             self._steps[worker] = self._steps.get(worker, 0) + 1
         shown = request.subject.recorded() if isinstance(request.subject, Subject) else request.subject
-        texts = [self._site(site) for site in sites]
+        # Most replicas call from one line.
+        is_one = len(sites) > 0 and sites.count(sites[0]) == len(sites)
+        texts = [self._site(site) for site in (sites[:1] if is_one else sites)]
         line: dict[str, Any] = {
             "worker": worker,
             "step": self._steps.get(worker, 0),

@@ -1,13 +1,17 @@
 """Caches of the last call, of docs/caches.md: each test makes an entry, breaks its rule, and sees the right answer."""
 
+import functools
+import types
+
 import numpy as np
 import pytest
 from vocabulary import SUM, ctx, rank, variable_in
 
 import simstrategy as ss
 from simstrategy.errors import InvalidArgument, ReplicasDisagree
-from simstrategy.run import StatusMessage
+from simstrategy.run import StatusMessage, function_key, kept_text
 from simstrategy.run.coordinator import Coordinator
+from simstrategy.run.kept_text import KeptText
 from simstrategy.strategy import group_of
 from simstrategy.strategy.arguments import ArgumentCache, StepArguments
 from simstrategy.trace import Request
@@ -159,3 +163,79 @@ def test_a_write_of_another_form_never_takes_the_quick_way(mirrored, same):
     same(other.numpy(), F2 * 3)
     with pytest.raises(ReplicasDisagree, match=r"assign_add.*\n.*assign_sub"):
         strategy.run(lambda: (variable.assign_sub if rank() else variable.assign_add)(ctx().xp.asarray(F2)))
+
+
+class Trainer:
+    def __init__(self, rate):
+        self.rate = rate
+
+    def step(self):
+        return self.rate
+
+
+def functions_that_change():
+    """Yields functions, the same object more than once, between which what their texts show changes."""
+    rate, sizes, inner = 0.1, [1, 2], None
+
+    def gradient(scale=2):
+        return rate * scale
+
+    def step():
+        return gradient() + sum(sizes[:0])
+
+    def looped():
+        return inner and (inner, looped)
+
+    yield gradient
+    yield gradient
+    rate = 0.2
+    yield gradient
+    rate = F2  # shown no more
+    yield gradient
+    gradient.__defaults__ = (3,)
+    yield gradient
+    gradient.__kwdefaults__ = {}
+    yield step
+    sizes.append(3)
+    yield step
+    yield looped
+    inner = gradient
+    yield looped
+    inner = functools.partial(gradient, 4)
+    yield looped
+    inner = functools.partial(gradient, 5)
+    yield looped
+    inner = ss.ReduceOp.SUM
+    yield looped
+    inner = ss.ReduceOp.MEAN
+    yield looped
+    yield Trainer(1).step
+    yield types.MethodType(gradient, 6)
+    yield types.MethodType(gradient, 7)
+    yield functools.wraps(step)(lambda *_: gradient())
+    yield (lambda: late)
+    late = 8
+    yield (lambda: late)
+    yield len
+
+
+def test_the_kept_text_of_a_function_is_its_text_now():
+    kept, texts = KeptText(), set()
+    for function in functions_that_change():
+        assert kept.of(function) == kept.of(function) == str(function_key(function))
+        texts.add(kept.of(function))
+    assert len(texts) == 19
+
+
+def test_the_text_of_a_function_is_made_once_while_nothing_that_it_shows_changes(monkeypatch):
+    made, own = [], kept_text.function_key
+    monkeypatch.setattr(kept_text, "function_key", lambda function: made.append(function) or own(function))
+    trainer, kept, rate = Trainer(1), KeptText(), 1.5
+
+    def step(scale=2):
+        return trainer.step() * rate * scale
+
+    for _ in range(3):
+        kept.of(step)
+        trainer.rate += 1  # not shown
+    assert made == [step]

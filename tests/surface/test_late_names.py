@@ -1,0 +1,68 @@
+"""Names that are imported on their first use: a program without them does not pay for them, and sees no difference."""
+
+import subprocess
+import sys
+import types
+
+import pytest
+
+import simstrategy as ss
+
+START = """
+import sys
+import numpy
+before = set(sys.modules)
+import simstrategy
+strategy = simstrategy.Strategy.mirrored("sim", replicas=2)
+strategy.run(lambda: simstrategy.get_replica_context().all_reduce("SUM", 1.0))
+late = {"asyncio", "concurrent", "numpy.ma", *(f"simstrategy.{one}" for one in ("check", "ledger", "testing"))}
+print(*sorted(late & set(sys.modules) - before))
+"""
+ORDERS = """
+import sys
+import simstrategy
+import simstrategy.check.outcome, simstrategy.ledger.weights
+from simstrategy.testing import World
+from simstrategy import check, ledger, testing
+import simstrategy.check.report, simstrategy.ledger.report
+print(callable(check), check is simstrategy.check, callable(ledger), ledger is simstrategy.ledger)
+print(testing is simstrategy.testing is sys.modules["simstrategy.testing"], testing.World is World)
+"""
+
+
+def printed(code):
+    """Returns what a new process prints."""
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.mark.slow
+def test_a_program_that_judges_nothing_does_not_import_what_judges():
+    assert printed(START) == ""
+
+
+@pytest.mark.slow
+def test_a_function_is_not_replaced_by_the_package_of_its_name_whichever_is_imported_first():
+    assert printed(ORDERS).split() == ["True"] * 6
+
+
+def test_every_public_name_is_listed_before_and_after_its_first_use():
+    assert set(ss.__all__) <= set(dir(ss))
+    assert all(getattr(ss, name) is not None for name in ss.__all__)
+    assert set(ss.__all__) <= set(dir(ss))
+
+
+def test_a_name_that_does_not_exist_is_named_with_the_one_that_was_meant():
+    with pytest.raises(AttributeError, match="module 'simstrategy' has no attribute 'chekc'") as caught:
+        ss.chekc  # noqa: B018 - what is tested
+    assert (caught.value.name, caught.value.obj) == ("chekc", ss)
+
+
+def test_a_late_name_can_be_replaced_and_restored(monkeypatch):
+    own = ss.check
+    monkeypatch.setattr(ss, "check", len)
+    assert ss.check([1]) == 1
+    monkeypatch.setattr(ss, "check", types.ModuleType("other"))
+    assert isinstance(ss.check, types.ModuleType)
+    monkeypatch.undo()
+    assert ss.check is own
