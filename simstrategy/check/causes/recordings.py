@@ -56,8 +56,7 @@ def facts_of(recording: Recording) -> list[PointFacts]:
     updates, own = _updates(component_writes, alone, replicas)
     found += [*updates, *_own_writes(own, alone, replicas)]
     found = [facts._replace(ulp=ulp) for facts in found]
-    # Own writes come at the end of their step.
-    found.sort(key=lambda facts: (facts.step, facts.number < 0, facts.number))
+    found.sort(key=lambda facts: (facts.step, facts.number))
     return [*found, *[facts._replace(ulp=ulp) for facts in _results(recording)]]
 
 
@@ -204,12 +203,9 @@ def _updates(
     writes: Sequence[VariableWrite], alone: Mapping[str, str | None], replicas: int
 ) -> tuple[list[PointFacts], list[VariableWrite]]:
     """Returns the writes by which all components of a variable get one value, as in `update`, and the other writes."""
-    groups: dict[tuple[int, str, str, str], list[VariableWrite]] = {}
-    for write in writes:
-        groups.setdefault((write.step, write.variable, write.operation, write.site), []).append(write)
     found: list[PointFacts] = []
     rest: list[VariableWrite] = []
-    for (step, variable, operation, site), group in groups.items():
+    for (step, variable, operation, site), group in _grouped(writes).items():
         facts = []
         for first in range(0, len(group), max(replicas, 1)):
             some = group[first : first + replicas]
@@ -228,6 +224,14 @@ def _updates(
     return found, rest
 
 
+def _grouped(writes: Sequence[VariableWrite]) -> dict[tuple[int, str, str, str], list[VariableWrite]]:
+    """Returns the writes of each step, variable, operation and line."""
+    groups: dict[tuple[int, str, str, str], list[VariableWrite]] = {}
+    for write in writes:
+        groups.setdefault((write.step, write.variable, write.operation, write.site), []).append(write)
+    return groups
+
+
 def _change(write: VariableWrite) -> Host | None:
     """Returns what one component is assigned, or by how much it changes; None where that is not recorded."""
     after, before = leaves_of(write.after), leaves_of(write.before)
@@ -243,10 +247,7 @@ def _own_writes(
     writes: Sequence[VariableWrite], aggregations: Mapping[str, str | None], replicas: int
 ) -> Iterator[PointFacts]:
     """Yields the facts of components that replicas write alone, where not all of them do."""
-    groups: dict[tuple[int, str, str, str], list[VariableWrite]] = {}
-    for write in writes:
-        groups.setdefault((write.step, write.variable, write.operation, write.site), []).append(write)
-    for (step, variable, operation, site), group in groups.items():
+    for (step, variable, operation, site), group in _grouped(writes).items():
         last: dict[int, Leaves] = {}
         for write in group:
             after = leaves_of(write.after)
@@ -254,7 +255,8 @@ def _own_writes(
                 last[write.replica or 0] = after
         if last:
             terms = tuple([last.get(rank, ()) for rank in range(max(replicas, max(last) + 1))])
-            yield PointFacts(step, site, operation, variable, aggregations.get(variable), terms, (), own=True)
+            facts = PointFacts(step, site, operation, variable, aggregations.get(variable), terms, (), own=True)
+            yield facts._replace(number=group[-1].number)
 
 
 def _results(recording: Recording) -> Iterator[PointFacts]:
