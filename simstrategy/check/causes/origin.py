@@ -11,11 +11,13 @@ from typing import Final, NamedTuple
 from simstrategy.check.causes.alignment import Pair
 from simstrategy.check.causes.combination import combine, differing
 from simstrategy.check.causes.effects import scale_of
+from simstrategy.check.causes.experiments import Effects, effects_of
 from simstrategy.check.causes.factor import factor_of
 from simstrategy.check.causes.facts import PointFacts
 from simstrategy.check.causes.kinds import recognised
 from simstrategy.check.causes.links import Link, link
 from simstrategy.check.causes.named import Named
+from simstrategy.check.causes.restoring import Experiment
 from simstrategy.check.causes.rounding import all_alike
 from simstrategy.check.causes.scene import Scene
 from simstrategy.check.causes.sources import is_source, returned, variants
@@ -44,19 +46,26 @@ def origin_of(
     other: Sequence[PointFacts],
     counts: tuple[int, int],
     named: Named | None = None,
+    restored: Experiment | None = None,
 ) -> Origin | None:
     """Returns where the difference begins; None where no recorded value that the program keeps differs.
 
-    named: the named values of both runs, which show the effects of points that no kept value follows.
+    named: the named values of both runs, which show the effects of points that no kept value follows. restored: runs
+    the other program again, which shows the effect of one point.
     """
     number = next((number for number, pair in enumerate(pairs) if pair.differs and _is_kept(pair)), None)
     if number is None:
         return _without_kept(pairs, reference, other)
     kept = pairs[number]
     itself = _at(kept, kept, reference, other)
-    if _brings_own_values(kept) and recognised(itself.scene, exact=True) is not None:
-        return itself
     window = pairs[_window(pairs, number) : number]
+    explains_itself = _brings_own_values(kept) and recognised(itself.scene, exact=True) is not None
+    shown = Effects(None, ()) if restored is None else effects_of(kept, window, pairs, restored)
+    if shown.begun is not None:
+        return _at(shown.begun, kept, reference, other)
+    if explains_itself:
+        return itself
+    window = [pair for pair in window if all(pair is not one for one in shown.without)]
     last = returned(window, kept.one) if kept.one is not None and kept.one.other.what == "result" else None
     if last is not None:
         window = [pair for pair in window if pair.other is not None and pair.other.step <= last.step]
@@ -70,9 +79,9 @@ def origin_of(
     if not left:
         return itself._replace(sure=not candidates)
     sure = len({pair.place for pair in left}) == 1
-    shown = None if sure or named is None else _first_effect(left, pairs, pairs[:number], named)
-    if shown is not None:
-        return _at(shown[0], kept, reference, other, shown[1])
+    effect = None if sure or named is None else _first_effect(left, pairs, pairs[:number], named)
+    if effect is not None:
+        return _at(effect[0], kept, reference, other, effect[1])
     same = [pair for pair in left if _shapes(pair) & _shapes(kept)]
     return _at(same[0] if same else left[0], kept, reference, other)._replace(sure=sure)
 
