@@ -85,7 +85,8 @@ class PointFacts(NamedTuple):
     kept: whether the program's state or result holds the outputs. A difference that reaches no such value has no
     effect. own: whether each replica keeps its own value, which nothing combines. before: the arrays that a write
     replaces. number: its place among the points and writes of the run; -1 where it is not known. ulp: one ulp of 1 in
-    the precision of the outputs, where their arrays are finer; 0 where they are not.
+    the precision of the outputs, where their arrays are finer; 0 where they are not. added: of a component that each
+    replica adds to, by how much it changes in this step; () elsewhere.
     """
 
     step: int
@@ -102,6 +103,12 @@ class PointFacts(NamedTuple):
     before: Leaves = ()
     number: int = -1
     ulp: float = 0.0
+    added: tuple[Leaves, ...] = ()
+
+    @property
+    def contributions(self) -> tuple[Leaves, ...]:
+        """What the replicas bring in this step: what they add to their own component, or all that they bring."""
+        return self.added or self.inputs
 
 
 class Finding(NamedTuple):

@@ -26,6 +26,10 @@ _FUNCTIONS: Final[tuple[tuple[str, Function, Function], ...]] = (
 """Name, function, and its inverse."""
 
 
+_CHOSEN_MIN: Final = 3
+"""The fewest elements that show that the largest, or the smallest, of the replicas' elements was taken."""
+
+
 def by_functions(scene: Scene) -> Finding | None:
     """Looks for the function and the weights with which the replicas' values give the reference's result."""
     one = scene.one
@@ -33,7 +37,11 @@ def by_functions(scene: Scene) -> Finding | None:
         return None
     found: list[tuple[str, str]] = []
     for name, reduce in (("maximum", np.maximum), ("minimum", np.minimum), ("product", np.multiply)):
-        if (name == "product" or not _has_ties(one)) and one.reaches(one.expected, _reduced(one, reduce)):
+        # One number is one replica's value, or at a bound, more easily than several are.
+        chosen = name != "product"
+        if not (chosen and (_has_ties(one) or sum(leaf.size for leaf in one.expected) < _CHOSEN_MIN)) and one.reaches(
+            one.expected, _reduced(one, reduce)
+        ):
             found.append(
                 (name, f"the reference's result is the {name} of the replicas' values, and not their {one.rule}")
             )

@@ -18,6 +18,7 @@ from simstrategy.check.causes.row_order import DISTINCT_MIN, Order, Place, count
 from simstrategy.check.causes.samples import is_same_data
 from simstrategy.check.causes.scene import Scene
 from simstrategy.check.causes.watching import NamedValue
+from simstrategy.check.causes.weights import by_divisors
 
 __all__ = ["Named", "by_names"]
 
@@ -40,6 +41,9 @@ def by_names(scene: Scene, named: Named) -> Finding | None:
     places = list(_places(scene, named))
     if whole(scene.one):
         return _all_the_same(scene, places)
+    divided = by_divisors(scene.one, [(place.what, place.site, place.found) for place in places])
+    if divided is not None:
+        return divided
     unclear: Place | None = None
     search = _Search(scene)
     for place in places:

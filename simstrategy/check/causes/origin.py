@@ -60,7 +60,7 @@ def origin_of(
     itself = _at(kept, kept, reference, other)
     window = pairs[_window(pairs, number) : number]
     explains_itself = _brings_own_values(kept) and recognised(itself.scene, exact=True) is not None
-    shown = Effects(None, ()) if restored is None else effects_of(kept, window, pairs, restored)
+    shown = Effects(None, ()) if restored is None else effects_of(kept, window, pairs, counts, restored)
     if shown.begun is not None:
         return _at(shown.begun, kept, reference, other)
     if explains_itself:
@@ -120,7 +120,7 @@ def _linked(
     for source in sources:
         made = [
             _Option(link(kept, variant, 1.0), variant, 1.0, way)
-            for way, variant in variants(source, counts)
+            for way, variant, _ in variants(source, counts)
             if variant.differs
         ]
         # With two replicas every way of combining changes in proportion to every other one.
@@ -133,7 +133,7 @@ def _linked(
             # What a point combined comes before what a program may have made of a source.
             found = [one for one in found if one.way is None] or found
             chosen = next(one for one in found if one.pair is (found[-1] if is_number else found[0]).pair)
-            return _begun(chosen, sources, counts), chosen.scale
+            return _begun(_of_components(chosen, sources), sources, counts), chosen.scale
     return None
 
 
@@ -167,11 +167,26 @@ class _Option(NamedTuple):
     way: str | None
 
 
+def _of_components(chosen: _Option, sources: Sequence[Pair]) -> _Option:
+    """Returns the source that a point has combined, where that is a variable of which replicas write components."""
+    point = None if chosen.pair.one is None else chosen.pair.one.other
+    way = None if point is None else {"SUM": "sum", "MEAN": "mean"}.get(point.op or "")
+    for source in reversed(sources):
+        one = source.one
+        if way is None or point is None or one is None or not one.other.own or one.other.subject != point.subject:
+            continue
+        same = len(one.other.inputs) == len(point.inputs) and all(
+            all_alike(left, right, ()) for left, right in zip(one.other.inputs, point.inputs, strict=True)
+        )
+        return chosen._replace(pair=source, way=way) if same else chosen
+    return chosen
+
+
 def _begun(chosen: _Option, sources: Sequence[Pair], counts: tuple[int, int]) -> Pair:
     """Returns the first step in which components that replicas write alone, and add to, differ in the same way."""
     for source in sources:
         if source.place == chosen.pair.place and source.one is not None and source.one.other.own:
-            for way, variant in variants(source, counts):
+            for way, variant, _ in variants(source, counts):
                 if variant.differs and way == chosen.way:
                     return variant
     return chosen.pair

@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from simstrategy.check.causes.carried import carried
 from simstrategy.check.causes.examples import Examples, examples_of, leaves_of
 from simstrategy.check.causes.facts import Host, Leaves, PointFacts
 from simstrategy.check.causes.rounding import unit_of, wide
@@ -54,7 +55,7 @@ def facts_of(recording: Recording) -> list[PointFacts]:
             parts = known.parts if known.parts is not None and len(known.parts) == replicas else None
             found.append(facts._replace(number=one.number, parts=parts, rows=known.rows if parts is not None else None))
     updates, own = _updates(component_writes, alone, replicas)
-    found += [*updates, *_own_writes(own, alone, replicas)]
+    found += [*updates, *_own_writes(own, alone, replicas), *carried(recording)]
     found = [facts._replace(ulp=ulp) for facts in found]
     found.sort(key=lambda facts: (facts.step, facts.number))
     return [*found, *[facts._replace(ulp=ulp) for facts in _results(recording)]]
@@ -256,7 +257,10 @@ def _own_writes(
         if last:
             terms = tuple([last.get(rank, ()) for rank in range(max(replicas, max(last) + 1))])
             facts = PointFacts(step, site, operation, variable, aggregations.get(variable), terms, (), own=True)
-            yield facts._replace(number=group[-1].number)
+            changes = {write.replica or 0: _change(write) for write in group}
+            known = [(change,) for rank in range(len(terms)) for change in [changes.get(rank)] if change is not None]
+            added = tuple(known) if len(known) == len(terms) == len(group) and operation != "assign" else ()
+            yield facts._replace(number=group[-1].number, added=added)
 
 
 def _results(recording: Recording) -> Iterator[PointFacts]:

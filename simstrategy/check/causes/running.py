@@ -1,14 +1,14 @@
 """Runs a program on two numbers of replicas, records both, and explains why its results differ."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing, nullcontext
 from typing import Final
 
 from simstrategy.check.causes.explaining import explain
-from simstrategy.check.causes.facts import Cause, Leaves, PointFacts
+from simstrategy.check.causes.facts import Cause, Host, PointFacts
 from simstrategy.check.causes.named import Named
 from simstrategy.check.causes.recordings import facts_of
-from simstrategy.check.causes.restoring import Experiment, RestoredBackend, places_of
+from simstrategy.check.causes.restoring import Experiment, Given, RestoredBackend, given_at
 from simstrategy.check.causes.units import units_of
 from simstrategy.check.causes.watching import NamedValue, Watch
 from simstrategy.check.folder import same_folder
@@ -32,8 +32,8 @@ def explain_difference(
 
     program: as for `check`. counts: of the reference and of the other run. It runs five times: three of the runs
     measure rounding. In the other two the named values of its replica functions are recorded, where a thread of their
-    own does not run them. Where several points differ before the first kept value, it runs up to eight times more, each
-    time with the reference's results at one of them. Raises what opening a backend raises; an exception of the program ends its recording.
+    own does not run them. Where points differ before the first kept value, it runs up to twelve times more, each time with
+    the reference's results at one of them. Raises what opening a backend raises; an exception of the program ends its recording.
     """
     named: list[list[NamedValue]] = [[], []]
     both = [
@@ -42,9 +42,9 @@ def explain_difference(
     ]
     nudged = [record(program, counts[0], backend=backend, semantics=semantics, pattern=one) for one in NUDGES]
 
-    def restored(changes: Mapping[int, Leaves]) -> Sequence[PointFacts]:
-        places = places_of(both[1], changes)
-        return facts_of(record(program, counts[1], backend=backend, semantics=semantics, results=places))
+    def restored(number: int, leaves: Sequence[Host | None]) -> Sequence[PointFacts]:
+        given = given_at(both[1], number, leaves)
+        return facts_of(record(program, counts[1], backend=backend, semantics=semantics, given=given))
 
     return explain_recordings(
         both[0], both[1], nudged, counts=counts, named=Named(named[0], named[1]), restored=restored
@@ -78,16 +78,16 @@ def record(
     semantics: Semantics = Semantics.TF1_15,
     pattern: int | None = None,
     named: list[NamedValue] | None = None,
-    results: Mapping[int, Leaves] | None = None,
+    given: Given | None = None,
 ) -> Recording:
     """Runs a program once and returns its recording, with its results.
 
-    pattern: of `UlpPerturbed`, or None. named: receives the named values of the replica functions. results: of
+    pattern: of `UlpPerturbed`, or None. named: receives the named values of the replica functions. given: to
     `RestoredBackend`, or None.
     """
     with same_folder(), closing(open_backend(backend, replicas=replicas)) as opened:
         used: Backend = opened if pattern is None else UlpPerturbed(opened, pattern, functions=True)
-        used = used if results is None else RestoredBackend(used, results)
+        used = used if given is None else RestoredBackend(used, given)
         recorder = Recorder(root=program_folder(program), whole_bytes=_WHOLE_BYTES)
         strategy = Strategy.mirrored(used, semantics=semantics, schedule=InOrder(), trace=recorder)
         worker = opened.local_devices[0].process

@@ -1,13 +1,20 @@
 """Recognises steps whose examples are not those of the reference: duplicates, missing ones, other batches."""
 
 from collections import Counter
+from typing import Final
+
+import numpy as np
 
 from simstrategy.check.causes.combination import whole
-from simstrategy.check.causes.facts import DUPLICATED, MISSING_SAMPLES, OTHER_BATCHES, Finding, PointFacts
-from simstrategy.check.causes.rounding import alike
+from simstrategy.check.causes.facts import DUPLICATED, MISSING_SAMPLES, OTHER_BATCHES, Finding, Leaves, PointFacts
+from simstrategy.check.causes.rounding import alike, wide
 from simstrategy.check.causes.scene import Scene
 
 __all__ = ["by_rows", "by_sizes", "equal_terms", "is_same_data"]
+
+
+_SIZE_NEAR: Final = 1e-5
+"""How near the sizes of elements have to be to be one, relatively."""
 
 
 def _rows(point: PointFacts) -> Counter[str] | None:
@@ -86,6 +93,12 @@ def _all_examples(points: object) -> int:
     return sum(sizes.values())
 
 
+def _is_one_size(leaves: Leaves) -> bool:
+    """Returns whether all elements have one size: that of a bound, for example, which all replicas have alike."""
+    sizes = np.abs(np.concatenate([wide(leaf).reshape(-1) for leaf in leaves]))
+    return bool(sizes.size and sizes.max() - sizes.min() <= _SIZE_NEAR * sizes.max())
+
+
 def equal_terms(scene: Scene) -> Finding | None:
     """Recognises two replicas that contribute the same bits, while others do not, or while no factor explains it.
 
@@ -103,6 +116,7 @@ def equal_terms(scene: Scene) -> Finding | None:
         if all(a.tobytes() == b.tobytes() for a, b in zip(one.terms[first], one.terms[second], strict=True))
         and any(leaf.dtype.kind == "f" and leaf.size > 1 and (leaf * 64 % 1).any() for leaf in one.terms[first])
     ]
+    same = [pair for pair in same if not _is_one_size(one.terms[pair[0]])]
     if not same or any(alike(leaf, term, 0.0) for leaf, term in zip(one.expected, one.terms[0], strict=True)):
         return None
     first, second = same[0]

@@ -4,15 +4,16 @@ Where the sizes of the parts are not known, because a program slices its data, t
 solve one equation for each element, and have to be fractions of small numbers of examples.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
 from simstrategy.check.causes.combination import Combination
-from simstrategy.check.causes.facts import MEAN_OF_MEANS, SUM_OF_MEANS, Finding
+from simstrategy.check.causes.facts import MEAN_OF_MEANS, MISSING_REDUCTION, SUM_OF_MEANS, Finding, Host
 from simstrategy.check.causes.rounding import total, wide
 
-__all__ = ["by_weights", "solved_parts"]
+__all__ = ["by_divisors", "by_weights", "solved_parts"]
 
 _EXAMPLES_MAX: Final = 128
 """The most examples of a step for which sizes of parts are found from the values."""
@@ -54,6 +55,32 @@ def by_weights(one: Combination) -> Finding | None:
     remedy = "Divide by the number of examples of the whole batch before adding"
     # A sum that is NaN may be divided later: the numbers do not show it.
     return Finding(SUM_OF_MEANS, f"{reason}. {weighted}", remedy, by_parts=True, also=(MEAN_OF_MEANS,) if nan else ())
+
+
+def by_divisors(one: Combination, values: Sequence[tuple[str, str, Sequence[Host]]]) -> Finding | None:
+    """Recognises a mean or a sum of quotients: as weights, a number of each replica gives the reference.
+
+    values: what a value is called, its line, and the value of each replica.
+    """
+    rule = one.rule
+    if rule is None or not one.is_elementwise or not one.differ_among_replicas:
+        return None
+    for what, site, found in values:
+        if len(found) != one.replicas or any(value.size != 1 or value.dtype.kind not in "iuf" for value in found):
+            continue
+        numbers = [float(wide(value).reshape(-1)[0]) for value in found]
+        if not np.isfinite(numbers).all() or min(numbers) <= 0 or max(numbers) == min(numbers):
+            continue
+        if one.gives(one.expected, [number / sum(numbers) for number in numbers]):
+            kind = MEAN_OF_MEANS if rule == "mean" else SUM_OF_MEANS
+            how = "these quotients weigh the same" if rule == "mean" else "these quotients are added"
+            reason = (
+                f"each replica divides by its own {what}, and {how}. Weighted by it, the replicas' values give the "
+                f"reference's result"
+            )
+            remedy = "Reduce the divisor over all replicas, and add the quotients"
+            return Finding(kind, reason, remedy, also=() if rule == "mean" else (MISSING_REDUCTION,), source=site)
+    return None
 
 
 def _gives_expected(one: Combination, shares: list[float]) -> bool:
