@@ -171,7 +171,7 @@ def _moves_by_one_number(pairs: list[tuple[Host, Host]]) -> bool:
 
 def is_line(expected: Host, found: Host) -> bool:
     """Returns whether rows [n, …] are the expected ones, shifted and scaled, column by column."""
-    return len(expected) > 0 and _line(_flat(expected), _flat(found)) is not None
+    return len(expected) >= _ROWS_MIN and _line(_flat(expected), _flat(found)) is not None
 
 
 def _is_standardised(pairs: list[tuple[Host, Host]]) -> bool:

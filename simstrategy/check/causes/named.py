@@ -67,8 +67,10 @@ def _places(scene: Scene, named: Named) -> Iterator[Place]:
     one = scene.one
     if one.counts[0] != 1:
         return
-    expected = _by_place(named.reference, one.reference.step, one.reference.number)
-    found = _by_place(named.other, one.other.step, one.other.number)
+    # A run is numbered when it begins, and its values come after.
+    ends = [-1 if point.what == "run" else point.number for point in (one.reference, one.other)]
+    expected = _by_place(named.reference, one.reference.step, ends[0])
+    found = _by_place(named.other, one.other.step, ends[1])
     often = [Counter((site, name, rank) for site, name, rank, _ in values) for values in (expected, found)]
     for (site, name, replica, time), value in expected.items():
         if any(often[1][site, name, rank] != often[0][site, name, replica] for rank in range(one.replicas)):
@@ -201,9 +203,8 @@ def _of_values(place: Place, rows: Sequence[tuple[Host, Host]], before: Place | 
 
 def _is_stream(values: Sequence[Host]) -> bool:
     """Returns whether all replicas have one series of rows, as far as each of them goes."""
-    shortest = min([len(one) for one in values if len(one)], default=0)
-    first = values[0][:shortest]
-    return len(counted(first)) > 1 and all(np.array_equal(first, one[:shortest]) for one in values if len(one))
+    longest = max(values, key=len)
+    return len(counted(longest)) > 1 and all(np.array_equal(longest[: len(one)], one) for one in values)
 
 
 def _is_changed_alike(place: Place, before: Place) -> bool:

@@ -1,7 +1,7 @@
 """Gives some synchronisation points of a run other results than the replicas' values, as an experiment.
 
 If a point receives the reference's result, and what differed after it agrees, the difference came through this point.
-Collectives in replica functions are given results, and what the replica functions return.
+Collectives in replica functions are given results, and what the function of replica 0 returns.
 """
 
 from collections import Counter
@@ -71,7 +71,9 @@ class RestoredBackend(Wrapper):
             device = self.local_devices[replica.index]
             replica.suspend = self._suspend(device, replica.suspend)
             result = inner(*args, **kwargs)
-            return self._restored(result, device) if self._is_meant("run", device) else result
+            # Replica 0 alone: a program that combines the results has other ones then.
+            meant = self._is_meant("run", device) and device.rank == 0
+            return self._restored(result, device) if meant else result
 
         return prepared
 
