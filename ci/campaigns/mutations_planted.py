@@ -71,10 +71,32 @@ def aggregations(source: Source) -> list[ast.Attribute]:
     ]
 
 
+def kinds_of_dropped(source: Source, call: ast.Call) -> tuple[str, ...]:
+    """Returns what a judge may call an all_reduce that is left out: it depends on what the value is for.
+
+    In a helper of the replica function it is a statistic, which is that of a part then. A divisor that is left the
+    part's makes the sum of the replicas' values a sum of means, and their mean a mean of means: these are other names
+    of the same mistake.
+    """
+    function = source.functions(call)[0]
+    kinds = UNREDUCED
+    if function not in list(source.replica_functions()):
+        kinds += ("statistics per replica",)
+    parent = source.parents[call]
+    named = {one.id for one in parent.targets if isinstance(one, ast.Name)} if isinstance(parent, ast.Assign) else set()
+    divisors = [
+        node.right for node in ast.walk(function) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
+    ]
+    if any(one is call or (isinstance(one, ast.Name) and one.id in named) for one in divisors):
+        kinds += ("sum of means", "mean of means")
+    return kinds
+
+
 def dropped(source: Source) -> Iterator[Edit]:
     """A reduction is left out, or one replica's value is taken for that of all."""
     for call in calls(source, "all_reduce"):
-        yield Edit("dropped all_reduce", UNREDUCED, lambda _, c=call: source.replace(c, "v", v=c.args[1]))
+        kinds = kinds_of_dropped(source, call)
+        yield Edit("dropped all_reduce", kinds, lambda _, c=call: source.replace(c, "v", v=c.args[1]))
     for call in calls(source, "reduce"):
         if not call.keywords:
             text = "strategy.run(lambda *all: all, args=(v,))"

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 __all__ = [
+    "BATCH_GROWS",
     "CLIPPING",
     "DIVIDED",
     "DRAWS",
@@ -61,11 +62,12 @@ MISSING_REDUCTION: Final = "missing reduction"
 FUNCTION: Final = "function before the sum"
 ORDER: Final = "order or axis"
 OTHER_BATCHES: Final = "other batches"
+BATCH_GROWS: Final = "global batch grows with the number of replicas"
 
 KINDS: Final = (
     *(MEAN_OF_MEANS, SUM_OF_MEANS, SUMMED, SCALED, DIVIDED, ROOT, NORMS_AGAIN, STEPS_COUNTED, FACTOR),
     *(CLIPPING, STATISTICS, DRAWS, DUPLICATED, MISSING_SAMPLES),
-    *(ONE_REPLICA, MISSING_REDUCTION, FUNCTION, ORDER, OTHER_BATCHES),
+    *(ONE_REPLICA, MISSING_REDUCTION, FUNCTION, ORDER, OTHER_BATCHES, BATCH_GROWS),
 )
 """All kinds that a `Cause` can have."""
 

@@ -6,7 +6,15 @@ from typing import Final
 import numpy as np
 
 from simstrategy.check.causes.combination import whole
-from simstrategy.check.causes.facts import DUPLICATED, MISSING_SAMPLES, OTHER_BATCHES, Finding, Leaves, PointFacts
+from simstrategy.check.causes.facts import (
+    BATCH_GROWS,
+    DUPLICATED,
+    MISSING_SAMPLES,
+    OTHER_BATCHES,
+    Finding,
+    Leaves,
+    PointFacts,
+)
 from simstrategy.check.causes.rounding import alike, wide
 from simstrategy.check.causes.scene import Scene
 
@@ -37,6 +45,12 @@ def by_rows(scene: Scene) -> Finding | None:
         seen = Counter(row for point in _steps(scene) for part in point.rows or () for row in part)
         if not set(found) <= set(seen):
             return None  # rows that the reference never has: other data, or changed data
+        if (
+            not lost
+            and sum(found.values()) == round(scene.one.ratio * sum(expected.values()))
+            and _is_once(found, seen)
+        ):
+            return _grows(scene, "its batch has the examples of several of the reference's steps")
         return Finding(OTHER_BATCHES, f"its batch has other examples than in the reference: {_sizes(scene)}")
     if again:
         both = [rank for rank, part in enumerate(scene.one.other.rows or ()) if set(part) & set(again)]
@@ -52,6 +66,16 @@ def by_rows(scene: Scene) -> Finding | None:
         "",
         True,
     )
+
+
+def _is_once(found: Counter[str], seen: Counter[str]) -> bool:
+    """Returns whether no example is there more often than in all steps of the reference."""
+    return all(times <= seen[row] for row, times in found.items())
+
+
+def _grows(scene: Scene, reason: str) -> Finding:
+    remedy = "Distribute batches of one size, or divide the batch size by the number of replicas"
+    return Finding(BATCH_GROWS, f"{reason}: {_sizes(scene)}", remedy, by_parts=True)
 
 
 def _steps(scene: Scene) -> list[PointFacts]:
@@ -83,8 +107,7 @@ def by_sizes(scene: Scene) -> Finding | None:
         reason = f"every replica has all examples of the step, so each one counts {one.replicas} times: {_sizes(scene)}"
         return Finding(DUPLICATED, reason, "Give each replica a part of its own", by_parts=True)
     if one.differ_among_replicas:
-        reason = f"every replica takes a batch as large as the reference's, so the steps are others: {_sizes(scene)}"
-        return Finding(OTHER_BATCHES, reason, "Divide the batch size by the number of replicas", by_parts=True)
+        return _grows(scene, "every replica takes a batch as large as the reference's, so the steps are others")
     return None
 
 
