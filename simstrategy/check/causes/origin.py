@@ -62,7 +62,7 @@ def origin_of(
     explains_itself = _brings_own_values(kept) and recognised(itself.scene, exact=True) is not None
     shown = Effects(None, ()) if restored is None else effects_of(kept, window, pairs, counts, restored)
     if shown.begun is not None:
-        return _at(shown.begun, kept, reference, other)
+        return _at(_with_same_factor(pairs[:number], shown.begun), kept, reference, other)
     if explains_itself:
         return itself
     window = [pair for pair in window if all(pair is not one for one in shown.without)]
@@ -170,7 +170,7 @@ class _Option(NamedTuple):
 def _of_components(chosen: _Option, sources: Sequence[Pair]) -> _Option:
     """Returns the source that a point has combined, where that is a variable of which replicas write components."""
     point = None if chosen.pair.one is None else chosen.pair.one.other
-    way = None if point is None else {"SUM": "sum", "MEAN": "mean"}.get(point.op or "")
+    way = None if point is None or chosen.way is not None else {"SUM": "sum", "MEAN": "mean"}.get(point.op or "")
     for source in reversed(sources):
         one = source.one
         if way is None or point is None or one is None or not one.other.own or one.other.subject != point.subject:
