@@ -16,8 +16,10 @@ _RUNS_MAX: Final = 12
 
 
 class Effects(NamedTuple):
-    """begun: the first point of which the reference's result makes the kept value agree. without: those whose result
-    does not change it.
+    """What experiments show.
+
+    begun: the first point of which the reference's result makes the kept value agree. without: those whose result does
+    not change it.
     """
 
     begun: Pair | None

@@ -28,8 +28,8 @@ def explain(
     reference, other: the points of both runs, in order; the reference has fewer replicas. units: for each point of the
     reference and each of its outputs [any shape], how far rounding moves it, relative to its largest element; one ulp
     where it is missing. counts: the numbers of replicas of both runs. named: the named values of the replica functions
-    of both runs, where they were recorded. restored: runs the other program with the reference's results at some points,
-    which shows whether their difference has an effect; None for what is recorded alone.
+    of both runs, where they were recorded. restored: runs the other program with the reference's result at one point,
+    which shows whether its difference has an effect; None for what is recorded alone.
 
     A kind is named where the recorded numbers prove it, and else it is None: the text then states what was compared.
     Clauses: J-20 to J-28.

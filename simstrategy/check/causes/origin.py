@@ -66,20 +66,34 @@ def origin_of(
     if explains_itself:
         return itself
     window = [pair for pair in window if all(pair is not one for one in shown.without)]
+    return _by_values(itself, kept, window, pairs, counts, named)
+
+
+def _by_values(
+    itself: Origin,
+    kept: Pair,
+    window: Sequence[Pair],
+    pairs: Sequence[Pair],
+    counts: tuple[int, int],
+    named: Named | None,
+) -> Origin:
+    """Returns the point in the window that the kept value follows by the values of both, or the kept value itself."""
+    _, reference, other, _ = itself.scene
+    before = pairs[: next(number for number, pair in enumerate(pairs) if pair is kept)]
     last = returned(window, kept.one) if kept.one is not None and kept.one.other.what == "result" else None
     if last is not None:
         window = [pair for pair in window if pair.other is not None and pair.other.step <= last.step]
     candidates = [pair for pair in window if not _is_kept(pair) and (pair.differs or _has_other_shapes(pair))]
-    linked = _linked(kept, candidates, [pair for pair in window if is_source(pair)], pairs[:number], counts)
+    linked = _linked(kept, candidates, [pair for pair in window if is_source(pair)], before, counts)
     if linked is not None:
         pair, scale = linked
-        begun = _with_same_factor(pairs[:number], pair) if scale == 1.0 else pair
+        begun = _with_same_factor(before, pair) if scale == 1.0 else pair
         return _at(begun, kept, reference, other, scale)
-    left = [pair for pair in candidates if pair.differs and not _is_undone(pairs[:number], pair)]
+    left = [pair for pair in candidates if pair.differs and not _is_undone(before, pair)]
     if not left:
         return itself._replace(sure=not candidates)
     sure = len({pair.place for pair in left}) == 1
-    effect = None if sure or named is None else _first_effect(left, pairs, pairs[:number], named)
+    effect = None if sure or named is None else _first_effect(left, pairs, before, named)
     if effect is not None:
         return _at(effect[0], kept, reference, other, effect[1])
     same = [pair for pair in left if _shapes(pair) & _shapes(kept)]

@@ -30,7 +30,10 @@ _KINDS = ("all_reduce", "run")
 
 
 class Given(NamedTuple):
-    """Results of one point.  kind, place: it is the so many-th point of its kind, from 1. leaves: [any shape], or None."""
+    """Results of one point.
+
+    kind, place: it is the so many-th point of its kind, from 1. leaves: [any shape], or None to leave one.
+    """
 
     kind: str
     place: int

@@ -32,8 +32,9 @@ def explain_difference(
 
     program: as for `check`. counts: of the reference and of the other run. It runs five times: three of the runs
     measure rounding. In the other two the named values of its replica functions are recorded, where a thread of their
-    own does not run them. Where points differ before the first kept value, it runs up to twelve times more, each time with
-    the reference's results at one of them. Raises what opening a backend raises; an exception of the program ends its recording.
+    own does not run them. Where points differ before the first kept value, it runs up to twelve times more, each time
+    with the reference's result at one of them. Raises what opening a backend raises; an exception of the program ends
+    its recording.
     """
     named: list[list[NamedValue]] = [[], []]
     both = [

@@ -20,6 +20,9 @@ _EXAMPLES_MAX: Final = 128
 _FRACTION_NEAR: Final = 2e-3
 """How near solved weights have to be to fractions, before the fractions are tried on the values."""
 
+_ELEMENTS_MIN: Final = 3
+"""The fewest elements for which sums of arrays are tried as divisors."""
+
 
 def by_weights(one: Combination) -> Finding | None:
     """Recognises a mean or a sum of means over unequal parts: the replicas' shares as weights give the reference."""
@@ -66,21 +69,34 @@ def by_divisors(one: Combination, values: Sequence[tuple[str, str, Sequence[Host
     if rule is None or not one.is_elementwise or not one.differ_among_replicas:
         return None
     for what, site, found in values:
-        if len(found) != one.replicas or any(value.size != 1 or value.dtype.kind not in "iuf" for value in found):
-            continue
-        numbers = [float(wide(value).reshape(-1)[0]) for value in found]
-        if not np.isfinite(numbers).all() or min(numbers) <= 0 or max(numbers) == min(numbers):
+        numbers = _divisors(one, found)
+        if numbers is None:
             continue
         if one.gives(one.expected, [number / sum(numbers) for number in numbers]):
             kind = MEAN_OF_MEANS if rule == "mean" else SUM_OF_MEANS
+            amount = "sum of" if found[0].size > 1 else "value of"
             how = "these quotients weigh the same" if rule == "mean" else "these quotients are added"
             reason = (
-                f"each replica divides by its own {what}, and {how}. Weighted by it, the replicas' values give the "
-                f"reference's result"
+                f"each replica divides by its own {amount} {what}, and {how}. Weighted by it, the replicas' values "
+                f"give the reference's result"
             )
             remedy = "Reduce the divisor over all replicas, and add the quotients"
             return Finding(kind, reason, remedy, also=() if rule == "mean" else (MISSING_REDUCTION,), source=site)
     return None
+
+
+def _divisors(one: Combination, found: Sequence[Host]) -> list[float] | None:
+    """Returns what each replica may divide by: a number, or the sum of an array, such as a mask; None for no divisors.
+
+    A single number that differs fulfils an equation with some sum more easily than several numbers do.
+    """
+    if len(found) != one.replicas or any(value.dtype.kind not in "iufb" for value in found):
+        return None
+    if any(value.size != 1 for value in found) and sum(leaf.size for leaf in one.expected) < _ELEMENTS_MIN:
+        return None
+    numbers = [float(np.sum(wide(value))) for value in found]
+    usable = np.isfinite(numbers).all() and min(numbers) > 0 and max(numbers) > min(numbers)
+    return numbers if usable else None
 
 
 def _gives_expected(one: Combination, shares: list[float]) -> bool:
