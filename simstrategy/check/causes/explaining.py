@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from simstrategy.check.causes.alignment import Pair, aligned
-from simstrategy.check.causes.facts import DUPLICATED, Cause, PointFacts, Units
+from simstrategy.check.causes.facts import DUPLICATED, Cause, Finding, PointFacts, Units
 from simstrategy.check.causes.kinds import recognised
 from simstrategy.check.causes.named import Named, by_names
 from simstrategy.check.causes.origin import Origin, origin_of
@@ -52,6 +52,10 @@ def explain(
         finding = by_names(origin.scene, named) or finding
     if finding is not None and not origin.sure:
         finding = None
+    return _cause(pairs, origin, finding, counts)
+
+
+def _cause(pairs: Sequence[Pair], origin: Origin, finding: Finding | None, counts: tuple[int, int]) -> Cause:
     point = origin.scene.one.other
     place = point if point.what != "result" else returned(pairs, origin.scene.one) or point
     return Cause(
