@@ -68,7 +68,8 @@ def by_divisors(one: Combination, values: Sequence[tuple[str, str, Sequence[Host
     rule = one.rule
     if rule is None or not one.is_elementwise or not one.differ_among_replicas:
         return None
-    for what, site, found in values:
+    numbers_first = sorted(values, key=lambda one: any(value.size > 1 for value in one[2]))
+    for what, site, found in numbers_first:
         numbers = _divisors(one, found)
         if numbers is None:
             continue
