@@ -15,10 +15,14 @@ Rows = tuple[tuple[str, ...], ...]
 
 
 class Examples(NamedTuple):
-    """The sizes of the parts of a step, and for each replica a text for each example; None where not known."""
+    """The sizes of the parts of a step, and for each replica a text for each example; None where not known.
+
+    site: the line that distributed them; "" where it is not known.
+    """
 
     parts: tuple[int, ...] | None
     rows: Rows | None
+    site: str = ""
 
 
 def leaves_of(row: Sequence[Value]) -> Leaves | None:
@@ -47,6 +51,7 @@ def examples_of(recording: Recording) -> Iterator[tuple[int, Examples]]:
                 parts.digests
                 if all(len(d) == n for d, (_, n) in zip(parts.digests, parts.rows, strict=True))
                 else None,
+                parts.site,
             )
             for parts in drawn.get(point.step, ())
         ]

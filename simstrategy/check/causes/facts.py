@@ -88,7 +88,8 @@ class PointFacts(NamedTuple):
     effect. own: whether each replica keeps its own value, which nothing combines. before: the arrays that a write
     replaces. number: its place among the points and writes of the run; -1 where it is not known. ulp: one ulp of 1 in
     the precision of the outputs, where their arrays are finer; 0 where they are not. added: of a component that each
-    replica adds to, by how much it changes in this step; () elsewhere.
+    replica adds to, by how much it changes in this step; () elsewhere. data: the line that distributed the step's
+    examples; "" where it is not known.
     """
 
     step: int
@@ -106,6 +107,7 @@ class PointFacts(NamedTuple):
     number: int = -1
     ulp: float = 0.0
     added: tuple[Leaves, ...] = ()
+    data: str = ""
 
     @property
     def contributions(self) -> tuple[Leaves, ...]:

@@ -53,7 +53,8 @@ def facts_of(recording: Recording) -> list[PointFacts]:
             known = examples.get(facts.step, Examples(None, None))
             replicas = len(facts.inputs)
             parts = known.parts if known.parts is not None and len(known.parts) == replicas else None
-            found.append(facts._replace(number=one.number, parts=parts, rows=known.rows if parts is not None else None))
+            facts = facts._replace(number=one.number, data=known.site)
+            found.append(facts._replace(parts=parts, rows=known.rows if parts is not None else None))
     updates, own = _updates(component_writes, alone, replicas)
     found += [*updates, *_own_writes(own, alone, replicas), *carried(recording)]
     found = [facts._replace(ulp=ulp) for facts in found]

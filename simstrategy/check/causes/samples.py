@@ -75,7 +75,9 @@ def _is_once(found: Counter[str], seen: Counter[str]) -> bool:
 
 def _grows(scene: Scene, reason: str) -> Finding:
     remedy = "Distribute batches of one size, or divide the batch size by the number of replicas"
-    return Finding(BATCH_GROWS, f"{reason}: {_sizes(scene)}", remedy, by_parts=True)
+    where = scene.one.other.data
+    at = f", of the data distributed at {where}" if where else ""
+    return Finding(BATCH_GROWS, f"{reason}: {_sizes(scene)}{at}", remedy, by_parts=True, source=where or None)
 
 
 def _steps(scene: Scene) -> list[PointFacts]:
