@@ -112,6 +112,10 @@ def dropped(source: Source) -> Iterator[Edit]:
             )
 
 
+def inside(call: ast.Call, node: ast.AST) -> bool:
+    return any(one is node for one in ast.walk(call))
+
+
 def local_means(source: Source) -> Iterator[Edit]:
     """Divides by the rows of a part, and adds the quotients up, or averages them."""
     sizes = [
@@ -132,7 +136,9 @@ def local_means(source: Source) -> Iterator[Edit]:
 
     if sizes:
         yield Edit("sum of means", ("sum of means", *SUMMED[:1]), lambda _: divide("SUM"))
-        yield Edit("mean of means", ("mean of means",), lambda _: divide("MEAN"))
+        # Calls whose value no number of rows divides become means as well: these are divided once too often.
+        plain = [call for call in calls(source, "all_reduce") if not any(inside(call, node) for node, _ in sizes)]
+        yield Edit("mean of means", ("mean of means", *(DIVIDED if plain else ())), lambda _: divide("MEAN"))
     for call in calls(source, "reduce"):
         if call.keywords and op_of(call) == "MEAN":
             text = "strategy.run(lambda one: ss.get_replica_context().xp.mean(one, axis=0), args=(v,))"

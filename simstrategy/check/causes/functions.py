@@ -10,7 +10,7 @@ import numpy as np
 
 from simstrategy.check.causes.combination import Combination
 from simstrategy.check.causes.facts import FUNCTION, Finding, Host, Leaves
-from simstrategy.check.causes.rounding import wide
+from simstrategy.check.causes.rounding import varies, wide
 from simstrategy.check.causes.scene import Scene
 
 __all__ = ["by_functions"]
@@ -35,6 +35,9 @@ def by_functions(scene: Scene) -> Finding | None:
     one = scene.one
     if not one.is_elementwise or one.rule is None or not one.differ_among_replicas or not _is_rough(one):
         return None
+    sizes = tuple([tuple([np.abs(wide(leaf)) for leaf in term]) for term in one.terms])
+    if not varies(sizes, one.units):
+        return None  # all at one bound: any mean of their squares is the square of the bound
     found: list[tuple[str, str]] = []
     for name, reduce in (("maximum", np.maximum), ("minimum", np.minimum), ("product", np.multiply)):
         # One number is one replica's value, or at a bound, more easily than several are.

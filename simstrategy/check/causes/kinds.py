@@ -142,6 +142,8 @@ def _summed(scene: Scene) -> tuple[str, str, str, tuple[str, ...]]:
     if unequal and one.rule == "sum" and not others_agree:
         return SUMMED, ": the mean of the replicas' values gives the reference's", "Take the mean", (SCALED,)
     also = (SUMMED,) if one.rule == "sum" else ()
+    if one.other.what in ("run", "result") and one.rule != "sum":
+        also = (MISSING_REDUCTION,)  # a divisor that is that of a part makes it as large, where parts are equal
     if unequal or one.rule != "sum":
         return SCALED, ": each replica's value is too large by that factor", "Remove the factor", also
     reason = ": each replica's value is as large as a mean over its part, and they are summed where averaging was meant"

@@ -424,3 +424,9 @@ def test_a_batch_with_the_examples_of_several_steps_grows() -> None:
     assert explain(reference, grown, counts=(1, 2)).kind == BATCH_GROWS
     other = [point(B, C, parts=(2, 2), rows=(("a", "b"), ("c", "c")))]
     assert explain(reference, other, counts=(1, 2)).kind == OTHER_BATCHES
+
+
+def test_values_at_one_bound_show_no_function() -> None:
+    """J-27: the squares of a bound and of its negative have the square of the bound as their mean."""
+    cause = explain([point(rows(0.207))], [point(rows(0.207), rows(-0.207))], counts=(1, 2))
+    assert cause.kind != FUNCTION
