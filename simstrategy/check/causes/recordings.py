@@ -19,6 +19,9 @@ _WRITES: Final = ("assign", "assign_add", "assign_sub")
 _PASSED_OVER: Final = ("variable", "sizes", "raised", "compiled")
 """Requests that combine no values."""
 
+_INSIDE: Final = ("all_reduce", "all_gather", "run")
+"""Requests of replica functions: a step may return by chance what another one combines."""
+
 _NEAR: Final = 8.0
 """Ulps by which a write that is computed again may be off."""
 
@@ -49,7 +52,8 @@ def facts_of(recording: Recording) -> list[PointFacts]:
             continue
         facts = _of_write(one, points) if isinstance(one, VariableWrite) else _of_point(one, writes.get(one.number))
         if facts is not None:
-            facts = facts._replace(step=returned.get(_key(facts.inputs), facts.step))
+            if facts.what not in _INSIDE:
+                facts = facts._replace(step=returned.get(_key(facts.inputs), facts.step))
             known = examples.get(facts.step, Examples(None, None))
             replicas = len(facts.inputs)
             parts = known.parts if known.parts is not None and len(known.parts) == replicas else None
