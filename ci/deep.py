@@ -45,7 +45,7 @@ RUNS = {
     "programs_bugs": [sys.executable, "ci/campaigns/hunt.py"],
     "recordings": [sys.executable, "ci/campaigns/recordings.py", "--programs", "2000"],
     "attack": [sys.executable, "ci/campaigns/attack.py", "--programs", "2000"],
-    "mutated": [sys.executable, "ci/campaigns/mutated.py"],
+    "mutated": [sys.executable, "ci/campaigns/mutated.py", "--seed", "2026"],
     "faults": [sys.executable, "ci/campaigns/faults.py"],
     "mutants": [sys.executable, "tests/mutants/mutant_matrix.py", "--jobs", "2"],
     "kit": [sys.executable, "ci/bench/kit.py"],

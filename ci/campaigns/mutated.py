@@ -150,22 +150,30 @@ def shown(title: str, tally: Tally) -> None:
 
 
 def judge_wrong(kept: Sequence[Mutant], folder: Path, show: int) -> bool:
-    """Judges wrong mutants; prints how many were found, by kind, and those that were not."""
+    """Judges wrong mutants; prints how many were found, by kind, and those that were not.
+
+    named: the kind comes first, or it is listed as one that gives the same numbers, as in `tests/judging`. first: how
+    many of these come first. other: another kind is named. The rest is not recognised.
+    """
     rows: dict[str, Counter[str]] = {}
     missed: list[str] = []
     for mutant in kept:
         answer = judged(load_program(folder / f"{mutant.name}.py"))
         row = rows.setdefault(mutant.kinds[0], Counter())
         found = answer.verdict == "differ" and bool(answer.of_replicas)
-        named = found and answer.of_replicas[0].kind in mutant.kinds
+        first = answer.of_replicas[0] if found else None
+        named = first is not None and bool(first.kinds & set(mutant.kinds))
         row.update({"planted": 1, "found": found, "named": named})
+        row["first"] += first is not None and first.kind in mutant.kinds
+        row["other"] += first is not None and not named and first.kind != "not recognised"
         if not named:
             called = answer.of_replicas[0].kind if answer.of_replicas else answer.verdict
             missed.append(f"{mutant.name}: {mutant.edits[0]}; the judge: {called}\n\n{mutant.text}\n{answer.text}\n")
     total = sum(rows.values(), Counter())
-    print(f"{'kind':<55} {'planted':>7} {'found':>6} {'named':>6}")
+    columns = ("planted", "found", "named", "first", "other")
+    print(f"{'kind':<55}", *[f"{column:>7}" for column in columns])
     for kind, row in [*sorted(rows.items()), ("all", total)]:
-        print(f"{kind:<55} {row['planted']:>7} {row['found']:>6} {row['named']:>6}")
+        print(f"{kind:<55}", *[f"{row[column]:>7}" for column in columns])
     print("\n".join(missed[:show]))
     return total["found"] >= FOUND * len(kept) and total["named"] >= NAMED * len(kept)
 

@@ -71,10 +71,32 @@ def aggregations(source: Source) -> list[ast.Attribute]:
     ]
 
 
+def kinds_of_dropped(source: Source, call: ast.Call) -> tuple[str, ...]:
+    """Returns what a judge may call an all_reduce that is left out: it depends on what the value is for.
+
+    In a helper of the replica function it is a statistic, which is that of a part then. A divisor that is left the
+    part's makes the sum of the replicas' values a sum of means, and their mean a mean of means: these are other names
+    of the same mistake.
+    """
+    function = source.functions(call)[0]
+    kinds = UNREDUCED
+    if function not in list(source.replica_functions()):
+        kinds += ("statistics per replica",)
+    parent = source.parents[call]
+    named = {one.id for one in parent.targets if isinstance(one, ast.Name)} if isinstance(parent, ast.Assign) else set()
+    divisors = [
+        node.right for node in ast.walk(function) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
+    ]
+    if any(one is call or (isinstance(one, ast.Name) and one.id in named) for one in divisors):
+        kinds += ("sum of means", "mean of means")
+    return kinds
+
+
 def dropped(source: Source) -> Iterator[Edit]:
     """A reduction is left out, or one replica's value is taken for that of all."""
     for call in calls(source, "all_reduce"):
-        yield Edit("dropped all_reduce", UNREDUCED, lambda _, c=call: source.replace(c, "v", v=c.args[1]))
+        kinds = kinds_of_dropped(source, call)
+        yield Edit("dropped all_reduce", kinds, lambda _, c=call: source.replace(c, "v", v=c.args[1]))
     for call in calls(source, "reduce"):
         if not call.keywords:
             text = "strategy.run(lambda *all: all, args=(v,))"
@@ -88,6 +110,10 @@ def dropped(source: Source) -> Iterator[Edit]:
                 UNREDUCED[::-1],
                 lambda _, a=node: setattr(a, "attr", "ONLY_FIRST_REPLICA"),
             )
+
+
+def inside(call: ast.Call, node: ast.AST) -> bool:
+    return any(one is node for one in ast.walk(call))
 
 
 def local_means(source: Source) -> Iterator[Edit]:
@@ -110,7 +136,9 @@ def local_means(source: Source) -> Iterator[Edit]:
 
     if sizes:
         yield Edit("sum of means", ("sum of means", *SUMMED[:1]), lambda _: divide("SUM"))
-        yield Edit("mean of means", ("mean of means",), lambda _: divide("MEAN"))
+        # Calls whose value no number of rows divides become means as well: these are divided once too often.
+        plain = [call for call in calls(source, "all_reduce") if not any(inside(call, node) for node, _ in sizes)]
+        yield Edit("mean of means", ("mean of means", *(DIVIDED if plain else ())), lambda _: divide("MEAN"))
     for call in calls(source, "reduce"):
         if call.keywords and op_of(call) == "MEAN":
             text = "strategy.run(lambda one: ss.get_replica_context().xp.mean(one, axis=0), args=(v,))"

@@ -3,6 +3,7 @@
 A coordinator has an observer where its trace is a `Recorder`, else None, and nothing here is called.
 """
 
+import sys
 from collections.abc import Callable, Sequence
 from itertools import repeat
 from operator import itemgetter
@@ -13,6 +14,7 @@ import numpy as np
 from simstrategy import tree
 from simstrategy.device import Backend, Cell
 from simstrategy.errors import InvalidType, Unsupported
+from simstrategy.run.frames import users_sites
 from simstrategy.run.task import FINISHED
 from simstrategy.short_repr import without_addresses
 from simstrategy.trace import Recorder, Request, Site, Unreadable, describe_request, describe_site
@@ -99,10 +101,13 @@ class Observer:
     def watch_steps(self) -> Callable[[int, Sequence[list[Any]] | None], None]:
         """Returns what records the steps of one distributed dataset; see `data.iterators.WatchSteps`."""
         rows: dict[int, int] = {}
+        sites = users_sites(sys._getframe(1))
 
         def watch(epoch: int, parts: Sequence[list[Any]] | None) -> None:
             if parts is not None:
-                rows[epoch] = self.recorder.drew(self.worker, epoch, rows.get(epoch, 0), parts)
+                rows[epoch] = self.recorder.drew(
+                    self.worker, epoch, rows.get(epoch, 0), parts, sites[0] if sites else None
+                )
 
         return watch
 

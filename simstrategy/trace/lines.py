@@ -153,7 +153,9 @@ class _Reading:
         digests = tuple(
             tuple(texts[at : at + size] for at in range(0, len(texts), size)) for texts in map(str, line["digests"])
         )
-        self.parts.append(StepParts(line["parts"], line["worker"], line["step"], line["epoch"], rows, digests))
+        # Recordings of the first release of this version have no site.
+        known = (line["parts"], line["worker"], line["step"], line["epoch"])
+        self.parts.append(StepParts(*known, rows, digests, line.get("site", "")))
 
     def take_draws(self, line: Line) -> None:
         self.draws += [(str(label), int(count), int(taken)) for label, count, taken in line["draws"]]

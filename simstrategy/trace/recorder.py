@@ -232,10 +232,10 @@ class Recorder:
         if point is not None:
             point.written = numbers
 
-    def drew(self, worker: int, epoch: int, first: int, parts: Sequence[list[Any]]) -> int:
+    def drew(self, worker: int, epoch: int, first: int, parts: Sequence[list[Any]], site: Site | None = None) -> int:
         """Records the parts of a step, for each local replica its leaves; returns the number of the row after them.
 
-        first: the number of the first row.
+        first: the number of the first row. site: where the dataset was distributed, if known.
         """
         rows, digests = [], []
         for leaves in parts:
@@ -244,6 +244,7 @@ class Recorder:
             digests.append(texts)
             first += count
         line = {"worker": worker, "step": self._steps.get(worker, 0), "epoch": epoch, "rows": rows, "digests": digests}
+        line["site"] = "" if site is None else self._site(site)
         self._log.add("parts", line)
         return first
 

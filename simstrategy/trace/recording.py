@@ -52,7 +52,7 @@ class StepParts(NamedTuple):
 
     rows: for each local replica the number of its first row in what this worker drew in this epoch, and how many rows
     it has. digests: for each local replica a text for each of its rows, equal for equal rows; fewer where there are
-    more rows than a recorder digests.
+    more rows than a recorder digests. site: file and line that distributed the dataset; "" where it is not known.
     """
 
     number: int
@@ -61,6 +61,7 @@ class StepParts(NamedTuple):
     epoch: int
     rows: tuple[tuple[int, int], ...]
     digests: tuple[tuple[str, ...], ...]
+    site: str = ""
 
 
 class VariableWrite(NamedTuple):

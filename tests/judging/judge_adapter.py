@@ -23,6 +23,8 @@ KINDS: Final = {
     "summed where averaged was meant": r"summed where averag",
     "divided by the number of replicas once too often": r"divided by .*replicas|once too often",
     "scaled by the square root of the number of replicas": r"square root|√",
+    "global batch grows with the number of replicas": r"batch grows",
+    "other batches": r"other batches",
     "scaled by the number of replicas": r"(scaled|multiplied) by .*replicas",
     "squared norms summed again": r"squared norms?",
     "clipping before the sum": r"clip",

@@ -146,7 +146,10 @@ def test_a_loss_divided_by_the_whole_batch_agrees_on_any_number_of_replicas() ->
             divided_twice,
             r"in step 1, .* divided by the number of replicas once too often: .* 0\.5 times .* Remove one division",
         ),
-        (batch_of_each, r"in step 1, .* The kind is other batches: .*: 16 examples, and 8 in the reference"),
+        (
+            batch_of_each,
+            r"in step 1, .* The kind is global batch grows with .*: .*: 16 examples, and 8 in the reference",
+        ),
         (same_data_for_each, r"in step 1, .* The kind is duplicated samples: 8 examples .* on replicas 0, 1"),
         (seed_of_each, r"in step 1, .* The kind is not recognised: (?!.*(parts of|partial|sum of|mean of)).*$"),
         (unlike, r"in step 1, .* differs first: by 1\.4e-01 .* not recognised: the found values are 1\.14286 times"),

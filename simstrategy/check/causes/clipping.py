@@ -24,8 +24,10 @@ def by_clipping(scene: Scene) -> Finding | None:
     one = scene.one
     if not one.is_elementwise or not one.differ_among_replicas or sum(leaf.size for leaf in one.other.outputs) < 2:
         return None
+    if one.other.what == "run" and one.other.op is None:
+        return None  # nothing combines what the replicas return
     for what, vectors, here in _groups(scene):
-        if any((vector == np.round(vector)).all() for vector in vectors):
+        if any((vector == np.round(vector)).all() and vector.any() for vector in vectors):
             return None  # counts, and rows of ones and zeros, have equal norms by chance
         bound = _norm_bound(vectors, here, unit_of(one.other.outputs[0]))
         if bound is not None:
@@ -50,14 +52,14 @@ def _groups(scene: Scene) -> Iterator[tuple[str, list[Host], list[Host]]]:
             name = "value" if len(outputs) == 1 else f"value {number + 1}"
             yield (
                 name,
-                [wide(term[number]).reshape(-1) for point in points for term in point.inputs],
-                [wide(term[number]).reshape(-1) for term in one.other.inputs],
+                [wide(term[number]).reshape(-1) for point in points for term in point.contributions],
+                [wide(term[number]).reshape(-1) for term in one.other.contributions],
             )
     if len(outputs) > 1:
         yield (
             "nest of values",
-            [_flat(term) for point in points for term in point.inputs],
-            [_flat(term) for term in one.other.inputs],
+            [_flat(term) for point in points for term in point.contributions],
+            [_flat(term) for term in one.other.contributions],
         )
     steps: dict[int, list[PointFacts]] = {}
     for point in scene.other:
@@ -70,9 +72,9 @@ def _groups(scene: Scene) -> Iterator[tuple[str, list[Host], list[Host]]]:
 
 def _is_usable(point: PointFacts) -> bool:
     """Returns whether the replicas bring values of their own: clipped values that are equal were combined before."""
-    shapes = [leaf.shape for leaf in point.outputs]
-    alike = all([leaf.shape for leaf in term] == shapes for term in point.inputs)
-    return len(point.inputs) > 1 and alike and varies(point.inputs, tuple([0.0] * len(shapes)))
+    shapes = [leaf.shape for leaf in (point.outputs or point.inputs[0])]
+    alike = all([leaf.shape for leaf in term] == shapes for term in point.contributions)
+    return len(point.inputs) > 1 and alike and varies(point.contributions, tuple([0.0] * len(shapes)))
 
 
 def _flat(term: tuple[Host, ...]) -> Host:
@@ -80,7 +82,7 @@ def _flat(term: tuple[Host, ...]) -> Host:
 
 
 def _together(points: list[PointFacts], replicas: int) -> list[Host]:
-    return [np.concatenate([_flat(point.inputs[rank]) for point in points]) for rank in range(replicas)]
+    return [np.concatenate([_flat(point.contributions[rank]) for point in points]) for rank in range(replicas)]
 
 
 def _norm_bound(vectors: list[Host], here: list[Host], unit: float) -> float | None:

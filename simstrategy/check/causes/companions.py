@@ -20,6 +20,10 @@ __all__ = ["by_rows_of_values", "by_variances", "is_line", "is_moved"]
 
 _ROWS_MIN: Final = 3
 """The fewest rows of a replica that show a shift and a scale: two rows fit any."""
+_PARTS_MIN: Final = 2
+"""The fewest parts with two rows and more whose shifts, or scales, are compared."""
+_EQUATIONS_MIN: Final = 3
+"""The fewest elements that have to fulfil one shift, or one scale, beside the first row of each part."""
 _SPREAD_NEAR: Final = 1e-3
 """How near means and spreads of standardised columns have to be: a small number may be added to the divisor."""
 _NEAR: Final = 1e3
@@ -129,7 +133,7 @@ def is_moved(pairs: list[tuple[Host, Host]]) -> bool:
 
     pairs: of each replica the reference's rows for its examples, and its rows, [examples, …].
     """
-    if _is_standardised(pairs):
+    if _is_standardised(pairs) or _moves_by_one_number(pairs):
         return True
     usable = [pair for pair in pairs if len(pair[0]) >= _ROWS_MIN]
     fits = [_line(_flat(expected), _flat(found)) for expected, found in usable]
@@ -142,9 +146,32 @@ def is_moved(pairs: list[tuple[Host, Host]]) -> bool:
     return len(known) == 1 or not all(np.allclose(known[0], one, atol=1e-6) for one in known[1:])
 
 
+def _moves_by_one_number(pairs: list[tuple[Host, Host]]) -> bool:
+    """Returns whether rows are shifted alone, or scaled alone, by numbers of each replica: two rows show that.
+
+    In every column all rows of a replica have one shift, or one scale. Enough rows and columns have to fulfil it.
+    """
+    flat = [(_flat(expected), _flat(found)) for expected, found in pairs if len(expected) > 1]
+    if len(flat) < _PARTS_MIN or sum((len(one) - 1) * one.shape[1] for one, _ in flat) < _EQUATIONS_MIN:
+        return False
+    with np.errstate(all="ignore"):
+        for change, same in ((np.subtract, 0.0), (np.divide, 1.0)):
+            moves = [change(found, expected) for expected, found in flat]
+            sizes = [max(1e-30, float(np.abs(move).max())) for move in moves]
+            if not all(np.isfinite(move).all() for move in moves):
+                continue
+            alike = all(
+                float(np.ptp(move, axis=0).max()) <= 1e-4 * size for move, size in zip(moves, sizes, strict=True)
+            )
+            by_rank = np.allclose(moves[0], same, atol=1e-4)
+            if alike and not by_rank and any(not np.allclose(moves[0][0], move[0], rtol=1e-4) for move in moves[1:]):
+                return True
+    return False
+
+
 def is_line(expected: Host, found: Host) -> bool:
     """Returns whether rows [n, …] are the expected ones, shifted and scaled, column by column."""
-    return len(expected) > 0 and _line(_flat(expected), _flat(found)) is not None
+    return len(expected) >= _ROWS_MIN and _line(_flat(expected), _flat(found)) is not None
 
 
 def _is_standardised(pairs: list[tuple[Host, Host]]) -> bool:

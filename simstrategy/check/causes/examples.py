@@ -15,10 +15,14 @@ Rows = tuple[tuple[str, ...], ...]
 
 
 class Examples(NamedTuple):
-    """The sizes of the parts of a step, and for each replica a text for each example; None where not known."""
+    """The sizes of the parts of a step, and for each replica a text for each example; None where not known.
+
+    site: the line that distributed them; "" where it is not known.
+    """
 
     parts: tuple[int, ...] | None
     rows: Rows | None
+    site: str = ""
 
 
 def leaves_of(row: Sequence[Value]) -> Leaves | None:
@@ -47,10 +51,13 @@ def examples_of(recording: Recording) -> Iterator[tuple[int, Examples]]:
                 parts.digests
                 if all(len(d) == n for d, (_, n) in zip(parts.digests, parts.rows, strict=True))
                 else None,
+                parts.site,
             )
             for parts in drawn.get(point.step, ())
         ]
-        matching = [one for one in found if given is None or one.parts == given.parts]
+        # With one replica all arrays look like examples, also a state that the step receives.
+        alone = len(point.inputs) == 1
+        matching = [one for one in found if given is None or alone or one.parts == given.parts]
         if len(matching) == 1 or (matching and len({one.parts for one in matching}) == 1):
             yield point.step, matching[-1]
         elif given is not None and not found:

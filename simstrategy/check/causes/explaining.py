@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from simstrategy.check.causes.alignment import Pair, aligned
-from simstrategy.check.causes.facts import DUPLICATED, Cause, PointFacts, Units
+from simstrategy.check.causes.facts import DUPLICATED, Cause, Finding, PointFacts, Units
 from simstrategy.check.causes.kinds import recognised
 from simstrategy.check.causes.named import Named, by_names
 from simstrategy.check.causes.origin import Origin, origin_of
+from simstrategy.check.causes.restoring import Experiment
 from simstrategy.check.causes.sources import completed, returned
 from simstrategy.check.causes.wording import nothing_text, paragraph
 
@@ -20,13 +21,15 @@ def explain(
     units: Units = (),
     counts: tuple[int, int],
     named: Named | None = None,
+    restored: Experiment | None = None,
 ) -> Cause:
-    """Returns the cause of a difference between two runs of one program, from recorded values alone.  Runs nothing.
+    """Returns the cause of a difference between two runs of one program, from recorded values.
 
     reference, other: the points of both runs, in order; the reference has fewer replicas. units: for each point of the
     reference and each of its outputs [any shape], how far rounding moves it, relative to its largest element; one ulp
     where it is missing. counts: the numbers of replicas of both runs. named: the named values of the replica functions
-    of both runs, where they were recorded.
+    of both runs, where they were recorded. restored: runs the other program with the reference's result at one point,
+    which shows whether its difference has an effect; None for what is recorded alone.
 
     A kind is named where the recorded numbers prove it, and else it is None: the text then states what was compared.
     Clauses: J-20 to J-28.
@@ -41,7 +44,7 @@ def explain(
     """
     reference, other = [[_of_numbers(point) for point in points] for points in (reference, other)]
     pairs = completed(aligned(reference, other, units, counts), counts)
-    origin = origin_of(pairs, reference, other, counts, named)
+    origin = origin_of(pairs, reference, other, counts, named, restored)
     if origin is None:
         return Cause(None, None, None, None, None, nothing_text(pairs), certain=False)
     finding = recognised(origin.scene)
@@ -49,6 +52,10 @@ def explain(
         finding = by_names(origin.scene, named) or finding
     if finding is not None and not origin.sure:
         finding = None
+    return _cause(pairs, origin, finding, counts)
+
+
+def _cause(pairs: Sequence[Pair], origin: Origin, finding: Finding | None, counts: tuple[int, int]) -> Cause:
     point = origin.scene.one.other
     place = point if point.what != "result" else returned(pairs, origin.scene.one) or point
     return Cause(

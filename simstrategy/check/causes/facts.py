@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 __all__ = [
+    "BATCH_GROWS",
     "CLIPPING",
     "DIVIDED",
     "DRAWS",
@@ -61,11 +62,12 @@ MISSING_REDUCTION: Final = "missing reduction"
 FUNCTION: Final = "function before the sum"
 ORDER: Final = "order or axis"
 OTHER_BATCHES: Final = "other batches"
+BATCH_GROWS: Final = "global batch grows with the number of replicas"
 
 KINDS: Final = (
     *(MEAN_OF_MEANS, SUM_OF_MEANS, SUMMED, SCALED, DIVIDED, ROOT, NORMS_AGAIN, STEPS_COUNTED, FACTOR),
     *(CLIPPING, STATISTICS, DRAWS, DUPLICATED, MISSING_SAMPLES),
-    *(ONE_REPLICA, MISSING_REDUCTION, FUNCTION, ORDER, OTHER_BATCHES),
+    *(ONE_REPLICA, MISSING_REDUCTION, FUNCTION, ORDER, OTHER_BATCHES, BATCH_GROWS),
 )
 """All kinds that a `Cause` can have."""
 
@@ -85,7 +87,9 @@ class PointFacts(NamedTuple):
     kept: whether the program's state or result holds the outputs. A difference that reaches no such value has no
     effect. own: whether each replica keeps its own value, which nothing combines. before: the arrays that a write
     replaces. number: its place among the points and writes of the run; -1 where it is not known. ulp: one ulp of 1 in
-    the precision of the outputs, where their arrays are finer; 0 where they are not.
+    the precision of the outputs, where their arrays are finer; 0 where they are not. added: of a component that each
+    replica adds to, by how much it changes in this step; () elsewhere. data: the line that distributed the step's
+    examples; "" where it is not known.
     """
 
     step: int
@@ -102,6 +106,13 @@ class PointFacts(NamedTuple):
     before: Leaves = ()
     number: int = -1
     ulp: float = 0.0
+    added: tuple[Leaves, ...] = ()
+    data: str = ""
+
+    @property
+    def contributions(self) -> tuple[Leaves, ...]:
+        """What the replicas bring in this step: what they add to their own component, or all that they bring."""
+        return self.added or self.inputs
 
 
 class Finding(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 
 from simstrategy.check.causes.combination import Combination
 from simstrategy.check.causes.facts import FUNCTION, Finding, Host, Leaves
-from simstrategy.check.causes.rounding import wide
+from simstrategy.check.causes.rounding import varies, wide
 from simstrategy.check.causes.scene import Scene
 
 __all__ = ["by_functions"]
@@ -26,14 +26,25 @@ _FUNCTIONS: Final[tuple[tuple[str, Function, Function], ...]] = (
 """Name, function, and its inverse."""
 
 
+_CHOSEN_MIN: Final = 3
+"""The fewest elements that show that the largest, or the smallest, of the replicas' elements was taken."""
+
+
 def by_functions(scene: Scene) -> Finding | None:
     """Looks for the function and the weights with which the replicas' values give the reference's result."""
     one = scene.one
     if not one.is_elementwise or one.rule is None or not one.differ_among_replicas or not _is_rough(one):
         return None
+    sizes = tuple([tuple([np.abs(wide(leaf)) for leaf in term]) for term in one.terms])
+    if not varies(sizes, one.units):
+        return None  # all at one bound: any mean of their squares is the square of the bound
     found: list[tuple[str, str]] = []
     for name, reduce in (("maximum", np.maximum), ("minimum", np.minimum), ("product", np.multiply)):
-        if (name == "product" or not _has_ties(one)) and one.reaches(one.expected, _reduced(one, reduce)):
+        # One number is one replica's value, or at a bound, more easily than several are.
+        chosen = name != "product"
+        if not (chosen and (_has_ties(one) or sum(leaf.size for leaf in one.expected) < _CHOSEN_MIN)) and one.reaches(
+            one.expected, _reduced(one, reduce)
+        ):
             found.append(
                 (name, f"the reference's result is the {name} of the replicas' values, and not their {one.rule}")
             )

@@ -29,7 +29,7 @@ from simstrategy.check.causes.facts import (
 )
 from simstrategy.check.causes.functions import by_functions
 from simstrategy.check.causes.order import by_order
-from simstrategy.check.causes.rounding import allowed, unit_of
+from simstrategy.check.causes.rounding import allowed, unit_of, wide
 from simstrategy.check.causes.samples import by_rows, by_sizes, equal_terms, is_same_data
 from simstrategy.check.causes.scene import Scene
 from simstrategy.check.causes.single import by_one_replica
@@ -76,7 +76,22 @@ def the_factor(one: Combination) -> float | None:
     integers = all((one.expected[number] == np.round(one.expected[number])).all() for number in numbers)
     enough = sum(one.expected[number].size for number in numbers) > 2 or whole(one)
     enough = enough or any(one.gives(one.expected, [weight] * one.replicas) for weight in (1.0, 1 / one.replicas))
-    return k if enough or not integers else None
+    return k if enough or not integers or _is_count(one, k) else None
+
+
+def _is_count(one: Combination, k: float) -> bool:
+    """Returns whether each replica contributes k times the number of its examples, and the reference the number."""
+    parts, whole_parts = one.parts, one.reference.parts
+    if parts is None or whole_parts is None or sum(parts) != sum(whole_parts) or len(one.terms) != len(parts):
+        return False
+    if [leaf.size for leaf in (*one.expected, *[leaf for term in one.terms for leaf in term])] != [1] * (
+        1 + len(parts)
+    ):
+        return False
+    expected, *terms = [float(leaf.reshape(-1)[0]) for leaf in (one.expected[0], *[term[0] for term in one.terms])]
+    share = 1 / one.replicas if one.rule == "mean" else 1.0
+    found = [abs(term * share - k * part) <= _NAMED_NEAR * k * part for term, part in zip(terms, parts, strict=True)]
+    return one.rule is not None and expected == sum(parts) and all(found)
 
 
 def _meaning(scene: Scene, k: float, name: str) -> tuple[str, str, str, tuple[str, ...]]:
@@ -94,7 +109,9 @@ def _meaning(scene: Scene, k: float, name: str) -> tuple[str, str, str, tuple[st
     ):
         if _is_near(k, value) and "replicas" in name:
             # A write that averages the replicas' own values may lack a sum before it.
-            lacks = scene.one.other.kept and scene.one.differ_among_replicas and _is_near(k, 1 / ratio)
+            one = scene.one
+            # The same number on all replicas, which nothing combines, may be one of equal shares.
+            lacks = one.other.kept and (one.differ_among_replicas or one.other.what == "result") and kind is DIVIDED
             also = (MISSING_REDUCTION,) if lacks else (NORMS_AGAIN,) if kind is ROOT else ()
             return kind, f": {reason}", remedy, also
     return FACTOR, "", "", ()
@@ -114,7 +131,7 @@ def _summed(scene: Scene) -> tuple[str, str, str, tuple[str, ...]]:
             return NORMS_AGAIN if "norm" in before[1] else SUMMED, reason, "Combine once", ()
         also = () if is_same_data(scene) else (DUPLICATED,)
         sizes = np.concatenate([np.abs(leaf).reshape(-1) for leaf in one.expected])
-        if sizes.size > 1 and sizes[0] and (sizes == sizes[0]).all():
+        if sizes[0] and (sizes == sizes[0]).all() and (sizes.size > 1 or _is_largest(scene, float(sizes[0]))):
             also = (CLIPPING, *also)  # nothing but the bound of a clip by value is the same on all replicas, too
         if one.other.what == "assign_add" and all(leaf.size == 1 and leaf.item() == 1 for leaf in one.expected):
             also = (STEPS_COUNTED, *also)
@@ -125,6 +142,8 @@ def _summed(scene: Scene) -> tuple[str, str, str, tuple[str, ...]]:
     if unequal and one.rule == "sum" and not others_agree:
         return SUMMED, ": the mean of the replicas' values gives the reference's", "Take the mean", (SCALED,)
     also = (SUMMED,) if one.rule == "sum" else ()
+    if one.other.what in ("run", "result") and one.rule != "sum":
+        also = (MISSING_REDUCTION,)  # a divisor that is that of a part makes it as large, where parts are equal
     if unequal or one.rule != "sum":
         return SCALED, ": each replica's value is too large by that factor", "Remove the factor", also
     reason = ": each replica's value is as large as a mean over its part, and they are summed where averaging was meant"
@@ -134,6 +153,13 @@ def _summed(scene: Scene) -> tuple[str, str, str, tuple[str, ...]]:
         "Take the mean, or divide by the number of examples of the whole batch",
         (SUMMED, SCALED),
     )
+
+
+def _is_largest(scene: Scene, size: float) -> bool:
+    """Returns whether other steps bring no larger number here, and one of them the same."""
+    points = [point for point in scene.same_place() if point.step != scene.one.other.step]
+    others = [float(np.abs(wide(leaf)).max(initial=0)) for point in points for term in point.inputs for leaf in term]
+    return bool(others) and max(others) == size
 
 
 EXACT: Final[tuple[Recogniser, ...]] = (

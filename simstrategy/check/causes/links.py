@@ -45,7 +45,9 @@ def link(kept: Pair, pair: Pair, scale: float) -> Link:
 
 def _changes(point: PointFacts) -> tuple[Host, ...]:
     """Returns the kept values; of an assignment, by how much it changes the variable."""
-    if point.what != "assign" or [leaf.shape for leaf in point.before] != [leaf.shape for leaf in point.outputs]:
+    if point.what not in ("assign", "run") or [leaf.shape for leaf in point.before] != [
+        leaf.shape for leaf in point.outputs
+    ]:
         return point.outputs
     return tuple([wide(after) - wide(before) for after, before in zip(point.outputs, point.before, strict=True)])
 

@@ -6,7 +6,7 @@ missing, rows that are shifted and scaled by numbers of each replica, rows that 
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, final
 
 import numpy as np
 
@@ -14,9 +14,11 @@ from simstrategy.check.causes.combination import whole
 from simstrategy.check.causes.companions import is_line, is_moved
 from simstrategy.check.causes.facts import CLIPPING, DRAWS, DUPLICATED, MISSING_SAMPLES, STATISTICS, Finding, Host
 from simstrategy.check.causes.rounding import wide
+from simstrategy.check.causes.row_order import DISTINCT_MIN, Order, Place, counted, of_selection, order_of
 from simstrategy.check.causes.samples import is_same_data
 from simstrategy.check.causes.scene import Scene
 from simstrategy.check.causes.watching import NamedValue
+from simstrategy.check.causes.weights import by_divisors
 
 __all__ = ["Named", "by_names"]
 
@@ -24,8 +26,6 @@ _NEAR: Final = 1e-4
 """How far rows may be apart, relatively: they were computed from a state that rounding has moved."""
 _NORM_NEAR: Final = 1e-5
 """How near norms have to be that were scaled to one bound, relatively."""
-_DISTINCT_MIN: Final = 3
-"""The fewest different rows by which the rows of two runs are distinguished."""
 _TWICE: Final = 2
 
 
@@ -36,29 +36,20 @@ class Named(NamedTuple):
     other: Sequence[NamedValue]
 
 
-class _Place(NamedTuple):
-    """One name at one line.  expected: the reference's value; found: one of each replica."""
-
-    site: str
-    name: str
-    expected: Host
-    found: list[Host]
-
-    @property
-    def what(self) -> str:
-        return f"{self.name} at {self.site}"
-
-
 def by_names(scene: Scene, named: Named) -> Finding | None:
     """Returns what the first value shows that the replicas compute otherwise; None where there is none."""
     places = list(_places(scene, named))
     if whole(scene.one):
         return _all_the_same(scene, places)
-    unclear: _Place | None = None
+    divided = by_divisors(scene.one, [(place.what, place.site, place.found) for place in places])
+    if divided is not None:
+        return divided
+    unclear: Place | None = None
+    search = _Search(scene)
     for place in places:
         if len(place.found[0].shape) != len(place.expected.shape):
             continue
-        finding, decided = _rows(scene, place)
+        finding, decided = search.look(place)
         if finding is not None:
             return finding
         if decided:
@@ -71,13 +62,15 @@ def by_names(scene: Scene, named: Named) -> Finding | None:
     return finding
 
 
-def _places(scene: Scene, named: Named) -> Iterator[_Place]:
+def _places(scene: Scene, named: Named) -> Iterator[Place]:
     """Yields the values of the step before the point, in the order of the reference."""
     one = scene.one
     if one.counts[0] != 1:
         return
-    expected = _by_place(named.reference, one.reference.step, one.reference.number)
-    found = _by_place(named.other, one.other.step, one.other.number)
+    # A run is numbered when it begins, and its values come after.
+    ends = [-1 if point.what == "run" else point.number for point in (one.reference, one.other)]
+    expected = _by_place(named.reference, one.reference.step, ends[0])
+    found = _by_place(named.other, one.other.step, ends[1])
     often = [Counter((site, name, rank) for site, name, rank, _ in values) for values in (expected, found)]
     for (site, name, replica, time), value in expected.items():
         if any(often[1][site, name, rank] != often[0][site, name, replica] for rank in range(one.replicas)):
@@ -85,7 +78,7 @@ def _places(scene: Scene, named: Named) -> Iterator[_Place]:
         others = [found.get((site, name, rank, time)) for rank in range(one.replicas)]
         known = [other for other in others if other is not None]
         if replica == 0 and len(known) == one.replicas:
-            yield _Place(site, name, value, known)
+            yield Place(site, name, value, known)
 
 
 def _by_place(values: Sequence[NamedValue], step: int, number: int) -> dict[tuple[str, str, int, int], Host]:
@@ -99,24 +92,62 @@ def _by_place(values: Sequence[NamedValue], step: int, number: int) -> dict[tupl
     return found
 
 
-def _rows(scene: Scene, place: _Place) -> tuple[Finding | None, bool]:
-    """Compares one value row by row; returns what it shows, and whether the search ends here."""
+@final
+class _Search:
+    """Goes through the values of a step in order, and keeps which examples the rows of each replica are."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._order: Order | None = None
+        self._examples: list[Counter[bytes]] = []
+        self._before: dict[str, Place] = {}
+
+    def look(self, place: Place) -> tuple[Finding | None, bool]:
+        """Compares one value row by row; returns what it shows, and whether the search ends here."""
+        if not _has_rows(place):
+            return None, False
+        expected, found = place.expected, place.found
+        together = np.concatenate(found, dtype=expected.dtype, casting="unsafe")
+        sizes = [len(one) for one in found]
+        before = self._before.get(place.name)
+        self._before[place.name] = place
+        pairs = self._pairs(place, sizes)
+        order = order_of(place)
+        if order is not None:
+            self._order = order
+            self._examples.append(counted(expected))
+        if order is not None or (pairs is not None and all(_near(one, other) for one, other in pairs)):
+            return None, False
+        rows, others = counted(expected), counted(together)
+        if len(rows) >= DISTINCT_MIN:
+            selected = of_selection(place, self._examples)
+            if selected is not None:
+                return selected, True
+            cut = len(together) < len(expected) and not others - rows
+            if set(others) <= set(rows) and (cut or not is_same_data(self._scene)):
+                return _of_samples(place, rows, others), rows != others
+        if pairs is None:
+            return None, True
+        return _of_values(place, pairs, before), True
+
+    def _pairs(self, place: Place, sizes: list[int]) -> list[tuple[Host, Host]] | None:
+        """Returns the reference's rows for the examples of each replica, and its own; None without a row for each."""
+        if sum(sizes) != len(place.expected):
+            return None
+        starts = np.cumsum([0, *sizes])
+        known = None if self._order is None else self._order.split(place.expected, sizes)
+        known = known or [place.expected[start : start + size] for start, size in zip(starts, sizes, strict=False)]
+        return list(zip(known, place.found, strict=True))
+
+
+def _has_rows(place: Place) -> bool:
+    """Returns whether a value has rows that the replicas share out, as far as its shapes show."""
     expected, found = place.expected, place.found
     if expected.ndim == 0 or any(one.ndim == 0 or one.shape[1:] != expected.shape[1:] for one in found):
-        return None, False
-    together = np.concatenate(found, dtype=expected.dtype, casting="unsafe")
-    sizes = [len(one) for one in found]
-    if sizes == [len(expected)] * len(found) or expected.dtype.kind != together.dtype.kind:
-        return None, False
-    if len(together) == len(expected) and _near(expected, together):
-        return None, False
-    rows, others = _counted(expected), _counted(together)
-    cut = len(together) < len(expected) and not others - rows
-    if len(rows) >= _DISTINCT_MIN and set(others) <= set(rows) and (cut or not is_same_data(scene)):
-        return _of_samples(place, rows, others), True
-    if len(together) != len(expected):
-        return None, True
-    return _of_values(scene, place, sizes), True
+        return False
+    if any(one.dtype.kind != expected.dtype.kind for one in found):
+        return False
+    return any(len(one) != len(expected) for one in found)
 
 
 def _near(expected: Host, found: Host) -> bool:
@@ -126,11 +157,7 @@ def _near(expected: Host, found: Host) -> bool:
         return bool(np.array_equal(left, right, equal_nan=True) or np.abs(left - right).max() <= _NEAR * size)
 
 
-def _counted(array: Host) -> Counter[bytes]:
-    return Counter(np.ascontiguousarray(row).tobytes() for row in array)
-
-
-def _of_samples(place: _Place, rows: Counter[bytes], others: Counter[bytes]) -> Finding | None:
+def _of_samples(place: Place, rows: Counter[bytes], others: Counter[bytes]) -> Finding | None:
     again, lost = sum((others - rows).values()), sum((rows - others).values())
     if again:
         reason = f"{again} of the rows of {place.what} are on more than one replica"
@@ -149,10 +176,9 @@ def _of_samples(place: _Place, rows: Counter[bytes], others: Counter[bytes]) -> 
     return None  # the same rows in another order
 
 
-def _of_values(scene: Scene, place: _Place, sizes: list[int]) -> Finding | None:
-    starts = np.cumsum([0, *sizes])
-    expected = [place.expected[start : start + size] for start, size in zip(starts, sizes, strict=False)]
-    pairs = [(wide(one), wide(other)) for one, other in zip(expected, place.found, strict=True)]
+def _of_values(place: Place, rows: Sequence[tuple[Host, Host]], before: Place | None) -> Finding | None:
+    """Compares the values of the same examples.  before: the value that the name had before."""
+    pairs = [(wide(one), wide(other)) for one, other in rows]
     bound = _bound(pairs) if place.expected.dtype.kind == "f" else None
     if bound is not None:
         reason = f"on several replicas {place.what} is clipped, or scaled, to a norm of {bound:.6g}"
@@ -164,16 +190,38 @@ def _of_values(scene: Scene, place: _Place, sizes: list[int]) -> Finding | None:
         )
         return Finding(STATISTICS, reason, "Reduce the statistics over all replicas first", source=place.site)
     same = [_near(one, other) for one, other in pairs if len(one)]
-    shortest = min(size for size in sizes if size)
-    first = place.found[0][:shortest]
-    stream = len(_counted(first)) > 1 and all(np.array_equal(first, one[:shortest]) for one in place.found if len(one))
-    if stream:
+    if _is_stream(place.found):
         reason = f"{place.what} has the same values on all replicas, though their examples are others"
+    elif before is not None and _is_changed_alike(place, before):
+        reason = f"what changes {place.what} is the same on all replicas, row by row, though their examples are others"
     elif len(same) > 1 and same[0] and not all(same) and not is_line(*pairs[same.index(False)]):
         reason = f"{place.what} has the reference's values on replica 0, and others on replica {same.index(False)}"
     else:
         return None
     return Finding(DRAWS, reason, "Draw for each example, or for the whole batch", source=place.site)
+
+
+def _is_stream(values: Sequence[Host]) -> bool:
+    """Returns whether all replicas have one series of rows, as far as each of them goes."""
+    longest = max(values, key=len)
+    return len(counted(longest)) > 1 and all(np.array_equal(longest[: len(one)], one) for one in values)
+
+
+def _is_changed_alike(place: Place, before: Place) -> bool:
+    """Returns whether the rows are those before, times or plus one series of rows, which the reference has as well."""
+    values, olds = [[wide(one) for one in (each.expected, *each.found)] for each in (place, before)]
+    if [one.shape for one in values] != [one.shape for one in olds]:
+        return False
+    with np.errstate(all="ignore"):
+        for changes in (
+            [new / old for new, old in zip(values, olds, strict=True)],
+            list(map(np.subtract, values, olds)),
+        ):
+            rounded = [np.round(one, 4) for one in changes]
+            finite = all(np.isfinite(one).all() for one in rounded)
+            if finite and _is_stream(rounded) and any(one.std(axis=0).max(initial=0) > _NEAR for one in rounded):
+                return True
+    return False
 
 
 def _bound(pairs: Sequence[tuple[Host, Host]]) -> float | None:
@@ -194,7 +242,7 @@ def _bound(pairs: Sequence[tuple[Host, Host]]) -> float | None:
     return largest if any(not np.array_equal(reached[0], one) for one in reached[1:]) else None
 
 
-def _numbers(places: Sequence[_Place]) -> Finding | None:
+def _numbers(places: Sequence[Place]) -> Finding | None:
     """Recognises draws without rows: replica 0 has the reference's bits, and others have other ones."""
     for place in places:
         expected = place.expected
@@ -209,7 +257,7 @@ def _numbers(places: Sequence[_Place]) -> Finding | None:
     return None
 
 
-def _all_the_same(scene: Scene, places: Sequence[_Place]) -> Finding | None:
+def _all_the_same(scene: Scene, places: Sequence[Place]) -> Finding | None:
     """Recognises that all replicas work on the same examples: on arrays that are larger than what they contribute."""
     if scene.one.parts is not None or scene.has_earlier_point():
         return None

@@ -11,11 +11,13 @@ from typing import Final, NamedTuple
 from simstrategy.check.causes.alignment import Pair
 from simstrategy.check.causes.combination import combine, differing
 from simstrategy.check.causes.effects import scale_of
+from simstrategy.check.causes.experiments import Effects, effects_of
 from simstrategy.check.causes.factor import factor_of
 from simstrategy.check.causes.facts import PointFacts
 from simstrategy.check.causes.kinds import recognised
 from simstrategy.check.causes.links import Link, link
 from simstrategy.check.causes.named import Named
+from simstrategy.check.causes.restoring import Experiment
 from simstrategy.check.causes.rounding import all_alike
 from simstrategy.check.causes.scene import Scene
 from simstrategy.check.causes.sources import is_source, returned, variants
@@ -44,35 +46,56 @@ def origin_of(
     other: Sequence[PointFacts],
     counts: tuple[int, int],
     named: Named | None = None,
+    restored: Experiment | None = None,
 ) -> Origin | None:
     """Returns where the difference begins; None where no recorded value that the program keeps differs.
 
-    named: the named values of both runs, which show the effects of points that no kept value follows.
+    named: the named values of both runs, which show the effects of points that no kept value follows. restored: runs
+    the other program again, which shows the effect of one point.
     """
     number = next((number for number, pair in enumerate(pairs) if pair.differs and _is_kept(pair)), None)
     if number is None:
         return _without_kept(pairs, reference, other)
     kept = pairs[number]
     itself = _at(kept, kept, reference, other)
-    if _brings_own_values(kept) and recognised(itself.scene, exact=True) is not None:
-        return itself
     window = pairs[_window(pairs, number) : number]
+    explains_itself = _brings_own_values(kept) and recognised(itself.scene, exact=True) is not None
+    shown = Effects(None, ()) if restored is None else effects_of(kept, window, pairs, counts, restored)
+    if shown.begun is not None:
+        return _at(_with_same_factor(pairs[:number], shown.begun), kept, reference, other)
+    if explains_itself:
+        return itself
+    window = [pair for pair in window if all(pair is not one for one in shown.without)]
+    return _by_values(itself, kept, window, pairs, counts, named)
+
+
+def _by_values(
+    itself: Origin,
+    kept: Pair,
+    window: Sequence[Pair],
+    pairs: Sequence[Pair],
+    counts: tuple[int, int],
+    named: Named | None,
+) -> Origin:
+    """Returns the point in the window that the kept value follows by the values of both, or the kept value itself."""
+    _, reference, other, _ = itself.scene
+    before = pairs[: next(number for number, pair in enumerate(pairs) if pair is kept)]
     last = returned(window, kept.one) if kept.one is not None and kept.one.other.what == "result" else None
     if last is not None:
         window = [pair for pair in window if pair.other is not None and pair.other.step <= last.step]
     candidates = [pair for pair in window if not _is_kept(pair) and (pair.differs or _has_other_shapes(pair))]
-    linked = _linked(kept, candidates, [pair for pair in window if is_source(pair)], pairs[:number], counts)
+    linked = _linked(kept, candidates, [pair for pair in window if is_source(pair)], before, counts)
     if linked is not None:
         pair, scale = linked
-        begun = _with_same_factor(pairs[:number], pair) if scale == 1.0 else pair
+        begun = _with_same_factor(before, pair) if scale == 1.0 else pair
         return _at(begun, kept, reference, other, scale)
-    left = [pair for pair in candidates if pair.differs and not _is_undone(pairs[:number], pair)]
+    left = [pair for pair in candidates if pair.differs and not _is_undone(before, pair)]
     if not left:
         return itself._replace(sure=not candidates)
     sure = len({pair.place for pair in left}) == 1
-    shown = None if sure or named is None else _first_effect(left, pairs, pairs[:number], named)
-    if shown is not None:
-        return _at(shown[0], kept, reference, other, shown[1])
+    effect = None if sure or named is None else _first_effect(left, pairs, before, named)
+    if effect is not None:
+        return _at(effect[0], kept, reference, other, effect[1])
     same = [pair for pair in left if _shapes(pair) & _shapes(kept)]
     return _at(same[0] if same else left[0], kept, reference, other)._replace(sure=sure)
 
@@ -111,7 +134,7 @@ def _linked(
     for source in sources:
         made = [
             _Option(link(kept, variant, 1.0), variant, 1.0, way)
-            for way, variant in variants(source, counts)
+            for way, variant, _ in variants(source, counts)
             if variant.differs
         ]
         # With two replicas every way of combining changes in proportion to every other one.
@@ -124,7 +147,7 @@ def _linked(
             # What a point combined comes before what a program may have made of a source.
             found = [one for one in found if one.way is None] or found
             chosen = next(one for one in found if one.pair is (found[-1] if is_number else found[0]).pair)
-            return _begun(chosen, sources, counts), chosen.scale
+            return _begun(_of_components(chosen, sources), sources, counts), chosen.scale
     return None
 
 
@@ -158,11 +181,26 @@ class _Option(NamedTuple):
     way: str | None
 
 
+def _of_components(chosen: _Option, sources: Sequence[Pair]) -> _Option:
+    """Returns the source that a point has combined, where that is a variable of which replicas write components."""
+    point = None if chosen.pair.one is None else chosen.pair.one.other
+    way = None if point is None or chosen.way is not None else {"SUM": "sum", "MEAN": "mean"}.get(point.op or "")
+    for source in reversed(sources):
+        one = source.one
+        if way is None or point is None or one is None or not one.other.own or one.other.subject != point.subject:
+            continue
+        same = len(one.other.inputs) == len(point.inputs) and all(
+            all_alike(left, right, ()) for left, right in zip(one.other.inputs, point.inputs, strict=True)
+        )
+        return chosen._replace(pair=source, way=way) if same else chosen
+    return chosen
+
+
 def _begun(chosen: _Option, sources: Sequence[Pair], counts: tuple[int, int]) -> Pair:
     """Returns the first step in which components that replicas write alone, and add to, differ in the same way."""
     for source in sources:
         if source.place == chosen.pair.place and source.one is not None and source.one.other.own:
-            for way, variant in variants(source, counts):
+            for way, variant, _ in variants(source, counts):
                 if variant.differs and way == chosen.way:
                     return variant
     return chosen.pair

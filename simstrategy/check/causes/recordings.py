@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from simstrategy.check.causes.carried import carried
 from simstrategy.check.causes.examples import Examples, examples_of, leaves_of
 from simstrategy.check.causes.facts import Host, Leaves, PointFacts
 from simstrategy.check.causes.rounding import unit_of, wide
@@ -17,6 +18,9 @@ __all__ = ["facts_of"]
 _WRITES: Final = ("assign", "assign_add", "assign_sub")
 _PASSED_OVER: Final = ("variable", "sizes", "raised", "compiled")
 """Requests that combine no values."""
+
+_INSIDE: Final = ("all_reduce", "all_gather", "run")
+"""Requests of replica functions: a step may return by chance what another one combines."""
 
 _NEAR: Final = 8.0
 """Ulps by which a write that is computed again may be off."""
@@ -48,16 +52,17 @@ def facts_of(recording: Recording) -> list[PointFacts]:
             continue
         facts = _of_write(one, points) if isinstance(one, VariableWrite) else _of_point(one, writes.get(one.number))
         if facts is not None:
-            facts = facts._replace(step=returned.get(_key(facts.inputs), facts.step))
+            if facts.what not in _INSIDE:
+                facts = facts._replace(step=returned.get(_key(facts.inputs), facts.step))
             known = examples.get(facts.step, Examples(None, None))
             replicas = len(facts.inputs)
             parts = known.parts if known.parts is not None and len(known.parts) == replicas else None
-            found.append(facts._replace(number=one.number, parts=parts, rows=known.rows if parts is not None else None))
+            facts = facts._replace(number=one.number, data=known.site)
+            found.append(facts._replace(parts=parts, rows=known.rows if parts is not None else None))
     updates, own = _updates(component_writes, alone, replicas)
-    found += [*updates, *_own_writes(own, alone, replicas)]
+    found += [*updates, *_own_writes(own, alone, replicas), *carried(recording)]
     found = [facts._replace(ulp=ulp) for facts in found]
-    # Own writes come at the end of their step.
-    found.sort(key=lambda facts: (facts.step, facts.number < 0, facts.number))
+    found.sort(key=lambda facts: (facts.step, facts.number))
     return [*found, *[facts._replace(ulp=ulp) for facts in _results(recording)]]
 
 
@@ -204,12 +209,9 @@ def _updates(
     writes: Sequence[VariableWrite], alone: Mapping[str, str | None], replicas: int
 ) -> tuple[list[PointFacts], list[VariableWrite]]:
     """Returns the writes by which all components of a variable get one value, as in `update`, and the other writes."""
-    groups: dict[tuple[int, str, str, str], list[VariableWrite]] = {}
-    for write in writes:
-        groups.setdefault((write.step, write.variable, write.operation, write.site), []).append(write)
     found: list[PointFacts] = []
     rest: list[VariableWrite] = []
-    for (step, variable, operation, site), group in groups.items():
+    for (step, variable, operation, site), group in _grouped(writes).items():
         facts = []
         for first in range(0, len(group), max(replicas, 1)):
             some = group[first : first + replicas]
@@ -228,6 +230,14 @@ def _updates(
     return found, rest
 
 
+def _grouped(writes: Sequence[VariableWrite]) -> dict[tuple[int, str, str, str], list[VariableWrite]]:
+    """Returns the writes of each step, variable, operation and line."""
+    groups: dict[tuple[int, str, str, str], list[VariableWrite]] = {}
+    for write in writes:
+        groups.setdefault((write.step, write.variable, write.operation, write.site), []).append(write)
+    return groups
+
+
 def _change(write: VariableWrite) -> Host | None:
     """Returns what one component is assigned, or by how much it changes; None where that is not recorded."""
     after, before = leaves_of(write.after), leaves_of(write.before)
@@ -243,10 +253,7 @@ def _own_writes(
     writes: Sequence[VariableWrite], aggregations: Mapping[str, str | None], replicas: int
 ) -> Iterator[PointFacts]:
     """Yields the facts of components that replicas write alone, where not all of them do."""
-    groups: dict[tuple[int, str, str, str], list[VariableWrite]] = {}
-    for write in writes:
-        groups.setdefault((write.step, write.variable, write.operation, write.site), []).append(write)
-    for (step, variable, operation, site), group in groups.items():
+    for (step, variable, operation, site), group in _grouped(writes).items():
         last: dict[int, Leaves] = {}
         for write in group:
             after = leaves_of(write.after)
@@ -254,7 +261,11 @@ def _own_writes(
                 last[write.replica or 0] = after
         if last:
             terms = tuple([last.get(rank, ()) for rank in range(max(replicas, max(last) + 1))])
-            yield PointFacts(step, site, operation, variable, aggregations.get(variable), terms, (), own=True)
+            facts = PointFacts(step, site, operation, variable, aggregations.get(variable), terms, (), own=True)
+            changes = {write.replica or 0: _change(write) for write in group}
+            known = [(change,) for rank in range(len(terms)) for change in [changes.get(rank)] if change is not None]
+            added = tuple(known) if len(known) == len(terms) == len(group) and operation != "assign" else ()
+            yield facts._replace(number=group[-1].number, added=added)
 
 
 def _results(recording: Recording) -> Iterator[PointFacts]:

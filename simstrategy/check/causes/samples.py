@@ -1,13 +1,28 @@
 """Recognises steps whose examples are not those of the reference: duplicates, missing ones, other batches."""
 
 from collections import Counter
+from typing import Final
+
+import numpy as np
 
 from simstrategy.check.causes.combination import whole
-from simstrategy.check.causes.facts import DUPLICATED, MISSING_SAMPLES, OTHER_BATCHES, Finding, PointFacts
-from simstrategy.check.causes.rounding import alike
+from simstrategy.check.causes.facts import (
+    BATCH_GROWS,
+    DUPLICATED,
+    MISSING_SAMPLES,
+    OTHER_BATCHES,
+    Finding,
+    Leaves,
+    PointFacts,
+)
+from simstrategy.check.causes.rounding import alike, wide
 from simstrategy.check.causes.scene import Scene
 
 __all__ = ["by_rows", "by_sizes", "equal_terms", "is_same_data"]
+
+
+_SIZE_NEAR: Final = 1e-5
+"""How near the sizes of elements have to be to be one, relatively."""
 
 
 def _rows(point: PointFacts) -> Counter[str] | None:
@@ -30,6 +45,12 @@ def by_rows(scene: Scene) -> Finding | None:
         seen = Counter(row for point in _steps(scene) for part in point.rows or () for row in part)
         if not set(found) <= set(seen):
             return None  # rows that the reference never has: other data, or changed data
+        if (
+            not lost
+            and sum(found.values()) == round(scene.one.ratio * sum(expected.values()))
+            and _is_once(found, seen)
+        ):
+            return _grows(scene, "its batch has the examples of several of the reference's steps")
         return Finding(OTHER_BATCHES, f"its batch has other examples than in the reference: {_sizes(scene)}")
     if again:
         both = [rank for rank, part in enumerate(scene.one.other.rows or ()) if set(part) & set(again)]
@@ -45,6 +66,18 @@ def by_rows(scene: Scene) -> Finding | None:
         "",
         True,
     )
+
+
+def _is_once(found: Counter[str], seen: Counter[str]) -> bool:
+    """Returns whether no example is there more often than in all steps of the reference."""
+    return all(times <= seen[row] for row, times in found.items())
+
+
+def _grows(scene: Scene, reason: str) -> Finding:
+    remedy = "Distribute batches of one size, or divide the batch size by the number of replicas"
+    where = scene.one.other.data
+    at = f", of the data distributed at {where}" if where else ""
+    return Finding(BATCH_GROWS, f"{reason}: {_sizes(scene)}{at}", remedy, by_parts=True, source=where or None)
 
 
 def _steps(scene: Scene) -> list[PointFacts]:
@@ -76,14 +109,19 @@ def by_sizes(scene: Scene) -> Finding | None:
         reason = f"every replica has all examples of the step, so each one counts {one.replicas} times: {_sizes(scene)}"
         return Finding(DUPLICATED, reason, "Give each replica a part of its own", by_parts=True)
     if one.differ_among_replicas:
-        reason = f"every replica takes a batch as large as the reference's, so the steps are others: {_sizes(scene)}"
-        return Finding(OTHER_BATCHES, reason, "Divide the batch size by the number of replicas", by_parts=True)
+        return _grows(scene, "every replica takes a batch as large as the reference's, so the steps are others")
     return None
 
 
 def _all_examples(points: object) -> int:
     sizes = {point.step: sum(point.parts) for point in points if point.parts is not None}  # type: ignore[attr-defined]
     return sum(sizes.values())
+
+
+def _is_one_size(leaves: Leaves) -> bool:
+    """Returns whether all elements have one size: that of a bound, for example, which all replicas have alike."""
+    sizes = np.abs(np.concatenate([wide(leaf).reshape(-1) for leaf in leaves]))
+    return bool(sizes.size and sizes.max() - sizes.min() <= _SIZE_NEAR * sizes.max())
 
 
 def equal_terms(scene: Scene) -> Finding | None:
@@ -103,6 +141,7 @@ def equal_terms(scene: Scene) -> Finding | None:
         if all(a.tobytes() == b.tobytes() for a, b in zip(one.terms[first], one.terms[second], strict=True))
         and any(leaf.dtype.kind == "f" and leaf.size > 1 and (leaf * 64 % 1).any() for leaf in one.terms[first])
     ]
+    same = [pair for pair in same if not _is_one_size(one.terms[pair[0]])]
     if not same or any(alike(leaf, term, 0.0) for leaf, term in zip(one.expected, one.terms[0], strict=True)):
         return None
     first, second = same[0]

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from simstrategy.check.causes.combination import Combination
-from simstrategy.check.causes.facts import Leaves, PointFacts
+from simstrategy.check.causes.facts import Host, Leaves, PointFacts
 from simstrategy.check.causes.rounding import all_alike, wide
 
 __all__ = ["Scene"]
@@ -58,10 +58,10 @@ class Scene(NamedTuple):
                 continue
             if len(point.outputs) == len(leaves) and _is_multiple(leaves, point.outputs):
                 return point, "what was combined"
-            squares = sum(float(np.sum(wide(leaf) ** 2)) for leaf in point.outputs)
-            is_number = len(leaves) == 1 and leaves[0].size == 1
-            if is_number and squares and abs(float(leaves[0].reshape(-1)[0]) / squares - 1) < _NEAR:
-                return point, "the squared norm of what was combined"
+            squares = np.asarray([float(np.sum(wide(leaf) ** 2)) for leaf in point.outputs])
+            for meant in (squares, np.sum(squares, keepdims=True)):
+                if len(leaves) == 1 and leaves[0].size == meant.size and _is_near(wide(leaves[0]).reshape(-1), meant):
+                    return point, "the squared norm of what was combined"
         return None
 
     def _earlier(self) -> Iterator[PointFacts]:
@@ -69,6 +69,10 @@ class Scene(NamedTuple):
             if point is self.one.other:
                 return
             yield point
+
+
+def _is_near(one: Host, other: Host) -> bool:
+    return bool(other.any() and np.abs(one - other).max() <= _NEAR * np.abs(other).max())
 
 
 def _is_multiple(leaves: Leaves, others: Leaves) -> bool:

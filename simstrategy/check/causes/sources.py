@@ -72,8 +72,11 @@ def _same(one: Host | None, other: Host) -> bool:
     return one is not None and one.shape == other.shape and one.tobytes() == other.tobytes()
 
 
-def variants(pair: Pair, counts: tuple[int, int]) -> Iterator[tuple[str, Pair]]:
-    """Yields a source's pairs if the program takes replica 0's value ("first"), adds all ("sum"), or averages them."""
+def variants(pair: Pair, counts: tuple[int, int]) -> Iterator[tuple[str, Pair, int]]:
+    """Yields a source's pairs if the program takes replica 0's value ("first"), adds all ("sum"), or averages them.
+
+    Each comes with its way and with the number of its leaf.
+    """
     assert pair.one is not None
     expected, found = pair.one.reference.inputs, pair.one.other.inputs
     for number in range(max([len(term) for term in expected], default=0)):
@@ -95,10 +98,10 @@ def variants(pair: Pair, counts: tuple[int, int]) -> Iterator[tuple[str, Pair]]:
                 )
                 for point, values in ((pair.one.reference, left), (pair.one.other, right))
             ]
-            yield way, paired(made[0], made[1], (), counts)
+            yield way, paired(made[0], made[1], (), counts), number
 
 
-def _of_writer(pair: Pair, number: int, counts: tuple[int, int]) -> Iterator[tuple[str, Pair]]:
+def _of_writer(pair: Pair, number: int, counts: tuple[int, int]) -> Iterator[tuple[str, Pair, int]]:
     """Yields the pair of a value that one replica alone has written."""
     assert pair.one is not None
     expected, found = pair.one.reference, pair.one.other
@@ -107,7 +110,8 @@ def _of_writer(pair: Pair, number: int, counts: tuple[int, int]) -> Iterator[tup
         value = expected.inputs[0][number]
         one = expected._replace(inputs=((value,),), outputs=(value,))
         inputs = tuple([term[number : number + 1] for term in found.inputs])
-        yield "first", paired(one, found._replace(inputs=inputs, outputs=(writers[0],), own=False), (), counts)
+        made = found._replace(inputs=inputs, outputs=(writers[0],), own=False)
+        yield "first", paired(one, made, (), counts), number
 
 
 def _made(way: str, values: list[Host]) -> Host:

@@ -4,20 +4,24 @@ Where the sizes of the parts are not known, because a program slices its data, t
 solve one equation for each element, and have to be fractions of small numbers of examples.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
 from simstrategy.check.causes.combination import Combination
-from simstrategy.check.causes.facts import MEAN_OF_MEANS, SUM_OF_MEANS, Finding
+from simstrategy.check.causes.facts import MEAN_OF_MEANS, MISSING_REDUCTION, SUM_OF_MEANS, Finding, Host
 from simstrategy.check.causes.rounding import total, wide
 
-__all__ = ["by_weights", "solved_parts"]
+__all__ = ["by_divisors", "by_weights", "solved_parts"]
 
 _EXAMPLES_MAX: Final = 128
 """The most examples of a step for which sizes of parts are found from the values."""
 _FRACTION_NEAR: Final = 2e-3
 """How near solved weights have to be to fractions, before the fractions are tried on the values."""
+
+_ELEMENTS_MIN: Final = 3
+"""The fewest elements for which sums of arrays are tried as divisors."""
 
 
 def by_weights(one: Combination) -> Finding | None:
@@ -54,6 +58,46 @@ def by_weights(one: Combination) -> Finding | None:
     remedy = "Divide by the number of examples of the whole batch before adding"
     # A sum that is NaN may be divided later: the numbers do not show it.
     return Finding(SUM_OF_MEANS, f"{reason}. {weighted}", remedy, by_parts=True, also=(MEAN_OF_MEANS,) if nan else ())
+
+
+def by_divisors(one: Combination, values: Sequence[tuple[str, str, Sequence[Host]]]) -> Finding | None:
+    """Recognises a mean or a sum of quotients: as weights, a number of each replica gives the reference.
+
+    values: what a value is called, its line, and the value of each replica.
+    """
+    rule = one.rule
+    if rule is None or not one.is_elementwise or not one.differ_among_replicas:
+        return None
+    numbers_first = sorted(values, key=lambda one: any(value.size > 1 for value in one[2]))
+    for what, site, found in numbers_first:
+        numbers = _divisors(one, found)
+        if numbers is None:
+            continue
+        if one.gives(one.expected, [number / sum(numbers) for number in numbers]):
+            kind = MEAN_OF_MEANS if rule == "mean" else SUM_OF_MEANS
+            amount = "sum of" if found[0].size > 1 else "value of"
+            how = "these quotients weigh the same" if rule == "mean" else "these quotients are added"
+            reason = (
+                f"each replica divides by its own {amount} {what}, and {how}. Weighted by it, the replicas' values "
+                f"give the reference's result"
+            )
+            remedy = "Reduce the divisor over all replicas, and add the quotients"
+            return Finding(kind, reason, remedy, also=() if rule == "mean" else (MISSING_REDUCTION,), source=site)
+    return None
+
+
+def _divisors(one: Combination, found: Sequence[Host]) -> list[float] | None:
+    """Returns what each replica may divide by: a number, or the sum of an array, such as a mask; None for no divisors.
+
+    A single number that differs fulfils an equation with some sum more easily than several numbers do.
+    """
+    if len(found) != one.replicas or any(value.dtype.kind not in "iufb" for value in found):
+        return None
+    if any(value.size != 1 for value in found) and sum(leaf.size for leaf in one.expected) < _ELEMENTS_MIN:
+        return None
+    numbers = [float(np.sum(wide(value))) for value in found]
+    usable = np.isfinite(numbers).all() and min(numbers) > 0 and max(numbers) > min(numbers)
+    return numbers if usable else None
 
 
 def _gives_expected(one: Combination, shares: list[float]) -> bool:

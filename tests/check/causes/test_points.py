@@ -10,6 +10,7 @@ from by_hand import kept, point, rows
 from simstrategy.check.causes import PointFacts, explain
 from simstrategy.check.causes.alignment import paired
 from simstrategy.check.causes.facts import (
+    BATCH_GROWS,
     CLIPPING,
     DIVIDED,
     DUPLICATED,
@@ -373,3 +374,59 @@ def test_a_sum_whose_mean_gives_the_reference_was_meant_as_a_mean() -> None:
     halves = 0.5 * (A + B)
     cause = explain([point(halves, parts=(5,))], [point(A, B, parts=(3, 2))], counts=(1, 2))
     assert (cause.kind, cause.also) == (SUMMED, (SCALED,))
+
+
+def test_equal_terms_of_one_size_may_be_at_a_bound() -> None:
+    """J-24: of 3 replicas two reach the bound in both elements."""
+    bound = rows(0.207, -0.207)
+    cause = explain([point(0.9 * bound + 0.05)], [point(bound, bound, rows(0.1, -0.15))], counts=(1, 3))
+    assert cause.kind != DUPLICATED
+
+
+def test_one_number_shows_no_smallest_value() -> None:
+    """J-27"""
+    cause = explain([point(rows(-0.5))], [point(rows(-0.5), rows(0.3), rows(0.2))], counts=(1, 3))
+    assert cause.kind != FUNCTION
+
+
+@pytest.mark.parametrize(("scale", "kind"), [(0.5, DIVIDED), (2**0.5, ROOT)])
+def test_numbers_of_examples_show_a_factor(scale: float, kind: str) -> None:
+    """J-23: each replica contributes that multiple of the size of its part."""
+    known = point(rows(5), parts=(5,))
+    cause = explain([known], [point(rows(3 * scale), rows(2 * scale), parts=(3, 2))], counts=(1, 2))
+    assert cause.kind == kind
+    other = explain([known], [point(rows(2.5 * scale), rows(2.5 * scale), parts=(3, 2))], counts=(1, 2))
+    assert other.kind is None
+
+
+def test_an_empty_part_hides_no_norm() -> None:
+    """J-25: its value is zero, which is a whole number."""
+    first, second = rows(0.6, 0.8), rows(0.8, -0.6)
+    cause = explain([point(rows(0.9, 1.3))], [point(first, second, rows(0, 0))], counts=(1, 3))
+    assert cause.kind == CLIPPING
+
+
+def test_a_vector_of_squared_norms_is_summed_again() -> None:
+    """J-23"""
+    squares = rows(float((A * A).sum()) / 4)
+    before = [point(A / 2, line=30)._replace(outputs=(np.asarray(A / 2, np.float32),)), point(squares, line=40)]
+    other = [point(A / 4, A / 4, line=30), point(squares, squares, line=40)]
+    assert explain(before, other, counts=(1, 2)).kind == NORMS_AGAIN
+
+
+def test_a_batch_with_the_examples_of_several_steps_grows() -> None:
+    """J-24"""
+    reference = [
+        point(A, parts=(2,), rows=(("a", "b"),)),
+        point(B, step=2, parts=(2,), rows=(("c", "d"),)),
+    ]
+    grown = [point(B, C, parts=(2, 2), rows=(("a", "b"), ("c", "d")))]
+    assert explain(reference, grown, counts=(1, 2)).kind == BATCH_GROWS
+    other = [point(B, C, parts=(2, 2), rows=(("a", "b"), ("c", "c")))]
+    assert explain(reference, other, counts=(1, 2)).kind == OTHER_BATCHES
+
+
+def test_values_at_one_bound_show_no_function() -> None:
+    """J-27: the squares of a bound and of its negative have the square of the bound as their mean."""
+    cause = explain([point(rows(0.207))], [point(rows(0.207), rows(-0.207))], counts=(1, 2))
+    assert cause.kind != FUNCTION

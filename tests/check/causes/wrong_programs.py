@@ -256,7 +256,7 @@ def a_partial_batch_is_cut(strategy):
     return w.numpy()
 
 
-@wrong(kinds.OTHER_BATCHES, 2)
+@wrong(kinds.BATCH_GROWS, 2)
 def a_batch_for_each_replica(strategy):
     def step(w, x, y):
         w.assign_sub(0.1 * ctx().all_reduce("MEAN", strategy.xp.mean(gradient(w, x, y), axis=0)))  # here

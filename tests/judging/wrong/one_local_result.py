@@ -27,7 +27,7 @@ def program(strategy):
         ss.data.Dataset.from_tensor_slices((users, ratings())).batch(8).repeat(4)
     )
     for users_here, rows in distributed:
-        gradients = strategy.run(share_of_gradient, args=(users_here, rows, items))
+        gradients = strategy.run(share_of_gradient, args=(users_here, rows, items))  # shows
         gradient = strategy.experimental_local_results(gradients)[0]  # wrong: one share, not the sum of them
         items = items - 0.05 * gradient
     return items
