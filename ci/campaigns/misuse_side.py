@@ -25,6 +25,8 @@ __all__ = ["job", "values"]
 
 REPLICAS = 2
 FILE = "program.py"
+WAIT_LIMIT_S = 3.0
+"""Long enough for what programs wait for on purpose, and below the limit of a hang."""
 _opened: dict[str, Any] = {}
 
 
@@ -50,7 +52,8 @@ def _settings(form: list[Any], trace: Any) -> dict[str, Any]:
     semantics, strict, seed = form
     schedule = ss.schedules.InOrder() if seed is None else ss.schedules.Seeded(seed)
     checks = "strict" if strict else True
-    return {"semantics": PROFILES[semantics], "checks": checks, "schedule": schedule, "trace": trace}
+    made = {"semantics": PROFILES[semantics], "checks": checks, "schedule": schedule, "trace": trace}
+    return {**made, "wait_limit_s": WAIT_LIMIT_S}
 
 
 def _program(text: str) -> Any:
@@ -68,8 +71,7 @@ def _mirrored(text: str, form: list[Any], side: str) -> list[Any]:
         _opened[name] = open_backend(name, replicas=REPLICAS, **options)
     trace = ss.trace.Trace(root="")
     settings = _settings(form, trace)
-    # Long enough for what programs wait for on purpose, and below the limit of a hang.
-    settings |= {"wait_limit_s": 3.0} | ({"executor": "thread"} if executor == "threads" else {})
+    settings |= {"executor": "thread"} if executor == "threads" else {}
     strategy = ss.Strategy.mirrored(_opened[name], **settings)
     try:
         return [_observed(text, strategy, _opened[name], trace)]

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from vocabulary import ctx, rank
 import simstrategy as ss
 from simstrategy.errors import ReplicasBlocked, ReplicaWaits
 from simstrategy.schedules import Seeded
+from simstrategy.sim import Cluster
 
 LIMIT_S = 0.2
 
@@ -88,6 +90,16 @@ def condition_between_replicas():
     return waits_first(wait, condition.notify)
 
 
+def wait_that_catches_every_exception():
+    items = queue.Queue()
+
+    def wait():
+        with suppress(BaseException):
+            items.get()
+
+    return waits_first(wait, lambda: items.put(1))
+
+
 CASES = [
     lock_held_across_a_collective,
     attribute_held_across_a_collective,
@@ -96,6 +108,7 @@ CASES = [
     event_between_replicas,
     barrier_between_replicas,
     condition_between_replicas,
+    wait_that_catches_every_exception,
 ]
 
 
@@ -123,9 +136,17 @@ def examine(executor, name, seeded):
     assert sums(strategy) == [2, 2]
 
 
-def in_a_process(*arguments):
+def examine_workers(*_):
+    """The same for workers of a simulated cluster, of one replica each."""
+    step = queue_between_replicas()
+    cluster = Cluster(2, 1, wait_limit_s=LIMIT_S)
+    with pytest.raises(ReplicasBlocked, match=r"worker 0: waits for Queue at test_waiting.py:\d+"):
+        cluster.run(lambda strategy: strategy.run(step))
+
+
+def in_a_process(*arguments, function="examine"):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
-    code = "import sys, test_waiting; test_waiting.examine(*sys.argv[1:])"
+    code = f"import sys, test_waiting; test_waiting.{function}(*sys.argv[1:])"
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
         env=environment,
@@ -141,6 +162,11 @@ def in_a_process(*arguments):
 @pytest.mark.parametrize("case", CASES)
 def test_replicas_that_wait_for_each_other_end_with_an_error_that_shows_where(executor, case):
     in_a_process(executor, case.__name__, "in order")
+
+
+@pytest.mark.slow
+def test_workers_that_wait_for_each_other_end_with_an_error_too():
+    in_a_process(function="examine_workers")
 
 
 @pytest.mark.slow
