@@ -25,6 +25,7 @@ def frames_of_threads() -> dict[int, FrameType]:
     # One step for all three: between two lines another thread could enable the collector again, or an interrupt could
     # leave it disabled.
     _, frames, _ = map(call, (gc.disable, sys._current_frames, restore))  # noqa: SLF001 - documented, and the one way
+    assert frames is not None  # it is what the second of them returned
     return frames
 
 
