@@ -123,7 +123,12 @@ class Watch:
         self._wake = threading.Lock()
         """Released to end a wait.  Not an Event, whose own lock an interrupt can leave held."""
         self._wake.acquire()
-        self._starting = threading.Lock()
+        self._starting = threading.RLock()
+        """Taken again where the collector runs a destructor meanwhile that begins a run."""
+
+    def looks_here(self) -> bool:
+        """Returns whether this thread is the one that looks: there no program runs, but destructors do."""
+        return threading.current_thread() is self._looking
 
     def active(self) -> list[Watched]:
         """Returns the runs that are going on, a run inside of another one after it."""

@@ -14,7 +14,9 @@ import pytest
 from vocabulary import ctx, rank
 
 import simstrategy as ss
-from simstrategy.errors import ReplicasBlocked, ReplicaWaits
+from simstrategy.errors import ContextError, ReplicasBlocked, ReplicaWaits
+from simstrategy.run import watch as watching
+from simstrategy.run.frames import frames_of_threads
 from simstrategy.schedules import Seeded
 from simstrategy.sim import Cluster
 
@@ -239,3 +241,30 @@ def test_a_wait_that_may_end_is_a_warning_and_goes_on(mirrored, executor, how):
 
 def test_none_is_no_limit(mirrored, executor):
     assert sums(mirrored(2, executor=executor, wait_limit_s=None)) == [2, 2]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_destructor_in_the_thread_that_watches_cannot_hold_up_the_run_that_it_waits_for(mirrored, monkeypatch):
+    """The run waits at its end until the watch has looked, and a destructor there for its turn after the run."""
+    strategy = mirrored(2, executor="greenlet", wait_limit_s=LIMIT_S)
+    collected, raised = threading.Event(), []
+
+    class Writes:
+        def __del__(self):
+            try:
+                strategy.run(lambda: None)
+            except ContextError as error:
+                raised.append(str(error))
+
+    def collecting():
+        if not collected.is_set() and watching.watch().looks_here():
+            collected.set()
+            threading.Event().wait(LIMIT_S)  # the run has ended, and waits
+            Writes()
+        return frames_of_threads()
+
+    monkeypatch.setattr(watching, "frames_of_threads", collecting)
+    strategy.run(lambda: collected.wait(60) and None)
+    assert len(raised) == 1
+    assert "the garbage collector ran it in the thread that watches replicas" in raised[0]
