@@ -27,6 +27,7 @@ REPLICAS = 2
 FILE = "program.py"
 WAIT_LIMIT_S = 3.0
 """Long enough for what programs wait for on purpose, and below the limit of a hang."""
+_RECURSION_LIMIT = sys.getrecursionlimit()
 _opened: dict[str, Any] = {}
 
 
@@ -41,6 +42,7 @@ def job(text: str, form: list[Any], sides: list[str], limit_s: float) -> dict[st
 
 def _seen(side: str, text: str, form: list[Any]) -> dict[str, Any]:
     """Returns what each worker kept, and the warnings: tasks take turns, so they are caught for all of them."""
+    sys.setrecursionlimit(_RECURSION_LIMIT)  # replicas that set it in turns leave another one behind
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         workers = contextvars.copy_context().run(_SIDES.get(side, _mirrored), text, form, side)
