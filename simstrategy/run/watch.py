@@ -251,20 +251,25 @@ def _used_s(ident: int) -> float | None:
     None where the system does not report it.
     """
     native = next((one.native_id for one in threading.enumerate() if one.ident == ident), None)
-    folder = Path(f"/proc/self/task/{native}")
-    try:
-        used_ns, delayed_ns, _ = (folder / "schedstat").read_text(encoding="ascii").split()
-    except (OSError, ValueError):
-        return _ticks_s(folder)
+    return _used_in(Path(f"/proc/self/task/{native}"))
+
+
+def _used_in(folder: Path) -> float | None:
+    """Returns the same of the thread that this folder is of; where a system reports no more, without others' time."""
+    for file, used_in in (("schedstat", _with_delays), ("stat", _in_ticks)):
+        try:
+            return used_in((folder / file).read_text(encoding="ascii"))
+        except (OSError, ValueError):
+            continue
+    return None
+
+
+def _with_delays(text: str) -> float:
+    used_ns, delayed_ns, _ = text.split()
     return (int(used_ns) + int(delayed_ns)) / _NS
 
 
-def _ticks_s(folder: Path) -> float | None:
-    """The same without the time of others, where a system has no more."""
-    try:
-        text = (folder / "stat").read_text(encoding="ascii")
-    except OSError:
-        return None
+def _in_ticks(text: str) -> float:
     fields = text.rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) * _TICK_S
 

@@ -195,6 +195,15 @@ def test_a_replica_that_computes_for_long_is_not_reported(mirrored, executor):
         mirrored(2, executor=executor, wait_limit_s=limit_s).run(step)
 
 
+def test_a_thread_that_waits_for_a_processor_counts_as_one_that_computes(tmp_path):
+    """On a loaded machine it has a hundredth of the time, and waits for no other replica."""
+    assert watching._used_in(tmp_path) is None
+    (tmp_path / "stat").write_text(f"7 (a b) c) R {' 0' * 10} 30 70 0 0")
+    assert watching._used_in(tmp_path) == 100 * watching._TICK_S
+    (tmp_path / "schedstat").write_text("10000000 990000000 12\n")
+    assert watching._used_in(tmp_path) == 1.0
+
+
 @pytest.mark.slow
 def test_a_wait_that_may_end_ends_the_run_where_warnings_are_errors(mirrored, executor):
     fed = threading.Event()
