@@ -4,7 +4,16 @@ from typing import Any, ClassVar, Final, NoReturn
 
 from simstrategy.errors import ContextError
 
-__all__ = ["COPY_OF_STRATEGY", "DISTRIBUTED_DATA", "EXTENDED", "REPLICA_CONTEXT", "SCOPE", "STRATEGY", "NotCopied"]
+__all__ = [
+    "COPY_OF_STRATEGY",
+    "DATASET",
+    "DISTRIBUTED_DATA",
+    "EXTENDED",
+    "REPLICA_CONTEXT",
+    "SCOPE",
+    "STRATEGY",
+    "NotCopied",
+]
 
 STRATEGY: Final = (
     "A strategy belongs to its process, and is not pickled. Make one where it is needed; copy.deepcopy(strategy) makes "
@@ -23,6 +32,10 @@ REPLICA_CONTEXT: Final = (
 )
 SCOPE: Final = "A scope belongs to its strategy, and is neither copied nor pickled. Make another one: strategy.scope()."
 
+DATASET: Final = (
+    "A dataset holds the functions of its steps, and is not pickled. Make it in the process that reads it, such as by "
+    "a function at the top level of a file."
+)
 DISTRIBUTED_DATA: Final = (
     "Distributed data belong to their strategy and process, and are neither copied nor pickled. Distribute the data "
     "again, or begin another pass: iter(distributed)."

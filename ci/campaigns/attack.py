@@ -120,7 +120,7 @@ def kept(workers, table, known, options):
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--programs", type=int, default=2000)
-    parser.add_argument("--seconds", type=float, default=900.0, help="after which no more programs are begun")
+    parser.add_argument("--seconds", type=float, default=3600.0, help="after which no more programs are begun")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=float, default=10.0, help="seconds of one program on one backend")
     parser.add_argument("--backends", default=",".join(CARRIERS), help="some of them; sim is always there")

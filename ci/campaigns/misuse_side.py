@@ -25,6 +25,9 @@ __all__ = ["job", "values"]
 
 REPLICAS = 2
 FILE = "program.py"
+WAIT_LIMIT_S = 3.0
+"""Long enough for what programs wait for on purpose, and below the limit of a hang."""
+_RECURSION_LIMIT = sys.getrecursionlimit()
 _opened: dict[str, Any] = {}
 
 
@@ -39,6 +42,7 @@ def job(text: str, form: list[Any], sides: list[str], limit_s: float) -> dict[st
 
 def _seen(side: str, text: str, form: list[Any]) -> dict[str, Any]:
     """Returns what each worker kept, and the warnings: tasks take turns, so they are caught for all of them."""
+    sys.setrecursionlimit(_RECURSION_LIMIT)  # replicas that set it in turns leave another one behind
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         workers = contextvars.copy_context().run(_SIDES.get(side, _mirrored), text, form, side)
@@ -50,7 +54,8 @@ def _settings(form: list[Any], trace: Any) -> dict[str, Any]:
     semantics, strict, seed = form
     schedule = ss.schedules.InOrder() if seed is None else ss.schedules.Seeded(seed)
     checks = "strict" if strict else True
-    return {"semantics": PROFILES[semantics], "checks": checks, "schedule": schedule, "trace": trace}
+    made = {"semantics": PROFILES[semantics], "checks": checks, "schedule": schedule, "trace": trace}
+    return {**made, "wait_limit_s": WAIT_LIMIT_S}
 
 
 def _program(text: str) -> Any:
@@ -68,8 +73,7 @@ def _mirrored(text: str, form: list[Any], side: str) -> list[Any]:
         _opened[name] = open_backend(name, replicas=REPLICAS, **options)
     trace = ss.trace.Trace(root="")
     settings = _settings(form, trace)
-    # Long enough for what programs wait for on purpose, and below the limit of a hang.
-    settings |= {"wait_limit_s": 3.0} | ({"executor": "thread"} if executor == "threads" else {})
+    settings |= {"executor": "thread"} if executor == "threads" else {}
     strategy = ss.Strategy.mirrored(_opened[name], **settings)
     try:
         return [_observed(text, strategy, _opened[name], trace)]

@@ -36,8 +36,14 @@ _PLACES = (
     (re.compile(r"<Strategy on '\w+': (\d+) replicas, \d+ here>"), r"<Strategy: \1 replicas>"),
     (re.compile(r"'(?:sim|torch|tensorflow|xla|gloo)'"), "'BACKEND'"),
     (re.compile(r"\b(?:sim|torch|xla|gloo|/?cpu|/device:CPU|CPU|TFRT_CPU_\d+)(?:[:/]\d+)+"), "PLACE"),
+    (re.compile(r"\bThread-\d+"), "Thread-N"),  # Python counts the threads of a process
     (re.compile(r"\b(?:SimArray|Tensor|EagerTensor|ArrayImpl|Array)\b"), "ARRAY"),
 )
+
+_BY_CLASS = ("RecursionError",)
+"""Errors that are compared by their class alone: where the limit is reached is chance."""
+_BY_CLASS_OF_PROCESSES = (*_BY_CLASS, "PeerFailed", "ReplicasBlocked")
+"""The same between workers: what a transport has noticed, and which threads a process has, is its own."""
 
 
 class Finding(NamedTuple):
@@ -128,11 +134,12 @@ def _unlike(left: str, one: Seen, right: str, other: Seen) -> Iterator[str]:
         yield from _unlike_packed(left, one, right, other)
         return
     same_framework = right.startswith("sim")
-    if _family(one, to_the_letter=same_framework) != _family(other, to_the_letter=same_framework):
+    several = len(one.workers) > 1
+    by_class = _BY_CLASS_OF_PROCESSES if several else _BY_CLASS
+    if _family(one, by_class, to_the_letter=same_framework) != _family(other, by_class, to_the_letter=same_framework):
         yield f"{left} ends with {_ending(one)}\nand {right} with {_ending(other)}"
     if one.error is not None and one.error[3] == "elsewhere" and not same_framework:
         return
-    several = len(one.workers) > 1
     if several and one.error is not None:
         return  # how far the other workers come by then depends on their pace
     for number, (first, second) in enumerate(zip(one.workers, other.workers, strict=True)):
@@ -162,13 +169,13 @@ def _unlike_packed(left: str, one: Seen, right: str, other: Seen) -> Iterator[st
         yield f"{unlike}; {right}, beside {left}"
 
 
-def _family(seen: Seen, *, to_the_letter: bool) -> tuple[str, ...]:
+def _family(seen: Seen, by_class: tuple[str, ...], *, to_the_letter: bool) -> tuple[str, ...]:
     """Returns what errors are compared by: all of those of simstrategy and of the program, of others that they are."""
     error = seen.error
     if error is None:
         return ("a result",)
-    if error[0] == "RecursionError":
-        return (error[0],)  # where the limit is reached is chance
+    if error[0] in by_class:
+        return (error[0],)
     if error[3] == "ours" or to_the_letter or "stop" in error[1]:
         return (error[0], _plain(error[1]))
     return ("an error of the framework or of Python",)

@@ -161,10 +161,11 @@ def rounded(one: Any, like: Any, dtype: Any = None) -> Any:
     bounds what is added.
     """
     if isinstance(one, np.ndarray) and isinstance(like, np.ndarray):
-        if one.dtype.kind != "f" or (one.dtype, one.shape) != (like.dtype, like.shape):
+        if one.dtype.kind not in "fc" or (one.dtype, one.shape) != (like.dtype, like.shape):
             return one
         bound = 4 * np.finfo(dtype or one.dtype).eps * np.maximum(16, np.abs(one))
-        near = np.abs(one.astype(np.float64) - like.astype(np.float64)) <= bound
+        wide = np.complex128 if one.dtype.kind == "c" else np.float64
+        near = np.abs(one.astype(wide) - like.astype(wide)) <= bound
         return np.where(near, like, one)
     return _mapped(lambda left, right: rounded(left, right, dtype), one, like)
 

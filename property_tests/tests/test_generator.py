@@ -73,7 +73,7 @@ def test_most_programs_end_with_a_result_and_some_with_each_error(many):
 def test_a_script_runs_by_itself_and_prints_both_backends(many):
     program = next(one for one in many if one.variables and one.data and run(one).error is None and one.workers == 1)
     printed = subprocess.run(
-        [sys.executable, "-c", script_text(program, "sim")], capture_output=True, text=True, check=True
+        [sys.executable, "-c", script_text(program, "sim")], capture_output=True, text=True, check=True, timeout=300
     )
     assert printed.stdout.startswith("sim: ")
 
@@ -102,7 +102,9 @@ for entry in entries():
 def _printed(hash_seed, number):
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
     code = COUNTEREXAMPLE.replace("SEED", str(number))
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment, timeout=300
+    )
     return done.stdout
 
 

@@ -38,7 +38,9 @@ def conform(folder, *options, clauses="B-8,B-15", backend="acme:open_wrong", **s
     script = Path(sys.executable).with_name("simstrategy")
     code = [str(script)] if script.exists() else [sys.executable, "-m", "simstrategy.cli"]
     environment = {**os.environ, **settings}
-    return subprocess.run([*code, *command], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [*code, *command], cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
 
 
 def matches(value, schema):
@@ -137,7 +139,11 @@ def test_what_cannot_be_run_ends_with_2(folder, options, told):
 @pytest.mark.slow
 def test_a_backend_that_is_not_there_is_told_in_one_line():
     done = subprocess.run(
-        [sys.executable, "-m", "simstrategy.cli", "conform", "nobody"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "simstrategy.cli", "conform", "nobody"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     assert done.returncode == 2
     assert done.stderr.startswith("BackendNotFound: No backend named 'nobody'.")
@@ -165,7 +171,7 @@ def test_everyones_tests_get_strategies_of_as_many_replicas_as_they_name(tmp_pat
     (tmp_path / "test_mine.py").write_text(MINE)
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *parallel]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
     assert "3 passed" in done.stdout, done.stdout + done.stderr
 
 
@@ -183,7 +189,7 @@ def test_the_plugin_brings_nothing_heavy_into_a_session():
         "import sys, pytest; before = set(sys.modules); import simstrategy_conformance.plugin; "
         "print(sorted(set(sys.modules) - before))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.strip() == "['simstrategy_conformance', 'simstrategy_conformance.plugin']"
 
 
@@ -198,6 +204,6 @@ def test_a_backend_that_cannot_be_opened_does_not_conform(tmp_path):
     ]
     code = "import sys, pytest; sys.path.insert(0, '.'); sys.exit(pytest.main(sys.argv[1:]))"
     whole = [sys.executable, "-c", code, "-q", "--tb=line", *command]
-    done = subprocess.run(whole, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(whole, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "acme:open_none breaks B-8." in done.stdout

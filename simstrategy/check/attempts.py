@@ -109,6 +109,7 @@ def in_cluster(program: Program, semantics: Semantics | None, workers: int, faul
         trace=trace,
         wrap=lambda backend: FaultyBackend(GroupCallProbe(backend, trace), injector),
         isolate=True,
+        wait_limit_s=_WAIT_LIMIT_S,
     )
     with warnings.catch_warnings():
         _only_long_waits()

@@ -14,13 +14,14 @@ from simstrategy.data.elements import as_element
 from simstrategy.data.nodes import PLAIN_ITERATION, Node, NodeType
 from simstrategy.data.options import SHARD_HINT, Options
 from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.not_copied import DATASET, NotCopied
 from simstrategy.short_repr import short_repr
 
 __all__ = ["Dataset"]
 
 
 @final
-class Dataset:
+class Dataset(NotCopied):
     """A sequence of elements; each element is a nest of read-only NumPy arrays.
 
     Tuples, named tuples and mappings are structure; a list is one array. A function receives the arrays of an
@@ -34,6 +35,7 @@ class Dataset:
     """
 
     __slots__ = ("node",)
+    not_copied = DATASET
 
     def __init__(self, node: Node) -> None:
         self.node = node
@@ -236,6 +238,12 @@ class Dataset:
 
     def __iter__(self) -> Iterator[Any]:
         return self.node.elements(PLAIN_ITERATION)
+
+    def __copy__(self) -> "Dataset":
+        return self  # nothing of it changes
+
+    def __deepcopy__(self, _memo: object) -> "Dataset":
+        return self
 
     def __repr__(self) -> str:
         return f"Dataset({_pipeline_text(self.node)})"

@@ -48,10 +48,15 @@ class Channel:
         except (BrokenPipeError, ConnectionResetError) as error:
             raise Closed from error
 
-    def receive(self) -> tuple[Any, int | None]:
-        """Waits for a message; returns it and the file descriptor that was sent with it.  Raises Closed."""
+    def receive(self, *, within_s: float | None = None) -> tuple[Any, int | None]:
+        """Waits for a message; returns it and the file descriptor that was sent with it.
+
+        within_s: seconds, after which TimeoutError is raised; None for no limit. Raises Closed.
+        """
         descriptors: list[int] = []
         while (message := self._message()) is None:
+            if within_s is not None and not ready([self], within_s):
+                raise TimeoutError(f"It did not answer within {within_s:g} s.")
             self._read(descriptors)
         return message[0], descriptors[0] if descriptors else None
 

@@ -24,6 +24,8 @@ from simstrategy.short_repr import short_repr
 __all__ = ["JobResult", "Launcher"]
 
 _GRACE_S: Final = 10.0
+_ANSWER_S: Final = 300.0
+"""How long the forkserver may take to import modules, or to start or end a worker."""
 _REMOVED: Final = ("TORCHELASTIC_USE_AGENT_STORE", "TORCHELASTIC_RESTART_COUNT", "TF_CONFIG")
 """Variables that another launcher may have set for this process, and that do not hold for its workers."""
 
@@ -95,10 +97,10 @@ class Launcher:
             )
         self._end = weakref.finalize(self, _end, self._control, self._forkserver, self._workers, folders := [])
         try:
-            answer, _ = self._control.receive()
-        except Closed as error:
+            answer, _ = self._control.receive(within_s=_ANSWER_S)
+        except (Closed, TimeoutError) as error:
             self.close()
-            raise BackendUnavailable(f"The local launcher could not start {' '.join(command)}.") from error
+            raise BackendUnavailable(f"The local launcher could not start {' '.join(command)}. {error}") from error
         except BaseException:
             self.close()
             raise
@@ -212,10 +214,10 @@ class Launcher:
     def _ask(self, message: dict[str, Any], *, hand: int | None = None) -> Any:
         try:
             self._control.send(message, hand=hand)
-            return self._control.receive()[0]
+            return self._control.receive(within_s=_ANSWER_S)[0]
         except (Closed, OSError) as error:
             raise BackendUnavailable(
-                "The local launcher was closed, or its forkserver was killed. Make a new Launcher."
+                "The local launcher was closed, or its forkserver was killed or stopped. Make a new Launcher."
             ) from error
 
     def _gather(self, printed: Sequence[int], timeout_s: float, grace_s: float) -> tuple[JobResult, ...]:

@@ -26,8 +26,11 @@ __all__ = ["end_deadlock_of"]
 
 _BETWEEN_LOOKS_S: Final = 0.05
 
-_LOOKING: Final = threading.Lock()
-"""One thread looks at a time: what a frame names is read into one mapping for all that read it."""
+_LOOKING: Final = threading.RLock()
+"""One thread looks at a time: what a frame names is read into one mapping for all that read it.
+
+Taken again where the collector runs a destructor meanwhile that waits for a turn.
+"""
 
 _BLOCKED: Final = (
     "Threads wait for each other, and none of them can go on:\n{lines}\n"

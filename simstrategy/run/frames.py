@@ -3,6 +3,7 @@
 import gc
 import sys
 import threading
+from operator import call
 from pathlib import PurePath
 from types import FrameType
 from typing import Final
@@ -20,13 +21,12 @@ def frames_of_threads() -> dict[int, FrameType]:
     Without the garbage collector meanwhile: up to CPython 3.11.8 one that runs in this call can block all threads for
     ever (its issue 106883), because a destructor may let a thread run that begins or ends another one.
     """
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        return sys._current_frames()  # noqa: SLF001 - documented, and the one way
-    finally:
-        if collects:
-            gc.enable()
+    restore = gc.enable if gc.isenabled() else gc.disable
+    # One step for all three: between two lines another thread could enable the collector again, or an interrupt could
+    # leave it disabled.
+    _, frames, _ = map(call, (gc.disable, sys._current_frames, restore))  # noqa: SLF001 - documented, and the one way
+    assert frames is not None  # it is what the second of them returned
+    return frames
 
 
 def is_library(frame: FrameType) -> bool:

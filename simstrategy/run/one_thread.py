@@ -11,12 +11,13 @@ import time
 from collections.abc import Callable
 from typing import Final, TypeVar, final
 
-from simstrategy.errors import ReplicaWaits
+from simstrategy.errors import ContextError, ReplicaWaits
 from simstrategy.run.deadlocks import end_deadlock_of
 from simstrategy.run.forced import raise_no_more
 from simstrategy.run.task import TaskStopped
 from simstrategy.run.threads import hubs
 from simstrategy.run.turns import TURNS, Failure, Turn
+from simstrategy.run.watch import watch
 from simstrategy.trace import Site, describe_site, warn_at
 
 __all__ = ["OneThread"]
@@ -25,6 +26,12 @@ _PAUSE_MIN_S: Final = 2e-5
 _PAUSE_MAX_S: Final = 5e-3
 _LOOK_S: Final = 0.5
 """When a thread that waits looks for the first time whether its wait can end; each time after twice as long."""
+
+_IN_THE_WATCH: Final = (
+    "A destructor used a strategy that another thread uses, and the garbage collector ran it in the thread that "
+    "watches replicas, for which a run may wait. Use strategies where the program runs: end objects by a call, or by "
+    "`with`."
+)
 
 R = TypeVar("R")
 
@@ -107,6 +114,8 @@ class OneThread:
         return users[0][1] if users else None
 
     def _wait(self, site: Site) -> None:
+        if watch().looks_here():
+            raise ContextError(_IN_THE_WATCH)
         ident, own = threading.get_ident(), _own_threads()
         turn = Turn(self, site, own)
         TURNS[ident] = turn

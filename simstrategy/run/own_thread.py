@@ -10,7 +10,7 @@ from typing import Final, Protocol, cast, runtime_checkable
 from greenlet import greenlet
 
 from simstrategy.errors import ContextError
-from simstrategy.run.frames import users_sites
+from simstrategy.run.frames import frames_of_threads, users_sites
 from simstrategy.run.task import Task
 from simstrategy.trace import describe_site
 
@@ -93,7 +93,7 @@ def loop_error(tasks: Sequence[Task], loop: Loop | None) -> ContextError | None:
     for task in tasks:
         if isinstance(task, _InThread) and task.ident in _IN_LOOPS:
             _IN_LOOPS.discard(task.ident)
-            frame = sys._current_frames().get(task.ident)  # noqa: SLF001 - documented, and the one way
+            frame = frames_of_threads().get(task.ident)
             if _is_in_loop(frame):
                 return _inside_loop(frame)
     found = running_loop()

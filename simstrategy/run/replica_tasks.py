@@ -114,8 +114,10 @@ class ReplicaTasks:
             finally:
                 self._watch.remove(watched, None)
                 watched.close()
-        except KeyboardInterrupt:
-            # Also one that comes while `close` waits for the watch: none comes after that.
+        except BaseException as error:
+            # Also where the interrupt comes while `close` waits for the watch: none comes after that.
             if watched.error is not None:
-                raise watched.error from None
+                raise watched.error from (None if isinstance(error, KeyboardInterrupt) else error)
             raise
+        if watched.error is not None:  # the program has caught the interrupt that ended its wait
+            raise watched.error

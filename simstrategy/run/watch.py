@@ -38,8 +38,10 @@ _IDLE_MAX: Final = 2
 _SEARCH_AGAIN: Final = 2.0
 _BUSY_SHARE: Final = 0.05
 """A task that uses more of the time than this computes, and does not wait."""
-_TICKS_MAX: Final = 1
+_USED_MAX_S: Final = 0.01
+"""A thread that uses more than this goes on, also at one step."""
 _TICK_S: Final = 1 / os.sysconf("SC_CLK_TCK")
+_NS: Final = 1e9
 
 _BLOCKED: Final = (
     "Replicas wait for each other outside of collectives, and none of them can go on:\n{lines}\n"
@@ -93,19 +95,19 @@ def _nowhere() -> tuple[object, int | None]:
 class _Look:
     """What was seen of one run."""
 
-    def __init__(self, place: object, now: float, ticks: int | None) -> None:
-        self.place, self.since_s, self.ticks = place, now, ticks
+    def __init__(self, place: object, now: float, used_s: float | None) -> None:
+        self.place, self.since_s, self.used_s = place, now, used_s
         self.spot: tuple[CodeType, int] | None = None
-        self.spot_since_s, self.spot_ticks = now, ticks
+        self.spot_since_s, self.spot_used_s = now, used_s
         self.warned = False
         self.next_search_s = 0.0
         """How long the task has to wait before its process is searched again for a way to what it waits for."""
 
-    def stands_at(self, frame: FrameType, now: float, ticks: int | None) -> float:
+    def stands_at(self, frame: FrameType, now: float, used_s: float | None) -> float:
         """Returns for how many seconds the thread has stood at the step where it is now."""
         spot = (frame.f_code, frame.f_lasti)
-        if spot != self.spot or _passed(self.spot_ticks, ticks) > _TICKS_MAX:
-            self.spot, self.spot_since_s, self.spot_ticks, self.next_search_s = spot, now, ticks, 0.0
+        if spot != self.spot or _passed(self.spot_used_s, used_s) > _USED_MAX_S:
+            self.spot, self.spot_since_s, self.spot_used_s, self.next_search_s = spot, now, used_s, 0.0
         return now - self.spot_since_s
 
 
@@ -123,7 +125,12 @@ class Watch:
         self._wake = threading.Lock()
         """Released to end a wait.  Not an Event, whose own lock an interrupt can leave held."""
         self._wake.acquire()
-        self._starting = threading.Lock()
+        self._starting = threading.RLock()
+        """Taken again where the collector runs a destructor meanwhile that begins a run."""
+
+    def looks_here(self) -> bool:
+        """Returns whether this thread is the one that looks: there no program runs, but destructors do."""
+        return threading.current_thread() is self._looking
 
     def active(self) -> list[Watched]:
         """Returns the runs that are going on, a run inside of another one after it."""
@@ -179,11 +186,11 @@ def look_at(watched: Watched, looks: dict[Watched, _Look]) -> None:
     if index is None or frame is None or watched.error is not None:
         looks.pop(watched, None)
         return
-    now, ticks = time.monotonic(), _ticks(watched.thread_of(index))
+    now, used_s = time.monotonic(), _used_s(watched.thread_of(index))
     look = looks.get(watched)
     if look is None or look.place != place:
-        look = looks[watched] = _Look(place, now, ticks)
-    stands_s = look.stands_at(frame, now, ticks)
+        look = looks[watched] = _Look(place, now, used_s)
+    stands_s = look.stands_at(frame, now, used_s)
     if max(stands_s, now - look.since_s) < watched.limit_s or watched.place()[0] != place:
         return
     report = Report(watched.tasks, watched.name, index, frame)
@@ -194,7 +201,7 @@ def look_at(watched: Watched, looks: dict[Watched, _Look]) -> None:
         error = ReplicasBlocked(_BLOCKED.format(lines=report.lines(f"waits for {kind}"), kind=kind))
         if _interrupt(watched, index, error):
             return
-    busy = _passed(look.ticks, ticks) * _TICK_S > _BUSY_SHARE * (now - look.since_s)
+    busy = _passed(look.used_s, used_s) > _BUSY_SHARE * (now - look.since_s)
     if not look.warned and not busy and now - look.since_s >= watched.limit_s:
         look.warned = True
         text = _WAITS.format(
@@ -238,16 +245,34 @@ def watch() -> Watch:
     return made
 
 
-def _ticks(ident: int) -> int | None:
-    """Returns the processor time that a thread has used, in ticks; None where the system does not report it."""
+def _used_s(ident: int) -> float | None:
+    """Returns for how many seconds a thread has computed, or could have: the processor may have been others' meanwhile.
+
+    None where the system does not report it.
+    """
     native = next((one.native_id for one in threading.enumerate() if one.ident == ident), None)
-    try:
-        text = Path(f"/proc/self/task/{native}/stat").read_text(encoding="ascii")
-    except OSError:
-        return None
+    return _used_in(Path(f"/proc/self/task/{native}"))
+
+
+def _used_in(folder: Path) -> float | None:
+    """Returns the same of the thread that this folder is of; where a system reports no more, without others' time."""
+    for file, used_in in (("schedstat", _with_delays), ("stat", _in_ticks)):
+        try:
+            return used_in((folder / file).read_text(encoding="ascii"))
+        except (OSError, ValueError):
+            continue
+    return None
+
+
+def _with_delays(text: str) -> float:
+    used_ns, delayed_ns, _ = text.split()
+    return (int(used_ns) + int(delayed_ns)) / _NS
+
+
+def _in_ticks(text: str) -> float:
     fields = text.rpartition(")")[2].split()
-    return int(fields[11]) + int(fields[12])
+    return (int(fields[11]) + int(fields[12])) * _TICK_S
 
 
-def _passed(before: int | None, now: int | None) -> int:
-    return 0 if before is None or now is None else now - before
+def _passed(before: float | None, now: float | None) -> float:
+    return 0.0 if before is None or now is None else now - before

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar, cast, final
 
 from simstrategy.device import GLOBAL_GENERATORS, Backend, GlobalGenerator, open_backend
 from simstrategy.errors import InvalidArgument, InvalidType, PeerFailed
-from simstrategy.run import Isolation, ReplicaTasks, SuspendTask
+from simstrategy.run import WAIT_LIMIT_S, Isolation, ReplicaTasks, SuspendTask
 from simstrategy.schedules import InOrder, Schedule
 from simstrategy.short_repr import short_repr
 from simstrategy.sim.backend import Link, SimBackend, simulated_devices
@@ -42,8 +42,9 @@ class Cluster:
     backend: the simulator, or another backend whose replicas all run in this process, for programs that compute with
     its framework: a name. order: of the simulator's additions, as in `ss.backend("sim", order=…)`. wrap: a function
     that wraps the backend of each worker. isolate: True to give each worker global random generators of its own, as a
-    process has; they begin as copies of this process's, which then goes on as worker 0's. The other arguments are those
-    of `Strategy.multi_worker`, for every worker. Raises InvalidArgument for counts below 1 and for a backend that
+    process has; they begin as copies of this process's, which then goes on as worker 0's. wait_limit_s: seconds, also
+    for a worker that waits for another one outside of collectives. The other arguments are those of
+    `Strategy.multi_worker`, for every worker. Raises InvalidArgument for counts below 1 and for a backend that
     cannot be shared out, and what `Strategy.multi_worker` raises for a setting.
 
     >>> import numpy as np
@@ -67,6 +68,7 @@ class Cluster:
         wrap: Callable[[Backend], Backend] = lambda backend: backend,
         backend: str = _SIMULATOR,
         isolate: bool = False,
+        wait_limit_s: float | None = WAIT_LIMIT_S,
     ) -> None:
         for name, count in (("workers", workers), ("replicas_per_worker", replicas_per_worker)):
             if not isinstance(count, int) or isinstance(count, bool) or count < 1:
@@ -86,13 +88,10 @@ class Cluster:
             checks=checks,
             trace=None if isinstance(trace, Recorder) else trace,
             isolate=isolate,
+            wait_limit_s=wait_limit_s,
         ).close()
         if backend != _SIMULATOR:
-            if order != "linear":
-                raise InvalidArgument(
-                    f"order is of the simulator's additions, and the backend is {short_repr(backend)}. Leave it out."
-                )
-            _open_whole(backend, workers * replicas_per_worker).close()
+            _require_shareable(backend, workers * replicas_per_worker, order)
         self.workers = workers
         self.replicas_per_worker = replicas_per_worker
         self._semantics = semantics
@@ -104,6 +103,7 @@ class Cluster:
         self._wrap = wrap
         self._backend = backend
         self._isolate = isolate
+        self._wait_limit_s = wait_limit_s
 
     def run(self, main: Callable[[Strategy], Any]) -> tuple[Any, ...]:
         """Runs `main(strategy)` in every worker; returns their results in worker order.
@@ -147,7 +147,7 @@ class Cluster:
         backend_of: Callable[[int, Link | None], SimBackend | LinkedBackend],
     ) -> tuple[Outcome, ...]:
         fabric = Fabric(self.workers)
-        tasks = ReplicaTasks(executor, self._schedule, name="worker {}".format)
+        tasks = ReplicaTasks(executor, self._schedule, wait_limit_s=self._wait_limit_s, name="worker {}".format)
 
         def body(worker: int, suspend: SuspendTask) -> Outcome:
             link = fabric.link(suspend) if self.workers > 1 else None
@@ -158,6 +158,7 @@ class Cluster:
                 schedule=self._schedule,
                 checks=self._checks,
                 trace=self._trace,
+                wait_limit_s=self._wait_limit_s,
             )
             coordinator = group_of(strategy).coordinator
             try:
@@ -173,6 +174,15 @@ class Cluster:
                 return tuple(tasks.run(self.workers, body, fabric.match, _never_fails))
             isolation = Isolation((*GLOBAL_GENERATORS, *generators), self.workers)
             return tuple(isolation.run(tasks, body, fabric.match, _never_fails))
+
+
+def _require_shareable(name: str, replicas: int, order: str) -> None:
+    """Raises InvalidArgument for a backend whose devices workers cannot share, and for an order of additions."""
+    if order != "linear":
+        raise InvalidArgument(
+            f"order is of the simulator's additions, and the backend is {short_repr(name)}. Leave it out."
+        )
+    _open_whole(name, replicas).close()
 
 
 def _open_whole(name: str, replicas: int) -> Backend:

@@ -139,10 +139,14 @@ def test_the_step_ends_with_an_error_when_a_copy_of_the_repository_has_a_circle(
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     command = [sys.executable, "-m", "ci.imports"]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    codes = [subprocess.run(command, cwd=tmp_path, env=environment, check=False, capture_output=True).returncode]
+    codes = [
+        subprocess.run(command, cwd=tmp_path, env=environment, check=False, capture_output=True, timeout=300).returncode
+    ]
     with (tmp_path / "simstrategy" / "tree.py").open("a", encoding="utf-8") as file:
         file.write("def late():\n    " + UPWARD)
-    done = subprocess.run(command, cwd=tmp_path, env=environment, check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, check=False, capture_output=True, text=True, timeout=300
+    )
     assert [*codes, done.returncode] == [0, 1]
     assert "A circle of 2 files" in done.stdout
 
@@ -162,7 +166,9 @@ def test_the_contracts_count_imports_under_type_checking_and_in_functions(tmp_pa
     command = [Path(sys.executable).parent / "lint-imports", "--no-cache", "--config", ROOT / "ci" / "layers.ini"]
     others = sorted({str(ROOT / folder) for folder in imports.PACKAGES.values() if folder != "."})
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *others]), "COLUMNS": "200"}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
     broken = [line for line in done.stdout.splitlines() if line.endswith("BROKEN")]
     assert done.returncode == 1
     assert len(broken) == 1

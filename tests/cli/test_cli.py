@@ -220,7 +220,9 @@ def test_backends_lists_versions_and_needs_and_imports_no_framework():
         "done = CliRunner().invoke(app_for(['backends']), ['backends'], catch_exceptions=False)\n"
         "print(json.dumps([done.exit_code, done.output, sorted({name.split('.')[0] for name in sys.modules})]))"
     )
-    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, text=True, timeout=300
+    ).stdout
     exit_code, output, loaded = json.loads(printed)
     assert exit_code == 0
     lines = {line.split()[0]: " ".join(line.split()) for line in output.splitlines() if line.strip()}
@@ -330,6 +332,6 @@ def test_lists_schedules_and_profiles_are_understood():
 @pytest.mark.slow
 def test_the_command_line_says_what_to_install_where_its_libraries_are_missing():
     code = "import sys\nsys.modules['typer'] = None\nfrom simstrategy.cli import main\nmain()"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True, timeout=300)
     assert result.returncode == 1
     assert result.stderr.strip() == "The command line needs typer: pip install 'simstrategy[cli]'"

@@ -133,7 +133,7 @@ distributed = strategy.experimental_distribute_dataset(loader)
 for _ in range(2):
     print([[part.tolist() for part in step.values] for step in distributed])
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "[[[0, 1], [2, 3]], [[4, 5], [6, 7]], [[8], [9]]]\n" * 2
 

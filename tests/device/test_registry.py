@@ -203,7 +203,9 @@ def test_importing_simstrategy_and_listing_backends_imports_no_framework_and_no_
         "simstrategy.Strategy.mirrored('sim', replicas=2).run(lambda: 1)\n"
         "print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
     )
-    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, text=True, timeout=300
+    ).stdout
     loaded = set(json.loads(printed))
     assert {"simstrategy", "numpy", "greenlet"} <= loaded
     forbidden = {"tensorflow", "torch", "jax", "jaxlib", "sklearn", "typer", "rich", "ml_dtypes", "click", "hypothesis"}

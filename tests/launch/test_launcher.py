@@ -17,6 +17,7 @@ import pytest
 
 from simstrategy.errors import BackendUnavailable, InvalidArgument
 from simstrategy.launch import Launcher, reserved_port
+from simstrategy.launch import launcher as launching
 
 LIMIT_S = 10.0
 STARTING = Path(__file__).with_name("starting.py")
@@ -215,7 +216,7 @@ def test_a_killed_forkserver_ends_its_workers_and_is_named() -> None:
         started = [number for one in launcher.run(jobs.starts_everything) for number in one.value]
         os.kill(processes[0], signal.SIGKILL)
         assert gone([*processes[1:], *started])
-        with pytest.raises(BackendUnavailable, match="forkserver was killed"):
+        with pytest.raises(BackendUnavailable, match="forkserver was killed or stopped"):
             launcher.run(jobs.hello)
     assert not folder.exists()
 
@@ -261,6 +262,18 @@ def test_a_module_that_cannot_be_imported_is_a_problem_of_those_who_use_it() -> 
     with Launcher(1, preload=["no_such_module"]) as launcher:
         assert launcher.problem == "no_such_module: No module named 'no_such_module'"
         assert launcher.run(jobs.hello)[0].ok
+
+
+@pytest.mark.slow
+def test_a_forkserver_that_does_not_answer_is_waited_for_until_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "never_imported.py").write_text("import threading\nthreading.Event().wait()\n")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    monkeypatch.setattr(launching, "_ANSWER_S", 0.5)
+    monkeypatch.setattr(launching, "_GRACE_S", 0.5)
+    with pytest.raises(BackendUnavailable, match=r"could not start .* It did not answer within 0\.5 s"):
+        Launcher(1, preload=["never_imported"])
 
 
 @pytest.mark.parametrize("workers", [0, -1, True, 1.0, "2"])

@@ -235,6 +235,7 @@ def test_a_write_of_a_replica_outside_of_its_context_has_its_runs_turn_already(k
 
 
 RELEASED = threading.Event()
+SIGNALS = queue.SimpleQueue()
 
 
 def release():
@@ -285,10 +286,11 @@ def a_method_of_another_thread_releases_it(read, wait_s):
 
 
 def a_signal_releases_it(read, wait_s):
-    in_thread(lambda: (read(), RELEASED))
-    before = signal.signal(signal.SIGALRM, lambda *_: release())
+    # No Event, which the main thread cannot set while it holds its lock in `wait`: a handler runs between two steps.
+    in_thread(lambda: (read(), SIGNALS))
+    before = signal.signal(signal.SIGALRM, lambda *_: SIGNALS.put(1))
     signal.setitimer(signal.ITIMER_REAL, wait_s)
-    RELEASED.wait()
+    SIGNALS.get()
     signal.signal(signal.SIGALRM, before)
 
 

@@ -345,6 +345,7 @@ def test_a_fingerprint_is_the_same_in_processes_with_different_hash_seeds(tmp_pa
             capture_output=True,
             check=True,
             text=True,
+            timeout=300,
         ).stdout
         for seed in ("1", "2", "3")
     }

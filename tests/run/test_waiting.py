@@ -7,14 +7,18 @@ import sys
 import threading
 import time
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from vocabulary import ctx, rank
 
 import simstrategy as ss
-from simstrategy.errors import ReplicasBlocked, ReplicaWaits
+from simstrategy.errors import ContextError, ReplicasBlocked, ReplicaWaits
+from simstrategy.run import watch as watching
+from simstrategy.run.frames import frames_of_threads
 from simstrategy.schedules import Seeded
+from simstrategy.sim import Cluster
 
 LIMIT_S = 0.2
 
@@ -88,6 +92,16 @@ def condition_between_replicas():
     return waits_first(wait, condition.notify)
 
 
+def wait_that_catches_every_exception():
+    items = queue.Queue()
+
+    def wait():
+        with suppress(BaseException):
+            items.get()
+
+    return waits_first(wait, lambda: items.put(1))
+
+
 CASES = [
     lock_held_across_a_collective,
     attribute_held_across_a_collective,
@@ -96,6 +110,7 @@ CASES = [
     event_between_replicas,
     barrier_between_replicas,
     condition_between_replicas,
+    wait_that_catches_every_exception,
 ]
 
 
@@ -123,9 +138,17 @@ def examine(executor, name, seeded):
     assert sums(strategy) == [2, 2]
 
 
-def in_a_process(*arguments):
+def examine_workers(*_):
+    """The same for workers of a simulated cluster, of one replica each."""
+    step = queue_between_replicas()
+    cluster = Cluster(2, 1, wait_limit_s=LIMIT_S)
+    with pytest.raises(ReplicasBlocked, match=r"worker 0: waits for Queue at test_waiting.py:\d+"):
+        cluster.run(lambda strategy: strategy.run(step))
+
+
+def in_a_process(*arguments, function="examine"):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
-    code = "import sys, test_waiting; test_waiting.examine(*sys.argv[1:])"
+    code = f"import sys, test_waiting; test_waiting.{function}(*sys.argv[1:])"
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
         env=environment,
@@ -141,6 +164,11 @@ def in_a_process(*arguments):
 @pytest.mark.parametrize("case", CASES)
 def test_replicas_that_wait_for_each_other_end_with_an_error_that_shows_where(executor, case):
     in_a_process(executor, case.__name__, "in order")
+
+
+@pytest.mark.slow
+def test_workers_that_wait_for_each_other_end_with_an_error_too():
+    in_a_process(function="examine_workers")
 
 
 @pytest.mark.slow
@@ -165,6 +193,15 @@ def test_a_replica_that_computes_for_long_is_not_reported(mirrored, executor):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         mirrored(2, executor=executor, wait_limit_s=limit_s).run(step)
+
+
+def test_a_thread_that_waits_for_a_processor_counts_as_one_that_computes(tmp_path):
+    """On a loaded machine it has a hundredth of the time, and waits for no other replica."""
+    assert watching._used_in(tmp_path) is None
+    (tmp_path / "stat").write_text(f"7 (a b) c) R {' 0' * 10} 30 70 0 0")
+    assert watching._used_in(tmp_path) == 100 * watching._TICK_S
+    (tmp_path / "schedstat").write_text("10000000 990000000 12\n")
+    assert watching._used_in(tmp_path) == 1.0
 
 
 @pytest.mark.slow
@@ -213,3 +250,30 @@ def test_a_wait_that_may_end_is_a_warning_and_goes_on(mirrored, executor, how):
 
 def test_none_is_no_limit(mirrored, executor):
     assert sums(mirrored(2, executor=executor, wait_limit_s=None)) == [2, 2]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_destructor_in_the_thread_that_watches_cannot_hold_up_the_run_that_it_waits_for(mirrored, monkeypatch):
+    """The run waits at its end until the watch has looked, and a destructor there for its turn after the run."""
+    strategy = mirrored(2, executor="greenlet", wait_limit_s=LIMIT_S)
+    collected, raised = threading.Event(), []
+
+    class Writes:
+        def __del__(self):
+            try:
+                strategy.run(lambda: None)
+            except ContextError as error:
+                raised.append(str(error))
+
+    def collecting():
+        if not collected.is_set() and watching.watch().looks_here():
+            collected.set()
+            threading.Event().wait(LIMIT_S)  # the run has ended, and waits
+            Writes()
+        return frames_of_threads()
+
+    monkeypatch.setattr(watching, "frames_of_threads", collecting)
+    strategy.run(lambda: collected.wait(60) and None)
+    assert len(raised) == 1
+    assert "the garbage collector ran it in the thread that watches replicas" in raised[0]

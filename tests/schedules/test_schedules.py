@@ -51,6 +51,7 @@ def test_a_seed_gives_the_same_draws_in_two_processes_with_different_hash_seeds(
             capture_output=True,
             check=True,
             text=True,
+            timeout=300,
         ).stdout
         for seed in ("1", "2")
     ]

@@ -49,6 +49,14 @@ def test_a_strategy_is_not_pickled_and_a_deep_copy_of_it_is_another_one(mirrored
     assert copy.deepcopy(strategy).run(lambda: 3) == 3
 
 
+def test_a_dataset_is_not_pickled_and_is_its_own_copy():
+    dataset = ss.data.Dataset.range(4).map(lambda x: x + 1).batch(2)
+    with pytest.raises(ContextError, match=r"holds the functions of its steps, and is not pickled\. Make it in the"):
+        pickle.dumps([dataset])
+    assert copy.copy(dataset) is dataset
+    assert copy.deepcopy([dataset])[0] is dataset
+
+
 def test_a_pickled_array_comes_back_as_host_data_and_is_taken_as_such(mirrored):
     strategy = mirrored(2)
     given = strategy.run(lambda: ctx().xp.asarray(np.float32([1.5, 2.0])))

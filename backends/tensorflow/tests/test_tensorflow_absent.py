@@ -67,5 +67,5 @@ TWO = (
 )
 def test_what_is_missing_is_told_with_the_way_out(before: str, given: str, told: str) -> None:
     command = [sys.executable, "-c", before + OPEN.format(given=given)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout == f"{told}\n"

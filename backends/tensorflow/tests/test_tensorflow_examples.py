@@ -32,7 +32,7 @@ def test_a_stateless_keras_model_trains_alike_on_any_number_of_replicas_and_on_x
     np.testing.assert_allclose(losses[1], losses[2], rtol=0.2)
     command = [sys.executable, str(EXAMPLES / "keras_stateless.py"), "xla"]
     done = subprocess.run(
-        command, capture_output=True, text=True, check=True, env={**os.environ, "KERAS_BACKEND": "jax"}
+        command, capture_output=True, text=True, check=True, env={**os.environ, "KERAS_BACKEND": "jax"}, timeout=300
     )
     assert done.stdout.startswith("Keras on jax: ")
     np.testing.assert_allclose([float(one) for one in done.stdout.split()[3:]], losses[2], rtol=1e-4)

@@ -71,7 +71,7 @@ sys.meta_path.insert(0, Absent())
 @pytest.mark.slow
 def test_without_tensorflow_the_command_says_what_to_install() -> None:
     command = [sys.executable, "-c", NO_TENSORFLOW + COMMAND, str(LESSON)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == (
         f"BackendUnavailable: {LESSON} imports tensorflow, which is not installed here. "
@@ -86,7 +86,7 @@ def test_a_program_that_starts_tensorflow_too_early_is_told_what_to_do(tmp_path:
         "import tensorflow as tf\nONE = tf.ones(1)\ndef program(strategy: tf.distribute.Strategy): return ONE\n"
     )
     command = [sys.executable, "-c", COMMAND, str(file), "--replicas", "1,2"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 2
     assert "was asked for CPU:0, CPU:1, and TensorFlow has started with 1 devices" in done.stderr
     assert "Logical CPUs are made before TensorFlow's first call only" in done.stderr

@@ -87,6 +87,7 @@ def _run_alone(program: str, **environment: str) -> str:
         text=True,
         check=False,
         env={"PATH": "/usr/bin:/bin", "JAX_PLATFORMS": "cpu", **environment},
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
