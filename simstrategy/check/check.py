@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import chain
 from typing import Any, Final
 
 from simstrategy.check.checkers import checker_of
+from simstrategy.check.law_table import LAWS
 from simstrategy.check.laws import ALWAYS, BY_NAME
+from simstrategy.check.openings import LINEAR
 from simstrategy.check.outcome import Outcome, Program, program_name
 from simstrategy.check.remarks import remarks_of, require_remarks
 from simstrategy.check.report import Report
 from simstrategy.check.row import Row
+from simstrategy.check.rows import law_row, not_judged
 from simstrategy.check.study import Nudge, ScheduleMaker, Settings, Study, run_on
 from simstrategy.check.validation import (
     BACKENDS,
@@ -19,6 +23,7 @@ from simstrategy.check.validation import (
     exemptions_of,
     require_defaults,
     require_lists,
+    require_same_on,
     require_settings,
 )
 from simstrategy.device import open_backend
@@ -43,6 +48,8 @@ def check(
     allow_errors: bool = False,
     laws: Sequence[str] = (),
     without: Sequence[str] = (),
+    same_on: Sequence[str] = (),
+    order: str = LINEAR,
     exempt: Mapping[str, str] | None = None,
     vary: Mapping[str, Sequence[Any]] | None = None,
     require: Sequence[str] = (),
@@ -55,9 +62,12 @@ def check(
     schedules: functions that make a schedule, e.g. ``lambda: Seeded(1)``, or `Every`. timeout_s: of each run in
     worker processes. allow_errors: unless True, a program that raises is a difference, even if it raises the same
     everywhere. laws, without: laws to add to the default ones and to leave out, by name; "all" adds every one.
-    exempt: names of values that no law compares, such as ``"history/noise"``, each with the reason. vary: arguments
-    of the program that cut the same work differently, with the values of each. require: what must have been tried,
-    such as "uneven"; else nothing is judged. on_row: receives each row when it is ready.
+    same_on: in place of these, all on which the result must be the same, such as ``["replicas", "order"]``;
+    "backends", "schedules" and "workers" are names here as well, and their settings are refused without them. order:
+    of the simulator's additions, "linear", "ring" or "tree". exempt: names of values that no law compares, such as
+    ``"history/noise"``, each with the reason. vary: arguments of the program that cut the same work differently, with
+    the values of each. require: what must have been tried, such as "uneven"; else nothing is judged. on_row: receives
+    each row when it is ready.
 
     The reference runs twice and must give the same bits. What may differ because of rounding, and what cannot be
     judged, is stated in clauses J-1 to J-31. A program whose parameter has the type of another library's strategy is
@@ -70,25 +80,47 @@ def check(
     'result: 1.0 against 2.0'
     """
     runs = {"backends": backends, "replicas": replicas, "workers": workers, "schedules": schedules}
-    require_lists(**runs, semantics=[semantics], laws=laws, without=without, require=require)
+    named = {"laws": laws, "without": without, "same_on": same_on, "require": require}
+    require_lists(**runs, semantics=[semantics], **named)
     require_settings(program, timeout_s, allow_errors, on_row)
-    names, exemptions, varied = chosen(laws, without), exemptions_of(exempt), arguments_of(program, vary)
+    exemptions, varied = exemptions_of(exempt), arguments_of(program, vary)
+    several = {"backends": len({*backends}) > 1, "schedules": list(schedules) != [InOrder], "workers": bool(workers)}
+    require_same_on(same_on, laws, without, several | {"cut": bool(varied), "replicas": len({*replicas}) > 1})
+    names = chosen(laws, without, same_on)
     require_remarks(require)
     if (checker := checker_of(program)) is not None:
-        require_defaults(backends, workers, schedules, semantics, [*laws, *without, *exemptions, *varied, *require])
+        own = {"backends": tuple(backends) != BACKENDS, "semantics": semantics is not Semantics.TF1_15}
+        others = named | {"exempt": exemptions, "vary": varied, "order": order != LINEAR}
+        require_defaults(several | own | {name: bool(given) for name, given in others.items()})
         return checker(program, replicas=replicas, allow_errors=allow_errors, on_row=on_row)
-    settings = Settings(semantics, timeout_s, allow_errors, exemptions, varied, frozenset(laws))
+    settings = Settings(semantics, timeout_s, allow_errors, exemptions, varied, {*laws, *same_on}, order)
     with closing(Study(program, backends, replicas, workers, schedules, settings)) as study:
         rows = list(_rows(study, names, on_row))
         return Report(program_name(program), rows, remarks_of(rows, study.tried()), require, study.notes)
 
 
 def _rows(study: Study, names: Sequence[str], on_row: OnRow) -> Iterator[Row]:
-    for law in (*ALWAYS, *(BY_NAME[name] for name in names)):
-        for row in law(study):
-            on_row(row)
-            yield row
+    for row in chain(*(law(study) for law in ALWAYS), *(_named_rows(study, name) for name in names)):
+        on_row(row)
+        yield row
     study.require_exemptions()
+
+
+def _named_rows(study: Study, name: str) -> Iterator[Row]:
+    """Yields the rows of a law; one that compares nothing where it has none and was asked for."""
+    found, can_run = False, study.has_reference or not LAWS[name].in_process
+    for row in BY_NAME[name](study) if can_run else ():
+        found = True
+        yield row
+    asked = study.settings.asked
+    if not found and (name in asked or "all" in asked):
+        label = ", ".join(map(str, study.replicas))
+        row = law_row(name, study.openings.names[0], label)._replace(schedule="no run")
+        needs = LAWS[name].needs if can_run else _NEEDS_REFERENCE
+        yield not_judged(row, "nothing to compare", f"nothing was compared; {needs}", asked=name in asked)
+
+
+_NEEDS_REFERENCE: Final = "add a backend whose replicas are in one process, such as sim"
 
 
 def run_here(

@@ -30,6 +30,7 @@ _KINDS: Final[dict[State, Kind]] = {
     "agrees": "run",
     "differs": "problem",
     "undecided": "undecided",
+    "skipped": "remark",
 }
 """The kind of a row's line, by what came of the row."""
 _ADVICE: Final = (

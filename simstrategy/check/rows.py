@@ -143,9 +143,8 @@ def not_judged(row: Row, why: str, text: str, *, asked: bool) -> Row:
 
     asked: whether the law was asked for by name. If so, the check is undecided; else the row has a remark.
     """
-    if asked:
-        return row._replace(undecided=text, why=why)
-    return row._replace(not_compared=(f"the law of {row.law}: {text}",), why=why)
+    text = f"the law of {row.law}: {text}"
+    return row._replace(undecided=text, why=why) if asked else row._replace(not_compared=(text,), why=why)
 
 
 def row_of_values(row: Row, found: Across) -> Row:
@@ -178,9 +177,9 @@ def row_of_values(row: Row, found: Across) -> Row:
 
 
 def largest(one_ulp: Sequence[Sensitivity]) -> float:
-    """Returns the largest finite sensitivity of all workers' leaves."""
-    found = [unit for worker in one_ulp for leaf in worker for unit in (leaf.by_max, leaf.by_square)]
-    return max((unit for unit in found if isfinite(unit)), default=0.0)
+    """Returns the largest finite move of all workers' leaves that was measured; 0 where none was."""
+    found = [move for worker in one_ulp for leaf in worker for move in (leaf.measured_max, leaf.measured_square)]
+    return max((move for move in found if move is not None and isfinite(move)), default=0.0)
 
 
 def first_not_finite(outcomes: Sequence[Outcome]) -> str | None:

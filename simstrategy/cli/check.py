@@ -10,11 +10,15 @@ from rich.console import Console
 from simstrategy.check import Report, Row
 from simstrategy.check import check as run_check
 from simstrategy.check.formats import EXIT_CODES
+from simstrategy.check.law_table import NAMED
+from simstrategy.check.openings import LINEAR
 from simstrategy.check.programs import load_program
 from simstrategy.cli.options import (
+    Order,
     clear_errors,
     named_reasons,
     numbers,
+    order_named,
     schedule_maker,
     semantics_named,
     varied,
@@ -44,6 +48,9 @@ _Markdown = Annotated[
 ]
 _Html = Annotated[Path | None, typer.Option(help="A file for the results as a page.")]
 _Quiet = Annotated[bool, typer.Option("--quiet-program", help="Drop what the program prints, warnings included.")]
+_SameOn = Annotated[
+    str, typer.Option(help="In place of --laws and --not: all that must not change the result, such as replicas,order.")
+]
 _Exempt = Annotated[list[str] | None, typer.Option(help="NAME=REASON: a value that no law compares. May be repeated.")]
 _Vary = Annotated[list[str] | None, typer.Option(help="NAME=1,2,4: an argument that cuts the same work differently.")]
 
@@ -58,8 +65,10 @@ def check(
     function: Annotated[str, typer.Option(help="The function of the file to run.")] = "program",
     timeout: Annotated[float, typer.Option(help="Seconds for each run in worker processes.")] = 600.0,
     allow_errors: Annotated[bool, typer.Option(help="A program may raise, if it raises the same everywhere.")] = False,
-    laws: Annotated[str, typer.Option(help="Laws to add, separated by commas, or all.")] = "",
+    laws: Annotated[str, typer.Option(help=f"Laws to add, or all: {', '.join(NAMED)}.")] = "",
     without: Annotated[str, typer.Option("--not", help="Laws to leave out, such as replicas.")] = "",
+    same_on: _SameOn = "",
+    order: Order = LINEAR,
     exempt: _Exempt = None,
     vary: _Vary = None,
     require: Annotated[str, typer.Option(help="What must have been tried, such as uneven,empty.")] = "",
@@ -89,6 +98,8 @@ def check(
             "allow_errors": allow_errors,
             "laws": words(laws),
             "without": words(without),
+            "same_on": words(same_on),
+            "order": order_named(order),
             "exempt": named_reasons(exempt or []),
             "vary": varied(vary or []),
             "require": words(require),

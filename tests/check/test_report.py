@@ -17,7 +17,7 @@ def test_a_row_says_how_near_it_is():
         "sim",
         "2",
         "InOrder()",
-        "reference; one step of each input changes the result by 1.2e-07",
+        "reference; rounding moves it by 1.2e-07",
         "40 events",
     )
     assert EQUAL.cells()[4:] == ("equal to the bit", "40 events, equal")
@@ -57,7 +57,7 @@ UNJUDGED = EQUAL._replace(backend="far", equal_bits=False, distance=0.46, undeci
 
 
 def test_a_run_that_could_not_be_judged_is_no_agreement_and_no_difference():
-    assert UNJUDGED.cells()[4] == "NOT JUDGED: one step of each input changes the result too much"
+    assert UNJUDGED.cells()[4] == "NOT JUDGED: rounding may change the result too much"
     report = Report("program.py", [REFERENCE, EQUAL, UNJUDGED])
     assert (report.verdict, report.agrees) == ("undecided", False)
     assert list(report.problems()) == []

@@ -24,14 +24,14 @@ _ERROR = tuple[str, str] | None
 
 def replicas(study: Study) -> Iterator[Row]:
     """Yields a row for each number of replicas but the first, compared with the first."""
-    first, *others = study.replicas if study.reference is not None else ()
+    first, *others = study.replicas
     for count in others:
         yield _row(study, first, count)
 
 
 def _row(study: Study, count: int, other_count: int) -> Row:
     one, other = study.measured(count), study.measured(other_count)
-    row = law_row("replicas", study.reference or "", f"{other_count} against {count}")
+    row = law_row("replicas", study.reference, f"{other_count} against {count}")
     errors = (one.first.error, other.first.error)
     if errors != (None, None):
         allowed = study.settings.allow_errors
@@ -98,7 +98,7 @@ def _without_draws(study: Study, found: Across, counts: tuple[int, int], lists: 
         return found
     moving: set[str] = set()
     for count in counts:
-        one, other = study.measured(count).first, study.run(study.reference or "", count, seed=1)
+        one, other = study.measured(count).first, study.run(study.reference, count, seed=1)
         first, second = meaning_of(one, lists), meaning_of(other, lists)
         for path in (*first.whole, *first.apart):
             pairs = (first.values(path), second.values(path))
