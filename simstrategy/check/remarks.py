@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from simstrategy.check.law_table import facts_of
-from simstrategy.check.row import Row
+from simstrategy.check.row import Row, state_of
 from simstrategy.errors import InvalidArgument
 
 __all__ = ["REMARKS", "Remark", "remarks_of", "require_remarks", "what_was_compared"]
@@ -42,7 +42,7 @@ def require_remarks(words: Iterable[str]) -> None:
 def remarks_of(rows: Sequence[Row], tried: Collection[str]) -> tuple[Remark, ...]:
     """Returns what was not tried.  tried: words of REMARKS that were, as far as the rows do not show it."""
     seen = {*tried}
-    rows = [row for row in rows if row.reference or row.compared]
+    rows = [row for row in rows if state_of(row) != "skipped"]
     if any(row.law == "replicas" for row in rows):
         seen.add("replicas")
     if len({row.schedule for row in rows if facts_of(row.law).schedules}) > 1:
@@ -74,7 +74,7 @@ def what_was_compared(rows: Sequence[Row]) -> str:
     own = [row for row in rows if facts_of(row.law).settings]
     values = max((row.compared for row in own or rows), default=0)
     planted = any(row.law == "faults" for row in rows)
-    rows = [row for row in rows if row.law != "faults" and (row.reference or row.compared)] or rows
+    rows = [row for row in rows if row.law != "faults" and state_of(row) != "skipped"] or rows
     words = ["1 value" if values == 1 else f"{values} values"]
     counts: dict[int, None] = {}
     for row in rows:

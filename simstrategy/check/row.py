@@ -95,7 +95,7 @@ class Row(NamedTuple):
         elif self.equal_bits:
             values = "equal to the bit"
         else:
-            values = f"agree: {self.distance:.1e} apart, bound {MARGIN:g} × {self.one_ulp:.1e}"
+            values = f"agree: {self.distance:.1e} apart (allowed: {MARGIN * self.one_ulp:.1e})"
         return (self.law, self.backend, self.replicas, self.schedule, values, self._trace())
 
     def _trace(self) -> str:

@@ -122,7 +122,9 @@ def _checked(program: Path, function: str, settings: Mapping[str, Any], *, quiet
 
 def _show(console: Console, report: Report, outputs: Sequence[Output]) -> None:
     try:
-        for line in report.lines():
-            console.print(line.text, style=_STYLES.get(line.kind), markup=False, highlight=False, soft_wrap=True)
+        for number, line in enumerate(report.lines(characters=console.width if console.is_terminal else None)):
+            # Sentences are broken between words; a row of the table, and what a log of CI keeps, is one line.
+            whole = number <= len(report.rows) + 1 or not console.is_terminal
+            console.print(line.text, style=_STYLES.get(line.kind), markup=False, highlight=False, soft_wrap=whole)
     finally:  # where the terminal is gone, the files are what is left
         write_outputs(report, outputs)

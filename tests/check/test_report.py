@@ -21,7 +21,7 @@ def test_a_row_says_how_near_it_is():
         "40 events",
     )
     assert EQUAL.cells()[4:] == ("equal to the bit", "40 events, equal")
-    assert NEAR.cells()[4:] == ("agree: 2.0e-07 apart, bound 5 × 1.2e-07", "40 events, equal")
+    assert NEAR.cells()[4:] == ("agree: 2.0e-07 apart (allowed: 6.2e-07)", "40 events, equal")
     assert FAR.cells()[4:] == ("DIFFERS", "40 events")
     assert EQUAL._replace(trace_compared=False).cells()[5] == "40 events"
     assert REFERENCE._replace(events=1).cells()[5] == "1 event"
