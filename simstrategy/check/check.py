@@ -6,24 +6,20 @@ from itertools import chain
 from typing import Any, Final
 
 from simstrategy.check.checkers import checker_of
+from simstrategy.check.given import BACKENDS, Given
 from simstrategy.check.law_table import LAWS
 from simstrategy.check.laws import ALWAYS, BY_NAME
 from simstrategy.check.openings import LINEAR
 from simstrategy.check.outcome import Outcome, Program, program_name
-from simstrategy.check.remarks import remarks_of, require_remarks
+from simstrategy.check.remarks import remarks_of
 from simstrategy.check.report import Report
 from simstrategy.check.row import Row
 from simstrategy.check.rows import law_row, not_judged
 from simstrategy.check.study import Nudge, ScheduleMaker, Settings, Study, run_on
 from simstrategy.check.validation import (
-    BACKENDS,
     OnRow,
     arguments_of,
-    chosen,
     exemptions_of,
-    require_defaults,
-    require_lists,
-    require_same_on,
     require_settings,
 )
 from simstrategy.device import open_backend
@@ -63,40 +59,36 @@ def check(
     worker processes. allow_errors: unless True, a program that raises is a difference, even if it raises the same
     everywhere. laws, without: laws to add to the default ones and to leave out, by name; "all" adds every one.
     same_on: in place of these, all on which the result must be the same, such as ``["replicas", "order"]``;
-    "backends", "schedules" and "workers" are names here as well, and their settings are refused without them. order:
-    of the simulator's additions, "linear", "ring" or "tree". exempt: names of values that no law compares, such as
-    ``"history/noise"``, each with the reason. vary: arguments of the program that cut the same work differently, with
-    the values of each. require: what must have been tried, such as "uneven"; else nothing is judged. on_row: receives
-    each row when it is ready.
+    "backends", "schedules" and "workers" are names there as well. order: of the simulator's additions. exempt: names
+    of values that no law compares, such as ``"history/noise"``, each with the reason. vary: arguments of the program
+    that cut the same work differently, with the values of each. require: what must have been tried, such as "uneven";
+    else nothing is judged. on_row: receives each row when it is ready.
 
-    The reference runs twice and must give the same bits. What may differ because of rounding, and what cannot be
-    judged, is stated in clauses J-1 to J-31. A program whose parameter has the type of another library's strategy is
-    run by the checker that is installed for it (`check.checkers`). Raises InvalidArgument for settings that cannot be
-    run, and what opening a backend raises.
+    What may differ, and what cannot be judged, is stated in clauses J-1 to J-34. A program whose parameter has the type
+    of another library's strategy is run by the checker that is installed for it (`check.checkers`). Raises
+    InvalidArgument for settings that cannot be run, and what opening a backend raises.
 
     >>> def program(strategy):
     ...     return strategy.reduce("SUM", strategy.run(lambda: strategy.xp.ones(())), axis=None)
     >>> check(program, replicas=[1, 2]).findings[0].text.partition(";")[0]
     'result: 1.0 against 2.0'
     """
-    runs = {"backends": backends, "replicas": replicas, "workers": workers, "schedules": schedules}
-    named = {"laws": laws, "without": without, "same_on": same_on, "require": require}
-    require_lists(**runs, semantics=[semantics], **named)
     require_settings(program, timeout_s, allow_errors, on_row)
-    exemptions, varied = exemptions_of(exempt), arguments_of(program, vary)
-    several = {"backends": len({*backends}) > 1, "schedules": list(schedules) != [InOrder], "workers": bool(workers)}
-    require_same_on(same_on, laws, without, several | {"cut": bool(varied), "replicas": len({*replicas}) > 1})
-    names = chosen(laws, without, same_on)
-    require_remarks(require)
+    runs = backends, replicas, workers, schedules, semantics
+    given = Given(*runs, laws, without, same_on, order, exemptions_of(exempt), arguments_of(program, vary), require)
+    names = given.judged()
     if (checker := checker_of(program)) is not None:
-        own = {"backends": tuple(backends) != BACKENDS, "semantics": semantics is not Semantics.TF1_15}
-        others = named | {"exempt": exemptions, "vary": varied, "order": order != LINEAR}
-        require_defaults(several | own | {name: bool(given) for name, given in others.items()})
+        given.require_replicas_alone()
         return checker(program, replicas=replicas, allow_errors=allow_errors, on_row=on_row)
-    settings = Settings(semantics, timeout_s, allow_errors, exemptions, varied, {*laws, *same_on}, order)
-    with closing(Study(program, backends, replicas, workers, schedules, settings)) as study:
+    settings = Settings(semantics, timeout_s, allow_errors, given.exempt, given.vary, {*laws, *same_on}, order)
+    return _report(Study(program, backends, replicas, workers, schedules, settings), names, require, on_row)
+
+
+def _report(study: Study, names: Sequence[str], require: Sequence[str], on_row: OnRow) -> Report:
+    """Judges a study by the laws of these names, and closes it."""
+    with closing(study):
         rows = list(_rows(study, names, on_row))
-        return Report(program_name(program), rows, remarks_of(rows, study.tried()), require, study.notes)
+        return Report(program_name(study.program), rows, remarks_of(rows, study.tried()), require, study.notes)
 
 
 def _rows(study: Study, names: Sequence[str], on_row: OnRow) -> Iterator[Row]:

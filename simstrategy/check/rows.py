@@ -13,6 +13,7 @@ from simstrategy.trace import first_difference
 
 __all__ = [
     "NOT_REPEATABLE",
+    "NOT_SEEDED",
     "first_not_finite",
     "largest",
     "law_row",
@@ -22,6 +23,7 @@ __all__ = [
     "run_row",
 ]
 
+_NOTHING: Final = "the program returned nothing, and has no variable. Return what matters, such as losses and weights"
 _NAMED_MAX: Final = 4
 """The most values that a finding names."""
 
@@ -29,6 +31,8 @@ NOT_REPEATABLE: Final = (
     "gives different values in two identical runs, so it cannot be checked "
     "(does it use a random number without a seed?)"
 )
+
+NOT_SEEDED: Final = "the program gives different values in two identical runs: seed the generators that it draws from"
 
 
 def reference_row(
@@ -161,8 +165,10 @@ def row_of_values(row: Row, found: Across) -> Row:
         undecided = next(f"{path}: {text}" for path, text in found.undecided.items())
     elif not found.values:
         why = "nothing to compare"
-        left = [f"{path}: {text}" for path, text in found.left.items()]
-        undecided = f"nothing was compared: {'; '.join(left[:_NAMED_MAX]) or 'the program returned nothing'}"
+        left = [f"{path}: {text}" for path, text in found.left.items()] or ["all values are exempt"] * bool(
+            found.exempt
+        )
+        undecided = f"nothing was compared: {'; '.join(left[:_NAMED_MAX]) or _NOTHING}"
     return row._replace(
         equal_bits=found.worst.equal_bits,
         distance=found.worst.distance,

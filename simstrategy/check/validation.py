@@ -1,10 +1,9 @@
 """Checks of the settings that users pass to `check`: each raises InvalidArgument that names the setting."""
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from simstrategy.check.law_table import BY_SETTING, LAWS, NAMED
 from simstrategy.check.row import Row
 from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import Every
@@ -12,64 +11,14 @@ from simstrategy.short_repr import short_repr
 from simstrategy.strategy import Semantics
 
 __all__ = [
-    "BACKENDS",
     "OnRow",
     "arguments_of",
-    "chosen",
     "exemptions_of",
-    "require_defaults",
     "require_lists",
-    "require_same_on",
     "require_settings",
 ]
 
-BACKENDS: Final = ("sim",)
-"""The default of `check`."""
-
 OnRow = Callable[[Row], None]
-Runs = Mapping[str, bool]
-
-
-def chosen(laws: Iterable[str], without: Iterable[str], same_on: Collection[str] = ()) -> list[str]:
-    """Returns the names of the laws of `NAMED` that are judged, in their order.  Raises InvalidArgument."""
-    for name in (*laws, *without):
-        if name not in NAMED and name != "all":
-            raise InvalidArgument(f"There is no law {name!r}: choose from {', '.join(NAMED)}, or all.")
-    if same_on:
-        return [name for name in NAMED if name in same_on]
-    added = {name for name in NAMED if LAWS[name].default} | {*(NAMED if "all" in laws else laws)}
-    left_out = {*(NAMED if "all" in without else without)}
-    return [name for name in NAMED if name in added and name not in left_out]
-
-
-def require_same_on(same_on: Collection[str], laws: Collection[str], without: Collection[str], runs: Runs) -> None:
-    """Raises InvalidArgument unless `same_on` names exactly what the other settings give to compare.
-
-    runs: for each law whose runs a setting chooses, whether the setting has any.
-    """
-    if not same_on:
-        return
-    known = [name for name in LAWS if name in BY_SETTING or name in NAMED]
-    for name in same_on:
-        if name not in known:
-            raise InvalidArgument(
-                f"same_on names on what a result must be the same, and {name!r} is none of {', '.join(known)}. Correct "
-                f"it."
-            )
-    if laws or without:
-        raise InvalidArgument(
-            "same_on names every law that is judged, so laws and without (--laws and --not) have nothing to add or to "
-            "leave out: give same_on alone, or leave it out."
-        )
-    for name, given in runs.items():
-        if name in same_on and not given:
-            raise InvalidArgument(f"same_on names {name!r}, which has nothing to compare: {LAWS[name].needs}.")
-        if given and name not in same_on and name != "replicas":
-            setting = "vary" if name == "cut" else name
-            raise InvalidArgument(
-                f"The setting {setting} gives runs to compare, and same_on does not name {name!r}: name it, or leave "
-                f"{setting} out."
-            )
 
 
 def exemptions_of(exempt: Mapping[str, str] | None) -> Mapping[str, str]:
@@ -170,17 +119,4 @@ def require_settings(program: object, timeout_s: float, allow_errors: bool, on_r
     if not callable(on_row):
         raise InvalidArgument(
             f"on_row is a function that takes a Row, got {short_repr(on_row)}. Pass a function, or leave it out."
-        )
-
-
-def require_defaults(given: Mapping[str, bool]) -> None:
-    """Raises InvalidArgument for settings that another library's strategy does not have.
-
-    given: by the name of each setting, whether it is another one than the default.
-    """
-    wrong = [name for name, changed in given.items() if changed]
-    if wrong:
-        raise InvalidArgument(
-            f"The program takes another library's strategy, which has no {' and no '.join(wrong)} to choose: leave "
-            f"that out, and give replicas only. To run on simstrategy's backends, let it take a simstrategy.Strategy."
         )

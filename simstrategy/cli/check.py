@@ -18,7 +18,6 @@ from simstrategy.cli.options import (
     clear_errors,
     named_reasons,
     numbers,
-    order_named,
     schedule_maker,
     semantics_named,
     varied,
@@ -82,10 +81,10 @@ def check(
 
     One that takes a tf.distribute.Strategy, such as a Keras program, runs under TensorFlow's MirroredStrategy.
 
-    Exit code 0: all agree. 1: some differ. 2: the check could not be done, something could not be judged, or a file of
-    results not be written.
+    Exit code 0: all agree. 1: some differ. 2: not all could be checked or judged, or a file not be written.
     """
     console = wide_console()
+    named = {"laws": laws, "without": without, "same_on": same_on, "require": require}
     outputs = outputs_of({"--json": json, "--junit": junit, "--markdown": markdown, "--html": html})
     with clear_errors():
         settings = {
@@ -96,13 +95,10 @@ def check(
             "semantics": semantics_named(semantics),
             "timeout_s": timeout,
             "allow_errors": allow_errors,
-            "laws": words(laws),
-            "without": words(without),
-            "same_on": words(same_on),
-            "order": order_named(order),
+            **{name: words(text) for name, text in named.items()},
+            "order": order,
             "exempt": named_reasons(exempt or []),
             "vary": varied(vary or []),
-            "require": words(require),
         }
         report = _checked(program, function, settings, quiet=quiet_program)
         _show(console, report, outputs)

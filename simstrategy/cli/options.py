@@ -26,7 +26,6 @@ __all__ = [
     "named_reasons",
     "numbers",
     "one_schedule",
-    "order_named",
     "schedule_maker",
     "semantics_named",
     "text_of",
@@ -106,14 +105,14 @@ def one_schedule(text: str) -> Schedule:
     return made()
 
 
-Order = Annotated[str, typer.Option(help="Of the simulator's additions: linear, ring or tree.")]
-
-
-def order_named(text: str) -> str:
+def _order_named(text: str) -> str:
     """Returns the name of an order of additions."""
     if text not in ORDERS:
         raise typer.BadParameter(f"{text!r} is not an order of additions: choose from {', '.join(ORDERS)}")
     return text
+
+
+Order = Annotated[str, typer.Option(help="Of the simulator's additions: linear, ring or tree.", callback=_order_named)]
 
 
 def semantics_named(text: str) -> Semantics:

@@ -23,7 +23,6 @@ from simstrategy.cli.options import (
     Order,
     clear_errors,
     one_schedule,
-    order_named,
     semantics_named,
     text_of,
     wide_console,
@@ -61,8 +60,7 @@ def run(
 
     Exit code 0: it ended. 1: it raised. 2: it could not be run, or its trace or recording not be written.
     """
-    console = wide_console()
-    trace, record = _absolute(trace), _absolute(record)
+    console, trace, record = wide_console(), _absolute(trace), _absolute(record)
     with clear_errors():
         loaded = load_program(program, function)
         if checker_of(loaded) is not None:
@@ -72,20 +70,18 @@ def run(
             )
         profile = semantics_named(semantics)
         made = one_schedule(schedule)
-        added = order_named(order)
         if trace is not None:
             _require_writable(trace, "--trace")
         events = Trace(root=program_folder(loaded)) if record is None else _recorder(record, loaded, whole)
         recorder = events if isinstance(events, Recorder) else None
         if recorder is not None:
-            options = f"--backend {backend} --replicas {replicas} --workers {workers} --semantics {semantics}"
-            how = f"--schedule {schedule} --order {order} --function {function}"
-            recorder.describe(command=f"run {program.name} {options} {how}")
+            named = {"backend": backend, "replicas": replicas, "workers": workers, "semantics": semantics}
+            recorder.describe(command=_command(program, **named, schedule=schedule, order=order, function=function))
         with _shown(f"{program.name} on {backend}", workers, replicas), same_folder(), recorded_prints(recorder):
             if workers > 1:
-                outcomes = _run_workers(loaded, backend, replicas, workers, made, added, profile, timeout, events)
+                outcomes = _run_workers(loaded, backend, replicas, workers, made, order, profile, timeout, events)
             else:
-                outcomes = _run_one_worker(loaded, backend, replicas, made, added, profile, events)
+                outcomes = _run_one_worker(loaded, backend, replicas, made, order, profile, events)
     for worker, outcome in enumerate(outcomes):
         _show(console, f"worker {worker}: " if len(outcomes) > 1 else "", outcome, first)
     if trace is not None:
@@ -160,6 +156,11 @@ def _recorder(record: Path, loaded: Program, whole: int | None) -> Recorder:
     versions = {"python": platform.python_version(), "numpy": np.__version__, "simstrategy": version("simstrategy")}
     recorder.describe(source=source, versions=versions)
     return recorder
+
+
+def _command(program: Path, **options: object) -> str:
+    """Returns the command that runs a program, for the header of its recording."""
+    return " ".join([f"run {program.name}", *(f"--{name} {value}" for name, value in options.items())])
 
 
 def _absolute(file: Path | None) -> Path | None:

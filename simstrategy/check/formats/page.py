@@ -27,6 +27,7 @@ table { border-collapse: collapse; } th, td { padding: .3rem .8rem; text-align: 
 tr.differs td:nth-child(5), h2.problem { color: #cf222e; font-weight: 600; }
 tr.undecided td:nth-child(5), h2.undecided { color: #9a6700; font-weight: 600; }
 tr.reference td, tr.skipped td { color: #59636e; }
+td:nth-child(-n+3), td:nth-child(6) { white-space: nowrap; } td:nth-child(5) { min-width: 22rem; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #8882; padding: .8rem; }
 @media (prefers-color-scheme: dark) {
   tr.differs td:nth-child(5), h2.problem { color: #ff7b72; }

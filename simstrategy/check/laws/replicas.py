@@ -13,7 +13,7 @@ from simstrategy.check.causes import Cause
 from simstrategy.check.causes.running import explain_difference
 from simstrategy.check.meaning import lists_by_replica, meaning_of
 from simstrategy.check.row import Finding, Row
-from simstrategy.check.rows import law_row, row_of_values
+from simstrategy.check.rows import NOT_SEEDED, law_row, row_of_values
 from simstrategy.check.study import Study
 from simstrategy.run import raised_where
 
@@ -32,6 +32,8 @@ def replicas(study: Study) -> Iterator[Row]:
 def _row(study: Study, count: int, other_count: int) -> Row:
     one, other = study.measured(count), study.measured(other_count)
     row = law_row("replicas", study.reference, f"{other_count} against {count}")
+    if not (one.repeatable and other.repeatable):
+        return row._replace(undecided=NOT_SEEDED, why="not repeatable")
     errors = (one.first.error, other.first.error)
     if errors != (None, None):
         allowed = study.settings.allow_errors
@@ -85,7 +87,8 @@ def _errors(errors: tuple[_ERROR, _ERROR], counts: tuple[int, int], *, allowed: 
     ]
     if allowed:
         return {"problem": f"whether it raises depends on the replicas: {', '.join(texts)}", "distance": np.inf}
-    return {"undecided": f"there are no two results to compare: {', '.join(texts)}", "why": "it raises"}
+    advice = "correct it, or leave that number of replicas out"
+    return {"undecided": f"there are no two results to compare: {', '.join(texts)}; {advice}", "why": "it raises"}
 
 
 _DRAWN: Final = "; it depends on seeds that each replica draws for itself"
