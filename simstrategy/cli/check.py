@@ -13,6 +13,7 @@ from simstrategy.check.formats import EXIT_CODES
 from simstrategy.check.law_table import NAMED
 from simstrategy.check.openings import LINEAR
 from simstrategy.check.programs import load_program
+from simstrategy.check.remarks import REMARKS
 from simstrategy.cli.options import (
     Order,
     clear_errors,
@@ -70,7 +71,7 @@ def check(
     order: Order = LINEAR,
     exempt: _Exempt = None,
     vary: _Vary = None,
-    require: Annotated[str, typer.Option(help="What must have been tried, such as uneven,empty.")] = "",
+    require: Annotated[str, typer.Option(help=f"What must have been tried, of {', '.join(REMARKS)}.")] = "",
     json: _Json = None,
     junit: _Junit = None,
     markdown: _Markdown = None,
@@ -81,7 +82,7 @@ def check(
 
     One that takes a tf.distribute.Strategy, such as a Keras program, runs under TensorFlow's MirroredStrategy.
 
-    Exit code 0: all agree. 1: some differ. 2: not all could be checked or judged, or a file not be written.
+    Exit code 0: all agree. 1: some differ. 2: not all could be checked or judged, or a file was not written.
     """
     console = wide_console()
     named = {"laws": laws, "without": without, "same_on": same_on, "require": require}

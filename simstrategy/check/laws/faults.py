@@ -127,7 +127,7 @@ def _judged(study: Study, row: Row, clean: Attempt, planted: _Planted, kind: Fau
     if not judged:
         return None
     left = [path for path, _ in clean.first.leaves if path not in clean_leaves(clean)]
-    changing = f"{len(left)} values of the next run after a fault: they change without a fault as well"
+    changing = f"{len(left)} values of the next run on the same strategy: they change without a fault as well"
     return row._replace(
         equal_bits=True,
         compared=len(clean.first.leaves),
