@@ -76,7 +76,7 @@ def run(
         recorder = events if isinstance(events, Recorder) else None
         if recorder is not None:
             named = {"backend": backend, "replicas": replicas, "workers": workers, "semantics": semantics}
-            recorder.describe(command=_command(program, **named, schedule=schedule, order=order, function=function))
+            recorder.describe(command=_command(program, **named, order=order, schedule=schedule, function=function))
         with _shown(f"{program.name} on {backend}", workers, replicas), same_folder(), recorded_prints(recorder):
             if workers > 1:
                 outcomes = _run_workers(loaded, backend, replicas, workers, made, order, profile, timeout, events)
