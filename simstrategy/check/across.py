@@ -12,7 +12,7 @@ import numpy as np
 
 from simstrategy.check.compare import Comparison, compare_leaf
 from simstrategy.check.distances import LeafSensitivity, is_float, sensitivity_of
-from simstrategy.check.exempt import matching
+from simstrategy.check.exempt import reason_for
 from simstrategy.check.meaning import Meaning
 from simstrategy.check.outcome import Outcome
 
@@ -71,7 +71,7 @@ def compare_across(one: Side, other: Side, patterns: Mapping[str, str]) -> Acros
     found: dict[str, dict[str, str]] = {"problems": {}, "undecided": {}, "left": {}, "exempt": {}}
     values, worst = 0, Comparison(True, 0.0, 0.0, None)
     for path in dict.fromkeys((*left.whole, *left.apart, *right.whole, *right.apart)):
-        reason = _exempt(path, reasons, patterns)
+        reason = reason_for(path, reasons, patterns)
         if reason is not None:
             found["exempt"][path] = reason
             continue
@@ -111,15 +111,6 @@ def _worse(one: Comparison, other: Comparison) -> Comparison:
     equal_bits = one.equal_bits and other.equal_bits
     larger = other if other.distance * one.one_ulp >= one.distance * other.one_ulp and not other.equal_bits else one
     return larger._replace(equal_bits=equal_bits)
-
-
-def _exempt(path: str, reasons: Mapping[str, str], patterns: Mapping[str, str]) -> str | None:
-    """Returns why a value is exempt, by the program or by the check; None for one that is not."""
-    for exempted, reason in reasons.items():
-        if path == exempted or path.startswith((f"{exempted}[", f"{exempted}.")):
-            return reason
-    pattern = matching(patterns, path)
-    return None if pattern is None else patterns[pattern]
 
 
 class _NoPair(NamedTuple):
@@ -199,7 +190,12 @@ def _moves(path: str, side: Side) -> LeafSensitivity:
 
 
 def _larger(found: Sequence[LeafSensitivity]) -> LeafSensitivity:
-    return LeafSensitivity(*[max(parts) for parts in zip(*found, strict=True)])
+    bounds = [max(parts) for parts in zip(*[one[:3] for one in found], strict=True)]
+    measured = [
+        max([move for move in moves if move is not None], default=None)
+        for moves in zip(*[(one.measured_max, one.measured_square) for one in found], strict=True)
+    ]
+    return LeafSensitivity(*bounds, *measured)
 
 
 def _structures(left: Meaning, right: Meaning) -> str:

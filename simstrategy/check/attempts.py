@@ -12,6 +12,7 @@ import numpy as np
 from simstrategy.check.checkpoint import with_checkpoint
 from simstrategy.check.contents import contents_of
 from simstrategy.check.injection import Fault, FaultyBackend, Injector, Slow, WatchedCell
+from simstrategy.check.openings import LINEAR
 from simstrategy.check.outcome import Program, program_folder, read_after_error
 from simstrategy.check.probe import GroupCallProbe
 from simstrategy.device import Backend
@@ -91,7 +92,9 @@ def attempt(opened: Backend, program: Program, semantics: Semantics | None, faul
     return Attempt(first, again, injector.fired, lost, not_finite, injector)
 
 
-def in_cluster(program: Program, semantics: Semantics | None, workers: int, fault: Fault | None) -> list[Attempt]:
+def in_cluster(
+    program: Program, semantics: Semantics | None, workers: int, fault: Fault | None, order: str = LINEAR
+) -> list[Attempt]:
     """Runs the program in a simulated cluster of workers of one replica each, one of which dies; once.
 
     Returns what became of each worker. A worker that died has no error of its own to be read by the others.
@@ -108,6 +111,7 @@ def in_cluster(program: Program, semantics: Semantics | None, workers: int, faul
         semantics=semantics,
         trace=trace,
         wrap=lambda backend: FaultyBackend(GroupCallProbe(backend, trace), injector),
+        order=order,
         isolate=True,
         wait_limit_s=_WAIT_LIMIT_S,
     )

@@ -2,23 +2,24 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import chain
 from typing import Any, Final
 
 from simstrategy.check.checkers import checker_of
+from simstrategy.check.given import BACKENDS, Given
+from simstrategy.check.law_table import LAWS
 from simstrategy.check.laws import ALWAYS, BY_NAME
+from simstrategy.check.openings import LINEAR
 from simstrategy.check.outcome import Outcome, Program, program_name
-from simstrategy.check.remarks import remarks_of, require_remarks
+from simstrategy.check.remarks import remarks_of
 from simstrategy.check.report import Report
 from simstrategy.check.row import Row
+from simstrategy.check.rows import law_row, not_judged
 from simstrategy.check.study import Nudge, ScheduleMaker, Settings, Study, run_on
 from simstrategy.check.validation import (
-    BACKENDS,
     OnRow,
     arguments_of,
-    chosen,
     exemptions_of,
-    require_defaults,
-    require_lists,
     require_settings,
 )
 from simstrategy.device import open_backend
@@ -43,6 +44,8 @@ def check(
     allow_errors: bool = False,
     laws: Sequence[str] = (),
     without: Sequence[str] = (),
+    same_on: Sequence[str] = (),
+    order: str = LINEAR,
     exempt: Mapping[str, str] | None = None,
     vary: Mapping[str, Sequence[Any]] | None = None,
     require: Sequence[str] = (),
@@ -55,40 +58,61 @@ def check(
     schedules: functions that make a schedule, e.g. ``lambda: Seeded(1)``, or `Every`. timeout_s: of each run in
     worker processes. allow_errors: unless True, a program that raises is a difference, even if it raises the same
     everywhere. laws, without: laws to add to the default ones and to leave out, by name; "all" adds every one.
-    exempt: names of values that no law compares, such as ``"history/noise"``, each with the reason. vary: arguments
-    of the program that cut the same work differently, with the values of each. require: what must have been tried,
-    such as "uneven"; else nothing is judged. on_row: receives each row when it is ready.
+    same_on: in place of these, all on which the result must be the same, such as ``["replicas", "order"]``;
+    "backends", "schedules" and "workers" are names there as well. order: of the simulator's additions. exempt: names
+    of values that no law compares, such as ``"history/noise"``, each with the reason. vary: arguments of the program
+    that cut the same work differently, with the values of each. require: what must have been tried, such as "uneven";
+    else nothing is judged. on_row: receives each row when it is ready.
 
-    The reference runs twice and must give the same bits. What may differ because of rounding, and what cannot be
-    judged, is stated in clauses J-1 to J-31. A program whose parameter has the type of another library's strategy is
-    run by the checker that is installed for it (`check.checkers`). Raises InvalidArgument for settings that cannot be
-    run, and what opening a backend raises.
+    What may differ, and what cannot be judged, is stated in clauses J-1 to J-35. A program whose parameter has the type
+    of another library's strategy is run by the checker that is installed for it (`check.checkers`). Raises
+    InvalidArgument for settings that cannot be run, and what opening a backend raises.
 
     >>> def program(strategy):
     ...     return strategy.reduce("SUM", strategy.run(lambda: strategy.xp.ones(())), axis=None)
     >>> check(program, replicas=[1, 2]).findings[0].text.partition(";")[0]
     'result: 1.0 against 2.0'
     """
-    runs = {"backends": backends, "replicas": replicas, "workers": workers, "schedules": schedules}
-    require_lists(**runs, semantics=[semantics], laws=laws, without=without, require=require)
     require_settings(program, timeout_s, allow_errors, on_row)
-    names, exemptions, varied = chosen(laws, without), exemptions_of(exempt), arguments_of(program, vary)
-    require_remarks(require)
+    runs = backends, replicas, workers, schedules, semantics
+    given = Given(*runs, laws, without, same_on, order, exemptions_of(exempt), arguments_of(program, vary), require)
+    names = given.judged()
     if (checker := checker_of(program)) is not None:
-        require_defaults(backends, workers, schedules, semantics, [*laws, *without, *exemptions, *varied, *require])
+        given.require_replicas_alone()
         return checker(program, replicas=replicas, allow_errors=allow_errors, on_row=on_row)
-    settings = Settings(semantics, timeout_s, allow_errors, exemptions, varied, frozenset(laws))
-    with closing(Study(program, backends, replicas, workers, schedules, settings)) as study:
+    settings = Settings(semantics, timeout_s, allow_errors, given.exempt, given.vary, {*laws, *same_on}, order)
+    return _report(Study(program, backends, replicas, workers, schedules, settings), names, require, on_row)
+
+
+def _report(study: Study, names: Sequence[str], require: Sequence[str], on_row: OnRow) -> Report:
+    """Judges a study by the laws of these names, and closes it."""
+    with closing(study):
         rows = list(_rows(study, names, on_row))
-        return Report(program_name(program), rows, remarks_of(rows, study.tried()), require, study.notes)
+        return Report(program_name(study.program), rows, remarks_of(rows, study.tried()), require, study.notes)
 
 
 def _rows(study: Study, names: Sequence[str], on_row: OnRow) -> Iterator[Row]:
-    for law in (*ALWAYS, *(BY_NAME[name] for name in names)):
-        for row in law(study):
-            on_row(row)
-            yield row
+    for row in chain(*(law(study) for law in ALWAYS), *(_named_rows(study, name) for name in names)):
+        on_row(row)
+        yield row
     study.require_exemptions()
+
+
+def _named_rows(study: Study, name: str) -> Iterator[Row]:
+    """Yields the rows of a law; one that compares nothing where it has none and was asked for."""
+    found, can_run = False, study.has_reference or not LAWS[name].in_process
+    for row in BY_NAME[name](study) if can_run else ():
+        found = True
+        yield row
+    asked = study.settings.asked
+    if not found and (name in asked or "all" in asked):
+        label = ", ".join(map(str, study.replicas))
+        row = law_row(name, study.openings.names[0], label)._replace(schedule="no run")
+        needs = LAWS[name].needs if can_run else _NEEDS_REFERENCE
+        yield not_judged(row, "nothing to compare", f"nothing was compared; {needs}", asked=name in asked)
+
+
+_NEEDS_REFERENCE: Final = "add a backend whose replicas are in one process, such as sim"
 
 
 def run_here(

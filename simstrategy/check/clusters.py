@@ -48,6 +48,7 @@ def run_cluster(
         schedule=schedule(),
         trace=trace,
         wrap=wrap,
+        order=study.openings.order_of(study.openings.cluster),
         backend=study.openings.cluster,
         isolate=True,
     )

@@ -31,7 +31,6 @@ __all__ = [
     "exactly",
     "paths",
     "sensitivity",
-    "smallest_step",
 ]
 
 MARGIN: Final = 5.0
@@ -131,12 +130,12 @@ def compare_leaf(path: str, one: Host, two: Host, leaf: LeafSensitivity) -> Comp
     if not is_float(one):
         return _unequal_without_floats(path, one, two, leaf)
     worst = Comparison(False, 0.0, 0.0, None)
-    for distance, bound in zip(distances(one, two), leaf[:2], strict=True):
-        if distance > MARGIN * bound:
-            return Comparison(False, distance, bound, f"{path}: {_first_unequal(one, two, distance, bound)}")
-        if MARGIN * bound > BOUND_MAX and distance > MARGIN * leaf.unit:
-            text = f"{path}: {_first_unequal(one, two, distance, bound)}"
-            return Comparison(False, distance, bound, None, text)
+    for distance, (bound, measured) in zip(distances(one, two), leaf.pairs, strict=True):
+        differs = distance > MARGIN * bound
+        if differs or (MARGIN * bound > BOUND_MAX and distance > MARGIN * leaf.unit):
+            text = f"{path}: {_first_unequal(one, two, distance, _explained(bound, measured))}"
+            sentences = (text, None) if differs else (None, text)
+            return Comparison(False, distance, bound, *sentences)
         if distance * worst.one_ulp >= worst.distance * bound:
             worst = Comparison(False, distance, bound, None)
     return worst
@@ -147,9 +146,9 @@ def _unequal_without_floats(path: str, one: Host, two: Host, leaf: LeafSensitivi
     if one.dtype.kind == "U" and one.ndim == 0:
         text = _text_difference(str(one), str(two))
     else:
-        text = _first_unequal(one, two, np.inf, 0.0)
+        text = _first_unequal(one, two, np.inf, "")
     if leaf.by_max:
-        text += "; changing each input by its smallest step changes it as well"
+        text += "; rounding of the inputs changes it as well"
         return Comparison(False, np.inf, np.inf, None, f"{path}: {text}")
     return _differs(f"{path}: {text}")
 
@@ -160,19 +159,29 @@ def _element(one: Host, two: Host, flat: int) -> str:
     return f"{where}{one[index]!s} against {two[index]!s}"
 
 
-def _first_unequal(one: Host, two: Host, distance: float, bound: float) -> str:
+def _first_unequal(one: Host, two: Host, distance: float, explained: str) -> str:
     """Describes the element that differs most; the first that differs, if it is a NaN, an infinity or no float."""
     unequal = unequal_parts(one, two).any(axis=1) if is_float(one) else np.asarray(one != two).reshape(-1)
     flat = int(np.argmax(unequal))
     if np.isfinite(distance) and is_float(one):
         flat = int(np.argmax(element_gaps(one, two).max(axis=1)))
-    size = f"; {distance:.2g} apart ({smallest_step(bound)})" if np.isfinite(distance) else ""
+    scale = ", relative to its size" if np.any(one) else ""
+    size = f"; {distance:.2g} apart{scale}{explained}" if np.isfinite(distance) else ""
     return f"{_element(one, two, flat)}{size}"
 
 
-def smallest_step(one_ulp: float) -> str:
-    """Returns the sentence that explains a sensitivity: how far one ulp of every input moves the result."""
-    return f"changing each input by its smallest step changes the result by {one_ulp:.2g}, relative to its size"
+def _explained(bound: float, measured: float | None) -> str:
+    """Returns what explains a distance: how far rounding moved the value, where that was measured, and how far it may.
+
+    bound: times `MARGIN` it is what may be rounding; 0 where nothing may.
+    """
+    if not bound:
+        return ""
+    allowed = f"up to {MARGIN * bound:.2g} may be rounding"
+    if measured is None:
+        return f" ({allowed})"
+    moved = f"moves it by {measured:.2g}" if measured else "does not move it"
+    return f" (rounding of the inputs {moved}; {allowed})"
 
 
 def _error(outcome: Outcome) -> str:

@@ -7,6 +7,7 @@ to arrays, numbers and texts; a text is the whole of a value's `repr`, without a
 import dataclasses
 import enum
 import os
+import re
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -21,7 +22,7 @@ from simstrategy.short_repr import without_addresses
 from simstrategy.strategy import Variable
 from simstrategy.values import DistributedValues
 
-__all__ = ["Contents", "contents_of"]
+__all__ = ["Contents", "contents_of", "described_length", "is_distributed", "is_mirrored"]
 
 Host = np.ndarray[Any, Any]
 
@@ -133,6 +134,33 @@ class _Walk(NamedTuple):
                 self.visit(array[index], f"{path}{list(index)}", (*ancestors, value))
         else:
             self.found.leaves.append((path, np.asarray(_text(value))))
+
+
+_LENGTH: Final = re.compile(r"(\w+) of (\d+)")
+_MIRRORED: Final = "Mirrored"
+_DISTRIBUTED: Final = ("PerReplica", _MIRRORED)
+
+
+def described_length(text: str) -> tuple[str, int] | None:
+    """Returns type and length of a container that is described as in "list of 3"; None for another description.
+
+    >>> described_length("list of 3"), described_length("dict with keys ['a']")
+    (('list', 3), None)
+    """
+    found = _LENGTH.fullmatch(text)
+    return None if found is None else (found[1], int(found[2]))
+
+
+def is_distributed(text: str) -> bool:
+    """Returns whether a description is that of a value with a component for each replica."""
+    found = described_length(text)
+    return found is not None and found[0] in _DISTRIBUTED
+
+
+def is_mirrored(text: str) -> bool:
+    """Returns whether a description is that of a value whose components are equal."""
+    found = described_length(text)
+    return found is not None and found[0] == _MIRRORED
 
 
 def _attributes(value: Any) -> dict[str, Any]:

@@ -34,18 +34,27 @@ class LeafSensitivity(NamedTuple):
     """How far a leaf moves if every input moves by one ulp; at least one ulp of the dtype it was computed in.
 
     by_max, by_square: relative, as `distances`; infinite for a leaf without floats that moved. unit: one ulp of 1, and
-    0 for a leaf without floats.
+    0 for a leaf without floats. measured_max, measured_square: how far the leaf was seen to move, without what is
+    allowed in any case; None where no run was nudged.
     """
 
     by_max: float
     by_square: float
     unit: float = 0.0
+    measured_max: float | None = None
+    measured_square: float | None = None
+
+    @property
+    def pairs(self) -> tuple[tuple[float, float | None], tuple[float, float | None]]:
+        """What may move the leaf and what did, by the largest element and by root mean square."""
+        return ((self.by_max, self.measured_max), (self.by_square, self.measured_square))
 
     def at_least(self, unit: float) -> "LeafSensitivity":
         """Returns the sensitivity of a leaf that was computed with a coarser unit; a leaf without floats stays."""
         if not self.unit:
             return self
-        return LeafSensitivity(*[max(own, unit) for own in self])
+        by_max, by_square, own = [max(one, unit) for one in self[:3]]
+        return self._replace(by_max=by_max, by_square=by_square, unit=own)
 
 
 def is_float(array: Host) -> bool:
@@ -107,14 +116,12 @@ def sensitivity_of(leaf: Host, computed: str, nudged: Sequence[Host]) -> LeafSen
         moved = any(one.tobytes() != leaf.tobytes() or one.dtype != leaf.dtype for one in nudged)
         return LeafSensitivity(np.inf, np.inf) if moved else LeafSensitivity(0.0, 0.0)
     unit = one_unit(computed)
-    by_max = by_square = unit
-    for one in nudged:
-        if one.shape != leaf.shape or one.dtype != leaf.dtype:
-            continue
-        largest, mean = distances(leaf, one)
-        if np.isfinite(largest):
-            by_max, by_square = max(by_max, largest), max(by_square, mean)
-    return LeafSensitivity(by_max, by_square, unit)
+    moves = [distances(leaf, one) for one in nudged if one.shape == leaf.shape and one.dtype == leaf.dtype]
+    finite = [move for move in moves if np.isfinite(move[0])]
+    if not finite:
+        return LeafSensitivity(unit, unit, unit)
+    largest, mean = [max(parts) for parts in zip(*finite, strict=True)]
+    return LeafSensitivity(max(unit, largest), max(unit, mean), unit, largest, mean)
 
 
 def parts(array: Host) -> Host:

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from simstrategy.errors import InvalidArgument
 from simstrategy.short_repr import short_repr
 
-__all__ = ["Exempt", "exempt", "matching", "name_of", "require_exemptions"]
+__all__ = ["Exempt", "exempt", "matching", "name_of", "reason_for", "require_exemptions"]
 
 _PART: Final = re.compile(
     r"""\['((?:[^'\\]|\\.)*)'\]      # a key that is a text
@@ -76,6 +76,18 @@ def matching(patterns: Mapping[str, str], path: str) -> str | None:
         if fnmatchcase(name, pattern) or fnmatchcase(name, f"{pattern}/*"):
             return pattern
     return None
+
+
+def reason_for(path: str, reasons: Mapping[str, str], patterns: Mapping[str, str]) -> str | None:
+    """Returns why a value is exempt, by the program or by the check; None for one that is not.
+
+    reasons: by the path of what the program exempts. patterns: names of the check's exemptions.
+    """
+    for exempted, reason in reasons.items():
+        if path == exempted or path.startswith((f"{exempted}[", f"{exempted}.")):
+            return reason
+    pattern = matching(patterns, path)
+    return None if pattern is None else patterns[pattern]
 
 
 def require_exemptions(patterns: Mapping[str, str], paths: Iterable[str]) -> None:

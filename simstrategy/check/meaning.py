@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from simstrategy.check.contents import described_length, is_distributed
 from simstrategy.check.distances import one_unit
 from simstrategy.check.outcome import Outcome, VariableKind
 
@@ -19,8 +20,6 @@ Host = np.ndarray[Any, Any]
 
 _REPLICA: Final = re.compile(r" of local replica (\d+)")
 _COMPONENT: Final = re.compile(r"(variable \d+ .*), replica \d+", re.DOTALL)
-_LENGTH: Final = re.compile(r"(\w+) of (\d+)")
-_DISTRIBUTED: Final = ("PerReplica of ", "Mirrored of ")
 
 
 class Meaning(NamedTuple):
@@ -46,15 +45,14 @@ def lists_by_replica(one: Outcome, other: Outcome, counts: tuple[int, int]) -> f
     counts: the two numbers of replicas. A list is taken for one if its length is the number of replicas both times.
     """
     lengths = [
-        {path: found.groups() for path, text in outcome.structure if (found := _LENGTH.fullmatch(text)) is not None}
+        {path: found for path, text in outcome.structure if (found := described_length(text)) is not None}
         for outcome in (one, other)
     ]
     both = lengths[0].keys() & lengths[1].keys()
-    wanted = [str(count) for count in counts]
     return frozenset(
         path
         for path in both
-        if [found[path][1] for found in lengths] == wanted and lengths[0][path][0] == lengths[1][path][0]
+        if tuple(found[path][1] for found in lengths) == counts and lengths[0][path][0] == lengths[1][path][0]
     )
 
 
@@ -87,7 +85,7 @@ def _unit(dtype: str) -> float:
 def _structure(structure: Iterable[tuple[str, str]], lists: frozenset[str]) -> Iterable[tuple[str, str]]:
     """Yields the containers without those that have an item for each replica, and of the items the first one's."""
     for path, text in structure:
-        if path in lists or text.startswith(_DISTRIBUTED):
+        if path in lists or is_distributed(text):
             continue
         key, replicas = _without_replicas(path, lists)
         if not any(replicas):

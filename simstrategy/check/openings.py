@@ -1,34 +1,66 @@
 """Opens the backends of a check.  One that was opened to read its capabilities serves its first run."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from simstrategy.device import Backend, open_backend
+from simstrategy.errors import InvalidArgument
 from simstrategy.sim import SimBackend
+from simstrategy.sim.collectives import order_named
 
-__all__ = ["Openings"]
+__all__ = ["LINEAR", "Openings", "open_ordered"]
+
+LINEAR: Final = "linear"
+"""The order of additions that every backend takes for its own, where none is named."""
+
+
+def open_ordered(name: str, replicas: int, order: str) -> Backend:
+    """Opens a backend that adds in this order: `linear`, `ring` or `tree`.
+
+    Raises InvalidArgument for an unknown order, and for another order than `linear` where the backend is no simulator.
+    """
+    order_named(order)
+    backend = open_backend(name, replicas=replicas)
+    opened: object = backend
+    if order == LINEAR:
+        return backend
+    backend.close()
+    if not isinstance(opened, SimBackend):
+        raise InvalidArgument(
+            f"The order {order!r} is one of the simulator's additions, and the backend {name!r} has its own: leave the "
+            f"order out, or take a simulator."
+        )
+    return open_backend(name, replicas=replicas, order=order)
 
 
 class Openings:
     """The backends of a check, opened with the number of replicas that the first runs take.
 
-    in_process, in_workers: the names of the backends whose replicas are all in this process, and of those that span
-    processes. The latter are closed at once: their workers open them again, each its part. simulated: the names of
-    simulators, whose additions have an order to choose. cluster: the one on which workers in one process run, with
-    which processes are compared: the first if its devices can be shared out, else the simulator. close() closes what
-    no run has taken.
+    names: of all, in order. in_process, in_workers: the names of the backends whose replicas are all in this process,
+    and of those that span processes. The latter are closed at once: their workers open them again, each its part.
+    simulated: the names of simulators, which add in the order that is given. cluster: the one on which workers in one
+    process run, with which processes are compared: the first if its devices can be shared out, else the simulator.
+    close() closes what no run has taken.
     """
 
-    def __init__(self, names: Sequence[str], replicas: int) -> None:
+    def __init__(self, names: Sequence[str], replicas: int, order: str = LINEAR) -> None:
+        self.names = tuple(dict.fromkeys(names))
         self.in_process: list[str] = []
         self.in_workers: list[str] = []
         self.simulated: set[str] = set()
         self.cluster = "sim"
         self._replicas = replicas
+        self._order = order
         self._waiting: dict[str, Backend] = {}
+        order_named(order)
         try:
-            for name in dict.fromkeys(names):
+            for name in self.names:
                 self._add(name)
+            if order != LINEAR and not self.simulated:
+                raise InvalidArgument(
+                    f"The order {order!r} is one of the simulator's additions, and none of {', '.join(names)} is a "
+                    f"simulator: leave the order out, or add sim."
+                )
         except BaseException:
             self.close()
             raise
@@ -42,6 +74,9 @@ class Openings:
             self.in_process.append(name)
             if isinstance(backend, SimBackend):
                 self.simulated.add(name)
+                if self._order != LINEAR:
+                    backend.close()
+                    backend = open_backend(name, replicas=self._replicas, order=self._order)
             if backend.frontend is None and len(self.in_process) == 1 and not self.in_workers:
                 self.cluster = name
             self._waiting[name] = backend
@@ -50,7 +85,11 @@ class Openings:
         """Returns an open backend, which the caller closes: the one that waits for its first run, or a new one."""
         if replicas == self._replicas and name in self._waiting:
             return self._waiting.pop(name)
-        return open_backend(name, replicas=replicas)
+        return open_ordered(name, replicas, self.order_of(name))
+
+    def order_of(self, name: str) -> str:
+        """Returns the order in which a backend adds, for those that have one to choose; else `linear`."""
+        return self._order if name in self.simulated else LINEAR
 
     def close(self) -> None:
         """Closes the backends that no run has taken."""

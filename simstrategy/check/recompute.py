@@ -12,6 +12,7 @@ import numpy as np
 
 from simstrategy.device import Backend, open_backend
 from simstrategy.errors import InvalidArgument
+from simstrategy.sim import ORDERS
 from simstrategy.sim.dtypes import dtype_named
 from simstrategy.strategy.reductions.arithmetic import Reductions
 from simstrategy.trace import Recording, SyncPoint, Value, VariableWrite, value_digest
@@ -24,7 +25,6 @@ _LARGE: Final = "a value was too large to be kept whole"
 _FUNCTION: Final = "the program's own function made the result; the points inside it are computed"
 _FUNCTIONS: Final = ("run", "compiled", "merge_call", "update", "update_non_slot")
 _WRITES: Final = ("assign", "assign_add", "assign_sub")
-_ORDERS: Final = ("linear", "ring", "tree")
 
 
 class Recomputed(NamedTuple):
@@ -51,7 +51,8 @@ def recompute(recording: Recording) -> Recomputed:
     Where the header states no order of additions, it is the first of the simulator's with which all are equal.
     """
     stated = recording.header.get("order")
-    tried = [_recomputed(recording, order) for order in ([stated] if stated in _ORDERS else _ORDERS)]
+    orders = tuple(ORDERS)
+    tried = [_recomputed(recording, order) for order in ([stated] if stated in orders else orders)]
     return next((one for one in tried if not one.different), tried[0])
 
 

@@ -6,11 +6,9 @@ They stand beside the verdict. `require` makes one of them a reason for which no
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
-from simstrategy.check.row import Row
+from simstrategy.check.law_table import facts_of
+from simstrategy.check.row import Row, state_of
 from simstrategy.errors import InvalidArgument
-
-_OF_ONE: Final = frozenset({"resume", "coverage", "random", "faults"})
-"""Laws that compare something else than values of two settings."""
 
 __all__ = ["REMARKS", "Remark", "remarks_of", "require_remarks", "what_was_compared"]
 
@@ -44,17 +42,15 @@ def require_remarks(words: Iterable[str]) -> None:
 def remarks_of(rows: Sequence[Row], tried: Collection[str]) -> tuple[Remark, ...]:
     """Returns what was not tried.  tried: words of REMARKS that were, as far as the rows do not show it."""
     seen = {*tried}
+    rows = [row for row in rows if state_of(row) != "skipped"]
     if any(row.law == "replicas" for row in rows):
         seen.add("replicas")
-    if len({row.schedule for row in rows if row.law not in _OF_OTHERS}) > 1:
+    if len({row.schedule for row in rows if facts_of(row.law).schedules}) > 1:
         seen.add("schedules")
     if len({row.backend for row in rows}) > 1:
         seen.add("backends")
     return tuple(Remark(word, text) for word, text in _SENTENCES.items() if word not in seen)
 
-
-_OF_OTHERS: Final = frozenset({"cut", *_OF_ONE})
-"""Laws whose rows have something else in the column of schedules."""
 
 _SENTENCES: Final = {
     "replicas": "Only one number of replicas was run, so no two were compared with each other: give several.",
@@ -75,9 +71,10 @@ def what_was_compared(rows: Sequence[Row]) -> str:
     >>> what_was_compared([row])
     '2 values; replicas 1, 3'
     """
-    values = max((row.compared for row in rows), default=0)
+    own = [row for row in rows if facts_of(row.law).settings]
+    values = max((row.compared for row in own or rows), default=0)
     planted = any(row.law == "faults" for row in rows)
-    rows = [row for row in rows if row.law != "faults"] or rows
+    rows = [row for row in rows if row.law != "faults" and state_of(row) != "skipped"] or rows
     words = ["1 value" if values == 1 else f"{values} values"]
     counts: dict[int, None] = {}
     for row in rows:
@@ -90,9 +87,9 @@ def what_was_compared(rows: Sequence[Row]) -> str:
         alone = dict.fromkeys(row.replicas for row in rows)
         words.append(f"replicas {', '.join(alone)}{', each alone' if len(alone) > 1 else ''}")
     backends = list(dict.fromkeys(row.backend for row in rows))
-    schedules = list(dict.fromkeys(row.schedule for row in rows if row.law not in _OF_ONE))
+    schedules = list(dict.fromkeys(row.schedule for row in rows if facts_of(row.law).settings))
     words += [", ".join(found) for found in (backends, schedules) if len(found) > 1]
-    others = dict.fromkeys(row.law for row in rows if row.law in _OF_ONE and row.compared)
+    others = dict.fromkeys(row.law for row in rows if not facts_of(row.law).settings and row.compared)
     words += [f"law of {law}" for law in others]
     if planted:
         words.append("with faults")

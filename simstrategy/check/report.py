@@ -8,9 +8,19 @@ from simstrategy.check.remarks import REMARKS, Remark, what_was_compared
 from simstrategy.check.row import COLUMNS, Finding, Kind, Row, State, finding_of, state_of
 from simstrategy.errors import Difference, NotJudged
 
-__all__ = ["COLUMNS", "Finding", "Line", "Report", "Row", "Verdict"]
+__all__ = ["COLUMNS", "HEADINGS", "Finding", "Line", "Report", "Row", "Verdict"]
 
 Verdict = Literal["agree", "differ", "undecided"]
+
+
+_IN_TITLE: Final = ("backend", "schedule")
+"""Columns that a narrow table does without, where all their rows are equal."""
+
+_NOT_FINITE: Final = "First values that are not finite:"
+_COULD_NOT: Final = "Could not be judged:"
+_DIFFERENCES: Final = "First differences:"
+HEADINGS: Final = frozenset({_NOT_FINITE, _COULD_NOT, _DIFFERENCES})
+"""The lines that name what follows them."""
 
 
 class Line(NamedTuple):
@@ -30,6 +40,7 @@ _KINDS: Final[dict[State, Kind]] = {
     "agrees": "run",
     "differs": "problem",
     "undecided": "undecided",
+    "skipped": "remark",
 }
 """The kind of a row's line, by what came of the row."""
 _ADVICE: Final = (
@@ -134,21 +145,28 @@ class Report:
         if self.verdict == "undecided":
             raise NotJudged(str(self))
 
-    def lines(self) -> Iterator[Line]:
-        """Yields the text of the report, line by line: table, values that are not finite, remarks, differences."""
-        yield Line("title", f"check of {self.program}")
+    def lines(self, *, characters: int | None = None) -> Iterator[Line]:
+        """Yields the text of the report, line by line: table, values that are not finite, remarks, differences.
+
+        characters: of a line of the terminal. Where the table has longer ones, a backend or a schedule that is the same
+        in all rows is in the title, and not in the table.
+        """
         cells = [COLUMNS, *(row.cells() for row in self.rows)]
-        widths = [max(len(one[i]) for one in cells) for i in range(len(COLUMNS))]
+        columns = [*range(len(COLUMNS))]
+        widths = [max(len(one[i]) for one in cells) for i in columns]
+        if characters is not None and sum(widths) + 2 * (len(widths) - 1) > characters:
+            columns = [i for i in columns if COLUMNS[i] not in _IN_TITLE or len({one[i] for one in cells[1:]}) > 1]
+        named = [f"{name} {cells[1][i]}" for i, name in enumerate(COLUMNS) if i not in columns]
+        yield Line("title", f"check of {self.program}" + (f": {', '.join(named)}" if named else ""))
         kinds: list[Kind] = ["columns", *(_KINDS[state_of(row)] for row in self.rows)]
         for kind, texts in zip(kinds, cells, strict=True):
-            padded = [text.ljust(width) for text, width in zip(texts, widths, strict=True)]
-            yield Line(kind, "  ".join(padded).rstrip())
+            yield Line(kind, "  ".join([texts[i].ljust(widths[i]) for i in columns]).rstrip())
         if any(row.not_finite is not None for row in self.rows):
-            yield Line("remark", "First values that are not finite:")
+            yield Line("remark", _NOT_FINITE)
         yield from (Line("remark", text) for text in (*self.not_finite(), *self.remarks()))
         yield from self._not_judged()
         if self.verdict == "differ":
-            yield Line("problem", "First differences:")
+            yield Line("problem", _DIFFERENCES)
             yield from (Line("problem", text) for text in self.problems())
         yield Line("verdict", self._last())
 
@@ -157,7 +175,7 @@ class Report:
         if not texts and self.verdict == "undecided":
             texts = [_NOTHING]
         if texts:
-            yield Line("undecided", "Could not be judged:")
+            yield Line("undecided", _COULD_NOT)
             yield from (Line("undecided", text) for text in texts)
         if any(row.undecided is not None and not row.why for row in self.rows):
             yield Line("undecided", _ADVICE)

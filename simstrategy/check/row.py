@@ -1,8 +1,9 @@
 """One row of a report: a run, or two runs that a law compares; and a finding, which is a row's problem as data."""
 
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from simstrategy.check.compare import MARGIN
+from simstrategy.check.law_table import facts_of
 
 __all__ = ["COLUMNS", "Finding", "Kind", "Row", "State", "finding_of", "state_of"]
 
@@ -11,7 +12,7 @@ COLUMNS = ("law", "backend", "replicas", "schedule", "values", "trace")
 Kind = Literal["title", "columns", "reference", "run", "problem", "undecided", "remark", "verdict"]
 
 
-State = Literal["reference", "agrees", "differs", "undecided"]
+State = Literal["reference", "agrees", "differs", "undecided", "skipped"]
 
 
 class Finding(NamedTuple):
@@ -43,9 +44,10 @@ class Finding(NamedTuple):
 class Row(NamedTuple):
     """One run compared with its reference, or two runs that a law compares.
 
-    equal_bits, distance, one_ulp: of the values and variables (see `check.compare`). problem: the first difference, as
-    a sentence, or None. events: the length of the trace. undecided: the first difference that could not be judged, as
-    a sentence; None where there is none, or a problem.
+    equal_bits, distance: of the values and variables (see `check.compare`). one_ulp: of a reference how far one ulp of
+    the inputs moved them, 0 where no run was nudged; of other rows a fifth of the distance that may be rounding.
+    problem: the first difference, as a sentence, or None. events: the length of the trace. undecided: the first
+    difference that could not be judged, as a sentence; None where there is none, or a problem.
     """
 
     backend: str
@@ -65,7 +67,7 @@ class Row(NamedTuple):
     undecided: str | None = None
     law: str = "backends"
     compared: int = 1
-    """How many values were compared; 0 for a reference, which is compared with itself."""
+    """How many values were compared; 0 where the law compared nothing, which is no agreement."""
     not_compared: tuple[str, ...] = ()
     """The values that have nothing to be compared with, each with the reason."""
     exempt: tuple[str, ...] = ()
@@ -83,28 +85,24 @@ class Row(NamedTuple):
         if self.problem is not None:
             values = "FAILED" if self.reference else "DIFFERS"
         elif self.undecided is not None:
-            values = f"NOT JUDGED: {self.why or 'one step of each input changes the result too much'}"
+            values = f"NOT JUDGED: {self.why or 'rounding may change the result too much'}"
         elif self.raised:
             values = "reference; raises" if self.reference else "raises the same"
         elif self.reference:
-            values = f"reference; one step of each input changes the result by {self.one_ulp:.1e}"
+            values = f"reference; rounding moves it by {self.one_ulp:.1e}" if self.one_ulp else "reference"
         elif self.why:
             values = self.why if self.compared else f"not judged: {self.why}"
         elif self.equal_bits:
             values = "equal to the bit"
         else:
-            values = f"agree: {self.distance:.1e} apart, bound {MARGIN:g} × {self.one_ulp:.1e}"
+            values = f"agree: {self.distance:.1e} apart (allowed: {MARGIN * self.one_ulp:.1e})"
         return (self.law, self.backend, self.replicas, self.schedule, values, self._trace())
 
     def _trace(self) -> str:
-        if not self.reference and self.law in _WITHOUT_TRACE:
+        if not facts_of(self.law).equal_traces:
             return ""
         trace = "1 event" if self.events == 1 else f"{self.events} events"
         return trace + (", equal" if self.trace_compared and self.problem is None else "")
-
-
-_WITHOUT_TRACE: Final = frozenset({"replicas", "cut", "order", "coverage", "random", "resume", "faults"})
-"""Laws whose runs do not have equal traces."""
 
 
 def finding_of(row: Row) -> Finding | None:
@@ -121,4 +119,6 @@ def state_of(row: Row) -> State:
         return "differs"
     if row.undecided is not None:
         return "undecided"
-    return "reference" if row.reference else "agrees"
+    if row.reference:
+        return "reference"
+    return "agrees" if row.compared else "skipped"

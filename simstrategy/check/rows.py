@@ -13,6 +13,7 @@ from simstrategy.trace import first_difference
 
 __all__ = [
     "NOT_REPEATABLE",
+    "NOT_SEEDED",
     "first_not_finite",
     "largest",
     "law_row",
@@ -22,6 +23,7 @@ __all__ = [
     "run_row",
 ]
 
+_NOTHING: Final = "the program returned nothing, and has no variable. Return what matters, such as losses and weights"
 _NAMED_MAX: Final = 4
 """The most values that a finding names."""
 
@@ -29,6 +31,8 @@ NOT_REPEATABLE: Final = (
     "gives different values in two identical runs, so it cannot be checked "
     "(does it use a random number without a seed?)"
 )
+
+NOT_SEEDED: Final = "the program gives different values in two identical runs: seed the generators that it draws from"
 
 
 def reference_row(
@@ -143,9 +147,8 @@ def not_judged(row: Row, why: str, text: str, *, asked: bool) -> Row:
 
     asked: whether the law was asked for by name. If so, the check is undecided; else the row has a remark.
     """
-    if asked:
-        return row._replace(undecided=text, why=why)
-    return row._replace(not_compared=(f"the law of {row.law}: {text}",), why=why)
+    text = f"the law of {row.law}: {text}"
+    return row._replace(undecided=text, why=why) if asked else row._replace(not_compared=(text,), why=why)
 
 
 def row_of_values(row: Row, found: Across) -> Row:
@@ -162,8 +165,10 @@ def row_of_values(row: Row, found: Across) -> Row:
         undecided = next(f"{path}: {text}" for path, text in found.undecided.items())
     elif not found.values:
         why = "nothing to compare"
-        left = [f"{path}: {text}" for path, text in found.left.items()]
-        undecided = f"nothing was compared: {'; '.join(left[:_NAMED_MAX]) or 'the program returned nothing'}"
+        left = [f"{path}: {text}" for path, text in found.left.items()] or ["all values are exempt"] * bool(
+            found.exempt
+        )
+        undecided = f"nothing was compared: {'; '.join(left[:_NAMED_MAX]) or _NOTHING}"
     return row._replace(
         equal_bits=found.worst.equal_bits,
         distance=found.worst.distance,
@@ -178,9 +183,9 @@ def row_of_values(row: Row, found: Across) -> Row:
 
 
 def largest(one_ulp: Sequence[Sensitivity]) -> float:
-    """Returns the largest finite sensitivity of all workers' leaves."""
-    found = [unit for worker in one_ulp for leaf in worker for unit in (leaf.by_max, leaf.by_square)]
-    return max((unit for unit in found if isfinite(unit)), default=0.0)
+    """Returns the largest finite move of all workers' leaves that was measured; 0 where none was."""
+    found = [move for worker in one_ulp for leaf in worker for move in (leaf.measured_max, leaf.measured_square)]
+    return max((move for move in found if move is not None and isfinite(move)), default=0.0)
 
 
 def first_not_finite(outcomes: Sequence[Outcome]) -> str | None:

@@ -14,12 +14,13 @@ from simstrategy.check.compare import Sensitivity, compare, exactly, paths, sens
 from simstrategy.check.exempt import require_exemptions
 from simstrategy.check.folder import same_folder
 from simstrategy.check.meaning import meaning_of
-from simstrategy.check.openings import Openings
+from simstrategy.check.openings import LINEAR, Openings, open_ordered
 from simstrategy.check.outcome import Outcome, Program, Watch, program_folder, run_program
 from simstrategy.check.probe import GroupCallProbe
-from simstrategy.device import Backend, UlpPerturbed, open_backend
+from simstrategy.device import Backend, UlpPerturbed
 from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import Every, InOrder, Schedule
+from simstrategy.sim import ORDERS
 from simstrategy.strategy import Semantics, Strategy
 from simstrategy.trace import AnyTrace, Recorder, Recording, Trace
 
@@ -51,6 +52,8 @@ class Settings(NamedTuple):
     """Arguments of the program, and the values of each; the first of each is given in all other runs."""
     asked: Collection[str] = ()
     """The names of the laws that were asked for by name: where such a law cannot judge, nothing is judged."""
+    order: str = LINEAR
+    """Of the simulator's additions, in all runs of which a law does not choose another one."""
 
 
 class Measured(NamedTuple):
@@ -99,7 +102,7 @@ class Study:
         self.workers = tuple(dict.fromkeys(workers))
         self.schedules = tuple(schedules)
         self.settings = settings
-        self.openings = Openings(backends, replicas[0])
+        self.openings = Openings(backends, replicas[0], settings.order)
         if self.openings.in_workers and not workers:
             self.openings.close()
             raise InvalidArgument(
@@ -111,14 +114,20 @@ class Study:
         self._measured: dict[int, Measured] = {}
 
     @property
-    def reference(self) -> str | None:
-        """The first backend whose replicas are all in this process; None where there is none."""
-        return self.openings.in_process[0] if self.openings.in_process else None
+    def has_reference(self) -> bool:
+        """Whether a backend has all its replicas in this process."""
+        return bool(self.openings.in_process)
+
+    @property
+    def reference(self) -> str:
+        """The first backend whose replicas are all in this process."""
+        return self.openings.in_process[0]
 
     @property
     def orders(self) -> tuple[str, ...]:
-        """The orders of additions, other than rank order, that the reference can be opened with."""
-        return ("ring", "tree") if self.reference in self.openings.simulated else ()
+        """The orders of additions, other than that of all runs, that the reference can be opened with."""
+        simulated = self.reference in self.openings.simulated
+        return tuple(name for name in ORDERS if simulated and name != self.settings.order)
 
     def close(self) -> None:
         self.openings.close()
@@ -141,7 +150,7 @@ class Study:
 
     def run(
         self,
-        name: str | None,
+        name: str,
         replicas: int,
         schedule: ScheduleMaker = InOrder,
         *,
@@ -155,13 +164,12 @@ class Study:
     ) -> Outcome:
         """Runs the program once.
 
-        seed: of the strategy, from which replicas draw seeds of their own. order: of the simulator's additions.
-        arguments: of the program, in place of the first values of `vary`. watch: see `run_program`. isolate: whether
-        each replica has global random generators of its own. trace: in place of a plain one.
+        seed: of the strategy, from which replicas draw seeds of their own. order: of the simulator's additions, in
+        place of the setting. arguments: of the program, in place of the first values of `vary`. watch: see
+        `run_program`. isolate: whether each replica has global random generators of its own. trace: in place of a plain
+        one.
         """
-        assert name is not None
-        plain = order is None
-        opened = self.openings.take(name, replicas) if plain else open_backend(name, replicas=replicas, order=order)
+        opened = self.openings.take(name, replicas) if order is None else open_ordered(name, replicas, order)
         program = self.program_with(arguments or {})
         semantics = self.settings.semantics
         return run_on(opened, program, schedule, semantics, nudge, seed=seed, watch=watch, isolate=isolate, trace=trace)

@@ -1,42 +1,24 @@
 """Checks of the settings that users pass to `check`: each raises InvalidArgument that names the setting."""
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from simstrategy.check.laws import BY_NAME, DEFAULT
 from simstrategy.check.row import Row
-from simstrategy.check.study import ScheduleMaker
 from simstrategy.errors import InvalidArgument
-from simstrategy.schedules import Every, InOrder
+from simstrategy.schedules import Every
 from simstrategy.short_repr import short_repr
 from simstrategy.strategy import Semantics
 
 __all__ = [
-    "BACKENDS",
     "OnRow",
     "arguments_of",
-    "chosen",
     "exemptions_of",
-    "require_defaults",
     "require_lists",
     "require_settings",
 ]
 
-BACKENDS: Final = ("sim",)
-"""The default of `check`."""
-
 OnRow = Callable[[Row], None]
-
-
-def chosen(laws: Iterable[str], without: Iterable[str]) -> list[str]:
-    """Returns the names of the laws that are chosen, in the order of `BY_NAME`.  Raises InvalidArgument."""
-    for name in (*laws, *without):
-        if name not in BY_NAME and name != "all":
-            raise InvalidArgument(f"There is no law {name!r}: choose from {', '.join(BY_NAME)}, or all.")
-    added = {*DEFAULT, *(BY_NAME if "all" in laws else laws)}
-    left_out = {*(BY_NAME if "all" in without else without)}
-    return [name for name in BY_NAME if name in added and name not in left_out]
 
 
 def exemptions_of(exempt: Mapping[str, str] | None) -> Mapping[str, str]:
@@ -63,9 +45,10 @@ _TYPES: Final[dict[str, type]] = {
     "semantics": Semantics,
     "laws": str,
     "without": str,
+    "same_on": str,
     "require": str,
 }
-_MAY_BE_EMPTY: Final = frozenset({"workers", "laws", "without", "require"})
+_MAY_BE_EMPTY: Final = frozenset({"workers", "laws", "without", "same_on", "require"})
 
 
 def arguments_of(program: object, vary: Mapping[str, Sequence[Any]] | None) -> Mapping[str, Sequence[Any]]:
@@ -136,27 +119,4 @@ def require_settings(program: object, timeout_s: float, allow_errors: bool, on_r
     if not callable(on_row):
         raise InvalidArgument(
             f"on_row is a function that takes a Row, got {short_repr(on_row)}. Pass a function, or leave it out."
-        )
-
-
-def require_defaults(
-    backends: Sequence[str],
-    workers: Sequence[int],
-    schedules: Sequence[ScheduleMaker | Every],
-    semantics: Semantics,
-    laws: Sequence[str],
-) -> None:
-    """Raises InvalidArgument for settings that another library's strategy does not have."""
-    given = {
-        "backends": tuple(backends) != BACKENDS,
-        "workers": bool(workers),
-        "schedules": list(schedules) != [InOrder],
-        "semantics": semantics is not Semantics.TF1_15,
-        "laws": bool(laws),
-    }
-    wrong = [name for name, changed in given.items() if changed]
-    if wrong:
-        raise InvalidArgument(
-            f"The program takes another library's strategy, which has no {' and no '.join(wrong)} to choose: leave "
-            f"that out, and give replicas only. To run on simstrategy's backends, let it take a simstrategy.Strategy."
         )

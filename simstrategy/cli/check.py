@@ -10,8 +10,12 @@ from rich.console import Console
 from simstrategy.check import Report, Row
 from simstrategy.check import check as run_check
 from simstrategy.check.formats import EXIT_CODES
+from simstrategy.check.law_table import NAMED
+from simstrategy.check.openings import LINEAR
 from simstrategy.check.programs import load_program
+from simstrategy.check.remarks import REMARKS
 from simstrategy.cli.options import (
+    Order,
     clear_errors,
     named_reasons,
     numbers,
@@ -44,6 +48,9 @@ _Markdown = Annotated[
 ]
 _Html = Annotated[Path | None, typer.Option(help="A file for the results as a page.")]
 _Quiet = Annotated[bool, typer.Option("--quiet-program", help="Drop what the program prints, warnings included.")]
+_SameOn = Annotated[
+    str, typer.Option(help="In place of --laws and --not: all that must not change the result, such as replicas,order.")
+]
 _Exempt = Annotated[list[str] | None, typer.Option(help="NAME=REASON: a value that no law compares. May be repeated.")]
 _Vary = Annotated[list[str] | None, typer.Option(help="NAME=1,2,4: an argument that cuts the same work differently.")]
 
@@ -58,11 +65,13 @@ def check(
     function: Annotated[str, typer.Option(help="The function of the file to run.")] = "program",
     timeout: Annotated[float, typer.Option(help="Seconds for each run in worker processes.")] = 600.0,
     allow_errors: Annotated[bool, typer.Option(help="A program may raise, if it raises the same everywhere.")] = False,
-    laws: Annotated[str, typer.Option(help="Laws to add, separated by commas, or all.")] = "",
+    laws: Annotated[str, typer.Option(help=f"Laws to add, or all: {', '.join(NAMED)}.")] = "",
     without: Annotated[str, typer.Option("--not", help="Laws to leave out, such as replicas.")] = "",
+    same_on: _SameOn = "",
+    order: Order = LINEAR,
     exempt: _Exempt = None,
     vary: _Vary = None,
-    require: Annotated[str, typer.Option(help="What must have been tried, such as uneven,empty.")] = "",
+    require: Annotated[str, typer.Option(help=f"What must have been tried, of {', '.join(REMARKS)}.")] = "",
     json: _Json = None,
     junit: _Junit = None,
     markdown: _Markdown = None,
@@ -73,10 +82,10 @@ def check(
 
     One that takes a tf.distribute.Strategy, such as a Keras program, runs under TensorFlow's MirroredStrategy.
 
-    Exit code 0: all agree. 1: some differ. 2: the check could not be done, something could not be judged, or a file of
-    results not be written.
+    Exit code 0: all agree. 1: some differ. 2: not all could be checked or judged, or a file was not written.
     """
     console = wide_console()
+    named = {"laws": laws, "without": without, "same_on": same_on, "require": require}
     outputs = outputs_of({"--json": json, "--junit": junit, "--markdown": markdown, "--html": html})
     with clear_errors():
         settings = {
@@ -87,11 +96,10 @@ def check(
             "semantics": semantics_named(semantics),
             "timeout_s": timeout,
             "allow_errors": allow_errors,
-            "laws": words(laws),
-            "without": words(without),
+            **{name: words(text) for name, text in named.items()},
+            "order": order,
             "exempt": named_reasons(exempt or []),
             "vary": varied(vary or []),
-            "require": words(require),
         }
         report = _checked(program, function, settings, quiet=quiet_program)
         _show(console, report, outputs)
@@ -111,7 +119,9 @@ def _checked(program: Path, function: str, settings: Mapping[str, Any], *, quiet
 
 def _show(console: Console, report: Report, outputs: Sequence[Output]) -> None:
     try:
-        for line in report.lines():
-            console.print(line.text, style=_STYLES.get(line.kind), markup=False, highlight=False, soft_wrap=True)
+        for number, line in enumerate(report.lines(characters=console.width if console.is_terminal else None)):
+            # Sentences are broken between words; a row of the table, and what a log of CI keeps, is one line.
+            whole = number <= len(report.rows) + 1 or not console.is_terminal
+            console.print(line.text, style=_STYLES.get(line.kind), markup=False, highlight=False, soft_wrap=whole)
     finally:  # where the terminal is gone, the files are what is left
         write_outputs(report, outputs)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 from rich.console import Console
@@ -16,9 +16,11 @@ from rich.console import Console
 from simstrategy.errors import SimStrategyError
 from simstrategy.run import raised_where
 from simstrategy.schedules import Every, InOrder, Schedule, Seeded
+from simstrategy.sim import ORDERS
 from simstrategy.strategy import PROFILES, Semantics
 
 __all__ = [
+    "Order",
     "clear_errors",
     "import_from_here",
     "named_reasons",
@@ -101,6 +103,16 @@ def one_schedule(text: str) -> Schedule:
     if isinstance(made, Every):
         raise typer.BadParameter(f"{text!r} names many schedules, and one run has one: write in-order, or seeded:1")
     return made()
+
+
+def _order_named(text: str) -> str:
+    """Returns the name of an order of additions."""
+    if text not in ORDERS:
+        raise typer.BadParameter(f"{text!r} is not an order of additions: choose from {', '.join(ORDERS)}")
+    return text
+
+
+Order = Annotated[str, typer.Option(help="Of the simulator's additions: linear, ring or tree.", callback=_order_named)]
 
 
 def semantics_named(text: str) -> Semantics:

@@ -14,13 +14,20 @@ from rich.console import Console
 
 from simstrategy.check.checkers import checker_of
 from simstrategy.check.folder import same_folder
+from simstrategy.check.openings import LINEAR, open_ordered
 from simstrategy.check.outcome import Outcome, Program, program_folder, run_program, source_of
 from simstrategy.check.prints import recorded_prints
 from simstrategy.check.processes import run_in_processes
 from simstrategy.check.programs import load_program
-from simstrategy.cli.options import clear_errors, one_schedule, semantics_named, text_of, wide_console
+from simstrategy.cli.options import (
+    Order,
+    clear_errors,
+    one_schedule,
+    semantics_named,
+    text_of,
+    wide_console,
+)
 from simstrategy.cli.progress import progress
-from simstrategy.device import open_backend
 from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import InOrder, Schedule
 from simstrategy.sim import Cluster, SimBackend
@@ -40,6 +47,7 @@ def run(
     replicas: Annotated[int, typer.Option(help="Replicas of each worker.", min=1)] = 1,
     workers: Annotated[int, typer.Option(help="Workers: simulated, or processes on this machine.", min=1)] = 1,
     schedule: Annotated[str, typer.Option(help="in-order or seeded:N.")] = "in-order",
+    order: Order = LINEAR,
     semantics: Annotated[str, typer.Option(help="TF1_13, TF1_15 or TF2.")] = "TF1_15",
     trace: Annotated[Path | None, typer.Option(help="Where to write the trace.")] = None,
     record: Annotated[Path | None, typer.Option(help="Where to write the recording: the trace with values.")] = None,
@@ -52,8 +60,7 @@ def run(
 
     Exit code 0: it ended. 1: it raised. 2: it could not be run, or its trace or recording not be written.
     """
-    console = wide_console()
-    trace, record = _absolute(trace), _absolute(record)
+    console, trace, record = wide_console(), _absolute(trace), _absolute(record)
     with clear_errors():
         loaded = load_program(program, function)
         if checker_of(loaded) is not None:
@@ -68,13 +75,13 @@ def run(
         events = Trace(root=program_folder(loaded)) if record is None else _recorder(record, loaded, whole)
         recorder = events if isinstance(events, Recorder) else None
         if recorder is not None:
-            options = f"--backend {backend} --replicas {replicas} --workers {workers} --semantics {semantics}"
-            recorder.describe(command=f"run {program.name} {options} --schedule {schedule} --function {function}")
+            named = {"backend": backend, "replicas": replicas, "workers": workers, "semantics": semantics}
+            recorder.describe(command=_command(program, **named, order=order, schedule=schedule, function=function))
         with _shown(f"{program.name} on {backend}", workers, replicas), same_folder(), recorded_prints(recorder):
             if workers > 1:
-                outcomes = _run_workers(loaded, backend, replicas, workers, made, profile, timeout, events)
+                outcomes = _run_workers(loaded, backend, replicas, workers, made, order, profile, timeout, events)
             else:
-                outcomes = _run_one_worker(loaded, backend, replicas, made, profile, events)
+                outcomes = _run_one_worker(loaded, backend, replicas, made, order, profile, events)
     for worker, outcome in enumerate(outcomes):
         _show(console, f"worker {worker}: " if len(outcomes) > 1 else "", outcome, first)
     if trace is not None:
@@ -92,12 +99,13 @@ def _run_workers(
     replicas: int,
     workers: int,
     schedule: Schedule,
+    order: str,
     profile: Semantics,
     timeout: float,
     events: AnyTrace,
 ) -> tuple[Outcome, ...]:
     """Runs a program in several workers: simulated ones, where the devices are, or processes."""
-    with closing(open_backend(backend)) as alone:
+    with closing(open_ordered(backend, 1, order)) as alone:
         spans_processes = alone.capabilities.spans_processes
     opened: object = alone
     if isinstance(opened, SimBackend):
@@ -120,9 +128,15 @@ def _run_workers(
 
 
 def _run_one_worker(
-    loaded: Program, backend: str, replicas: int, schedule: Schedule, profile: Semantics, events: AnyTrace
+    loaded: Program,
+    backend: str,
+    replicas: int,
+    schedule: Schedule,
+    order: str,
+    profile: Semantics,
+    events: AnyTrace,
 ) -> tuple[Outcome, ...]:
-    with closing(open_backend(backend, replicas=replicas)) as opened:
+    with closing(open_ordered(backend, replicas, order)) as opened:
         plain: object = opened
         if isinstance(events, Recorder) and isinstance(plain, SimBackend):
             events.describe(order=plain.order)
@@ -142,6 +156,11 @@ def _recorder(record: Path, loaded: Program, whole: int | None) -> Recorder:
     versions = {"python": platform.python_version(), "numpy": np.__version__, "simstrategy": version("simstrategy")}
     recorder.describe(source=source, versions=versions)
     return recorder
+
+
+def _command(program: Path, **options: object) -> str:
+    """Returns the command that runs a program, for the header of its recording."""
+    return " ".join([f"run {program.name}", *(f"--{name} {value}" for name, value in options.items())])
 
 
 def _absolute(file: Path | None) -> Path | None:

@@ -104,6 +104,8 @@ _OPTIONS: Final[dict[str, Callable[[Any], Iterator[str]]]] = {
     "workers": _listed("--workers"),
     "laws": _listed("--laws"),
     "without": _listed("--not"),
+    "same_on": _listed("--same-on"),
+    "order": lambda name: iter(("--order", name)),
     "require": _listed("--require"),
     "schedules": _schedules,
     "exempt": _exempt,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simstrategy.check.compare import MARGIN, compare, sensitivity
+from simstrategy.check.compare import MARGIN, compare, exactly, sensitivity
 from simstrategy.check.outcome import Outcome
 
 ONE = np.float32([1.0, 2.0, -4.0])
@@ -36,7 +36,7 @@ def test_a_unit_in_the_last_place_is_explained_and_ten_are_not():
     assert 0 < near.distance <= near.one_ulp
     far = compare(reference, outcome(moved(ONE, 12)), units(reference))
     assert far.problem.startswith("result[0]: element [1] is 2.0 against 2.0")
-    assert "apart (changing each input by its smallest step changes the result by " in far.problem
+    assert far.problem.endswith(" apart, relative to its size (up to 6e-07 may be rounding)")
     assert far.distance > MARGIN * far.one_ulp
 
 
@@ -62,18 +62,36 @@ def test_many_small_differences_are_found_where_one_of_their_size_is_not():
 def test_the_largest_of_several_nudged_runs_counts_and_one_ulp_at_least():
     reference = outcome(np.float32([1.0]))
     eps = float(np.finfo(np.float32).eps)
-    assert units(reference) == ((eps, eps, eps),)
-    assert units(reference, reference) == ((eps, eps, eps),)
-    ((largest, _, _),) = units(reference, outcome(np.float32([1.001])), outcome(np.float32([1.01])))
-    assert largest == pytest.approx(0.01, rel=1e-3)
-    assert units(outcome(3)) == ((0.0, 0.0, 0.0),)
+    assert units(reference) == ((eps, eps, eps, None, None),)
+    assert units(reference, reference) == ((eps, eps, eps, 0.0, 0.0),)
+    (found,) = units(reference, outcome(np.float32([1.001])), outcome(np.float32([1.01])))
+    assert found.by_max == found.measured_max == pytest.approx(0.01, rel=1e-3)
+    assert units(outcome(3)) == ((0.0, 0.0, 0.0, None, None),)
 
 
 def test_a_nudged_run_that_becomes_infinite_or_changes_its_form_sets_no_bound():
     reference = outcome(ONE)
     eps = float(np.finfo(np.float32).eps)
     for other in (ONE * np.float32(np.inf), ONE[:2], ONE.astype(np.float64)):
-        assert units(reference, outcome(other)) == ((eps, eps, eps),)
+        assert units(reference, outcome(other)) == ((eps, eps, eps, None, None),)
+
+
+def test_a_difference_states_what_was_measured_and_what_may_be_rounding():
+    reference = outcome(np.float64([1.0, 1.0]))
+    for nudged, text in (
+        (
+            outcome(np.float64([1.0 + 1e-6, 1.0])),
+            "(rounding of the inputs moves it by 1e-06; up to 5e-06 may be rounding)",
+        ),
+        (reference, "(rounding of the inputs does not move it; up to 1.1e-15 may be rounding)"),
+    ):
+        found = compare(reference, outcome(np.float64([1.5, 1.0])), units(reference, nudged))
+        assert found.problem == f"result[0]: element [0] is 1.0 against 1.5; 0.5 apart, relative to its size {text}"
+    wider = units(reference, outcome(np.float64([1.0 + 1e-6, 1.0])))[0].at_least(1e-3)
+    found = compare(reference, outcome(np.float64([1.5, 1.0])), [wider])
+    assert found.problem.endswith("(rounding of the inputs moves it by 1e-06; up to 0.005 may be rounding)")
+    never = compare(reference, outcome(np.float64([1.5, 1.0])), exactly(reference))
+    assert never.problem.endswith("; 0.5 apart, relative to its size")
 
 
 def test_a_bound_that_explains_everything_explains_nothing():
@@ -93,7 +111,7 @@ def test_a_text_or_a_number_that_rounding_changes_too_is_not_judged():
         assert compare(reference, outcome(other), units(reference)).problem is not None
         found = compare(reference, outcome(other), units(reference, outcome(other)))
         assert found.problem is None
-        assert found.undecided.endswith("changing each input by its smallest step changes it as well")
+        assert found.undecided.endswith("; rounding of the inputs changes it as well")
         assert compare(reference, outcome(one), units(reference, outcome(other))).undecided is None
 
 
@@ -166,7 +184,7 @@ def test_bfloat16_is_a_float():
     ml_dtypes = pytest.importorskip("ml_dtypes")
     one = np.array([1.0, 2.0], ml_dtypes.bfloat16)
     reference = outcome(one)
-    assert units(reference) == ((2.0**-7, 2.0**-7, 2.0**-7),)
+    assert units(reference)[0][:3] == (2.0**-7, 2.0**-7, 2.0**-7)
     near = np.array([1.0078125, 2.0], ml_dtypes.bfloat16)
     assert compare(reference, outcome(near), units(reference)).problem is None
     assert compare(reference, outcome(one * 2), units(reference)).problem is not None

@@ -81,7 +81,7 @@ def test_a_gradient_scaled_by_one_part_in_100_000_on_one_replica_is_a_difference
 
     problem = differs(off, replicas)
     assert problem is not None
-    assert "apart (changing each input by its smallest step changes the result by " in problem
+    assert "apart, relative to its size (rounding of the inputs moves it by " in problem
 
 
 class Scaled:

@@ -53,6 +53,20 @@ def test_every_form_has_the_verdict(one, verdict, failures, errors):
     assert last in as_page(one)
 
 
+def test_a_law_that_compared_nothing_is_skipped_and_does_not_agree_in_any_form():
+    skipped = row(law="cut", compared=0, why="nothing to compare", not_compared=("the law of cut: give vary",))
+    one = report(row(), skipped)
+    assert one.verdict == "agree"
+    assert [found["state"] for found in json.loads(as_json(one))["rows"]] == ["reference", "agrees", "skipped"]
+    suite = Xml.fromstring(as_junit(one)).find("testsuite")
+    (found,) = suite.iter("skipped")
+    assert (found.get("message"), suite.get("skipped")) == ("the law of cut: give vary", "1")
+    assert '<tr class="skipped">' in as_page(one)
+    for form in (as_markdown, as_page):
+        assert "not judged: nothing to compare" in form(one)
+    assert report(skipped).verdict == "undecided"
+
+
 def test_what_was_required_and_not_tried_is_an_error_in_every_form():
     one = report(row(), not_tried=[REMARK], required=["uneven"])
     assert json.loads(as_json(one))["not_tried"] == [{"word": "uneven", "text": REMARK.text, "required": True}]

@@ -2,7 +2,8 @@
 
 import pytest
 
-from simstrategy.check import Report, Row
+from simstrategy.check import Finding, Report, Row
+from simstrategy.check.formats import as_page
 from simstrategy.errors import Difference, NotJudged
 
 REFERENCE = Row("sim", "2", "InOrder()", True, True, 0.0, 1.25e-7, 40, False, None, law="repeat")
@@ -17,11 +18,11 @@ def test_a_row_says_how_near_it_is():
         "sim",
         "2",
         "InOrder()",
-        "reference; one step of each input changes the result by 1.2e-07",
+        "reference; rounding moves it by 1.2e-07",
         "40 events",
     )
     assert EQUAL.cells()[4:] == ("equal to the bit", "40 events, equal")
-    assert NEAR.cells()[4:] == ("agree: 2.0e-07 apart, bound 5 × 1.2e-07", "40 events, equal")
+    assert NEAR.cells()[4:] == ("agree: 2.0e-07 apart (allowed: 6.2e-07)", "40 events, equal")
     assert FAR.cells()[4:] == ("DIFFERS", "40 events")
     assert EQUAL._replace(trace_compared=False).cells()[5] == "40 events"
     assert REFERENCE._replace(events=1).cells()[5] == "1 event"
@@ -57,7 +58,7 @@ UNJUDGED = EQUAL._replace(backend="far", equal_bits=False, distance=0.46, undeci
 
 
 def test_a_run_that_could_not_be_judged_is_no_agreement_and_no_difference():
-    assert UNJUDGED.cells()[4] == "NOT JUDGED: one step of each input changes the result too much"
+    assert UNJUDGED.cells()[4] == "NOT JUDGED: rounding may change the result too much"
     report = Report("program.py", [REFERENCE, EQUAL, UNJUDGED])
     assert (report.verdict, report.agrees) == ("undecided", False)
     assert list(report.problems()) == []
@@ -87,3 +88,32 @@ def test_columns_stand_under_each_other():
     starts = {line.index(word) for line, word in zip(lines, ("replicas", "2", "2", "2"), strict=True)}
     assert len(starts) == 1
     assert all(line == line.rstrip() for line in lines)
+
+
+def test_a_table_that_is_too_wide_for_the_terminal_has_what_is_equal_in_all_rows_in_its_title():
+    report = Report("program.py", [REFERENCE, EQUAL._replace(backend="sim", replicas="3")])
+    wide, narrow = [[line.text for line in report.lines(characters=number)] for number in (200, 70)]
+    assert wide == str(report).splitlines()
+    assert wide[0] == "check of program.py"
+    assert narrow[0] == "check of program.py: backend sim, schedule InOrder()"
+    assert [line.split()[:2] for line in narrow[1:4]] == [["law", "replicas"], ["repeat", "2"], ["backends", "3"]]
+    assert max(map(len, narrow[1:4])) <= 80
+    assert narrow[4:] == wide[4:]
+    mixed = Report("program.py", [REFERENCE, EQUAL])
+    assert [*mixed.lines(characters=70)][1].text.split()[:3] == ["law", "backend", "replicas"]
+
+
+def test_the_page_has_what_differs_with_its_cause_before_the_rows_and_what_the_laws_demand_after_them():
+    finding = Finding("backends", "acme", "2", "InOrder()", "result: 1.0 against 2.0", cause="it is <doubled>")
+    page = as_page(Report("program.py", [REFERENCE, EQUAL, FAR._replace(finding=finding)]))
+    places = [
+        page.index(text)
+        for text in (
+            "<h3>backends: acme, replicas 2, InOrder()</h3>",
+            "<strong>Cause:</strong> it is &lt;doubled&gt;",
+            "<h2>All rows</h2>",
+            "<dt>backends</dt><dd>another backend gives what the reference gives</dd>",
+        )
+    ]
+    assert places == sorted(places)
+    assert "First differences:" not in page

@@ -110,6 +110,16 @@ def test_check_of_a_program_that_raises_ends_with_1_unless_errors_are_allowed(le
     assert "raises the same" in allowed.stdout
 
 
+def test_check_and_run_add_in_the_order_that_is_named(lesson):
+    arguments = ("--function", "rounded", "--order")
+    found = {order: call("run", lesson, "--replicas", "4", *arguments, order).stdout for order in ("linear", "tree")}
+    assert "float32[] = 1.0" in found["linear"]
+    assert "float32[] = 0.0" in found["tree"]
+    result = call("check", lesson, "--replicas", "2", *arguments, "ring", "--same-on", "order")
+    assert "added in rank order" in result.stdout
+    assert "replicas  sim" not in result.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
@@ -119,6 +129,9 @@ def test_check_of_a_program_that_raises_ends_with_1_unless_errors_are_allowed(le
         (["--schedules", "random"], "is not a schedule: write in-order, seeded:1"),
         (["--schedules", "seeded:x"], "is not a schedule"),
         (["--schedules", "in-order:3"], "is not a schedule"),
+        (["--order", "spiral"], "'spiral' is not an order of additions: choose from linear, ring, tree"),
+        (["--same-on", "colour"], "'colour' is none of backends, schedules, workers, replicas, state, cut"),
+        (["--same-on", "replicas", "--laws", "order"], "give same_on alone, or leave it out"),
         (["--semantics", "TF3"], "is not a profile: choose from TF1_13, TF1_15,"),
         (["--backends", "simm"], "BackendNotFound: No backend named 'simm'"),
         (["--function", "missing"], "defines no function missing(strategy)"),

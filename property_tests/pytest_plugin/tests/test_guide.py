@@ -64,4 +64,6 @@ def test_the_guide_shows_the_fault_that_is_planted_here():
     text = GUIDE.read_text(encoding="utf-8")
     assert MEAN_OF_MEANS.strip() in text
     assert sorted(files_of_the_guide()) == ["test_train.py", "train.py"]
-    assert len(re.findall(r"^```python$", text, re.MULTILINE)) == 2
+    tested_here, _, programs_of_laws = text.partition("\n## More laws\n")  # tests/check/test_guide.py runs these
+    assert len(re.findall(r"^```python$", tested_here, re.MULTILINE)) == 2
+    assert "assert_lawful(" not in programs_of_laws

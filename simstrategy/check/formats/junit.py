@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from simstrategy.check.report import Report
-from simstrategy.check.row import Row
+from simstrategy.check.row import Row, state_of
 
 __all__ = ["as_junit", "printable"]
 
@@ -18,12 +18,14 @@ def as_junit(report: Report) -> str:
     """Returns the report as JUnit XML.
 
     A row that differs is a failure. One that could not be judged is an error, not skipped: CI shows skipped tests as
-    passed. No time is stated: a check measures none.
+    passed. Skipped is the row of a law that had nothing to compare, and that was not asked for by name. No time is
+    stated: a check measures none.
     """
     cases = [*_cases(report)]
     counts = Counter(case.outcome for case in cases)
     name = f"simstrategy check of {report.program}"
-    totals = f'tests="{len(cases)}" failures="{counts["failure"]}" errors="{counts["error"]}" skipped="0"'
+    totals = f'tests="{len(cases)}" failures="{counts["failure"]}" errors="{counts["error"]}" '
+    totals += f'skipped="{counts["skipped"]}"'
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',
         f"<testsuites {totals}>",
@@ -37,7 +39,7 @@ def as_junit(report: Report) -> str:
 
 
 class _Case(NamedTuple):
-    """outcome: "failure", "error", or "" for a case that passes."""
+    """outcome: "failure", "error", "skipped", or "" for a case that passes."""
 
     name: str
     outcome: str
@@ -58,6 +60,8 @@ def _cases(report: Report) -> Iterator[_Case]:
 def _of_row(row: Row, name: str) -> _Case:
     if row.problem is not None:
         return _Case(name, "failure", row.problem)
+    if state_of(row) == "skipped":
+        return _Case(name, "skipped", "\n".join(row.not_compared) or row.why)
     return _Case(name, "error" if row.undecided is not None else "", row.undecided or "")
 
 

@@ -7,7 +7,8 @@ from typing import Final
 
 from simstrategy.check.formats.data import below_the_table
 from simstrategy.check.formats.junit import printable
-from simstrategy.check.report import Report
+from simstrategy.check.law_table import facts_of
+from simstrategy.check.report import HEADINGS, Report
 from simstrategy.check.row import COLUMNS, Kind, state_of
 
 __all__ = ["as_page"]
@@ -15,23 +16,27 @@ __all__ = ["as_page"]
 _STYLE: Final = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; }
-h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
+h1 { font-size: 1.4rem; } h2 { font-size: 1.15rem; margin-top: 2rem; } h3 { font-size: 1rem; margin: 1.4rem 0 .4rem; }
+p, li, dd { max-width: 48rem; overflow-wrap: anywhere; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; }
+dt { font-weight: 600; } dd { margin: 0; }
 .verdict { border-left: .4rem solid; padding: .6rem 1rem; }
 .agree { border-color: #1a7f37; } .differ { border-color: #cf222e; } .undecided { border-color: #9a6700; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; } th, td { padding: .3rem .8rem; text-align: left; border-bottom: 1px solid #8886; }
 tr.differs td:nth-child(5), h2.problem { color: #cf222e; font-weight: 600; }
 tr.undecided td:nth-child(5), h2.undecided { color: #9a6700; font-weight: 600; }
-tr.reference { opacity: .75; }
+tr.reference td, tr.skipped td { color: #59636e; }
+td:nth-child(-n+3), td:nth-child(6) { white-space: nowrap; } td:nth-child(5) { min-width: 22rem; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #8882; padding: .8rem; }
 @media (prefers-color-scheme: dark) {
   tr.differs td:nth-child(5), h2.problem { color: #ff7b72; }
   tr.undecided td:nth-child(5), h2.undecided { color: #e3b341; }
+  tr.reference td, tr.skipped td { color: #9198a1; }
 }
 """.strip()
 
 _TITLES: Final[dict[Kind, str]] = {
-    "problem": "What differs",
     "undecided": "What could not be judged",
     "remark": "Remarks",
 }
@@ -46,12 +51,14 @@ def as_page(report: Report) -> str:
     body = [
         f"<h1>{_text(title)}</h1>",
         f'<p class="verdict {report.verdict}"><strong>{_VERDICTS[report.verdict]}</strong><br>{_text(last.text)}</p>',
+        *_findings(report),
         *_sections(report),
-        '<h2>Rows</h2>\n<div class="scroll"><table>',
+        '<h2>All rows</h2>\n<div class="scroll"><table>',
         f"<thead><tr>{columns}</tr></thead>",
         "<tbody>",
         *_rows(report),
         "</tbody>\n</table></div>",
+        *_laws(report),
     ]
     head = (
         '<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -61,11 +68,30 @@ def as_page(report: Report) -> str:
     return page + "\n".join(body) + "\n</body>\n</html>\n"
 
 
+def _findings(report: Report) -> Iterator[str]:
+    """Yields what differs: for each row that does its place, its text, and the cause where there is one."""
+    if report.findings:
+        yield '<h2 class="problem">What differs</h2>'
+    for one in report.findings:
+        where = f"{one.law}: {one.backend}, replicas {one.replicas}, {one.schedule}"
+        yield f"<h3>{_text(where)}</h3>\n<pre>{_text(one.text)}</pre>"
+        if one.cause is not None:
+            yield f"<p><strong>Cause:</strong> {_text(one.cause)}</p>"
+
+
+def _laws(report: Report) -> Iterator[str]:
+    """Yields what the laws in the table demand."""
+    names = dict.fromkeys(row.law for row in report.rows)
+    items = "".join(f"<dt>{_text(name)}</dt><dd>{_text(facts_of(name).meaning)}</dd>" for name in names)
+    yield f"<h2>What the laws demand</h2>\n<dl>{items}</dl>"
+
+
 def _sections(report: Report) -> Iterator[str]:
-    """Yields the text of the report without its table, a section for each kind of lines."""
-    for kind, lines in groupby(below_the_table(report), key=lambda line: line.kind):
-        text = "\n".join(line.text for line in lines)
-        yield f'<h2 class="{kind}">{_TITLES.get(kind, "Also")}</h2>\n<pre>{_text(text)}</pre>'
+    """Yields the text of the report without its table and what differs, a section for each kind of lines."""
+    others = [line for line in below_the_table(report) if line.kind != "problem"]
+    for kind, lines in groupby(others, key=lambda line: line.kind):
+        items = "".join(f"<li>{_text(line.text)}</li>" for line in lines if line.text not in HEADINGS)
+        yield f'<h2 class="{kind}">{_TITLES.get(kind, "Also")}</h2>\n<ul>{items}</ul>'
     if report.not_tried:
         items = "".join(f"<li>{_text(remark.text)}</li>" for remark in report.not_tried)
         yield f"<h2>Not tried</h2>\n<ul>{items}</ul>"

@@ -1,6 +1,7 @@
-"""The laws: what must not change a program's result.  One file each; `BY_NAME` has those that can be chosen.
+"""The laws: what must not change a program's result.  One file each; their names are in `check/law_table.py`.
 
 A law takes a `Study` and yields rows: it requests runs, compares them, and reports what it compared and what not.
+Those of `BY_NAME` take one with a reference, and need not yield a row where there is nothing to compare.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,11 +15,12 @@ from simstrategy.check.laws.order import order
 from simstrategy.check.laws.random import random
 from simstrategy.check.laws.replicas import replicas
 from simstrategy.check.laws.resume import resume
+from simstrategy.check.laws.state import state
 from simstrategy.check.laws.workers import workers
 from simstrategy.check.row import Row
 from simstrategy.check.study import Study
 
-__all__ = ["ALWAYS", "BY_NAME", "DEFAULT", "Law"]
+__all__ = ["ALWAYS", "BY_NAME", "Law"]
 
 Law = Callable[[Study], Iterator[Row]]
 
@@ -27,6 +29,7 @@ ALWAYS: Final[tuple[Law, ...]] = (backends, workers)
 
 BY_NAME: Final[dict[str, Law]] = {
     "replicas": replicas,
+    "state": state,
     "cut": cut,
     "order": order,
     "coverage": coverage,
@@ -34,7 +37,4 @@ BY_NAME: Final[dict[str, Law]] = {
     "resume": resume,
     "faults": faults,
 }
-"""The laws that `laws` adds and `without` takes away."""
-
-DEFAULT: Final = ("replicas", "cut")
-"""`cut` has runs only where `vary` names arguments."""
+"""The laws that are chosen by name: those of `law_table.NAMED`."""

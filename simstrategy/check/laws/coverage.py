@@ -55,8 +55,6 @@ class _Judged(NamedTuple):
 
 def coverage(study: Study) -> Iterator[Row]:
     """Yields a row for each number of replicas or workers but the first, and for the first where it is alone."""
-    if study.reference is None:
-        return
     runs = _runs(study)
     first = next(runs)
     others = [*runs]

@@ -12,7 +12,7 @@ __all__ = ["cut"]
 
 def cut(study: Study) -> Iterator[Row]:
     """Yields a row for each value of each argument of `vary` but the first, at each number of replicas."""
-    for count in study.replicas if study.reference is not None else ():
+    for count in study.replicas:
         for name, values in study.settings.vary.items():
             for value in values[1:]:
                 yield _row(study, count, name, value)
@@ -20,6 +20,6 @@ def cut(study: Study) -> Iterator[Row]:
 
 def _row(study: Study, count: int, name: str, value: object) -> Row:
     names = (f"{name}={study.settings.vary[name][0]!r}", f"{name}={value!r}")
-    other = study.run(study.reference or "", count, arguments={name: value})
-    row = law_row("cut", study.reference or "", str(count))._replace(schedule=f"{names[1]} against {names[0]}")
+    other = study.run(study.reference, count, arguments={name: value})
+    row = law_row("cut", study.reference, str(count))._replace(schedule=f"{names[1]} against {names[0]}")
     return like_first(study, count, other, row, names)

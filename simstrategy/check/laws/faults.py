@@ -55,10 +55,10 @@ def faults(study: Study) -> Iterator[Row]:
 def faults_of(study: Study, limit: int | None) -> Iterator[Row]:
     """Yields the rows of `faults`.  limit: the most faults at one number of replicas; None for all."""
     name = study.reference
-    for count in study.replicas if name is not None else ():
+    for count in study.replicas:
         if count == 1:
             continue
-        row = law_row("faults", name or "", str(count))
+        row = law_row("faults", name, str(count))
         clean = _attempt(study, count, None)
         points = len(clean.injector.calls)
         error = clean.first.error
@@ -77,7 +77,7 @@ def faults_of(study: Study, limit: int | None) -> Iterator[Row]:
 
 
 def _attempt(study: Study, count: int, fault: Fault | None) -> Attempt:
-    opened = study.openings.take(study.reference or "", count)
+    opened = study.openings.take(study.reference, count)
     return attempt(opened, study.program_with({}), study.settings.semantics, fault)
 
 
@@ -147,7 +147,7 @@ def _dead_workers(study: Study, row: Row, count: int, limit: int | None) -> Iter
     """Yields the row of workers that die in a simulated cluster, if the program runs in one."""
     settings, program = study.settings, study.program_with({})
     try:
-        clean = in_cluster(program, settings.semantics, count, None)
+        clean = in_cluster(program, settings.semantics, count, None, settings.order)
     except SimStrategyError:
         return  # such as one whose replicas share a lock, which workers do not
     total = len(clean[0].injector.calls)
@@ -168,7 +168,8 @@ def _dead_workers(study: Study, row: Row, count: int, limit: int | None) -> Iter
 def _after_death(study: Study, count: int, fault: Fault) -> str | None:
     """Returns what is wrong on the other workers after one died; None where nothing is."""
     try:
-        found = in_cluster(study.program_with({}), study.settings.semantics, count, fault)
+        settings = study.settings
+        found = in_cluster(study.program_with({}), settings.semantics, count, fault, settings.order)
     except Exception as error:  # noqa: BLE001 - what ends a whole cluster is a problem, whatever it is
         return f"all workers end with {type(error).__name__}, and none of them names the one that died"
     return survivors_problem(fault, found)

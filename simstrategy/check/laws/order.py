@@ -18,6 +18,7 @@ from simstrategy.schedules import Every, Seeded
 __all__ = ["every_schedule", "order"]
 
 _SEEDS: Final = (1, 2)
+_ADDED: Final = {"linear": "added in rank order", "ring": "added as a ring", "tree": "added as a tree"}
 
 
 def order(study: Study) -> Iterator[Row]:
@@ -25,23 +26,23 @@ def order(study: Study) -> Iterator[Row]:
 
     One replica has no order. Orders of additions are the simulator's: another reference backend has none to choose.
     """
-    for count in study.replicas if study.reference is not None else ():
+    for count in study.replicas:
         if count == 1:
             continue
         for name in study.orders:
-            yield _row(study, count, f"added as a {name}", study.run(study.reference, count, order=name))
+            yield _row(study, count, _ADDED[name], study.run(study.reference, count, order=name))
         for seed in _SEEDS:
             yield _row(study, count, f"Seeded({seed})", study.run(study.reference, count, partial(Seeded, seed)))
 
 
 def _row(study: Study, count: int, what: str, other: Outcome) -> Row:
-    row = law_row("order", study.reference or "", str(count))._replace(schedule=what)
-    return like_first(study, count, other, row, ("rank order", what))
+    row = law_row("order", study.reference, str(count))._replace(schedule=what)
+    return like_first(study, count, other, row, (f"{_ADDED[study.settings.order]}, replicas in rank order", what))
 
 
 def every_schedule(study: Study, count: int, every: Every) -> Row:
     """Returns the row of all orders of the replicas, up to the limit of `every`, or until one differs."""
-    found, name = study.measured(count), study.reference or ""
+    found, name = study.measured(count), study.reference
     worst: Row | None = None
     runs = 0
     for schedule in every:

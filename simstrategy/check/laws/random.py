@@ -82,8 +82,6 @@ class _Draws:
 
 def random(study: Study) -> Iterator[Row]:
     """Yields a row for each number of replicas above 1."""
-    if study.reference is None:
-        return
     asked = "random" in study.settings.asked
     counts = [count for count in study.replicas if count > 1]
     for count in counts:

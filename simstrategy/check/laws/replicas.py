@@ -13,7 +13,7 @@ from simstrategy.check.causes import Cause
 from simstrategy.check.causes.running import explain_difference
 from simstrategy.check.meaning import lists_by_replica, meaning_of
 from simstrategy.check.row import Finding, Row
-from simstrategy.check.rows import law_row, row_of_values
+from simstrategy.check.rows import NOT_SEEDED, law_row, row_of_values
 from simstrategy.check.study import Study
 from simstrategy.run import raised_where
 
@@ -24,14 +24,16 @@ _ERROR = tuple[str, str] | None
 
 def replicas(study: Study) -> Iterator[Row]:
     """Yields a row for each number of replicas but the first, compared with the first."""
-    first, *others = study.replicas if study.reference is not None else ()
+    first, *others = study.replicas
     for count in others:
         yield _row(study, first, count)
 
 
 def _row(study: Study, count: int, other_count: int) -> Row:
     one, other = study.measured(count), study.measured(other_count)
-    row = law_row("replicas", study.reference or "", f"{other_count} against {count}")
+    row = law_row("replicas", study.reference, f"{other_count} against {count}")
+    if not (one.repeatable and other.repeatable):
+        return row._replace(undecided=NOT_SEEDED, why="not repeatable")
     errors = (one.first.error, other.first.error)
     if errors != (None, None):
         allowed = study.settings.allow_errors
@@ -85,7 +87,8 @@ def _errors(errors: tuple[_ERROR, _ERROR], counts: tuple[int, int], *, allowed: 
     ]
     if allowed:
         return {"problem": f"whether it raises depends on the replicas: {', '.join(texts)}", "distance": np.inf}
-    return {"undecided": f"there are no two results to compare: {', '.join(texts)}", "why": "it raises"}
+    advice = "correct it, or leave that number of replicas out"
+    return {"undecided": f"there are no two results to compare: {', '.join(texts)}; {advice}", "why": "it raises"}
 
 
 _DRAWN: Final = "; it depends on seeds that each replica draws for itself"
@@ -98,7 +101,7 @@ def _without_draws(study: Study, found: Across, counts: tuple[int, int], lists: 
         return found
     moving: set[str] = set()
     for count in counts:
-        one, other = study.measured(count).first, study.run(study.reference or "", count, seed=1)
+        one, other = study.measured(count).first, study.run(study.reference, count, seed=1)
         first, second = meaning_of(one, lists), meaning_of(other, lists)
         for path in (*first.whole, *first.apart):
             pairs = (first.values(path), second.values(path))

@@ -37,8 +37,6 @@ class _Stopped(NamedTuple):
 
 def resume(study: Study) -> Iterator[Row]:
     """Yields rows for up to three places to stop at each number of replicas, and for one start with another number."""
-    if study.reference is None:
-        return
     if not takes_checkpoint(study.program_with({})):
         row = law_row("resume", study.reference, ", ".join(map(str, study.replicas)))._replace(
             schedule="without a checkpoint"
@@ -69,7 +67,7 @@ def _row(study: Study, count: int, stopped: _Stopped, place: int) -> Row:
     saves = stopped.checkpoint.saves
     by = "" if stopped.replicas == count else f" by {counted(stopped.replicas)}"
     what = f"restored from save {place} of {saves}{by}" if place else "without a save"
-    row = law_row("resume", study.reference or "", str(count))._replace(schedule=what)
+    row = law_row("resume", study.reference, str(count))._replace(schedule=what)
     if place == 0:
         error = study.measured(stopped.replicas).first.error
         text = "the program saved nothing" if error is None else f"it raises {error[0]} before its first save"

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from simstrategy.check.contents import described_length, is_distributed
 from simstrategy.check.outcome import Outcome
 
 __all__ = ["Tail", "tail_of"]
@@ -13,8 +14,6 @@ __all__ = ["Tail", "tail_of"]
 Host = np.ndarray[Any, Any]
 
 _KEYS: Final = re.compile(r"(\w+) with keys \[(.*)\]", re.DOTALL)
-_LENGTH: Final = re.compile(r"(\w+) of (\d+)")
-_DISTRIBUTED: Final = ("PerReplica", "Mirrored")
 
 
 class Tail(NamedTuple):
@@ -67,11 +66,11 @@ def _longer_list(outcome: Outcome, shorter: Outcome) -> tuple[str, int, int] | N
     """Returns the path of the first list that is longer than in the other outcome, and both lengths."""
     others = dict(shorter.structure)
     for path, text in outcome.structure:
-        one, two = _LENGTH.fullmatch(text), _LENGTH.fullmatch(others.get(path, ""))
-        if one is None or two is None or one[1] != two[1] or one[1] in _DISTRIBUTED:
+        one, two = described_length(text), described_length(others.get(path, ""))
+        if one is None or two is None or one[0] != two[0] or is_distributed(text):
             continue
-        if int(one[2]) > int(two[2]):
-            return path, int(one[2]), int(two[2])
+        if one[1] > two[1]:
+            return path, one[1], two[1]
     return None
 
 
@@ -114,7 +113,7 @@ def _cut(outcome: Outcome, container: str, longer: int, shorter: int) -> Outcome
     for path, text in outcome.structure:
         new = moved(path)
         if new is not None:
-            structure.append((new, _LENGTH.sub(rf"\1 of {shorter}", text) if path == container else text))
+            structure.append((new, text.replace(f" of {longer}", f" of {shorter}") if path == container else text))
     return outcome._replace(
         leaves=tuple((path, outcome.leaves[number][1]) for number, path in kept),
         computed=tuple(outcome.computed[number] for number, _ in kept) if outcome.computed else (),
