@@ -1,4 +1,4 @@
-"""A softmax classifier, of which each replica scales its share of the gradient to a norm before the shares are summed."""
+"""A softmax classifier: each replica scales its share of the gradient to a norm before the shares are summed."""
 
 import numpy as np
 
