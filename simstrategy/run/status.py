@@ -81,13 +81,10 @@ def disagreement(lines: Sequence[str], *, who: str = "replicas") -> str:
 
     who: what the lines are about, as in "ranks".
     """
-    return "\n  ".join(
-        [
-            f"{who.capitalize()} make different collective calls here. Make the same calls in the same order in all "
-            f"{who}:",
-            *lines,
-        ]
+    head = (
+        f"{who.capitalize()} make different collective calls here. Make the same calls in the same order in all {who}:"
     )
+    return "\n  ".join([head, *lines])
 
 
 def located(error: PeerFailed, lines: Sequence[str]) -> PeerFailed:

@@ -5,7 +5,6 @@ the owner uses the memory again when all readers have. No message is needed for 
 """
 
 import mmap
-import os
 from collections.abc import Sequence
 from typing import Final, NamedTuple, final
 

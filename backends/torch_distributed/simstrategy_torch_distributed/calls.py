@@ -7,10 +7,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from simstrategy.run.call_paths import described
 from simstrategy.trace import Request
 
-__all__ = ["ADDRESSED", "ANY", "JOIN", "Call", "Leaf", "call_text", "request_of", "shapes_differ", "unlike"]
+__all__ = ["ADDRESSED", "ANY", "JOINS", "Call", "Leaf", "call_text", "request_of", "shapes_differ", "unlike"]
 
-JOIN: Final = "new_group"
-"""The kind of the call that creates a group: every member makes it."""
+JOINS: Final = frozenset({"init_process_group", "new_group"})
+"""The kinds of calls that create a group: every member makes it.  Only the first group has no subject."""
 ANY: Final = -1
 """In place of a peer: a receive from any rank."""
 ADDRESSED: Final = frozenset({"all_to_all", "reduce_scatter", "scatter"})

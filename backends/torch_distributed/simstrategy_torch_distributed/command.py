@@ -48,7 +48,9 @@ def torchrun(
     not agree. Rank 0 prints here; the others do with --tee.
     """
     if nnodes not in ("1", "1:1"):
-        raise InvalidArgument(f"Simulated ranks are on one machine, got --nnodes {nnodes}. Pass --nnodes 1, or leave it out.")
+        raise InvalidArgument(
+            f"Simulated ranks are on one machine, got --nnodes {nnodes}. Pass --nnodes 1, or leave it out."
+        )
     if ignored:
         typer.echo(f"simstrategy: ignored, because all ranks are simulated here: {', '.join(ignored)}", err=True)
     settings = Settings(

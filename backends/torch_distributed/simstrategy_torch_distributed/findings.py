@@ -8,7 +8,9 @@ from simstrategy.run.status import disagreement
 
 __all__ = ["ERRORS", "Finding", "blocked", "disagreed", "failed", "sizes_differ"]
 
-ERRORS: Mapping[str, type[SimStrategyError]] = {one.__name__: one for one in (PeerFailed, ReplicasBlocked, ReplicasDisagree)}
+ERRORS: Mapping[str, type[SimStrategyError]] = {
+    one.__name__: one for one in (PeerFailed, ReplicasBlocked, ReplicasDisagree)
+}
 """The classes of the errors that ranks raise, by name."""
 
 

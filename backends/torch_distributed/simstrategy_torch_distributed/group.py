@@ -25,6 +25,7 @@ from simstrategy_torch_distributed.arguments import (
 )
 from simstrategy_torch_distributed.calls import ANY
 from simstrategy_torch_distributed.joined import Joined, Rank, Read, nothing
+from simstrategy_torch_distributed.sparse import only_sparse, reduce_sparse
 from simstrategy_torch_distributed.sums import combined
 
 __all__ = ["SimulatedGroup"]
@@ -59,9 +60,7 @@ class SimulatedGroup(ProcessGroup):
 
     def _set_sequence_number_for_group(self) -> None:
         """Joins the group; torch calls this when it has set the options."""
-        self._group = Joined(
-            self._shared, self.options.global_ranks_in_group, self.group_name, self.options._timeout
-        )
+        self._group = Joined(self._shared, self.options.global_ranks_in_group, self.group_name, self.options._timeout)
 
     @property
     def _joined(self) -> Joined:
@@ -90,6 +89,8 @@ class SimulatedGroup(ProcessGroup):
     # Every member has the result.
 
     def allreduce(self, tensors: Given, opts: Any = None, timeout: Any = None) -> Work:
+        if (given := only_sparse(tensors)) is not None:
+            return reduce_sparse(self._joined, given, operation(opts), waits=waits(opts))
         found = listed("all_reduce", tensors)
         return self._reduced("all_reduce", found, found, opts)
 

@@ -71,7 +71,11 @@ class Group:
     def missing(self, member: int, call: Call) -> set[int]:
         """Returns the ranks without whose call a member's call is not complete."""
         if call.peer is not None:
-            return {rank for rank in self.ranks if rank != self.ranks[member]} if call.peer == ANY else {self.ranks[call.peer]}
+            return (
+                {rank for rank in self.ranks if rank != self.ranks[member]}
+                if call.peer == ANY
+                else {self.ranks[call.peer]}
+            )
         position = self._called[member] - len(self._queues[member]) + self._queues[member].index(call)
         return {rank for rank, called in zip(self.ranks, self._called, strict=True) if called <= position}
 
@@ -93,7 +97,11 @@ class Group:
         """Yields each receive from any rank that a send could complete: its key, and the members that send."""
         for key, receives in list(self._receives.items()):
             if key[0] == ANY and receives:
-                sources = [source for source, target, tag in self._sends if (target, tag) == key[1:] and self._sends[source, target, tag]]
+                sources = [
+                    source
+                    for source, target, tag in self._sends
+                    if (target, tag) == key[1:] and self._sends[source, target, tag]
+                ]
                 if sources:
                     yield key, sorted(sources)
 

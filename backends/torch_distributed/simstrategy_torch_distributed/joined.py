@@ -9,7 +9,6 @@ import torch
 from torch.distributed import Work
 
 from simstrategy_torch_distributed.arena import Arena
-from simstrategy_torch_distributed.calls import JOIN
 from simstrategy_torch_distributed.link import Link, site_of
 from simstrategy_torch_distributed.work import Requested
 
@@ -50,8 +49,9 @@ class Joined:
         self.timeout = timeout
         self._number = -1
         text = f"group {name} of ranks {', '.join(map(str, self.members))}"
+        kind, subject = ("new_group", text) if members else ("init_process_group", None)
         answers: list[int] = []
-        self.request(JOIN, waits=True, finish=answers.extend, subject=text, sizes=[list(self.members)]).wait()
+        self.request(kind, waits=True, finish=answers.extend, subject=subject, sizes=[list(self.members)]).wait()
         self._number = answers[0]
 
     def request(

@@ -1,7 +1,7 @@
 """A rank's connection to the process that matches calls: sends calls, and brings each answer to the call that waits.
 
-Whoever waits reads the channel, for all. A thread of its own reads it only while a future is awaited, which nobody
-has to ask again.
+Whoever waits reads the channel, for all. Threads of their own read it only while a future is awaited, which nobody has
+to ask again; there is always one more than run callbacks, because a callback may wait for another future.
 """
 
 import os
@@ -25,6 +25,8 @@ __all__ = ["Link", "Pending", "site_of"]
 _DRAINED: Final = 32
 """From so many calls without an answer on, each new call reads the answers that are there."""
 _POLL_S: Final = 0.5
+_IDLE_MAX: Final = 2
+"""How many threads for futures are kept while there are none."""
 
 Site = tuple[str, int]
 
@@ -73,7 +75,9 @@ class Link:
         self._failure: tuple[type[SimStrategyError], str] | None = None
         self._futures: list[Pending] = []
         self._wanted = threading.Condition()
-        self._thread: threading.Thread | None = None
+        self._servers = 0
+        self._idle = 0
+        """How many of the threads that complete futures run no callback."""
         self._process = os.getpid()
 
     def call(self, fields: dict[str, Any], finish: Callable[[Any], None], result: list[torch.Tensor]) -> Pending:
@@ -132,9 +136,7 @@ class Link:
                 else:
                     self._futures.append(pending)
                     self._wanted.notify()
-                    if self._thread is None:
-                        self._thread = threading.Thread(target=self._serve, name="simstrategy answers", daemon=True)
-                        self._thread.start()
+                    self._require_server()
         return pending.future
 
     def ended(self, code: int, text: str) -> None:
@@ -143,22 +145,39 @@ class Link:
             with self._sending:
                 self._send(["ended", code, text])
 
+    def _require_server(self) -> None:
+        """Starts a thread that completes futures unless one is free."""
+        if not self._idle:
+            self._servers += 1
+            self._idle += 1
+            threading.Thread(target=self._serve, name="simstrategy answers", daemon=True).start()
+
     def _serve(self) -> None:
         while True:
             with self._wanted:
                 done = [one for one in self._futures if one.answered]
                 self._futures = [one for one in self._futures if not one.answered]
-                if not done and not self._futures:
+                if done:
+                    self._idle -= 1
+                    self._require_server()
+                elif not self._futures:
                     self._wanted.wait()
                     continue
             for one in done:
                 _set(one)
-            if not done:
+            if done:
+                with self._wanted:
+                    self._idle += 1
+                    if self._idle > _IDLE_MAX:
+                        self._idle -= 1
+                        self._servers -= 1
+                        return
+            else:
                 self._read(_POLL_S)
 
     def _threads(self) -> int:
         """Returns how many threads of the script there are."""
-        return threading.active_count() - (self._thread is not None)
+        return threading.active_count() - self._servers
 
     def _send(self, message: list[Any]) -> None:
         try:

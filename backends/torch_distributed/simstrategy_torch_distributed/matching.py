@@ -6,8 +6,9 @@ It is given messages and a clock, and makes answers; it reads no file and no clo
 from collections.abc import Sequence
 from typing import Any, Final, final
 
+from simstrategy.errors import PeerFailed
 from simstrategy.schedules import Schedule
-from simstrategy_torch_distributed.calls import ADDRESSED, JOIN, Call, call_text, shapes_differ, unlike
+from simstrategy_torch_distributed.calls import ADDRESSED, JOINS, Call, call_text, shapes_differ, unlike
 from simstrategy_torch_distributed.findings import Finding, blocked, disagreed, failed, sizes_differ
 from simstrategy_torch_distributed.groups import Group, Pair
 from simstrategy_torch_distributed.record import Record
@@ -29,8 +30,8 @@ class Matcher:
     def __init__(self, ranks: int, schedule: Schedule, record: Record | None) -> None:
         self.outgoing: list[tuple[int, list[Any]]] = []
         self.finding: Finding | None = None
-        self.failure: tuple[int, str] | None = None
-        """The first rank that failed, and how."""
+        self.failed: int | None = None
+        """The first rank that failed by itself."""
         self.remarks: list[str] = []
         self._schedule = schedule
         self._record = record
@@ -44,6 +45,8 @@ class Matcher:
         self._threads = [1] * ranks
         self._ended: dict[int, str] = {}
         self._moved_s = 0.0
+        self._busy_then: set[int] = set()
+        """The ranks that neither waited nor had ended when the finding was made."""
 
     def receive(self, rank: int, message: Sequence[Any], now_s: float) -> None:
         """Takes a message of a rank: a call, that it waits in one, or how it ended."""
@@ -51,7 +54,7 @@ class Matcher:
         what = message[0]
         if what == "call":
             self._threads[rank] = message[1]
-            if self.finding is None and self.failure is None:
+            if self.finding is None:
                 self._called(rank, Call(*message[2:]), now_s)
         elif what == "wait":
             self._threads[rank] = message[1]
@@ -68,10 +71,14 @@ class Matcher:
             return
         self._ended[rank] = text
         self._waiting[rank].clear()
-        if code and self.failure is None:
-            self.failure = (rank, text)
-            if self.finding is None:
-                self._fail(failed(self.lines(), rank))
+        if code and self.finding is None:
+            self.failed = rank
+            self._fail(failed(self.lines(), rank))
+        elif code and self.failed is not None and rank in self._busy_then and not text.startswith(PeerFailed.__name__):
+            assert self.finding is not None
+            lines = [*self.finding.lines]
+            lines[rank] = f"rank {rank}: {text}"
+            self.finding = failed(lines, self.failed)
 
     @property
     def idle(self) -> bool:
@@ -80,14 +87,14 @@ class Matcher:
 
     @property
     def busy(self) -> list[int]:
-        """The ranks that neither wait nor have ended, if another one waits."""
-        if not any(self._waiting):
+        """The ranks that neither wait nor have ended, if any rank has made a call that is not complete."""
+        if not any(self._open):
             return []
         return [rank for rank, waits in enumerate(self._waiting) if not waits and rank not in self._ended]
 
     def examine(self, now_s: float) -> None:
         """Looks for calls that differ and ranks that can never continue; to be called when no message is left to read."""
-        if self.finding is not None or self.failure is not None:
+        if self.finding is not None:
             return
         idle = self.idle
         if idle and self._take_any():
@@ -120,7 +127,7 @@ class Matcher:
             group, member, call = self._open[rank][number]
             missing = sorted(group.missing(member, call))
             others = f"rank{'s' if len(missing) > 1 else ''} {', '.join(map(str, missing))}"
-            place = f" in {group.name}" if group.name and call.kind != JOIN else ""
+            place = f" in {group.name}" if group.name and call.kind not in JOINS else ""
             texts.append(f"waits in {call_text(call)}{place} for {others}")
         return "; ".join(texts) or "neither waits nor has ended"
 
@@ -144,13 +151,13 @@ class Matcher:
 
     def _group(self, rank: int, call: Call) -> Group:
         """Returns the group of a call; one that creates a group has its ranks in place of sizes."""
-        if call.kind != JOIN:
+        if call.kind not in JOINS:
             return self._groups[call.group]
-        name, ranks = str(call.subject), tuple(call.sizes[0])
+        name = call.subject or ""
         times = self._joins[rank][name] = self._joins[rank].get(name, -1) + 1
         number = self._by_name.setdefault((name, times), len(self._groups))
         if number == len(self._groups):
-            self._groups.append(Group("" if len(ranks) == len(self._waiting) and ranks == tuple(range(len(ranks))) else name, ranks))
+            self._groups.append(Group(name, tuple(call.sizes[0])))
         return self._groups[number]
 
     def _complete(self, group: Group) -> None:
@@ -158,14 +165,14 @@ class Matcher:
         calls = group.take()
         group.differs_since = None
         first = calls[0]
-        if first.sizes and first.kind != JOIN and (finding := _splits_differ(group, calls)) is not None:
+        if first.sizes and first.kind not in JOINS and (finding := _splits_differ(group, calls)) is not None:
             self._fail(finding)
             return
         self._remark(group, calls)
         if self._record is not None:
             self._record.add([(rank, call) for rank, call in zip(group.ranks, calls, strict=True)])
         for member, (rank, call) in enumerate(zip(group.ranks, calls, strict=True)):
-            if call.kind == JOIN:
+            if call.kind in JOINS:
                 answer: list[Any] = [self._groups.index(group)]
             elif call.kind in ADDRESSED:
                 answer = [_addressed(other.parts, member, len(calls)) for other in calls]
@@ -212,6 +219,7 @@ class Matcher:
 
     def _fail(self, finding: Finding) -> None:
         self.finding = finding
+        self._busy_then = {rank for rank, waits in enumerate(self._waiting) if not waits and rank not in self._ended}
         for rank in range(len(self._waiting)):
             if rank not in self._ended:
                 self.outgoing.append((rank, ["failed", finding.error, finding.text]))
@@ -227,7 +235,6 @@ class Matcher:
             text = f"different {what} in one call: rank {group.ranks[0]}: {call_text(first)}; rank {rank}: {call_text(call)}"
             if text not in self.remarks and len(self.remarks) < _REMARKS_MAX:
                 self.remarks.append(text)
-
 
 
 def _addressed(parts: Sequence[int], member: int, members: int) -> list[int]:
@@ -246,6 +253,8 @@ def _splits_differ(group: Group, calls: Sequence[Call]) -> Finding | None:
             if sent != expected:
                 ranks = group.ranks
                 lines = [f"rank {rank}: {call_text(one)}" for rank, one in zip(ranks, calls, strict=True)]
-                what = f"Rank {ranks[sender]} sends {sent} elements to rank {ranks[receiver]}, which expects {expected}."
+                what = (
+                    f"Rank {ranks[sender]} sends {sent} elements to rank {ranks[receiver]}, which expects {expected}."
+                )
                 return sizes_differ(lines, what)
     return None

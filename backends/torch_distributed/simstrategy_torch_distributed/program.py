@@ -5,15 +5,23 @@ import os
 import runpy
 import sys
 import threading
-
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from simstrategy.run.status import raised_where
 
 __all__ = ["Ending", "finish", "run_program", "unbuffered"]
+
+
+_HINTS: Final = {
+    "doesn't have NCCL built in": "Simulated ranks have no GPU: pass the backend gloo, or none, to init_process_group.",
+    "doesn't have MPI built in": "Simulated ranks have no MPI: pass the backend gloo, or none, to init_process_group.",
+    "EOF when reading a line": "A simulated rank has no input: pass what it needs as arguments of the script.",
+    "Torch not compiled with CUDA enabled": "Simulated ranks have the CPU alone: leave tensors and models there.",
+}
+"""What to do about an error that torch or Python words for real processes, by a part of its text."""
 
 
 class Ending(NamedTuple):
@@ -38,12 +46,16 @@ def run_program(script: str, arguments: list[str], *, is_module: bool) -> Ending
         code = _exit_code(ending)
         return Ending(code, "has ended" if code == 0 else f"called sys.exit({ending.code!r})")
     except BaseException as error:  # noqa: BLE001 - the end of the program, whatever it is
+        for part, hint in _HINTS.items():
+            if part in str(error):
+                error.add_note(hint)
         sys.excepthook(type(error), error, _from_program(error))
-        return Ending(1, raised_where(error))
+        return Ending(1, _worded(error))
     return Ending(0, "has ended")
 
 
 def _run_file(script: str) -> None:
+    script = os.path.abspath(script)  # as Python does; only sys.argv has the name that was given
     main = ModuleType("__main__")
     main.__dict__.update(__file__=script, __builtins__=__builtins__, __cached__=None)
     sys.modules["__main__"] = main
@@ -57,6 +69,12 @@ def _from_program(error: BaseException) -> Any:
         found = found.tb_next
     error.__traceback__ = found
     return found
+
+
+def _worded(error: BaseException) -> str:
+    """Returns an error as a line of text, with the hint that it was given."""
+    notes = [note for note in _HINTS.values() if note in getattr(error, "__notes__", ())]
+    return ". ".join([raised_where(error), *notes])
 
 
 def _exit_code(ending: SystemExit) -> int:

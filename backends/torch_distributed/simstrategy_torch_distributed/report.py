@@ -34,16 +34,16 @@ class Report(NamedTuple):
     @property
     def exit_code(self) -> int:
         """The exit code of the command: the script's own, or 1 for a finding."""
-        if self.failed is not None and (self.finding is None or self.finding.kind == "failure"):
+        if self.failed is not None:
             code = self.ranks[self.failed].code
             return 128 - code if code < 0 else code
         return 0 if self.finding is None else 1
 
     def text(self) -> str:
         """Returns what the command prints at the end; empty where nothing is wrong."""
-        if self.finding is None and self.failed is None:
+        if self.finding is None:
             return ""
-        parts = [] if self.finding is None else [self.finding.text]
+        parts = [self.finding.text]
         if self.failed:
             output = self.ranks[self.failed].output.splitlines()
             if output:

@@ -102,7 +102,7 @@ class _Run:
             if not events:
                 self._outputs.copy()
                 self._stacks.look(matcher, now_s)
-            if deadline_s is None and (matcher.finding is not None or matcher.failure is not None):
+            if deadline_s is None and matcher.finding is not None:
                 deadline_s = now_s + _GRACE_S
             if deadline_s is not None and now_s > deadline_s:
                 self._end_all()
@@ -153,7 +153,7 @@ class _Run:
         return Report(
             tuple(ranks),
             self._matcher.finding,
-            None if self._matcher.failure is None else self._matcher.failure[0],
+            self._matcher.failed,
             tuple(self._matcher.remarks),
             self._record,
         )

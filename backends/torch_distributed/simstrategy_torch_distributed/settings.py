@@ -41,7 +41,9 @@ class Settings:
                 f"A run has from 1 to {RANKS_MAX} simulated ranks, got {self.ranks}. Pass for example --nproc-per-node 4."
             )
         if self.order not in ORDERS:
-            raise InvalidArgument(f"There is no order {short_repr(self.order)}; choose from {', '.join(sorted(ORDERS))}.")
+            raise InvalidArgument(
+                f"There is no order {short_repr(self.order)}; choose from {', '.join(sorted(ORDERS))}."
+            )
         if self.seed < 0:
             raise InvalidArgument(f"A seed is a number of at least 0, got {self.seed}.")
         if not self.is_module:
@@ -56,6 +58,8 @@ def _require_script(script: str) -> None:
         reason = error.strerror if isinstance(error, OSError) else error
         raise InvalidArgument(f"The script {script!r} cannot be read: {reason}. Pass the name of a file.") from error
     if not stat.S_ISREG(mode):
-        raise InvalidArgument(f"{script!r} is no file. Pass the name of a script; for a module, put -m before its name.")
+        raise InvalidArgument(
+            f"{script!r} is no file. Pass the name of a script; for a module, put -m before its name."
+        )
     if not os.access(path, os.R_OK):
         raise InvalidArgument(f"The script {script!r} cannot be read: Permission denied. Make it readable.")

@@ -27,12 +27,22 @@ _OPS: Final[dict[str, Any]] = {
     "BOR": ReduceOp.BOR,
     "BXOR": ReduceOp.BXOR,
 }
+
+
+def _least(x1: Array, x2: Array, out: Array | None = None) -> Array:
+    return np.asarray(np.minimum(x1, x2, out=out))
+
+
+def _most(x1: Array, x2: Array, out: Array | None = None) -> Array:
+    return np.asarray(np.maximum(x1, x2, out=out))
+
+
 _IN_NUMPY: Final[dict[str, Callable[..., Any]]] = {
     "SUM": np.add,
     "AVG": np.add,
     "PRODUCT": np.multiply,
-    "MIN": np.minimum,
-    "MAX": np.maximum,
+    "MIN": _least,
+    "MAX": _most,
     "BAND": np.bitwise_and,
     "BOR": np.bitwise_or,
     "BXOR": np.bitwise_xor,
@@ -59,7 +69,9 @@ def op_name(op: Any) -> str:
     for name, one in _OPS.items():
         if op == one:
             return name
-    raise Unsupported("This reduction scales before it sums (PREMUL_SUM), which gloo has not. Scale the tensor, then SUM.")
+    raise Unsupported(
+        "This reduction scales before it sums (PREMUL_SUM), which gloo has not. Scale the tensor, then SUM."
+    )
 
 
 def combined(tensors: Sequence[torch.Tensor], op: str, order: str) -> torch.Tensor:
@@ -74,7 +86,9 @@ def combined(tensors: Sequence[torch.Tensor], op: str, order: str) -> torch.Tens
     floating = dtype.is_floating_point or dtype.is_complex
     if (op in _BITWISE and floating) or (op == "AVG" and not floating):
         kind = "floating-point" if floating else "integer"
-        raise Unsupported(f"{op} of {kind} tensors is not defined, got {str(dtype)[6:]}. Convert the tensor, or take SUM.")
+        raise Unsupported(
+            f"{op} of {kind} tensors is not defined, got {str(dtype)[6:]}. Convert the tensor, or take SUM."
+        )
     fold = order_named(order)
     if dtype == torch.bfloat16:
         total = torch.from_numpy(fold([one.view(torch.int16).numpy() for one in tensors], _bfloat16(_IN_TORCH[op])))
