@@ -81,10 +81,8 @@ def disagreement(lines: Sequence[str], *, who: str = "replicas") -> str:
 
     who: what the lines are about, as in "ranks".
     """
-    head = (
-        f"{who.capitalize()} make different collective calls here. Make the same calls in the same order in all {who}:"
-    )
-    return "\n  ".join([head, *lines])
+    head = f"{who.capitalize()} make different collective calls here. Make the same calls in the same order in all"
+    return "\n  ".join([f"{head} {who}:", *lines])
 
 
 def located(error: PeerFailed, lines: Sequence[str]) -> PeerFailed:

@@ -7,4 +7,5 @@ from simstrategy_torch_distributed.command import torchrun
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 add_command(app, "torchrun", torchrun)
-app(prog_name="simstrategy torchrun")
+if __name__ == "__main__":
+    app(prog_name="simstrategy torchrun")

@@ -25,7 +25,7 @@ class _Block(NamedTuple):
 
 
 def size_of(tensor: torch.Tensor) -> int:
-    """Returns the bytes of a tensor's elements."""
+    """Returns the bytes of the elements of a tensor, [...]."""
     return tensor.numel() * tensor.element_size()
 
 
@@ -48,9 +48,9 @@ class Arena:
         """The own blocks that are in use, by their place."""
 
     def put(self, tensors: Sequence[torch.Tensor], members: int, readers: tuple[int, ...]) -> list[int]:
-        """Copies tensors into a block; returns where each begins, in bytes from the start of the region.
+        """Copies tensors, [...] each, into a block; returns where each begins, in bytes from the start of the region.
 
-        tensors: each [...] of any dtype. members: of the group; readers: those that will read, by number.
+        tensors: of any dtype. members: of the group; readers: those that will read, by number.
         """
         head = _aligned(members)
         places, end = [], head

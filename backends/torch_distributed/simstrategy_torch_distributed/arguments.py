@@ -1,32 +1,60 @@
-"""What torch passes to the operations of a process group: tensors, options, or a value in their place."""
+"""What torch passes to the operations of a process group: tensors, and options or a value in their place."""
 
 import sys
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from torch.distributed import ReduceOp
 
 from simstrategy.errors import InvalidArgument, Unsupported
 from simstrategy.trace import describe_site
-from simstrategy_torch_distributed.joined import UNSET
 from simstrategy_torch_distributed.link import site_of
 from simstrategy_torch_distributed.sums import op_name
 
-__all__ = ["Given", "checked", "listed", "operation", "require", "root", "timeout", "waits", "write"]
+__all__ = ["Given", "Options", "checked", "chunks", "listed", "options", "require", "split", "write"]
 
 Given: TypeAlias = torch.Tensor | Sequence[torch.Tensor]
 
 
+class Options(NamedTuple):
+    """waits: whether the caller waits at once.  timeout: None for the group's.  root: a member, by its number."""
+
+    waits: bool = False
+    timeout: timedelta | None = None
+    op: str = "SUM"
+    root: int = 0
+
+
+def options(given: Any, op: Any = None) -> Options:
+    """Returns what torch's options say: an object of options, a root or a reduction in its place, or None.
+
+    op: the reduction, beside a root.
+    """
+    if given is None:
+        return Options()
+    if isinstance(given, int):
+        return Options(root=given, op="SUM" if op is None else op_name(op))
+    if isinstance(given, (ReduceOp, ReduceOp.RedOpType)):
+        return Options(op=op_name(given))
+    fields = dir(given)
+    return Options(
+        not given.asyncOp,
+        given.timeout if given.timeout > timedelta(0) else None,
+        op_name(given.reduceOp) if "reduceOp" in fields else "SUM",
+        given.rootRank if "rootRank" in fields else 0,
+    )
+
+
 def listed(kind: str, given: Given) -> list[torch.Tensor]:
-    """Returns the tensors that an operation was given, one or several.  Raises as `checked` does."""
+    """Returns the tensors that an operation was given, one or several, [...].  Raises as `checked` does."""
     tensors = [given] if isinstance(given, torch.Tensor) else list(given)
     return checked(kind, tensors)
 
 
 def checked(kind: str, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
-    """Returns the tensors.  Raises Unsupported for one that is not dense or not on the CPU."""
+    """Returns the tensors, [...].  Raises Unsupported for one that is not dense or not on the CPU."""
     for tensor in tensors:
         if tensor.device.type == "cpu" and tensor.layout == torch.strided:
             continue
@@ -44,38 +72,26 @@ def require(kind: str, what: str, found: int, expected: int) -> None:
         raise InvalidArgument(f"{kind} at {_place()} got {found} {what}, and {expected} are needed.")
 
 
+def chunks(tensor: torch.Tensor, count: int) -> list[torch.Tensor]:
+    """Cuts a contiguous tensor, [...], into `count` equal parts, [n]."""
+    flat = tensor.data.view(-1)
+    return list(flat.view(count, -1).unbind(0)) if tensor.numel() else [flat] * count
+
+
+def split(tensor: torch.Tensor, sizes: Sequence[int], count: int) -> list[torch.Tensor]:
+    """Cuts a contiguous tensor, [rows, ...], into parts of so many rows, or of equal ones where no sizes are given."""
+    if not sizes:
+        require("all_to_all", "rows that are left over", tensor.shape[0] % count, 0)
+        sizes = [tensor.shape[0] // count] * count
+    require("all_to_all", "split sizes", len(sizes), count)
+    require("all_to_all", "rows in the splits", sum(sizes), tensor.shape[0])
+    return list(torch.split(tensor.data, list(sizes)))
+
+
 def write(tensor: torch.Tensor, elements: torch.Tensor) -> None:
-    """Writes elements, [n], to a tensor, [...] of n elements, without autograd's notice, as libraries below torch do."""
+    """Writes elements, [n], to a tensor, [...] of n elements, without autograd's notice, as gloo does."""
     if tensor.numel():
         tensor.data.copy_(elements.view(tensor.shape))
-
-
-def operation(options: Any) -> str:
-    """Returns the name of the reduction in options, or of one given in their place; SUM where there is none."""
-    if options is None:
-        return "SUM"
-    return op_name(options if isinstance(options, (ReduceOp, ReduceOp.RedOpType)) else options.reduceOp)
-
-
-def root(options: Any) -> int:
-    """Returns the root in options, or one given in their place; 0 where there is none."""
-    if options is None:
-        return 0
-    return int(options if isinstance(options, int) else options.rootRank)
-
-
-def waits(options: Any) -> bool:
-    """Returns whether the caller waits at once."""
-    return _has_fields(options) and not options.asyncOp
-
-
-def timeout(options: Any) -> timedelta:
-    """Returns the timeout in options; negative where there is none."""
-    return options.timeout if _has_fields(options) else UNSET
-
-
-def _has_fields(options: Any) -> bool:
-    return options is not None and not isinstance(options, (ReduceOp, ReduceOp.RedOpType, int))
 
 
 def _place() -> str:

@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -14,45 +14,52 @@ from simstrategy_torch_distributed.settings import Settings
 __all__ = ["torchrun"]
 
 
+_IGNORED: Final = (
+    *("rdzv-backend", "rdzv-endpoint", "rdzv-id", "rdzv-conf", "master-addr", "master-port", "max-restarts"),
+    *("monitor-interval", "start-method", "node-rank", "log-dir", "redirects", "role", "local-addr"),
+)
+"""Options of torchrun about real processes, several machines and log files; each also with underscores."""
+_SPELLINGS: Final = sorted({f"--{one}" for name in _IGNORED for one in (name, name.replace("-", "_"))})
+
+Program = Annotated[list[str], typer.Argument(metavar="SCRIPT [ARGS]…", help="The script, and its arguments.")]
+Ranks = Annotated[str, typer.Option("--nproc-per-node", "--nproc_per_node", help="The number of simulated ranks.")]
+Module = Annotated[bool, typer.Option("--module", "-m", help="SCRIPT is the name of a module.")]
+Order = Annotated[str, typer.Option(help="The order of additions: linear, ring or tree.")]
+Seed = Annotated[int, typer.Option(help="Chooses among senders, and seeds Python's and NumPy's generators.")]
+Tee = Annotated[str | None, typer.Option("--tee", "-t", help="3: show what all ranks print, each line with its rank.")]
+Json = Annotated[Path | None, typer.Option(help="Write the report to this file.")]
+Recorded = Annotated[Path | None, typer.Option("--record", help="Write the completed calls of all ranks to this file.")]
+Busy = Annotated[float, typer.Option(help="Show the stacks of a rank that others have waited for so many seconds.")]
+Nodes = Annotated[str, typer.Option(help="1: there is one machine.")]
+Standalone = Annotated[bool, typer.Option("--standalone", help="Accepted: a run is always alone.")]
+Ignored = Annotated[list[str] | None, typer.Option(*_SPELLINGS, help="torchrun's, and ignored, which is said.")]
+
+
 def torchrun(
-    arguments: Annotated[list[str], typer.Argument(metavar="SCRIPT [ARGS]…", help="The script, and its arguments.")],
-    nproc_per_node: Annotated[
-        str, typer.Option("--nproc-per-node", "--nproc_per_node", help="The number of simulated ranks.")
-    ] = "1",
-    module: Annotated[bool, typer.Option("--module", "-m", help="SCRIPT is the name of a module.")] = False,
-    order: Annotated[str, typer.Option(help="The order of additions: linear, ring or tree.")] = "linear",
-    seed: Annotated[int, typer.Option(help="Chooses among senders, and seeds Python's and NumPy's generators.")] = 0,
-    tee: Annotated[str | None, typer.Option(help="Show what all ranks print, as torchrun's --tee 3 does.")] = None,
-    json: Annotated[Path | None, typer.Option(help="Write the report to this file.")] = None,
-    record: Annotated[Path | None, typer.Option(help="Write the completed calls of all ranks to this file.")] = None,
-    busy_seconds: Annotated[
-        float, typer.Option(help="Show the stacks of a rank that others have waited for so many seconds.")
-    ] = 30.0,
-    nnodes: Annotated[str, typer.Option("--nnodes", help="1; there is one machine.")] = "1",
-    standalone: Annotated[bool, typer.Option("--standalone", help="Ignored: a run is always alone.")] = False,
-    ignored: Annotated[
-        list[str] | None,
-        typer.Option(
-            *(f"--{name}" for name in ("rdzv-backend", "rdzv-endpoint", "rdzv-id", "rdzv-conf", "master-addr")),
-            *(f"--{name}" for name in ("rdzv_backend", "rdzv_endpoint", "rdzv_id", "rdzv_conf", "master_addr")),
-            *("--master-port", "--master_port", "--max-restarts", "--max_restarts", "--monitor-interval"),
-            *("--monitor_interval", "--start-method", "--start_method", "--node-rank", "--node_rank"),
-            *("--log-dir", "--log_dir", "-r", "--redirects", "--role", "--local-addr", "--local_addr"),
-            help="torchrun's, and ignored: they are about real processes on several machines.",
-        ),
-    ] = None,
+    arguments: Program,
+    nproc_per_node: Ranks = "1",
+    module: Module = False,
+    order: Order = "linear",
+    seed: Seed = 0,
+    tee: Tee = None,
+    json: Json = None,
+    record: Recorded = None,
+    busy_seconds: Busy = 30.0,
+    nnodes: Nodes = "1",
+    standalone: Standalone = False,
+    ignored: Ignored = None,
 ) -> None:
     """Runs an unmodified torch.distributed script on simulated ranks of this machine and compares their calls.
 
     Ends with the script's own exit code, or with 1 and a text that names each rank and line where the ranks' calls do
-    not agree. Rank 0 prints here; the others do with --tee.
+    not agree. Rank 0 prints here; the others do with --tee 3.
     """
     if nnodes not in ("1", "1:1"):
         raise InvalidArgument(
             f"Simulated ranks are on one machine, got --nnodes {nnodes}. Pass --nnodes 1, or leave it out."
         )
     if ignored:
-        typer.echo(f"simstrategy: ignored, because all ranks are simulated here: {', '.join(ignored)}", err=True)
+        typer.echo(f"simstrategy: ignored, as all ranks are simulated here: {', '.join(ignored)}", err=True)
     settings = Settings(
         arguments[0],
         tuple(arguments[1:]),

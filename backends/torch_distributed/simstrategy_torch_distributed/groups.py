@@ -79,6 +79,14 @@ class Group:
         position = self._called[member] - len(self._queues[member]) + self._queues[member].index(call)
         return {rank for rank, called in zip(self.ranks, self._called, strict=True) if called <= position}
 
+    def ways(self, member: int, call: Call) -> list[set[int]]:
+        """Returns the sets of ranks with whose calls a member's call is complete: one set is enough."""
+        if call.peer != ANY:
+            return [self.missing(member, call)]
+        if any(key == (ANY, member, call.tag) for key, _ in self.any_source()):
+            return [set()]
+        return [{rank} for rank in sorted(self.missing(member, call))]
+
     def pair(self, member: int, call: Call) -> Pair | None:
         """Adds a send or receive; returns it with its other side if that is there."""
         assert call.peer is not None

@@ -3,23 +3,22 @@
 import sys
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import Any, Final, NamedTuple, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 import torch
 from torch.distributed import Work
 
 from simstrategy_torch_distributed.arena import Arena
+from simstrategy_torch_distributed.arguments import Options
 from simstrategy_torch_distributed.link import Link, site_of
 from simstrategy_torch_distributed.work import Requested
 
-__all__ = ["UNSET", "Finish", "Joined", "Rank", "Read", "nothing"]
+__all__ = ["Finish", "Joined", "Rank", "Read", "nothing"]
 
 Finish: TypeAlias = Callable[[Any], None]
 """Does what is left of a call, given its answer."""
 Read: TypeAlias = Callable[[int, int, torch.Tensor], torch.Tensor]
 """Returns the data of a member, by its number and the number of the part: [n], of the size and dtype of a tensor."""
-UNSET: Final = timedelta(milliseconds=-1)
-"""No timeout of a call's own: torch's value."""
 
 
 class Rank(NamedTuple):
@@ -51,15 +50,16 @@ class Joined:
         text = f"group {name} of ranks {', '.join(map(str, self.members))}"
         kind, subject = ("new_group", text) if members else ("init_process_group", None)
         answers: list[int] = []
-        self.request(kind, waits=True, finish=answers.extend, subject=subject, sizes=[list(self.members)]).wait()
+        members_list = [list(self.members)]
+        self.request(kind, (), Options(waits=True), finish=answers.extend, subject=subject, sizes=members_list).wait()
         self._number = answers[0]
 
     def request(
         self,
         kind: str,
-        result: Sequence[torch.Tensor] = (),
+        result: Sequence[torch.Tensor],
+        opts: Options,
         *,
-        waits: bool,
         finish: Finish = nothing,
         leaves: Sequence[torch.Tensor] = (),
         places: Sequence[int] = (),
@@ -68,9 +68,11 @@ class Joined:
         sizes: Sequence[Sequence[int]] = (),
         peer: int | None = None,
         tag: int = 0,
-        timeout: timedelta = UNSET,
     ) -> Work:
-        """Sends a call and returns its work; the arguments are those of `Call`.  result: what the work's future gives."""
+        """Sends a call and returns its work; the arguments are those of `Call`.
+
+        result: what the work's future gives, [...] each. leaves: what is compared, [...] each.
+        """
         call = {
             "group": self._number,
             "kind": kind,
@@ -82,13 +84,17 @@ class Joined:
             "tag": tag,
             "parts": places,
             "sizes": sizes,
-            "waits": waits,
+            "waits": opts.waits,
         }
         pending = self.rank.link.call(call, finish, list(result))
-        return Requested(self.rank.link, pending, timeout if timeout > timedelta(0) else self.timeout)
+        return Requested(self.rank.link, pending, opts.timeout or self.timeout)
+
+    def root_text(self, opts: Options) -> str:
+        """Returns the root of a call as text for messages."""
+        return f"root {self.members[opts.root]}"
 
     def put(self, tensors: Sequence[torch.Tensor], readers: Sequence[int] | None = None) -> list[int]:
-        """Copies tensors to where members can read them.  readers: the members that will, None for all."""
+        """Copies tensors, [...] each, to where members can read them.  readers: the members that will, None for all."""
         chosen = range(len(self.members)) if readers is None else readers
         return self.rank.arena.put(tensors, len(self.members), tuple(chosen))
 

@@ -81,7 +81,10 @@ class Link:
         self._process = os.getpid()
 
     def call(self, fields: dict[str, Any], finish: Callable[[Any], None], result: list[torch.Tensor]) -> Pending:
-        """Sends a call; fields: those of `Call` but its number. finish: writes the results, given the answer."""
+        """Sends a call; fields: those of `Call` but its number. finish: writes the results, given the answer.
+
+        result: what its future gives, [...] each.
+        """
         if os.getpid() != self._process:
             raise ContextError(
                 f"A process that rank {self.rank} has forked calls {fields['kind']}. Only the rank itself can: call it "
@@ -100,7 +103,10 @@ class Link:
         return pending
 
     def wait(self, pending: Pending, timeout: timedelta | None) -> None:
-        """Waits for the answer of a call and writes its results.  Raises the error of the run, or PeerFailed after `timeout`."""
+        """Waits for the answer of a call and writes its results.
+
+        Raises the error of the run, or PeerFailed after `timeout`.
+        """
         if not pending.answered:
             if not pending.call.waits:
                 with self._sending:
@@ -112,8 +118,8 @@ class Link:
                     with self._sending:
                         self._send(["waited", pending.call.number])
                     raise PeerFailed(
-                        f"Rank {self.rank} has waited {limit_s:g} s, the timeout of the group, in {call_text(pending.call)}. "
-                        f"Other ranks had not made the call by then."
+                        f"Rank {self.rank} has waited {limit_s:g} s, the timeout of the group, in "
+                        f"{call_text(pending.call)}. Other ranks had not made the call by then."
                     )
                 self._read(_POLL_S, pending)
         pending.complete()

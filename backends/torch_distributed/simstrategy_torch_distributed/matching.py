@@ -93,7 +93,7 @@ class Matcher:
         return [rank for rank, waits in enumerate(self._waiting) if not waits and rank not in self._ended]
 
     def examine(self, now_s: float) -> None:
-        """Looks for calls that differ and ranks that can never continue; to be called when no message is left to read."""
+        """Looks for calls that differ and ranks that can never continue, when no message is left to read."""
         if self.finding is not None:
             return
         idle = self.idle
@@ -104,7 +104,7 @@ class Matcher:
                 self._disagree(group)
                 return
         needs = {
-            rank: [group.missing(member, call) for group, member, call in (self._open[rank][one] for one in numbers)]
+            rank: [way for number in numbers for way in self._ways(rank, number)]
             for rank, numbers in enumerate(self._waiting)
             if numbers
         }
@@ -118,6 +118,10 @@ class Matcher:
     def lines(self) -> tuple[str, ...]:
         """Returns a line for each rank: in which call it waits, how it ended, or that it computes."""
         return tuple(f"rank {rank}: {self._state(rank)}" for rank in range(len(self._waiting)))
+
+    def _ways(self, rank: int, number: int) -> list[set[int]]:
+        group, member, call = self._open[rank][number]
+        return group.ways(member, call)
 
     def _state(self, rank: int) -> str:
         if rank in self._ended:
@@ -197,7 +201,7 @@ class Matcher:
         self._answer(target, pair.receive, [pair.source, pair.send.parts])
 
     def _take_any(self) -> bool:
-        """Completes one receive from any rank, of whose sends the schedule chooses one; returns whether there was one."""
+        """Completes a receive from any rank, with the send that the schedule chooses; returns whether there was one."""
         for group in self._groups:
             for key, sources in group.any_source():
                 chosen = sources[self._schedule.choose("source", len(sources))]
@@ -232,13 +236,14 @@ class Matcher:
             if call.site == first.site and not shapes_differ(first, call):
                 continue
             what = "shapes" if shapes_differ(first, call) else "lines"
-            text = f"different {what} in one call: rank {group.ranks[0]}: {call_text(first)}; rank {rank}: {call_text(call)}"
+            sides = f"rank {group.ranks[0]}: {call_text(first)}; rank {rank}: {call_text(call)}"
+            text = f"different {what} in one call: {sides}"
             if text not in self.remarks and len(self.remarks) < _REMARKS_MAX:
                 self.remarks.append(text)
 
 
 def _addressed(parts: Sequence[int], member: int, members: int) -> list[int]:
-    """Returns where a block begins, and where its parts for one member are.  parts: of all members, one after the other."""
+    """Returns where a block begins, and where its parts for one member are.  parts: those for all members, in order."""
     each = (len(parts) - 1) // members
     return [*parts[:1], *parts[1 + member * each : 1 + (member + 1) * each]]
 

@@ -1,4 +1,4 @@
-"""What ranks print: rank 0 to the command's output itself, the others to files, which are shown or kept for the report."""
+"""What ranks print: rank 0 to the command's output itself, the others to files for the report."""
 
 import sys
 from collections.abc import Mapping

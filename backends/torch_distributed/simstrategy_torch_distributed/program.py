@@ -32,15 +32,15 @@ class Ending(NamedTuple):
 
 
 def run_program(script: str, arguments: list[str], *, is_module: bool) -> Ending:
-    """Runs a program as `python SCRIPT ARGUMENTS` or `python -m MODULE ARGUMENTS` would; prints an error as Python does."""
+    """Runs a program as `python SCRIPT …` or `python -m MODULE …` would; prints an error as Python does."""
     try:
         if is_module:
             sys.path[0:0] = [str(Path.cwd())]
-            sys.argv = [script, *arguments]
+            sys.argv[:] = [script, *arguments]
             runpy.run_module(script, run_name="__main__", alter_sys=True)
         else:
             sys.path[0:0] = [str(Path(script).resolve().parent)]
-            sys.argv = [script, *arguments]
+            sys.argv[:] = [script, *arguments]
             _run_file(script)
     except SystemExit as ending:
         code = _exit_code(ending)

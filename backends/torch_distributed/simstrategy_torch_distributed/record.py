@@ -2,6 +2,7 @@
 
 import heapq
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import final
 
 from simstrategy.trace import Trace
@@ -24,7 +25,7 @@ class Record:
         self._calls.append(list(calls))
 
     def trace(self, root: str) -> Trace:
-        """Returns a trace: each rank's calls in its order, and of calls that no rank orders the one of the lowest ranks first.
+        """Returns a trace: each rank's calls in its order; of calls without an order, that of the lowest ranks first.
 
         root: the folder of the program.
         """
@@ -37,7 +38,7 @@ class Record:
         for rank, positions in behind.items():
             positions.sort(key=lambda position, rank=rank: dict(self._calls[position])[rank].number)  # type: ignore[misc]
             waits[positions[0]] -= 1
-            for one, after in zip(positions, positions[1:], strict=False):
+            for one, after in pairwise(positions):
                 following[one].append(after)
         trace = Trace(root=root)
         ready = [(self._key(position), position) for position, count in enumerate(waits) if not count]

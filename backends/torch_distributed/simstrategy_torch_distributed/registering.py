@@ -8,7 +8,8 @@ from datetime import timedelta
 from typing import final
 
 import torch.distributed
-from torch.distributed import Store, distributed_c10d
+from torch.distributed import distributed_c10d
+from torch.distributed.distributed_c10d import Store
 
 from simstrategy_torch_distributed.group import SimulatedGroup
 from simstrategy_torch_distributed.joined import Rank

@@ -13,7 +13,7 @@ _LINES_MAX: Final = 20
 
 
 class RankReport(NamedTuple):
-    """code: the exit code, negative for a signal.  text: how it ended.  output: the end of what it printed to a file."""
+    """code: the exit code, negative for a signal.  text: how it ended.  output: the end of what a file has of it."""
 
     rank: int
     code: int
@@ -23,7 +23,7 @@ class RankReport(NamedTuple):
 
 @final
 class Report(NamedTuple):
-    """One run.  finding: what was wrong between ranks, or None.  failed: the first rank that failed by itself, or None."""
+    """One run.  finding: what was wrong, or None.  failed: the first rank that failed by itself, or None."""
 
     ranks: tuple[RankReport, ...]
     finding: Finding | None

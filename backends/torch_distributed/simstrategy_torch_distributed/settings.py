@@ -38,7 +38,8 @@ class Settings:
     def __post_init__(self) -> None:
         if not 1 <= self.ranks <= RANKS_MAX:
             raise InvalidArgument(
-                f"A run has from 1 to {RANKS_MAX} simulated ranks, got {self.ranks}. Pass for example --nproc-per-node 4."
+                f"A run has from 1 to {RANKS_MAX} simulated ranks, got {self.ranks}. Pass for example "
+                f"--nproc-per-node 4."
             )
         if self.order not in ORDERS:
             raise InvalidArgument(

@@ -7,6 +7,7 @@ import torch
 from torch.distributed import Work
 
 from simstrategy.errors import Unsupported
+from simstrategy_torch_distributed.arguments import Options
 from simstrategy_torch_distributed.joined import Joined, Read
 
 __all__ = ["only_sparse", "reduce_sparse"]
@@ -15,18 +16,18 @@ _COUNT: Final = torch.zeros(1, dtype=torch.int64)
 
 
 def only_sparse(given: torch.Tensor | Sequence[torch.Tensor]) -> torch.Tensor | None:
-    """Returns the tensor that was given, alone or in a list of one, if it is sparse (COO); else None."""
+    """Returns the tensor that was given, [...], alone or in a list of one, if it is sparse (COO); else None."""
     tensors = [given] if isinstance(given, torch.Tensor) else list(given)
     return tensors[0] if len(tensors) == 1 and tensors[0].layout == torch.sparse_coo else None
 
 
-def reduce_sparse(group: Joined, tensor: torch.Tensor, op: str, *, waits: bool) -> Work:
+def reduce_sparse(group: Joined, tensor: torch.Tensor, opts: Options) -> Work:
     """Adds the members' sparse tensors, [...] of equal shape, into this one; members may have different elements.
 
     Equal places are added in the order of ranks. Raises Unsupported for another operation than SUM.
     """
-    if op != "SUM":
-        raise Unsupported(f"Sparse tensors are summed alone, got {op}. Make the tensor dense: tensor.to_dense().")
+    if opts.op != "SUM":
+        raise Unsupported(f"Sparse tensors are summed alone, got {opts.op}. Make the tensor dense: tensor.to_dense().")
     own = tensor.detach().coalesce()
     indices, values = own.indices(), own.values()
 
@@ -46,12 +47,12 @@ def reduce_sparse(group: Joined, tensor: torch.Tensor, op: str, *, waits: bool) 
         with torch.no_grad():
             tensor.copy_(total.coalesce())
 
-    places = group.put([torch.tensor([own._nnz()]), indices, values])
+    places = group.put([torch.tensor([values.shape[0]]), indices, values])
     return group.request(
         "all_reduce",
         [tensor],
-        waits=waits,
-        op=op,
+        opts,
+        op=opts.op,
         subject="sparse",
         leaves=[tensor],
         places=places,

@@ -5,7 +5,7 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
-from torch.distributed import TCPStore
+from torch.distributed import TCPStore  # type: ignore[attr-defined]  # public, and not in torch's stubs
 
 from simstrategy.launch.channel import Channel, Closed
 
