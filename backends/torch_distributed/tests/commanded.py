@@ -19,9 +19,11 @@ class Run(NamedTuple):
     folder: Path
 
 
-def torchrun(folder: Path, text: str, *options: str, ranks: int = 4, arguments: tuple[str, ...] = ()) -> Run:
+def torchrun(
+    folder: Path, text: str, *options: str, ranks: int = 4, name: str = "script.py", arguments: tuple[str, ...] = ()
+) -> Run:
     """Runs the text of a script on simulated ranks."""
-    script, file = folder / "script.py", folder / "report.json"
+    script, file = folder / name, folder / "report.json"
     script.write_text(text)
     command = [sys.executable, "-m", "simstrategy_torch_distributed", "--nproc-per-node", str(ranks)]
     command += ["--json", str(file), *options, str(script), *arguments]

@@ -1,4 +1,7 @@
-"""The matcher, by the messages that ranks send: no process is started."""
+"""The matcher, by the messages that ranks send: no process is started.
+
+Clauses: G-1, G-2, G-3, G-4, G-6, G-8.
+"""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Sums over ranks, against numbers computed by hand."""
+"""Sums over ranks, against numbers computed by hand.  Clause: G-5."""
 
 import pytest
 import torch
