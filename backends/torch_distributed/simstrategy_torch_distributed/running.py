@@ -13,6 +13,7 @@ from simstrategy.schedules import Seeded
 from simstrategy_torch_distributed.environment import threads_variable, variables
 from simstrategy_torch_distributed.matching import Matcher
 from simstrategy_torch_distributed.outputs import Outputs
+from simstrategy_torch_distributed.preloading import modules_of_torch
 from simstrategy_torch_distributed.record import Record
 from simstrategy_torch_distributed.report import RankReport, Report
 from simstrategy_torch_distributed.settings import Settings
@@ -36,7 +37,7 @@ def run(settings: Settings) -> Report:
     Rank 0 prints to this process's output. Raises BackendUnavailable where processes cannot be started.
     """
     with ExitStack() as stack:
-        server = Server(_PRELOAD)
+        server = Server([*_PRELOAD, *modules_of_torch(settings.script)])
         stack.callback(server.close)
         return _Run(settings, server, stack).report()
 
