@@ -39,7 +39,7 @@ def _names(tree: ast.Module) -> Iterator[str]:
             found = [node.module, *(f"{node.module}.{one.name}" for one in node.names)]
         else:
             continue
-        yield from (name for name in found if name.partition(".")[0] == "torch")
+        yield from (name for name in found if f"{name}.".startswith("torch."))
 
 
 def _is_module(folder: Path, name: str) -> bool:
