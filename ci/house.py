@@ -31,6 +31,7 @@ FACES = {
     "Backend": "the contract of a device: what a backend has to have",
     "Elementwise": "a part of ArrayNamespace: the Array API standard's functions",
     "Operators": "a part of ArrayNamespace: the Array API standard's functions",
+    "SimulatedGroup": "torch's process group: its operations under each of torch's names",
     "Semantics": "data: one field for each difference between versions of TensorFlow",
     "_Writer": "one method for each statement that a generated program may have",
 }

@@ -24,6 +24,7 @@ PACKAGES = {
     "simstrategy_torch": "backends/torch",
     "simstrategy_xla": "backends/xla",
     "simstrategy_tf_distribute": "backends/tf_distribute",
+    "simstrategy_torch_distributed": "backends/torch_distributed",
     "simstrategy_template": "backends/template",
     "simstrategy_conformance": "property_tests",
     "simstrategy_pytest": "property_tests/pytest_plugin",

@@ -24,6 +24,7 @@ DISTRIBUTIONS = (
     "backends/torch",
     "backends/xla",
     "backends/tf_distribute",
+    "backends/torch_distributed",
     "backends/template",
     "property_tests",
     "property_tests/pytest_plugin",
@@ -34,6 +35,7 @@ SHIPPED = (
     "backends/torch/simstrategy_torch",
     "backends/xla/simstrategy_xla",
     "backends/tf_distribute/simstrategy_tf_distribute",
+    "backends/torch_distributed/simstrategy_torch_distributed",
     "backends/template/simstrategy_template",
     "property_tests/simstrategy_conformance",
     "property_tests/pytest_plugin/simstrategy_pytest",
@@ -45,6 +47,7 @@ TEST_FOLDERS = (
     "backends/torch/tests",
     "backends/xla/tests",
     "backends/tf_distribute/tests",
+    "backends/torch_distributed/tests",
     "backends/template/tests",
     "property_tests",
 )

@@ -58,7 +58,7 @@ class ReplicasDisagree(SimStrategyError, RuntimeError, ValueError):
 
 
 class ReplicasBlocked(SimStrategyError, RuntimeError):
-    """A replica waits, outside of synchronisation points, for something that no other replica can do meanwhile."""
+    """A replica waits for something that no other replica can do meanwhile, or will do any more."""
 
 
 class PeerFailed(SimStrategyError, RuntimeError):

@@ -55,7 +55,7 @@ BANNED_MODULES = {
         "simstrategy/launch/ports.py",
         *PEERS_WITH_SOCKETS,
     ),
-    "subprocess": ("simstrategy/launch/launcher.py",),
+    "subprocess": ("simstrategy/launch/server.py",),
     "tempfile": ("simstrategy/launch/forkserver.py",),
 }
 BANNED_CALLS = {"hash": (), "input": (), "breakpoint": (), "eval": (), "exec": ()}
@@ -64,7 +64,7 @@ BANNED_ATTRIBUTES = {
     "environ": (
         "simstrategy/check/processes.py",
         "simstrategy/check/worker.py",
-        "simstrategy/launch/launcher.py",
+        "simstrategy/launch/server.py",
         "simstrategy/launch/worker.py",
     ),
     "getenv": (),

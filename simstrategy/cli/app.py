@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import typer
 
@@ -15,7 +15,7 @@ from simstrategy.cli.recompute import recompute
 from simstrategy.cli.run import run
 from simstrategy.cli.split import split
 
-__all__ = ["app", "app_for"]
+__all__ = ["add_command", "app", "app_for"]
 
 _COMMANDS: Final[dict[str, Callable[..., Any]]] = {
     one.__name__: one for one in (backends, check, conform, recompute, run, split)
@@ -35,13 +35,27 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
         help="tf.distribute.Strategy's semantics as a specification that runs.",
     )
     for name, command in _COMMANDS.items():
-        made.command(name)(_ending_clearly(command))
+        add_command(made, name, command)
     first = arguments[0] if arguments else "--help"
     if first not in _COMMANDS:
         for name, command in installed_commands(None if first.startswith("-") else first):
             if name not in _COMMANDS:
-                made.command(name)(_ending_clearly(command))
+                add_command(made, name, command)
     return made
+
+
+def add_command(made: typer.Typer, name: str, command: Callable[..., Any]) -> None:
+    """Adds a command, which ends with a message for every error.
+
+    One with a list of texts as its arguments, such as a program and what is for it, takes all that follows the first of
+    them as it is.
+    """
+    takes_rest = any(list[str] in get_args(one) for one in command.__annotations__.values() if _is_argument(one))
+    made.command(name, context_settings={"allow_interspersed_args": not takes_rest})(_ending_clearly(command))
+
+
+def _is_argument(annotation: Any) -> bool:
+    return any(isinstance(one, typer.models.ArgumentInfo) for one in get_args(annotation))
 
 
 def _ending_clearly(command: Callable[..., Any]) -> Callable[..., Any]:

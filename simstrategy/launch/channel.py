@@ -41,10 +41,10 @@ class Channel:
         head = len(data).to_bytes(_LENGTH_BYTES)
         try:
             if hand is None:
-                self._socket.sendall(head)
+                self._socket.sendall(head + data)
             else:
                 socket.send_fds(self._socket, [head], [hand])
-            self._socket.sendall(data)
+                self._socket.sendall(data)
         except (BrokenPipeError, ConnectionResetError) as error:
             raise Closed from error
 
@@ -67,6 +67,17 @@ class Channel:
                 return None
             self._read([])
         return message
+
+    def drain(self) -> list[Any]:
+        """Waits for data, reads it once, and returns the messages that are complete then.  Raises Closed.
+
+        A message that came with a file descriptor is for `receive`.
+        """
+        self._read([])
+        messages = []
+        while (message := self._message()) is not None:
+            messages.append(message[0])
+        return messages
 
     def close(self) -> None:
         self._socket.close()

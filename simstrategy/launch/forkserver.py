@@ -19,7 +19,6 @@ from typing import Any, NoReturn
 
 from simstrategy.launch.channel import Channel, Closed
 from simstrategy.launch.keeper import KeptWorker, adopt_orphans, end_children, end_worker, start_worker
-from simstrategy.launch.worker import work
 
 
 def main(number: int, modules: list[str]) -> None:
@@ -43,7 +42,7 @@ def main(number: int, modules: list[str]) -> None:
                 control.send(_ended(request["process"], workers))
             else:
                 assert end is not None
-                control.send(_started(end, control, folder, workers))
+                control.send(_started(end, request["main"], control, folder, workers))
     except (Closed, KeyboardInterrupt, SystemExit):
         pass
     finally:
@@ -68,14 +67,19 @@ def _import(modules: list[str]) -> str | None:
     return None
 
 
-def _started(end: int, control: Channel, folder: Path, workers: dict[int, KeptWorker]) -> int:
-    """Starts a worker, whose end of the channel to the launcher is `end`; returns its process number."""
+def _started(end: int, main: str, control: Channel, folder: Path, workers: dict[int, KeptWorker]) -> int:
+    """Starts a worker, whose end of the channel to the launcher is `end`; returns its process number.
+
+    main: "module:function" of what the worker calls, with the channel and the name of a file for its output; it returns
+    the exit code.
+    """
 
     def run_jobs() -> NoReturn:
         control.close()
         jobs = Channel(socket.socket(fileno=end))
         # Ends here, while the channel is open: the launcher takes a closed one as the end, and has the worker killed.
-        os._exit(work(jobs, folder / f"output{os.getpid()}"))
+        module, _, function = main.partition(":")
+        os._exit(vars(importlib.import_module(module))[function](jobs, folder / f"output{os.getpid()}"))
 
     worker = start_worker(run_jobs, (end, control.fileno()))
     os.close(end)

@@ -6,26 +6,21 @@ For checks, tests and teaching: one machine, a few processes. One process import
 
 import contextlib
 import os
-import shutil
-import subprocess
-import sys
 import time
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple, final
 
 from simstrategy.errors import BackendUnavailable, InvalidArgument, InvalidType
-from simstrategy.launch.channel import Channel, Closed, pair, ready
+from simstrategy.launch.channel import Closed, ready
 from simstrategy.launch.ports import reserved_port
+from simstrategy.launch.server import Server, Worker
 from simstrategy.short_repr import short_repr
 
 __all__ = ["JobResult", "Launcher"]
 
 _GRACE_S: Final = 10.0
-_ANSWER_S: Final = 300.0
-"""How long the forkserver may take to import modules, or to start or end a worker."""
 _REMOVED: Final = ("TORCHELASTIC_USE_AGENT_STORE", "TORCHELASTIC_RESTART_COUNT", "TF_CONFIG")
 """Variables that another launcher may have set for this process, and that do not hold for its workers."""
 
@@ -51,18 +46,6 @@ class JobResult(NamedTuple):
 
 
 @final
-class _Worker:
-    """One process, our end of its channel, and the file of its output."""
-
-    __slots__ = ("channel", "output", "process")
-
-    def __init__(self, process: int, channel: Channel, output: Path) -> None:
-        self.process = process
-        self.channel = channel
-        self.output = output
-
-
-@final
 class Launcher:
     """Starts `workers` processes on this machine and runs jobs in them; they are kept from job to job.
 
@@ -81,33 +64,12 @@ class Launcher:
             isinstance(one, str) and one.isprintable() for one in preload
         ):
             raise InvalidType(f"preload is a list of names of modules, got {preload!r}. Pass for example ['numpy'].")
-        if sys.platform != "linux":
-            raise BackendUnavailable(
-                f"The local launcher needs Linux, and this is {sys.platform}. Start the workers with torchrun."
-            )
-        self._workers: list[_Worker | None] = [None] * workers
+        self._workers: list[Worker | None] = [None] * workers
         self._token = os.urandom(16).hex()  # the workers' control channels accept no other process
-        self._control, given = pair()
-        settings = os.environ | {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
-        command = [sys.executable, "-P", "-m", "simstrategy.launch.forkserver", str(given.fileno()), *preload]
-        with given:
-            # A new session: a signal of the terminal, such as Ctrl-C, reaches this process alone.
-            self._forkserver = subprocess.Popen(
-                command, env=settings, pass_fds=[given.fileno()], stdin=subprocess.DEVNULL, start_new_session=True
-            )
-        self._end = weakref.finalize(self, _end, self._control, self._forkserver, self._workers, folders := [])
-        try:
-            answer, _ = self._control.receive(within_s=_ANSWER_S)
-        except (Closed, TimeoutError) as error:
-            self.close()
-            raise BackendUnavailable(f"The local launcher could not start {' '.join(command)}. {error}") from error
-        except BaseException:
-            self.close()
-            raise
-        self.folder = Path(answer["folder"])
+        self._server = Server(preload)
+        self.folder = self._server.folder
         """The folder for files of the workers; only this user can read it, and it is removed at the end."""
-        folders.append(answer["folder"])
-        self.problem: str | None = answer["problem"]
+        self.problem = self._server.problem
         """The error of the first module of `preload` that could not be imported, or None."""
 
     def __enter__(self) -> "Launcher":
@@ -121,7 +83,7 @@ class Launcher:
 
         Processes that run as another user are not ended.
         """
-        self._end()
+        self._server.close()
 
     def restart_workers(self) -> None:
         """Ends all workers and what they started: the next job starts new ones, in which no program has run."""
@@ -131,7 +93,7 @@ class Launcher:
     @property
     def processes(self) -> tuple[int, ...]:
         """The process ids of the forkserver and of all existing workers."""
-        return (self._forkserver.pid, *[worker.process for worker in self._workers if worker is not None])
+        return (self._server.process, *[worker.process for worker in self._workers if worker is not None])
 
     def run(
         self,
@@ -195,30 +157,14 @@ class Launcher:
                 raise BackendUnavailable(f"A new worker {rank} ended at once. Read its output: {worker.output}")
         return printed
 
-    def _start(self, rank: int) -> _Worker:
-        channel, given = pair()
-        with given:
-            process = self._ask({"do": "start"}, hand=given.fileno())
-        worker = self._workers[rank] = _Worker(process, channel, self.folder / f"output{process}")
+    def _start(self, rank: int) -> Worker:
+        worker = self._workers[rank] = self._server.start("simstrategy.launch.worker:work")
         return worker
 
     def _terminate(self, rank: int) -> int | None:
         """Ends a worker; returns its exit code."""
         worker, self._workers[rank] = self._workers[rank], None
-        if worker is None:
-            return None
-        worker.channel.close()
-        code: int = self._ask({"do": "end", "process": worker.process})
-        return code
-
-    def _ask(self, message: dict[str, Any], *, hand: int | None = None) -> Any:
-        try:
-            self._control.send(message, hand=hand)
-            return self._control.receive(within_s=_ANSWER_S)[0]
-        except (Closed, OSError) as error:
-            raise BackendUnavailable(
-                "The local launcher was closed, or its forkserver was killed or stopped. Make a new Launcher."
-            ) from error
+        return None if worker is None else self._server.end(worker)
 
     def _gather(self, printed: Sequence[int], timeout_s: float, grace_s: float) -> tuple[JobResult, ...]:
         start = time.monotonic()
@@ -266,7 +212,7 @@ class Launcher:
         return JobResult(answer.get("value"), error and tuple(error), code, timed_out, seconds, output)
 
 
-def _accepts(worker: _Worker, message: dict[str, Any]) -> bool:
+def _accepts(worker: Worker, message: dict[str, Any]) -> bool:
     """Sends a worker a job; returns whether the worker confirmed it."""
     try:
         worker.channel.send(message)
@@ -294,23 +240,3 @@ def _location(function: Callable[..., Any] | str) -> tuple[str, str]:
             f"{short_repr(function)} cannot be called in other processes. Define a function at the top level of a file."
         )
     return str(Path(code.co_filename).resolve()), name
-
-
-def _end(
-    control: Channel, forkserver: "subprocess.Popen[bytes]", workers: list[_Worker | None], folders: list[str]
-) -> None:
-    """Closes the channel of the forkserver, which ends the workers and removes the folder.
-
-    Removes the folder here too, for a forkserver that was killed.
-    """
-    for worker in workers:
-        if worker is not None:
-            worker.channel.close()
-    control.close()
-    try:
-        forkserver.wait(_GRACE_S)
-    except subprocess.TimeoutExpired:
-        forkserver.kill()
-        forkserver.wait()
-    for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)

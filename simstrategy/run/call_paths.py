@@ -10,9 +10,9 @@ from types import FrameType
 from typing import Final
 
 from simstrategy.run.frames import is_users
-from simstrategy.trace import CallPath, Site, describe_site
+from simstrategy.trace import CallPath, Request, Site, describe_request, describe_site
 
-__all__ = ["path_source", "path_text"]
+__all__ = ["described", "path_source", "path_text"]
 
 _TASKS: Final = frozenset(f"simstrategy.run.{name}" for name in ("greenlets", "inline", "threads"))
 """The modules whose functions call a task's body."""
@@ -36,6 +36,15 @@ def path_source(source: Callable[[FrameType], tuple[str, int]]) -> Callable[[Fra
         return CallPath(*source(frame), tuple(callers) if above is not None else ())
 
     return site
+
+
+def described(request: Request, site: Site) -> str:
+    """Returns a call as text for messages: what it requests, and where.
+
+    >>> described(Request("broadcast", None, None, "root 0", None, (((2,), "float32"),)), ("/home/user/train.py", 31))
+    'broadcast root 0 float32[2] at train.py:31'
+    """
+    return f"{describe_request(request)} at {path_text(site)}"
 
 
 def path_text(site: Site) -> str:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, final
 from simstrategy import tree
 from simstrategy.device.protocol import Backend
 from simstrategy.errors import BackendUnavailable, CallSitesDiffer, PeerFailed, ReplicasDisagree
-from simstrategy.run.call_paths import path_text
+from simstrategy.run.call_paths import described
 from simstrategy.run.calls import AnyCall, PendingCall, Sizes
 from simstrategy.run.functions import function_key
 from simstrategy.run.kept_text import KeptText
@@ -90,7 +90,7 @@ class Coordinator:
             self.trace.record(self.worker, request, (None,), (site,))
         if self.processes == 1:
             return tuple(sizes)
-        lines = (f"worker {self.worker}: {describe_request(request)} at {path_text(site)}",)
+        lines = (f"worker {self.worker}: {described(request, site)}",)
         message = StatusMessage("request", fingerprint(request), lines, tuple(sizes))
         return self.one_thread.call(site, self.exchange, message, site)
 
@@ -317,4 +317,4 @@ def _difference(calls: list[AnyCall], ranks: Sequence[int]) -> tuple[str, ...]:
 
 def _described(call: AnyCall) -> str:
     fields = PendingCall(*call)
-    return f"{describe_request(fields.request)} at {path_text(fields.site)}"
+    return described(fields.request, fields.site)

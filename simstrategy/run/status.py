@@ -76,14 +76,13 @@ def compare_messages(messages: Sequence[StatusMessage], worker: int) -> Sizes:
     return tuple(size for one in messages for size in one.sizes)
 
 
-def disagreement(lines: Sequence[str]) -> str:
-    """Writes the message of ReplicasDisagree: one line per replica, and where lines that read alike differ."""
-    return "\n  ".join(
-        [
-            "Replicas make different collective calls here. Make the same calls in the same order in all replicas:",
-            *lines,
-        ]
-    )
+def disagreement(lines: Sequence[str], *, who: str = "replicas") -> str:
+    """Writes the message of ReplicasDisagree: one line per replica, and where lines that read alike differ.
+
+    who: what the lines are about, as in "ranks".
+    """
+    head = f"{who.capitalize()} make different collective calls here. Make the same calls in the same order in all"
+    return "\n  ".join([f"{head} {who}:", *lines])
 
 
 def located(error: PeerFailed, lines: Sequence[str]) -> PeerFailed:

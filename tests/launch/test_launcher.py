@@ -17,7 +17,7 @@ import pytest
 
 from simstrategy.errors import BackendUnavailable, InvalidArgument
 from simstrategy.launch import Launcher, reserved_port
-from simstrategy.launch import launcher as launching
+from simstrategy.launch import server as serving
 
 LIMIT_S = 10.0
 STARTING = Path(__file__).with_name("starting.py")
@@ -270,8 +270,8 @@ def test_a_forkserver_that_does_not_answer_is_waited_for_until_its_limit(
 ) -> None:
     (tmp_path / "never_imported.py").write_text("import threading\nthreading.Event().wait()\n")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
-    monkeypatch.setattr(launching, "_ANSWER_S", 0.5)
-    monkeypatch.setattr(launching, "_GRACE_S", 0.5)
+    monkeypatch.setattr(serving, "_ANSWER_S", 0.5)
+    monkeypatch.setattr(serving, "_GRACE_S", 0.5)
     with pytest.raises(BackendUnavailable, match=r"could not start .* It did not answer within 0\.5 s"):
         Launcher(1, preload=["never_imported"])
 

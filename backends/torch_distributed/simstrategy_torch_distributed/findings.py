@@ -1,0 +1,53 @@
+"""What a run found wrong: a text for people, the same as data, and the error that the ranks raise."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from simstrategy.errors import PeerFailed, ReplicasBlocked, ReplicasDisagree, SimStrategyError
+from simstrategy.run.status import disagreement
+
+__all__ = ["ERRORS", "Finding", "blocked", "disagreed", "failed", "sizes_differ"]
+
+ERRORS: Mapping[str, type[SimStrategyError]] = {
+    one.__name__: one for one in (PeerFailed, ReplicasBlocked, ReplicasDisagree)
+}
+"""The classes of the errors that ranks raise, by name."""
+
+
+class Finding(NamedTuple):
+    """kind: "disagreement", "blocked" or "failure". error: the name of the class. lines: one for each rank."""
+
+    kind: str
+    error: str
+    text: str
+    lines: tuple[str, ...]
+
+    def as_data(self) -> dict[str, Any]:
+        """Returns the finding as data for JSON."""
+        return {"kind": self.kind, "error": self.error, "text": self.text, "ranks": list(self.lines)}
+
+
+def disagreed(lines: Sequence[str], group: str) -> Finding:
+    """Returns the finding for different calls in one group; group: its name, empty for the group of all ranks."""
+    text = disagreement(lines, who="ranks")
+    if group:
+        text += f"\nThis is in {group}."
+    return Finding("disagreement", "ReplicasDisagree", text, tuple(lines))
+
+
+def sizes_differ(lines: Sequence[str], what: str) -> Finding:
+    """Returns the finding for two ranks that exchange different numbers of elements, or dtypes."""
+    text = "\n  ".join([f"{what} Make both sides equal:", *lines])
+    return Finding("disagreement", "ReplicasDisagree", text, tuple(lines))
+
+
+def blocked(lines: Sequence[str]) -> Finding:
+    """Returns the finding for ranks that wait for calls that no rank can make any more."""
+    head = "Ranks wait for calls that no rank will make. Make the calls on both sides, in one order on all ranks:"
+    return Finding("blocked", "ReplicasBlocked", "\n  ".join([head, *lines]), tuple(lines))
+
+
+def failed(lines: Sequence[str], rank: int) -> Finding:
+    """Returns what the other ranks raise when one has failed."""
+    head = f"Rank {rank} has failed, so the others cannot continue. Fix that failure first:"
+    return Finding("failure", "PeerFailed", "\n  ".join([head, *lines]), tuple(lines))

@@ -1,0 +1,248 @@
+"""A rank's connection to the process that matches calls: sends calls, and brings each answer to the call that waits.
+
+Whoever waits reads the channel, for all. Threads of their own read it only while a future is awaited, which nobody has
+to ask again; there is always one more than run callbacks, because a callback may wait for another future.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from types import FrameType
+from typing import Any, Final, final
+
+import torch
+
+from simstrategy.errors import ContextError, PeerFailed, SimStrategyError
+from simstrategy.launch.channel import Channel, Closed, ready
+from simstrategy.run.frames import is_users
+from simstrategy_torch_distributed.calls import Call, call_text
+from simstrategy_torch_distributed.findings import ERRORS
+
+__all__ = ["Link", "Pending", "site_of"]
+
+_DRAINED: Final = 32
+"""From so many calls without an answer on, each new call reads the answers that are there."""
+_POLL_S: Final = 0.5
+_IDLE_MAX: Final = 2
+"""How many threads for futures are kept while there are none."""
+
+Site = tuple[str, int]
+
+
+@final
+class Pending:
+    """A call that was sent: its answer when that has come, and what is to be done with it once."""
+
+    __slots__ = ("answer", "call", "error", "finish", "future", "lock", "result")
+
+    def __init__(self, call: Call, finish: Callable[[Any], None], result: list[torch.Tensor]) -> None:
+        self.call = call
+        self.finish: Callable[[Any], None] | None = finish
+        """Writes the results; None when they are written."""
+        self.result = result
+        self.answer: Any = None
+        self.error: SimStrategyError | None = None
+        self.future: torch.futures.Future[Any] | None = None
+        self.lock = threading.Lock()
+
+    @property
+    def answered(self) -> bool:
+        return self.answer is not None or self.error is not None
+
+    def complete(self) -> None:
+        """Writes the results, once; raises the error of the call."""
+        if self.error is not None:
+            raise self.error
+        with self.lock:
+            finish, self.finish = self.finish, None
+            if finish is not None:
+                finish(self.answer)
+
+
+@final
+class Link:
+    """The connection of one rank."""
+
+    def __init__(self, channel: Channel, rank: int) -> None:
+        self.rank = rank
+        self._channel = channel
+        self._number = 0
+        self._open: dict[int, Pending] = {}
+        self._sending = threading.Lock()
+        self._reading = threading.Lock()
+        self._failure: tuple[type[SimStrategyError], str] | None = None
+        self._futures: list[Pending] = []
+        self._wanted = threading.Condition()
+        self._servers = 0
+        self._idle = 0
+        """How many of the threads that complete futures run no callback."""
+        self._process = os.getpid()
+
+    def call(self, fields: dict[str, Any], finish: Callable[[Any], None], result: list[torch.Tensor]) -> Pending:
+        """Sends a call; fields: those of `Call` but its number. finish: writes the results, given the answer.
+
+        result: what its future gives, [...] each.
+        """
+        if os.getpid() != self._process:
+            raise ContextError(
+                f"A process that rank {self.rank} has forked calls {fields['kind']}. Only the rank itself can: call it "
+                f"there, and not in a DataLoader's or another worker process."
+            )
+        with self._sending:
+            self._number += 1
+            pending = Pending(Call(number=self._number, **fields), finish, result)
+            self._open[self._number] = pending
+            self._send(["call", self._threads(), *pending.call])
+        if self._failure is not None:
+            pending.error = self._error()
+        elif len(self._open) > _DRAINED:
+            while ready([self._channel], 0.0):
+                self._read(0.0)
+        return pending
+
+    def wait(self, pending: Pending, timeout: timedelta | None) -> None:
+        """Waits for the answer of a call and writes its results.
+
+        Raises the error of the run, or PeerFailed after `timeout`.
+        """
+        if not pending.answered:
+            if not pending.call.waits:
+                with self._sending:
+                    self._send(["wait", self._threads(), pending.call.number])
+            limit_s = timeout.total_seconds() if timeout is not None and timeout > timedelta(0) else None
+            end_s = None if limit_s is None else time.monotonic() + limit_s
+            while not pending.answered:
+                if end_s is not None and time.monotonic() > end_s:
+                    with self._sending:
+                        self._send(["waited", pending.call.number])
+                    raise PeerFailed(
+                        f"Rank {self.rank} has waited {limit_s:g} s, the timeout of the group, in "
+                        f"{call_text(pending.call)}. Other ranks had not made the call by then."
+                    )
+                self._read(_POLL_S, pending)
+        pending.complete()
+
+    def poll(self, pending: Pending) -> bool:
+        """Returns whether the answer of a call has come; writes its results then."""
+        while not pending.answered and ready([self._channel], 0.0):
+            self._read(0.0, pending)
+        if pending.answered and pending.error is None:
+            pending.complete()
+        return pending.answered
+
+    def future(self, pending: Pending) -> "torch.futures.Future[Any]":
+        """Returns the future of a call, which a thread completes."""
+        with self._wanted:
+            if pending.future is None:
+                pending.future = torch.futures.Future()
+                if pending.answered:
+                    _set(pending)
+                else:
+                    self._futures.append(pending)
+                    self._wanted.notify()
+                    self._require_server()
+        return pending.future
+
+    def ended(self, code: int, text: str) -> None:
+        """Sends how the script ended."""
+        if os.getpid() == self._process:
+            with self._sending:
+                self._send(["ended", code, text])
+
+    def _require_server(self) -> None:
+        """Starts a thread that completes futures unless one is free."""
+        if not self._idle:
+            self._servers += 1
+            self._idle += 1
+            threading.Thread(target=self._serve, name="simstrategy answers", daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            with self._wanted:
+                done = [one for one in self._futures if one.answered]
+                self._futures = [one for one in self._futures if not one.answered]
+                if done:
+                    self._idle -= 1
+                    self._require_server()
+                elif not self._futures:
+                    self._wanted.wait()
+                    continue
+            for one in done:
+                _set(one)
+            if done:
+                with self._wanted:
+                    self._idle += 1
+                    if self._idle > _IDLE_MAX:
+                        self._idle -= 1
+                        self._servers -= 1
+                        return
+            else:
+                self._read(_POLL_S)
+
+    def _threads(self) -> int:
+        """Returns how many threads of the script there are."""
+        return threading.active_count() - self._servers
+
+    def _send(self, message: list[Any]) -> None:
+        try:
+            self._channel.send(message)
+        except Closed:
+            os._exit(1)  # the command has ended, and the keeper ends this process too
+
+    def _read(self, seconds: float, pending: Pending | None = None) -> None:
+        """Reads what has arrived; waits for it at most so long. pending: need not wait when this one is answered."""
+        if not self._reading.acquire(timeout=max(seconds, 0.001)):
+            return
+        try:
+            if (pending is not None and pending.answered) or not ready([self._channel], seconds):
+                return
+            for message in self._channel.drain():
+                self._take(message)
+        except Closed:
+            os._exit(1)
+        finally:
+            self._reading.release()
+
+    def _take(self, message: Sequence[Any]) -> None:
+        if message[0] == "done":
+            self._open.pop(message[1]).answer = message[2]
+        else:
+            self._failure = (ERRORS[message[1]], message[2])
+            for pending in list(self._open.values()):
+                pending.error = self._error()
+            self._open.clear()
+
+    def _error(self) -> SimStrategyError:
+        assert self._failure is not None
+        kind, text = self._failure
+        return kind(text)
+
+
+def _set(pending: Pending) -> None:
+    """Completes the future of a call that is answered."""
+    assert pending.future is not None
+    try:
+        pending.complete()
+    except Exception as error:  # noqa: BLE001 - whoever waits for the future receives it
+        pending.future.set_exception(error)
+    else:
+        pending.future.set_result(pending.result)
+
+
+_IS_USERS: dict[object, bool] = {}
+"""By code object, whether it is the user's: looked up at every call."""
+
+
+def site_of(frame: FrameType | None) -> Site:
+    """Returns the newest line of a stack that is the user's; ("", 0) where there is none."""
+    while frame is not None:
+        code = frame.f_code
+        users = _IS_USERS.get(code)
+        if users is None:
+            users = _IS_USERS[code] = is_users(frame)
+        if users:
+            return code.co_filename, frame.f_lineno
+        frame = frame.f_back
+    return "", 0

@@ -1,0 +1,265 @@
+"""Matches the calls of all ranks: compares them, completes them, and finds ranks that can never continue.
+
+It is given messages and a clock, and makes answers; it reads no file and no clock itself.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, final
+
+from simstrategy.errors import PeerFailed
+from simstrategy.schedules import Schedule
+from simstrategy_torch_distributed.calls import ADDRESSED, JOINS, Call, call_text, shapes_differ, unlike
+from simstrategy_torch_distributed.findings import Finding, blocked, disagreed, failed, sizes_differ
+from simstrategy_torch_distributed.groups import Group, Pair
+from simstrategy_torch_distributed.record import Record
+from simstrategy_torch_distributed.waits import stuck
+
+__all__ = ["Matcher"]
+
+_DIFFERENT_S: Final = 1.0
+"""How long two different first calls wait for those of the other members, whose lines the message then has."""
+_REMARKS_MAX: Final = 100
+_THREADS_S: Final = 3.0
+"""How long all ranks must have been silent if one that waits has other threads, which might call too."""
+
+
+@final
+class Matcher:
+    """The calls of one run.  `outgoing` has the answers: rank and message.  `finding`: what is wrong, once found."""
+
+    def __init__(self, ranks: int, schedule: Schedule, record: Record | None) -> None:
+        self.outgoing: list[tuple[int, list[Any]]] = []
+        self.finding: Finding | None = None
+        self.failed: int | None = None
+        """The first rank that failed by itself."""
+        self.remarks: list[str] = []
+        self._schedule = schedule
+        self._record = record
+        self._groups: list[Group] = []
+        self._by_name: dict[tuple[str, int], int] = {}
+        self._joins: list[dict[str, int]] = [{} for _ in range(ranks)]
+        self._open: list[dict[int, tuple[Group, int, Call]]] = [{} for _ in range(ranks)]
+        """For each rank its calls that are not complete: group, member, call; by number."""
+        self._waiting: list[set[int]] = [set() for _ in range(ranks)]
+        """For each rank the numbers of the calls that it waits in."""
+        self._threads = [1] * ranks
+        self._ended: dict[int, str] = {}
+        self._moved_s = 0.0
+        self._busy_then: set[int] = set()
+        """The ranks that neither waited nor had ended when the finding was made."""
+
+    def receive(self, rank: int, message: Sequence[Any], now_s: float) -> None:
+        """Takes a message of a rank: a call, that it waits in one, or how it ended."""
+        self._moved_s = now_s
+        what = message[0]
+        if what == "call":
+            self._threads[rank] = message[1]
+            if self.finding is None:
+                self._called(rank, Call(*message[2:]), now_s)
+        elif what == "wait":
+            self._threads[rank] = message[1]
+            if message[2] in self._open[rank]:
+                self._waiting[rank].add(message[2])
+        elif what == "waited":
+            self._waiting[rank].discard(message[1])
+        elif what == "ended":
+            self.end(rank, message[1], message[2])
+
+    def end(self, rank: int, code: int, text: str) -> None:
+        """Notes that a rank has ended.  text: how, for people; code: its exit code."""
+        if rank in self._ended:
+            return
+        self._ended[rank] = text
+        self._waiting[rank].clear()
+        if code and self.finding is None:
+            self.failed = rank
+            self._fail(failed(self.lines(), rank))
+        elif code and self.failed is not None and rank in self._busy_then and not text.startswith(PeerFailed.__name__):
+            assert self.finding is not None
+            lines = [*self.finding.lines]
+            lines[rank] = f"rank {rank}: {text}"
+            self.finding = failed(lines, self.failed)
+
+    @property
+    def idle(self) -> bool:
+        """Whether every rank waits or has ended."""
+        return all(waits or rank in self._ended for rank, waits in enumerate(self._waiting))
+
+    @property
+    def busy(self) -> list[int]:
+        """The ranks that neither wait nor have ended, if any rank has made a call that is not complete."""
+        if not any(self._open):
+            return []
+        return [rank for rank, waits in enumerate(self._waiting) if not waits and rank not in self._ended]
+
+    def examine(self, now_s: float) -> None:
+        """Looks for calls that differ and ranks that can never continue, when no message is left to read."""
+        if self.finding is not None:
+            return
+        idle = self.idle
+        if idle and self._take_any():
+            return
+        for group in self._groups:
+            if group.differs_since is not None and (idle or now_s - group.differs_since > _DIFFERENT_S):
+                self._disagree(group)
+                return
+        needs = {
+            rank: [way for number in numbers for way in self._ways(rank, number)]
+            for rank, numbers in enumerate(self._waiting)
+            if numbers
+        }
+        running = {rank for rank in range(len(self._waiting)) if rank not in needs and rank not in self._ended}
+        found = stuck(running, needs)
+        if any(self._threads[rank] > len(self._waiting[rank]) for rank in found) and now_s - self._moved_s < _THREADS_S:
+            return
+        if found:
+            self._fail(blocked(self.lines()))
+
+    def lines(self) -> tuple[str, ...]:
+        """Returns a line for each rank: in which call it waits, how it ended, or that it computes."""
+        return tuple(f"rank {rank}: {self._state(rank)}" for rank in range(len(self._waiting)))
+
+    def _ways(self, rank: int, number: int) -> list[set[int]]:
+        group, member, call = self._open[rank][number]
+        return group.ways(member, call)
+
+    def _state(self, rank: int) -> str:
+        if rank in self._ended:
+            return self._ended[rank]
+        texts = []
+        for number in sorted(self._waiting[rank]):
+            group, member, call = self._open[rank][number]
+            missing = sorted(group.missing(member, call))
+            others = f"rank{'s' if len(missing) > 1 else ''} {', '.join(map(str, missing))}"
+            place = f" in {group.name}" if group.name and call.kind not in JOINS else ""
+            texts.append(f"waits in {call_text(call)}{place} for {others}")
+        return "; ".join(texts) or "neither waits nor has ended"
+
+    def _called(self, rank: int, call: Call, now_s: float) -> None:
+        group = self._group(rank, call)
+        member = group.ranks.index(rank) if group.name else rank
+        self._open[rank][call.number] = (group, member, call)
+        if call.waits:
+            self._waiting[rank].add(call.number)
+        if call.peer is not None:
+            pair = group.pair(member, call)
+            if pair is not None:
+                self._exchanged(group, pair)
+        elif group.add(member, call):
+            if group.differs:
+                self._disagree(group)
+            else:
+                self._complete(group)
+        elif group.differs_since is None and group.differs:
+            group.differs_since = now_s
+
+    def _group(self, rank: int, call: Call) -> Group:
+        """Returns the group of a call; one that creates a group has its ranks in place of sizes."""
+        if call.kind not in JOINS:
+            return self._groups[call.group]
+        name = call.subject or ""
+        times = self._joins[rank][name] = self._joins[rank].get(name, -1) + 1
+        number = self._by_name.setdefault((name, times), len(self._groups))
+        if number == len(self._groups):
+            self._groups.append(Group(name, tuple(call.sizes[0])))
+        return self._groups[number]
+
+    def _complete(self, group: Group) -> None:
+        """Answers the first calls of all members."""
+        calls = group.take()
+        group.differs_since = None
+        first = calls[0]
+        if first.sizes and first.kind not in JOINS and (finding := _splits_differ(group, calls)) is not None:
+            self._fail(finding)
+            return
+        self._remark(group, calls)
+        if self._record is not None:
+            self._record.add([(rank, call) for rank, call in zip(group.ranks, calls, strict=True)])
+        for member, (rank, call) in enumerate(zip(group.ranks, calls, strict=True)):
+            if call.kind in JOINS:
+                answer: list[Any] = [self._groups.index(group)]
+            elif call.kind in ADDRESSED:
+                answer = [_addressed(other.parts, member, len(calls)) for other in calls]
+            else:
+                answer = [other.parts for other in calls]
+            self._answer(rank, call, answer)
+        if group.complete:  # calls that were made without waiting for the ones before
+            if group.differs:
+                self._disagree(group)
+            else:
+                self._complete(group)
+
+    def _exchanged(self, group: Group, pair: Pair) -> None:
+        source, target = group.ranks[pair.source], group.ranks[pair.target]
+        if unlike(pair.send._replace(kind="", subject=None), pair.receive._replace(kind="", subject=None)):
+            lines = (f"rank {source}: {call_text(pair.send)}", f"rank {target}: {call_text(pair.receive)}")
+            self._fail(sizes_differ(lines, "A send and the receive that takes it differ."))
+            return
+        if self._record is not None:
+            self._record.add([(source, pair.send), (target, pair.receive)])
+        self._answer(source, pair.send, [])
+        self._answer(target, pair.receive, [pair.source, pair.send.parts])
+
+    def _take_any(self) -> bool:
+        """Completes a receive from any rank, with the send that the schedule chooses; returns whether there was one."""
+        for group in self._groups:
+            for key, sources in group.any_source():
+                chosen = sources[self._schedule.choose("source", len(sources))]
+                self._exchanged(group, group.pair_from(key, chosen))
+                return True
+        return False
+
+    def _answer(self, rank: int, call: Call, answer: list[Any]) -> None:
+        del self._open[rank][call.number]
+        self._waiting[rank].discard(call.number)
+        self.outgoing.append((rank, ["done", call.number, answer]))
+
+    def _disagree(self, group: Group) -> None:
+        lines = []
+        for rank, head in zip(group.ranks, group.heads(), strict=True):
+            text = call_text(head) if head is not None else self._state(rank)
+            lines.append(f"rank {rank}: {text}")
+        self._fail(disagreed(lines, group.name))
+
+    def _fail(self, finding: Finding) -> None:
+        self.finding = finding
+        self._busy_then = {rank for rank, waits in enumerate(self._waiting) if not waits and rank not in self._ended}
+        for rank in range(len(self._waiting)):
+            if rank not in self._ended:
+                self.outgoing.append((rank, ["failed", finding.error, finding.text]))
+            self._waiting[rank].clear()
+
+    def _remark(self, group: Group, calls: Sequence[Call]) -> None:
+        """Notes equal calls with tensors of different shapes, and from different lines."""
+        first = calls[0]
+        for rank, call in zip(group.ranks, calls, strict=True):
+            if call.site == first.site and not shapes_differ(first, call):
+                continue
+            what = "shapes" if shapes_differ(first, call) else "lines"
+            sides = f"rank {group.ranks[0]}: {call_text(first)}; rank {rank}: {call_text(call)}"
+            text = f"different {what} in one call: {sides}"
+            if text not in self.remarks and len(self.remarks) < _REMARKS_MAX:
+                self.remarks.append(text)
+
+
+def _addressed(parts: Sequence[int], member: int, members: int) -> list[int]:
+    """Returns where a block begins, and where its parts for one member are.  parts: those for all members, in order."""
+    each = (len(parts) - 1) // members
+    return [*parts[:1], *parts[1 + member * each : 1 + (member + 1) * each]]
+
+
+def _splits_differ(group: Group, calls: Sequence[Call]) -> Finding | None:
+    """Returns a finding where a member sends another one more or fewer elements than that one expects."""
+    for sender, call in enumerate(calls):
+        if not call.sizes[0]:
+            continue
+        for receiver, other in enumerate(calls):
+            sent, expected = call.sizes[0][receiver], other.sizes[1][sender]
+            if sent != expected:
+                ranks = group.ranks
+                lines = [f"rank {rank}: {call_text(one)}" for rank, one in zip(ranks, calls, strict=True)]
+                what = (
+                    f"Rank {ranks[sender]} sends {sent} elements to rank {ranks[receiver]}, which expects {expected}."
+                )
+                return sizes_differ(lines, what)
+    return None

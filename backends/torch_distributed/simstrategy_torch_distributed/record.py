@@ -1,0 +1,58 @@
+"""The completed calls of a run, in an order that does not depend on time, as a trace of the core."""
+
+import heapq
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import final
+
+from simstrategy.trace import Trace
+from simstrategy_torch_distributed.calls import Call, request_of
+
+__all__ = ["Record"]
+
+
+@final
+class Record:
+    """Collects completed calls; `trace` puts them in order."""
+
+    __slots__ = ("_calls",)
+
+    def __init__(self) -> None:
+        self._calls: list[list[tuple[int, Call]]] = []
+
+    def add(self, calls: Sequence[tuple[int, Call]]) -> None:
+        """Adds one completed call: the call of each rank that took part."""
+        self._calls.append(list(calls))
+
+    def trace(self, root: str) -> Trace:
+        """Returns a trace: each rank's calls in its order; of calls without an order, that of the lowest ranks first.
+
+        root: the folder of the program.
+        """
+        behind: dict[int, list[int]] = {}  # a rank's calls, by their position here
+        for position, calls in enumerate(self._calls):
+            for rank, _ in calls:
+                behind.setdefault(rank, []).append(position)
+        waits = [len(calls) for calls in self._calls]
+        following: list[list[int]] = [[] for _ in self._calls]
+        for rank, positions in behind.items():
+            positions.sort(key=lambda position, rank=rank: dict(self._calls[position])[rank].number)  # type: ignore[misc]
+            waits[positions[0]] -= 1
+            for one, after in pairwise(positions):
+                following[one].append(after)
+        trace = Trace(root=root)
+        ready = [(self._key(position), position) for position, count in enumerate(waits) if not count]
+        heapq.heapify(ready)
+        while ready:
+            _, position = heapq.heappop(ready)
+            calls = self._calls[position]
+            for rank, call in calls:
+                trace.record(0, request_of(call), [rank], [(call.site[0], call.site[1])])
+            for after in following[position]:
+                waits[after] -= 1
+                if not waits[after]:
+                    heapq.heappush(ready, (self._key(after), after))
+        return trace
+
+    def _key(self, position: int) -> tuple[tuple[int, int], ...]:
+        return tuple((rank, call.number) for rank, call in self._calls[position])

@@ -1,0 +1,31 @@
+"""Makes gloo lead to the simulated group: for "gloo", for no name on a machine without a GPU, and for "cpu:gloo,…".
+
+torch's registry of backends cannot do it: the names that torch has itself do not reach the registry. So one name of
+`torch.distributed` is replaced, in the process of a rank alone.
+"""
+
+from datetime import timedelta
+from typing import final
+
+import torch.distributed
+from torch.distributed import distributed_c10d
+from torch.distributed.distributed_c10d import Store
+
+from simstrategy_torch_distributed.group import SimulatedGroup
+from simstrategy_torch_distributed.joined import Rank
+
+__all__ = ["take_gloos_place"]
+
+
+def take_gloos_place(rank: Rank) -> None:
+    """Makes every process group that this process creates for CPU tensors one of simulated ranks."""
+
+    @final
+    class ProcessGroupGloo(SimulatedGroup):
+        """The simulated group under the name that torch looks for, with the arguments that torch passes."""
+
+        def __init__(self, store: Store, group_rank: int, size: int, timeout: timedelta) -> None:
+            SimulatedGroup.__init__(self, rank, store, group_rank, size, timeout)
+
+    for module in (distributed_c10d, torch.distributed):
+        vars(module)["ProcessGroupGloo"] = ProcessGroupGloo

@@ -1,0 +1,64 @@
+"""How a run ended: its exit code, a text for people, and data."""
+
+import json
+from typing import Any, Final, NamedTuple, final
+
+from simstrategy_torch_distributed.findings import Finding
+from simstrategy_torch_distributed.record import Record
+
+__all__ = ["RankReport", "Report"]
+
+_VERSION: Final = 1
+_LINES_MAX: Final = 20
+
+
+class RankReport(NamedTuple):
+    """code: the exit code, negative for a signal.  text: how it ended.  output: the end of what a file has of it."""
+
+    rank: int
+    code: int
+    text: str
+    output: str
+
+
+@final
+class Report(NamedTuple):
+    """One run.  finding: what was wrong, or None.  failed: the first rank that failed by itself, or None."""
+
+    ranks: tuple[RankReport, ...]
+    finding: Finding | None
+    failed: int | None
+    remarks: tuple[str, ...]
+    record: Record | None
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the command: the script's own, or 1 for a finding."""
+        if self.failed is not None:
+            code = self.ranks[self.failed].code
+            return 128 - code if code < 0 else code
+        return 0 if self.finding is None else 1
+
+    def text(self) -> str:
+        """Returns what the command prints at the end; empty where nothing is wrong."""
+        if self.finding is None:
+            return ""
+        parts = [self.finding.text]
+        if self.failed:
+            output = self.ranks[self.failed].output.splitlines()
+            if output:
+                parts.append("\n  ".join([f"Rank {self.failed} printed, at the end:", *output[-_LINES_MAX:]]))
+        return "\n".join(parts)
+
+    def as_json(self) -> str:
+        """Returns the report as JSON."""
+        data: dict[str, Any] = {
+            "format": "simstrategy-torchrun",
+            "version": _VERSION,
+            "exit_code": self.exit_code,
+            "finding": None if self.finding is None else self.finding.as_data(),
+            "failed_rank": self.failed,
+            "remarks": list(self.remarks),
+            "ranks": [one._asdict() for one in self.ranks],
+        }
+        return json.dumps(data, indent=2) + "\n"

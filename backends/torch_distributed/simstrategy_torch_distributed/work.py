@@ -1,0 +1,55 @@
+"""What an operation of a group returns: waits for its answer, or asks for it."""
+
+from datetime import timedelta
+from typing import Any, final
+
+import torch
+from torch.distributed import Work
+
+from simstrategy_torch_distributed.link import Link, Pending
+
+__all__ = ["Requested"]
+
+
+@final
+class Requested(Work):
+    """The work of a call that other ranks take part in.  Results are written when it is waited for."""
+
+    def __init__(self, link: Link, pending: Pending, timeout: timedelta | None) -> None:
+        Work.__init__(self)
+        self._link = link
+        self._pending = pending
+        self._timeout = timeout
+
+    def wait(self, timeout: timedelta = timedelta(0)) -> bool:
+        self._link.wait(self._pending, timeout if timeout > timedelta(0) else self._timeout)
+        return True
+
+    def synchronize(self) -> None:
+        self.wait()
+
+    def is_completed(self) -> bool:
+        return self._link.poll(self._pending)
+
+    def is_success(self) -> bool:
+        return self._link.poll(self._pending) and self._pending.error is None
+
+    def exception(self) -> Any:
+        return self._pending.error
+
+    def result(self) -> list[torch.Tensor]:
+        return self._pending.result
+
+    def get_future(self) -> "torch.futures.Future[Any]":
+        return self._link.future(self._pending)
+
+    def source_rank(self) -> int:
+        return self._source()
+
+    def _source_rank(self) -> int:
+        return self._source()
+
+    def _source(self) -> int:
+        """The member that sent what was received."""
+        answer = self._pending.answer
+        return int(answer[0]) if self._pending.call.kind == "recv" and answer else -1
