@@ -13,7 +13,7 @@ from simstrategy.trace import describe_site
 from simstrategy_torch_distributed.link import site_of
 from simstrategy_torch_distributed.sums import op_name
 
-__all__ = ["Given", "Options", "checked", "chunks", "listed", "options", "require", "split", "write"]
+__all__ = ["Given", "Options", "checked", "chunks", "listed", "options", "poison", "require", "split", "write"]
 
 Given: TypeAlias = torch.Tensor | Sequence[torch.Tensor]
 
@@ -92,6 +92,13 @@ def write(tensor: torch.Tensor, elements: torch.Tensor) -> None:
     """Writes elements, [n], to a tensor, [...] of n elements, without autograd's notice, as gloo does."""
     if tensor.numel():
         tensor.data.copy_(elements.view(tensor.shape))
+
+
+def poison(tensor: torch.Tensor) -> None:
+    """Writes NaN, or the least integer, to a tensor, [...], whose result has not been waited for."""
+    if tensor.dtype != torch.bool:
+        least = torch.nan if tensor.is_floating_point() or tensor.is_complex() else torch.iinfo(tensor.dtype).min
+        tensor.data.fill_(least)
 
 
 def _place() -> str:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from simstrategy.errors import PeerFailed, ReplicasBlocked, ReplicasDisagree, SimStrategyError
 from simstrategy.run.status import disagreement
 
-__all__ = ["ERRORS", "Finding", "blocked", "disagreed", "failed", "sizes_differ"]
+__all__ = ["ERRORS", "Finding", "blocked", "disagreed", "failed", "forgotten", "sizes_differ", "stopped"]
 
 ERRORS: Mapping[str, type[SimStrategyError]] = {
     one.__name__: one for one in (PeerFailed, ReplicasBlocked, ReplicasDisagree)
@@ -15,7 +15,7 @@ ERRORS: Mapping[str, type[SimStrategyError]] = {
 
 
 class Finding(NamedTuple):
-    """kind: "disagreement", "blocked" or "failure". error: the name of the class. lines: one for each rank."""
+    """kind: "disagreement", "blocked", "unfinished" or "failure". error: the name of the class. lines: of ranks."""
 
     kind: str
     error: str
@@ -45,6 +45,19 @@ def blocked(lines: Sequence[str]) -> Finding:
     """Returns the finding for ranks that wait for calls that no rank can make any more."""
     head = "Ranks wait for calls that no rank will make. Make the calls on both sides, in one order on all ranks:"
     return Finding("blocked", "ReplicasBlocked", "\n  ".join([head, *lines]), tuple(lines))
+
+
+def forgotten(calls: Mapping[int, Sequence[str]]) -> Finding:
+    """Returns the finding for results that were never waited for.  calls: by rank."""
+    head = "Results were asked for and never waited for. Until wait() has returned, a tensor holds no result:"
+    lines = tuple(f"rank {rank}: {'; '.join(texts)}" for rank, texts in sorted(calls.items()))
+    return Finding("unfinished", "ContextError", "\n  ".join([head, *lines]), lines)
+
+
+def stopped(lines: Sequence[str], rank: int) -> Finding:
+    """Returns the finding for a rank that a signal has stopped, and for which others wait."""
+    head = f"Rank {rank} was stopped by a signal, as SIGSTOP does, and nobody continues it. Others wait for it:"
+    return Finding("blocked", "PeerFailed", "\n  ".join([head, *lines]), tuple(lines))
 
 
 def failed(lines: Sequence[str], rank: int) -> Finding:

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple, TypeAlias, final
 import torch
 from torch.distributed import Work
 
+from simstrategy.errors import InvalidArgument
 from simstrategy_torch_distributed.arena import Arena
-from simstrategy_torch_distributed.arguments import Options
-from simstrategy_torch_distributed.link import Link, site_of
+from simstrategy_torch_distributed.arguments import Options, poison
+from simstrategy_torch_distributed.link import Link, is_asked, site_of
 from simstrategy_torch_distributed.work import Requested
 
 __all__ = ["Finish", "Joined", "Rank", "Read", "nothing"]
@@ -87,10 +88,16 @@ class Joined:
             "waits": opts.waits,
         }
         pending = self.rank.link.call(call, finish, list(result))
+        if not opts.waits and finish is not nothing and is_asked(sys._getframe(1)):
+            pending.is_asked = True
+            for tensor in result:
+                poison(tensor)
         return Requested(self.rank.link, pending, opts.timeout or self.timeout)
 
     def root_text(self, opts: Options) -> str:
-        """Returns the root of a call as text for messages."""
+        """Returns the root of a call as text for messages.  Raises InvalidArgument for one that is no member."""
+        if not 0 <= opts.root < len(self.members):
+            raise InvalidArgument(f"The root is number {opts.root} in a group of {len(self.members)}. Pass a member.")
         return f"root {self.members[opts.root]}"
 
     def put(self, tensors: Sequence[torch.Tensor], readers: Sequence[int] | None = None) -> list[int]:

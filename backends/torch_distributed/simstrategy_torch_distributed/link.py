@@ -7,6 +7,7 @@ to ask again; there is always one more than run callbacks, because a callback ma
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from types import FrameType
@@ -20,11 +21,15 @@ from simstrategy.run.frames import is_users
 from simstrategy_torch_distributed.calls import Call, call_text
 from simstrategy_torch_distributed.findings import ERRORS
 
-__all__ = ["Link", "Pending", "site_of"]
+__all__ = ["Link", "Pending", "is_asked", "site_of"]
 
 _DRAINED: Final = 32
 """From so many calls without an answer on, each new call reads the answers that are there."""
 _POLL_S: Final = 0.5
+_KEPT: Final = 64
+_SMALL: Final = 64
+"""The works of so many finished calls are kept, if they have so few elements: DDP's join waits for one again in C++."""
+_SHOWN: Final = 10
 _IDLE_MAX: Final = 2
 """How many threads for futures are kept while there are none."""
 
@@ -35,7 +40,7 @@ Site = tuple[str, int]
 class Pending:
     """A call that was sent: its answer when that has come, and what is to be done with it once."""
 
-    __slots__ = ("answer", "call", "error", "finish", "future", "lock", "result")
+    __slots__ = ("answer", "call", "error", "finish", "future", "is_asked", "lock", "result", "work")
 
     def __init__(self, call: Call, finish: Callable[[Any], None], result: list[torch.Tensor]) -> None:
         self.call = call
@@ -46,6 +51,10 @@ class Pending:
         self.error: SimStrategyError | None = None
         self.future: torch.futures.Future[Any] | None = None
         self.lock = threading.Lock()
+        self.work: object = None
+        """What waits for this call, kept while nobody has: C++ may hold it, and does not keep its Python object."""
+        self.is_asked = False
+        """Whether the script itself asked for the result, without waiting for it."""
 
     @property
     def answered(self) -> bool:
@@ -79,6 +88,8 @@ class Link:
         self._idle = 0
         """How many of the threads that complete futures run no callback."""
         self._process = os.getpid()
+        self._unfinished: dict[int, Pending] = {}
+        self._kept: deque[object] = deque(maxlen=_KEPT)
 
     def call(self, fields: dict[str, Any], finish: Callable[[Any], None], result: list[torch.Tensor]) -> Pending:
         """Sends a call; fields: those of `Call` but its number. finish: writes the results, given the answer.
@@ -93,7 +104,7 @@ class Link:
         with self._sending:
             self._number += 1
             pending = Pending(Call(number=self._number, **fields), finish, result)
-            self._open[self._number] = pending
+            self._open[self._number] = self._unfinished[self._number] = pending
             self._send(["call", self._threads(), *pending.call])
         if self._failure is not None:
             pending.error = self._error()
@@ -122,15 +133,20 @@ class Link:
                         f"{call_text(pending.call)}. Other ranks had not made the call by then."
                     )
                 self._read(_POLL_S, pending)
-        pending.complete()
+        self._finish(pending)
 
     def poll(self, pending: Pending) -> bool:
         """Returns whether the answer of a call has come; writes its results then."""
         while not pending.answered and ready([self._channel], 0.0):
             self._read(0.0, pending)
         if pending.answered and pending.error is None:
-            pending.complete()
+            self._finish(pending)
         return pending.answered
+
+    def unfinished(self) -> list[str]:
+        """Returns the calls whose result the script asked for and never waited for, as text, each once."""
+        found = [call_text(one.call) for one in list(self._unfinished.values()) if one.is_asked]
+        return list(dict.fromkeys(found))[:_SHOWN]
 
     def future(self, pending: Pending) -> "torch.futures.Future[Any]":
         """Returns the future of a call, which a thread completes."""
@@ -138,6 +154,7 @@ class Link:
             if pending.future is None:
                 pending.future = torch.futures.Future()
                 if pending.answered:
+                    self._unfinished.pop(pending.call.number, None)
                     _set(pending)
                 else:
                     self._futures.append(pending)
@@ -146,10 +163,18 @@ class Link:
         return pending.future
 
     def ended(self, code: int, text: str) -> None:
-        """Sends how the script ended."""
+        """Sends how the script ended, and which results it never waited for."""
         if os.getpid() == self._process:
             with self._sending:
-                self._send(["ended", code, text])
+                self._send(["ended", code, text, self.unfinished()])
+
+    def _finish(self, pending: Pending) -> None:
+        """Writes the results of a call, and keeps no more of it than C++ may ask for again."""
+        self._unfinished.pop(pending.call.number, None)
+        if sum(one.numel() for one in pending.result) <= _SMALL:
+            self._kept.append(pending.work)
+        pending.work = None
+        pending.complete()
 
     def _require_server(self) -> None:
         """Starts a thread that completes futures unless one is free."""
@@ -170,6 +195,7 @@ class Link:
                     self._wanted.wait()
                     continue
             for one in done:
+                self._unfinished.pop(one.call.number, None)
                 _set(one)
             if done:
                 with self._wanted:
@@ -230,6 +256,19 @@ def _set(pending: Pending) -> None:
     else:
         pending.future.set_result(pending.result)
 
+
+def is_asked(frame: FrameType | None) -> bool:
+    """Returns whether the user's code makes a group's call by itself: with nothing between but torch's function."""
+    while frame is not None and (frame.f_globals.get("__name__") or "").startswith(_BETWEEN):
+        frame = frame.f_back
+    return frame is not None and is_users(frame)
+
+
+_BETWEEN: Final = (
+    "torch.distributed.distributed_c10d",
+    "torch.distributed.c10d_logger",
+    "simstrategy_torch_distributed.",
+)
 
 _IS_USERS: dict[object, bool] = {}
 """By code object, whether it is the user's: looked up at every call."""

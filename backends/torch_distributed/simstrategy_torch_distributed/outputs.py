@@ -3,44 +3,51 @@
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, final
+from typing import Final, TextIO, final
 
 from simstrategy.launch.server import Worker
 
-__all__ = ["Outputs"]
+__all__ = ["ERRORS", "Outputs"]
 
+ERRORS: Final = ".err"
+"""What the name of a rank's file for errors ends with, where they are shown apart from its output."""
 _KEPT: Final = 1 << 20
-"""The last bytes of a rank's output that a report keeps."""
+"""The last bytes of a file that a report keeps."""
 
 
 @final
 class Outputs:
-    """The output files of a run's ranks.  tee: lines are shown as they come, each with its rank."""
+    """The output files of a run's ranks.  tee: lines are shown as they come, each with its rank, errors as errors."""
 
     __slots__ = ("_files", "_shown", "_tee")
 
     def __init__(self, workers: Mapping[int, Worker], *, tee: bool) -> None:
-        self._files: dict[int, Path] = {rank: worker.output for rank, worker in workers.items()}
-        self._shown = dict.fromkeys(workers, 0)
+        self._files = {rank: (worker.output, Path(f"{worker.output}{ERRORS}")) for rank, worker in workers.items()}
+        self._shown: dict[Path, int] = {}
         self._tee = tee
 
     def copy(self) -> None:
         """Shows the lines that have been completed since the last call."""
-        if not self._tee:
-            return
-        for rank, file in self._files.items():
-            data = _read(file, self._shown[rank])
-            end = data.rfind(b"\n") + 1
-            self._shown[rank] += end
-            for line in data[:end].decode(errors="replace").splitlines(keepends=True):
-                sys.stdout.write(f"[rank{rank}]: {line}")
-        sys.stdout.flush()
+        if self._tee:
+            for rank, files in self._files.items():
+                for file, stream in zip(files, (sys.stdout, sys.stderr), strict=True):
+                    self._copy(file, stream, rank)
 
     def text(self, rank: int) -> str:
         """Returns the end of what a rank has printed; empty for one that printed to the command's output."""
-        file = self._files[rank]
-        size = file.stat().st_size if file.exists() else 0
-        return _read(file, max(size - _KEPT, 0)).decode(errors="replace")
+        texts = []
+        for file in self._files[rank]:
+            size = file.stat().st_size if file.exists() else 0
+            texts.append(_read(file, max(size - _KEPT, 0)).decode(errors="replace"))
+        return "".join(texts)
+
+    def _copy(self, file: Path, stream: TextIO, rank: int) -> None:
+        data = _read(file, self._shown.get(file, 0))
+        end = data.rfind(b"\n") + 1
+        self._shown[file] = self._shown.get(file, 0) + end
+        for line in data[:end].decode(errors="replace").splitlines(keepends=True):
+            stream.write(f"[rank{rank}]: {line}")
+        stream.flush()
 
 
 def _read(file: Path, start: int) -> bytes:

@@ -15,6 +15,7 @@ from simstrategy.launch.channel import Channel
 from simstrategy_torch_distributed.arena import Arena
 from simstrategy_torch_distributed.joined import Rank
 from simstrategy_torch_distributed.link import Link
+from simstrategy_torch_distributed.outputs import ERRORS
 from simstrategy_torch_distributed.program import finish, run_program, unbuffered
 from simstrategy_torch_distributed.registering import take_gloos_place
 
@@ -47,10 +48,11 @@ def serve(channel: Channel, output: Path) -> int:
 def _prepare(job: dict[str, Any], output: Path) -> None:
     """Makes the process what torchrun would have started."""
     if job["to_file"]:
-        file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        for stream in (1, 2):
+        errors = Path(f"{output}{ERRORS}") if job["apart"] else output
+        for stream, target in ((1, output), (2, errors)):
+            file = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             os.dup2(file, stream)
-        os.close(file)
+            os.close(file)
     unbuffered()
     os.environ.update(job["environment"])
     sys.path[:] = [one for one in sys.path if one != ""]

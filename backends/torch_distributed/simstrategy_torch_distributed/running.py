@@ -82,6 +82,7 @@ class _Run:
                 "order": settings.order,
                 "seed": settings.seed,
                 "to_file": rank > 0 or settings.tee,
+                "apart": settings.tee,
                 "environment": environment | shared,
             }
             worker.channel.send(job, hand=memory)
@@ -108,6 +109,7 @@ class _Run:
             if deadline_s is not None and now_s > deadline_s:
                 self._end_all()
         self._outputs.copy()
+        matcher.close()
         return self._reported()
 
     def _receive(self, rank: int, now_s: float) -> None:

@@ -1,4 +1,4 @@
-"""Shows the Python stacks of ranks that neither wait nor end while others wait for them."""
+"""Ranks that neither wait nor end while others wait for them: their stacks are shown, or that they are stopped."""
 
 import os
 import signal
@@ -16,6 +16,8 @@ __all__ = ["Stacks"]
 
 _SIGNAL: Final = signal.SIGRTMAX
 _WRITTEN_S: Final = 0.2
+_STOPPED_S: Final = 2.0
+"""How long others wait for a rank that a signal has stopped: somebody may continue it."""
 
 
 @final
@@ -34,6 +36,9 @@ class Stacks:
         busy = matcher.busy
         self._since = {rank: self._since.get(rank, now_s) for rank in busy}
         for rank, since in self._since.items():
+            if now_s - since > _STOPPED_S and _is_stopped(self._workers[rank].process):
+                matcher.stop(rank)
+                return
             if now_s - since > self._after_s:
                 self._since[rank] = float("inf")
                 sys.stderr.write(self._text(rank))
@@ -50,3 +55,12 @@ class Stacks:
             f"simstrategy: rank {rank} has neither called nor ended for {self._after_s:g} s while others wait for it. "
             f"It is at:\n{found}"
         )
+
+
+def _is_stopped(process: int) -> bool:
+    """Returns whether a signal such as SIGSTOP has stopped a process; not so for one that a debugger looks at."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return text.rpartition(")")[2].split()[0] == "T"

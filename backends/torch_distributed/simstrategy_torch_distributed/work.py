@@ -20,6 +20,7 @@ class Requested(Work):
         self._link = link
         self._pending = pending
         self._timeout = timeout
+        pending.work = self
 
     def wait(self, timeout: timedelta = timedelta(0)) -> bool:
         self._link.wait(self._pending, timeout if timeout > timedelta(0) else self._timeout)

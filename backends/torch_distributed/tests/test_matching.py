@@ -1,6 +1,6 @@
 """The matcher, by the messages that ranks send: no process is started.
 
-Clauses: G-1, G-2, G-3, G-4, G-6, G-8.
+Clauses: G-1, G-2, G-3, G-4, G-6, G-8, G-9.
 """
 
 import pytest
@@ -51,8 +51,8 @@ class Ranks:
         subject = f"group {name} of ranks {', '.join(map(str, ranks))}"
         self.call(rank, "new_group", group=-1, leaves=[], subject=subject, sizes=[ranks])
 
-    def end(self, rank, code=0, text="has ended"):
-        self.matcher.receive(rank, ["ended", code, text], self.now_s)
+    def end(self, rank, code=0, text="has ended", unfinished=()):
+        self.matcher.receive(rank, ["ended", code, text, list(unfinished)], self.now_s)
 
     def answers(self):
         found, self.matcher.outgoing[:] = list(self.matcher.outgoing), []
@@ -134,6 +134,30 @@ def test_a_rank_that_has_ended_is_named_to_those_that_wait_for_it():
         "rank 1: has ended",
         "rank 2: waits in all_reduce SUM float32[4] at train.py:7 for rank 1",
     )
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_results_that_were_never_waited_for_are_a_finding_where_no_rank_failed(code):
+    ranks = Ranks(3)
+    ranks.end(0, unfinished=["all_reduce SUM float32[4] at train.py:5"])
+    ranks.end(1)
+    ranks.end(2, code, unfinished=["recv from rank 0 float32[4] at train.py:7"])
+    ranks.matcher.close()
+    if code:
+        assert ranks.matcher.finding.kind == "failure"
+        return
+    assert ranks.matcher.finding.lines == (
+        "rank 0: all_reduce SUM float32[4] at train.py:5",
+        "rank 2: recv from rank 0 float32[4] at train.py:7",
+    )
+
+
+def test_a_rank_that_a_signal_has_stopped_ends_the_others():
+    ranks = Ranks(2)
+    ranks.call(0, "barrier", leaves=[])
+    ranks.matcher.stop(1)
+    assert ranks.answers() == [(rank, ["failed", "PeerFailed", ranks.matcher.finding.text]) for rank in (0, 1)]
+    assert "Rank 1 was stopped by a signal" in ranks.matcher.finding.text
 
 
 def test_a_rank_that_fails_ends_the_others_with_its_error():

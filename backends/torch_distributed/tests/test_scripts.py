@@ -18,11 +18,19 @@ UNTIL_INSTALLED = pytest.mark.skipif(
 )
 NOT_ACCUSED = [script for folder in script_corpus.LAWFUL for script in script_corpus.scripts(folder)]
 MISTAKES = script_corpus.mistakes()
+NOT_NAMED = {"outside_group": "PyTorch returns before it calls the group, and warns with its own line alone"}
 EVERY = [*NOT_ACCUSED, *script_corpus.scripts("mistakes")]
 
 
 def name_of(script):
     return f"{script.folder}/{script.name}"
+
+
+def with_reason(mistake):
+    """Returns a mistake as a parameter: one that is not named is expected to fail, with the reason."""
+    name = mistake.script.name
+    marks = [pytest.mark.xfail(reason=NOT_NAMED[name], strict=True)] if name in NOT_NAMED else []
+    return pytest.param(mistake, id=name, marks=marks)
 
 
 def is_running(process):
@@ -38,15 +46,16 @@ def is_running(process):
 @pytest.mark.parametrize("script", NOT_ACCUSED, ids=name_of)
 def test_a_script_without_mistakes_prints_what_it_prints_with_gloo(script):
     answer = two_sides.answers()[script.folder][script.name]
-    one = two_sides.run(script, two_sides.OURS, two_sides.SECONDS_OF_LAWFUL)
+    one = two_sides.run(script, two_sides.TEED, two_sides.SECONDS_OF_LAWFUL)
     assert (one.code, script_corpus.printed(script, one.lines)) == (0, answer["lines"]), one.text
 
 
 @UNTIL_INSTALLED
 @pytest.mark.slow
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.script.name)
+@pytest.mark.parametrize("mistake", [with_reason(one) for one in MISTAKES])
 def test_a_mistake_is_named_with_the_line_of_every_rank(mistake):
-    one = two_sides.run(mistake.script, two_sides.OURS, two_sides.SECONDS_OF_MISTAKE)
+    launcher = two_sides.TEED if mistake.end == "warned" else two_sides.OURS
+    one = two_sides.run(mistake.script, launcher, two_sides.SECONDS_OF_MISTAKE)
     assert script_corpus.verdict(mistake, one) in ("named at once", "named late"), one.text
     assert script_corpus.named(mistake, one.text) == set(mistake.lines), one.text
 

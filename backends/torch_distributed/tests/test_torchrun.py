@@ -1,6 +1,6 @@
 """Scripts run by the real command, on simulated ranks: results by hand, findings, endings, what is left behind.
 
-Clauses: G-2, G-4, G-5, G-7.
+Clauses: G-2, G-4, G-5, G-7, G-9.
 """
 
 import os
@@ -342,3 +342,39 @@ def test_output_of_all_ranks_is_shown_with_tee_and_a_busy_rank_with_its_stack(tm
     assert sorted(run.out.splitlines()) == ["[rank0]: here", "[rank1]: here"]
     assert "rank 1 has neither called nor ended for 1 s while others wait for it" in run.err
     assert 'script.py", line 8' in run.err
+
+
+ASYNCHRONOUS = """
+import warnings
+x = torch.ones(2)
+work = dist.all_reduce(x, async_op=True)
+y = torch.ones(3, dtype=torch.int32)
+other = dist.broadcast(y, 0, async_op=True)
+early = [x.tolist(), y.tolist()]
+work.wait()
+other.wait()
+if rank == 1:
+    print(early, x.tolist(), y.tolist(), file=sys.stderr)
+done = dist.all_reduce(torch.ones(1), async_op=True)
+while not done.is_completed():
+    pass
+dist.barrier(async_op=True)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+with model.join(divide_by_initial_world_size=False):
+    for _ in range(1 + rank):
+        model(torch.ones(1, 2)).sum().backward()
+"""
+
+
+def test_an_asynchronous_result_is_none_until_it_is_waited_for(tmp_path):
+    """Also where C++ waits for it, and nobody in Python has the work any more."""
+    one = torchrun(tmp_path, BEGIN + ASYNCHRONOUS, "--tee", "3", ranks=2)
+    assert one.code == 0, one.err
+    assert f"[rank1]: [[nan, nan], {[-(2**31)] * 3}] [2.0, 2.0] [1, 1, 1]" in one.err
+
+
+def test_a_result_that_is_never_waited_for_is_named_on_every_rank(tmp_path):
+    one = torchrun(tmp_path, BEGIN + "dist.all_reduce(torch.ones(2), async_op=True)\ndist.barrier()\n", ranks=2)
+    assert one.code == 1
+    assert one.report["finding"]["kind"] == "unfinished"
+    assert one.report["finding"]["ranks"] == [f"rank {r}: all_reduce SUM float32[2] at script.py:5" for r in (0, 1)]

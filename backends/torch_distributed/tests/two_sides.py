@@ -29,6 +29,8 @@ from script_corpus import LAWFUL, SCRIPTS, Mistake, Run, Script, mistakes, named
 ANSWERS = SCRIPTS / "answers.json"
 GLOO = (sys.executable, "-m", "torch.distributed.run", "--standalone")
 OURS = (str(Path(sys.executable).with_name("simstrategy")), "torchrun")
+TEED = (*OURS, "--tee", "3")
+"""As torchrun does, shows what all ranks print, with the rank before each line."""
 SECONDS_TO_START = 120.0
 SECONDS_OF_MISTAKE = 15.0
 SECONDS_OF_LAWFUL = 120.0
@@ -62,7 +64,10 @@ def run(script: Script, launcher: Sequence[str], limit: float, settings: Mapping
         _end_all(mark)
         process.wait()
         texts = [os.pread(one.fileno(), 10**7, 0).decode("utf-8", "replace") for one in (out, err)]
-    return Run(code, tuple(texts[0].splitlines()), "".join(texts), ended - began, ended - first)
+    lines = texts[0].splitlines()
+    if "--tee" in launcher:
+        lines = [re.sub(r"^\[rank\d+\]: ", "", line, count=1) for line in lines]
+    return Run(code, tuple(lines), "".join(texts), ended - began, ended - first)
 
 
 def _settings(script: Script) -> dict[str, str]:
