@@ -49,7 +49,7 @@ def blocked(lines: Sequence[str]) -> Finding:
 
 def forgotten(calls: Mapping[int, Sequence[str]]) -> Finding:
     """Returns the finding for results that were never waited for.  calls: by rank."""
-    head = "Results were asked for and never waited for. Until wait() has returned, a tensor holds no result:"
+    head = "Results were requested and never waited for. Until wait() has returned, a tensor holds no result:"
     lines = tuple(f"rank {rank}: {'; '.join(texts)}" for rank, texts in sorted(calls.items()))
     return Finding("unfinished", "ContextError", "\n  ".join([head, *lines]), lines)
 

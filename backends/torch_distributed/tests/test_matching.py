@@ -1,6 +1,6 @@
 """The matcher, by the messages that ranks send: no process is started.
 
-Clauses: G-1, G-2, G-3, G-4, G-6, G-8, G-9.
+Clauses: G-1, G-2, G-3, G-4, G-6, G-8, G-9, G-10.
 """
 
 import pytest
