@@ -23,8 +23,29 @@ _NOTHING: Final = ctypes.PYFUNCTYPE(None, *(ctypes.py_object,) * 3)(("PyErr_Clea
 
 
 def raise_in_thread(ident: int) -> None:
-    """Raises TaskStopped in a thread, at the next step of its Python code."""
+    """Raises TaskStopped in a thread, at the next step of its Python code.
+
+    Where that is another thread, this one looks for nothing any more: see `raise_no_more`. A thread that waits without
+    end takes no step, and the other one looks again by itself when it goes on.
+    """
     _SCHEDULE(ident, TaskStopped, None, None, None)
+    if ident != get_ident():
+        _end_look()
+
+
+def _end_look() -> None:
+    """Lets one exception arrive in this thread, whatever else is raised in it meanwhile."""
+    interrupted = None
+    while True:
+        try:
+            while True:
+                _SCHEDULE(get_ident(), TaskStopped, None, None, None)
+        except TaskStopped:
+            break
+        except BaseException as error:  # noqa: BLE001 - raised again below
+            interrupted = error
+    if interrupted is not None:
+        raise interrupted
 
 
 def raise_until(frame: FrameType | None, last: CodeType | None = None) -> None:

@@ -90,6 +90,7 @@ def test_a_program_is_not_measured_as_dependent_for_rounding_or_for_what_each_re
 
 
 def answer(verdict, kind=None):
+    """Returns a judgement whose finding, if any, has one kind."""
     findings = () if kind is None else (Found("replicas", kind),)
     return Judgement(verdict, findings, "a report")
 
@@ -109,16 +110,16 @@ def judge(monkeypatch):
 def test_wrong_mutants_count_as_found_and_as_named_each_for_itself(wrong, folder, judge, capsys):
     judge([answer("agree")] * QUICK)
     assert not mutated.judge_wrong(wrong.kept, folder, 1)
-    assert f"{'all':<55} {QUICK:>7} {0:>6} {0:>6}" in capsys.readouterr().out
+    assert f"{'all':<55} {QUICK:>7} {0:>7} {0:>7}" in capsys.readouterr().out
     judge([answer("differ")] * QUICK)  # by another law than that of replicas
     assert not mutated.judge_wrong(wrong.kept, folder, 1)
-    assert f"{'all':<55} {QUICK:>7} {0:>6} {0:>6}" in capsys.readouterr().out
+    assert f"{'all':<55} {QUICK:>7} {0:>7} {0:>7}" in capsys.readouterr().out
     judge([answer("differ", "something else")] * QUICK)
     assert not mutated.judge_wrong(wrong.kept, folder, 1)
-    assert f"{'all':<55} {QUICK:>7} {QUICK:>6} {0:>6}" in capsys.readouterr().out
+    assert f"{'all':<55} {QUICK:>7} {QUICK:>7} {0:>7}" in capsys.readouterr().out
     judge(answer("differ", one.kinds[0]) for one in wrong.kept)
     assert mutated.judge_wrong(wrong.kept, folder, 1)
-    assert f"{'all':<55} {QUICK:>7} {QUICK:>6} {QUICK:>6}" in capsys.readouterr().out
+    assert f"{'all':<55} {QUICK:>7} {QUICK:>7} {QUICK:>7}" in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -213,6 +213,7 @@ def test_a_wait_that_may_end_ends_the_run_where_warnings_are_errors(mirrored, ex
         warnings.simplefilter("error", ReplicaWaits)
         with pytest.raises(ReplicaWaits, match=r"replica 0 has waited for .* s outside"):
             mirrored(2, executor=executor, wait_limit_s=LIMIT_S).run(fed.wait)
+    fed.set()  # a thread that goes on waiting would be left
     feeder.cancel()
     feeder.join()
 
@@ -246,6 +247,28 @@ def test_a_wait_that_may_end_is_a_warning_and_goes_on(mirrored, executor, how):
         assert mirrored(2, executor=executor, wait_limit_s=LIMIT_S).run(step) == 7
     if how == "another thread":
         feeder.join()
+
+
+def traced(called):
+    called.append(1)
+
+
+@pytest.mark.slow
+def test_a_thread_that_goes_on_waiting_does_not_hold_up_traced_functions(mirrored):
+    """CPython 3.11 does not come past the first step of a traced function while an exception has not arrived."""
+    fed, called = threading.Event(), []
+    before = sys.gettrace()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ReplicaWaits)
+        with pytest.raises(ReplicaWaits):
+            mirrored(2, executor="thread", wait_limit_s=LIMIT_S).run(lambda: fed.wait(600.0))
+    sys.settrace(lambda *_: None)
+    try:
+        traced(called)
+    finally:
+        sys.settrace(before)
+        fed.set()
+    assert called
 
 
 def test_none_is_no_limit(mirrored, executor):

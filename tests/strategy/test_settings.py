@@ -161,7 +161,7 @@ for _setting in (
     CALLS[f"mirrored, {_setting}"] = used(
         lambda value, name=_setting: ss.Strategy.mirrored("sim", **{name: 1 if value is HUGE else value})
     )
-for _setting in ("semantics", "schedule", "checks", "trace", "order", "backend", "isolate"):
+for _setting in ("semantics", "schedule", "checks", "trace", "order", "backend", "isolate", "wait_limit_s"):
     CALLS[f"Cluster, {_setting}"] = lambda value, name=_setting: ss.sim.Cluster(2, 1, **{name: value}).run(program)
 for _kind in ("mirrored", "one_device", "central_storage", "multi_worker"):
     CALLS[_kind] = used(getattr(ss.Strategy, _kind))
