@@ -26,7 +26,7 @@ def raise_in_thread(ident: int) -> None:
     """Raises TaskStopped in a thread, at the next step of its Python code.
 
     Where that is another thread, this one looks for nothing any more: see `raise_no_more`. A thread that waits without
-    end takes no step, and the other one looks again by itself when it goes on.
+    end takes no step, and the other one looks again when it goes on.
     """
     _SCHEDULE(ident, TaskStopped, None, None, None)
     if ident != get_ident():
