@@ -26,12 +26,12 @@ class Outputs:
         self._shown: dict[Path, int] = {}
         self._tee = tee
 
-    def copy(self) -> None:
-        """Shows the lines that have been completed since the last call."""
+    def copy(self, *, ended: bool = False) -> None:
+        """Shows the lines that have been completed since the last call.  ended: also a last one without its end."""
         if self._tee:
             for rank, files in self._files.items():
                 for file, stream in zip(files, (sys.stdout, sys.stderr), strict=True):
-                    self._copy(file, stream, rank)
+                    self._copy(file, stream, rank, ended=ended)
 
     def text(self, rank: int) -> str:
         """Returns the end of what a rank has printed; empty for one that printed to the command's output."""
@@ -41,12 +41,13 @@ class Outputs:
             texts.append(_read(file, max(size - _KEPT, 0)).decode(errors="replace"))
         return "".join(texts)
 
-    def _copy(self, file: Path, stream: TextIO, rank: int) -> None:
+    def _copy(self, file: Path, stream: TextIO, rank: int, *, ended: bool) -> None:
         data = _read(file, self._shown.get(file, 0))
-        end = data.rfind(b"\n") + 1
+        end = len(data) if ended else data.rfind(b"\n") + 1
         self._shown[file] = self._shown.get(file, 0) + end
-        for line in data[:end].decode(errors="replace").splitlines(keepends=True):
-            stream.write(f"[rank{rank}]: {line}")
+        text = data[:end].decode(errors="replace")
+        for line in text.removesuffix("\n").split("\n") if text else ():
+            stream.write(f"[rank{rank}]: {line}\n")
         stream.flush()
 
 

@@ -108,7 +108,7 @@ class _Run:
                 deadline_s = now_s + _GRACE_S
             if deadline_s is not None and now_s > deadline_s:
                 self._end_all()
-        self._outputs.copy()
+        self._outputs.copy(ended=True)
         matcher.close()
         return self._reported()
 
