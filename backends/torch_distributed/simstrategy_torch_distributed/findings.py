@@ -37,30 +37,34 @@ def disagreed(lines: Sequence[str], group: str) -> Finding:
 
 def sizes_differ(lines: Sequence[str], what: str) -> Finding:
     """Returns the finding for two ranks that exchange different numbers of elements, or dtypes."""
-    text = "\n  ".join([f"{what} Make both sides equal:", *lines])
-    return Finding("disagreement", "ReplicasDisagree", text, tuple(lines))
+    return _headed("disagreement", "ReplicasDisagree", f"{what} Make both sides equal:", lines)
 
 
 def blocked(lines: Sequence[str]) -> Finding:
     """Returns the finding for ranks that wait for calls that no rank can make any more."""
     head = "Ranks wait for calls that no rank will make. Make the calls on both sides, in one order on all ranks:"
-    return Finding("blocked", "ReplicasBlocked", "\n  ".join([head, *lines]), tuple(lines))
+    return _headed("blocked", "ReplicasBlocked", head, lines)
 
 
 def forgotten(calls: Mapping[int, Sequence[str]]) -> Finding:
     """Returns the finding for results that were never waited for.  calls: by rank."""
     head = "Results were requested and never waited for. Until wait() has returned, a tensor holds no result:"
     lines = tuple(f"rank {rank}: {'; '.join(texts)}" for rank, texts in sorted(calls.items()))
-    return Finding("unfinished", "ContextError", "\n  ".join([head, *lines]), lines)
+    return _headed("unfinished", "ContextError", head, lines)
 
 
 def stopped(lines: Sequence[str], rank: int) -> Finding:
     """Returns the finding for a rank that a signal has stopped, and for which others wait."""
     head = f"Rank {rank} was stopped by a signal, as SIGSTOP does, and nobody continues it. Others wait for it:"
-    return Finding("blocked", "PeerFailed", "\n  ".join([head, *lines]), tuple(lines))
+    return _headed("blocked", "PeerFailed", head, lines)
 
 
 def failed(lines: Sequence[str], rank: int) -> Finding:
     """Returns what the other ranks raise when one has failed."""
     head = f"Rank {rank} has failed, so the others cannot continue. Fix that failure first:"
-    return Finding("failure", "PeerFailed", "\n  ".join([head, *lines]), tuple(lines))
+    return _headed("failure", "PeerFailed", head, lines)
+
+
+def _headed(kind: str, error: str, head: str, lines: Sequence[str]) -> Finding:
+    """Returns a finding whose text is a sentence and, below it, the lines."""
+    return Finding(kind, error, "\n  ".join([head, *lines]), tuple(lines))

@@ -154,8 +154,7 @@ class Link:
             if pending.future is None:
                 pending.future = torch.futures.Future()
                 if pending.answered:
-                    self._unfinished.pop(pending.call.number, None)
-                    _set(pending)
+                    self._complete_future(pending)
                 else:
                     self._futures.append(pending)
                     self._wanted.notify()
@@ -176,6 +175,16 @@ class Link:
         pending.work = None
         pending.complete()
 
+    def _complete_future(self, pending: Pending) -> None:
+        """Completes the future of a call that is answered."""
+        assert pending.future is not None
+        try:
+            self._finish(pending)
+        except Exception as error:  # noqa: BLE001 - whoever waits for the future receives it
+            pending.future.set_exception(error)
+        else:
+            pending.future.set_result(pending.result)
+
     def _require_server(self) -> None:
         """Starts a thread that completes futures unless one is free."""
         if not self._idle:
@@ -195,8 +204,7 @@ class Link:
                     self._wanted.wait()
                     continue
             for one in done:
-                self._unfinished.pop(one.call.number, None)
-                _set(one)
+                self._complete_future(one)
             if done:
                 with self._wanted:
                     self._idle += 1
@@ -246,22 +254,11 @@ class Link:
         return kind(text)
 
 
-def _set(pending: Pending) -> None:
-    """Completes the future of a call that is answered."""
-    assert pending.future is not None
-    try:
-        pending.complete()
-    except Exception as error:  # noqa: BLE001 - whoever waits for the future receives it
-        pending.future.set_exception(error)
-    else:
-        pending.future.set_result(pending.result)
-
-
 def is_asked(frame: FrameType | None) -> bool:
     """Returns whether the user's code makes a group's call by itself: with nothing between but torch's function."""
     while frame is not None and (frame.f_globals.get("__name__") or "").startswith(_BETWEEN):
         frame = frame.f_back
-    return frame is not None and is_users(frame)
+    return frame is not None and _is_of_user(frame)
 
 
 _BETWEEN: Final = (
@@ -277,11 +274,15 @@ _IS_USERS: dict[object, bool] = {}
 def site_of(frame: FrameType | None) -> Site:
     """Returns the newest line of a stack that is the user's; ("", 0) where there is none."""
     while frame is not None:
-        code = frame.f_code
-        users = _IS_USERS.get(code)
-        if users is None:
-            users = _IS_USERS[code] = is_users(frame)
-        if users:
-            return code.co_filename, frame.f_lineno
+        if _is_of_user(frame):
+            return frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back
     return "", 0
+
+
+def _is_of_user(frame: FrameType) -> bool:
+    """Returns whether a frame is the user's, without reading its file's name again."""
+    users = _IS_USERS.get(frame.f_code)
+    if users is None:
+        users = _IS_USERS[frame.f_code] = is_users(frame)
+    return users
