@@ -15,7 +15,7 @@ GUIDE = Path(__file__).resolve().parents[3] / "docs" / "testing_your_program.md"
 PLUGIN = "simstrategy_pytest.plugin"
 FEW = """
 from hypothesis import settings
-settings.register_profile("few", max_examples=8, database=None, {})
+settings.register_profile("few", max_examples=8, database=None, derandomize={})
 settings.load_profile("few")
 """
 
@@ -32,7 +32,7 @@ class Ended(NamedTuple):
 def run_pytest(folder, *options, derandomize=True):
     """Runs pytest in a folder and returns how it ended."""
     (folder / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n")
-    (folder / "conftest.py").write_text(FEW.format("derandomize=True" if derandomize else ""))
+    (folder / "conftest.py").write_text(FEW.format(derandomize))
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     sources = [str(Path(one.__file__).parents[1]) for one in (simstrategy, simstrategy_pytest)]
     kept["PYTHONPATH"] = os.pathsep.join([*sources, kept.get("PYTHONPATH", "")])
