@@ -41,12 +41,13 @@ def first_wrong_element(terms: Sequence[Host], result: Host, op: Op) -> str | No
 
 def _first_wrong_sum(terms: Sequence[Host], result: Host) -> str | None:
     """Describes the first element [...] that is further from the exact sum than rounding explains."""
-    wide = [parts(term).astype(np.longdouble) for term in terms]
-    total, size = sum(wide[1:], wide[0]), sum([np.abs(one) for one in wide[1:]], np.abs(wide[0]))
     name = {"complex64": "float32", "complex128": "float64"}.get(result.dtype.name, result.dtype.name)
+    exact_type: type[np.floating[Any]] = np.longdouble if name == "float64" else np.float64
+    wide: list[Host] = [parts(term).astype(exact_type, copy=False) for term in terms]
+    total, size = sum(wide[1:], wide[0]), sum([np.abs(one) for one in wide[1:]], np.abs(wide[0]))
     largest, smallest = _range(name)
     bound = len(terms) * (one_unit(name) * size + smallest)
-    found = parts(result).astype(np.longdouble)
+    found: Host = parts(result).astype(exact_type, copy=False)
     exact = np.isfinite(size)
     # Above the range, the order of the additions decides whether they overflow.
     near = (np.abs(found - total) <= bound) | (size >= largest)

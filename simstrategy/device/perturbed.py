@@ -6,6 +6,7 @@ two backends that means anything; `simstrategy.check` uses it.
 """
 
 from collections.abc import Callable
+from math import prod
 from types import SimpleNamespace
 from typing import Any, Final, cast, final
 from zlib import crc32
@@ -31,6 +32,14 @@ _SUMS: Final = (
 )
 """Functions whose order of additions is the library's."""
 
+_GOLDEN: Final = 0x9E3779B97F4A7C15
+"""2**64 divided by the golden ratio."""
+_NEIGHBOURS: Final[dict[str, tuple[np.floating[Any], ...]]] = {
+    kind.__name__: (np.nextafter(kind(1), kind(0)), kind(1), np.nextafter(kind(1), kind(2)))
+    for kind in (np.float16, np.float32, np.float64)
+}
+"""By dtype 1 and its neighbours."""
+
 
 def perturb(value: np.ndarray, pattern: int) -> np.ndarray:
     """Returns a float array […] with each finite, non-zero element moved to its neighbour; others as they are.
@@ -41,14 +50,30 @@ def perturb(value: np.ndarray, pattern: int) -> np.ndarray:
     """
     if value.dtype.kind != "f":
         return value
-    # Multiplicative hashing of the index: the high bits of a product with 2**64 / golden ratio.
-    mixed = (np.arange(value.size, dtype=np.uint64) + np.uint64(pattern * 7919)) * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    upward = ((mixed >> np.uint64(40)) & np.uint64(1)).astype(bool).reshape(value.shape)
+    upward = _upward(value.shape, pattern)
     with np.errstate(all="ignore"):  # of the ends of the range, where neighbours are infinite or subnormal
         moved = np.nextafter(value, np.where(upward, np.inf, -np.inf).astype(value.dtype))
     movable = (value != 0) & np.isfinite(value) & np.isfinite(moved)
     return np.asarray(np.where(movable, moved, value), value.dtype)
+
+
+def _products(size: int) -> np.ndarray:
+    """Returns the products of the indices below a size with `_GOLDEN`, as uint64 [size]."""
+    return np.arange(size, dtype=np.uint64) * np.uint64(_GOLDEN)
+
+
+_FIRST_PRODUCTS: Final = _products(4096)
+
+
+def _upward(shape: tuple[int, ...], pattern: int) -> np.ndarray:
+    """Returns for each element of an array of a shape whether it moves up, as bool [...]."""
+    size = prod(shape)
+    products = _FIRST_PRODUCTS[:size] if size <= len(_FIRST_PRODUCTS) else _products(size)
+    mixed = products + np.uint64(pattern * 7919 * _GOLDEN % 2**64)
+    mixed ^= mixed >> np.uint64(29)
+    mixed *= np.uint64(0xBF58476D1CE4E5B9)
+    mixed &= np.uint64(1 << 40)
+    return mixed.astype(bool).reshape(shape)
 
 
 def _nudged(inner: Backend, result: Array, pattern: int, *, sums: bool) -> Array:
@@ -59,17 +84,18 @@ def _nudged(inner: Backend, result: Array, pattern: int, *, sums: bool) -> Array
     they are, since sums of integers are exact.
     """
     shape, dtype, _ = inner.spec(result)
-    if dtype not in ("float16", "float32", "float64") or None in shape:
+    if dtype not in _NEIGHBOURS or None in shape:
         return result
     try:
         host = inner.get(result)
     except (InvalidType, Unsupported):
         return result  # a framework traces, and has no value yet
-    factors = perturb(np.ones(host.shape, host.dtype), pattern + crc32(host.tobytes()))
-    smaller = np.nextafter(host.dtype.type(1), host.dtype.type(0))
-    factors = np.where(np.abs(host) == 1, smaller, factors)
+    smaller, one, larger = _NEIGHBOURS[dtype]
+    factors = np.where(_upward(host.shape, pattern + crc32(host.tobytes())), larger, smaller)
     if sums:
-        factors = np.where(host == np.round(host), host.dtype.type(1), factors)
+        factors[host == np.rint(host)] = one
+    else:
+        factors[np.abs(host) == 1] = smaller
     moved: Array = inner.xp.multiply(result, factors)
     return moved
 

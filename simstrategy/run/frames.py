@@ -3,6 +3,7 @@
 import gc
 import sys
 import threading
+from functools import lru_cache
 from operator import call
 from pathlib import PurePath
 from types import FrameType
@@ -31,15 +32,24 @@ def frames_of_threads() -> dict[int, FrameType]:
 
 def is_library(frame: FrameType) -> bool:
     """Returns whether a frame is of this project, of one of its backends, or of an installed package."""
-    module = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-    file = frame.f_code.co_filename
-    ours = module == "simstrategy" or module.startswith("simstrategy_")
-    return ours or file.startswith("<frozen") or "site-packages" in PurePath(file).parts
+    return _is_library(frame.f_code.co_filename, str(frame.f_globals.get("__name__", "")))
 
 
 def is_users(frame: FrameType) -> bool:
     """Returns whether a frame is of no library, Python's own included."""
-    return not is_library(frame) and _STANDARD_LIBRARY not in PurePath(frame.f_code.co_filename).parents
+    return _is_users(frame.f_code.co_filename, str(frame.f_globals.get("__name__", "")))
+
+
+@lru_cache(maxsize=4096)
+def _is_library(file: str, module: str) -> bool:
+    package = module.partition(".")[0]
+    ours = package == "simstrategy" or package.startswith("simstrategy_")
+    return ours or file.startswith("<frozen") or "site-packages" in PurePath(file).parts
+
+
+@lru_cache(maxsize=4096)
+def _is_users(file: str, module: str) -> bool:
+    return not _is_library(file, module) and _STANDARD_LIBRARY not in PurePath(file).parents
 
 
 def users_sites(frame: FrameType | None) -> list[Site]:

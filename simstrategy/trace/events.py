@@ -8,6 +8,7 @@ import json
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from os import PathLike
 from pathlib import Path, PurePath
 from types import NoneType
@@ -116,7 +117,14 @@ def describe_site(site: Site) -> str:
     >>> describe_site(("/home/user/train.py", 31))
     'train.py:31'
     """
-    return f"{PurePath(site[0]).name}:{site[1]}"
+    return f"{_shown_path(site[0], None)}:{site[1]}"
+
+
+@lru_cache(maxsize=4096)
+def _shown_path(file: str, root: str | None) -> str:
+    """Returns a file relative to a folder that it is in; its name alone otherwise."""
+    path = PurePath(file)
+    return path.relative_to(root).as_posix() if root is not None and path.is_relative_to(root) else path.name
 
 
 def warn_at(warning: Warning, site: Site) -> None:
@@ -198,10 +206,7 @@ class Trace:
 
     def site_text(self, site: Site) -> str:
         """Returns a call site as it stands in an event."""
-        path = PurePath(site[0])
-        if self.root is not None and path.is_relative_to(self.root):
-            return f"{path.relative_to(self.root).as_posix()}:{site[1]}"
-        return f"{path.name}:{site[1]}"
+        return f"{_shown_path(site[0], self.root)}:{site[1]}"
 
     def digest(self) -> str:
         """Returns the SHA-256 of all lines except the header, in hexadecimal: equal for equal traces."""

@@ -258,7 +258,7 @@ def is_asked(frame: FrameType | None) -> bool:
     """Returns whether the user's code makes a group's call by itself: with nothing between but torch's function."""
     while frame is not None and (frame.f_globals.get("__name__") or "").startswith(_BETWEEN):
         frame = frame.f_back
-    return frame is not None and _is_of_user(frame)
+    return frame is not None and is_users(frame)
 
 
 _BETWEEN: Final = (
@@ -267,22 +267,11 @@ _BETWEEN: Final = (
     "simstrategy_torch_distributed.",
 )
 
-_IS_USERS: dict[object, bool] = {}
-"""By code object, whether it is the user's: looked up at every call."""
-
 
 def site_of(frame: FrameType | None) -> Site:
     """Returns the newest line of a stack that is the user's; ("", 0) where there is none."""
     while frame is not None:
-        if _is_of_user(frame):
+        if is_users(frame):
             return frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back
     return "", 0
-
-
-def _is_of_user(frame: FrameType) -> bool:
-    """Returns whether a frame is the user's, without reading its file's name again."""
-    users = _IS_USERS.get(frame.f_code)
-    if users is None:
-        users = _IS_USERS[frame.f_code] = is_users(frame)
-    return users

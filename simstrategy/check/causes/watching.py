@@ -57,7 +57,7 @@ class _Seen:
 class Watch:
     """Collects named values.  values: in the order of the statements; the replicas take turns."""
 
-    __slots__ = ("_bytes", "_frames", "_get", "_position", "_types", "_users", "values")
+    __slots__ = ("_bytes", "_frames", "_get", "_position", "_types", "values")
 
     def __init__(self, position: Position, get: Callable[[Any], Host], array_types: tuple[type, ...]) -> None:
         self.values: list[NamedValue] = []
@@ -65,7 +65,6 @@ class Watch:
         self._get = get
         self._types = (*array_types, np.ndarray, np.generic, float)
         self._frames: dict[FrameType, _Seen] = {}
-        self._users: dict[str, bool] = {}
         self._bytes = 0
 
     @contextmanager
@@ -81,11 +80,7 @@ class Watch:
 
     def _enter(self, frame: FrameType, event: str, argument: object) -> Any:
         """Begins to trace a function of the user's, where a replica runs it; other functions are not traced."""
-        file = frame.f_code.co_filename
-        known = self._users.get(file)
-        if known is None:
-            known = self._users[file] = is_users(frame)
-        mode = current_mode() if known else None
+        mode = current_mode() if is_users(frame) else None
         if mode is None or mode.replica is None or self._bytes > _TOTAL_BYTES_MAX:
             return None
         self._frames[frame] = _Seen(frame.f_lineno)
