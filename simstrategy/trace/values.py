@@ -7,10 +7,10 @@ elements of a large one.
 import math
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from xxhash import xxh3_128
 
 __all__ = [
     "ROW_DIGEST_CHARACTERS",
@@ -83,7 +83,7 @@ def describe_whole(host: Host, data: bytes) -> dict[str, Any]:
 
 def digest_of(dtype: str, shape: tuple[int, ...], data: bytes | memoryview) -> str:
     """Returns a text that is equal for equal values."""
-    made = sha256(f"{dtype}{list(shape)}".encode())
+    made = xxh3_128(f"{dtype}{list(shape)}".encode())
     made.update(data)
     return made.hexdigest()[:_DIGEST_CHARACTERS]
 
@@ -189,5 +189,5 @@ def row_digests(leaves: list[Any], limit: int) -> tuple[int, str]:
             data = np.ascontiguousarray(array[:shown] if array.ndim else array).tobytes()
             size = len(data) // max(shown, 1)
             columns.append([data[at : at + size] for at in range(0, len(data), size or 1)])
-    digests = [sha256(b"\0".join(row)).digest()[:_ROW_DIGEST_BYTES] for row in zip(*columns, strict=True)]
+    digests = [xxh3_128(b"\0".join(row)).digest()[:_ROW_DIGEST_BYTES] for row in zip(*columns, strict=True)]
     return count, b64encode(b"".join(digests)).decode()
