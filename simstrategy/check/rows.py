@@ -15,6 +15,7 @@ __all__ = [
     "NOT_REPEATABLE",
     "NOT_SEEDED",
     "first_not_finite",
+    "if_repeatable",
     "largest",
     "law_row",
     "not_judged",
@@ -47,18 +48,19 @@ def reference_row(
     """Returns the row of the run that the others are compared with.
 
     reference, again: the outcomes of two identical runs, one for each worker. one_ulp: of each worker, how far its
-    leaves move with the inputs. The row has a problem where the two runs differ, where a group-call is wrong, and where
-    the program raises.
+    leaves move with the inputs. The row has a problem where a group-call is wrong, and where the program raises. Where
+    the two runs differ, nothing can be judged.
     """
     problem: str | None = None
+    undecided: str | None = None
     for one, other in zip(reference, again, strict=True):
         found = compare(one, other, exactly(one))
-        if problem is None and not found.equal_bits:
-            problem = f"{NOT_REPEATABLE}: {found.problem}"
+        if undecided is None and not found.equal_bits:
+            undecided = f"{NOT_REPEATABLE}: {found.problem}"
         if problem is None and one.wrong_call is not None:
             problem = one.wrong_call
     raised = [outcome for outcome in reference if outcome.error is not None]
-    if raised and problem is None and not allow_errors:
+    if raised and problem is None and undecided is None and not allow_errors:
         kind, text = raised[0].error or ("", "")
         problem = "\n".join([f"raises {kind}: {text}", *raised[0].notes])
     return Row(
@@ -75,7 +77,14 @@ def reference_row(
         problem=problem,
         raised=bool(raised),
         not_finite=first_not_finite(reference),
+        undecided=undecided if problem is None else None,
+        why="not repeatable" if undecided is not None else "",
     )
+
+
+def if_repeatable(row: Row, *, repeatable: bool) -> Row:
+    """Returns a row as it is, or as one that is not judged because the reference's two runs differ."""
+    return row if repeatable else row._replace(problem=None, undecided=NOT_SEEDED, why="not repeatable")
 
 
 def run_row(

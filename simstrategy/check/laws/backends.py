@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from simstrategy.check.laws.order import every_schedule
 from simstrategy.check.row import Row
-from simstrategy.check.rows import reference_row, run_row
+from simstrategy.check.rows import if_repeatable, reference_row, run_row
 from simstrategy.check.study import Study
 from simstrategy.schedules import Every, InOrder
 
@@ -28,8 +28,9 @@ def backends(study: Study) -> Iterator[Row]:
                     continue
                 if isinstance(schedule, Every):
                     if name == names[0]:
-                        yield every_schedule(study, count, schedule)
+                        yield if_repeatable(every_schedule(study, count, schedule), repeatable=found.repeatable)
                     continue
                 outcome = study.run(name, count, schedule)
                 row = run_row(name, label, schedule(), reference, (outcome,), one_ulp)
+                row = if_repeatable(row, repeatable=found.repeatable)
                 yield row if name != names[0] else row._replace(law="schedules")

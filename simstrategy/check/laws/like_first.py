@@ -6,7 +6,7 @@ from simstrategy.check.across import Side, compare_across
 from simstrategy.check.meaning import meaning_of
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.row import Row
-from simstrategy.check.rows import NOT_SEEDED, row_of_values
+from simstrategy.check.rows import if_repeatable, row_of_values
 from simstrategy.check.study import Study
 
 __all__ = ["like_first"]
@@ -31,7 +31,7 @@ def like_first(
     """
     found = study.measured(count)
     if not found.repeatable:
-        return row._replace(undecided=NOT_SEEDED, why="not repeatable")
+        return if_repeatable(row, repeatable=False)
     errors = (found.first.error, other.error)
     if errors != (None, None):
         texts = [

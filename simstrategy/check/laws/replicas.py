@@ -13,7 +13,7 @@ from simstrategy.check.causes import Cause
 from simstrategy.check.causes.running import explain_difference
 from simstrategy.check.meaning import lists_by_replica, meaning_of
 from simstrategy.check.row import Finding, Row
-from simstrategy.check.rows import NOT_SEEDED, law_row, row_of_values
+from simstrategy.check.rows import if_repeatable, law_row, row_of_values
 from simstrategy.check.study import Study
 from simstrategy.run import raised_where
 
@@ -33,7 +33,7 @@ def _row(study: Study, count: int, other_count: int) -> Row:
     one, other = study.measured(count), study.measured(other_count)
     row = law_row("replicas", study.reference, f"{other_count} against {count}")
     if not (one.repeatable and other.repeatable):
-        return row._replace(undecided=NOT_SEEDED, why="not repeatable")
+        return if_repeatable(row, repeatable=False)
     errors = (one.first.error, other.first.error)
     if errors != (None, None):
         allowed = study.settings.allow_errors

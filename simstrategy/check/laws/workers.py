@@ -6,7 +6,7 @@ from simstrategy.check.clusters import run_cluster
 from simstrategy.check.compare import sensitivity
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.row import Row
-from simstrategy.check.rows import reference_row, run_row
+from simstrategy.check.rows import if_repeatable, reference_row, run_row
 from simstrategy.check.study import NUDGES, Nudge, Study, nudged
 from simstrategy.schedules import Every, InOrder
 
@@ -16,8 +16,13 @@ __all__ = ["workers"]
 def workers(study: Study) -> Iterator[Row]:
     """Yields for each number the row of workers in one process, and one for each schedule and backend."""
     for count in study.workers:
+        repeatable = True
         for row in _with(study, count):
-            yield row if row.reference else row._replace(law="workers")
+            if row.reference:
+                repeatable = row.undecided is None
+                yield row
+            else:
+                yield if_repeatable(row._replace(law="workers"), repeatable=repeatable)
 
 
 def _with(study: Study, count: int) -> Iterator[Row]:
