@@ -31,7 +31,7 @@ RED = {
     "test_required": "test_cases.py could not be judged: ",
     "test_raises_with_two": "test_cases.py does not run as it must (sim, replicas 2): raises KeyError: 'two'",
     "test_needs_eight": "test_cases.py does not run as it must (sim, replicas 1): raises ValueError: 8 replicas",
-    "test_not_repeatable": "test_cases.py could not be judged: sim, replicas 1, InOrder(): gives different values in two ",
+    "test_not_repeatable": "test_cases.py could not be judged: sim, replicas 1, InOrder(): gives different values ",
     "test_drawn": "test_cases.py breaks the law of replicas (sim, replicas 2 against 1): result: ",
 }
 """The first line of each failure with a report."""
