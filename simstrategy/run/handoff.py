@@ -154,7 +154,7 @@ class HandoffScheduler(Generic[F, A]):
             if outcome is FINISHED:
                 finished = True
                 arrived.append(FINISHED)
-                next(shared.handoffs)  # of the iterator as it is now, see `withdraw`: a task that ended hands nothing over
+                next(shared.handoffs)  # a task that ended hands nothing over; the iterator as it is now, see `withdraw`
             elif isinstance(outcome, BaseException):
                 raise outcome  # a greenlet that was ended from outside returns the exception instead of raising it
             elif len(arrived) == place:
