@@ -47,7 +47,7 @@ BANNED_MODULES = {
     "datetime": (),
     "threading": RUN_WITH_THREADS,
     "greenlet": tuple(
-        f"{RUN}{name}.py" for name in ("blocked", "greenlets", "handoff", "own_thread", "reaching", "replica_tasks")
+        f"{RUN}{name}.py" for name in ("blocked", "greenlets", "handoff", "own_thread", "reaching")
     ),
     "socket": (
         "simstrategy/launch/channel.py",
