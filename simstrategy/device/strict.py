@@ -5,6 +5,7 @@ It checks forms and places, never values: the conformance kit compares values.
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, Final, NoReturn, final
 
 import numpy as np
@@ -128,7 +129,7 @@ class Strict(Wrapper):
     def put(self, value: np.ndarray | Array, device: Device) -> Array:
         array = self._inner.put(value, device)
         if isinstance(value, np.ndarray) and not isinstance(value, self.array_types):
-            form = (value.shape, value.dtype.name)
+            form = (value.shape, _name_of(value.dtype))
         else:
             form = self._spec(value)[:2]
         found = self._spec(array)
@@ -139,7 +140,7 @@ class Strict(Wrapper):
     def get(self, array: Array) -> np.ndarray:
         value = self._inner.get(array)
         shape, dtype, _ = spec = self._spec(array)
-        if type(value) is not np.ndarray or value.shape != shape or value.dtype.name != dtype:
+        if type(value) is not np.ndarray or value.shape != shape or _name_of(value.dtype) != dtype:
             found = f"a {type(value).__name__} {value.dtype}{list(value.shape)}"
             self._fail("get", found, f"an ndarray of {_text(spec)}")
         return value
@@ -238,6 +239,12 @@ class _StrictMemory:
         if list(map(self._form, results)) != self._good.get(self._form(array)):
             self._check(array, results)
         return results
+
+
+@lru_cache(maxsize=256)
+def _name_of(dtype: "np.dtype[Any]") -> str:
+    """Returns a dtype's name, which NumPy computes at each look: that takes longer than to copy a small array."""
+    return dtype.name
 
 
 def _text(spec: Spec) -> str:
