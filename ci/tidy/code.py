@@ -46,9 +46,7 @@ BANNED_MODULES = {
     "uuid": (),
     "datetime": (),
     "threading": RUN_WITH_THREADS,
-    "greenlet": tuple(
-        f"{RUN}{name}.py" for name in ("blocked", "greenlets", "handoff", "own_thread", "reaching", "replica_tasks")
-    ),
+    "greenlet": tuple(f"{RUN}{name}.py" for name in ("blocked", "greenlets", "handoff", "own_thread", "reaching")),
     "socket": (
         "simstrategy/launch/channel.py",
         "simstrategy/launch/forkserver.py",

@@ -10,7 +10,7 @@ from simstrategy.ledger.arguments import Step
 from simstrategy.run import function_key
 from simstrategy.short_repr import short_repr
 from simstrategy.strategy import Strategy, Variable, VariableSynchronization, group_of
-from simstrategy.strategy.validation import require_finished
+from simstrategy.strategy.validation import UNFINISHED, refuse_unfinished
 from simstrategy.trace import describe_site
 from simstrategy.values import DistributedValues
 
@@ -41,7 +41,8 @@ def returned_of(strategy: Strategy, value: Any, probes: int) -> Returned:
 
     Raises InvalidType for what is no array of floats, and InvalidArgument for an array of another shape.
     """
-    require_finished([value], "ledger")
+    if type(value) in UNFINISHED:
+        refuse_unfinished([value], "ledger")
     leaves, structure = tree.flatten(value)
     if not leaves:
         raise InvalidType(f"The step returned {short_repr(value)}, which holds no array. {_ADVICE}")

@@ -10,15 +10,18 @@ from simstrategy.run.isolation import Isolation, WatchDraws
 from simstrategy.run.observing import Matcher
 from simstrategy.run.replica_tasks import WAIT_LIMIT_S, ReplicaTasks
 from simstrategy.run.status import StatusMessage, raised_where
-from simstrategy.run.task import FINISHED, SuspendTask, TaskStopped
+from simstrategy.run.task import FINISHED, Body, Failed, Match, SuspendTask, TaskStopped
 
 __all__ = [
     "FINISHED",
     "WAIT_LIMIT_S",
+    "Body",
     "CollectiveMatcher",
     "Coordinator",
+    "Failed",
     "FunctionKey",
     "Isolation",
+    "Match",
     "Matcher",
     "PendingCall",
     "ReplicaLocal",

@@ -1,4 +1,4 @@
-"""Greenlets that carry tasks, kept from run to run."""
+"""Greenlets that carry tasks, kept from run to run, and the runs of groups of tasks in them."""
 
 import sys
 import threading
@@ -11,10 +11,12 @@ import greenlet as greenlets
 from greenlet import getcurrent, greenlet
 
 from simstrategy.run.forced import raise_until
+from simstrategy.run.handoff import HandoffScheduler
+from simstrategy.run.hub import HubScheduler
 from simstrategy.run.own_thread import foreign_thread
-from simstrategy.run.task import FINISHED, ForcedStop, Job, SuspendTask
+from simstrategy.run.task import FINISHED, Body, Choose, Failed, ForcedStop, Job, Match, RunWatched, SuspendTask
 
-__all__ = ["GreenletPool", "suspend_to"]
+__all__ = ["GreenletPool"]
 
 _LEFT: Final = threading.local()
 """For each thread the lists of idle greenlets whose pools are gone."""
@@ -24,6 +26,8 @@ _LEFT: Final = threading.local()
 class GreenletPool:
     """Idle greenlets, kept for each thread apart, since a greenlet cannot leave the thread it began in.
 
+    choose: of n tasks the one that runs next; None for their order. watched: runs a scheduler's tasks.
+
     Kept from run to run: a new one costs more than all that a task does in a step, and fewer objects in 10,000 tasks
     mean less work for the garbage collector.
 
@@ -32,21 +36,41 @@ class GreenletPool:
     that reads the frames of this one has such references for a while.
     """
 
-    __slots__ = ("__weakref__", "_local")
+    __slots__ = ("__weakref__", "_choose", "_local", "_watched")
 
-    def __init__(self) -> None:
+    def __init__(self, choose: Choose | None, watched: RunWatched) -> None:
         self._local = threading.local()
+        self._choose = choose
+        self._watched = watched
 
-    def take(self, count: int) -> list[greenlet]:
-        """Returns greenlets whose parent is the caller's greenlet, each with a copy of its context."""
-        if _LEFT.__dict__:
+    def run(self, count: int, body: Body, match: Match, failed: Failed) -> list[Any]:
+        """Runs `body(index, suspend)` in so many tasks to their ends; see `ReplicaTasks.run`."""
+        hub, results = getcurrent(), [None] * count
+        tasks = self._take(count, hub)
+        if self._choose is None:
+            handoff: HandoffScheduler[Any, Any] = HandoffScheduler(tasks, hub)
+            # One job for all tasks, which take their indices as they start.
+            jobs: list[Job] = [(body, iter(range(count)), results, handoff.suspend, hub.switch)] * count
+            self._watched(handoff, tasks, jobs, match, failed)
+        else:
+            suspend = _suspend_to(hub.switch)
+            jobs = [(body, iter((i,)), results, suspend, hub.switch) for i in range(count)]
+            self._watched(HubScheduler(tasks, self._choose), tasks, jobs, match, failed)
+        # Their jobs have ended without an exception.
+        for task in tasks:
+            task.gr_context = None
+        self._local.idle.extend(tasks)
+        return results
+
+    def _take(self, count: int, hub: greenlet) -> list[greenlet]:
+        """Returns greenlets whose parent is the hub, each with a copy of its context."""
+        if _LEFT.__dict__.get("lists"):
             _end_left(_LEFT.lists)
         idle: list[greenlet] = self._local.__dict__.get("idle") or self._idle()
         first = max(len(idle) - count, 0)
         tasks = idle[first:]
         del idle[first:]
         tasks.extend([_started() for _ in range(count - len(tasks))])
-        hub = getcurrent()
         for task in tasks:
             if task.parent is not hub:
                 task.parent = hub
@@ -62,12 +86,6 @@ class GreenletPool:
             self._local.idle = idle
         return self._local.idle  # type: ignore[no-any-return]  # as it was set
 
-    def give_back(self, tasks: list[greenlet]) -> None:
-        """Keeps greenlets whose jobs have ended without an exception."""
-        for task in tasks:
-            task.gr_context = None
-        self._local.idle.extend(tasks)
-
 
 def _end_left(lists: list[list[greenlet]]) -> None:
     """Ends idle greenlets, and so before their last reference is dropped."""
@@ -81,7 +99,7 @@ def _end_left(lists: list[list[greenlet]]) -> None:
         lists.pop()
 
 
-def suspend_to(back: Callable[[Any], Any]) -> SuspendTask:
+def _suspend_to(back: Callable[[Any], Any]) -> SuspendTask:
     """Returns a function that suspends a greenlet by a switch to its hub.  back: the switch."""
 
     def suspend(*call: Any) -> Any:

@@ -12,7 +12,7 @@ import greenlet as greenlets
 
 from simstrategy.errors import ContextError
 from simstrategy.run.forced import raise_until
-from simstrategy.run.own_thread import foreign_thread, loop_error, require_no_loop, running_loop
+from simstrategy.run.own_thread import EVENTS, foreign_thread, loop_error, require_no_loop, running_loop
 from simstrategy.run.stopping import stop
 from simstrategy.run.task import FINISHED, Failed, ForcedStop, Job, Match, Task
 
@@ -32,81 +32,80 @@ A = TypeVar("A")
 
 
 @final
+class _Round:
+    """One round, as tasks and hub share it.  Nothing here refers to the scheduler, which a kept context may outlive."""
+
+    __slots__ = ("answers", "arrived", "following", "handoffs")
+
+    def __init__(self) -> None:
+        self.arrived: list[Any] = []
+        """The calls of this round so far."""
+        self.following: Sequence[Task] = ()
+        self.answers: Sequence[Any] = ()
+        """For each place in the round: the task that runs after it, and what that task receives."""
+        self.handoffs: Iterator[tuple[Task, Any]] = iter(())
+        """The same of the places that have not come."""
+
+    def withdraw(self, call: tuple[Any, ...], error: BaseException) -> None:
+        """Undoes what a task did that could not switch: it was interrupted, or called in another thread."""
+        if isinstance(error, ForcedStop):
+            raise_until(sys._getframe(2))
+        elif self.answers and self.arrived and self.arrived[-1] is call:
+            self.arrived.pop()
+            place = len(self.arrived)
+            self.handoffs = zip(self.following[place:], self.answers[place:], strict=True)
+        if isinstance(error, greenlets.error):
+            raise foreign_thread() from None
+
+
+@final
 class HandoffScheduler(Generic[F, A]):
     """One run of a group of tasks, always in the order of their indices.
 
     hub: runs the group; control returns there when a task ends or raises.
     """
 
-    __slots__ = ("_arrived", "_begin", "_following", "_rounds", "_running", "_skip", "_tasks", "suspend")
+    __slots__ = ("_following", "_round", "_rounds", "_running", "_tasks", "suspend")
 
     def __init__(self, tasks: Sequence[Task], hub: Task) -> None:
         self._tasks = tasks
         self._rounds = 0
         self._running: Sequence[int] = range(len(tasks))
-        arrived: list[Any] = []
-        self._arrived = arrived
-        """The calls of this round so far."""
+        self._round = shared = _Round()
         self._following: list[Task] = [*tasks[1:], hub]
         """For each place in a round: the task that runs after it."""
-        following_all: Sequence[Task] = ()
-        answers_all: Sequence[Any] = ()
-        handoffs: Iterator[tuple[Task, Any]] = iter(())
-        arrive, over = arrived.append, (hub, _SUSPENDED)
+        arrive, over = shared.arrived.append, (hub, _SUSPENDED)
 
         # One function for all tasks, and one iterator: an object for each of 10,000 tasks costs the garbage
         # collector more than the tasks themselves.
         def suspend(*call: F) -> A:
             try:
                 arrive(call)
-                task, answer = next(handoffs, over)
+                task, answer = next(shared.handoffs, over)
                 return task.switch(answer)  # type: ignore[no-any-return]  # the answer that `match` made
             except BaseException as error:
-                withdraw(call, error)
+                shared.withdraw(call, error)
                 raise
 
-        def withdraw(call: tuple[F, ...], error: BaseException) -> None:
-            """Undoes what a task did that could not switch: it was interrupted, or called in another thread."""
-            nonlocal handoffs
-            if isinstance(error, ForcedStop):
-                raise_until(sys._getframe(2))
-            elif answers_all and arrived and arrived[-1] is call:
-                arrived.pop()
-                place = len(arrived)
-                handoffs = zip(following_all[place:], answers_all[place:], strict=True)
-            if isinstance(error, greenlets.error):
-                raise foreign_thread() from None
-
-        def begin(following: Sequence[Task], answers: Sequence[Any]) -> None:
-            nonlocal handoffs, following_all, answers_all
-            following_all, answers_all = following, answers
-            handoffs = zip(following, answers, strict=True)
-
-        def skip() -> None:
-            """Leaves out the handoff of a task that has ended: of the iterator as it is now, see `withdraw`."""
-            next(handoffs)
-
         self.suspend = suspend
-        self._begin = begin
-        self._skip = skip
 
     def place(self) -> tuple[object, int | None]:
         """Returns what changes whenever a task switches, and the task that runs now, None between rounds."""
-        arrived, running = len(self._arrived), self._running
+        arrived, running = len(self._round.arrived), self._running
         return (self._rounds, arrived), running[arrived] if arrived < len(running) else None
 
     def run(self, jobs: Sequence[Job], match: Match, failed: Failed) -> None:
         """Runs all tasks to their ends; see `ReplicaTasks.run`."""
-        count, arrived = len(jobs), self._arrived
+        count, arrived = len(jobs), self._round.arrived
         answers: Sequence[Any] = jobs
         calls: list[Any] = [None] * count
         running = list(range(count))
-        loop = running_loop()
+        loop = running_loop() if EVENTS in sys.modules else None
         try:
             while True:
-                finished = self._round(running, answers)
+                finished = self._run_round(running, answers)
                 order = running
-                if running_loop() is not loop:
+                if EVENTS in sys.modules and running_loop() is not loop:
                     require_no_loop(self._tasks, loop)
                 if len(arrived) == count:
                     calls = arrived.copy()
@@ -135,17 +134,19 @@ class HandoffScheduler(Generic[F, A]):
         finally:
             self._end()
 
-    def _round(self, running: list[int], answers: Sequence[Any]) -> bool:
+    def _run_round(self, running: list[int], answers: Sequence[Any]) -> bool:
         """Runs these tasks until each is suspended or has returned; returns whether one has returned.
 
         Raises what a task raises: it is the one after those that arrived.
         """
-        arrived, tasks, finished = self._arrived, self._tasks, False
+        shared, tasks, finished = self._round, self._tasks, False
+        arrived = shared.arrived
         arrived.clear()
         self._rounds += 1
         # The answer for the next task goes with each handoff; the last handoff goes to the hub.
         given = answers[1:] if len(running) == len(tasks) else [answers[one] for one in running[1:]]
-        self._begin(self._following, [*given, None])
+        shared.following, shared.answers = self._following, [*given, None]
+        shared.handoffs = zip(shared.following, shared.answers, strict=True)
         while len(arrived) < len(running):
             place = len(arrived)
             first = running[place]
@@ -153,7 +154,7 @@ class HandoffScheduler(Generic[F, A]):
             if outcome is FINISHED:
                 finished = True
                 arrived.append(FINISHED)
-                self._skip()
+                next(shared.handoffs)  # a task that ended hands nothing over; the iterator as it is now, see `withdraw`
             elif isinstance(outcome, BaseException):
                 raise outcome  # a greenlet that was ended from outside returns the exception instead of raising it
             elif len(arrived) == place:
@@ -162,7 +163,8 @@ class HandoffScheduler(Generic[F, A]):
 
     def _end(self) -> None:
         """Makes tasks that are still suspended switch to the hub, and drops all other references."""
-        self._begin((), ())
+        shared = self._round
+        shared.following, shared.answers, shared.handoffs = (), (), iter(())
         self._following.clear()
 
 

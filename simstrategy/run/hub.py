@@ -1,12 +1,12 @@
 """Tasks that switch back to their hub, which then chooses the next one: for any schedule and executor."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, final
 
 from simstrategy.errors import ContextError, ReplicasBlocked
 from simstrategy.run.own_thread import in_loops, loop_error, require_no_loop, running_loop
 from simstrategy.run.stopping import stop
-from simstrategy.run.task import FINISHED, Failed, Job, Match, Task
+from simstrategy.run.task import FINISHED, Choose, Failed, Job, Match, Task
 
 __all__ = ["HubScheduler"]
 
@@ -17,7 +17,7 @@ class HubScheduler:
 
     __slots__ = ("_choose", "_index", "_switches", "_tasks")
 
-    def __init__(self, tasks: Sequence[Task], choose: Callable[[str, int], int] | None) -> None:
+    def __init__(self, tasks: Sequence[Task], choose: Choose | None) -> None:
         self._tasks = tasks
         self._choose = choose
         self._switches = 0
@@ -81,7 +81,7 @@ class HubScheduler:
         return running if self._choose is None else _choices(list(running), self._choose)
 
 
-def _choices(left: list[int], choose: Callable[[str, int], int]) -> Iterator[int]:
+def _choices(left: list[int], choose: Choose) -> Iterator[int]:
     while len(left) > 1:
         yield left.pop(choose("task", len(left)))
     yield left[0]

@@ -15,6 +15,7 @@ from simstrategy.run.task import Task
 from simstrategy.trace import describe_site
 
 __all__ = [
+    "EVENTS",
     "foreign_thread",
     "in_loops",
     "loop_error",
@@ -45,14 +46,16 @@ class _InThread(Protocol):
     def ident(self) -> int: ...
 
 
+EVENTS: Final = "asyncio.events"
+"""The module of event loops.  Not imported: a program without event loops need not pay for them."""
+
 _IN_LOOPS: Final[set[int]] = set()
 """Threads whose tasks were suspended in an event loop: where to look, for a number may be of another thread by now."""
 
 
 def running_loop() -> Loop | None:
     """Returns the event loop that runs in this thread, or None."""
-    # Not imported: a program without event loops need not pay for them.
-    events = cast("_Events | None", sys.modules.get("asyncio.events"))
+    events = cast("_Events | None", sys.modules.get(EVENTS))
     return None if events is None else events._get_running_loop()  # noqa: SLF001 - the public one raises where none runs
 
 

@@ -9,10 +9,13 @@ from typing import Any, Final, Protocol
 __all__ = [
     "FINISHED",
     "Body",
+    "Choose",
     "Failed",
     "ForcedStop",
     "Job",
     "Match",
+    "RunTasks",
+    "RunWatched",
     "Scheduler",
     "SuspendTask",
     "Task",
@@ -27,6 +30,11 @@ Match = Callable[[list[Any], list[int]], Sequence[Any]]
 """Takes all tasks' calls and the order in which they arrived; returns the answers in task order."""
 Failed = Callable[[int, BaseException, list[Any], list[int]], None]
 """Receives the task that raised, its exception, all tasks' latest calls, and which tasks arrived in this round."""
+
+Choose = Callable[[str, int], int]
+"""Of n things with a label the one that comes next; see `Schedule.choose`."""
+RunTasks = Callable[[int, Body, Match, Failed], list[Any]]
+"""Runs `body(index, suspend)` in so many tasks to their ends, and returns their results in order."""
 
 Job = tuple[Body, Iterator[int], list[Any], SuspendTask, SuspendTask]
 """What a pooled task receives first: its body, the source of its index, the list for its result, how it suspends
@@ -71,3 +79,7 @@ class Scheduler(Protocol):
     def run(self, jobs: Sequence[Job], match: Match, failed: Failed) -> None:
         """Runs all tasks to their ends; see `ReplicaTasks.run`."""
         ...
+
+
+RunWatched = Callable[[Scheduler, Sequence[Task], Sequence[Job], Match, Failed], None]
+"""Runs a scheduler's tasks to their ends, each with its job."""

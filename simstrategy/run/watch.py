@@ -15,7 +15,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Final, final
@@ -25,11 +25,11 @@ from simstrategy.run.blocked import Report
 from simstrategy.run.frames import frames_of_threads
 from simstrategy.run.reaching import is_reachable, signal_handlers
 from simstrategy.run.starting import start_whole
-from simstrategy.run.task import Task
+from simstrategy.run.task import Failed, Job, Match, RunWatched, Scheduler, Task
 from simstrategy.run.threads import TaskThread
 from simstrategy.run.waiting import awaited_by
 
-__all__ = ["Watch", "Watched", "watch"]
+__all__ = ["Watch", "Watched", "watch", "watched_runs"]
 
 _LOOKS: Final = 4
 """How often a task is looked at in each limit."""
@@ -76,11 +76,6 @@ class Watched:
         self.error: ReplicasBlocked | ReplicaWaits | None = None
         """Why the run was interrupted, where the watch has done so."""
 
-    def close(self) -> None:
-        """Ends the look at the tasks, of which the watch keeps no reference from now on."""
-        with self.looking:
-            self.tasks, self.place = (), _nowhere
-
     def thread_of(self, index: int) -> int:
         """Returns the thread of the task that runs."""
         task = self.tasks[index]
@@ -117,8 +112,8 @@ class Watch:
 
     def __init__(self) -> None:
         self._active: dict[Watched, None] = {}
-        self.remove: Callable[[Watched, None], None] = self._active.pop
-        """Ends what `add` began: `remove(watched, None)`, in one step, which no interrupt divides."""
+        self._remove: Callable[[Watched, None], None] = self._active.pop
+        """`_remove(watched, None)`: in one step, which no interrupt divides."""
         self._period_s = math.inf
         """Between two looks; infinite where none is wanted."""
         self._looking: threading.Thread | None = None
@@ -136,11 +131,38 @@ class Watch:
         """Returns the runs that are going on, a run inside of another one after it."""
         return list(self._active)
 
-    def add(self, watched: Watched) -> None:
-        """Begins to look at a run."""
-        self._active[watched] = None
-        if self._period_s * _LOOKS > watched.limit_s:
-            self._start(min(watched.limit_s / _LOOKS, _PERIOD_MAX_S))
+    def run(
+        self,
+        limit_s: float,
+        name: Callable[[int], str],
+        scheduler: Scheduler,
+        tasks: Sequence[Task],
+        jobs: Sequence[Job],
+        match: Match,
+        failed: Failed,
+    ) -> None:
+        """Runs a scheduler's tasks to their ends and looks at them meanwhile.  name: of a task, for messages.
+
+        Raises what the run raises, and ReplicasBlocked or ReplicaWaits where it was interrupted.
+        """
+        watched = Watched(scheduler.place, tasks, limit_s, name)
+        try:
+            try:
+                self._active[watched] = None
+                if self._period_s * _LOOKS > limit_s:
+                    self._start(min(limit_s / _LOOKS, _PERIOD_MAX_S))
+                scheduler.run(jobs, match, failed)
+            finally:
+                self._remove(watched, None)
+                with watched.looking:  # no reference to the tasks is kept from now on
+                    watched.tasks, watched.place = (), _nowhere
+        except BaseException as error:
+            # Also where the interrupt comes while this waits for the watch: none comes after that.
+            if watched.error is not None:
+                raise watched.error from (None if isinstance(error, KeyboardInterrupt) else error)
+            raise
+        if watched.error is not None:  # the program has caught the interrupt that ended its wait
+            raise watched.error
 
     def forget(self) -> None:
         """Begins anew, in a process that was forked: it has no thread but the one that forked it."""
@@ -177,6 +199,17 @@ class Watch:
             else:
                 self._looking = None
         return self._looking is None
+
+
+def watched_runs(limit_s: float | None, name: Callable[[int], str]) -> RunWatched:
+    """Returns what runs a scheduler's tasks under the watch, see `Watch.run`; without a limit nothing looks at them."""
+    return _run_unwatched if limit_s is None else partial(watch().run, limit_s, name)
+
+
+def _run_unwatched(
+    scheduler: Scheduler, _tasks: Sequence[Task], jobs: Sequence[Job], match: Match, failed: Failed
+) -> None:
+    scheduler.run(jobs, match, failed)
 
 
 def look_at(watched: Watched, looks: dict[Watched, _Look]) -> None:

@@ -205,7 +205,8 @@ class SimBackend:
 
     def reduce(self, arrays: tuple[SimArray, ...], op: Op, *, root: int) -> SimArray | None:
         total = self._total(arrays, op)
-        return freeze(total, self._classes[root]) if root in self._classes else None
+        set_writeable(total, False)
+        return total.view(self._classes[root]) if root in self._classes else None
 
     def broadcast(self, array: SimArray | None, *, spec: ArraySpec, root: int) -> tuple[SimArray, ...]:
         sent = array if self._link is None else self._link("broadcast", array, _the_one)

@@ -16,36 +16,34 @@ from simstrategy.strategy.equality import require_equal_after
 from simstrategy.strategy.frontend import FrontendBinding
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.programs import CompiledProgram, Output
-from simstrategy.strategy.running import Runner
+from simstrategy.strategy.running import Runner, RunStep
 from simstrategy.strategy.variables.variable import Variable
 from simstrategy.trace import Request, Site, Trace
 from simstrategy.values import PerReplica
 
-__all__ = ["CompiledStep", "run_step"]
+__all__ = ["CompiledStep", "step_runner"]
 
 
-def run_step(
-    runner: Runner,
-    fn: Any,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any] | None,
-    site: Site,
-    strategy_run: Callable[..., Any],
-) -> Any:
-    """Runs a function on each replica: as one program, in the framework's compiled form, or as it is.
+def step_runner(runner: Runner, strategy_run: Callable[..., Any]) -> RunStep:
+    """Returns what runs a function on each replica: `runner.run`, where neither backend nor framework compiles.
 
-    strategy_run: `Strategy.run`, which a function that the framework compiles calls while it is traced.
+    Else it runs it as one program, in the framework's compiled form, or as it is. strategy_run: `Strategy.run`, which a
+    function that the framework compiles calls while it is traced.
     """
     frontend = runner.group.frontend
-    if type(fn) is CompiledStep or frontend.part is not None:
-        named = runner.checked(fn, args, kwargs, site)
-        if type(fn) is CompiledStep:
-            return _compared(runner, lambda: fn.run(args, named, site), site)
-        compiled = frontend.compiled(fn, strategy_run)
-        if compiled is not None:
-            runner.record(fn, site)
-            return _compared(runner, lambda: compiled(args, named), site)
-    return runner.run(fn, args, kwargs, site)
+
+    def run_step(fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None, site: Site) -> Any:
+        if type(fn) is CompiledStep or frontend.part is not None:
+            named = runner.checked(fn, args, kwargs, site)
+            if type(fn) is CompiledStep:
+                return _compared(runner, lambda: fn.run(args, named, site), site)
+            compiled = frontend.compiled(fn, strategy_run)
+            if compiled is not None:
+                runner.record(fn, site)
+                return _compared(runner, lambda: compiled(args, named), site)
+        return runner.run(fn, args, kwargs, site)
+
+    return runner.run if frontend.part is None and runner.group.backend.compilation is None else run_step
 
 
 def _compared(runner: Runner, run: Callable[[], Any], site: Site) -> Any:

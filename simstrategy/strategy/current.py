@@ -66,7 +66,9 @@ def get_replica_context() -> ReplicaContext | None:
     Where no strategy was entered, the default strategy's: replica 0 of 1, whose collectives return their argument.
     """
     mode = MODE.get()
-    return _default_replica() if mode is None else cast("ReplicaContext | None", mode.replica)
+    if isinstance(mode, ReplicaContext):
+        return mode
+    return _default_replica() if mode is None else None
 
 
 def in_cross_replica_context() -> bool:

@@ -8,14 +8,14 @@ from typing import Any, final
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType
 from simstrategy.not_copied import EXTENDED, NotCopied
 from simstrategy.short_repr import short_repr
-from simstrategy.strategy.compiling import run_step
+from simstrategy.strategy.compiling import step_runner
 from simstrategy.strategy.enums import ReduceOp, VariableSynchronization
 from simstrategy.strategy.kinds import DEFAULT
 from simstrategy.strategy.library.destinations import batch_reduce_to, broadcast_to, reduce_to
 from simstrategy.strategy.library.updating import non_slot_devices, update, update_non_slot
 from simstrategy.strategy.modes import active_group, current_mode, require_cross_replica, require_library_context
 from simstrategy.strategy.reductions.reducing import op_in
-from simstrategy.strategy.running import Runner
+from simstrategy.strategy.running import Runner, RunStep
 from simstrategy.strategy.variables.components import container_of
 from simstrategy.strategy.variables.cross_replica import move_to_current, read_outside
 from simstrategy.strategy.variables.variable import Variable
@@ -41,7 +41,7 @@ class StrategyExtended(NotCopied):
     }
     """
 
-    __slots__ = ("_group", "_run", "_runner")
+    __slots__ = ("_group", "_run_step", "_runner")
     not_copied = EXTENDED
 
     experimental_require_static_shapes = False
@@ -52,20 +52,21 @@ class StrategyExtended(NotCopied):
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
         self._group = runner.group
-        self._run: Callable[..., Any] | None = None
+        self._run_step: RunStep | None = None
 
-    def attach(self, strategy: object, run: Callable[..., Any]) -> Runner:
-        """Binds these calls to their strategy, once; returns what runs its replicas.  `Strategy` calls it.
+    def attach(self, strategy: object, run: Callable[..., Any]) -> tuple[Runner, RunStep]:
+        """Binds these calls to their strategy, once; returns what runs its replicas and steps.  `Strategy` calls it.
 
         run: `Strategy.run`. Raises InvalidArgument the second time.
         """
-        if self._run is not None:
+        if self._run_step is not None:
             raise InvalidArgument(
                 "This StrategyExtended already belongs to a Strategy: Strategy(extended) takes a new one. Use "
                 "copy.deepcopy(strategy) for another."
             )
-        self._group.owner, self._run = strategy, run
-        return self._runner
+        self._group.owner = strategy
+        self._run_step = step_runner(self._runner, run)
+        return self._runner, self._run_step
 
     # Where things are.
 
@@ -125,8 +126,8 @@ class StrategyExtended(NotCopied):
         replica unchanged, and ReplicasDisagree.
         """
         require_library_context(self._group, "call_for_each_replica")
-        assert self._run is not None
-        return run_step(self._runner, fn, args, kwargs, self._group.source(sys._getframe(1)), self._run)
+        assert self._run_step is not None
+        return self._run_step(fn, args, kwargs, self._group.source(sys._getframe(1)))
 
     def reduce_to(self, reduce_op: ReduceOp | str, value: Any, destinations: Any) -> Any:
         """Reduces a nest of per-replica values onto the devices of `destinations`.

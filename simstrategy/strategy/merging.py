@@ -10,7 +10,7 @@ from simstrategy.run import Resolve, Sizes, compare_held
 from simstrategy.short_repr import short_repr
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.modes import CrossReplica, enter_mode, leave_mode
-from simstrategy.strategy.validation import require_finished
+from simstrategy.strategy.validation import UNFINISHED, refuse_unfinished
 from simstrategy.trace import Request, Site
 from simstrategy.values import regroup, select
 
@@ -56,7 +56,8 @@ def resolve_merge(group: Group) -> Resolve[MergeCall, Any]:
             result = function(group.owner, *args, **named)
         finally:
             leave_mode(token)
-        require_finished((result,), "merge_call")
+        if type(result) in UNFINISHED:
+            refuse_unfinished((result,), "merge_call")
         if group.tracing is not None:
             result = tree.map_leaves(group.tracing.untraced, result)
         return [select(index, result) for index in range(len(calls))]

@@ -119,21 +119,22 @@ class ReplicaContext(ReplicaLocal, NotCopied):
             self._require_default("all_reduce")
         group = self.group
         site = group.source(_frame(1))
-        cache = group.requests
-        tracks = cache.tracks
-        if tracks is None:
-            plain = name is None and isinstance(value, cache.plain_types)
-        else:
+        cache, tracks = group.requests, group.requests.tracks
+        array: Any = value
+        plain = name is None and isinstance(array, cache.plain_types)
+        if tracks is not None:
             self._calls += 1
-            plain = name is None and isinstance(value, cache.plain_types) and not tracks(value)
+            plain = plain and not tracks(array)
         if plain:
             # The quick way of one array like the last one, on the right device.
             last_op, last_forms, request = cache.last_one
-            if last_op is reduce_op and cache.form(value) == last_forms[self.index]:
-                return self.suspend(request, value, site, cache.resolve_one, None)  # type: ignore[no-any-return]  # as given
+            if last_op is reduce_op and cache.form(array) == last_forms[self.index]:
+                return self.suspend(request, array, site, cache.resolve_one, None)  # type: ignore[no-any-return]  # as given
         op = reduce_op if type(reduce_op) is ReduceOp else ReduceOp.of(reduce_op)
-        if plain and cache.spec(value)[2] == group.local_devices[self.index].placement:
-            return self.suspend(cache.one(reduce_op, op, value, self.index), value, site, cache.resolve_one, None)  # type: ignore[no-any-return]  # as given
+        if type(value) in cache.host_types and name is None:
+            array, plain = group.adopt(value, self.index), True
+        if plain and cache.spec(array)[2] == group.local_devices[self.index].placement:
+            return self.suspend(cache.one(reduce_op, op, array, self.index), array, site, cache.resolve_one, None)  # type: ignore[no-any-return]  # as given
         return self._all_reduce_nest(op, value, site, None if name is None else text_in(name, "all_reduce"))
 
     def _all_reduce_nest(self, op: ReduceOp, value: N, site: Site, name: str | None) -> N:
@@ -269,9 +270,8 @@ class ReplicaContext(ReplicaLocal, NotCopied):
         Computed from the strategy's seed, the label, this replica's id, and the number of its earlier calls with the
         label. Raises InvalidType for a label that is no text.
         """
-        group = self.group
-        compiled = group.tracing is not None
-        return group.seeds.draw(text_in(label, "seed"), self.replica_id_in_sync_group, compiled=compiled)
+        rank, compiled = self.replica_id_in_sync_group, self.group.tracing is not None
+        return self.group.seeds.draw(text_in(label, "seed"), rank, compiled=compiled)
 
     def _gathered_places(self, sizes: Sizes, size: int) -> Array:
         """Returns the indices of this replica's part of what was gathered, given every rank's size."""

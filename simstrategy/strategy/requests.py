@@ -7,6 +7,8 @@ from collections.abc import Callable, Hashable
 from itertools import repeat
 from typing import Any, final
 
+import numpy as np
+
 from simstrategy import tree
 from simstrategy.device import Array, Backend, Spec
 from simstrategy.run import Resolve
@@ -65,6 +67,7 @@ class RequestCache:
         "_last_specs",
         "_placements",
         "form",
+        "host_types",
         "last_one",
         "plain_types",
         "resolve_one",
@@ -75,6 +78,8 @@ class RequestCache:
     def __init__(self, backend: Backend, reductions: Reductions, *, has_collectives: bool) -> None:
         self.plain_types = backend.array_types if has_collectives else ()
         """The types of arrays that all_reduce may take the quick way, unless a gradient has to flow through them."""
+        self.host_types = (np.ndarray, float, int) if has_collectives and backend.autodiff is None else ()
+        """The types of host data that become such an array on the replica's device."""
         self._placements = [device.placement for device in backend.local_devices]
         self.spec: Callable[[Any], Spec] = backend.spec
         self.form: Callable[[Any], Hashable] = backend.spec if backend.forms is None else backend.forms.form
@@ -94,9 +99,10 @@ class RequestCache:
         """
         request = self.many(op.value, None, (self.spec(array)[:2],))
         last_given, forms, last = self.last_one
-        if last_given is not given or last is not request:
+        if last is not request:
             # None is the form of no array: each replica enters its own.
             forms = [None] * len(self._placements)
+        if last_given is not given or last is not request:
             self.last_one = (given, forms, request)
         forms[index] = self.form(array)
         return request

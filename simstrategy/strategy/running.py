@@ -3,30 +3,46 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, final
+from typing import Any, Final, TypeAlias, final
 
 from simstrategy.device import GLOBAL_GENERATORS
 from simstrategy.errors import CannotCompile, GeneratorsMixed
-from simstrategy.run import CollectiveMatcher, Isolation, Matcher, ReplicaTasks, Suspend, function_key
+from simstrategy.run import (
+    Body,
+    CollectiveMatcher,
+    Failed,
+    Isolation,
+    Match,
+    Matcher,
+    ReplicaTasks,
+    Suspend,
+    function_key,
+)
 from simstrategy.strategy.equality import require_equal_after
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.modes import MODE, active_group, require_cross_replica
 from simstrategy.strategy.programs import CompiledProgram
 from simstrategy.strategy.replica import ReplicaContext
-from simstrategy.strategy.validation import require_call, require_finished
+from simstrategy.strategy.validation import UNFINISHED, refuse_unfinished, require_call
 from simstrategy.trace import Request, Site, describe_site
 from simstrategy.values import component_rows, regroup, select
 
-__all__ = ["Runner"]
+__all__ = ["RunStep", "Runner"]
+
+RunStep: TypeAlias = Callable[[Callable[..., Any], Sequence[Any], Mapping[str, Any] | None, Site], Any]
+"""Runs a function on each replica: the function, its arguments and named arguments, and the call site."""
 
 _set_mode: Final = MODE.set
 
 
 @final
 class Runner:
-    """Runs the replicas of one group."""
+    """Runs the replicas of one group.
 
-    __slots__ = ("_isolation", "_tasks", "after_run", "group", "programs")
+    What a run consists of is chosen when this is made: what the group does without is not on the way of its runs.
+    """
+
+    __slots__ = ("_isolation", "_run_tasks", "_tasks", "after_run", "group", "programs", "run")
 
     def __init__(self, group: Group) -> None:
         self.group = group
@@ -44,6 +60,10 @@ class Runner:
         )
         generators = (*GLOBAL_GENERATORS, *group.backend.capabilities.generators)
         self._isolation = Isolation(generators, len(devices)) if settings.isolate else None
+        self._run_tasks = self._tasks.runs_of(len(devices)) if self._isolation is None else None
+        """Runs a task for each local replica; None where their generators are isolated."""
+        self.run: RunStep = self._run if group.coordinator.observer is None else self._run_observed
+        """Runs a function once on each local replica and regroups the results; see `Strategy.run`."""
 
     def close(self) -> None:
         """Ends the tasks' threads; the backend stays open."""
@@ -73,12 +93,11 @@ class Runner:
             request = Request("run", None, None, function_key(fn), None, ())
             coordinator.trace.record(coordinator.worker, request, (None,), (site,))
 
-    def run(self, fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None, site: Site) -> Any:
-        """Runs `fn` once on each local replica and regroups the results; see `Strategy.run`."""
-        observer = self.group.coordinator.observer
-        if observer is None:
-            return self._run(fn, args, kwargs, site)
-        count = len(self.group.local_devices)
+    def _run_observed(
+        self, fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None, site: Site
+    ) -> Any:
+        observer, count = self.group.coordinator.observer, len(self.group.local_devices)
+        assert observer is not None
         return observer.outside(
             [(args, kwargs)] * count, lambda: self._run(fn, args, kwargs, site), lambda result: [result] * count
         )
@@ -88,14 +107,41 @@ class Runner:
         named = self.checked(fn, args, kwargs, site)
         if coordinator.trace is not None:
             self.record(fn, site)
-        backend = group.settings.backend
+        body = self._body(fn, tuple(args), named)
+        matcher: Matcher = CollectiveMatcher(coordinator, fn)
+        if coordinator.observer is not None:
+            matcher = coordinator.observer.matcher(matcher)
+        run_tasks = self._run_tasks or partial(self._run_isolated, site)
+        one_thread = coordinator.one_thread
+        try:
+            if group.kind.has_collectives:
+                one_thread.enter(matcher, site)
+            try:
+                results = run_tasks(len(group.local_devices), body, matcher.match, matcher.failed)
+                one_thread.ended(matcher, None)
+            except BaseException as error:
+                self._end_failed(fn, matcher, error)
+                raise
+            exposed = coordinator.processes > 1 and any(coordinator.end_run(fn, None, group.variables.exposed))
+            if exposed or group.variables.pending:
+                group.variables.end_run()
+        finally:
+            one_thread.leave(matcher, None)
+        if type(results[0]) in UNFINISHED:
+            refuse_unfinished(results, "run")
+        if self.after_run:
+            require_equal_after(group, self.after_run, site)
+        return regroup(results)
+
+    def _body(self, fn: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Body:
+        """Returns what each task runs: the function in its replica's context, on its device, with its arguments."""
+        group, backend = self.group, self.group.settings.backend
         function = backend.prepare(fn)
         # Made here, in the caller's thread, and entered in the tasks': see Backend.on.
         placements = list(map(backend.on, group.local_devices))
         if group.frontend.part is not None:
             placements = group.frontend.placements(placements)
         waits = group.frontend.part is not None and len(placements) > 1
-        args = tuple(args)
         rows = component_rows(args, len(placements))
 
         def body(index: int, suspend: Suspend) -> Any:
@@ -115,57 +161,25 @@ class Runner:
             placement.__exit__(None, None, None)
             return result
 
-        matcher: Matcher = CollectiveMatcher(coordinator, fn)
-        if coordinator.observer is not None:
-            matcher = coordinator.observer.matcher(matcher)
-        one_thread = coordinator.one_thread
-        try:
-            if group.kind.has_collectives:
-                one_thread.enter(matcher, site)
-            results = self._run_tasks(len(placements), body, matcher, fn, site)
-        finally:
-            one_thread.leave(matcher, None)
-        require_finished(results, "run")
-        if self.after_run:
-            require_equal_after(group, self.after_run, site)
-        return regroup(results)
+        return body
 
-    def _run_tasks(
-        self,
-        count: int,
-        body: Callable[[int, Suspend], Any],
-        matcher: Matcher,
-        fn: Callable[..., Any],
-        site: Site,
-    ) -> list[Any]:
+    def _end_failed(self, fn: Callable[..., Any], use: object, error: BaseException) -> None:
+        """Ends a run that has raised, in all processes.  Raises why it could not end, where it could not."""
         coordinator = self.group.coordinator
         try:
-            results = self._run_to_end(count, body, matcher, site)
-        except BaseException as error:
-            coordinator.end_run(fn, error)
+            coordinator.one_thread.ended(use, error)
+        except BaseException as other:
+            coordinator.end_run(fn, other)
             raise
-        group = self.group
-        exposed = coordinator.processes > 1 and any(coordinator.end_run(fn, None, group.variables.exposed))
-        if exposed or group.variables.pending:
-            group.variables.end_run()
-        return results
+        coordinator.end_run(fn, error)
 
-    def _run_to_end(self, count: int, body: Callable[[int, Suspend], Any], matcher: Matcher, site: Site) -> list[Any]:
-        one_thread = self.group.coordinator.one_thread
-        try:
-            if self._isolation is None:
-                results = self._tasks.run(count, body, matcher.match, matcher.failed)
-            else:
-                mixed = partial(self._warn_mixed, site)
-                watch = self.group.settings.watches.draws
-                results = self._isolation.run(
-                    self._tasks, body, matcher.match, matcher.failed, mixed=mixed, watch=watch
-                )
-            one_thread.ended(matcher, None)
-        except BaseException as error:
-            one_thread.ended(matcher, error)
-            raise
-        return results
+    def _run_isolated(self, site: Site, count: int, body: Body, match: Match, failed: Failed) -> list[Any]:
+        """Runs a task for each local replica, with random generators of its own.  count: as the isolation has it."""
+        assert self._isolation is not None
+        mixed = partial(self._warn_mixed, site)
+        return self._isolation.run(
+            self._tasks, body, match, failed, mixed=mixed, watch=self.group.settings.watches.draws
+        )
 
     def _warn_mixed(self, site: Site, module: str, indices: Sequence[int]) -> None:
         """Warns once that the program drew from a generator that replicas had used differently."""

@@ -12,7 +12,7 @@ from simstrategy.errors import ContextError, InvalidType
 from simstrategy.not_copied import COPY_OF_STRATEGY, STRATEGY, NotCopied
 from simstrategy.short_repr import short_repr
 from simstrategy.strategy import inputs
-from simstrategy.strategy.compiling import CompiledStep, run_step
+from simstrategy.strategy.compiling import CompiledStep
 from simstrategy.strategy.enums import ReduceOp
 from simstrategy.strategy.equality import require_equal_across
 from simstrategy.strategy.extended import StrategyExtended
@@ -54,7 +54,7 @@ class Strategy(NotCopied):
 
     def __init__(self, extended: StrategyExtended) -> None:
         self._extended = extended
-        self._runner = extended.attach(self, self.run)
+        self._runner, self._run_step = extended.attach(self, self.run)
         self._group = self._runner.group
 
     @classmethod
@@ -127,7 +127,7 @@ class Strategy(NotCopied):
         replicas is returned as that object, other leaves as PerReplica. Raises an exception of `fn` unchanged, with a
         note that names its replica and those that were waiting, and ReplicasDisagree. Clauses: M-1 to M-4, V-1, V-2.
         """
-        return run_step(self._runner, fn, args, kwargs, self._group.source(sys._getframe(1)), self.run)
+        return self._run_step(fn, args, kwargs, self._group.source(sys._getframe(1)))
 
     def compile(self, step: Callable[..., Any]) -> Callable[..., Any]:
         """Returns a step for `run`: one compiled program for all replicas, where the backend compiles.
@@ -148,13 +148,13 @@ class Strategy(NotCopied):
         self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         """Calls `run`, of which this is the older name."""
-        return run_step(self._runner, fn, args, kwargs, self._group.source(sys._getframe(1)), self.run)
+        return self._run_step(fn, args, kwargs, self._group.source(sys._getframe(1)))
 
     def experimental_run(self, fn: Callable[..., Any], input_iterator: Any = None) -> Any:
         """Calls `get_next` of the iterator once, and runs `fn` on each replica with the result as its one argument."""
         require_cross_replica(self._group, "experimental_run")
         args = () if input_iterator is None else (get_next_of(input_iterator)(),)
-        return run_step(self._runner, fn, args, None, self._group.source(sys._getframe(1)), self.run)
+        return self._run_step(fn, args, None, self._group.source(sys._getframe(1)))
 
     def reduce(self, reduce_op: ReduceOp | str, value: Any, axis: int | tuple[int, ...] | None = None) -> Any:
         """Reduces each leaf of a nest of per-replica values to one array.

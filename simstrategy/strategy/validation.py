@@ -3,7 +3,7 @@
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from types import AsyncGeneratorType, CoroutineType, GeneratorType, NoneType
-from typing import Any, Final, SupportsIndex
+from typing import Any, Final, NoReturn, SupportsIndex
 
 import numpy as np
 
@@ -13,24 +13,26 @@ from simstrategy.trace import Site, describe_site
 from simstrategy.values import DistributedValues
 
 __all__ = [
+    "UNFINISHED",
     "axes_in",
     "axis_in",
     "get_next_of",
     "is_host_zero",
+    "refuse_unfinished",
     "require_call",
     "require_components",
-    "require_finished",
     "require_getter",
     "require_numbers",
     "require_settings",
     "text_in",
 ]
 
-_UNFINISHED: Final[dict[type, str]] = {
+UNFINISHED: Final[dict[type, str]] = {
     GeneratorType: "a generator",
     CoroutineType: "a coroutine",
     AsyncGeneratorType: "an asynchronous generator",
 }
+"""What a function returns whose body has not run, by the type of its result."""
 
 
 def require_settings(checks: object, executor: object, seed: object, wait_limit_s: object, isolate: object) -> None:
@@ -71,14 +73,12 @@ def require_call(fn: object, args: object, kwargs: object) -> None:
         )
 
 
-def require_finished(results: Sequence[object], call: str) -> None:
-    """Raises InvalidType where a function was a generator or asynchronous: it has returned, and its body has not run.
+def refuse_unfinished(results: Sequence[object], call: str) -> NoReturn:
+    """Raises InvalidType: a function was a generator or asynchronous, so it has returned, and its body has not run.
 
-    Not found by looking at the function, which may be wrapped in any other. results: at least one.
+    Not found by looking at the function, which may be wrapped in any other. results: the first is of `UNFINISHED`.
     """
-    if type(results[0]) not in _UNFINISHED:
-        return
-    kind = _UNFINISHED[type(results[0])]
+    kind = UNFINISHED[type(results[0])]
     for one in results:
         if isinstance(one, CoroutineType):
             one.close()  # else Python warns that it was never awaited

@@ -42,6 +42,40 @@ def test_a_request_is_used_again_only_for_the_same_op_and_form(mirrored, same, r
     assert events(trace)[::replicas] == wanted
 
 
+def test_replicas_that_write_one_op_in_several_ways_share_the_request_and_the_forms(mirrored, same):
+    """Else each of N replicas begins the list of N forms anew."""
+    strategy = mirrored(4)
+    ops = ["SUM", ss.ReduceOp.SUM, "sum", "".join(["S", "UM"])]
+    for value in strategy.run(lambda: ctx().all_reduce(ops[rank()], ctx().xp.asarray(F2))).values:
+        same(value, F2 * 4)
+    forms = group_of(strategy).requests.last_one[1]
+    assert [form[2] for form in forms] == [f"sim:{index}" for index in range(4)]
+
+
+@pytest.mark.parametrize("value", [F2, 1.5, 2])
+def test_host_data_makes_the_request_of_the_array_that_it_becomes(mirrored, same, value):
+    trace = ss.trace.Trace()
+    strategy = mirrored(2, trace=trace)
+    wanted = np.asarray(value) * 2
+    for _ in range(2):
+        found = strategy.run(lambda: ctx().all_reduce("SUM", value if rank() else ctx().xp.asarray(value))).values
+        assert [one.tolist() for one in found] == [wanted.tolist()] * 2
+    assert len(set(events(trace))) == 1
+    assert None not in group_of(strategy).requests.last_one[1]
+    value = F3  # and another form is another request
+    for one in strategy.run(lambda: ctx().all_reduce("SUM", value)).values:
+        same(one, F3 * 2)
+
+
+def test_host_data_of_numbers_that_have_no_sum_is_refused_after_a_request_of_other_numbers(mirrored):
+    strategy = mirrored(2)
+    strategy.run(lambda: ctx().all_reduce("SUM", F2))
+    with pytest.raises(InvalidArgument, match="bool"):
+        strategy.run(lambda: ctx().all_reduce("SUM", F2 > 0))
+    with pytest.raises(InvalidArgument, match="not a valid ReduceOp"):
+        strategy.run(lambda: ctx().all_reduce("MAX", F2))
+
+
 def test_a_request_of_one_replica_does_not_hide_that_another_differs(mirrored):
     strategy = mirrored(2)
     strategy.run(lambda: ctx().all_reduce("SUM", ctx().xp.asarray(F2)))

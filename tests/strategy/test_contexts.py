@@ -8,6 +8,9 @@ from vocabulary import ctx
 
 import simstrategy as ss
 from simstrategy.errors import ContextError, InvalidArgument
+from simstrategy.strategy import group_of
+from simstrategy.strategy.compiling import CompiledStep
+from simstrategy.strategy.running import Runner
 
 
 def where():
@@ -216,3 +219,9 @@ def test_one_strategy_may_be_used_from_several_threads_at_once(mirrored, executo
             assert [one.tolist() for one in result.values] == [[3.0] * size] * 3
 
     at_once(use, (1, 2, 3, 4))
+
+
+def test_a_step_that_another_strategy_compiled_runs_on_the_replicas_of_the_one_that_runs_it(mirrored):
+    compiling, running = mirrored(2), mirrored(3)
+    step = CompiledStep(Runner(group_of(compiling)), None, lambda: ctx().num_replicas_in_sync)
+    assert running.run(step) == 3

@@ -11,6 +11,7 @@ from simstrategy.errors import ContextError
 from simstrategy.strategy.enums import VariableAggregation, VariableSynchronization
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.modes import current_mode
+from simstrategy.strategy.reductions.arithmetic import MEAN_DTYPES
 from simstrategy.strategy.variables.identity import VariableIdentity
 from simstrategy.strategy.variables.policies import Policy
 from simstrategy.strategy.variables.storage import Storage
@@ -37,6 +38,7 @@ class VariableState:
             "group",
             "home",
             "identity",
+            "is_reducible",
             "name",
             "policy",
             "requests",
@@ -73,6 +75,11 @@ class VariableState:
         """The group whose replicas each have a component; None where they share one."""
         self.forms = self._plain_forms()
         """The form of the array that each local replica may write without further checks; see docs/caches.md."""
+        alone = len(group.backend.devices) == 1
+        self.is_reducible = dtype != "bool" and (
+            aggregation is not VariableAggregation.MEAN or alone or dtype not in MEAN_DTYPES
+        )
+        """Whether the sum or mean of replicas' values has the variable's dtype."""
         self.requests = {kind: variable_request(self, kind, aggregation.value) for kind in _KINDS}
         """The request of a write in a replica function, by its kind: one object, quickly compared."""
 

@@ -14,9 +14,9 @@ from simstrategy.strategy.modes import MODE, Mode, current_mode
 from simstrategy.strategy.variables import creation, cross_replica
 from simstrategy.strategy.variables.state import VariableState, expose, refuse_copy
 from simstrategy.strategy.variables.write_checks import (
+    refuse_reduction,
     refuse_unaggregated,
     require_form,
-    require_reducible,
     require_sum,
 )
 from simstrategy.trace import Request, Site
@@ -263,7 +263,8 @@ class Variable(LocalValue):
             else:
                 state.storage.write_same(request.kind, deltas)
         else:
-            require_reducible(state, request, site)
+            if not state.is_reducible:
+                refuse_reduction(state, request, site)
             return state.storage.write_reduced(request.kind, request.op, deltas) or [None] * len(payloads)
         return [None] * len(payloads)
 

@@ -15,7 +15,7 @@ from simstrategy.strategy.validation import is_host_zero
 from simstrategy.strategy.variables.state import VariableState
 from simstrategy.trace import Request, Site, describe_site
 
-__all__ = ["refuse_unaggregated", "require_form", "require_reducible", "require_sum"]
+__all__ = ["refuse_reduction", "refuse_unaggregated", "require_form", "require_sum"]
 
 
 def refuse_unaggregated(variable: VariableState, kind: str, replica: Replica, site: Site) -> NoReturn:
@@ -39,20 +39,22 @@ def require_sum(variable: VariableState, request: Request, shared: object, site:
         )
 
 
-def require_reducible(variable: VariableState, request: Request, site: Site) -> None:
-    """Raises InvalidArgument for bool, and where the mean of several replicas' values has another dtype."""
+def refuse_reduction(variable: VariableState, request: Request, site: Site) -> NoReturn:
+    """Raises InvalidArgument: bool is not reduced, or the mean of several replicas' values has another dtype.
+
+    variable: one that is not `is_reducible`.
+    """
     if variable.dtype == "bool":
         raise InvalidArgument(
             f"{request.kind} of variable {variable.name!r} ({describe_site(site)}) got bool, which has no "
             f"{'mean' if request.op == 'MEAN' else 'sum'}. Make the variable int32 or float32, or choose "
             f"VariableAggregation.ONLY_FIRST_REPLICA."
         )
-    if request.op == "MEAN" and variable.dtype in MEAN_DTYPES and len(variable.group.backend.devices) > 1:
-        raise InvalidArgument(
-            f"{request.kind} of variable {variable.name!r} ({describe_site(site)}): the mean of {variable.dtype} is "
-            f"{MEAN_DTYPES[variable.dtype]}, and a variable never changes its dtype. Make it float32, or choose "
-            f"another aggregation."
-        )
+    raise InvalidArgument(
+        f"{request.kind} of variable {variable.name!r} ({describe_site(site)}): the mean of {variable.dtype} is "
+        f"{MEAN_DTYPES[variable.dtype]}, and a variable never changes its dtype. Make it float32, or choose "
+        f"another aggregation."
+    )
 
 
 def require_form(variable: VariableState, spec: Spec, kind: str, index: int, site: Site) -> None:
