@@ -1,0 +1,147 @@
+"""`check_script`: judges a script that another library's launcher starts, such as torchrun, by the laws of `check`."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
+
+from simstrategy.check.compare import compare, exactly
+from simstrategy.check.given import BACKENDS, Given
+from simstrategy.check.law_table import LAWS
+from simstrategy.check.laws.cut import cut
+from simstrategy.check.laws.order import order as law_of_order
+from simstrategy.check.laws.replicas import replicas as law_of_replicas
+from simstrategy.check.openings import LINEAR
+from simstrategy.check.remarks import remarks_of
+from simstrategy.check.report import Report
+from simstrategy.check.row import Row
+from simstrategy.check.rows import NOT_REPEATABLE, largest
+from simstrategy.check.runs import Runs, Settings
+from simstrategy.check.scripts.fronts import front_named
+from simstrategy.check.scripts.printed import pattern_of
+from simstrategy.check.scripts.study import ScriptStudy
+from simstrategy.check.scripts.templates import REPLICAS, require_names
+from simstrategy.check.validation import OnRow, arguments_of, exemptions_of
+from simstrategy.errors import InvalidArgument
+from simstrategy.schedules import InOrder
+from simstrategy.strategy import Semantics
+
+__all__ = ["check_script"]
+
+_LAWS: Final[dict[str, Callable[[Runs], Iterator[Row]]]] = {
+    "replicas": law_of_replicas,
+    "cut": cut,
+    "order": law_of_order,
+}
+"""The laws of scripts."""
+_REMARKS: Final = ("replicas", "nudged")
+"""What a check of a script may not have tried."""
+
+
+def check_script(
+    launcher: str,
+    script: str,
+    *,
+    arguments: Sequence[str] = (),
+    replicas: Sequence[int],
+    laws: Sequence[str] = (),
+    without: Sequence[str] = (),
+    same_on: Sequence[str] = (),
+    order: str = LINEAR,
+    exempt: Mapping[str, str] | None = None,
+    vary: Mapping[str, Sequence[Any]] | None = None,
+    require: Sequence[str] = (),
+    same_output: str | None = None,
+    allow_errors: bool = False,
+    on_row: OnRow = lambda row: None,
+) -> Report:
+    """Runs a script with all settings, compares the runs, and reports which laws it breaks.
+
+    launcher: whose script it is, such as "torchrun". arguments: of the script; in braces stand expressions of
+    `replicas` and of the names of `vary`. same_output: a pattern; the numbers in matching lines of what replica 0 prints
+    are compared. The other settings are those of `check`. Clauses: G-20 to G-31. Raises InvalidArgument for settings
+    that a script does not have, and BackendUnavailable where what runs such scripts is not installed.
+    """
+    vary, names = _settings(locals())
+    require_names(arguments, [*vary])
+    pattern = None if same_output is None else pattern_of(same_output)
+    settings = Settings(
+        allow_errors=allow_errors,
+        exempt=exemptions_of(exempt),
+        vary=vary,
+        asked={*laws, *same_on},
+        order=order,
+    )
+    with closing(front_named(launcher)(script)) as runner:
+        study = ScriptStudy(runner, arguments, replicas, settings, pattern)
+        rows = []
+        for row in _rows(study, names):
+            on_row(row)
+            rows.append(row)
+        study.require_exemptions()
+        not_tried = remarks_of(rows, study.tried(), _REMARKS)
+        return Report(Path(script).name, rows, not_tried, require, study.notes)
+
+
+def _settings(given: Mapping[str, Any]) -> tuple[Mapping[str, Sequence[Any]], list[str]]:
+    """Returns the arguments that vary, and the names of the laws.  given: the settings of `check_script`, by name."""
+    vary = arguments_of(None, given["vary"])
+    for name in vary:
+        if name == REPLICAS:
+            raise InvalidArgument(f"{REPLICAS!r} stands for the number of replicas: give {REPLICAS} the values.")
+    for name in (*given["laws"], *given["same_on"], *given["without"]):
+        if name in LAWS and name not in _LAWS:
+            raise InvalidArgument(
+                f"Scripts of {given['launcher']} are not judged by the law of {name}: choose from {', '.join(_LAWS)}."
+            )
+    for word in given["require"]:
+        if word not in _REMARKS:
+            raise InvalidArgument(
+                f"It is not known of a script whether it tried {word!r}: require can name {', '.join(_REMARKS)}."
+            )
+    runs = (BACKENDS, given["replicas"], (), [InOrder], Semantics.TF1_15)
+    chosen = Given(
+        *runs,
+        given["laws"],
+        given["without"],
+        given["same_on"],
+        given["order"],
+        exemptions_of(given["exempt"]),
+        vary,
+        given["require"],
+    )
+    return vary, [name for name in chosen.judged() if name in _LAWS]
+
+
+def _rows(study: ScriptStudy, names: Sequence[str]) -> Iterator[Row]:
+    for count in study.replicas:
+        yield _repeated(study, count)
+    for name in names:
+        yield from _LAWS[name](study)
+
+
+def _repeated(study: ScriptStudy, count: int) -> Row:
+    """Returns the row of the reference at a number of replicas: two equal runs give the same bits.  Clause: G-21."""
+    found = study.measured(count)
+    row = Row(
+        backend=study.reference,
+        replicas=str(count),
+        schedule=study.schedule,
+        law="repeat",
+        reference=True,
+        equal_bits=True,
+        distance=0.0,
+        one_ulp=largest([found.one_ulp]),
+        events=study.events[count],
+        trace_compared=False,
+        problem=None,
+    )
+    if found.first.error is not None:
+        if study.settings.allow_errors:
+            return row._replace(raised=True)
+        kind, text = found.first.error
+        return row._replace(raised=True, problem=f"{kind}: {text}")
+    again = compare(found.first, found.again, exactly(found.first))
+    if again.equal_bits:
+        return row
+    return row._replace(undecided=f"{NOT_REPEATABLE}: {again.problem}", why="not repeatable")
