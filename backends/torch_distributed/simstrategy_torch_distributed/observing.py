@@ -1,4 +1,4 @@
-"""`observe`: names a value of a script, which `simstrategy check --as torchrun` compares.  Nothing here imports torch."""
+"""`observe`: names a value of a script, for `simstrategy check --as torchrun`.  Nothing here imports torch."""
 
 import os
 import sys
@@ -37,5 +37,7 @@ def _array(name: str, value: Any) -> np.ndarray[Any, Any]:
         value = (value.float() if value.dtype in (torch.bfloat16, torch.float16) else value).numpy()
     found = np.asarray(value)
     if found.dtype.kind not in "biufc":
-        raise InvalidType(f"observe({name!r}, …) takes a number, a tensor or an array of numbers, got {short_repr(value)}.")
+        raise InvalidType(
+            f"observe({name!r}, …) takes a number, a tensor or an array of numbers, got {short_repr(value)}."
+        )
     return found

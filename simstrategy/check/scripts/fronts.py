@@ -1,4 +1,4 @@
-"""Finds the front of a launcher by name: an entry point of the group `simstrategy.scripts`, imported for its scripts alone.
+"""Finds the front of a launcher by name: an entry point of the group `simstrategy.scripts`, imported when it is used.
 
 A front runs scripts as a launcher of another library does. Nothing here imports a framework.
 """

@@ -17,7 +17,7 @@ from simstrategy.check.report import Report
 from simstrategy.check.row import Row
 from simstrategy.check.rows import NOT_REPEATABLE, largest
 from simstrategy.check.runs import Runs, Settings
-from simstrategy.check.scripts.fronts import front_named
+from simstrategy.check.scripts.facts import Front
 from simstrategy.check.scripts.printed import pattern_of
 from simstrategy.check.scripts.study import ScriptStudy
 from simstrategy.check.scripts.templates import REPLICAS, require_names
@@ -39,7 +39,7 @@ _REMARKS: Final = ("replicas", "nudged")
 
 
 def check_script(
-    launcher: str,
+    front: Front,
     script: str,
     *,
     arguments: Sequence[str] = (),
@@ -57,10 +57,10 @@ def check_script(
 ) -> Report:
     """Runs a script with all settings, compares the runs, and reports which laws it breaks.
 
-    launcher: whose script it is, such as "torchrun". arguments: of the script; in braces stand expressions of
-    `replicas` and of the names of `vary`. same_output: a pattern; the numbers in matching lines of what replica 0 prints
-    are compared. The other settings are those of `check`. Clauses: G-20 to G-31. Raises InvalidArgument for settings
-    that a script does not have, and BackendUnavailable where what runs such scripts is not installed.
+    front: runs scripts of one launcher; `front_named` finds it. arguments: of the script; in braces stand expressions
+    of `replicas` and of the names of `vary`. same_output: a pattern; the numbers in matching lines of what replica 0
+    prints are compared. The other settings are those of `check`. Clauses: G-20 to G-31. Raises InvalidArgument for
+    settings that a script does not have.
     """
     vary, names = _settings(locals())
     require_names(arguments, [*vary])
@@ -72,7 +72,7 @@ def check_script(
         asked={*laws, *same_on},
         order=order,
     )
-    with closing(front_named(launcher)(script)) as runner:
+    with closing(front(script)) as runner:
         study = ScriptStudy(runner, arguments, replicas, settings, pattern)
         rows = []
         for row in _rows(study, names):
@@ -91,9 +91,7 @@ def _settings(given: Mapping[str, Any]) -> tuple[Mapping[str, Sequence[Any]], li
             raise InvalidArgument(f"{REPLICAS!r} stands for the number of replicas: give {REPLICAS} the values.")
     for name in (*given["laws"], *given["same_on"], *given["without"]):
         if name in LAWS and name not in _LAWS:
-            raise InvalidArgument(
-                f"Scripts of {given['launcher']} are not judged by the law of {name}: choose from {', '.join(_LAWS)}."
-            )
+            raise InvalidArgument(f"Scripts are not judged by the law of {name}: choose from {', '.join(_LAWS)}.")
     for word in given["require"]:
         if word not in _REMARKS:
             raise InvalidArgument(

@@ -30,9 +30,9 @@ def pattern_of(text: str) -> "re.Pattern[str]":
 
 
 def numbers_in(output: str, pattern: "re.Pattern[str]") -> Iterator[Printed]:
-    """Yields the numbers in the lines that match, in order; where the pattern has groups, those in the groups alone.
+    r"""Yields the numbers in the lines that match, in order; where the pattern has groups, those in the groups alone.
 
-    >>> [(one.path, float(one.value)) for one in numbers_in("loss 0.25\\nother 3", re.compile("loss"))]
+    >>> [(one.path, float(one.value)) for one in numbers_in("loss 0.25\nother 3", re.compile("loss"))]
     [("printed['output'][0][0]", 0.25)]
     """
     lines = [found for line in output.splitlines() if (found := pattern.search(line)) is not None]

@@ -27,8 +27,8 @@ _OPERATORS: Final[dict[type[ast.operator], Callable[[int, int], int]]] = {
     ast.Mod: operator.mod,
 }
 _ALLOWED: Final = (
-    "In braces stand whole numbers, names, + - * // % and parentheses, such as {64//replicas}; doubled braces stand for "
-    "braces."
+    "In braces stand whole numbers, names, + - * // % and parentheses, such as {64//replicas}; doubled braces stand "
+    "for braces."
 )
 _CHARACTERS_MAX: Final = 200
 

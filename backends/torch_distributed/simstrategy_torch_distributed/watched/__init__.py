@@ -1,1 +1,1 @@
-"""What the check of scripts needs of a run: a rank's hooks, the file that it writes, and what all ranks' files give."""
+"""What a rank records of its optimizers for a check, and the file that it writes."""

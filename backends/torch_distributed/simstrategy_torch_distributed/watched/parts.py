@@ -2,12 +2,16 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import torch
 
-__all__ = ["Part", "part_of"]
+__all__ = ["Part", "local_of", "part_of"]
+
+
+_LIBRARY: Final = "torch.distributed.tensor"
+"""The module of DTensor: where it is not imported, no tensor is one."""
 
 
 class Part(NamedTuple):
@@ -23,17 +27,26 @@ class Part(NamedTuple):
 def part_of(tensor: torch.Tensor) -> Part:
     """Returns a rank's part of a tensor […], which is the whole one unless it is a DTensor."""
     form: dict[str, Any] = {"dtype": str(tensor.dtype).removeprefix("torch."), "shape": list(tensor.shape)}
-    local = tensor.detach()
-    library = sys.modules.get("torch.distributed.tensor")  # without it no tensor is one
-    if library is not None and isinstance(local, library.DTensor):
-        offset = _offset(local, library)
-        form |= {"left": f"its placements are {local.placements}"} if offset is None else {"offset": offset}
-        local = local.to_local()
+    library = sys.modules.get(_LIBRARY)
+    if library is not None and isinstance(tensor, library.DTensor):
+        offset = _offset(tensor, library)
+        form |= {"left": f"its placements are {tensor.placements}"} if offset is None else {"offset": offset}
+    local = local_of(tensor)
     if local.layout != torch.strided:
         local = local.to_dense()
     if local.dtype.is_floating_point and local.dtype not in (torch.float32, torch.float64, torch.float16):
         local = local.float()
     return Part(local.cpu().contiguous().numpy(), form)
+
+
+def local_of(tensor: torch.Tensor) -> torch.Tensor:
+    """Returns what this rank holds of a tensor […], without its graph; writes to it reach the tensor."""
+    library = sys.modules.get(_LIBRARY)
+    local = tensor.detach()
+    if library is not None and isinstance(local, library.DTensor):
+        found: torch.Tensor = local.to_local()
+        return found
+    return local
 
 
 def _offset(tensor: Any, library: Any) -> list[int] | None:

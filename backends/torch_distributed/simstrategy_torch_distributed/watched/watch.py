@@ -4,6 +4,7 @@ Public hooks of torch alone are used. What is found goes to the rank's file, ent
 """
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final, final
 
@@ -38,6 +39,7 @@ class Watch:
         self._pattern = pattern
         self._detailed = detailed
         self._names: dict[torch.Tensor, str] = {}
+        self._taken: Counter[str] = Counter()
         self._modules: dict[torch.nn.Module, bool] = {}
         """The modules that were called, and those inside of them: whether the script calls them itself."""
         self._optimizers: dict[Optimizer, int] = {}
@@ -45,13 +47,14 @@ class Watch:
         self._running: list[Optimizer] = []
         self._step = 0
         self._calls = 0
-        self._bytes = 0
+        self._bytes: Counter[str] = Counter()
+        """Of parameters and of what calls combine, each in all."""
         self._terms: dict[torch.Tensor, torch.Tensor] = {}
         self._gradient_site: Sequence[Any] = ("", 0)
 
     def begin(self) -> None:
         """Registers the hooks."""
-        register_module_forward_pre_hook(self._before_forward)
+        register_module_forward_pre_hook(self._before_forward)  # type: ignore[arg-type]  # torch's type lacks results
         register_optimizer_step_pre_hook(self._before_step)
         register_optimizer_step_post_hook(self._after_step)
 
@@ -66,7 +69,7 @@ class Watch:
         """Returns what finishes a call that combines tensors, [...] each, in place, and then writes both."""
         self._calls += 1
         facts = {"number": self._calls, "step": self._step + 1, "op": _COMBINED.get(op), "site": list(site)}
-        if not self._detailed or facts["op"] is None or self._is_full(sum(one.nbytes for one in tensors)):
+        if not self._detailed or facts["op"] is None or self._is_full("calls", sum(one.nbytes for one in tensors)):
             return finish
         before = [part_of(one).array.copy() for one in tensors]
 
@@ -76,20 +79,20 @@ class Watch:
 
         return finished
 
-    def _is_full(self, size: int) -> bool:
-        """Returns whether arrays of this size in bytes are too large together with those before."""
-        self._bytes += size
-        return self._bytes > _WHOLE_BYTES
+    def _is_full(self, kind: str, size: int) -> bool:
+        """Returns whether arrays of this size in bytes are too large together with those before of their kind."""
+        self._bytes[kind] += size
+        return self._bytes[kind] > _WHOLE_BYTES
 
     def _before_forward(self, module: torch.nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...] | None:
         if module not in self._modules:
-            self._meet(module)
+            self._enter(module)
         if self._pattern is None or not self._modules.get(module, True):
             return None
         pattern = self._pattern
         return tuple([moved(one, pattern) if isinstance(one, torch.Tensor) else one for one in inputs])
 
-    def _meet(self, module: torch.nn.Module) -> None:
+    def _enter(self, module: torch.nn.Module) -> None:
         """Names the parameters of a module that the script calls for the first time."""
         inner = module.module if isinstance(module, DistributedDataParallel) else module
         named = list(inner.named_parameters())
@@ -102,12 +105,12 @@ class Watch:
     def _name(self, parameter: torch.Tensor, name: str) -> None:
         if parameter in self._names:
             return
-        taken = sum(one == name or one.startswith(f"{name} (") for one in self._names.values())
-        self._names[parameter] = f"{name} ({taken + 1})" if taken else name
+        self._taken[name] += 1
+        self._names[parameter] = name if self._taken[name] == 1 else f"{name} ({self._taken[name]})"
         if self._pattern is not None:
             nudge(parameter, self._pattern)
         if self._detailed and parameter.requires_grad and parameter.is_leaf:
-            parameter.register_post_accumulate_grad_hook(self._accumulated)
+            parameter.register_post_accumulate_grad_hook(self._accumulated)  # type: ignore[no-untyped-call]  # torch's
 
     def _accumulated(self, parameter: torch.Tensor) -> None:
         """Keeps the gradient that this rank has computed, before anything combines it."""
@@ -129,7 +132,11 @@ class Watch:
                 if parameter.grad is not None:
                     nudge(parameter.grad, self._pattern)
         self._step += 1
-        facts = {"step": self._step, "after": self._optimizers.get(optimizer, 0), "site": list(site_of(sys._getframe(1)))}
+        facts = {
+            "step": self._step,
+            "after": self._optimizers.get(optimizer, 0),
+            "site": list(site_of(sys._getframe(1))),
+        }
         self._optimizers[optimizer] = self._step
         self._write("step", facts, parameters)
         self._terms.clear()
@@ -138,11 +145,16 @@ class Watch:
         if self._running:
             self._running.pop()
 
-    def _write(self, what: str, facts: dict[str, Any], parameters: Sequence[torch.Tensor], *, whole: bool = False) -> None:
+    def _write(
+        self, what: str, facts: dict[str, Any], parameters: Sequence[torch.Tensor], *, whole: bool = False
+    ) -> None:
         """Writes the parameters' values, and where the watch is detailed, their gradients."""
         facts |= {"names": [self._names[one] for one in parameters], "forms": [], "gradients": [], "terms": []}
         arrays = []
-        if not self._is_full(sum(one.numel() * one.element_size() for one in parameters)) or whole:
+        size = sum(
+            one.numel() * one.element_size() for one in parameters
+        )  # of the whole of one of which ranks have parts
+        if whole or not self._is_full("parameters", size):
             for one in parameters:
                 part = part_of(one)
                 facts["forms"].append(part.form)
