@@ -1,6 +1,6 @@
 """`simstrategy check PROGRAM`: runs a program on several backends and compares the outcomes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -100,33 +100,33 @@ def check(
     Exit code 0: all agree. 1: some differ. 2: not all could be checked or judged, or a file was not written.
     """
     console = wide_console()
-    named = {"laws": laws, "without": without, "same_on": same_on, "require": require}
+    named = {"backends": backends, "laws": laws, "without": without, "same_on": same_on, "require": require}
     outputs = outputs_of({"--json": json, "--junit": junit, "--markdown": markdown, "--html": html})
     with clear_errors():
-        settings = {
-            "backends": words(backends),
-            "replicas": numbers(replicas),
-            "workers": numbers(workers),
-            "schedules": [schedule_maker(word) for word in words(schedules)],
-            "semantics": semantics_named(semantics),
-            "timeout_s": timeout,
-            "allow_errors": allow_errors,
+        profile = semantics_named(semantics)
+        settings = {"timeout_s": timeout, "allow_errors": allow_errors, "order": order, "semantics": profile} | {
             **{name: words(text) for name, text in named.items()},
-            "order": order,
+            **{name: numbers(text) for name, text in {"replicas": replicas, "workers": workers}.items()},
+            "schedules": [schedule_maker(word) for word in words(schedules)],
             "exempt": named_reasons(exempt or []),
             "vary": varied(vary or []),
         }
-        if launcher:
-            given = settings_of_script({"function": function, **settings})
-            given |= {"arguments": arguments or (), "same_output": same_output or None}
-            run: Callable[..., Report] = partial(check_script, front_named(launcher), str(program), **given)
-        else:
-            require_no_script(arguments or (), same_output)
-            run = partial(_loaded, program, function, **settings)
+        run = _run(program, launcher, arguments or (), same_output, {"function": function, **settings})
         report = _checked(program, run, quiet=quiet_program)
         _show(console, report, outputs)
     if not report.agrees:
         raise typer.Exit(EXIT_CODES[report.verdict])
+
+
+def _run(
+    program: Path, launcher: str, arguments: Sequence[str], same_output: str, settings: Mapping[str, Any]
+) -> Callable[..., Report]:
+    """Returns what checks a script, or a function of a file."""
+    if launcher:
+        given = settings_of_script(settings) | {"arguments": arguments, "same_output": same_output or None}
+        return partial(check_script, front_named(launcher), str(program), **given)
+    require_no_script(arguments, same_output)
+    return partial(_loaded, program, **settings)
 
 
 def _loaded(program: Path, function: str, **settings: Any) -> Report:

@@ -59,9 +59,7 @@ def test_what_is_no_arithmetic_of_whole_numbers_is_an_error_that_names_it(text, 
 
 def test_a_varied_name_that_no_argument_has_is_an_error():
     require_names(["--accumulate", "{2*accumulate}"], ["accumulate"])
-    with pytest.raises(
-        InvalidArgument, match=re.escape("no argument of the script has: add for example -- --rate {rate}")
-    ):
+    with pytest.raises(InvalidArgument, match=r"no argument of the script has: add for example -- --rate \{rate\}"):
         require_names(["{replicas}"], ["rate"])
 
 

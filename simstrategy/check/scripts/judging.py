@@ -1,4 +1,4 @@
-"""`check_script`: judges a script that another library's launcher starts, such as torchrun, by the laws of `check`."""
+"""`check_script`: judges a script that another library's launcher starts, such as torchrun, by laws of `check`."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -15,7 +15,7 @@ from simstrategy.check.openings import LINEAR
 from simstrategy.check.remarks import remarks_of
 from simstrategy.check.report import Report
 from simstrategy.check.row import Row
-from simstrategy.check.rows import NOT_REPEATABLE, largest
+from simstrategy.check.rows import NOT_REPEATABLE, largest, law_row, not_judged
 from simstrategy.check.runs import Runs, Settings
 from simstrategy.check.scripts.facts import Front
 from simstrategy.check.scripts.printed import pattern_of
@@ -62,16 +62,13 @@ def check_script(
     prints are compared. The other settings are those of `check`. Clauses: G-20 to G-31. Raises InvalidArgument for
     settings that a script does not have.
     """
-    vary, names = _settings(locals())
-    require_names(arguments, [*vary])
+    runs = (BACKENDS, replicas, (), (InOrder,), Semantics.TF1_15)
+    given = Given(*runs, laws, without, same_on, order, exemptions_of(exempt), arguments_of(None, vary), require)
+    names = _judged(given)
+    require_names(arguments, [*given.vary])
     pattern = None if same_output is None else pattern_of(same_output)
-    settings = Settings(
-        allow_errors=allow_errors,
-        exempt=exemptions_of(exempt),
-        vary=vary,
-        asked={*laws, *same_on},
-        order=order,
-    )
+    asked = {*laws, *same_on}
+    settings = Settings(allow_errors=allow_errors, exempt=given.exempt, vary=given.vary, asked=asked, order=order)
     with closing(front(script)) as runner:
         study = ScriptStudy(runner, arguments, replicas, settings, pattern)
         rows = []
@@ -83,39 +80,31 @@ def check_script(
         return Report(Path(script).name, rows, not_tried, require, study.notes)
 
 
-def _settings(given: Mapping[str, Any]) -> tuple[Mapping[str, Sequence[Any]], list[str]]:
-    """Returns the arguments that vary, and the names of the laws.  given: the settings of `check_script`, by name."""
-    vary = arguments_of(None, given["vary"])
-    for name in vary:
-        if name == REPLICAS:
-            raise InvalidArgument(f"{REPLICAS!r} stands for the number of replicas: give {REPLICAS} the values.")
-    for name in (*given["laws"], *given["same_on"], *given["without"]):
+def _judged(given: Given) -> list[str]:
+    """Returns the names of the laws.  Raises InvalidArgument for settings that a script does not have."""
+    names = given.judged()
+    if REPLICAS in given.vary:
+        raise InvalidArgument(f"{REPLICAS!r} stands for the number of replicas: give {REPLICAS} the values.")
+    for name in (*given.laws, *given.same_on, *given.without):
         if name in LAWS and name not in _LAWS:
             raise InvalidArgument(f"Scripts are not judged by the law of {name}: choose from {', '.join(_LAWS)}.")
-    for word in given["require"]:
+    for word in given.require:
         if word not in _REMARKS:
             raise InvalidArgument(
                 f"It is not known of a script whether it tried {word!r}: require can name {', '.join(_REMARKS)}."
             )
-    runs = (BACKENDS, given["replicas"], (), [InOrder], Semantics.TF1_15)
-    chosen = Given(
-        *runs,
-        given["laws"],
-        given["without"],
-        given["same_on"],
-        given["order"],
-        exemptions_of(given["exempt"]),
-        vary,
-        given["require"],
-    )
-    return vary, [name for name in chosen.judged() if name in _LAWS]
+    return [name for name in names if name in _LAWS]
 
 
 def _rows(study: ScriptStudy, names: Sequence[str]) -> Iterator[Row]:
     for count in study.replicas:
         yield _repeated(study, count)
     for name in names:
-        yield from _LAWS[name](study)
+        rows = [*_LAWS[name](study)]
+        yield from rows
+        if not rows and name in study.settings.asked:
+            row = law_row(name, study.reference, ", ".join(map(str, study.replicas)), study.schedule)
+            yield not_judged(row, "nothing to compare", f"nothing was compared; {LAWS[name].needs}", asked=True)
 
 
 def _repeated(study: ScriptStudy, count: int) -> Row:

@@ -97,11 +97,9 @@ class _Gathered:
                 computed = "bfloat16"
             yield Value(path, copies[:1] if bits_equal(copies) else copies, computed, path in self._state)
         if self._unkept:
-            numbers = [*self._unkept]
-            self.left[
-                f"Parameters after steps {min(numbers)} to {max(numbers)} are not compared: they take more than 32 MiB. "
-                f"Those before and those at the end are."
-            ] = None
+            first, last = min(self._unkept), max(self._unkept)
+            text = f"Parameters after steps {first} to {last} are not compared: they take more than 32 MiB."
+            self.left[f"{text} Those before and those at the end are."] = None
 
 
 def _whole(parts: Sequence[tuple[Host, Form]]) -> tuple[Host, ...]:
