@@ -29,8 +29,8 @@ def test_the_checked_script_of_the_guide_is_reported_as_it_shows(tmp_path):
     script, shown = blocks("python")[1], blocks("text")[1]
     file = tmp_path / "train.py"
     file.write_text(script)
-    (command,) = [line for text in blocks("") for line in text.splitlines() if "check --as torchrun train.py" in line]
-    arguments = shlex.split(command.partition(" -- ")[2])
+    (given,) = re.findall(r"^simstrategy check --as torchrun train.py .* -- (.+)$", GUIDE.read_text(), re.MULTILINE)
+    arguments = shlex.split(given)
     report = check_script(runner_of, str(file), arguments=arguments, replicas=[1, 2])
     text = " ".join(str(report).split())
     parts = [" ".join(part.split()) for part in re.split("…", shown)]
