@@ -5,7 +5,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
-from simstrategy.check.compare import compare, exactly
 from simstrategy.check.given import BACKENDS, Given
 from simstrategy.check.law_table import LAWS
 from simstrategy.check.laws.cut import cut
@@ -15,7 +14,7 @@ from simstrategy.check.openings import LINEAR
 from simstrategy.check.remarks import remarks_of
 from simstrategy.check.report import Report
 from simstrategy.check.row import Row
-from simstrategy.check.rows import NOT_REPEATABLE, largest, law_row, not_judged
+from simstrategy.check.rows import law_row, not_judged, reference_row
 from simstrategy.check.runs import Runs, Settings
 from simstrategy.check.scripts.facts import Front
 from simstrategy.check.scripts.printed import pattern_of
@@ -110,25 +109,12 @@ def _rows(study: ScriptStudy, names: Sequence[str]) -> Iterator[Row]:
 def _repeated(study: ScriptStudy, count: int) -> Row:
     """Returns the row of the reference at a number of replicas: two equal runs give the same bits.  Clause: G-21."""
     found = study.measured(count)
-    row = Row(
-        backend=study.reference,
-        replicas=str(count),
-        schedule=study.schedule,
-        law="repeat",
-        reference=True,
-        equal_bits=True,
-        distance=0.0,
-        one_ulp=largest([found.one_ulp]),
-        events=study.events[count],
-        trace_compared=False,
-        problem=None,
+    row = reference_row(
+        study.reference,
+        str(count),
+        (found.first,),
+        (found.again,),
+        [found.one_ulp],
+        allow_errors=study.settings.allow_errors,
     )
-    if found.first.error is not None:
-        if study.settings.allow_errors:
-            return row._replace(raised=True)
-        kind, text = found.first.error
-        return row._replace(raised=True, problem=f"{kind}: {text}")
-    again = compare(found.first, found.again, exactly(found.first))
-    if again.equal_bits:
-        return row
-    return row._replace(undecided=f"{NOT_REPEATABLE}: {again.problem}", why="not repeatable")
+    return row._replace(schedule=study.schedule, events=study.events[count])
