@@ -220,8 +220,8 @@ def _moves(path: str, side: Side) -> LeafSensitivity:
     others = [join(values) for one in side.nudged if (values := one.values(path))]
     found = sensitivity_of(leaf, side.meaning.computed[path], [one for one in others if one is not None])
     found = found.at_least(max(found.unit, min(_REORDERED * found.unit, _REORDERED_MAX)))
-    resolution, size = dict(side.outcome.resolutions).get(path, 0.0), float(np.abs(leaf).max()) if leaf.size else 0.0
-    return found.at_least(resolution / ((size or 1.0) * MARGIN)) if resolution else found
+    resolution = dict(side.outcome.resolutions).get(path)  # of a number that was read from a text
+    return found.at_least(resolution / ((abs(float(leaf)) or 1.0) * MARGIN)) if resolution else found
 
 
 def _first(values: Sequence[Host]) -> Host:

@@ -42,13 +42,13 @@ class Fake:
 
 
 def trained(settings, factor=1.0, drift=0.0):
-    """One step on the mean of all rows.  factor: of the gradients; drift: what the last rank adds to its copy."""
+    """One step on the mean of all rows.  factor: of the gradients; drift: what the last of several ranks adds to its copy."""
     count = settings.replicas
     start = START if settings.nudge is None else np.nextafter(START, np.float32(settings.nudge))
     terms = [np.mean(part, axis=0, dtype=np.float32) * start for part in np.split(ROWS, count)]
     gradient = np.float32(np.sum(terms, axis=0, dtype=np.float32) / np.float32(count) * np.float32(factor))
     copies = [start - np.float32(0.1) * gradient for _ in range(count)]
-    copies[-1] = copies[-1] + np.float32(drift)
+    copies[-1] = copies[-1] + np.float32(drift if count > 1 else 0.0)
     names = ("w",)
     before, after = [tuple((one,) for one in found) for found in ([start] * count, copies)]
     gradients, own = tuple((gradient,) for _ in range(count)), tuple((one,) for one in terms)
