@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from simstrategy.check.compare import Comparison, compare_leaf
+from simstrategy.check.compare import MARGIN, Comparison, compare_leaf
 from simstrategy.check.distances import LeafSensitivity, is_float, sensitivity_of
 from simstrategy.check.exempt import reason_for
 from simstrategy.check.meaning import Meaning
@@ -75,12 +75,15 @@ def compare_across(one: Side, other: Side, patterns: Mapping[str, str]) -> Acros
         if reason is not None:
             found["exempt"][path] = reason
             continue
-        pair = _pair(path, one, other)
+        pair = _copies(path, one, other) or _pair(path, one, other)
         if isinstance(pair, _NoPair):
             found["left" if pair.lawful else "problems"][path] = pair.text
             continue
         bound = _larger([_moves(path, side) for side in (one, other)])
-        leaf = compare_leaf(path, *pair, bound)
+        if isinstance(pair, _Copies):
+            leaf, pair = _worst_copy(path, pair, bound), pair.pairs[0]
+        else:
+            leaf = compare_leaf(path, *pair, bound)
         values += not _is_none(pair)
         worst = _worse(worst, leaf)
         kind = _kind(leaf, known=one.outcome.floats_put)
@@ -118,6 +121,35 @@ class _NoPair(NamedTuple):
 
     text: str
     lawful: bool
+
+
+class _Copies(NamedTuple):
+    """The copies of a value that replicas should have alike, each beside one of the other run."""
+
+    pairs: tuple[tuple[Host, Host], ...]
+    names: tuple[str, ...]
+
+
+def _copies(path: str, one: Side, other: Side) -> _Copies | _NoPair | None:
+    """Returns what is compared of a value of which the replicas' copies are not equal; None for another value."""
+    left, right = [side.meaning.values(path) for side in (one, other)]
+    if not left or not right or not any(path in side.meaning.copies for side in (one, other)):
+        return None
+    if len({value.shape for value in (*left, *right)}) > 1:
+        return _NoPair(_ITS_OWN, lawful=True)
+    pairs = [(left[0], value) for value in right] + [(value, right[0]) for value in left[1:]]
+    names = [f"replica {rank}" for rank in range(len(right))] + [f"replica {rank}" for rank in range(1, len(left))]
+    return _Copies(tuple(pairs), tuple(names))
+
+
+def _worst_copy(path: str, copies: _Copies, bound: LeafSensitivity) -> Comparison:
+    """Compares all copies; returns the comparison of the one that is farthest from the other run's value."""
+    found = [
+        compare_leaf(f"{path} on {name}", *pair, bound) for name, pair in zip(copies.names, copies.pairs, strict=True)
+    ]
+    worst = max(found, key=lambda one: (one.problem is not None, one.undecided is not None, one.distance))
+    texts = [text and text.removeprefix(f"{path} ") for text in (worst.problem, worst.undecided)]
+    return worst._replace(problem=texts[0], undecided=texts[1])
 
 
 def _pair(path: str, one: Side, other: Side) -> tuple[Host, Host] | _NoPair:
@@ -182,11 +214,18 @@ def _names_the_count(one: Host, two: Host, counts: tuple[int, int]) -> bool:
 
 def _moves(path: str, side: Side) -> LeafSensitivity:
     """Returns how far rounding moves a value: as nudged runs show, and as another order of additions may."""
-    leaf = _joined(side.meaning.values(path))
+    join = _first if path in side.meaning.copies else _joined
+    leaf = join(side.meaning.values(path))
     assert leaf is not None
-    others = [_joined(values) for one in side.nudged if (values := one.values(path))]
+    others = [join(values) for one in side.nudged if (values := one.values(path))]
     found = sensitivity_of(leaf, side.meaning.computed[path], [one for one in others if one is not None])
-    return found.at_least(max(found.unit, min(_REORDERED * found.unit, _REORDERED_MAX)))
+    found = found.at_least(max(found.unit, min(_REORDERED * found.unit, _REORDERED_MAX)))
+    resolution = dict(side.outcome.resolutions).get(path)  # of a number that was read from a text
+    return found.at_least(resolution / ((abs(float(leaf)) or 1.0) * MARGIN)) if resolution else found
+
+
+def _first(values: Sequence[Host]) -> Host:
+    return values[0]
 
 
 def _larger(found: Sequence[LeafSensitivity]) -> LeafSensitivity:

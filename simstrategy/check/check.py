@@ -15,7 +15,8 @@ from simstrategy.check.remarks import remarks_of
 from simstrategy.check.report import Report
 from simstrategy.check.row import Row
 from simstrategy.check.rows import law_row, not_judged
-from simstrategy.check.study import Nudge, ScheduleMaker, Settings, Study, run_on
+from simstrategy.check.runs import Settings
+from simstrategy.check.study import Nudge, ScheduleMaker, Study, run_on
 from simstrategy.check.validation import (
     OnRow,
     arguments_of,

@@ -14,7 +14,10 @@ from simstrategy.check.contents import described_length, is_distributed
 from simstrategy.check.distances import one_unit
 from simstrategy.check.outcome import Outcome, VariableKind
 
-__all__ = ["Meaning", "lists_by_replica", "meaning_of"]
+__all__ = ["COPIES", "Meaning", "lists_by_replica", "meaning_of"]
+
+COPIES: Final = "copies"
+"""The layout of a value of which each replica has a copy, in a program without variables of a strategy."""
 
 Host = np.ndarray[Any, Any]
 
@@ -26,13 +29,15 @@ class Meaning(NamedTuple):
     """The values of an outcome, by path without replicas.
 
     whole: values that all replicas have in common. apart: one value for each replica, which are not all equal.
-    structure: the containers around them. computed: the coarsest dtype in which a value was computed.
+    structure: the containers around them. computed: the coarsest dtype in which a value was computed. copies: the paths
+    of those of `apart` that are one value of which each replica has a copy, and should have the same.
     """
 
     whole: Mapping[str, Host]
     apart: Mapping[str, tuple[Host, ...]]
     structure: tuple[tuple[str, str], ...]
     computed: Mapping[str, str]
+    copies: frozenset[str] = frozenset()
 
     def values(self, path: str) -> tuple[Host, ...]:
         """Returns the value of a path, or one for each replica; () for a path that is not there."""
@@ -75,7 +80,8 @@ def meaning_of(outcome: Outcome, lists: frozenset[str] = frozenset()) -> Meaning
             apart[path] = tuple(values)
         else:
             whole[path] = value
-    return Meaning(whole, apart, tuple(_structure(outcome.structure, lists)), computed)
+    copies = frozenset(path for path in apart if path in kinds and kinds[path].layout == COPIES)
+    return Meaning(whole, apart, tuple(_structure(outcome.structure, lists)), computed, copies)
 
 
 def _unit(dtype: str) -> float:

@@ -85,6 +85,8 @@ class Outcome(NamedTuple):
     """Whether the program put floats on a device, so that nudged runs show how far rounding moves its results."""
     seeds: tuple[str, ...] = ()
     """The labels of the seeds that replicas drew: another one for each replica."""
+    resolutions: tuple[tuple[str, float], ...] = ()
+    """Path of every value that was read from a text, and how far two such values are apart at least."""
 
 
 def program_folder(program: Program) -> str:

@@ -39,8 +39,13 @@ def require_remarks(words: Iterable[str]) -> None:
             )
 
 
-def remarks_of(rows: Sequence[Row], tried: Collection[str]) -> tuple[Remark, ...]:
-    """Returns what was not tried.  tried: words of REMARKS that were, as far as the rows do not show it."""
+def remarks_of(
+    rows: Sequence[Row], tried: Collection[str], words: Collection[str] = tuple(REMARKS)
+) -> tuple[Remark, ...]:
+    """Returns what was not tried.
+
+    tried: words of REMARKS that were, as far as the rows do not show it. words: those that a program of this kind has.
+    """
     seen = {*tried}
     rows = [row for row in rows if state_of(row) != "skipped"]
     if any(row.law == "replicas" for row in rows):
@@ -49,7 +54,7 @@ def remarks_of(rows: Sequence[Row], tried: Collection[str]) -> tuple[Remark, ...
         seen.add("schedules")
     if len({row.backend for row in rows}) > 1:
         seen.add("backends")
-    return tuple(Remark(word, text) for word, text in _SENTENCES.items() if word not in seen)
+    return tuple(Remark(word, text) for word, text in _SENTENCES.items() if word in words and word not in seen)
 
 
 _SENTENCES: Final = {

@@ -24,7 +24,6 @@ __all__ = [
     "run_row",
 ]
 
-_NOTHING: Final = "the program returned nothing, and has no variable. Return what matters, such as losses and weights"
 _NAMED_MAX: Final = 4
 """The most values that a finding names."""
 
@@ -133,12 +132,15 @@ def run_row(
     )
 
 
-def law_row(law: str, backend: str, runs: str) -> Row:
-    """Returns the row of a law, without a result.  runs: the two runs that it compares, as in ``3 against 1``."""
+def law_row(law: str, backend: str, runs: str, schedule: str = InOrder.name) -> Row:
+    """Returns the row of a law, without a result.
+
+    runs: the two runs that it compares, as in ``3 against 1``. schedule: the order of their replicas, or a setting.
+    """
     return Row(
         backend=backend,
         replicas=runs,
-        schedule=InOrder.name,
+        schedule=schedule,
         reference=False,
         equal_bits=False,
         distance=0.0,
@@ -160,8 +162,11 @@ def not_judged(row: Row, why: str, text: str, *, asked: bool) -> Row:
     return row._replace(undecided=text, why=why) if asked else row._replace(not_compared=(text,), why=why)
 
 
-def row_of_values(row: Row, found: Across) -> Row:
-    """Returns a law's row with what came of the comparison of its values."""
+def row_of_values(row: Row, found: Across, nothing: str) -> Row:
+    """Returns a law's row with what came of the comparison of its values.
+
+    nothing: why there may have been nothing to compare, as a sentence.
+    """
     problem = undecided = None
     why = ""
     if found.problems:
@@ -177,7 +182,7 @@ def row_of_values(row: Row, found: Across) -> Row:
         left = [f"{path}: {text}" for path, text in found.left.items()] or ["all values are exempt"] * bool(
             found.exempt
         )
-        undecided = f"nothing was compared: {'; '.join(left[:_NAMED_MAX]) or _NOTHING}"
+        undecided = f"nothing was compared: {'; '.join(left[:_NAMED_MAX]) or nothing}"
     return row._replace(
         equal_bits=found.worst.equal_bits,
         distance=found.worst.distance,

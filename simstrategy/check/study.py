@@ -4,30 +4,32 @@ A law requests runs (`Study.run`) and what is known of the reference backend at 
 (`Study.measured`): each is made once.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from typing import Any, Final, NamedTuple, final
 
-from simstrategy.check.across import Side
-from simstrategy.check.compare import Sensitivity, compare, exactly, paths, sensitivity
+from simstrategy.check.causes.facts import Cause
+from simstrategy.check.causes.running import explain_difference
+from simstrategy.check.compare import paths, sensitivity
 from simstrategy.check.exempt import require_exemptions
 from simstrategy.check.folder import same_folder
-from simstrategy.check.meaning import meaning_of
-from simstrategy.check.openings import LINEAR, Openings, open_ordered
+from simstrategy.check.openings import Openings, open_ordered
 from simstrategy.check.outcome import Outcome, Program, Watch, program_folder, run_program
 from simstrategy.check.probe import GroupCallProbe
+from simstrategy.check.runs import NUDGES, Measured, Settings
 from simstrategy.device import Backend, UlpPerturbed
 from simstrategy.errors import InvalidArgument
-from simstrategy.schedules import Every, InOrder, Schedule
+from simstrategy.schedules import Every, InOrder, Schedule, Seeded
 from simstrategy.sim import ORDERS
 from simstrategy.strategy import Semantics, Strategy
 from simstrategy.trace import AnyTrace, Recorder, Recording, Trace
 
-__all__ = ["NUDGES", "Measured", "Nudge", "ScheduleMaker", "Settings", "Study", "nudged", "run_on"]
+__all__ = ["Nudge", "ScheduleMaker", "Study", "nudged", "run_on"]
 
-NUDGES: Final = (1, 2, 3)
-"""Patterns of `UlpPerturbed`: which inputs move up and which move down."""
+_SEEDS: Final = (1, 2)
+"""Of the schedules that run the replicas in other orders."""
+_ADDED: Final = {"linear": "added in rank order", "ring": "added as a ring", "tree": "added as a tree"}
 
 ScheduleMaker = Callable[[], Schedule]
 """Makes a new schedule for every run, since a run uses its schedule up."""
@@ -38,46 +40,6 @@ class Nudge(NamedTuple):
 
     pattern: int
     functions: bool
-
-
-class Settings(NamedTuple):
-    """The settings that all runs of a check share."""
-
-    semantics: Semantics
-    timeout_s: float
-    allow_errors: bool
-    exempt: Mapping[str, str] = {}
-    """Names of values that the laws do not compare, each with its reason."""
-    vary: Mapping[str, Sequence[Any]] = {}
-    """Arguments of the program, and the values of each; the first of each is given in all other runs."""
-    asked: Collection[str] = ()
-    """The names of the laws that were asked for by name: where such a law cannot judge, nothing is judged."""
-    order: str = LINEAR
-    """Of the simulator's additions, in all runs of which a law does not choose another one."""
-
-
-class Measured(NamedTuple):
-    """What is known of a program on the reference backend at one number of replicas.
-
-    first, again: two identical runs, the second one recorded. nudged: runs whose inputs were moved by one ulp. one_ulp:
-    how far they move.
-    """
-
-    first: Outcome
-    again: Outcome
-    recording: Recording
-    nudged: tuple[Outcome, ...]
-    one_ulp: Sensitivity
-
-    @property
-    def repeatable(self) -> bool:
-        """Whether both runs gave the same bits."""
-        return compare(self.first, self.again, exactly(self.first)).equal_bits
-
-    def side(self, replicas: int, lists: frozenset[str] = frozenset()) -> Side:
-        """Returns the run as a side of a comparison.  lists: the paths of lists that have an item for each replica."""
-        moved = [meaning_of(one, lists) for one in self.nudged]
-        return Side(replicas, meaning_of(self.first, lists), moved, self.first)
 
 
 @final
@@ -112,6 +74,7 @@ class Study:
         self.notes: list[str] = []
         """What is worth knowing and breaks no law, as sentences: laws add to it."""
         self._measured: dict[int, Measured] = {}
+        self._recordings: dict[int, Recording] = {}
 
     @property
     def has_reference(self) -> bool:
@@ -124,10 +87,14 @@ class Study:
         return self.openings.in_process[0]
 
     @property
-    def orders(self) -> tuple[str, ...]:
-        """The orders of additions, other than that of all runs, that the reference can be opened with."""
-        simulated = self.reference in self.openings.simulated
-        return tuple(name for name in ORDERS if simulated and name != self.settings.order)
+    def schedule(self) -> str:
+        """The order in which replicas run unless another one is given."""
+        return InOrder.name
+
+    @property
+    def nothing(self) -> str:
+        """Why a run may have nothing to compare."""
+        return "the program returned nothing, and has no variable. Return what matters, such as losses and weights"
 
     def close(self) -> None:
         self.openings.close()
@@ -135,8 +102,8 @@ class Study:
     def tried(self) -> set[str]:
         """Returns words of `REMARKS` for what the runs on the reference backend tried."""
         tried = {"nudged"} if any(found.first.floats_put for found in self._measured.values()) else set()
-        for found in self._measured.values():
-            for parts in found.recording.parts:
+        for found in self._recordings.values():
+            for parts in found.parts:
                 sizes = [size for _, size in parts.rows]
                 tried |= {"uneven"} if len(set(sizes)) > 1 else set()
                 tried |= {"empty"} if 0 in sizes else set()
@@ -190,10 +157,41 @@ class Study:
                 nudged((first,), lambda nudge: (self.run(name, replicas, nudge=nudge),), pattern)[0]
                 for pattern in NUDGES
             )
-            found = self._measured[replicas] = Measured(
-                first, again, recorder.recording(), moved, sensitivity(first, moved)
-            )
+            self._recordings[replicas] = recorder.recording()
+            found = self._measured[replicas] = Measured(first, again, moved, sensitivity(first, moved))
         return found
+
+    def recorded(self, replicas: int) -> Recording:
+        """Returns the recording of the second of the identical runs of `measured`."""
+        self.measured(replicas)
+        return self._recordings[replicas]
+
+    def run_with(self, replicas: int, arguments: Mapping[str, Any]) -> Outcome:
+        """Runs the program once on the reference backend, with arguments in place of the first values of `vary`."""
+        return self.run(self.reference, replicas, arguments=arguments)
+
+    def reseeded(self, replicas: int) -> Outcome:
+        """Runs the program once on the reference backend, with another seed of the strategy."""
+        return self.run(self.reference, replicas, seed=1)
+
+    def reordered(self, replicas: int) -> Iterator[tuple[str, Outcome]]:
+        """Yields runs on the reference backend in other orders of additions and of replicas, with their names.
+
+        Orders of additions are the simulator's: another backend has none to choose.
+        """
+        simulated = self.reference in self.openings.simulated
+        for name in ORDERS:
+            if simulated and name != self.settings.order:
+                yield _ADDED[name], self.run(self.reference, replicas, order=name)
+        for seed in _SEEDS:
+            yield f"Seeded({seed})", self.run(self.reference, replicas, partial(Seeded, seed))
+
+    def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause | None:
+        """Returns why two runs differ, for which the program runs again; None for other arguments."""
+        if arguments:
+            return None
+        program, semantics = self.program_with({}), self.settings.semantics
+        return explain_difference(program, counts, backend=self.reference, semantics=semantics)
 
 
 def nudged(

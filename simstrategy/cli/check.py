@@ -1,6 +1,7 @@
 """`simstrategy check PROGRAM`: runs a program on several backends and compares the outcomes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -14,6 +15,7 @@ from simstrategy.check.law_table import NAMED
 from simstrategy.check.openings import LINEAR
 from simstrategy.check.programs import load_program
 from simstrategy.check.remarks import REMARKS
+from simstrategy.check.scripts import check_script, front_named
 from simstrategy.cli.options import (
     Order,
     clear_errors,
@@ -28,6 +30,7 @@ from simstrategy.cli.options import (
 from simstrategy.cli.outputs import Output, outputs_of, write_outputs
 from simstrategy.cli.progress import progress
 from simstrategy.cli.quiet import program_output
+from simstrategy.cli.script_options import require_no_script, settings_of_script
 
 __all__ = ["check"]
 
@@ -52,11 +55,21 @@ _SameOn = Annotated[
     str, typer.Option(help="In place of --laws and --not: all that must not change the result, such as replicas,order.")
 ]
 _Exempt = Annotated[list[str] | None, typer.Option(help="NAME=REASON: a value that no law compares. May be repeated.")]
+_As = Annotated[str, typer.Option("--as", help="What starts the script, such as torchrun; none for program(strategy).")]
+_Arguments = Annotated[
+    list[str] | None,
+    typer.Argument(help="After --: arguments of the script; {64//replicas} in them stands for a number."),
+]
+_SameOutput = Annotated[
+    str, typer.Option(help="A regular expression: the numbers in such lines of a script's output must be the same.")
+]
 _Vary = Annotated[list[str] | None, typer.Option(help="NAME=1,2,4: an argument that cuts the same work differently.")]
 
 
 def check(
-    program: Annotated[Path, typer.Argument(help="A Python file that defines program(strategy).")],
+    program: Annotated[Path, typer.Argument(help="A Python file that defines program(strategy), or a script.")],
+    arguments: _Arguments = None,
+    launcher: _As = "",
     backends: Annotated[str, typer.Option(help="Names, separated by commas; the first is the reference.")] = "sim",
     replicas: Annotated[str, typer.Option(help="Numbers of replicas in one process.")] = "1,2,3,4",
     workers: Annotated[str, typer.Option(help="Numbers of processes, for backends that span processes.")] = "",
@@ -71,6 +84,7 @@ def check(
     order: Order = LINEAR,
     exempt: _Exempt = None,
     vary: _Vary = None,
+    same_output: _SameOutput = "",
     require: Annotated[str, typer.Option(help=f"What must have been tried, of {', '.join(REMARKS)}.")] = "",
     json: _Json = None,
     junit: _Junit = None,
@@ -80,41 +94,53 @@ def check(
 ) -> None:
     """Judge a program: compare its values, variables, errors and traces over replica counts and backends.
 
-    One that takes a tf.distribute.Strategy, such as a Keras program, runs under TensorFlow's MirroredStrategy.
+    One that takes a tf.distribute.Strategy, such as a Keras program, runs under TensorFlow's MirroredStrategy. A script
+    that torchrun starts is checked as it is: check --as torchrun train.py -- --batch-size {64//replicas}.
 
     Exit code 0: all agree. 1: some differ. 2: not all could be checked or judged, or a file was not written.
     """
     console = wide_console()
-    named = {"laws": laws, "without": without, "same_on": same_on, "require": require}
+    named = {"backends": backends, "laws": laws, "without": without, "same_on": same_on, "require": require}
     outputs = outputs_of({"--json": json, "--junit": junit, "--markdown": markdown, "--html": html})
     with clear_errors():
-        settings = {
-            "backends": words(backends),
-            "replicas": numbers(replicas),
-            "workers": numbers(workers),
-            "schedules": [schedule_maker(word) for word in words(schedules)],
-            "semantics": semantics_named(semantics),
-            "timeout_s": timeout,
-            "allow_errors": allow_errors,
+        profile = semantics_named(semantics)
+        settings = {"timeout_s": timeout, "allow_errors": allow_errors, "order": order, "semantics": profile} | {
             **{name: words(text) for name, text in named.items()},
-            "order": order,
+            **{name: numbers(text) for name, text in {"replicas": replicas, "workers": workers}.items()},
+            "schedules": [schedule_maker(word) for word in words(schedules)],
             "exempt": named_reasons(exempt or []),
             "vary": varied(vary or []),
         }
-        report = _checked(program, function, settings, quiet=quiet_program)
+        run = _run(program, launcher, arguments or (), same_output, {"function": function, **settings})
+        report = _checked(program, run, quiet=quiet_program)
         _show(console, report, outputs)
     if not report.agrees:
         raise typer.Exit(EXIT_CODES[report.verdict])
 
 
-def _checked(program: Path, function: str, settings: Mapping[str, Any], *, quiet: bool) -> Report:
-    """Loads the program and checks it, with a status line.  Both may print, and take long."""
+def _run(
+    program: Path, launcher: str, arguments: Sequence[str], same_output: str, settings: Mapping[str, Any]
+) -> Callable[..., Report]:
+    """Returns what checks a script, or a function of a file."""
+    if launcher:
+        given = settings_of_script(settings) | {"arguments": arguments, "same_output": same_output or None}
+        return partial(check_script, front_named(launcher), str(program), **given)
+    require_no_script(arguments, same_output)
+    return partial(_loaded, program, **settings)
+
+
+def _loaded(program: Path, function: str, **settings: Any) -> Report:
+    return run_check(load_program(program, function), **settings)
+
+
+def _checked(program: Path, run: Callable[..., Report], *, quiet: bool) -> Report:
+    """Checks the program, with a status line.  It may print, and take long."""
     with progress(f"{program.name} …") as show, program_output(quiet=quiet):
 
         def show_row(row: Row) -> None:
             show(f"{program.name}: {row.law}, {row.backend}, replicas {row.replicas} done …")
 
-        return run_check(load_program(program, function), on_row=show_row, **settings)
+        return run(on_row=show_row)
 
 
 def _show(console: Console, report: Report, outputs: Sequence[Output]) -> None:

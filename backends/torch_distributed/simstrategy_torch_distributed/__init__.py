@@ -4,3 +4,7 @@ A process that has imported torch forks the ranks; one process compares their ca
 the ranks exchange tensors through shared memory. Nothing here imports torch before a rank does: the command starts at
 once.
 """
+
+from simstrategy_torch_distributed.observing import observe
+
+__all__ = ["observe"]

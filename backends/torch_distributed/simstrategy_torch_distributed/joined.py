@@ -12,6 +12,7 @@ from simstrategy.errors import InvalidArgument
 from simstrategy_torch_distributed.arena import Arena
 from simstrategy_torch_distributed.arguments import Options, poison
 from simstrategy_torch_distributed.link import Link, is_asked, site_of
+from simstrategy_torch_distributed.watched.watch import Watch
 from simstrategy_torch_distributed.work import Requested
 
 __all__ = ["Finish", "Joined", "Rank", "Read", "nothing"]
@@ -23,13 +24,14 @@ Read: TypeAlias = Callable[[int, int, torch.Tensor], torch.Tensor]
 
 
 class Rank(NamedTuple):
-    """What all groups of one rank share.  order: of additions, "linear", "ring" or "tree"."""
+    """What all groups of one rank share.  order: of additions, "linear", "ring" or "tree". watch: of a check."""
 
     number: int
     size: int
     link: Link
     arena: Arena
     order: str
+    watch: Watch | None = None
 
 
 def nothing(_answer: Any) -> None:
@@ -74,19 +76,22 @@ class Joined:
 
         result: what the work's future gives, [...] each. leaves: what is compared, [...] each.
         """
+        site = site_of(sys._getframe(1))
         call = {
             "group": self._number,
             "kind": kind,
             "op": op,
             "subject": subject,
             "leaves": [[list(one.shape), str(one.dtype).removeprefix("torch.")] for one in leaves],
-            "site": site_of(sys._getframe(1)),
+            "site": site,
             "peer": peer,
             "tag": tag,
             "parts": places,
             "sizes": sizes,
             "waits": opts.waits,
         }
+        if self.rank.watch is not None and kind == "all_reduce" and len(self.members) == self.rank.size:
+            finish = self.rank.watch.called(op or "", site, leaves, finish)
         pending = self.rank.link.call(call, finish, list(result))
         if not opts.waits and finish is not nothing and is_asked(sys._getframe(1)):
             pending.is_asked = True

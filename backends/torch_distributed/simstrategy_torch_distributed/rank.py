@@ -18,6 +18,8 @@ from simstrategy_torch_distributed.link import Link
 from simstrategy_torch_distributed.outputs import ERRORS
 from simstrategy_torch_distributed.program import finish, run_program, unbuffered
 from simstrategy_torch_distributed.registering import take_gloos_place
+from simstrategy_torch_distributed.watched.entries import FILE
+from simstrategy_torch_distributed.watched.watch import Watch
 
 __all__ = ["STACKS", "serve"]
 
@@ -38,11 +40,25 @@ def serve(channel: Channel, output: Path) -> int:
         faulthandler.register(STACKS, stacks, all_threads=True)
         _prepare(job, output)
         link = Link(channel, job["rank"])
-        take_gloos_place(Rank(job["rank"], job["size"], link, Arena(memory, job["rank"]), job["order"]))
+        watch = _watch(job["watching"])
+        take_gloos_place(Rank(job["rank"], job["size"], link, Arena(memory, job["rank"]), job["order"], watch))
         ending = run_program(job["script"], job["arguments"], is_module=job["is_module"])
+        if watch is not None:
+            watch.end()
         finish()
         link.ended(ending.code, ending.text)
     return ending.code
+
+
+def _watch(given: list[Any] | None) -> Watch | None:
+    """Returns what watches the optimizers, which has begun; None where nothing does.  given: file, nudge, detailed."""
+    if given is None:
+        return None
+    file, nudge, detailed = given
+    os.environ[FILE] = file
+    watch = Watch(file, nudge, detailed=detailed)
+    watch.begin()
+    return watch
 
 
 def _prepare(job: dict[str, Any], output: Path) -> None:

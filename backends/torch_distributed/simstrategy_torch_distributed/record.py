@@ -24,6 +24,9 @@ class Record:
         """Adds one completed call: the call of each rank that took part."""
         self._calls.append(list(calls))
 
+    def __len__(self) -> int:
+        return len(self._calls)
+
     def trace(self, root: str) -> Trace:
         """Returns a trace: each rank's calls in its order; of calls without an order, that of the lowest ranks first.
 

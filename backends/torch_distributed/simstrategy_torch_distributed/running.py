@@ -4,6 +4,7 @@ import os
 import selectors
 import socket
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any, Final, final
 
@@ -19,7 +20,7 @@ from simstrategy_torch_distributed.report import RankReport, Report
 from simstrategy_torch_distributed.settings import Settings
 from simstrategy_torch_distributed.stacks import Stacks
 
-__all__ = ["Settings", "run"]
+__all__ = ["Settings", "run", "server_for"]
 
 _PRELOAD: Final = ("simstrategy_torch_distributed.rank", "simstrategy_torch_distributed.stored")
 _RANK: Final = "simstrategy_torch_distributed.rank:serve"
@@ -31,15 +32,25 @@ _TURN_S: Final = 0.1
 _LOOPBACK: Final = "127.0.0.1"
 
 
-def run(settings: Settings) -> Report:
+def run(settings: Settings, server: Server | None = None) -> Report:
     """Runs a program on simulated ranks until all have ended; returns how, and what was found.
 
-    Rank 0 prints to this process's output. Raises BackendUnavailable where processes cannot be started.
+    Rank 0 prints to this process's output. server: of `server_for`, where several runs share one. Raises
+    BackendUnavailable where processes cannot be started.
     """
     with ExitStack() as stack:
-        server = Server([*_PRELOAD, *modules_of_torch(settings.script)])
-        stack.callback(server.close)
+        if server is None:
+            server = server_for(settings.script)
+            stack.callback(server.close)
         return _Run(settings, server, stack).report()
+
+
+def server_for(script: str, modules: Sequence[str] = ()) -> Server:
+    """Returns what forks the ranks of a script: it has imported torch, and the modules of torch that the script does.
+
+    modules: others that it imports. Raises BackendUnavailable where it cannot be started.
+    """
+    return Server([*_PRELOAD, *modules_of_torch(script), *modules])
 
 
 @final
@@ -61,13 +72,14 @@ class _Run:
         self._stacks = Stacks(self._workers, settings.busy_s)
 
     def _start(self, stack: ExitStack) -> None:
-        settings = self._settings
+        settings, watching = self._settings, self._settings.watching
         listening = stack.enter_context(socket.create_server((_LOOPBACK, 0), backlog=settings.ranks + 16))
         port = listening.getsockname()[1]
         memory = os.memfd_create("simstrategy")
         stack.callback(os.close, memory)
         os.ftruncate(memory, settings.ranks << 38)
         store = self._server.start(_STORE)
+        stack.callback(self._server.end, store)
         store.channel.send({"port": port}, hand=listening.fileno())
         shared = threads_variable(settings.ranks, os.environ)
         for rank in range(settings.ranks):
@@ -81,9 +93,10 @@ class _Run:
                 "is_module": settings.is_module,
                 "order": settings.order,
                 "seed": settings.seed,
-                "to_file": rank > 0 or settings.tee,
-                "apart": settings.tee,
+                "to_file": rank > 0 or settings.tee or watching is not None,
+                "apart": settings.tee or watching is not None,
                 "environment": environment | shared,
+                "watching": watching and [watching.files[rank], watching.nudge, watching.detailed],
             }
             worker.channel.send(job, hand=memory)
             self._selector.register(worker.channel, selectors.EVENT_READ, rank)

@@ -10,9 +10,22 @@ from simstrategy.errors import InvalidArgument
 from simstrategy.short_repr import short_repr
 from simstrategy.sim.collectives import ORDERS
 
-__all__ = ["RANKS_MAX", "Settings"]
+__all__ = ["RANKS_MAX", "Settings", "Watching"]
 
 RANKS_MAX: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """What the ranks record of a script's optimizers, for a check.
+
+    files: to which each rank writes. nudge: a pattern of `device.perturb` by which parameters and inputs are moved;
+    None for none. detailed: whether gradients and sums are recorded.
+    """
+
+    files: tuple[str, ...]
+    nudge: int | None
+    detailed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +34,8 @@ class Settings:
 
     seed: of the choice among senders, and of Python's and NumPy's generators in each rank. tee: show what all ranks
     print. busy_s: after how many seconds ranks that others wait for are shown with their stacks; limit_s: after how
-    many they end the run, None for never. record: keep the calls. Raises InvalidArgument.
+    many they end the run, None for never. record: keep the calls. watching: what ranks record; nothing is shown of what
+    they print then. Raises InvalidArgument.
     """
 
     script: str
@@ -34,6 +48,7 @@ class Settings:
     busy_s: float = 30.0
     limit_s: float | None = None
     record: bool = False
+    watching: Watching | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.ranks <= RANKS_MAX:

@@ -1,17 +1,39 @@
-"""The script of docs/pytorch.md ends as the guide shows."""
+"""The scripts of docs/pytorch.md end as the guide shows."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 from commanded import torchrun
 
+from simstrategy.check.scripts import check_script
+from simstrategy_torch_distributed.checking.front import runner_of
+
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "pytorch.md"
+
+
+def blocks(kind):
+    return re.findall(rf"^```{kind}\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.slow
 def test_the_script_of_the_guide_ends_as_it_shows(tmp_path):
-    ((script, shown),) = re.findall(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```", GUIDE.read_text(), re.M | re.S)
-    run = torchrun(tmp_path, script, name="train.py")
+    run = torchrun(tmp_path, blocks("python")[0], name="train.py")
     assert run.code == 1
-    assert shown in run.err
+    assert blocks("text")[0] in run.err
+
+
+@pytest.mark.slow
+def test_the_checked_script_of_the_guide_is_reported_as_it_shows(tmp_path):
+    script, shown = blocks("python")[1], blocks("text")[1]
+    file = tmp_path / "train.py"
+    file.write_text(script)
+    (given,) = re.findall(r"^simstrategy check --as torchrun train.py .* -- (.+)$", GUIDE.read_text(), re.MULTILINE)
+    arguments = shlex.split(given)
+    report = check_script(runner_of, str(file), arguments=arguments, replicas=[1, 2])
+    text = " ".join(str(report).split())
+    parts = [" ".join(part.split()) for part in re.split("…", shown)]
+    assert all(part in text for part in parts), text
+    file.write_text(script.replace(" / dist.get_world_size()", ""))
+    assert check_script(runner_of, str(file), arguments=arguments, replicas=[1, 2]).agrees

@@ -32,6 +32,7 @@ __all__ = [
     "Host",
     "Leaves",
     "PointFacts",
+    "StepFacts",
     "Units",
 ]
 
@@ -113,6 +114,26 @@ class PointFacts(NamedTuple):
     def contributions(self) -> tuple[Leaves, ...]:
         """What the replicas bring in this step: what they add to their own component, or all that they bring."""
         return self.added or self.inputs
+
+
+class StepFacts(NamedTuple):
+    """One step of an optimizer, in a program whose library has optimizers.
+
+    number: from 1. site: the line that makes the step; gradient_site: the line that computed gradients last. names: of
+    the parameters. For each replica, in rank order, the arrays [any shape] of all parameters: before, after: the values
+    with which the step begins, and the next one; gradients: what the optimizer takes; terms: what the replica computed
+    itself, before anything combined it, () where that is not known. calls: the collectives since the step before.
+    """
+
+    number: int
+    site: str
+    gradient_site: str
+    names: tuple[str, ...]
+    before: tuple[Leaves, ...]
+    gradients: tuple[Leaves, ...]
+    terms: tuple[Leaves, ...]
+    after: tuple[Leaves, ...]
+    calls: tuple[PointFacts, ...] = ()
 
 
 class Finding(NamedTuple):

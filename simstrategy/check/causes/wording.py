@@ -14,8 +14,18 @@ from simstrategy.check.distances import distances
 __all__ = ["nothing_text", "paragraph"]
 
 
-def paragraph(origin: Origin, finding: Finding | None, counts: tuple[int, int], extra: PointFacts | None) -> str:
-    """Returns one paragraph.  extra: an earlier point of the step that one run alone has."""
+def paragraph(
+    origin: Origin,
+    finding: Finding | None,
+    counts: tuple[int, int],
+    extra: PointFacts | None,
+    who: tuple[str, str] | None = None,
+) -> str:
+    """Returns one paragraph.
+
+    extra: an earlier point of the step that one run alone has. who: what the two runs are called, the reference first;
+    None for their numbers of replicas.
+    """
     one = origin.scene.one
     sentences = [f"{_place(origin)} differs first: {_size(one)}"]
     if finding is None or finding.kind is None:
@@ -33,8 +43,8 @@ def paragraph(origin: Origin, finding: Finding | None, counts: tuple[int, int], 
             sentences.append(finding.remedy)
     if extra is not None and not (counts[0] == 1 and extra.what == "reduce"):
         sentences.append(f"Before it, only one of the runs has {_call(extra)} at {extra.site}")
-    who = [_replicas(count) for count in counts]
-    return f"{who[1]} against {who[0]}: " + ". ".join(sentences) + "."
+    one_name, other_name = who or (_replicas(counts[0]), _replicas(counts[1]))
+    return f"{other_name} against {one_name}: " + ". ".join(sentences) + "."
 
 
 def nothing_text(pairs: Sequence[Pair]) -> str:

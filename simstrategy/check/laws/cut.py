@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator
 
+from simstrategy.check.laws.explained import explained
 from simstrategy.check.laws.like_first import like_first
 from simstrategy.check.row import Row
 from simstrategy.check.rows import law_row
-from simstrategy.check.study import Study
+from simstrategy.check.runs import Runs
 
 __all__ = ["cut"]
 
 
-def cut(study: Study) -> Iterator[Row]:
+def cut(study: Runs) -> Iterator[Row]:
     """Yields a row for each value of each argument of `vary` but the first, at each number of replicas."""
     for count in study.replicas:
         for name, values in study.settings.vary.items():
@@ -18,8 +19,8 @@ def cut(study: Study) -> Iterator[Row]:
                 yield _row(study, count, name, value)
 
 
-def _row(study: Study, count: int, name: str, value: object) -> Row:
+def _row(study: Runs, count: int, name: str, value: object) -> Row:
     names = (f"{name}={study.settings.vary[name][0]!r}", f"{name}={value!r}")
-    other = study.run(study.reference, count, arguments={name: value})
-    row = law_row("cut", study.reference, str(count))._replace(schedule=f"{names[1]} against {names[0]}")
-    return like_first(study, count, other, row, names)
+    other = study.run_with(count, {name: value})
+    row = law_row("cut", study.reference, str(count), f"{names[1]} against {names[0]}")
+    return explained(like_first(study, count, other, row, names), lambda: study.explain((count, count), {name: value}))

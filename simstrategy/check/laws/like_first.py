@@ -7,7 +7,7 @@ from simstrategy.check.meaning import meaning_of
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.row import Row
 from simstrategy.check.rows import if_repeatable, row_of_values
-from simstrategy.check.study import Study
+from simstrategy.check.runs import Runs
 
 __all__ = ["like_first"]
 
@@ -17,7 +17,7 @@ def _as_it_is(outcome: Outcome) -> Outcome:
 
 
 def like_first(
-    study: Study,
+    study: Runs,
     count: int,
     other: Outcome,
     row: Row,
@@ -47,4 +47,4 @@ def like_first(
     moved = [meaning_of(part(one)) for one in found.nudged]
     one = Side(count, meaning_of(part(found.first)), moved, found.first)
     two = Side(count, meaning_of(other), (), other)
-    return row_of_values(row, compare_across(one, two, study.settings.exempt))
+    return row_of_values(row, compare_across(one, two, study.settings.exempt), study.nothing)

@@ -5,39 +5,32 @@ other orders. `every_schedule` tries all orders of the replicas, up to a limit.
 """
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Final
 
 from simstrategy.check.laws.like_first import like_first
-from simstrategy.check.outcome import Outcome
 from simstrategy.check.row import Row
 from simstrategy.check.rows import law_row, run_row
+from simstrategy.check.runs import Runs
 from simstrategy.check.study import Study
-from simstrategy.schedules import Every, Seeded
+from simstrategy.schedules import Every
 
 __all__ = ["every_schedule", "order"]
 
-_SEEDS: Final = (1, 2)
-_ADDED: Final = {"linear": "added in rank order", "ring": "added as a ring", "tree": "added as a tree"}
+_FIRST: Final = {
+    "linear": "added in rank order, replicas in rank order",
+    "ring": "added as a ring, replicas in rank order",
+    "tree": "added as a tree, replicas in rank order",
+}
+"""What the reference is called, by its order of additions."""
 
 
-def order(study: Study) -> Iterator[Row]:
-    """Yields a row for each order of additions, and for two orders of the replicas, at each number of replicas.
-
-    One replica has no order. Orders of additions are the simulator's: another reference backend has none to choose.
-    """
+def order(study: Runs) -> Iterator[Row]:
+    """Yields a row for each other order, of additions and of the replicas, at each number of replicas above 1."""
     for count in study.replicas:
-        if count == 1:
-            continue
-        for name in study.orders:
-            yield _row(study, count, _ADDED[name], study.run(study.reference, count, order=name))
-        for seed in _SEEDS:
-            yield _row(study, count, f"Seeded({seed})", study.run(study.reference, count, partial(Seeded, seed)))
-
-
-def _row(study: Study, count: int, what: str, other: Outcome) -> Row:
-    row = law_row("order", study.reference, str(count))._replace(schedule=what)
-    return like_first(study, count, other, row, (f"{_ADDED[study.settings.order]}, replicas in rank order", what))
+        if count > 1:
+            for what, other in study.reordered(count):
+                row = law_row("order", study.reference, str(count), what)
+                yield like_first(study, count, other, row, (_FIRST[study.settings.order], what))
 
 
 def every_schedule(study: Study, count: int, every: Every) -> Row:

@@ -9,29 +9,27 @@ from typing import Any, Final
 import numpy as np
 
 from simstrategy.check.across import Across, compare_across, counted
-from simstrategy.check.causes import Cause
-from simstrategy.check.causes.running import explain_difference
+from simstrategy.check.laws.explained import explained
 from simstrategy.check.meaning import lists_by_replica, meaning_of
-from simstrategy.check.row import Finding, Row
+from simstrategy.check.row import Row
 from simstrategy.check.rows import if_repeatable, law_row, row_of_values
-from simstrategy.check.study import Study
-from simstrategy.run import raised_where
+from simstrategy.check.runs import Runs
 
 __all__ = ["replicas"]
 
 _ERROR = tuple[str, str] | None
 
 
-def replicas(study: Study) -> Iterator[Row]:
+def replicas(study: Runs) -> Iterator[Row]:
     """Yields a row for each number of replicas but the first, compared with the first."""
     first, *others = study.replicas
     for count in others:
         yield _row(study, first, count)
 
 
-def _row(study: Study, count: int, other_count: int) -> Row:
+def _row(study: Runs, count: int, other_count: int) -> Row:
     one, other = study.measured(count), study.measured(other_count)
-    row = law_row("replicas", study.reference, f"{other_count} against {count}")
+    row = law_row("replicas", study.reference, f"{other_count} against {count}", study.schedule)
     if not (one.repeatable and other.repeatable):
         return if_repeatable(row, repeatable=False)
     errors = (one.first.error, other.first.error)
@@ -42,34 +40,8 @@ def _row(study: Study, count: int, other_count: int) -> Row:
     found = compare_across(one.side(count, lists), other.side(other_count, lists), study.settings.exempt)
     if found.problems:
         found = _without_draws(study, found, (count, other_count), lists)
-    return _explained(study, row_of_values(row, found), (count, other_count))
-
-
-def _explained(study: Study, row: Row, counts: tuple[int, int]) -> Row:
-    """Returns a row with the cause of its problem, for which the program runs again and is recorded."""
-    if row.problem is None:
-        return row
-    program, semantics = study.program_with({}), study.settings.semantics
-    try:
-        cause = explain_difference(program, counts, backend=row.backend, semantics=semantics)
-    except Exception as error:  # noqa: BLE001 - the difference was found, and is not lost with its cause
-        text = f"it could not be determined: {type(error).__name__} {raised_where(error, with_text=False)}."
-        return row._replace(finding=_finding(row, None, text))
-    return row._replace(finding=_finding(row, cause, cause.text))
-
-
-def _finding(row: Row, cause: Cause | None, text: str) -> Finding:
-    plain = Finding(row.law, row.backend, row.replicas, row.schedule, row.problem or "", cause=text)
-    if cause is None:
-        return plain
-    return plain._replace(
-        kind=cause.kind,
-        step=cause.step,
-        site=cause.site,
-        variable=cause.variable,
-        also=cause.also,
-        source=cause.source,
-    )
+    counts = (count, other_count)
+    return explained(row_of_values(row, found, study.nothing), lambda: study.explain(counts, {}))
 
 
 def _errors(errors: tuple[_ERROR, _ERROR], counts: tuple[int, int], *, allowed: bool) -> dict[str, Any]:
@@ -94,14 +66,14 @@ def _errors(errors: tuple[_ERROR, _ERROR], counts: tuple[int, int], *, allowed: 
 _DRAWN: Final = "; it depends on seeds that each replica draws for itself"
 
 
-def _without_draws(study: Study, found: Across, counts: tuple[int, int], lists: frozenset[str]) -> Across:
+def _without_draws(study: Runs, found: Across, counts: tuple[int, int], lists: frozenset[str]) -> Across:
     """Returns the differences without those in values that change with the replicas' own seeds: they are not judged."""
     labels = dict.fromkeys(label for count in counts for label in study.measured(count).first.seeds)
     if not labels:
         return found
     moving: set[str] = set()
     for count in counts:
-        one, other = study.measured(count).first, study.run(study.reference, count, seed=1)
+        one, other = study.measured(count).first, study.reseeded(count)
         first, second = meaning_of(one, lists), meaning_of(other, lists)
         for path in (*first.whole, *first.apart):
             pairs = (first.values(path), second.values(path))

@@ -46,7 +46,7 @@ def state(study: Study) -> Iterator[Row]:
     for count in study.replicas if study.has_reference else ():
         if count > 1:
             found, row = study.measured(count), law_row("state", study.reference, str(count))
-            yield from _rows(study, row, (found.first,), found.recording, asked=asked)
+            yield from _rows(study, row, (found.first,), study.recorded(count), asked=asked)
     for count in study.workers:
         if count > 1:
             row = law_row("state", study.openings.cluster, f"{count} × 1")

@@ -7,7 +7,8 @@ from simstrategy.check.compare import sensitivity
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.row import Row
 from simstrategy.check.rows import if_repeatable, reference_row, run_row
-from simstrategy.check.study import NUDGES, Nudge, Study, nudged
+from simstrategy.check.runs import NUDGES
+from simstrategy.check.study import Nudge, Study, nudged
 from simstrategy.schedules import Every, InOrder
 
 __all__ = ["workers"]

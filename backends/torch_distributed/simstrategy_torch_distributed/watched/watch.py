@@ -1,0 +1,184 @@
+"""Watches the optimizers of a rank: what parameters are before each step and in the end, and what gradients are.
+
+Public hooks of torch alone are used. What is found goes to the rank's file, entry by entry.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, Final, final
+
+import torch
+from torch.nn.modules.module import register_module_forward_pre_hook
+from torch.nn.parallel import DistributedDataParallel
+from torch.nn.parameter import is_lazy
+from torch.optim import Optimizer
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+from simstrategy_torch_distributed.link import site_of
+from simstrategy_torch_distributed.watched.entries import append
+from simstrategy_torch_distributed.watched.moving import moved, nudge
+from simstrategy_torch_distributed.watched.parts import part_of
+
+__all__ = ["Watch"]
+
+_WHOLE_BYTES: Final = 32 << 20
+"""Up to how many bytes of parameters are kept in all; of later steps only the last one is."""
+_COMBINED: Final = {"SUM": "SUM", "AVG": "MEAN"}
+
+
+@final
+class Watch:
+    """The watch of one rank.  file: for the entries. pattern: by which parameters and inputs move; None for none.
+
+    detailed: whether gradients and collectives are kept as well.
+    """
+
+    def __init__(self, file: str, pattern: int | None, *, detailed: bool) -> None:
+        self._file = file
+        self._pattern = pattern
+        self._detailed = detailed
+        self._names: dict[torch.Tensor, str] = {}
+        self._taken: Counter[str] = Counter()
+        self._modules: dict[torch.nn.Module, bool] = {}
+        """The modules that were called, and those inside of them: whether the script calls them itself."""
+        self._optimizers: dict[Optimizer, int] = {}
+        """For each optimizer the number of its last step."""
+        self._running: list[Optimizer] = []
+        self._step = 0
+        self._calls = 0
+        self._bytes: Counter[str] = Counter()
+        """Of parameters and of what calls combine, each in all."""
+        self._terms: dict[torch.Tensor, torch.Tensor] = {}
+        self._gradient_site: Sequence[Any] = ("", 0)
+
+    def begin(self) -> None:
+        """Registers the hooks."""
+        register_module_forward_pre_hook(self._before_forward)  # type: ignore[arg-type]  # torch's type lacks results
+        register_optimizer_step_pre_hook(self._before_step)
+        register_optimizer_step_post_hook(self._after_step)
+
+    def end(self) -> None:
+        """Writes the parameters as they are in the end."""
+        for optimizer, last in self._optimizers.items():
+            self._write("end", {"step": last}, _parameters(optimizer), whole=True)
+
+    def called(
+        self, op: str, site: Sequence[Any], tensors: Sequence[torch.Tensor], finish: Callable[[Any], None]
+    ) -> Callable[[Any], None]:
+        """Returns what finishes a call that combines tensors, [...] each, in place, and then writes both."""
+        self._calls += 1
+        facts = {"number": self._calls, "step": self._step + 1, "op": _COMBINED.get(op), "site": list(site)}
+        if not self._detailed or facts["op"] is None or self._is_full("calls", sum(one.nbytes for one in tensors)):
+            return finish
+        before = [part_of(one).array.copy() for one in tensors]
+
+        def finished(answer: Any) -> None:
+            finish(answer)
+            append(self._file, "call", facts, [*before, *(part_of(one).array for one in tensors)])
+
+        return finished
+
+    def _is_full(self, kind: str, size: int) -> bool:
+        """Returns whether arrays of this size in bytes are too large together with those before of their kind."""
+        self._bytes[kind] += size
+        return self._bytes[kind] > _WHOLE_BYTES
+
+    def _before_forward(self, module: torch.nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        if module not in self._modules:
+            self._enter(module)
+        if self._pattern is None or not self._modules.get(module, True):
+            return None
+        pattern = self._pattern
+        return tuple([moved(one, pattern) if isinstance(one, torch.Tensor) else one for one in inputs])
+
+    def _enter(self, module: torch.nn.Module) -> None:
+        """Names the parameters of a module that the script calls for the first time."""
+        inner = module.module if isinstance(module, DistributedDataParallel) else module
+        named = list(inner.named_parameters())
+        if any(is_lazy(one) for _, one in named):
+            return
+        self._modules |= dict.fromkeys(module.modules(), False) | {module: True}
+        for name, parameter in named:
+            self._name(parameter, name)
+
+    def _name(self, parameter: torch.Tensor, name: str) -> None:
+        if parameter in self._names:
+            return
+        self._taken[name] += 1
+        self._names[parameter] = name if self._taken[name] == 1 else f"{name} ({self._taken[name]})"
+        if self._pattern is not None:
+            nudge(parameter, self._pattern)
+        if self._detailed and parameter.requires_grad and parameter.is_leaf:
+            parameter.register_post_accumulate_grad_hook(self._accumulated)  # type: ignore[no-untyped-call]  # torch's
+
+    def _accumulated(self, parameter: torch.Tensor) -> None:
+        """Keeps the gradient that this rank has computed, before anything combines it."""
+        if parameter.grad is not None:
+            self._terms[parameter] = parameter.grad.detach().clone()
+            self._gradient_site = site_of(sys._getframe(1))
+
+    def _before_step(self, optimizer: Optimizer, _given: Any, _named: Any) -> None:
+        if self._running and self._running[0] is not optimizer:  # an optimizer that steps inside of another one
+            self._running.append(optimizer)
+            return
+        self._running = [optimizer]
+        parameters = _parameters(optimizer)
+        first = len(self._optimizers) if optimizer not in self._optimizers else 0
+        for number, parameter in enumerate(parameters):
+            self._name(parameter, f"optimizer {first + 1}, parameter {number}" if first else f"parameter {number}")
+        if self._pattern is not None:
+            for parameter in parameters:
+                if parameter.grad is not None:
+                    nudge(parameter.grad, self._pattern)
+        self._step += 1
+        facts = {
+            "step": self._step,
+            "after": self._optimizers.get(optimizer, 0),
+            "site": list(site_of(sys._getframe(1))),
+        }
+        self._optimizers[optimizer] = self._step
+        self._write("step", facts, parameters)
+        self._terms.clear()
+
+    def _after_step(self, optimizer: Optimizer, _given: Any, _named: Any) -> None:
+        if self._running:
+            self._running.pop()
+
+    def _write(
+        self, what: str, facts: dict[str, Any], parameters: Sequence[torch.Tensor], *, whole: bool = False
+    ) -> None:
+        """Writes the parameters' values, and where the watch is detailed, their gradients."""
+        facts |= {"names": [self._names[one] for one in parameters], "forms": [], "gradients": [], "terms": []}
+        arrays = []
+        size = sum(
+            one.numel() * one.element_size() for one in parameters
+        )  # of the whole of one of which ranks have parts
+        if whole or not self._is_full("parameters", size):
+            for one in parameters:
+                part = part_of(one)
+                facts["forms"].append(part.form)
+                arrays.append(part.array)
+            if self._detailed and what == "step":
+                facts["gradient_site"] = list(self._gradient_site)
+                arrays += self._detail(facts, parameters)
+        append(self._file, what, facts, arrays)
+
+    def _detail(self, facts: dict[str, Any], parameters: Sequence[torch.Tensor]) -> list[Any]:
+        """Returns the gradients that there are, and what this rank computed of them; facts: receives their places."""
+        arrays = []
+        for kind, found in (
+            ("gradients", [one.grad for one in parameters]),
+            ("terms", [self._terms.get(one) for one in parameters]),
+        ):
+            for place, one in enumerate(found):
+                if one is not None:
+                    part = part_of(one)
+                    facts[kind].append([place, part.form])
+                    arrays.append(part.array)
+        return arrays
+
+
+def _parameters(optimizer: Optimizer) -> list[torch.Tensor]:
+    """Returns the parameters of an optimizer, [...] each, in the order of its groups."""
+    return [one for group in optimizer.param_groups for one in group["params"]]

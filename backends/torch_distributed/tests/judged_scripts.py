@@ -1,0 +1,44 @@
+"""The scripts of `scripts/judged/`, with what their first comments state, and how they are checked."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import NamedTuple
+
+from simstrategy.check.scripts import check_script
+from simstrategy.cli.options import numbers, varied
+from simstrategy_torch_distributed.checking.front import runner_of
+
+FOLDER = Path(__file__).parent / "scripts" / "judged"
+
+
+class Judged(NamedTuple):
+    """A script.  facts: of its head: check, and for a wrong one law, kind, step and variable of the first finding."""
+
+    file: Path
+    facts: dict
+
+    @property
+    def line(self) -> str:
+        """File and line of the comment `# here`."""
+        lines = self.file.read_text(encoding="utf-8").splitlines()
+        (found,) = [number for number, line in enumerate(lines, 1) if line.endswith("# here")]
+        return f"{self.file.name}:{found}"
+
+
+def judged(*, wrong: bool):
+    """Returns the scripts, by name: those with a mistake, or the lawful ones."""
+    head = re.compile(r"^# (check|law|kind|step|variable): (.+)$", re.MULTILINE)
+    found = [Judged(file, dict(head.findall(file.read_text(encoding="utf-8")))) for file in sorted(FOLDER.glob("*.py"))]
+    return [one for one in found if "check" in one.facts and ("law" in one.facts) == wrong]
+
+
+def report_of(script, **settings):
+    """Checks a script as its head states, in this process."""
+    options, _, arguments = script.facts["check"].partition(" -- ")
+    given = dict(zip(words := shlex.split(options), words[1:], strict=False))
+    vary = varied([given["--vary"]]) if "--vary" in given else None
+    replicas = numbers(given["--replicas"])
+    return check_script(
+        runner_of, str(script.file), arguments=shlex.split(arguments), replicas=replicas, vary=vary, **settings
+    )

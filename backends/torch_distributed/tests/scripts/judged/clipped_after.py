@@ -1,0 +1,18 @@
+"""Gradients are combined first, and clipped together."""
+
+# check: --replicas 1,2 -- --batch-size 8
+
+import torch
+import torch.distributed as dist
+from parts import batches, begin, mean_square, small
+
+arguments, rank, size = begin()
+model = small()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for inputs, targets in batches(arguments.batch_size, rank, size):
+    optimizer.zero_grad()
+    mean_square(model, inputs, targets).backward()
+    for parameter in model.parameters():
+        dist.all_reduce(parameter.grad, dist.ReduceOp.AVG)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+    optimizer.step()

@@ -1,0 +1,275 @@
+"""Explains the difference of two runs of a program whose library has optimizers: step by step, by gradients.
+
+What an optimizer changes follows from its gradients, so no experiment is needed: the first step after which parameters
+differ has other gradients, or began with other parameters, or applied equal gradients otherwise. The kinds are those of
+`kinds.py`, recognised on the gradients and on what collectives combined of them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from simstrategy.check.causes.alignment import Pair, paired
+from simstrategy.check.causes.combination import differing
+from simstrategy.check.causes.facts import DRAWS, FACTOR, Cause, Finding, Host, Leaves, PointFacts, StepFacts
+from simstrategy.check.causes.kinds import recognised, the_factor
+from simstrategy.check.causes.origin import Origin
+from simstrategy.check.causes.rounding import all_alike, unit_of, varies, wide
+from simstrategy.check.causes.scene import Scene
+from simstrategy.check.causes.wording import paragraph
+from simstrategy.check.distances import distances
+
+__all__ = ["explain_steps"]
+
+_PARALLEL: Final = 1e-5
+"""How near a combined array has to be to a multiple of a gradient, relatively, to be where the gradient comes from."""
+_NEAR: Final = 1e-3
+"""How near a factor has to be to the ratio of two values of a varied argument."""
+
+Steps = Sequence[StepFacts]
+
+
+class _Sides(NamedTuple):
+    """Two runs, the reference first.  nudged: the reference with its inputs moved. varied: as for `explain_steps`."""
+
+    reference: Steps
+    other: Steps
+    nudged: Sequence[Steps]
+    counts: tuple[int, int]
+    varied: Mapping[str, tuple[float, float]]
+    who: tuple[str, str] | None
+
+
+def explain_steps(
+    reference: Steps,
+    other: Steps,
+    *,
+    nudged: Sequence[Steps] = (),
+    counts: tuple[int, int],
+    varied: Mapping[str, tuple[float, float]] | None = None,
+    who: tuple[str, str] | None = None,
+) -> Cause:
+    """Returns the cause of a difference between two runs, from the steps of their optimizers.
+
+    nudged: runs of the reference with inputs moved by one ulp, which measure rounding. counts: the numbers of replicas
+    of both runs. varied: numbers that the runs were given, of the reference and of the other one, by name. who: what
+    the two runs are called; None for their numbers of replicas. Clauses: G-27, G-28.
+
+    >>> step = StepFacts(1, "train.py:9", "train.py:8", ("w",), *[((np.float32([1.0, 3.0]),),)] * 4)
+    >>> half = (np.float32([0.5, 1.5]),)
+    >>> twice = step._replace(gradients=(half, half), terms=(), after=((np.float32([1.5, 2.0]),),) * 2)
+    >>> cause = explain_steps([step], [twice], counts=(1, 2))
+    >>> cause.kind, cause.step, cause.variable, cause.site
+    ('divided by the number of replicas once too often', 1, 'w', 'train.py:8')
+    """
+    sides = _Sides(reference, other, nudged, counts, varied or {}, who)
+    for number, (one, two) in enumerate(zip(reference, other, strict=False)):
+        if one.names != two.names:
+            return _unknown(f"step {two.number} has other parameters than in the reference")
+        begun = _pair(sides, number, "initial value")
+        if begun.differs:
+            return _cause(sides, number, begun, _initial(begun) if two.number == 1 else None)
+        if _pair(sides, number, "assign").differs:
+            return _of_step(sides, number)
+    if len(reference) != len(other):
+        return _unknown(
+            f"all steps that both runs have agree; one run has {len(other)}, and the reference has {len(reference)}"
+        )
+    return _unknown("the parameters agree after every step, up to rounding")
+
+
+def _unknown(text: str) -> Cause:
+    return Cause(None, None, None, None, None, f"The cause is not recognised: {text}.", certain=False)
+
+
+def _of_step(sides: _Sides, number: int) -> Cause:
+    """Returns the cause of a step that begins with equal parameters and ends with others."""
+    gradients = _pair(sides, number, "gradient")
+    if not gradients.differs:
+        update = _pair(sides, number, "update")
+        return _cause(sides, number, update, _by_varied(sides, update) or _recognised(sides, update))
+    combined = _of_calls(sides, number)
+    for pair in (combined, gradients):
+        finding = None if pair is None else _by_varied(sides, pair) or _recognised(sides, pair)
+        if pair is not None and finding is not None and finding.kind is not None:
+            return _cause(sides, number, pair, finding)
+    return _cause(sides, number, gradients, _recognised(sides, gradients))
+
+
+def _pair(sides: _Sides, number: int, what: str) -> Pair:
+    """Returns one value of a step of both runs.  what: "initial value", "gradient", "update", or "assign"."""
+    one, two = sides.reference[number], sides.other[number]
+    reference = _point(one, what, _values(one, what)[0])
+    moved = [
+        _values(run[number], what)[0] for run in sides.nudged if number < len(run) and run[number].names == one.names
+    ]
+    units = [_unit(leaf, [leaves[place] for leaves in moved]) for place, leaf in enumerate(reference.outputs)]
+    return paired(reference, _point(two, what, _farthest(_values(two, what), reference.outputs)), units, sides.counts)
+
+
+def _point(step: StepFacts, what: str, outputs: Leaves) -> PointFacts:
+    values = _values(step, what)
+    inputs = step.terms if what == "gradient" and step.terms else values
+    own = len(values) > 1 and varies(values, ())
+    site = step.gradient_site if what == "gradient" else step.site
+    return PointFacts(step.number, site, what, None, None, inputs, outputs, kept=what == "assign", own=own)
+
+
+def _values(step: StepFacts, what: str) -> tuple[Leaves, ...]:
+    """Returns for each replica the arrays of a value of the step."""
+    if what == "initial value":
+        return step.before
+    if what == "gradient":
+        return step.gradients
+    if what == "assign":
+        return step.after
+    return tuple(
+        tuple([(wide(new) - wide(old)).astype(new.dtype) for old, new in zip(before, after, strict=True)])
+        for before, after in zip(step.before, step.after, strict=True)
+    )
+
+
+def _farthest(values: tuple[Leaves, ...], expected: Leaves) -> Leaves:
+    """Returns the arrays of the replica that is farthest from the reference: of the first one, where all are equal."""
+
+    def distance(leaves: Leaves) -> float:
+        pairs = [(one, two) for one, two in zip(expected, leaves, strict=False) if one.shape == two.shape]
+        return max([distances(one, two)[0] for one, two in pairs if one.dtype == two.dtype], default=0.0)
+
+    return max(values, key=distance) if len(values) > 1 else values[0]
+
+
+def _unit(leaf: Host, moved: Sequence[Host]) -> float:
+    alike = [one for one in moved if one.shape == leaf.shape and one.dtype == leaf.dtype]
+    found = [distances(leaf, one)[0] for one in alike]
+    return max([unit_of(leaf), *[one for one in found if np.isfinite(one)]])
+
+
+def _of_calls(sides: _Sides, number: int) -> Pair | None:
+    """Returns what sums and means combined of the gradients of a step, beside what the reference would give there."""
+    point = _combined(sides.other[number])
+    if point is None:
+        return None
+    names = sides.other[number].names
+    places = [names.index(name) for name in (point.subject or "").split("\n")]
+    expected, found = sides.reference[number].gradients[0], sides.other[number].gradients[0]
+    scales = [_multiple(out, found[place]) for out, place in zip(point.outputs, places, strict=True)]
+    leaves = tuple(
+        [
+            (wide(expected[place]) / (scale or 1.0)).astype(out.dtype)
+            for out, place, scale in zip(point.outputs, places, scales, strict=True)
+        ]
+    )
+    if [leaf.shape for leaf in leaves] != [leaf.shape for leaf in point.outputs]:
+        return None
+    whole = _pair(sides, number, "gradient").one
+    units = [0.0] * len(places) if whole is None else [whole.units[place] for place in places]
+    pair = paired(point._replace(inputs=(leaves,), outputs=leaves), point, units, sides.counts)
+    return pair if pair.differs else None
+
+
+def _combined(step: StepFacts) -> PointFacts | None:
+    """Returns the calls of a step whose results are multiples of its gradients, as one point with all of them.
+
+    Its subject has the names of their parameters, a line each.
+    """
+    found: list[tuple[str, PointFacts]] = []
+    for name, gradient in zip(step.names, step.gradients[0], strict=True):
+        for call in reversed(step.calls):
+            alike = len(call.outputs) == 1 and call.outputs[0].shape == gradient.shape
+            if alike and call.op in ("SUM", "MEAN") and _multiple(call.outputs[0], gradient) is not None:
+                found.append((name, call))
+                break
+    if not found or len({call.op for _, call in found}) > 1:
+        return None
+    calls = [call for _, call in found]
+    inputs = tuple(tuple([call.inputs[rank][0] for call in calls]) for rank in range(len(calls[0].inputs)))
+    outputs = tuple([call.outputs[0] for call in calls])
+    subject = "\n".join(name for name, _ in found)
+    return calls[0]._replace(step=step.number, subject=subject, inputs=inputs, outputs=outputs)
+
+
+def _multiple(one: Host, other: Host) -> float | None:
+    """Returns the number by which an array [...] has to be multiplied to give another one; None where there is none."""
+    left, right = wide(one), wide(other)
+    size = float(np.sum(left * left)) if left.dtype.kind == "f" else 0.0
+    if left.shape != right.shape or not size or not np.isfinite(size) or not np.isfinite(right).all():
+        return None
+    k = float(np.sum(left * right)) / size
+    return k if k and np.abs(left * k - right).max() <= _PARALLEL * np.abs(right).max() else None
+
+
+def _recognised(sides: _Sides, pair: Pair) -> Finding | None:
+    assert pair.one is not None
+    return recognised(Scene(pair.one, [*_points(sides.reference, pair)], [*_points(sides.other, pair)]))
+
+
+def _points(run: Steps, pair: Pair) -> Iterator[PointFacts]:
+    """Yields the point of every step that is like that of a pair."""
+    assert pair.other is not None
+    what = pair.other.what
+    for step in run:
+        if what in ("initial value", "gradient", "update", "assign"):
+            yield _point(step, what, _values(step, what)[0])
+        elif (point := _combined(step)) is not None:
+            yield point
+
+
+def _by_varied(sides: _Sides, pair: Pair) -> Finding | None:
+    """Recognises a factor that is the ratio of two values of an argument, or its inverse."""
+    k = None if pair.one is None else the_factor(pair.one)
+    for name, (first, second) in sides.varied.items():
+        ratio = second / first if first else 0.0
+        for value, text, remedy in (
+            (ratio, f"as {name} is", f"Divide by {name}, such as the loss of each part"),
+            (1 / ratio if ratio else 0.0, f"as 1 / {name} is", f"Divide by {name} once"),
+        ):
+            if k is not None and value not in (0.0, 1.0) and abs(k / value - 1) < _NEAR:
+                return Finding(
+                    FACTOR, f"the found values are {k:.6g} times the expected ones, {text}", remedy, factor=k
+                )
+    return None
+
+
+def _initial(pair: Pair) -> Finding | None:
+    """Recognises parameters that begin with other values on some replicas."""
+    assert pair.other is not None
+    assert pair.one is not None
+    inputs = pair.other.inputs
+    others = [rank for rank, leaves in enumerate(inputs) if not all_alike(inputs[0], leaves, pair.one.units)]
+    remedy = "Give all replicas the values of one of them, as by a broadcast, or draw them from one seed"
+    if others:
+        ranks = f"rank{'s' if len(others) > 1 else ''} {', '.join(map(str, others))}"
+        return Finding(DRAWS, f"{ranks} begin{'' if len(others) > 1 else 's'} with other values than rank 0", remedy)
+    return Finding(DRAWS, "all replicas begin with values that are not the reference's", "Draw them from one seed")
+
+
+def _cause(sides: _Sides, number: int, pair: Pair, finding: Finding | None) -> Cause:
+    assert pair.one is not None
+    assert pair.other is not None
+    step = sides.other[number]
+    numbers = differing(pair.one)
+    names = (pair.other.subject or "\n".join(step.names)).split("\n")
+    variable = names[numbers[0]] if numbers else None
+    point = pair.other._replace(subject=variable)
+    one = pair.one._replace(other=point)
+    origin = Origin(Scene(one, (point,), (point,)), None, sure=True)
+    last = next((call for call in reversed(step.calls) if call.site), None)
+    text = paragraph(origin, finding, sides.counts, None, sides.who)
+    if len(names) > 1:
+        text += f" {len(numbers)} of {len(names)} parameters differ there."
+    if last is not None and pair.other.what != "initial value":
+        op = f" {last.op}" if last.op else ""
+        text += f" The last collective before this step's update is {last.what}{op} at {last.site}."
+    return Cause(
+        kind=None if finding is None else finding.kind,
+        step=step.number,
+        site=point.site,
+        what=point.what,
+        variable=variable,
+        text=text,
+        certain=finding is not None and finding.kind is not None,
+        factor=None if finding is None else finding.factor,
+        also=() if finding is None else finding.also,
+    )

@@ -1,0 +1,102 @@
+"""The runs of one program, as the laws that compare runs request them, whatever kind of program it is.
+
+A law of this kind requests runs with other numbers of replicas, other arguments or other orders of additions, and what
+is known of the program at a number of replicas. `study.py` has them for programs that take a strategy, `scripts/` for
+scripts that another library's launcher starts.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol
+
+from simstrategy.check.across import Side
+from simstrategy.check.causes.facts import Cause
+from simstrategy.check.compare import Sensitivity, compare, exactly
+from simstrategy.check.meaning import meaning_of
+from simstrategy.check.openings import LINEAR
+from simstrategy.check.outcome import Outcome
+from simstrategy.strategy import Semantics
+
+__all__ = ["NUDGES", "Measured", "Runs", "Settings"]
+
+NUDGES: Final = (1, 2, 3)
+"""Patterns of `device.perturb`: which inputs move up and which move down."""
+
+
+class Settings(NamedTuple):
+    """The settings that all runs of a check share."""
+
+    semantics: Semantics = Semantics.TF1_15
+    timeout_s: float = 600.0
+    allow_errors: bool = False
+    exempt: Mapping[str, str] = {}
+    """Names of values that the laws do not compare, each with its reason."""
+    vary: Mapping[str, Sequence[Any]] = {}
+    """Arguments of the program, and the values of each; the first of each is given in all other runs."""
+    asked: Collection[str] = ()
+    """The names of the laws that were asked for by name: where such a law cannot judge, nothing is judged."""
+    order: str = LINEAR
+    """Of the simulator's additions, in all runs of which a law does not choose another one."""
+
+
+class Measured(NamedTuple):
+    """What is known of a program on the reference backend at one number of replicas.
+
+    first, again: two identical runs. nudged: runs whose inputs were moved by one ulp. one_ulp: how far they move.
+    """
+
+    first: Outcome
+    again: Outcome
+    nudged: tuple[Outcome, ...]
+    one_ulp: Sensitivity
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether both runs gave the same bits."""
+        return compare(self.first, self.again, exactly(self.first)).equal_bits
+
+    def side(self, replicas: int, lists: frozenset[str] = frozenset()) -> Side:
+        """Returns the run as a side of a comparison.  lists: the paths of lists that have an item for each replica."""
+        moved = [meaning_of(one, lists) for one in self.nudged]
+        return Side(replicas, meaning_of(self.first, lists), moved, self.first)
+
+
+class Runs(Protocol):
+    """What the laws of replicas, of the cut and of order take."""
+
+    @property
+    def replicas(self) -> Sequence[int]:
+        """The numbers of replicas, each once; the first is the reference."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def reference(self) -> str:
+        """The name of what runs the program, for the rows."""
+
+    @property
+    def schedule(self) -> str:
+        """The order in which the replicas of the reference run, for the rows."""
+
+    @property
+    def nothing(self) -> str:
+        """Why a run may have nothing to compare, and what to do, as a sentence."""
+
+    def measured(self, replicas: int) -> Measured:
+        """Returns what is known of the program at a number of replicas; runs it at the first call."""
+
+    def run_with(self, replicas: int, arguments: Mapping[str, Any]) -> Outcome:
+        """Runs the program once, with arguments in place of the first values of `vary`."""
+
+    def reseeded(self, replicas: int) -> Outcome:
+        """Runs the program once, with another seed from which replicas draw seeds of their own."""
+
+    def reordered(self, replicas: int) -> Iterator[tuple[str, Outcome]]:
+        """Yields runs in other orders, of additions and of replicas, each with the name of its order."""
+
+    def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause | None:
+        """Returns why two runs differ; None where that is not looked for.
+
+        counts: the numbers of replicas of the reference and of the other run. arguments: of the other run, in place of
+        the first values of `vary`.
+        """

@@ -1,0 +1,40 @@
+"""Which options of `check` are for scripts, such as torchrun's, and which for functions that take a strategy."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from simstrategy.errors import InvalidArgument
+from simstrategy.schedules import InOrder
+from simstrategy.strategy import Semantics
+
+__all__ = ["require_no_script", "settings_of_script"]
+
+_OF_FUNCTIONS: Final[Mapping[str, Any]] = {
+    "backends": ["sim"],
+    "workers": [],
+    "schedules": [InOrder],
+    "semantics": Semantics.TF1_15,
+    "function": "program",
+    "timeout_s": 600.0,
+}
+"""Options that a script does not have, with their defaults."""
+
+
+def settings_of_script(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the settings that a script has.  Raises InvalidArgument for another one that was given."""
+    given = [name for name, default in _OF_FUNCTIONS.items() if settings[name] != default]
+    if given:
+        options = ", ".join("--timeout" if name == "timeout_s" else f"--{name}" for name in given)
+        raise InvalidArgument(f"A script has no {options}: leave that out, or leave --as out for a function.")
+    return {name: value for name, value in settings.items() if name not in _OF_FUNCTIONS}
+
+
+def require_no_script(arguments: Sequence[str], same_output: str) -> None:
+    """Raises InvalidArgument for options of scripts that a function of a strategy does not have."""
+    if arguments:
+        raise InvalidArgument(
+            f"A function program(strategy) takes no arguments of the command line, got {' '.join(arguments)}. For a "
+            f"script that torchrun starts, add --as torchrun."
+        )
+    if same_output:
+        raise InvalidArgument("--same-output is for scripts: add --as torchrun, or return the numbers from program.")

@@ -1,0 +1,172 @@
+"""Scripts judged by the laws, with a front that computes what a script would: no process is started.
+
+Clauses: G-21, G-22, G-24, G-28, G-29, G-30.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from simstrategy.check.causes.facts import StepFacts
+from simstrategy.check.formats import as_data
+from simstrategy.check.scripts import check_script
+from simstrategy.check.scripts.facts import ScriptRun, Value
+from simstrategy.errors import InvalidArgument
+
+PLACE = "after step 1['w']"
+START = np.float32([0.3, -0.7, 0.11])
+ROWS = np.random.default_rng(0).normal(size=(8, 3)).astype(np.float32)
+
+
+class Fake:
+    """A runner whose script is a function of its settings.  It counts runs and is closed once."""
+
+    name = "torchrun"
+    nothing = "the script did nothing. Let it do something"
+
+    def __init__(self, script):
+        self.script = script
+        self.runs = []
+        self.closed = 0
+
+    def __call__(self, name):
+        return self
+
+    def run(self, settings):
+        self.runs.append(settings)
+        return self.script(settings)
+
+    def close(self):
+        self.closed += 1
+
+
+def trained(settings, factor=1.0, drift=0.0):
+    """One step on the mean of all rows.  factor: of the gradients; drift: what the last of several ranks adds to its copy."""
+    count = settings.replicas
+    start = START if settings.nudge is None else np.nextafter(START, np.float32(settings.nudge))
+    terms = [np.mean(part, axis=0, dtype=np.float32) * start for part in np.split(ROWS, count)]
+    gradient = np.float32(np.sum(terms, axis=0, dtype=np.float32) / np.float32(count) * np.float32(factor))
+    copies = [start - np.float32(0.1) * gradient for _ in range(count)]
+    copies[-1] = copies[-1] + np.float32(drift if count > 1 else 0.0)
+    names = ("w",)
+    before, after = [tuple((one,) for one in found) for found in ([start] * count, copies)]
+    gradients, own = tuple((gradient,) for _ in range(count)), tuple((one,) for one in terms)
+    step = StepFacts(1, "train.py:9", "train.py:8", names, before, gradients, own, after)
+    values = (Value(PLACE, tuple(copies[:1] if not drift or count == 1 else copies), "float32", True),)
+    return ScriptRun(None, "", values, (step,), events=1, nudged=True)
+
+
+def test_a_lawful_script_agrees_and_its_runner_is_closed():
+    fake = Fake(trained)
+    report = check_script(fake, "train.py", arguments=["{8//replicas}"], replicas=[1, 2, 4])
+    assert report.verdict == "agree", str(report)
+    assert str(report).endswith("All runs agree: 1 value; replicas 1, 2, 4.")
+    assert fake.closed == 1
+    assert {one.arguments for one in fake.runs} == {("8",), ("4",), ("2",)}
+    assert sum(one.nudge is not None for one in fake.runs) == 9
+
+
+def test_a_factor_is_found_with_step_parameter_line_and_kind():
+    report = check_script(Fake(lambda settings: trained(settings, 1 / settings.replicas)), "train.py", replicas=[1, 2])
+    (finding,) = as_data(report)["findings"]
+    assert finding["kind"] == "divided by the number of replicas once too often"
+    assert (finding["step"], finding["variable"], finding["site"]) == (1, "w", "train.py:8")
+    assert "2 replicas against 1 replica: in step 1, gradient of 'w' at train.py:8" in finding["cause"]
+
+
+def test_a_copy_of_one_rank_that_drifts_is_a_difference_although_rank_0_is_right():
+    fake = Fake(lambda settings: trained(settings, drift=0.01))
+    report = check_script(fake, "train.py", replicas=[2, 4])
+    assert report.verdict == "differ"
+    assert "on replica 1: element" in report.findings[0].text
+    assert "on replica 3" in check_script(fake, "train.py", replicas=[1, 4]).findings[0].text
+
+
+def test_an_exempt_parameter_is_listed_and_an_unknown_name_is_an_error():
+    wrong = Fake(lambda settings: trained(settings, 1 / settings.replicas))
+    report = check_script(wrong, "train.py", replicas=[1, 2], exempt={"w": "on purpose"})
+    assert report.verdict == "undecided"
+    assert f"Exempt: {PLACE}: on purpose" in str(report)
+    with pytest.raises(InvalidArgument, match="The exemption 'v' names no value of this program: it has w"):
+        check_script(Fake(trained), "train.py", replicas=[1, 2], exempt={"v": "on purpose"})
+
+
+def test_a_script_that_is_not_repeatable_is_not_judged():
+    numbers = itertools.count()
+    noisy = Fake(lambda settings: trained(settings, 1.0 + next(numbers) / 8))
+    report = check_script(noisy, "train.py", replicas=[1, 2])
+    assert report.verdict == "undecided"
+    assert "gives different values in two identical runs" in str(report)
+
+
+def test_a_script_that_fails_is_a_problem_and_is_not_run_again():
+    fails = Fake(lambda settings: trained(settings)._replace(error=("ReplicasDisagree", "rank 0: barrier")))
+    report = check_script(fails, "train.py", replicas=[2])
+    assert report.verdict == "differ"
+    assert "ReplicasDisagree: rank 0: barrier" in str(report)
+    assert len(fails.runs) == 1
+
+
+def test_a_script_without_values_is_not_judged_with_what_to_do():
+    empty = Fake(lambda settings: ScriptRun(None, "loss 0.5\n", (), events=1))
+    report = check_script(empty, "train.py", replicas=[1, 2])
+    assert report.verdict == "undecided"
+    assert "nothing was compared: the script did nothing. Let it do something" in str(report)
+    assert check_script(empty, "train.py", replicas=[1, 2], same_output="loss").verdict == "agree"
+
+
+def test_printed_numbers_may_differ_by_one_unit_of_their_last_digit():
+    def printing(*texts):
+        runs = {1: texts[0], 2: texts[1]}
+        return Fake(lambda settings: trained(settings)._replace(output=f"loss {runs[settings.replicas]}\n"))
+
+    verdicts = [
+        check_script(printing(*texts), "train.py", replicas=[1, 2], same_output="loss").verdict
+        for texts in (("0.1234", "0.1235"), ("0.1234", "0.1236"), ("3", "3"), ("3", "4"))
+    ]
+    assert verdicts == ["agree", "differ", "agree", "differ"]
+
+
+def test_a_cut_that_scales_gradients_is_found_with_the_argument():
+    def cut(settings):
+        return trained(settings, float(settings.arguments[0]))
+
+    report = check_script(
+        Fake(cut),
+        "train.py",
+        arguments=["{accumulate}"],
+        replicas=[2],
+        vary={"accumulate": [1, 2]},
+        without=["replicas"],
+    )
+    (finding,) = report.findings
+    assert (finding.law, finding.step, finding.variable) == ("cut", 1, "w")
+    assert "accumulate=2 against accumulate=1" in str(finding)
+    assert "2 times the expected ones, as accumulate is" in str(finding)
+
+
+def test_the_law_of_order_runs_the_other_orders_of_additions():
+    fake = Fake(trained)
+    report = check_script(fake, "train.py", replicas=[1, 2], laws=["order"])
+    assert report.verdict == "agree"
+    assert {one.order for one in fake.runs if one.replicas == 2} == {"linear", "ring", "tree"}
+    assert "the law of order: nothing was compared" in str(check_script(fake, "train.py", replicas=[1], laws=["order"]))
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"laws": ["coverage"]}, "Scripts are not judged by the law of coverage: choose from replicas, cut, order"),
+        ({"laws": ["speed"]}, "There is no law 'speed'"),
+        ({"require": ["uneven"]}, "It is not known of a script whether it tried 'uneven'"),
+        ({"vary": {"replicas": [1, 2]}}, "stands for the number of replicas"),
+        ({"vary": {"accumulate": [1, 2]}}, "no argument of the script has"),
+        ({"arguments": ["{6//replicas}"], "replicas": [1, 4]}, "leaves a remainder with replicas=4"),
+    ],
+)
+def test_settings_that_a_script_does_not_have_are_errors_before_anything_runs(settings, text):
+    fake = Fake(trained)
+    with pytest.raises(InvalidArgument, match=text):
+        check_script(fake, "train.py", **{"replicas": [1, 2], **settings})
+    assert not fake.runs
