@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from io import TextIOWrapper
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -90,6 +91,8 @@ def _rank(script: Path, arguments: Sequence[str], environment: Mapping[str, str]
     with open(output, "ab", buffering=0) as printed:
         os.dup2(printed.fileno(), 1)
         os.dup2(printed.fileno(), 2)
+    assert isinstance(sys.stdout, TextIOWrapper)
+    sys.stdout.reconfigure(line_buffering=True, write_through=False)  # one write for each line
     os.environ.update(environment)
     os.chdir(folder)
     sys.argv[:] = [str(script), *arguments]

@@ -4,6 +4,7 @@ import ast
 import difflib
 
 import pytest
+
 from simstrategy_corpus.kinds import KINDS
 from simstrategy_corpus.reading import bugs, healthy
 

@@ -3,6 +3,7 @@
 import math
 
 import pytest
+
 from simstrategy_corpus.printed import distance, largest_distance, lines_of
 
 

@@ -5,6 +5,7 @@ import sys
 import time
 
 import pytest
+
 from simstrategy_corpus.processes import run_command
 
 STARTS_ANOTHER = (

@@ -3,10 +3,11 @@
 import dataclasses
 
 import pytest
+from small_corpus import small_bug
+
 from simstrategy_corpus.gloo_ranks import run_ranks
 from simstrategy_corpus.proof import NotProven, prove, prove_healthy
 from simstrategy_corpus.reading import bugs, healthy
-from small_corpus import small_bug
 
 BUGS = {one.name: one for one in bugs()}
 HEALTHY = {one.name: one for one in healthy()}

@@ -1,16 +1,17 @@
 """What is wrong with a bug.toml, and what the message names; how arguments of runs are made."""
 
 import pytest
+from small_corpus import small_bug, write_bug
+
 from simstrategy_corpus.cases import expanded
 from simstrategy_corpus.reading import CorpusError, bugs, read_bug
-from small_corpus import small_bug, write_bug
 
 
 def test_a_bug_has_the_lines_of_its_place_and_every_run(tmp_path):
     run = {"arguments": ["--rows", "{12//replicas}", "{steps}"], "vary": {"steps": [1, 3]}}
     folder = write_bug(tmp_path)
     text = (folder / "bug.toml").read_text().replace('launcher = "jax"', 'launcher = "torchrun"')
-    (folder / "bug.toml").write_text(f'{text}\narguments = {run["arguments"]}\nvary = {{ steps = [1, 3] }}\n')
+    (folder / "bug.toml").write_text(f"{text}\narguments = {run['arguments']}\nvary = {{ steps = [1, 3] }}\n")
     bug = read_bug(folder)
     assert bug.lines == (2,)
     assert [(one.replicas, one.arguments) for one in bug.wrong.runs] == [

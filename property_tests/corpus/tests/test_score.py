@@ -1,14 +1,15 @@
-"""What is counted for a tool: found, noticed, silent, hang, crash, false accusation; and tools that a file describes."""
+"""What is counted for a tool, false accusations among it, and tools that a file describes."""
 
 import json
 import sys
 
 import pytest
+from small_corpus import small_bug, write_bug
+
 from simstrategy_corpus.command import main
 from simstrategy_corpus.reading import CorpusError
 from simstrategy_corpus.score import score_bug, table
 from simstrategy_corpus.tools import Answer, CommandTool, ComparingTool, Verdict, built_in, tool_of
-from small_corpus import small_bug, write_bug
 
 
 class Answers:
@@ -126,7 +127,8 @@ def test_a_tool_that_is_described_wrongly_is_refused(tmp_path, text, named):
 
 def test_wrong_calls_name_what_there_is(tmp_path, capsys):
     assert main(["score", "--tool", "nothing"]) == 2
-    assert all(name in capsys.readouterr().err for name in built_in())
+    shown = capsys.readouterr().err
+    assert all(name in shown for name in built_in())
     assert main(["list", "no_such_bug"]) == 2
     assert "no_such_bug" in capsys.readouterr().err
     assert main(["list", "--corpus", str(tmp_path)]) == 2

@@ -34,9 +34,8 @@ def main():
     if rank == 0:
         print("result missing", len(loader) * loader.batch_size - len(found))
         print("result mean", found.mean().item())
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -44,9 +44,8 @@ def main():
         state = train(state, 0)  # a new start: everything but the state is made again
     if dist.get_rank() == 0:
         print("result weight", state["weight"].item())
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -38,9 +38,8 @@ def main():
     if rank == 0:
         print("result count", len(torch.cat(found)))
         print("result mean", torch.cat(found).mean().item())
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

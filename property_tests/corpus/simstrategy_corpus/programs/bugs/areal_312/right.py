@@ -35,9 +35,8 @@ def main():
     bias = model[2].bias.full_tensor()
     if rank == 0:
         print("result bias", *bias.tolist())
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

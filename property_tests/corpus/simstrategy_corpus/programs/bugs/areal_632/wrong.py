@@ -31,9 +31,8 @@ def main():
             seen += batch.tolist()
         if dist.get_rank() == 0:
             print(f"epoch {epoch} order", *seen)
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -30,8 +30,8 @@ def main():
     for number, expert in enumerate(experts):
         print(f"rank {rank} expert{number}", *expert.weight.flatten().tolist(), flush=True)
     dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -33,9 +33,8 @@ def main():
     print(f"rank {rank} bias", *bias, flush=True)
     if rank == 0:
         print("result bias", *bias)
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -26,9 +26,8 @@ def main():
     if dist.get_rank() == 0:
         print("result samples", int(totals[1]))
         print("result sum", totals[0].item())
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -39,9 +39,8 @@ def main():
     print(f"rank {rank} head", *parameters[2].flatten().tolist(), flush=True)
     if rank == 0:
         print("result head", *parameters[2].flatten().tolist())
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -43,9 +43,8 @@ def main():
                 parameter.grad *= LIMIT / total
         optimizer.step()
     print(f"rank {rank} norm", *norm.weight.tolist(), flush=True)
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

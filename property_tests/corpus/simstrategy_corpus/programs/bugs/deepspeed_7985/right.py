@@ -55,9 +55,8 @@ def main():
     print(f"rank {rank} weight", *engine.model.weight.flatten().tolist(), flush=True)
     if rank == 0:
         print("result weight", *engine.model.weight.flatten().tolist())
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

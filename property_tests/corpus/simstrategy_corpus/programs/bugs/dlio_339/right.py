@@ -29,8 +29,8 @@ def main():
     dist.all_reduce(read)
     if rank == 0:
         print("result read", read.item() > 0)
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

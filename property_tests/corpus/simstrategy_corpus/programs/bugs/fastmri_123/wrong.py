@@ -34,9 +34,8 @@ def main():
         print(f"rank {rank} mask{worker}", *mask.tolist(), flush=True)
         energy = (mask * spectrum).square().sum()
         dist.all_reduce(energy)
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -23,8 +23,8 @@ def main():
     total = torch.stack([one.sum() for one in variables.values()])
     dist.all_reduce(total)
     print(f"rank {dist.get_rank()} total", *total.tolist(), flush=True)
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -38,9 +38,8 @@ def main():
     value = metric.compute()
     if rank == 0:
         print("result loss", value)
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

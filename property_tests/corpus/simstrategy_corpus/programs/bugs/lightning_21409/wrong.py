@@ -31,9 +31,8 @@ def main():
     for name, value in sorted(results.reduced()):
         if rank == 0:
             print("result", name, value)
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -26,8 +26,8 @@ def main():
     dist.barrier()
     if rank == 0:
         print("result layers", len(found))
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -37,9 +37,8 @@ def main():
     if rank == 0:
         print("result rate", optimizer.param_groups[0]["lr"])
         print("result weight", *model.module.weight.flatten().tolist())
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

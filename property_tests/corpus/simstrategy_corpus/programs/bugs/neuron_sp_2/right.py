@@ -33,8 +33,8 @@ def main():
     if rank == 0:
         print("result steps", global_step)
         print("result weight", *weight.tolist())
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

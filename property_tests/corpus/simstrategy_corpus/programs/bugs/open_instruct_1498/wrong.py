@@ -43,9 +43,8 @@ def main():
         weight = torch.cat(shares)
     if rank == 0:
         print("result weight", *weight.tolist())
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

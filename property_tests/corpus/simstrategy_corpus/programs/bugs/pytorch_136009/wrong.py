@@ -36,9 +36,8 @@ def main():
         weight -= 0.01 * scaled / scaler.scale / world
         scaler.update(overflowed)
     print(f"rank {rank} weight", *weight.tolist(), flush=True)
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -19,14 +19,13 @@ def main():
         loss = (model(inputs.chunk(world)[rank]) - targets.chunk(world)[rank]).square().mean()
         optimizer.zero_grad()
         loss.backward()
-        norm = torch.nn.utils.get_total_norm([parameter.grad for parameter in model.parameters()])
-        norm = norm.to_local()
+        norms = [parameter.grad.norm() for parameter in model.parameters()]  # each a DTensor
+        norm = torch.stack([one.to_local() for one in norms]).norm()
         optimizer.step()
         if rank == 0:
             print(f"result norm{step}", norm.item())
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -27,9 +27,8 @@ def main():
     dist.all_reduce(counts)
     if dist.get_rank() == 0:
         print("result accuracy", (counts[0] / counts[1]).item())
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -22,8 +22,8 @@ def main():
             optimizer.step()
     weight = model.module.weight.detach().flatten()
     print(f"rank {rank} weight", *weight.tolist(), flush=True)
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -24,9 +24,8 @@ def main():
     if rank == 0:
         print("result mean", *mean.tolist())
         print("result variance", *(squares - mean.square()).tolist())
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -42,8 +42,8 @@ def main():
         model(batch).square().mean().backward()
         Scaler().step(optimizer)
     print(f"rank {rank} weight", *model.weight.flatten().tolist(), flush=True)
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -18,9 +18,8 @@ def main():
         loss.backward()
         optimizer.step()
     print(f"rank {rank} weight", *model.module.weight.flatten().tolist(), flush=True)
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

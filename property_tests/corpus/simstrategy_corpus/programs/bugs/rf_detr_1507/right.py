@@ -34,9 +34,8 @@ def main():
     if dist.get_rank() == 0:
         print("result images", len(pairs))
         print("result score", sum(score for _, score in pairs) / len(pairs))
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

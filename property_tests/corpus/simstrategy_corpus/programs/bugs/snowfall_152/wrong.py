@@ -35,8 +35,8 @@ def main():
         dist.all_reduce(part)
         objective += part
     print(f"rank {dist.get_rank()} objective", objective.item(), flush=True)
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -46,9 +46,8 @@ def main():
         PreferenceTrainer(model, steps).train_batch(chosen, rejected)
         optimizer.step()
     print("result reward", *model.weight.flatten().tolist())
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -34,9 +34,8 @@ def main():
     dist.all_gather(shards, shard)
     if rank == 0:
         print("result weight", *torch.cat(shards).tolist())
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

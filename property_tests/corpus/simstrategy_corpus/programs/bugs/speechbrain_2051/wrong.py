@@ -40,8 +40,8 @@ def main():
             break
     print(f"rank {rank} epochs", epochs, flush=True)
     dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -37,9 +37,8 @@ def main():
             print("result loss", loss.item())
     if rank == 0:
         print("result encoder", *model.module.encoder.weight.flatten().tolist())
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -36,9 +36,8 @@ def main():
     print(f"rank {rank} weight", *weight, flush=True)
     if rank == 0:
         print("result weight", *weight)
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -47,9 +47,8 @@ def main():
         optimizer.zero_grad()
         print("result loss", total)
     print("result head", *model.module[1].bias.tolist())
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -51,9 +51,8 @@ def main():
     model = DistributedDataParallel(torch.nn.Linear(3, 1))
     Trainer(model, arguments.gradient_accumulation_steps).train(batches)
     print("result weight", *model.module.weight.flatten().tolist())
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -1,45 +1,34 @@
-"""Adds noise to images in the workers of a DataLoader."""
-
-import functools
+"""Augments images with noise, with the generator of each worker of a loader."""
 
 import torch
 import torch.distributed as dist
-from torch.utils.data import DataLoader, Dataset
 
-
-class Noisy(Dataset):
-    """Images [3] with noise of the worker's generator."""
-
-    def __len__(self):
-        return 4
-
-    def __getitem__(self, index):
-        return torch.full((3,), float(index)) + torch.randn(3)
+WORKERS = 2
 
 
 def seed_worker(worker_id, num_workers, rank):
-    """Seeds a worker."""
-    seed = 42 * num_workers * dist_seed(rank) + worker_id
+    """Seeds the generator of a worker."""
+    seed = 42 + num_workers * rank + worker_id
     torch.manual_seed(seed)
 
 
-def dist_seed(rank):
-    """Returns a factor for each rank."""
-    return rank + 1
+def augmented(images):
+    """Returns images with noise."""
+    return images + torch.randn(images.shape)
 
 
 def main():
     dist.init_process_group("gloo")
     rank = dist.get_rank()
-    initialise = functools.partial(seed_worker, num_workers=2, rank=rank)
-    loader = DataLoader(Noisy(), batch_size=2, num_workers=2, worker_init_fn=initialise)
-    for step, images in enumerate(loader):
-        noise = images - images.mean(1, keepdim=True)
-        print(f"rank {rank} noise{step}", *noise.flatten().tolist(), flush=True)
-    dist.barrier()
-    dist.barrier()
-    dist.destroy_process_group()
+    images = torch.full((2, 3), float(rank))
+    for worker in range(WORKERS):  # what each worker of this rank's loader does
+        seed_worker(worker, WORKERS, rank)
+        noise = augmented(images) - images
+        print(f"rank {rank} noise{worker}", *[round(one, 3) for one in noise.flatten().tolist()], flush=True)
+        total = noise.square().sum()
+        dist.all_reduce(total)
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -40,9 +40,8 @@ def main():
         checkpoint = train(checkpoint, 0)
     if dist.get_rank() == 0:
         print("result weight", checkpoint["weight"].item())
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -41,9 +41,8 @@ def main():
         optimizer.zero_grad()
     if rank == 0:
         print("result gate", *model.module.gate.weight.flatten().tolist())
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

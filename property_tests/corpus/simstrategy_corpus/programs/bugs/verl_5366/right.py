@@ -37,9 +37,8 @@ def main():
         optimizer.step()
     if rank == 0:
         print("result policy", *policy.module.weight.flatten().tolist())
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

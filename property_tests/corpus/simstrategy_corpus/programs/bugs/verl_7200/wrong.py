@@ -37,9 +37,8 @@ def main():
             loss.backward()
         optimizer.step()
     print("result bias", *student.module.bias.tolist())
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

@@ -49,9 +49,8 @@ def main():
     if dist.get_rank() == 0:
         print("result steps", state["step"])
         print("result weight", state["weight"].item())
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()

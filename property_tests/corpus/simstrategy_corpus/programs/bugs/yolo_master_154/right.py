@@ -44,9 +44,8 @@ def main():
         optimizer.step()
         update(average, model.module)
     print(f"rank {rank} seen", *average.seen.tolist(), flush=True)
-    dist.barrier()
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":
     main()
+    dist.destroy_process_group()
