@@ -26,10 +26,12 @@ DEPENDS = "import sys\nprint('result total', float(sys.argv[2]))\n"
 FIXED = "print('result total', 1.0)\n"
 
 
+@pytest.mark.slow
 def test_runs_that_differ_are_shown(tmp_path):
     assert prove(scripted(tmp_path, DEPENDS, FIXED)) == "runs differ by 0.5"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wrong", "right", "message"),
     [
@@ -45,6 +47,7 @@ def test_a_pair_that_is_not_as_described_is_not_proven(tmp_path, wrong, right, m
         prove(scripted(tmp_path, wrong, right))
 
 
+@pytest.mark.slow
 def test_a_program_that_should_stop_and_ends_is_not_proven(tmp_path):
     with pytest.raises(NotProven, match="ends well, and should stop"):
         prove(scripted(tmp_path, FIXED, FIXED, shows="stops"))

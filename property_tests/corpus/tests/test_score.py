@@ -72,6 +72,7 @@ def python_tool(code, **settings):
     return CommandTool("one", {"jax": (sys.executable, "-c", code, "{file}", "{arguments}")}, **settings)
 
 
+@pytest.mark.slow
 def test_a_command_is_judged_by_its_exit_code(tmp_path):
     bug = small_bug(tmp_path)
     ends = {"pass": "silent", "import sys; sys.exit(1)": "noticed", "import sys; sys.exit(2)": "undecided"}
@@ -87,6 +88,7 @@ def test_a_command_that_hangs_is_ended_at_the_limit(tmp_path):
     assert (row.wrong, row.right) == ("hang", "hang")
 
 
+@pytest.mark.slow
 def test_comparing_finds_results_that_depend_on_the_run(tmp_path):
     bug = small_bug(tmp_path)
     bug.wrong.file.write_text("import sys\nprint('result total', float(sys.argv[2]))\n")
