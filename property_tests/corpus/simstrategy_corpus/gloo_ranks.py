@@ -94,6 +94,7 @@ def _rank(script: Path, arguments: Sequence[str], environment: Mapping[str, str]
     assert isinstance(sys.stdout, TextIOWrapper)
     sys.stdout.reconfigure(line_buffering=True, write_through=False)  # one write for each line
     os.environ.update(environment)
+    import_module("torch.distributed").set_debug_level_from_env()  # torch read it when it was preloaded
     os.chdir(folder)
     sys.argv[:] = [str(script), *arguments]
     sys.path.insert(0, str(script.parent))

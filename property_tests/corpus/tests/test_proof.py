@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 from small_corpus import small_bug
 
-from simstrategy_corpus.gloo_ranks import run_ranks
+from simstrategy_corpus.gloo_ranks import SECONDS_IDLE, run_ranks
 from simstrategy_corpus.proof import NotProven, prove, prove_healthy
 from simstrategy_corpus.reading import bugs, healthy
 
@@ -89,6 +89,15 @@ def test_ranks_have_torchruns_environment_and_a_failure_ends_them(tmp_path):
 def test_ranks_that_wait_for_good_are_ended(tmp_path):
     script = tmp_path / "script.py"
     script.write_text("import signal\nprint('there', flush=True)\nsignal.pause()\n")
-    ran = run_ranks(script, 2, [], 1.0)
+    ran = run_ranks(script, 2, [], 120)
     assert ran.code is None
     assert ran.text.count("there") == 2
+    assert SECONDS_IDLE <= ran.seconds < 120
+
+
+@pytest.mark.slow
+def test_the_level_of_torchs_checks_is_that_of_the_settings(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import torch.distributed as dist\nprint(dist.get_debug_level().name)\n")
+    assert run_ranks(script, 1, [], 60, {"TORCH_DISTRIBUTED_DEBUG": "DETAIL"}).text.strip() == "DETAIL"
+    assert run_ranks(script, 1, [], 60).text.strip() == "OFF"
