@@ -26,7 +26,7 @@ SECONDS_IDLE = 10.0
 """Ranks that use no processor for so long wait for each other for good, however busy the machine is."""
 TICKS_IDLE = 5
 """What gloo's threads use of a processor in that time, in clock ticks for each rank, while a rank waits."""
-_PRELOADED = "simstrategy_corpus.torch_preloaded"
+_PRELOADED = ("torch", "torch.nn.parallel", "torch.distributed.fsdp", "torch.distributed.nn.functional")
 _KEPT: list[dict[str, Any]] = []
 """In a rank: what its script defined, which lives as long as the process, as that of a main program does."""
 
@@ -40,7 +40,7 @@ def run_ranks(
     ranks' environment.
     """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([_PRELOADED])
+    context.set_forkserver_preload(list(_PRELOADED))
     here, there = context.Pipe()
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as printed:
         output = f"/proc/{os.getpid()}/fd/{printed.fileno()}"
@@ -71,6 +71,7 @@ def _environment(rank: int, world: int, port: int) -> dict[str, str]:
         **dict.fromkeys(("WORLD_SIZE", "LOCAL_WORLD_SIZE", "ROLE_WORLD_SIZE"), world),
         **dict.fromkeys(("GROUP_RANK", "TORCHELASTIC_RESTART_COUNT", "TORCHELASTIC_MAX_RESTARTS"), 0),
         "GROUP_WORLD_SIZE": 1,
+        "OMP_NUM_THREADS": 1,
         "MASTER_PORT": port,
     }
     texts = {name: str(number) for name, number in numbers.items()}
@@ -94,7 +95,8 @@ def _rank(script: Path, arguments: Sequence[str], environment: Mapping[str, str]
     assert isinstance(sys.stdout, TextIOWrapper)
     sys.stdout.reconfigure(line_buffering=True, write_through=False)  # one write for each line
     os.environ.update(environment)
-    import_module("torch.distributed").set_debug_level_from_env()  # torch read it when it was preloaded
+    import_module("torch").set_num_threads(1)  # torch read both variables when it was preloaded
+    import_module("torch.distributed").set_debug_level_from_env()
     os.chdir(folder)
     sys.argv[:] = [str(script), *arguments]
     sys.path.insert(0, str(script.parent))
