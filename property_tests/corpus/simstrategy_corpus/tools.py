@@ -99,6 +99,8 @@ class PlainTool:
 
     def answer(self, case: Case, limit: float) -> Answer:
         ran = plain_run(case, case.runs[-1], limit, self.settings)
+        if ran.code is not None and ran.code < 0:
+            return Answer(Verdict.CRASHES, f"{ran.text}\nended by signal {-ran.code}", ran.seconds)
         verdict = Verdict.HANGS if ran.code is None else Verdict.ACCUSES if ran.code else Verdict.PASSES
         return Answer(verdict, ran.text, ran.seconds)
 
