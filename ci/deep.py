@@ -49,6 +49,20 @@ RUNS = {
     "faults": [sys.executable, "ci/campaigns/faults.py"],
     "mutants": [sys.executable, "tests/mutants/mutant_matrix.py", "--jobs", "2"],
     "kit": [sys.executable, "ci/bench/kit.py"],
+    "corpus": [sys.executable, "-m", "simstrategy_corpus.command", "prove", "--jobs", "2"],
+    **{
+        f"corpus_{tool}": [
+            sys.executable,
+            "-m",
+            "simstrategy_corpus.command",
+            "score",
+            "--tool",
+            tool,
+            "--seconds",
+            "120",
+        ]
+        for tool in ("gloo", "gloo-detail", "rank0-compare", "simstrategy-torchrun", "simstrategy-check")
+    },
     "keras": [sys.executable, "ci/keras_programs.py"],
     "stranger": [sys.executable, "ci/stranger.py"],
     "stranger_tests": [sys.executable, "ci/stranger_tests.py"],

@@ -28,6 +28,7 @@ PACKAGES = {
     "simstrategy_template": "backends/template",
     "simstrategy_conformance": "property_tests",
     "simstrategy_pytest": "property_tests/pytest_plugin",
+    "simstrategy_corpus": "property_tests/corpus",
 }
 MODULES_MAX = 8
 """A package of more modules needs a contract: of layers, or that its modules are independent."""
@@ -43,10 +44,15 @@ class Import(NamedTuple):
 
 
 def module_files(root: Path, packages: Mapping[str, str] = PACKAGES) -> dict[str, Path]:
-    """Returns the file of each module, for packages in their folders below a root."""
+    """Returns the file of each module, for packages in their folders below a root.
+
+    Files in folders that are no packages, such as the programs of the corpus, are data.
+    """
     found = {}
     for package, folder in packages.items():
         for path in sorted((root / folder / package).rglob("*.py")):
+            if not (path.parent / "__init__.py").exists():
+                continue
             parts = path.relative_to(root / folder).with_suffix("").parts
             found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return found

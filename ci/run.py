@@ -28,6 +28,7 @@ DISTRIBUTIONS = (
     "backends/template",
     "property_tests",
     "property_tests/pytest_plugin",
+    "property_tests/corpus",
 )
 SHIPPED = (
     "simstrategy",
@@ -39,6 +40,7 @@ SHIPPED = (
     "backends/template/simstrategy_template",
     "property_tests/simstrategy_conformance",
     "property_tests/pytest_plugin/simstrategy_pytest",
+    "property_tests/corpus/simstrategy_corpus",
 )
 TYPED = (*SHIPPED, "ci/golden/golden_replay")
 TEST_FOLDERS = (

@@ -4,7 +4,8 @@ import re
 from typing import NamedTuple
 
 _SHIPPED = re.compile(
-    r"(?:simstrategy|backends/\w+/simstrategy_\w+|property_tests/(?:simstrategy_conformance|pytest_plugin/simstrategy_pytest))/"
+    r"(?:simstrategy|backends/\w+/simstrategy_\w+|property_tests/(?:simstrategy_conformance"
+    r"|pytest_plugin/simstrategy_pytest|corpus/simstrategy_corpus(?!/programs)))/"
 )
 _CLAUSES = "property_tests/simstrategy_conformance/clauses/"
 

@@ -24,6 +24,7 @@ ENFORCED = (
     "backends/xla/simstrategy_xla",
     "property_tests/simstrategy_conformance",
     "property_tests/pytest_plugin",
+    "property_tests/corpus",
     "docs/testing_your_program.md",
     "examples",
     "docs/clusters.md",

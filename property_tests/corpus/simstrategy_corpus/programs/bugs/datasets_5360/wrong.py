@@ -1,0 +1,33 @@
+"""Streams samples through a DataLoader; the epoch ends with the stream."""
+
+import itertools
+
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, IterableDataset
+
+SAMPLES = 12
+
+
+class Stream(IterableDataset):
+    """Samples of a source that can be read from the start only."""
+
+    def __iter__(self):
+        source = (torch.tensor(float(number)) for number in range(SAMPLES))
+        return source
+
+
+def main():
+    dist.init_process_group("gloo")
+    totals = torch.zeros(2)
+    for batch in DataLoader(Stream(), batch_size=2):
+        totals += torch.tensor([batch.sum(), float(len(batch))])
+    dist.all_reduce(totals)
+    if dist.get_rank() == 0:
+        print("result samples", int(totals[1]))
+        print("result sum", totals[0].item())
+
+
+if __name__ == "__main__":
+    main()
+    dist.destroy_process_group()
