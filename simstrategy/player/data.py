@@ -14,6 +14,7 @@ from simstrategy.trace import Printed, Recording, StepParts, SyncPoint, Variable
 __all__ = ["run_data"]
 
 _FACTS: Final = ("command", "backend", "replicas", "workers", "order", "schedule", "seed", "profile", "semantics")
+_NOTHING: Final = "Nothing was recorded: the program made no call, drew no data and wrote no variable."
 
 
 def run_data(recording: Recording, *, name: str, sources: Mapping[str, str]) -> dict[str, Any]:
@@ -28,14 +29,16 @@ def run_data(recording: Recording, *, name: str, sources: Mapping[str, str]) -> 
     table = ValueTable()
     additions = additions_of(recording)
     counts = {"replicas": sum(map(len, columns)), "workers": len(columns)}
+    shown = [[stop.event, stop.phase, caption(events[stop.event], stop.phase, **counts)] for stop in stops]
+    lines = [_event(event, table, additions) for event in events]
     return {
         "name": name,
         "facts": [[fact, str(recording.header[fact])] for fact in _FACTS if fact in recording.header],
         "complete": recording.complete,
         "has_values": recording.header.get("version") != 1,
         "columns": columns,
-        "events": [_event(event, table, additions) for event in events],
-        "stops": [[stop.event, stop.phase, caption(events[stop.event], stop.phase, **counts)] for stop in stops],
+        "events": lines or [{"is": "nothing", "worker": 0, "label": "nothing was recorded"}],
+        "stops": shown or [[0, WHOLE, _NOTHING]],
         "marks": marks_of(recording, columns, events, stops),
         "variables": _variables(recording, columns, events, stops, table),
         "sources": dict(sorted(sources.items())),

@@ -17,6 +17,7 @@ export function pointView(box, title, state) {
 
 const TITLES = {
   point: "Synchronisation point", parts: "Step of data", write: "Write", print: "Printed text", result: "Result",
+  nothing: "Nothing",
 };
 
 const SHOWN = {
@@ -31,6 +32,7 @@ const SHOWN = {
     table("Components before and after the write", ["replica", "before", "after"], written(run, event)),
   ],
   print: (run, event) => [element("pre", {}, event.text)],
+  nothing: (run, event) => [element("p", {}, event.label)],
   result: (run, event) => [
     event.leaves.length
       ? table("Results", ["result", "value"], event.leaves.map(([path, value]) => [path, valueOf(run, value)]))

@@ -13,12 +13,27 @@ export function replicasView(box, state) {
   box.append(head, rows);
   let shown = null;
 
+  const drawn = new Map();
+
+  /** Makes the rows that came into sight, and drops those that left it. */
   const draw = () => {
     const run = state.current();
     const first = Math.max(0, Math.floor(box.scrollTop / ROW) - BEYOND);
     const last = Math.min(run.stops.length, first + Math.ceil(box.clientHeight / ROW) + 2 * BEYOND);
-    rows.replaceChildren();
-    for (let at = first; at < last; at += 1) rows.append(rowAt(run, at, at === state.at, state));
+    for (const [at, row] of drawn) {
+      if (at < first || at >= last) {
+        row.remove();
+        drawn.delete(at);
+      }
+    }
+    for (let at = first; at < last; at += 1) {
+      if (!drawn.has(at)) {
+        drawn.set(at, rowAt(run, at, state));
+        rows.append(drawn.get(at));
+      }
+      drawn.get(at).classList.toggle("current", at === state.at);
+      drawn.get(at).setAttribute("aria-selected", String(at === state.at));
+    }
     box.setAttribute("aria-activedescendant", `stop-${state.at}`);
   };
 
@@ -35,6 +50,8 @@ export function replicasView(box, state) {
     const run = state.current();
     if (shown !== run) {
       shown = run;
+      rows.replaceChildren();
+      drawn.clear();
       rows.style.height = `${run.stops.length * ROW}px`;
       box.style.setProperty("--replicas", String(run.columns.flat().length));
       head.replaceChildren(...headings(run));
@@ -58,7 +75,7 @@ function headings(run) {
   return [element("span", { class: "what" }, many ? "event · replicas, by worker" : "event · replicas"), ...names];
 }
 
-function rowAt(run, at, isCurrent, state) {
+function rowAt(run, at, state) {
   const { event, phase, caption } = stopAt(run, at);
   const ranks = ranksOf(run, event);
   const cells = run.columns.flatMap((column, worker) => column.map((rank, place) => {
@@ -67,10 +84,9 @@ function rowAt(run, at, isCurrent, state) {
     return element("span", { class: `cell ${mark ? kindOf(event) : ""}${first}` }, mark);
   }));
   const row = element("div", {
-    class: `row${isCurrent ? " current" : ""}${event.error && phase !== BEGINS ? " failed" : ""}`,
+    class: `row${event.error && phase !== BEGINS ? " failed" : ""}`,
     role: "option",
     id: `stop-${at}`,
-    "aria-selected": String(isCurrent),
     "aria-posinset": String(at + 1),
     "aria-setsize": String(run.stops.length),
     "aria-label": `${at + 1}. ${caption}`,
@@ -95,6 +111,7 @@ function markOf(event, phase, rank, place) {
   if (event.is === "write") return "w";
   if (event.is === "print") return "p";
   if (event.is === "result") return event.error ? "✗" : "✓";
+  if (event.is === "nothing") return "";
   if (event.error && phase !== BEGINS) return "✗";
   if (event.kind === "run") return phase === ENDS ? "■" : "▶";
   if (event.replicas.includes(null)) return "·";
