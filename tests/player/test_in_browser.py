@@ -11,6 +11,7 @@ from simstrategy.player import PlayedRun, as_player
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 context = ss.get_replica_context
+AXE = Path(__file__).resolve().parents[2] / "build" / "browser" / "node_modules" / "axe-core" / "axe.min.js"
 HOSTILE = "</script><img src=x onerror=alert(1)><script>alert(2)</script>"
 
 
@@ -176,3 +177,17 @@ def test_an_empty_recording_opens(opened, tmp_path):
     file.write_text(as_player("empty", [PlayedRun("run", ss.trace.Recorder().recording(), {})]), "utf-8")
     tab = opened(file)
     assert tab.inner_text("#caption").startswith("Nothing was recorded")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("program", [trained, disagrees])
+def test_axe_finds_nothing_that_is_not_accessible(page, opened, program, scheme):
+    if not AXE.exists():
+        pytest.skip("axe-core is not at hand: python3 ci/run.py browser installs it")
+    tab = opened(page(program, 3, sources={"test_in_browser.py": Path(__file__).read_text("utf-8")}), scheme=scheme)
+    for key in ("Home", "End", "e", "u"):
+        tab.keyboard.press(key)
+        tab.evaluate(AXE.read_text("utf-8"))
+        found = tab.evaluate("axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']})")
+        problems = [(one["id"], [node["html"][:100] for node in one["nodes"]][:3]) for one in found["violations"]]
+        assert problems == []
