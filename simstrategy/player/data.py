@@ -6,6 +6,7 @@ from typing import Any, Final
 from simstrategy.player.additions import Additions, additions_of
 from simstrategy.player.captions import caption, label
 from simstrategy.player.components import Components, kept_apart, variables_of
+from simstrategy.player.difference import Difference, first_difference
 from simstrategy.player.marks import marks_of
 from simstrategy.player.stops import WHOLE, Event, Stop, columns_of, events_of, stops_of
 from simstrategy.player.values import ValueTable
@@ -17,8 +18,12 @@ _FACTS: Final = ("command", "backend", "replicas", "workers", "order", "schedule
 _NOTHING: Final = "Nothing was recorded: the program made no call, drew no data and wrote no variable."
 
 
-def run_data(recording: Recording, *, name: str, sources: Mapping[str, str]) -> dict[str, Any]:
+def run_data(
+    recording: Recording, *, name: str, sources: Mapping[str, str], reference: Recording | None = None
+) -> dict[str, Any]:
     """Returns one run.  name: how it is called in the page. sources: texts of the program's files, by their names.
+
+    reference: another run, from which the first difference is found.
 
     columns: for each worker the ranks of its replicas. events, stops: as in `stops.py`, a stop with its caption. marks:
     places to jump to. values: what events refer to by number.
@@ -31,6 +36,8 @@ def run_data(recording: Recording, *, name: str, sources: Mapping[str, str]) -> 
     counts = {"replicas": sum(map(len, columns)), "workers": len(columns)}
     shown = [[stop.event, stop.phase, caption(events[stop.event], stop.phase, **counts)] for stop in stops]
     lines = [_event(event, table, additions) for event in events]
+    found = None if reference is None else _difference(reference, events, stops)
+    marks = marks_of(recording, columns, events, stops) | {"difference": [] if found is None else [found.here]}
     return {
         "name": name,
         "facts": [[fact, str(recording.header[fact])] for fact in _FACTS if fact in recording.header],
@@ -39,11 +46,17 @@ def run_data(recording: Recording, *, name: str, sources: Mapping[str, str]) -> 
         "columns": columns,
         "events": lines or [{"is": "nothing", "worker": 0, "label": "nothing was recorded"}],
         "stops": shown or [[0, WHOLE, _NOTHING]],
-        "marks": marks_of(recording, columns, events, stops),
+        "marks": marks,
+        "difference": None if found is None else found._asdict(),
         "variables": _variables(recording, columns, events, stops, table),
         "sources": dict(sorted(sources.items())),
         "values": table.values,
     }
+
+
+def _difference(reference: Recording, events: Sequence[Event], stops: Sequence[Stop]) -> Difference | None:
+    before = events_of(reference)
+    return first_difference((before, stops_of(before)), (events, stops))
 
 
 def _event(event: Event, table: ValueTable, additions: Mapping[int, Additions]) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def read_run(recording: Recording, folder: Path, *, name: str = "run") -> Played
 
 
 def as_player(title: str, runs: Sequence[PlayedRun], *, start: tuple[int, int] = (0, 0)) -> str:
-    """Returns the HTML of a page that plays recordings, the same for the same ones.
+    """Returns the HTML of a page that plays recordings, the same for the same ones; others are compared with the first.
 
     start: the run and the stop that are shown first.
 
@@ -55,7 +55,10 @@ def as_player(title: str, runs: Sequence[PlayedRun], *, start: tuple[int, int] =
     True
     """
     data = {
-        "runs": [run_data(run.recording, name=run.name, sources=run.sources) for run in runs],
+        "runs": [
+            run_data(run.recording, name=run.name, sources=run.sources, reference=runs[0].recording if number else None)
+            for number, run in enumerate(runs)
+        ],
         "start": {"run": start[0], "at": start[1]},
     }
     return _page(title, data)

@@ -172,6 +172,32 @@ def test_no_width_scrolls_sideways_and_the_current_row_is_in_sight(page, opened,
     assert box["y"] <= row["y"] <= box["y"] + box["height"] - row["height"]
 
 
+def test_two_runs_stand_beside_each_other_at_their_first_difference(record, opened, tmp_path):
+    def average(strategy):
+        def step(rows):
+            mean = context().xp.sum(rows) / max(rows.shape[0], 1)
+            return context().all_reduce("MEAN", mean)
+
+        for rows in strategy.experimental_distribute_dataset(ss.data.Dataset.range(5).batch(4)):
+            strategy.run(step, args=(rows,))
+
+    runs = [PlayedRun(f"replicas {count}", record(average, count), {}) for count in (1, 2, 3)]
+    file = tmp_path / "page.html"
+    file.write_text(as_player("average", runs), "utf-8")
+    tab = opened(file)
+    assert tab.get_by_role("button", name="first difference").is_disabled()
+    tab.select_option("#bar select", label="replicas 3")
+    tab.keyboard.press("Tab")
+    tab.get_by_role("button", name="first difference").click()
+    assert "run=3" in tab.url
+    assert "all_reduce MEAN" in tab.inner_text("#caption")
+    beside = tab.inner_text(".beside")
+    assert "First difference from the run with replicas 1" in beside
+    assert "float64[] 1.5" in beside
+    tab.get_by_role("button", name="this event of replicas 1").click()
+    assert "run=1" in tab.url
+
+
 def test_an_empty_recording_opens(opened, tmp_path):
     file = tmp_path / "page.html"
     file.write_text(as_player("empty", [PlayedRun("run", ss.trace.Recorder().recording(), {})]), "utf-8")

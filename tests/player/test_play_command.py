@@ -1,5 +1,10 @@
 """`simstrategy play` and `run --html`: programs, recordings, and what is refused."""
 
+import gzip
+import json
+import re
+from base64 import b64decode
+
 import pytest
 
 pytest.importorskip("typer")
@@ -85,6 +90,34 @@ def test_a_recording_that_is_cut_off_is_played_up_to_there(run, tmp_path):
     run("run", "program.py", "--record", "a.jsonl")
     (tmp_path / "a.jsonl").write_text((tmp_path / "a.jsonl").read_text()[:-30])
     assert run("play", "a.jsonl")[0] == 0
+
+
+def test_one_page_has_a_run_for_each_value_that_varies(run, tmp_path):
+    assert run("play", "program.py", "--vary", "replicas=1..3", "--vary", "order=ring,tree", "-o", "a.html")[0] == 0
+    packed = re.search(r'id="recording">([^<]*)<', (tmp_path / "a.html").read_text())[1]
+    runs = json.loads(gzip.decompress(b64decode(packed)))["runs"]
+    orders = [f"replicas {count}, order {order}" for count in (1, 2, 3) for order in ("ring", "tree")]
+    assert [one["name"] for one in runs] == orders
+    first = [one["difference"] and one["difference"]["here"] for one in runs]
+    assert first == [None, None, 1, 1, 1, 1]
+    assert runs[2]["stops"][1][2].startswith("All 2 replicas have made all_reduce SUM")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("color=1", "a page varies replicas, workers, schedule, order"),
+        ("replicas=0", "0 is no value of --replicas"),
+        ("replicas=True", "True is no value of --replicas"),
+        ("replicas=3..1", "3..1 names no value"),
+        ("order=1", "1 is no value of --order"),
+        ("replicas=1..100", "makes 100 runs, and a page has at most 64"),
+    ],
+)
+def test_what_cannot_be_varied_is_refused(run, text, message):
+    code, output = run("play", "program.py", "--vary", text)
+    assert code == 2
+    assert message in output
 
 
 def test_two_options_with_one_file_are_refused_before_the_program_runs(run, tmp_path):

@@ -9,6 +9,7 @@ const KEYS = [
   ["PageUp", "earlier", "Page up", "the run before"],
   ["Home", "first", "Home", "the first event"],
   ["End", "last", "End", "the last event"],
+  ["f", "difference", "f", "of several runs: the first difference from the first run"],
   ["e", "error", "e", "the next error"],
   ["u", "unequal", "u", "the next step with unequal parts"],
   ["n", "not_finite", "n", "the next value that is not finite"],
@@ -27,6 +28,6 @@ export function listen(actions, dialog) {
     const found = KEYS.find(([key]) => key === event.key);
     if (!found) return;
     event.preventDefault();
-    actions[found[1]]();
+    actions[found[1]]?.();
   });
 }

@@ -11,8 +11,20 @@ export function pointView(box, title, state) {
     const run = state.current();
     const { event, phase } = stopAt(run, state.at);
     title.textContent = TITLES[event.is];
-    box.replaceChildren(...SHOWN[event.is](run, event, phase).filter((one) => one !== null));
+    box.replaceChildren(...SHOWN[event.is](run, event, phase).filter((one) => one !== null), ...beside(state, run));
   };
+}
+
+/** Returns the other run at the first difference, to stand beside this one. */
+function beside(state, run) {
+  if (!run.difference || run.difference.here !== state.at) return [];
+  const reference = state.data.runs[0];
+  const { there, text } = run.difference;
+  const { event, phase } = stopAt(reference, there);
+  return [element("div", { class: "beside" },
+    element("h3", {}, `First difference from the run with ${reference.name}`), element("p", {}, text),
+    ...SHOWN[event.is](reference, event, phase).filter((one) => one !== null),
+    element("button", { type: "button", class: "link", click: () => state.go(there, 0) }, `this event of ${reference.name}`))];
 }
 
 const TITLES = {
@@ -56,7 +68,7 @@ function brought(run, event, phase) {
     if (phase !== BEGINS) line.push(event.out.length ? rowOf(run, event.out[place]) : "");
     lines.push(line);
   }
-  const headings = ["", ...(inside ? ["arrived", "line"] : []), "brought", ...(phase === BEGINS ? [] : ["got"])];
+  const headings = ["replica", ...(inside ? ["arrived", "line"] : []), "brought", ...(phase === BEGINS ? [] : ["got"])];
   return table("What each replica brought and got", headings, lines);
 }
 
@@ -64,7 +76,7 @@ function requests(run, event) {
   const local = run.columns[event.worker] || [];
   const lines = event.requests.map((text, place) => [
     `replica ${local[place] ?? place}`, element("span", { class: "value" }, text), rowOf(run, event.in[place])]);
-  return table("What each replica was doing", ["", "was doing", "brought"], lines);
+  return table("What each replica was doing", ["replica", "was doing", "brought"], lines);
 }
 
 function written(run, event) {

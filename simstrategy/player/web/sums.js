@@ -34,7 +34,7 @@ function tableOf(sums) {
   if (first.divided_by !== null) {
     rows.push([`divided by ${first.divided_by}`, ...sums.map((one) => `= ${one.total}`)]);
   }
-  return table(`Additions of ${counted(sums.length, "element")}`, ["", ...sums.map(headingOf)], rows);
+  return table(`Additions of ${counted(sums.length, "element")}`, ["addition", ...sums.map(headingOf)], rows);
 }
 
 function headingOf(one) {

@@ -4,6 +4,7 @@ import { element } from "./dom.js";
 import { BEGINS, stopAt } from "./recording.js";
 
 const JUMPS = [
+  ["difference", "f", "first difference", "No call and no common result differs from those of the first run."],
   ["error", "e", "error", "No call ended with an error."],
   ["unequal", "u", "unequal parts", "All parts of every step are equal."],
   ["not_finite", "n", "value not finite", "All recorded values are finite."],
@@ -23,7 +24,7 @@ export function actionsOf(state) {
     earlier: () => state.go(near(runs(), false) ?? 0),
     later: () => state.go(near(runs(), true) ?? state.last()),
   };
-  for (const [kind] of JUMPS) {
+  for (const [kind] of shownJumps(state)) {
     actions[kind] = () => {
       const places = state.current().marks[kind];
       if (places.length) state.go(near(places, true) ?? places[0]);
@@ -32,12 +33,17 @@ export function actionsOf(state) {
   return actions;
 }
 
+/** Returns the jumps of a page: those to differences where it has several runs. */
+function shownJumps(state) {
+  return JUMPS.filter(([kind]) => kind !== "difference" || state.data.runs.length > 1);
+}
+
 /** Fills the bar; returns what is called after each change. */
 export function toolbar(bar, state, actions) {
   const slider = element("input", { type: "range", min: "1", step: "1", "aria-label": "Position", input: () => state.go(slider.valueAsNumber - 1) });
   const where = element("output", { class: "where" });
   const button = (action, text, title) => element("button", { type: "button", title, click: actions[action] }, text);
-  const jumps = JUMPS.map(([kind, key, text, none]) => [kind, none, element("button", { type: "button", click: actions[kind] }, text), key]);
+  const jumps = shownJumps(state).map(([kind, key, text, none]) => [kind, none, element("button", { type: "button", click: actions[kind] }, text), key]);
   const picker = element("select", { "aria-label": "Run", input: () => state.go(state.at, picker.selectedIndex) },
     state.data.runs.map((run) => element("option", {}, run.name)));
   bar.append(
