@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from simstrategy.errors import ReplicasDisagree
 from simstrategy.player.stops import BEGINS, ENDS, Event
 from simstrategy.trace import Printed, Result, StepParts, SyncPoint, VariableWrite
 
@@ -125,7 +126,9 @@ def _ended(point: SyncPoint, what: str, worker: str) -> str:
 
 def _failed(point: SyncPoint, what: str) -> str:
     assert point.error is not None
-    if point.requests:
+    if point.kind == "raised":
+        return f"A replica function raised {point.error[0]}, so the other replicas cannot make their next call."
+    if point.requests and point.error[0] == ReplicasDisagree.__name__:
         return f"The replicas do not all make the same call here: {what} ends with {point.error[0]} in every replica."
     return f"{what} ends with {point.error[0]}{_at(point.sites)}."
 

@@ -161,6 +161,18 @@ def test_workers_wait_for_each_other_and_have_columns_of_their_own(record):
     assert [len(one[0]["steps"]) for one in sums] == [3, 3]
 
 
+def test_a_replica_function_that_raises_is_no_disagreement(record):
+    def step():
+        if context().replica_id_in_sync_group == 1:
+            raise ss.errors.InvalidArgument("of the program")
+        context().all_reduce("SUM", np.float32(1))
+
+    data = data_of(record(lambda strategy: strategy.run(step)))
+    texts = " ".join(data["stops"][at][2] for at in data["marks"]["error"])
+    assert "A replica function raised InvalidArgument" in texts
+    assert "do not all make the same call" not in texts
+
+
 def test_rows_that_two_replicas_have_are_counted(record):
     def program(strategy):
         rows = ss.data.Dataset.from_tensor_slices(np.float32([1, 2, 1, 3])).batch(4)

@@ -198,6 +198,18 @@ def test_two_runs_stand_beside_each_other_at_their_first_difference(record, open
     assert "run=1" in tab.url
 
 
+def test_a_trace_without_values_states_no_order_of_arrival(opened, tmp_path):
+    trace = ss.trace.Trace()
+    ss.Strategy.mirrored("sim", replicas=2, trace=trace).run(lambda: context().all_reduce("SUM", np.float32(1)))
+    trace.write(tmp_path / "a.jsonl")
+    file = tmp_path / "page.html"
+    file.write_text(as_player("trace", [PlayedRun("run", ss.trace.read(tmp_path / "a.jsonl"), {})]), "utf-8")
+    tab = opened(file, "#at=2")
+    assert tab.locator(".row.current .cell").all_inner_texts() == ["●", "●"]
+    assert "arrived" not in tab.inner_text("#point")
+    assert "no value was recorded" in tab.inner_text("#point")
+
+
 def test_an_empty_recording_opens(opened, tmp_path):
     file = tmp_path / "page.html"
     file.write_text(as_player("empty", [PlayedRun("run", ss.trace.Recorder().recording(), {})]), "utf-8")

@@ -58,17 +58,20 @@ function brought(run, event, phase) {
   const rows = Math.max(event.in.length, phase === BEGINS ? 0 : event.out.length);
   if (!rows) return element("p", {}, run.has_values ? "No array entered or left this point." : "This trace has no values.");
   const inside = event.replicas.some((rank) => rank !== null);
+  // A trace without values may have the replicas in an order of its own.
+  const arrivals = inside && run.has_values;
   const lines = [];
   for (let place = 0; place < rows; place += 1) {
     const rank = rows === own.length && !local.includes(own[0]) ? own[place] : local[place] ?? place;
     const arrived = event.replicas.indexOf(rank);
     const line = [`replica ${rank}`];
-    if (inside) line.push(arrived < 0 ? "" : String(arrived + 1), siteOf(event, arrived));
+    if (arrivals) line.push(arrived < 0 ? "" : String(arrived + 1));
+    if (inside) line.push(siteOf(event, arrived));
     line.push(rowOf(run, event.in[place]));
     if (phase !== BEGINS) line.push(event.out.length ? rowOf(run, event.out[place]) : "");
     lines.push(line);
   }
-  const headings = ["replica", ...(inside ? ["arrived", "line"] : []), "brought", ...(phase === BEGINS ? [] : ["got"])];
+  const headings = ["replica", ...(arrivals ? ["arrived"] : []), ...(inside ? ["line"] : []), "brought", ...(phase === BEGINS ? [] : ["got"])];
   return table("What each replica brought and got", headings, lines);
 }
 

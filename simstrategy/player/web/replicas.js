@@ -79,7 +79,7 @@ function rowAt(run, at, state) {
   const { event, phase, caption } = stopAt(run, at);
   const ranks = ranksOf(run, event);
   const cells = run.columns.flatMap((column, worker) => column.map((rank, place) => {
-    const mark = ranks.includes(rank) ? markOf(event, phase, rank, place) : "";
+    const mark = ranks.includes(rank) ? markOf(run, event, phase, rank, place) : "";
     const first = run.columns.length > 1 && !place ? " first" : "";
     return element("span", { class: `cell ${mark ? kindOf(event) : ""}${first}` }, mark);
   }));
@@ -106,7 +106,7 @@ function kindOf(event) {
 }
 
 /** Returns what stands in the column of a replica: of a call its place in the order of arrival. */
-function markOf(event, phase, rank, place) {
+function markOf(run, event, phase, rank, place) {
   if (event.is === "parts") return String(event.rows[place] ? event.rows[place][1] : "");
   if (event.is === "write") return "w";
   if (event.is === "print") return "p";
@@ -115,5 +115,6 @@ function markOf(event, phase, rank, place) {
   if (event.error && phase !== BEGINS) return "✗";
   if (event.kind === "run") return phase === ENDS ? "■" : "▶";
   if (event.replicas.includes(null)) return "·";
-  return phase === ENDS ? "■" : String(event.replicas.indexOf(rank) + 1);
+  if (phase === ENDS) return "■";
+  return !run.has_values ? "●" : String(event.replicas.indexOf(rank) + 1);
 }

@@ -7,7 +7,7 @@ export function valueOf(run, number) {
   const value = run.values[number];
   const form = `${value.dtype}[${value.shape.join(",")}]`;
   const parts = [element("span", { class: "form" }, form), " ", ...elementsOf(value)];
-  if (value.more) parts.push(element("span", { class: "form" }, ` … of ${sizeOf(value)}${rangeOf(value)}`));
+  if (value.known && value.more) parts.push(element("span", { class: "form" }, ` … of ${sizeOf(value)}${rangeOf(value)}`));
   if (value.not_finite) parts.push(" ", element("strong", { class: "bad" }, notFinite(value)));
   return element("span", { class: "value" }, parts);
 }
