@@ -130,7 +130,8 @@ def _failed(point: SyncPoint, what: str) -> str:
         return f"A replica function raised {point.error[0]}, so the other replicas cannot make their next call."
     if point.requests and point.error[0] == ReplicasDisagree.__name__:
         return f"The replicas do not all make the same call here: {what} ends with {point.error[0]} in every replica."
-    return f"{what} ends with {point.error[0]}{_at(point.sites)}."
+    others = " Not all replicas had made this call." if point.requests else ""
+    return f"{what} ends with {point.error[0]}{_at(point.sites)}.{others}"
 
 
 def _of_parts(parts: StepParts, worker: str) -> str:

@@ -35,7 +35,7 @@ def run_data(
     additions = additions_of(recording)
     counts = {"replicas": sum(map(len, columns)), "workers": len(columns)}
     shown = [[stop.event, stop.phase, caption(events[stop.event], stop.phase, **counts)] for stop in stops]
-    lines = [_event(event, table, additions) for event in events]
+    lines = [_event(event, columns, table, additions) for event in events]
     found = None if reference is None else _difference(reference, events, stops)
     marks = marks_of(recording, columns, events, stops) | {"difference": [] if found is None else [found.here]}
     return {
@@ -59,10 +59,12 @@ def _difference(reference: Recording, events: Sequence[Event], stops: Sequence[S
     return first_difference((before, stops_of(before)), (events, stops))
 
 
-def _event(event: Event, table: ValueTable, additions: Mapping[int, Additions]) -> dict[str, Any]:
+def _event(
+    event: Event, columns: Sequence[Sequence[int]], table: ValueTable, additions: Mapping[int, Additions]
+) -> dict[str, Any]:
     line: dict[str, Any] = {"worker": event.worker, "label": label(event)}
     if isinstance(event, SyncPoint):
-        line |= _point(event, table)
+        line |= _point(event, columns, table)
         if event.number in additions:
             line["additions"] = _additions(additions[event.number])
     elif isinstance(event, StepParts):
@@ -80,13 +82,17 @@ def _event(event: Event, table: ValueTable, additions: Mapping[int, Additions]) 
     return line
 
 
-def _point(point: SyncPoint, table: ValueTable) -> dict[str, Any]:
+def _point(point: SyncPoint, columns: Sequence[Sequence[int]], table: ValueTable) -> dict[str, Any]:
     # Most replicas call from one line.
     sites = list(point.sites[:1]) if len(set(point.sites)) == 1 else list(point.sites)
     line: dict[str, Any] = {"is": "point", "step": point.step, "kind": point.kind, "op": point.op}
     line |= {"subject": point.subject, "replicas": point.replicas, "sites": sites}
     line |= {"in": table.rows(point.inputs), "out": table.rows(point.outputs)}
     if point.requests:
+        # Only the replicas that made a call brought something, in the order of their ranks.
+        came = sorted(rank for rank in point.replicas if rank is not None)
+        rows = dict(zip(came, line["in"], strict=False))
+        line["in"] = [rows.get(rank, []) for rank in columns[point.worker]]
         line["requests"] = [text.split(": ", 1)[-1] for text in point.requests]
     if point.error is not None:
         line["error"] = point.error

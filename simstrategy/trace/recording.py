@@ -27,6 +27,7 @@ class SyncPoint(NamedTuple):
     inputs, outputs: one tuple of leaf values for each local replica, in rank order: what it brought, and what it got.
     Of a write, outputs are the components after it. () where there are no arrays, and where the point was not reached
     by all. requests: what each replica was doing, in rank order, where they did not all make this request; else ().
+    inputs are then those of replicas, in rank order.
     error: class and text of the exception that ended it; None where it has none. ended: False where the recording
     stops inside it. until: the place in the order that comes next after its end; what this worker did at the places
     before it, it did inside of this point. None where it has no end.

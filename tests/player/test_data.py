@@ -117,6 +117,17 @@ def test_a_disagreement_has_what_each_replica_was_doing(record):
     assert data["stops"][at][2].startswith("The replicas do not all make the same call here")
 
 
+def test_what_replicas_brought_to_a_disagreement_stands_beside_those_that_came(record):
+    def step():
+        rank = context().replica_id_in_sync_group
+        if rank:
+            context().all_reduce("SUM", np.float32(rank))
+
+    data = data_of(record(lambda strategy: strategy.run(step), 3, schedule=ss.schedules.Seeded(0)))
+    event = data["events"][data["stops"][data["marks"]["error"][0]][0]]
+    assert [[data["values"][value]["texts"] for value in row] for row in event["in"]] == [[], [["1.0"]], [["2.0"]]]
+
+
 def test_a_variable_diverges_where_the_run_ends_and_not_before(record, recwarn):
     def program(strategy):
         with strategy.scope():
@@ -169,7 +180,7 @@ def test_a_replica_function_that_raises_is_no_disagreement(record):
 
     data = data_of(record(lambda strategy: strategy.run(step)))
     texts = " ".join(data["stops"][at][2] for at in data["marks"]["error"])
-    assert "A replica function raised InvalidArgument" in texts
+    assert "all_reduce SUM ends with InvalidArgument at test_data.py" in texts
     assert "do not all make the same call" not in texts
 
 

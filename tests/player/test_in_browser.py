@@ -193,7 +193,7 @@ def test_two_runs_stand_beside_each_other_at_their_first_difference(record, open
     assert "all_reduce MEAN" in tab.inner_text("#caption")
     beside = tab.inner_text(".beside")
     assert "First difference from the run with replicas 1" in beside
-    assert "float64[] 1.5" in beside
+    assert "float32[] 1.5" in beside
     tab.get_by_role("button", name="this event of replicas 1").click()
     assert "run=1" in tab.url
 
