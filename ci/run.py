@@ -226,6 +226,11 @@ def tpu(options: list[str]) -> int:
     return _run([str(PYTHON), "ci/tpu.py", *options])
 
 
+def browser(options: list[str]) -> int:
+    """Opens pages of recordings in Chromium; installs it where apt is at hand, else gives the reason and succeeds."""
+    return _run([str(PYTHON), "ci/browser.py", *options])
+
+
 def golden_record(options: list[str]) -> int:
     """Asks real TensorFlow 1.13, 1.15 and 2.21 the recorded cases again; `--write` records. No test does it."""
     return _run([str(PYTHON), "ci/golden/record.py", *options])
@@ -242,8 +247,8 @@ def golden_replay(options: list[str]) -> int:
 
 
 def everything(options: list[str]) -> int:
-    """Runs demo, test, torture, bench and gpu."""
-    return _all("demo", "test", "torture", "bench", "gpu")
+    """Runs demo, test, browser, torture, bench and gpu."""
+    return _all("demo", "test", "browser", "torture", "bench", "gpu")
 
 
 STEPS = {
@@ -260,6 +265,7 @@ STEPS = {
     "bench": bench,
     "gpu": gpu,
     "tpu": tpu,
+    "browser": browser,
     "changelog": changelog,
     "golden-record": golden_record,
     "golden-replay": golden_replay,

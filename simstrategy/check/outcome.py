@@ -1,6 +1,7 @@
 """The outcome of one run of a program: values, variables, error and trace, on the host."""
 
 import hashlib
+import tokenize
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -107,12 +108,14 @@ def _function(program: object) -> object:
 
 
 def source_of(program: Program) -> dict[str, str]:
-    """Returns the name of a program's file and its SHA-256, for the header of a recording; {} without a file."""
+    """Returns the name, SHA-256 and text of a program's file, for the header of a recording; {} without a file."""
     code = getattr(_function(program), "__code__", None)
     file = Path(code.co_filename) if code is not None else None
     if file is None or not file.is_file():
         return {}
-    return {"file": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+    with tokenize.open(file) as stream:
+        text = stream.read()
+    return {"file": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest(), "text": text}
 
 
 def run_program(

@@ -5,7 +5,7 @@ its own, may differ from all of them. What a user's function computed is not com
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -59,7 +59,7 @@ def recompute(recording: Recording) -> Recomputed:
 def _recomputed(recording: Recording, order: str) -> Recomputed:
     computing = _Computing(recording, order)
     equal, different, left = 0, [], dict[str, int]()
-    for points in _together(recording):
+    for points in recording.together():
         try:
             computed = computing.outputs(points)
         except _Left as reason:
@@ -72,16 +72,6 @@ def _recomputed(recording: Recording, order: str) -> Recomputed:
             else:
                 different.append(f"point {point.number}, {point.kind} at {point.sites[0]}: {difference}")
     return Recomputed(order, equal, tuple(different), left)
-
-
-def _together(recording: Recording) -> Iterator[list[SyncPoint]]:
-    """Yields the points of all workers that made one group-call together: the first of each, the second, and so on."""
-    workers = sorted({point.worker for point in recording.points})
-    lists = [[point for point in recording.points if point.worker == worker] for worker in workers]
-    for number, point in enumerate(lists[0] if lists else []):
-        group = [one[number] for one in lists if number < len(one)]
-        alike = all((one.kind, one.op, one.axis, one.subject) == point[3:7] for one in group)
-        yield group if alike and len(group) == len(lists) else [point]
 
 
 class _Computing:

@@ -11,6 +11,7 @@ from simstrategy.cli.check import check
 from simstrategy.cli.commands import installed_commands
 from simstrategy.cli.conform import conform
 from simstrategy.cli.options import clear_errors
+from simstrategy.cli.play import play
 from simstrategy.cli.recompute import recompute
 from simstrategy.cli.run import run
 from simstrategy.cli.split import split
@@ -18,7 +19,7 @@ from simstrategy.cli.split import split
 __all__ = ["add_command", "app", "app_for"]
 
 _COMMANDS: Final[dict[str, Callable[..., Any]]] = {
-    one.__name__: one for one in (backends, check, conform, recompute, run, split)
+    one.__name__: one for one in (backends, check, conform, play, recompute, run, split)
 }
 
 

@@ -1,4 +1,4 @@
-"""The files of `check`: where the results go besides the terminal.
+"""The files of commands: where the results go besides the terminal.
 
 They are written when the results are shown, whatever the verdict. A file that cannot be written is an error with the
 reason, and the others are written all the same.
@@ -15,7 +15,7 @@ from simstrategy.check import Report
 from simstrategy.check.formats import as_json, as_junit, as_markdown, as_page
 from simstrategy.errors import InvalidArgument
 
-__all__ = ["Output", "outputs_of", "write_outputs"]
+__all__ = ["Output", "outputs_of", "write_outputs", "write_text"]
 
 
 class Output(NamedTuple):
@@ -48,26 +48,33 @@ def outputs_of(files: Mapping[str, Path | None]) -> list[Output]:
 
 def write_outputs(report: Report, outputs: Sequence[Output]) -> None:
     """Writes each file.  Raises InvalidArgument that names all that could not be written, when the others are."""
-    errors = [text for output in outputs if (text := _written(report, output)) is not None]
+    written = [_written(one.option, one.file, one.form(report), adds=one.adds) for one in outputs]
+    errors = [text for text in written if text is not None]
     if errors:
         raise InvalidArgument("\n".join(errors))
 
 
-def _written(report: Report, output: Output) -> str | None:
+def write_text(option: str, file: Path, text: str) -> None:
+    """Writes a file in place of what is there.  Raises InvalidArgument where it cannot; option: that named it."""
+    error = _written(option, file, text, adds=False)
+    if error is not None:
+        raise InvalidArgument(error)
+
+
+def _written(option: str, file: Path, text: str, *, adds: bool) -> str | None:
     """Writes one file; returns what prevented it, or None."""
-    data = output.form(report).encode("utf-8", "backslashreplace")
+    data = text.encode("utf-8", "backslashreplace")
     try:
-        for target in _targets(output):
-            _write(target, data, adds=output.adds)
+        for target in _targets(file, adds=adds):
+            _write(target, data, adds=adds)
     except (OSError, ValueError) as error:
-        return f"{output.option}: {str(output.file)!r} was not written: {_reason(output.file, error)}."
+        return f"{option}: {str(file)!r} was not written: {_reason(file, error)}."
     return None
 
 
-def _targets(output: Output) -> Iterator[Path]:
+def _targets(file: Path, *, adds: bool) -> Iterator[Path]:
     """Yields where to write: a file beside a regular one that takes its place, so that none is left half-written."""
-    file = output.file
-    if output.adds or (file.exists() and not file.is_file()):
+    if adds or (file.exists() and not file.is_file()):
         yield file
         return
     file = file.resolve()  # a link stays a link

@@ -1,10 +1,6 @@
 """`simstrategy run PROGRAM`: one program on one backend."""
 
 import itertools
-import os
-import platform
-from contextlib import AbstractContextManager, closing
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,26 +8,12 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from simstrategy.check.checkers import checker_of
-from simstrategy.check.folder import same_folder
-from simstrategy.check.openings import LINEAR, open_ordered
-from simstrategy.check.outcome import Outcome, Program, program_folder, run_program, source_of
-from simstrategy.check.prints import recorded_prints
-from simstrategy.check.processes import run_in_processes
-from simstrategy.check.programs import load_program
-from simstrategy.cli.options import (
-    Order,
-    clear_errors,
-    one_schedule,
-    semantics_named,
-    text_of,
-    wide_console,
-)
-from simstrategy.cli.progress import progress
-from simstrategy.errors import InvalidArgument
-from simstrategy.schedules import InOrder, Schedule
-from simstrategy.sim import Cluster, SimBackend
-from simstrategy.strategy import Semantics, Strategy
+from simstrategy.check.openings import LINEAR
+from simstrategy.check.outcome import Outcome, program_folder
+from simstrategy.cli.options import Order, clear_errors, text_of, wide_console
+from simstrategy.cli.outputs import write_text
+from simstrategy.cli.running import RunSettings, files_named, loaded_program, outcomes_of, recorder_of
+from simstrategy.player import as_player, own_run
 from simstrategy.trace import AnyTrace, Recorder, Trace, write_events
 
 __all__ = ["run"]
@@ -52,6 +34,7 @@ def run(
     trace: Annotated[Path | None, typer.Option(help="Where to write the trace.")] = None,
     record: Annotated[Path | None, typer.Option(help="Where to write the recording: the trace with values.")] = None,
     whole: _Whole = None,
+    html: Annotated[Path | None, typer.Option(help="Where to write a page in which to step through the run.")] = None,
     function: Annotated[str, typer.Option(help="The function of the file to run.")] = "program",
     timeout: Annotated[float, typer.Option(help="Seconds, for worker processes.")] = 600.0,
     first: Annotated[int, typer.Option(help="How many of the first values of each result are shown.", min=0)] = 10,
@@ -60,126 +43,28 @@ def run(
 
     Exit code 0: it ended. 1: it raised. 2: it could not be run, or its trace or recording not be written.
     """
-    console, trace, record = wide_console(), _absolute(trace), _absolute(record)
+    console = wide_console()
+    settings = RunSettings(backend, replicas, workers, schedule, order, semantics, function, timeout)
     with clear_errors():
-        loaded = load_program(program, function)
-        if checker_of(loaded) is not None:
-            raise InvalidArgument(
-                f"{program.name}: {function} takes another library's strategy, which this command cannot run. Compare "
-                f"its replica counts with: simstrategy check {program}"
-            )
-        profile = semantics_named(semantics)
-        made = one_schedule(schedule)
-        if trace is not None:
-            _require_writable(trace, "--trace")
-        events = Trace(root=program_folder(loaded)) if record is None else _recorder(record, loaded, whole)
-        recorder = events if isinstance(events, Recorder) else None
-        if recorder is not None:
-            named = {"backend": backend, "replicas": replicas, "workers": workers, "semantics": semantics}
-            recorder.describe(command=_command(program, **named, order=order, schedule=schedule, function=function))
-        with _shown(f"{program.name} on {backend}", workers, replicas), same_folder(), recorded_prints(recorder):
-            if workers > 1:
-                outcomes = _run_workers(loaded, backend, replicas, workers, made, order, profile, timeout, events)
-            else:
-                outcomes = _run_one_worker(loaded, backend, replicas, made, order, profile, events)
+        loaded = loaded_program(program, function)
+        files = files_named(loaded, {"--trace": trace, "--record": record, "--html": html})
+        if record is None and html is None:
+            events: AnyTrace = Trace(root=program_folder(loaded))
+        else:
+            events = recorder_of(loaded, program, settings, record=files.get("--record"), whole=whole)
+        outcomes = outcomes_of(loaded, program, settings, events)
     for worker, outcome in enumerate(outcomes):
         _show(console, f"worker {worker}: " if len(outcomes) > 1 else "", outcome, first)
-    if trace is not None:
-        write_events(trace, itertools.chain.from_iterable(outcome.events for outcome in outcomes))
-    if recorder is not None:
-        with clear_errors():
-            recorder.close()
+    with clear_errors():
+        if trace is not None:
+            write_events(files["--trace"], itertools.chain.from_iterable(outcome.events for outcome in outcomes))
+        if isinstance(events, Recorder):
+            events.close()
+            if html is not None:
+                played = own_run(events.recording(), Path(program_folder(loaded)))
+                write_text("--html", files["--html"], as_player(program.name, [played]))
     if any(outcome.error is not None for outcome in outcomes):
         raise typer.Exit(1)
-
-
-def _run_workers(
-    loaded: Program,
-    backend: str,
-    replicas: int,
-    workers: int,
-    schedule: Schedule,
-    order: str,
-    profile: Semantics,
-    timeout: float,
-    events: AnyTrace,
-) -> tuple[Outcome, ...]:
-    """Runs a program in several workers: simulated ones, where the devices are, or processes."""
-    with closing(open_ordered(backend, 1, order)) as alone:
-        spans_processes = alone.capabilities.spans_processes
-    opened: object = alone
-    if isinstance(opened, SimBackend):
-        cluster = Cluster(workers, replicas, semantics=profile, schedule=schedule, trace=events, order=opened.order)
-        return cluster.run(lambda strategy: run_program(loaded, strategy, events))
-    if not spans_processes:
-        raise InvalidArgument(
-            f"{backend!r} runs all its replicas in one process: use --replicas, or a backend such as gloo."
-        )
-    if not isinstance(schedule, InOrder):
-        raise InvalidArgument(
-            "--schedule is for replicas in one process. Real processes run in no fixed order: leave it out."
-        )
-    if isinstance(events, Recorder):
-        raise InvalidArgument(
-            "--record is for replicas in one process and for simulated workers. Of real processes --trace keeps the "
-            "requests: leave --record out, or use --backend sim."
-        )
-    return run_in_processes(loaded, backend, workers, profile, timeout, replicas=replicas)
-
-
-def _run_one_worker(
-    loaded: Program,
-    backend: str,
-    replicas: int,
-    schedule: Schedule,
-    order: str,
-    profile: Semantics,
-    events: AnyTrace,
-) -> tuple[Outcome, ...]:
-    with closing(open_ordered(backend, replicas, order)) as opened:
-        plain: object = opened
-        if isinstance(events, Recorder) and isinstance(plain, SimBackend):
-            events.describe(order=plain.order)
-        make = Strategy.multi_worker if opened.capabilities.spans_processes else Strategy.mirrored
-        strategy = make(opened, semantics=profile, schedule=schedule, trace=events)
-        with closing(strategy):
-            return (run_program(loaded, strategy, events),)
-
-
-def _recorder(record: Path, loaded: Program, whole: int | None) -> Recorder:
-    """Returns the recorder of a run, with what is known before it."""
-    _require_writable(record, "--record")
-    source = source_of(loaded)
-    if source and record.exists() and record.samefile(Path(program_folder(loaded)) / source["file"]):
-        raise InvalidArgument(f"--record: {str(record)!r} is the program. Give the name of another file.")
-    recorder = Recorder(record, root=program_folder(loaded), whole_bytes=whole)
-    versions = {"python": platform.python_version(), "numpy": np.__version__, "simstrategy": version("simstrategy")}
-    recorder.describe(source=source, versions=versions)
-    return recorder
-
-
-def _command(program: Path, **options: object) -> str:
-    """Returns the command that runs a program, for the header of its recording."""
-    return " ".join([f"run {program.name}", *(f"--{name} {value}" for name, value in options.items())])
-
-
-def _absolute(file: Path | None) -> Path | None:
-    """Returns the full path of a file: a program may change the current folder."""
-    return None if file is None else Path(os.path.abspath(file))
-
-
-def _require_writable(file: Path, option: str) -> None:
-    """Raises InvalidArgument for a file that cannot be written, before the program runs."""
-    if not file.parent.is_dir():
-        raise InvalidArgument(f"{option}: there is no folder {str(file.parent)!r} to write {file.name} to.")
-    if file.is_dir() or file.is_fifo() or file.is_socket():
-        kind = "a folder" if file.is_dir() else "a pipe or a socket"
-        raise InvalidArgument(f"{option}: {str(file)!r} is {kind}. Give the name of a file.")
-
-
-def _shown(what: str, workers: int, replicas: int) -> AbstractContextManager[object]:
-    each = "1 replica" if replicas == 1 else f"{replicas} replicas"
-    return progress(f"{what}, {each if workers == 1 else f'{workers} workers of {each}'}")
 
 
 def _show(console: Console, who: str, outcome: Outcome, first_count: int) -> None:

@@ -56,6 +56,7 @@ def of_events(header: Mapping[str, Any], events: Iterable[Event]) -> Recording:
             requests=(),
             error=None,
             ended=True,
+            until=len(points) + 1,
         )
         last = points[-1] if points else point
         # Every replica makes each request once: one that comes again has made the next.
@@ -85,6 +86,8 @@ class _Reading:
         self.prints: list[Printed] = []
         self.results: list[Result] = []
         self.complete = False
+        self.following = 0
+        """The place in the order that comes next."""
 
     def take(self, line: Line) -> None:
         """Takes one line.  Raises what a line raises that has not the fields of its kind."""
@@ -93,6 +96,8 @@ class _Reading:
         for kind, take in _TAKEN.items():
             if kind in line:
                 take(self, line)
+                if kind in _PLACED:
+                    self.following = line[kind] + 1
                 return
         raise ValueError(f"no kind of line has the fields {sorted(line)}")
 
@@ -129,7 +134,8 @@ class _Reading:
     def take_end(self, line: Line) -> None:
         point = self.points[line["end"]]
         outputs = self._rows(line.get("out", ()))
-        self.points[line["end"]] = point._replace(outputs=outputs, error=_error(line), ended=True)
+        ended = point._replace(outputs=outputs, error=_error(line), ended=True, until=self.following)
+        self.points[line["end"]] = ended
 
     def take_write(self, line: Line) -> None:
         self.writes.append(
@@ -183,6 +189,9 @@ def _error(line: Line) -> tuple[str, str] | None:
     kind, text = line["error"]
     return str(kind), str(text)
 
+
+_PLACED: Final = ("point", "write", "parts", "printed")
+"""The kinds of lines that have a place in the order."""
 
 _TAKEN: Final = {
     "value": _Reading.take_value,

@@ -27,8 +27,10 @@ class SyncPoint(NamedTuple):
     inputs, outputs: one tuple of leaf values for each local replica, in rank order: what it brought, and what it got.
     Of a write, outputs are the components after it. () where there are no arrays, and where the point was not reached
     by all. requests: what each replica was doing, in rank order, where they did not all make this request; else ().
+    inputs are then those of replicas, in rank order.
     error: class and text of the exception that ended it; None where it has none. ended: False where the recording
-    stops inside it.
+    stops inside it. until: the place in the order that comes next after its end; what this worker did at the places
+    before it, it did inside of this point. None where it has no end.
     """
 
     number: int
@@ -45,6 +47,7 @@ class SyncPoint(NamedTuple):
     requests: tuple[str, ...]
     error: tuple[str, str] | None
     ended: bool
+    until: int | None = None
 
 
 class StepParts(NamedTuple):
@@ -119,3 +122,18 @@ class Recording(NamedTuple):
     def at(self, worker: int, step: int) -> Iterator[SyncPoint]:
         """Yields the synchronisation points of one step of one worker, in order."""
         return (point for point in self.points if (point.worker, point.step) == (worker, step))
+
+    def together(self) -> Iterator[list[SyncPoint]]:
+        """Yields the points of all workers that made one group-call: the first of each, the second, and so on.
+
+        A point stands alone where another worker made another call at its place, or none.
+        """
+        workers = sorted({point.worker for point in self.points})
+        lists = [[point for point in self.points if point.worker == worker] for worker in workers]
+        for number in range(max(map(len, lists), default=0)):
+            group = [one[number] for one in lists if number < len(one)]
+            alike = all((one.kind, one.op, one.axis, one.subject) == group[0][3:7] for one in group)
+            if alike and len(group) == len(lists):
+                yield group
+            else:
+                yield from ([point] for point in group)

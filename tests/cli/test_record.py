@@ -47,6 +47,7 @@ def test_a_recording_has_its_header_values_prints_and_results(run, tmp_path):
     found = trace.read("a.jsonl")
     assert found.complete
     source = {"file": "program.py", "sha256": hashlib.sha256((tmp_path / "program.py").read_bytes()).hexdigest()}
+    source["text"] = PROGRAM
     expected = {"source": source, "replicas": 2, "order": "linear", "seed": 0, "profile": "TF1_15", "version": 2}
     assert expected.items() <= found.header.items()
     assert found.header["command"].endswith("--schedule seeded:1 --function program")

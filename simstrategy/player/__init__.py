@@ -1,0 +1,8 @@
+"""A recording as one page in which to step through a run: no network, no server, the same bytes for the same recording.
+
+Python decides what is shown at each stop, and writes every value as text; the modules in `web/` only show it.
+"""
+
+from simstrategy.player.page import PlayedRun, as_player, own_run, read_run
+
+__all__ = ["PlayedRun", "as_player", "own_run", "read_run"]

@@ -1,0 +1,186 @@
+"""What happens at a stop, in plain words, one or two sentences; what it was about in values the views show."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from simstrategy.errors import ReplicasDisagree
+from simstrategy.player.stops import BEGINS, ENDS, Event
+from simstrategy.trace import Printed, Result, StepParts, SyncPoint, VariableWrite
+
+__all__ = ["caption", "label"]
+
+_NAMED_MAX: Final = 6
+_TEXT_MAX: Final = 120
+_WRITES: Final = {
+    "assign": "its components become {}",
+    "assign_add": "{} is added to its components",
+    "assign_sub": "{} is subtracted from its components",
+}
+_COMBINED: Final = {"SUM": "the sum of the replicas' values", "MEAN": "the mean of the replicas' values"}
+_CALLS: Final = {
+    "all_gather": "The values are joined along the axis, in the order of the ranks.",
+    "gather": "The values are joined along the axis, in the order of the ranks.",
+    "next": "The next step of the dataset is drawn.",
+    "sizes": "The replicas exchange how many rows they have.",
+    "merge_call": "The function runs once, outside replica functions, on the values of all replicas.",
+    "update": "The function updates the components of the variable.",
+    "update_non_slot": "The function updates values that belong to no variable.",
+    "compiled": "A compiled program runs; what happens inside it is not recorded.",
+    "require_equal": "The values of the replicas are compared: they have to be equal.",
+    "broadcast": "Every replica gets the value of one of them.",
+    "broadcast_to": "A value is copied to devices.",
+    "raised": "A replica function raised an exception.",
+}
+
+
+def label(event: Event) -> str:
+    """Returns a few words for a list of events."""
+    if isinstance(event, SyncPoint):
+        axis = None if event.axis is None else f"axis={event.axis}"
+        words = [event.kind, event.op, axis, event.subject]
+        return _cut(" ".join(word for word in words if word is not None))
+    if isinstance(event, StepParts):
+        return f"parts of a step, {sum(count for _, count in event.rows)} rows"
+    if isinstance(event, VariableWrite):
+        return _cut(f"{event.operation} {event.variable}")
+    if isinstance(event, Printed):
+        return _cut(f"print {event.text.strip()!r}")
+    return "the program raised" if event.error is not None else "the program returned"
+
+
+def caption(event: Event, phase: int, *, replicas: int, workers: int) -> str:
+    """Returns the sentences on a stop.  replicas: of all workers."""
+    worker = f" of worker {event.worker}" if workers > 1 else ""
+    if isinstance(event, SyncPoint):
+        return _of_point(event, phase, replicas, worker)
+    if isinstance(event, StepParts):
+        return _of_parts(event, worker)
+    if isinstance(event, VariableWrite):
+        return _of_write(event, worker)
+    if isinstance(event, Printed):
+        who = f"The program{worker}" if event.replica is None else f"Replica {event.replica}"
+        return f"{who} prints {_cut(event.text.strip())!r}."
+    return _of_result(event, worker)
+
+
+def _of_write(write: VariableWrite, worker: str) -> str:
+    name, by = _cut(write.variable), f"{write.operation}{_at([write.site])}"
+    if write.replica is not None:
+        return f"Replica {write.replica} writes its component of the variable {name}, by {by}."
+    return f"All components{worker} of the variable {name} are written, by {by}."
+
+
+def _of_point(point: SyncPoint, phase: int, replicas: int, worker: str) -> str:
+    what = _cut(" ".join(word for word in (point.kind, point.op) if word is not None))
+    if point.error is not None and phase != BEGINS:
+        return _failed(point, what)
+    if phase == ENDS:
+        return _ended(point, what, worker)
+    return _begun(point, phase, what, replicas, worker) + (
+        "" if point.ended else " The recording stops here, before this has ended."
+    )
+
+
+def _begun(point: SyncPoint, phase: int, what: str, replicas: int, worker: str) -> str:
+    where, subject = _at(point.sites), _cut(point.subject or "a function")
+    if point.kind == "run":
+        return f"The program{worker} calls run: each replica begins {subject}."
+    if point.kind == "variable":
+        return f"The program{worker} creates the variable {subject}{where}."
+    if any(rank is None for rank in point.replicas):
+        return f"The program{worker} calls {what}{where}. {_does(point)}"
+    if phase == BEGINS and point.kind != "merge_call":
+        return f"{_who(point.replicas, replicas)} arrived at {what}{where}. It ends when all workers did."
+    return f"{_who(point.replicas, replicas)} made {what}{where}. {_does(point)}"
+
+
+def _does(point: SyncPoint) -> str:
+    """Returns what a call does with the replicas' values."""
+    kind, op = point.kind, point.op
+    if kind in _CALLS:
+        return _CALLS[kind]
+    if kind in _WRITES:
+        return (
+            f"The variable {_cut(point.subject or '')}: {_WRITES[kind].format(_COMBINED.get(op or '', 'the value'))}."
+        )
+    if kind == "all_reduce" and op in _COMBINED:
+        divided = "" if op == "SUM" else ", divided by their number"
+        return f"The values are added{divided}, and every replica gets the result."
+    if kind == "reduce" and op in _COMBINED:
+        return _reduced(op, point.axis)
+    return "All replicas take part, and wait for each other." if len(point.replicas) > 1 else ""
+
+
+def _reduced(op: str | None, axis: int | None) -> str:
+    if axis is None:
+        return f"The values of all replicas are added{'' if op == 'SUM' else ', and divided by their number'}."
+    divided = "" if op == "SUM" else "; the result is divided by the number of all rows"
+    return f"Each replica's rows are added along axis {axis}, then these sums{divided}."
+
+
+def _ended(point: SyncPoint, what: str, worker: str) -> str:
+    if point.kind == "run":
+        return f"{_cut(point.subject or 'The function')} has returned on every replica{worker}: run ends."
+    return f"{what}{worker} has ended, and the replicas continue with its result."
+
+
+def _failed(point: SyncPoint, what: str) -> str:
+    assert point.error is not None
+    if point.kind == "raised":
+        return f"A replica function raised {point.error[0]}, so the other replicas cannot make their next call."
+    if point.requests and point.error[0] == ReplicasDisagree.__name__:
+        return f"The replicas do not all make the same call here: {what} ends with {point.error[0]} in every replica."
+    others = " Not all replicas had made this call." if point.requests else ""
+    return f"{what} ends with {point.error[0]}{_at(point.sites)}.{others}"
+
+
+def _of_parts(parts: StepParts, worker: str) -> str:
+    counts = [count for _, count in parts.rows]
+    total = sum(counts)
+    drawn = f"The program{worker} draws a step of {total} {_plural('row', total)} from its dataset{_at([parts.site])}."
+    if not counts:
+        return drawn
+    if len(set(counts)) == 1:
+        return f"{drawn} Each replica gets {counts[0]}."
+    empty = [rank for rank, count in enumerate(counts) if not count]
+    text = f"{drawn} The parts are not equal: {_counted(counts)}."
+    return f"{text} {_who(empty, len(counts) + 1)} got no row." if empty else text
+
+
+def _counted(counts: Sequence[int]) -> str:
+    shown = ", ".join(f"replica {rank} gets {count}" for rank, count in enumerate(counts[:_NAMED_MAX]))
+    return shown if len(counts) <= _NAMED_MAX else f"{shown}, and so on"
+
+
+def _of_result(result: Result, worker: str) -> str:
+    if result.error is not None:
+        return f"The program{worker} ends with {result.error[0]}."
+    count = len(result.leaves)
+    return f"The program{worker} has returned. It leaves {count} {_plural('value', count)}."
+
+
+def _who(replicas: Sequence[int | None], count: int) -> str:
+    """Returns ranks in words, with `have`."""
+    ranks = sorted(rank for rank in replicas if rank is not None)
+    if len(ranks) == 1:
+        return f"Replica {ranks[0]} has"
+    if len(ranks) == count:
+        return f"All {count} replicas have"
+    if len(ranks) > _NAMED_MAX:
+        return f"{len(ranks)} of {count} replicas have"
+    return f"Replicas {', '.join(map(str, ranks[:-1]))} and {ranks[-1]} have"
+
+
+def _at(sites: Sequence[str]) -> str:
+    different = list(dict.fromkeys(site for site in sites if site))
+    if not different:
+        return ""
+    return f" at {different[0]}" if len(different) == 1 else f" at {different[0]} and {len(different) - 1} other lines"
+
+
+def _plural(word: str, count: int) -> str:
+    return word if count == 1 else f"{word}s"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _TEXT_MAX else f"{text[:_TEXT_MAX]} …"

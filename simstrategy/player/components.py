@@ -1,0 +1,72 @@
+"""The components of each variable as the events come, and where those that should be equal are not."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, final
+
+from simstrategy.trace import Recording, SyncPoint, Value, VariableWrite
+
+__all__ = ["Components", "kept_apart", "variables_of"]
+
+Key = tuple[int, str]
+"""A worker, and the name of a variable."""
+
+
+def variables_of(recording: Recording) -> dict[Key, SyncPoint | None]:
+    """Returns the point that made each variable, in order; None where it is not recorded.
+
+    Of several with one name, which a recording does not distinguish, the point is None too.
+    """
+    points = {point.number: point for point in recording.points if point.kind == "variable"}
+    found: dict[Key, SyncPoint | None] = {}
+    for write in recording.writes:
+        key = (write.worker, write.variable)
+        point = points.get(write.point) if write.point is not None and write.operation == "create" else None
+        if key not in found:
+            found[key] = point
+        elif write.operation == "create":
+            found[key] = None
+    return found
+
+
+def kept_apart(name: str, point: SyncPoint) -> bool:
+    """Returns whether each replica has a value of its own of a variable on purpose.  point: that made it."""
+    return (point.subject or "")[len(name) :].split()[:1] == ["ON_READ"]
+
+
+@final
+class Components:
+    """The components of all variables, after the writes so far."""
+
+    __slots__ = ("_columns", "_differed", "_held", "_made")
+
+    def __init__(self, recording: Recording, columns: Sequence[Sequence[int]]) -> None:
+        self._columns = columns
+        self._made = variables_of(recording)
+        self._held: dict[Key, dict[int, Value]] = {}
+        self._differed: set[Key] = set()
+
+    def write(self, write: VariableWrite) -> Mapping[int, Value]:
+        """Takes a write; returns the components after it, by rank."""
+        key = (write.worker, write.variable)
+        ranks = self._columns[write.worker] if write.worker < len(self._columns) else range(len(write.after))
+        if write.replica is not None and len(write.after) == 1 and len(self._held.get(key, ())) != 1:
+            self._held.setdefault(key, {})[write.replica] = write.after[0]
+        else:
+            # One component that all replicas share is the first one's.
+            self._held[key] = dict(zip(ranks, write.after, strict=False))
+        return dict(self._held[key])
+
+    def newly_differing(self, worker: int) -> list[str]:
+        """Returns the variables of a worker whose components should be equal, are not, and were at the last call."""
+        differing = {key for key in self._held if key[0] == worker and self._differs(key)}
+        new = [name for _, name in sorted(differing - self._differed)]
+        self._differed = {key for key in self._differed if key[0] != worker} | differing
+        return new
+
+    def _differs(self, key: Key) -> bool:
+        made = self._made[key]
+        if made is None or kept_apart(key[1], made):
+            return False
+        values = [*self._held[key].values()]
+        known: list[Any] = [value.digest for value in values]
+        return len(set(known)) > 1 and all(known)

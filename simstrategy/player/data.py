@@ -1,0 +1,150 @@
+"""A recording as the data of a page: nests of texts, numbers and truth values, and every value as text."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from simstrategy.player.additions import Additions, additions_of
+from simstrategy.player.captions import caption, label
+from simstrategy.player.components import Components, kept_apart, variables_of
+from simstrategy.player.difference import Difference, first_difference
+from simstrategy.player.marks import marks_of
+from simstrategy.player.stops import WHOLE, Event, Stop, columns_of, events_of, stops_of
+from simstrategy.player.values import ValueTable
+from simstrategy.trace import Printed, Recording, StepParts, SyncPoint, VariableWrite
+
+__all__ = ["run_data"]
+
+_FACTS: Final = ("command", "backend", "replicas", "workers", "order", "schedule", "seed", "profile", "semantics")
+_NOTHING: Final = "Nothing was recorded: the program made no call, drew no data and wrote no variable."
+
+
+def run_data(
+    recording: Recording, *, name: str, sources: Mapping[str, str], reference: Recording | None = None
+) -> dict[str, Any]:
+    """Returns one run.  name: how it is called in the page. sources: texts of the program's files, by their names.
+
+    reference: another run, from which the first difference is found.
+
+    columns: for each worker the ranks of its replicas. events, stops: as in `stops.py`, a stop with its caption. marks:
+    places to jump to. values: what events refer to by number.
+    """
+    columns = columns_of(recording)
+    events = events_of(recording)
+    stops = stops_of(events)
+    table = ValueTable()
+    additions = additions_of(recording)
+    counts = {"replicas": sum(map(len, columns)), "workers": len(columns)}
+    shown = [[stop.event, stop.phase, caption(events[stop.event], stop.phase, **counts)] for stop in stops]
+    lines = [_event(event, columns, table, additions) for event in events]
+    found = None if reference is None else _difference(reference, events, stops)
+    marks = marks_of(recording, columns, events, stops) | {"difference": [] if found is None else [found.here]}
+    return {
+        "name": name,
+        "facts": [[fact, str(recording.header[fact])] for fact in _FACTS if fact in recording.header],
+        "complete": recording.complete,
+        "has_values": recording.header.get("version") != 1,
+        "columns": columns,
+        "events": lines or [{"is": "nothing", "worker": 0, "label": "nothing was recorded"}],
+        "stops": shown or [[0, WHOLE, _NOTHING]],
+        "marks": marks,
+        "difference": None if found is None else found._asdict(),
+        "variables": _variables(recording, columns, events, stops, table),
+        "sources": dict(sorted(sources.items())),
+        "values": table.values,
+    }
+
+
+def _difference(reference: Recording, events: Sequence[Event], stops: Sequence[Stop]) -> Difference | None:
+    before = events_of(reference)
+    return first_difference((before, stops_of(before)), (events, stops))
+
+
+def _event(
+    event: Event, columns: Sequence[Sequence[int]], table: ValueTable, additions: Mapping[int, Additions]
+) -> dict[str, Any]:
+    line: dict[str, Any] = {"worker": event.worker, "label": label(event)}
+    if isinstance(event, SyncPoint):
+        line |= _point(event, columns, table)
+        if event.number in additions:
+            line["additions"] = _additions(additions[event.number])
+    elif isinstance(event, StepParts):
+        line |= {"is": "parts", "step": event.step, "epoch": event.epoch, "rows": event.rows, "site": event.site}
+        line["repeated"] = _repeated(event)
+    elif isinstance(event, VariableWrite):
+        line |= {"is": "write", "step": event.step, "site": event.site, "variable": event.variable}
+        line |= {"replica": event.replica, "operation": event.operation}
+        line |= {"before": table.rows([event.before])[0], "after": table.rows([event.after])[0]}
+    elif isinstance(event, Printed):
+        line |= {"is": "print", "replica": event.replica, "text": event.text}
+    else:
+        line |= {"is": "result", "leaves": [[path, table.number(value)] for path, value in event.leaves]}
+        line["error"] = event.error
+    return line
+
+
+def _point(point: SyncPoint, columns: Sequence[Sequence[int]], table: ValueTable) -> dict[str, Any]:
+    # Most replicas call from one line.
+    sites = list(point.sites[:1]) if len(set(point.sites)) == 1 else list(point.sites)
+    line: dict[str, Any] = {"is": "point", "step": point.step, "kind": point.kind, "op": point.op}
+    line |= {"subject": point.subject, "replicas": point.replicas, "sites": sites}
+    line |= {"in": table.rows(point.inputs), "out": table.rows(point.outputs)}
+    if point.requests:
+        # Only the replicas that made a call brought something, in the order of their ranks.
+        came = sorted(rank for rank in point.replicas if rank is not None)
+        rows = dict(zip(came, line["in"], strict=False))
+        line["in"] = [rows.get(rank, []) for rank in columns[point.worker]]
+        line["requests"] = [text.split(": ", 1)[-1] for text in point.requests]
+    if point.error is not None:
+        line["error"] = point.error
+    if not point.ended:
+        line["ended"] = False
+    return line
+
+
+def _additions(found: Additions) -> dict[str, Any]:
+    if found.left is not None:
+        return {"left": found.left}
+    return {"order": found.order, "own": found.own, "sums": [one._asdict() for one in found.sums]}
+
+
+def _repeated(parts: StepParts) -> list[int]:
+    """Returns for each local replica how many of its rows another replica has in this step too."""
+    sets = [set(texts) for texts in parts.digests]
+    found = []
+    for place, texts in enumerate(parts.digests):
+        others = set().union(*(one for number, one in enumerate(sets) if number != place)) if texts else set()
+        found.append(sum(text in others for text in texts))
+    return found
+
+
+def _variables(
+    recording: Recording,
+    columns: Sequence[Sequence[int]],
+    events: Sequence[Event],
+    stops: Sequence[Stop],
+    table: ValueTable,
+) -> list[dict[str, Any]]:
+    """Returns each variable with its writes: the place, the operation, and the rank and value of what changed."""
+    made = variables_of(recording)
+    found: dict[tuple[int, str], dict[str, Any]] = {}
+    for (worker, name), point in made.items():
+        line: dict[str, Any] = {"worker": worker, "name": name, "writes": []}
+        line["aggregation"] = None if point is None else point.op
+        line["apart"] = point is not None and kept_apart(name, point)
+        found[worker, name] = line
+    during = {write.point: write for write in recording.writes if write.point is not None}
+    components = Components(recording, columns)
+    for place, stop in enumerate(stops):
+        event = events[stop.event]
+        write = event if isinstance(event, VariableWrite) else None
+        if isinstance(event, SyncPoint) and stop.phase == WHOLE:
+            write = during.get(event.number)
+        if write is None:
+            continue
+        held = components.write(write)
+        changed = (
+            held if write.replica is None else {write.replica: held[write.replica]} if write.replica in held else held
+        )
+        lines = found[write.worker, write.variable]["writes"]
+        lines.append([place, write.operation, [[rank, table.number(value)] for rank, value in changed.items()]])
+    return [*found.values()]

@@ -1,0 +1,61 @@
+"""Places to jump to: errors, unequal parts, values that are not finite, variables that diverged."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from simstrategy.player.components import Components
+from simstrategy.player.stops import BEGINS, ENDS, WHOLE, Event, Stop
+from simstrategy.trace import Recording, Result, StepParts, SyncPoint, Value, VariableWrite
+
+__all__ = ["MARKS", "marks_of"]
+
+MARKS: Final = ("error", "unequal", "not_finite", "diverged")
+_KEPT: Final = 10_000
+"""Of one kind."""
+
+
+def marks_of(
+    recording: Recording, columns: Sequence[Sequence[int]], events: Sequence[Event], stops: Sequence[Stop]
+) -> dict[str, list[int]]:
+    """Returns for each kind of mark the numbers of its stops.
+
+    A variable counts as diverged where a run ends and components that should be equal are not: until then some replicas
+    may have written and others not.
+    """
+    found: dict[str, list[int]] = {kind: [] for kind in MARKS}
+    components = Components(recording, columns)
+    during = {write.point: write for write in recording.writes if write.point is not None}
+    for place, stop in enumerate(stops):
+        event = events[stop.event]
+        if _has_error(event) and stop.phase != BEGINS:
+            found["error"].append(place)
+        if isinstance(event, StepParts) and len({count for _, count in event.rows}) > 1:
+            found["unequal"].append(place)
+        if any(value.not_finite for value in _values_at(event, stop)):
+            found["not_finite"].append(place)
+        write = event if isinstance(event, VariableWrite) else None
+        if isinstance(event, SyncPoint) and stop.phase == WHOLE:
+            write = during.get(event.number)
+        if write is not None:
+            components.write(write)
+        has_run = isinstance(event, SyncPoint) and event.kind == "run" and stop.phase != BEGINS
+        if has_run and components.newly_differing(event.worker):
+            found["diverged"].append(place)
+    return {kind: places[:_KEPT] for kind, places in found.items()}
+
+
+def _has_error(event: Event) -> bool:
+    if isinstance(event, SyncPoint):
+        return event.error is not None or bool(event.requests)
+    return isinstance(event, Result) and event.error is not None
+
+
+def _values_at(event: Event, stop: Stop) -> Iterator[Value]:
+    if isinstance(event, SyncPoint):
+        rows = [*(event.inputs if stop.phase != ENDS else ()), *(event.outputs if stop.phase != BEGINS else ())]
+        for row in rows:
+            yield from row
+    elif isinstance(event, VariableWrite):
+        yield from event.after
+    elif isinstance(event, Result):
+        yield from (value for _, value in event.leaves)

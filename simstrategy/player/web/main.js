@@ -1,0 +1,58 @@
+// Begins here: unpacks the recording and joins the views.
+
+import { captionView } from "./caption.js";
+import { element } from "./dom.js";
+import { listen } from "./keys.js";
+import { partsView } from "./parts.js";
+import { pointView } from "./point.js";
+import { indexed, unpacked } from "./recording.js";
+import { replicasView } from "./replicas.js";
+import { search } from "./search.js";
+import { sourceView } from "./source.js";
+import { makeState } from "./state.js";
+import { actionsOf, toolbar } from "./toolbar.js";
+import { variablesView } from "./variables.js";
+
+const at = (id) => document.getElementById(id);
+
+async function begin() {
+  const data = await unpacked(at("recording").textContent);
+  const indexes = data.runs.map(indexed);
+  const views = [];
+  const state = makeState(data, () => views.forEach((view) => view()));
+  const index = () => indexes[state.run];
+  const actions = actionsOf(state);
+  const field = search(at("search"), state);
+  const dialog = at("help");
+  actions.search = () => field.select() || field.focus();
+  actions.help = () => dialog.showModal();
+  at("help-button").addEventListener("click", actions.help);
+  at("theme").addEventListener("click", changeTheme);
+  views.push(
+    toolbar(at("bar"), state, actions),
+    captionView(at("caption"), at("more"), state),
+    replicasView(at("replicas"), state),
+    pointView(at("point"), at("point-title"), state),
+    partsView(at("parts"), state, index),
+    variablesView(at("variables"), state),
+    sourceView(at("source"), at("source-title"), state, index),
+    factsView(at("facts"), state));
+  listen(actions, dialog);
+  state.follow();
+  document.documentElement.dataset.ready = "true";
+}
+
+function factsView(box, state) {
+  return () => box.replaceChildren(...state.current().facts.map(([name, text]) =>
+    element("span", {}, element("b", {}, name), ` ${text}`)));
+}
+
+function changeTheme() {
+  const root = document.documentElement;
+  const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = isDark ? "light" : "dark";
+}
+
+begin().catch((error) => {
+  at("caption").textContent = `This page cannot be shown: ${error}. Open it in a current browser, or make it again.`;
+});

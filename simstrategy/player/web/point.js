@@ -1,0 +1,97 @@
+// The event at the position: of a synchronisation point what each replica brought and got.
+
+import { element, table } from "./dom.js";
+import { BEGINS, ranksOf, stopAt } from "./recording.js";
+import { sumsOf } from "./sums.js";
+import { rowOf, valueOf } from "./values.js";
+
+/** Returns the view. */
+export function pointView(box, title, state) {
+  return () => {
+    const run = state.current();
+    const { event, phase } = stopAt(run, state.at);
+    title.textContent = TITLES[event.is];
+    box.replaceChildren(...SHOWN[event.is](run, event, phase).filter((one) => one !== null), ...beside(state, run));
+  };
+}
+
+/** Returns the other run at the first difference, to stand beside this one. */
+function beside(state, run) {
+  if (!run.difference || run.difference.here !== state.at) return [];
+  const reference = state.data.runs[0];
+  const { there, text } = run.difference;
+  const { event, phase } = stopAt(reference, there);
+  return [element("div", { class: "beside" },
+    element("h3", {}, `First difference from the run with ${reference.name}`), element("p", {}, text),
+    ...SHOWN[event.is](reference, event, phase).filter((one) => one !== null),
+    element("button", { type: "button", class: "link", click: () => state.go(there, 0) }, `this event of ${reference.name}`))];
+}
+
+const TITLES = {
+  point: "Synchronisation point", parts: "Step of data", write: "Write", print: "Printed text", result: "Result",
+  nothing: "Nothing",
+};
+
+const SHOWN = {
+  point: (run, event, phase) => [
+    element("p", { class: "request" }, event.label),
+    event.requests ? requests(run, event) : brought(run, event, phase),
+    phase === BEGINS ? null : sumsOf(event),
+  ],
+  parts: () => [element("p", {}, "A step of data was drawn: the view of the data shows its parts.")],
+  write: (run, event) => [
+    element("p", { class: "request" }, event.label),
+    table("Components before and after the write", ["replica", "before", "after"], written(run, event)),
+  ],
+  print: (run, event) => [element("pre", {}, event.text)],
+  nothing: (run, event) => [element("p", {}, event.label)],
+  result: (run, event) => [
+    event.leaves.length
+      ? table("Results", ["result", "value"], event.leaves.map(([path, value]) => [path, valueOf(run, value)]))
+      : element("p", {}, "No value was returned."),
+  ],
+};
+
+function brought(run, event, phase) {
+  const local = run.columns[event.worker] || [];
+  const own = ranksOf(run, event);
+  const rows = Math.max(event.in.length, phase === BEGINS ? 0 : event.out.length);
+  if (!rows) return element("p", {}, run.has_values ? "No array entered or left this point." : "This trace has no values.");
+  const inside = event.replicas.some((rank) => rank !== null);
+  // A trace without values may have the replicas in an order of its own.
+  const arrivals = inside && run.has_values;
+  const lines = [];
+  for (let place = 0; place < rows; place += 1) {
+    const rank = rows === own.length && !local.includes(own[0]) ? own[place] : local[place] ?? place;
+    const arrived = event.replicas.indexOf(rank);
+    const line = [`replica ${rank}`];
+    if (arrivals) line.push(arrived < 0 ? "" : String(arrived + 1));
+    if (inside) line.push(siteOf(event, arrived));
+    line.push(rowOf(run, event.in[place]));
+    if (phase !== BEGINS) line.push(event.out.length ? rowOf(run, event.out[place]) : "");
+    lines.push(line);
+  }
+  const headings = ["replica", ...(arrivals ? ["arrived"] : []), ...(inside ? ["line"] : []), "brought", ...(phase === BEGINS ? [] : ["got"])];
+  return table("What each replica brought and got", headings, lines);
+}
+
+function requests(run, event) {
+  const local = run.columns[event.worker] || [];
+  const lines = event.requests.map((text, place) => [
+    `replica ${local[place] ?? place}`, element("span", { class: "value" }, text), rowOf(run, event.in[place])]);
+  return table("What each replica was doing", ["replica", "was doing", "brought"], lines);
+}
+
+function written(run, event) {
+  const local = event.replica === null ? run.columns[event.worker] || [] : [event.replica];
+  const rows = Math.max(event.before.length, event.after.length);
+  return Array.from({ length: rows }, (_, place) => [
+    rows === 1 && local.length > 1 ? "all replicas" : `replica ${local[place] ?? place}`,
+    place < event.before.length ? valueOf(run, event.before[place]) : "",
+    place < event.after.length ? valueOf(run, event.after[place]) : "",
+  ]);
+}
+
+function siteOf(event, place) {
+  return element("span", { class: "value" }, event.sites[place] ?? event.sites[0] ?? "");
+}

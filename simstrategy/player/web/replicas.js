@@ -1,0 +1,120 @@
+// The replicas: time as the order of events, a column for each replica. Only the rows in sight are in the document.
+
+import { element } from "./dom.js";
+import { BEGINS, ENDS, ranksOf, stopAt } from "./recording.js";
+
+const ROW = 26;
+const BEYOND = 8;
+
+/** Returns the view. box: the element that scrolls. */
+export function replicasView(box, state) {
+  const head = element("div", { id: "ranks", "aria-hidden": "true" });
+  const rows = element("div", { class: "rows", role: "presentation" });
+  box.append(head, rows);
+  let shown = null;
+
+  const drawn = new Map();
+
+  /** Makes the rows that came into sight, and drops those that left it. */
+  const draw = () => {
+    const run = state.current();
+    const first = Math.max(0, Math.floor(box.scrollTop / ROW) - BEYOND);
+    const last = Math.min(run.stops.length, first + Math.ceil(box.clientHeight / ROW) + 2 * BEYOND);
+    for (const [at, row] of drawn) {
+      if (at < first || at >= last) {
+        row.remove();
+        drawn.delete(at);
+      }
+    }
+    for (let at = first; at < last; at += 1) {
+      if (!drawn.has(at)) {
+        drawn.set(at, rowAt(run, at, state));
+        rows.append(drawn.get(at));
+      }
+      drawn.get(at).classList.toggle("current", at === state.at);
+      drawn.get(at).setAttribute("aria-selected", String(at === state.at));
+    }
+    box.setAttribute("aria-activedescendant", `stop-${state.at}`);
+  };
+
+  box.addEventListener("scroll", () => requestAnimationFrame(draw));
+  box.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    state.go(state.at + step);
+  });
+  addEventListener("resize", draw);
+
+  return () => {
+    const run = state.current();
+    if (shown !== run) {
+      shown = run;
+      rows.replaceChildren();
+      drawn.clear();
+      rows.style.height = `${run.stops.length * ROW}px`;
+      box.style.setProperty("--replicas", String(run.columns.flat().length));
+      head.replaceChildren(...headings(run));
+    }
+    reveal(box, state.at);
+    draw();
+  };
+}
+
+function reveal(box, at) {
+  const top = at * ROW;
+  const room = box.clientHeight - 3 * ROW;
+  if (top < box.scrollTop + ROW) box.scrollTop = top - ROW;
+  else if (top > box.scrollTop + room) box.scrollTop = top - room;
+}
+
+function headings(run) {
+  const many = run.columns.length > 1;
+  const names = run.columns.flatMap((ranks, worker) => ranks.map((rank, place) =>
+    element("span", { class: place || !many ? "rank" : "rank first", title: many ? `worker ${worker}` : null }, String(rank))));
+  return [element("span", { class: "what" }, many ? "event · replicas, by worker" : "event · replicas"), ...names];
+}
+
+function rowAt(run, at, state) {
+  const { event, phase, caption } = stopAt(run, at);
+  const ranks = ranksOf(run, event);
+  const cells = run.columns.flatMap((column, worker) => column.map((rank, place) => {
+    const mark = ranks.includes(rank) ? markOf(run, event, phase, rank, place) : "";
+    const first = run.columns.length > 1 && !place ? " first" : "";
+    return element("span", { class: `cell ${mark ? kindOf(event) : ""}${first}` }, mark);
+  }));
+  const row = element("div", {
+    class: `row${event.error && phase !== BEGINS ? " failed" : ""}`,
+    role: "option",
+    id: `stop-${at}`,
+    "aria-posinset": String(at + 1),
+    "aria-setsize": String(run.stops.length),
+    "aria-label": `${at + 1}. ${caption}`,
+    click: () => state.go(at),
+  }, element("span", { class: "what" }, element("span", { class: "number" }, String(at + 1)), textOf(event, phase)), cells);
+  row.style.top = `${at * ROW}px`;
+  return row;
+}
+
+function textOf(event, phase) {
+  if (phase === ENDS) return `end of ${event.label}`;
+  return event.is === "point" && phase === BEGINS && event.kind !== "run" ? `${event.label} begins` : event.label;
+}
+
+function kindOf(event) {
+  return event.is === "point" && event.replicas.includes(null) ? "program" : event.is;
+}
+
+/** Returns what stands in the column of a replica: of a call its place in the order of arrival. */
+function markOf(run, event, phase, rank, place) {
+  if (event.is === "parts") return String(event.rows[place] ? event.rows[place][1] : "");
+  if (event.is === "write") return "w";
+  if (event.is === "print") return "p";
+  if (event.is === "result") return event.error ? "✗" : "✓";
+  if (event.is === "nothing") return "";
+  if (event.error && phase !== BEGINS) return "✗";
+  if (event.kind === "run") return phase === ENDS ? "■" : "▶";
+  if (event.replicas.includes(null)) return "·";
+  if (phase === ENDS) return "■";
+  return !run.has_values ? "●" : String(event.replicas.indexOf(rank) + 1);
+}

@@ -1,0 +1,73 @@
+// The source, with the lines at which the replicas are.
+
+import { element } from "./dom.js";
+import { placeOf, sitesOf, stopAt } from "./recording.js";
+
+/** Returns the view. index: the stops of each call site. */
+export function sourceView(box, title, state, index) {
+  let shown = null;
+  let lines = [];
+  let marked = [];
+  return () => {
+    const run = state.current();
+    const { event } = stopAt(run, state.at);
+    const sites = sitesOf(event);
+    const file = sites.length ? placeOf(sites[0])[0] : shown && shown.run === run ? shown.file : Object.keys(run.sources)[0];
+    if (!shown || shown.run !== run || shown.file !== file) {
+      shown = { run, file };
+      title.textContent = file ? `Source: ${file}` : "Source";
+      lines = linesOf(run, file, state, index());
+      marked = [];
+      box.replaceChildren(...(lines.length ? lines : [element("p", {}, without(run, file))]));
+    }
+    for (const line of marked) unmark(line);
+    marked = mark(lines, file, event, sites);
+    if (marked.length) {
+      const top = marked[0].offsetTop - box.offsetTop;
+      if (top < box.scrollTop + 20 || top > box.scrollTop + box.clientHeight - 60) box.scrollTop = top - box.clientHeight / 3;
+    }
+  };
+}
+
+function without(run, file) {
+  return file ? `The text of ${file} is not in this page.` : "The recording does not state its program.";
+}
+
+function linesOf(run, file, state, { sites }) {
+  const text = run.sources[file];
+  if (text === undefined) return [];
+  return text.replace(/\n$/, "").split("\n").map((line, place) => {
+    const number = String(place + 1);
+    const stops = sites.get(`${file}:${number}`);
+    const shown = stops
+      ? element("button", { type: "button", class: "link", "aria-label": `line ${number}, next of ${stops.length} events`,
+        click: () => state.go(stops.find((at) => at > state.at) ?? stops[0]) }, number)
+      : number;
+    return element("div", { class: "line" }, element("span", { class: "number" }, shown),
+      element("span", { class: "at" }), element("code", {}, line || " "));
+  });
+}
+
+function mark(lines, file, event, sites) {
+  const found = new Map();
+  sites.forEach((site, place) => {
+    const [name, number] = placeOf(site);
+    const line = lines[number - 1];
+    if (name !== file || !line) return;
+    const ranks = (event.replicas || []).filter((rank) => rank !== null);
+    const who = sites.length > 1 ? [ranks[place]] : ranks;
+    found.set(line, [...(found.get(line) || []), ...who.filter((rank) => rank !== undefined)]);
+  });
+  for (const [line, ranks] of found) {
+    line.classList.add("current");
+    line.setAttribute("aria-current", "step");
+    line.querySelector(".at").textContent = `▶${ranks.length > 4 ? ` ×${ranks.length}` : ranks.length ? ` ${ranks.join(" ")}` : ""}`;
+  }
+  return [...found.keys()];
+}
+
+function unmark(line) {
+  line.classList.remove("current");
+  line.removeAttribute("aria-current");
+  line.querySelector(".at").textContent = "";
+}

@@ -1,0 +1,89 @@
+// The variables: their components at the position, and how they came there.
+
+import { drawn, element } from "./dom.js";
+import { lastUpTo } from "./recording.js";
+import { shortText, valueOf } from "./values.js";
+
+const WIDTH = 220;
+const HEIGHT = 36;
+const POINTS = 200;
+
+/** Returns the view. */
+export function variablesView(box, state) {
+  return () => {
+    const run = state.current();
+    const made = run.variables.filter((one) => one.writes.length && one.writes[0][0] <= state.at);
+    const none = run.variables.length ? "No variable was created yet." : "The program has no variable.";
+    box.replaceChildren(...(made.length ? made.map((one) => variable(run, one, state)) : [element("p", {}, none)]));
+  };
+}
+
+function variable(run, one, state) {
+  const last = lastUpTo(one.writes, state.at, ([at]) => at);
+  const held = componentsAt(one, last);
+  const values = [...new Set(held.values())];
+  const worker = run.columns.length > 1 ? `, worker ${one.worker}` : "";
+  const kind = one.apart ? "one value for each replica" : one.aggregation === null ? "" : `aggregation ${one.aggregation}`;
+  const [at, operation] = one.writes[last];
+  const isNow = at === state.at;
+  return element("div", { class: `variable${isNow ? " now" : ""}` },
+    element("h3", {}, one.name, element("span", { class: "form" }, ` ${kind}${worker}`)),
+    values.length === 1
+      ? element("p", {}, element("span", { class: "form" }, held.size > 1 ? `equal on ${held.size} replicas: ` : ""), valueOf(run, values[0]))
+      : differing(run, one, held),
+    element("p", { class: "history" },
+      isNow ? element("strong", {}, `${operation} here`) : jump(state, at, `${operation} at ${at + 1}`),
+      last + 1 < one.writes.length ? jump(state, one.writes[last + 1][0], `next write at ${one.writes[last + 1][0] + 1}`) : null),
+    chart(run, one, last));
+}
+
+function differing(run, one, held) {
+  const lines = [...held].sort(([a], [b]) => a - b).map(([rank, value]) =>
+    element("li", {}, element("span", { class: "who" }, `replica ${rank}: `), valueOf(run, value)));
+  const text = one.apart ? null : element("p", {}, element("strong", { class: "bad" }, "The components differ."));
+  return element("div", {}, text, element("ul", { class: "components" }, lines));
+}
+
+function jump(state, at, text) {
+  return element("button", { type: "button", class: "link", click: () => state.go(at) }, text);
+}
+
+/** Returns the component of each replica after a write. */
+function componentsAt(one, last) {
+  const held = new Map();
+  const [, , first] = one.writes[0];
+  const missing = new Set(first.map(([rank]) => rank));
+  for (let place = last; place >= 0; place -= 1) {
+    const [, , changed] = one.writes[place];
+    for (const [rank, value] of changed) if (!held.has(rank)) held.set(rank, value);
+    for (const [rank] of changed) missing.delete(rank);
+    if (!missing.size && place) break;
+  }
+  return held;
+}
+
+/** Draws the first element of each component over the writes; numbers are read for the drawing alone. */
+function chart(run, one, last) {
+  const step = Math.max(1, Math.ceil(one.writes.length / POINTS));
+  const lines = new Map();
+  one.writes.forEach(([, , changed], place) => {
+    if (place % step && place !== last) return;
+    for (const [rank, value] of changed) {
+      const number = Number(run.values[value].texts[0]);
+      if (!Number.isFinite(number)) continue;
+      if (!lines.has(rank)) lines.set(rank, []);
+      lines.get(rank).push([place, number]);
+    }
+  });
+  const numbers = [...lines.values()].flat().map(([, number]) => number);
+  if (numbers.length < 3 || one.writes.length < 3) return null;
+  const low = numbers.reduce((a, b) => Math.min(a, b));
+  const high = numbers.reduce((a, b) => Math.max(a, b));
+  const x = (place) => 4 + ((WIDTH - 8) * place) / (one.writes.length - 1);
+  const y = (number) => HEIGHT - 4 - ((HEIGHT - 8) * (number - low)) / (high - low || 1);
+  const name = `First element of ${one.name} over ${one.writes.length} writes, now ${shortText(run, one.writes[last][2][0][1])}`;
+  return drawn("svg", { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": name },
+    drawn("line", { class: "now", x1: x(last), x2: x(last), y1: 0, y2: HEIGHT }),
+    ...[...lines.values()].map((line) =>
+      drawn("polyline", { points: line.map(([place, number]) => `${x(place).toFixed(1)},${y(number).toFixed(1)}`).join(" ") })));
+}
