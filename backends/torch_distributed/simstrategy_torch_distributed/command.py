@@ -30,6 +30,9 @@ Tee = Annotated[str | None, typer.Option("--tee", "-t", help="3: show what all r
 Json = Annotated[Path | None, typer.Option(help="Write the report to this file.")]
 Recorded = Annotated[Path | None, typer.Option("--record", help="Write the completed calls of all ranks to this file.")]
 Busy = Annotated[float, typer.Option(help="Show the stacks of a rank that others have waited for so many seconds.")]
+Limit = Annotated[
+    float | None, typer.Option("--limit-seconds", help="End the run when a rank was silent for so many seconds.")
+]
 Nodes = Annotated[str, typer.Option(help="1: there is one machine.")]
 Standalone = Annotated[bool, typer.Option("--standalone", help="Accepted: a run is always alone.")]
 Ignored = Annotated[list[str] | None, typer.Option(*_SPELLINGS, help="torchrun's, and ignored, which is said.")]
@@ -45,6 +48,7 @@ def torchrun(
     json: Json = None,
     record: Recorded = None,
     busy_seconds: Busy = 30.0,
+    limit_seconds: Limit = None,
     nnodes: Nodes = "1",
     standalone: Standalone = False,
     ignored: Ignored = None,
@@ -69,6 +73,7 @@ def torchrun(
         seed=seed,
         tee=tee not in (None, "0"),
         busy_s=busy_seconds,
+        limit_s=limit_seconds,
         record=record is not None,
     )
     report = run(settings)

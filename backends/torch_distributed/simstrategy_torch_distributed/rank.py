@@ -38,6 +38,7 @@ def serve(channel: Channel, output: Path) -> int:
         faulthandler.register(STACKS, stacks, all_threads=True)
         _prepare(job, output)
         link = Link(channel, job["rank"])
+        link.ready()
         take_gloos_place(Rank(job["rank"], job["size"], link, Arena(memory, job["rank"]), job["order"]))
         ending = run_program(job["script"], job["arguments"], is_module=job["is_module"])
         finish()
@@ -54,6 +55,9 @@ def _prepare(job: dict[str, Any], output: Path) -> None:
             os.dup2(file, stream)
             os.close(file)
     unbuffered()
+    os.chdir(job["folder"])
+    for name in os.environ.keys() - job["environment"].keys():
+        del os.environ[name]
     os.environ.update(job["environment"])
     sys.path[:] = [one for one in sys.path if one != ""]
     # In real processes these would differ in every run.

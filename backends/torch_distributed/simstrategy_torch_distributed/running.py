@@ -4,12 +4,14 @@ import os
 import selectors
 import socket
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any, Final, final
 
 from simstrategy.launch.channel import Closed
 from simstrategy.launch.server import Server, Worker
 from simstrategy.schedules import Seeded
+from simstrategy_torch_distributed.asleep import Asleep
 from simstrategy_torch_distributed.environment import threads_variable, variables
 from simstrategy_torch_distributed.matching import Matcher
 from simstrategy_torch_distributed.outputs import Outputs
@@ -19,7 +21,7 @@ from simstrategy_torch_distributed.report import RankReport, Report
 from simstrategy_torch_distributed.settings import Settings
 from simstrategy_torch_distributed.stacks import Stacks
 
-__all__ = ["Settings", "run"]
+__all__ = ["Settings", "run", "run_on", "started"]
 
 _PRELOAD: Final = ("simstrategy_torch_distributed.rank", "simstrategy_torch_distributed.stored")
 _RANK: Final = "simstrategy_torch_distributed.rank:serve"
@@ -36,9 +38,21 @@ def run(settings: Settings) -> Report:
 
     Rank 0 prints to this process's output. Raises BackendUnavailable where processes cannot be started.
     """
+    server = started(modules_of_torch(settings.script))
+    try:
+        return run_on(server, settings)
+    finally:
+        server.close()
+
+
+def started(modules: Sequence[str] = ()) -> Server:
+    """Starts a forkserver for ranks, which has imported torch and these modules; call its `close` at the end."""
+    return Server([*_PRELOAD, *modules])
+
+
+def run_on(server: Server, settings: Settings) -> Report:
+    """Runs a program as `run` does, on ranks of a forkserver of `started`, which may run others afterwards."""
     with ExitStack() as stack:
-        server = Server([*_PRELOAD, *modules_of_torch(settings.script)])
-        stack.callback(server.close)
         return _Run(settings, server, stack).report()
 
 
@@ -56,9 +70,10 @@ class _Run:
         """The ranks that have not ended."""
         self._endings: dict[int, tuple[int, str]] = {}
         """Exit code and text of those that have."""
+        stack.callback(self._end_all)
         self._start(stack)
         self._outputs = Outputs(self._workers, tee=settings.tee)
-        self._stacks = Stacks(self._workers, settings.busy_s)
+        self._stacks = Stacks(self._workers, settings.busy_s, settings.limit_s)
 
     def _start(self, stack: ExitStack) -> None:
         settings = self._settings
@@ -68,7 +83,9 @@ class _Run:
         stack.callback(os.close, memory)
         os.ftruncate(memory, settings.ranks << 38)
         store = self._server.start(_STORE)
+        stack.callback(self._server.end, store)
         store.channel.send({"port": port}, hand=listening.fileno())
+        self._asleep = Asleep(self._workers, store, port)
         shared = threads_variable(settings.ranks, os.environ)
         for rank in range(settings.ranks):
             worker = self._workers[rank] = self._server.start(_RANK)
@@ -83,7 +100,8 @@ class _Run:
                 "seed": settings.seed,
                 "to_file": rank > 0 or settings.tee,
                 "apart": settings.tee,
-                "environment": environment | shared,
+                "environment": {**os.environ, **environment, **shared},
+                "folder": os.getcwd(),
             }
             worker.channel.send(job, hand=memory)
             self._selector.register(worker.channel, selectors.EVENT_READ, rank)
@@ -104,6 +122,8 @@ class _Run:
             if not events:
                 self._outputs.copy()
                 self._stacks.look(matcher, now_s)
+                self._asleep.look(matcher, now_s)
+                self._send()
             if deadline_s is None and matcher.finding is not None:
                 deadline_s = now_s + _GRACE_S
             if deadline_s is not None and now_s > deadline_s:
@@ -118,7 +138,9 @@ class _Run:
             return
         try:
             for message in worker.channel.drain():
-                if message[0] == "ended":
+                if message[0] == "ready":
+                    self._asleep.ready(rank, message[1])
+                elif message[0] == "ended":
                     self._endings[rank] = (message[1], message[2])
                 self._matcher.receive(rank, message, now_s)
         except Closed:

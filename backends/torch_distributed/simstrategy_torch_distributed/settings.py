@@ -20,8 +20,8 @@ class Settings:
     """script: a file, or the name of a module.  order: of additions, "linear", "ring" or "tree".
 
     seed: of the choice among senders, and of Python's and NumPy's generators in each rank. tee: show what all ranks
-    print. busy_s: after how many seconds ranks that others wait for are shown with their stacks; limit_s: after how
-    many they end the run, None for never. record: keep the calls. Raises InvalidArgument.
+    print. busy_s: after how many silent seconds ranks that others wait for are shown with their stacks; limit_s: after
+    how many any rank ends the run, None for never. record: keep the calls. Raises InvalidArgument.
     """
 
     script: str
@@ -47,6 +47,9 @@ class Settings:
             )
         if self.seed < 0:
             raise InvalidArgument(f"A seed is a number of at least 0, got {self.seed}.")
+        for name, value in (("busy", self.busy_s), ("limit", self.limit_s)):
+            if value is not None and not value > 0:
+                raise InvalidArgument(f"--{name}-seconds takes a number above 0, got {value}. Pass for example 30.")
         if not self.is_module:
             _require_script(self.script)
 
