@@ -16,7 +16,7 @@ from simstrategy_torch_distributed.arena import Arena
 from simstrategy_torch_distributed.joined import Rank
 from simstrategy_torch_distributed.link import Link
 from simstrategy_torch_distributed.outputs import ERRORS
-from simstrategy_torch_distributed.program import finish, run_program, unbuffered
+from simstrategy_torch_distributed.program import finish, run_function, run_program, unbuffered
 from simstrategy_torch_distributed.registering import take_gloos_place
 
 __all__ = ["STACKS", "serve"]
@@ -40,7 +40,10 @@ def serve(channel: Channel, output: Path) -> int:
         link = Link(channel, job["rank"])
         link.ready()
         take_gloos_place(Rank(job["rank"], job["size"], link, Arena(memory, job["rank"]), job["order"]))
-        ending = run_program(job["script"], job["arguments"], is_module=job["is_module"])
+        if job["function"] is None:
+            ending = run_program(job["script"], job["arguments"], is_module=job["is_module"])
+        else:
+            ending = run_function(*job["function"])
         finish()
         link.ended(ending.code, ending.text)
     return ending.code

@@ -6,6 +6,7 @@ import socket
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, Final, final
 
 from simstrategy.launch.channel import Closed
@@ -18,10 +19,10 @@ from simstrategy_torch_distributed.outputs import Outputs
 from simstrategy_torch_distributed.preloading import modules_of_torch
 from simstrategy_torch_distributed.record import Record
 from simstrategy_torch_distributed.report import RankReport, Report
-from simstrategy_torch_distributed.settings import Settings
+from simstrategy_torch_distributed.settings import Function, Settings
 from simstrategy_torch_distributed.stacks import Stacks
 
-__all__ = ["Settings", "run", "run_on", "started"]
+__all__ = ["Function", "Settings", "run", "run_on", "started"]
 
 _PRELOAD: Final = ("simstrategy_torch_distributed.rank", "simstrategy_torch_distributed.stored")
 _RANK: Final = "simstrategy_torch_distributed.rank:serve"
@@ -30,6 +31,8 @@ _GRACE_S: Final = 2.0
 """How long ranks may take to end after a finding, or after another one has failed."""
 _TURN_S: Final = 0.1
 """How often outputs are copied and ranks are looked at, at least."""
+_ENDING_S: Final = 0.5
+"""How long a process may take to end after it has closed its files."""
 _LOOPBACK: Final = "127.0.0.1"
 
 
@@ -70,6 +73,9 @@ class _Run:
         """The ranks that have not ended."""
         self._endings: dict[int, tuple[int, str]] = {}
         """Exit code and text of those that have."""
+        self._files: list[Path] = []
+        """The begin of the names of the files that this run has written."""
+        stack.callback(self._remove_files)
         stack.callback(self._end_all)
         self._start(stack)
         self._outputs = Outputs(self._workers, tee=settings.tee)
@@ -89,6 +95,7 @@ class _Run:
         shared = threads_variable(settings.ranks, os.environ)
         for rank in range(settings.ranks):
             worker = self._workers[rank] = self._server.start(_RANK)
+            self._files.append(worker.output)
             environment = variables(rank, settings.ranks, port, worker.output.parent.name, f"{worker.output}.error")
             job: dict[str, Any] = {
                 "rank": rank,
@@ -96,6 +103,7 @@ class _Run:
                 "script": settings.script,
                 "arguments": list(settings.arguments),
                 "is_module": settings.is_module,
+                "function": settings.function,
                 "order": settings.order,
                 "seed": settings.seed,
                 "to_file": rank > 0 or settings.tee,
@@ -150,8 +158,14 @@ class _Run:
         """Takes the exit code of a rank whose channel has closed; ends what it has left behind."""
         worker = self._workers.pop(rank)
         self._selector.unregister(worker.channel)
+        left = rank not in self._endings and _goes_on(worker.process)
         code = self._server.end(worker)
         text = f"was killed by signal {-code}" if code < 0 else f"has ended with exit code {code}"
+        if left:
+            code, text = (
+                1,
+                "has closed its connection and gone on: close only what the script has opened, and replace no rank",
+            )
         code, text = self._endings.setdefault(rank, (code, text))
         self._matcher.end(rank, code, text)
 
@@ -171,6 +185,11 @@ class _Run:
             self._endings.setdefault(rank, (-15, text))
             self._ended(rank)
 
+    def _remove_files(self) -> None:
+        for output in self._files:
+            for file in output.parent.glob(f"{output.name}*"):
+                file.unlink(missing_ok=True)
+
     def _reported(self) -> Report:
         ranks = [
             RankReport(rank, *self._endings[rank], self._outputs.text(rank)) for rank in range(self._settings.ranks)
@@ -182,3 +201,16 @@ class _Run:
             tuple(self._matcher.remarks),
             self._record,
         )
+
+
+def _goes_on(process: int) -> bool:
+    """Returns whether a process that has closed its channel has not ended."""
+    end_s = time.monotonic() + _ENDING_S
+    while time.monotonic() < end_s:
+        try:
+            if Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] == "Z":
+                return False
+        except OSError:
+            return False
+        time.sleep(0.01)
+    return True

@@ -4,15 +4,25 @@ import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from simstrategy.errors import InvalidArgument
 from simstrategy.short_repr import short_repr
 from simstrategy.sim.collectives import ORDERS
 
-__all__ = ["RANKS_MAX", "Settings"]
+__all__ = ["RANKS_MAX", "Function", "Settings"]
 
 RANKS_MAX: Final = 256
+
+
+class Function(NamedTuple):
+    """What each rank calls in place of a script.  target: "module:function", of an installed module.
+
+    data: its argument. The function returns None, or a text that states how it ended.
+    """
+
+    target: str
+    data: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +31,8 @@ class Settings:
 
     seed: of the choice among senders, and of Python's and NumPy's generators in each rank. tee: show what all ranks
     print. busy_s: after how many silent seconds ranks that others wait for are shown with their stacks; limit_s: after
-    how many any rank ends the run, None for never. record: keep the calls. Raises InvalidArgument.
+    how many any rank ends the run, None for never. record: keep the calls. function: what runs in place of the
+    script, which is then the file that it is from. Raises InvalidArgument.
     """
 
     script: str
@@ -34,6 +45,7 @@ class Settings:
     busy_s: float = 30.0
     limit_s: float | None = None
     record: bool = False
+    function: Function | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.ranks <= RANKS_MAX:

@@ -1,8 +1,8 @@
 """In which waits the threads of a process are, as /proc shows them.  Linux on x86-64; elsewhere no wait is proven.
 
-A wait counts if only the ranks of a run can end it: for a lock, a condition or a future (a futex of the process, without
-a timeout), for a key of the run's store, and for an answer. Whatever else sleeps, for a time, a file, a process or the
-network, proves nothing.
+A wait counts if only the ranks of a run can end it: for a lock, a condition or a future (a futex of the process,
+without a timeout), for a key of the run's store, and for an answer. Whatever else sleeps, for a time, a file, a process
+or the network, proves nothing.
 """
 
 import os

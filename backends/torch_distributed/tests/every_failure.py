@@ -1,4 +1,4 @@
-"""Every scenario of failure: `ci/run.py deep torch_failures`.  The tests of every run have some, in `test_failures.py`."""
+"""Every scenario of failure: `ci/run.py deep torch_failures`.  Some of them run in each run of `test_failures.py`."""
 
 import pytest
 from failure_scenarios import SCENARIOS

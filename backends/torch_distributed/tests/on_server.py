@@ -34,7 +34,7 @@ def run_text(server, folder: Path, text: str, *, ranks: int = 2, name: str = "sc
 
 def left(server) -> Left:
     """Returns what is there now of a forkserver and of this process."""
-    files = frozenset(one.name for one in server.folder.iterdir() if not one.name.startswith("output"))
+    files = frozenset(one.name for one in server.folder.iterdir())
     shared = frozenset(
         one for one in os.listdir("/dev/shm") if one.startswith(("torch_", "simstrategy", "sem.", "psm_"))
     )

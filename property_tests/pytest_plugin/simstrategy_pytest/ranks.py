@@ -1,0 +1,81 @@
+"""Runs the body of a test on every simulated rank of `torch.distributed`, each a process of its own.
+
+A forkserver that has imported torch stays for the session, so a test's ranks start in moments.
+"""
+
+import base64
+import pickle
+import sys
+from typing import Any, Final
+
+import pytest
+
+from simstrategy_torch_distributed.preloading import modules_of_torch
+from simstrategy_torch_distributed.report import Report
+from simstrategy_torch_distributed.running import Function, Settings, run_on, started
+
+__all__ = ["call_on_ranks", "forkserver", "unusable"]
+
+_TARGET: Final = "simstrategy_pytest.in_rank:call_test"
+_LINES_MAX: Final = 60
+
+
+def unusable(item: Any) -> str | None:
+    """Returns why a test cannot run on simulated ranks, as a sentence; None where it can.  item: its definition."""
+    if item.cls is not None:
+        return "is a method, and simulated ranks call functions: make it a function at the top level of its file"
+    if vars(item.obj).get("hypothesis") is not None:
+        return "draws its values by Hypothesis, which simulated ranks cannot share: draw them inside, from a seed"
+    if not modules_of_torch(str(item.path)):
+        return (
+            "has no parameter `world`, and its file imports no torch: add the parameter to run on the replicas of a "
+            "strategy, or import torch.distributed to run on simulated ranks"
+        )
+    return None
+
+
+def forkserver(file: str) -> Any:
+    """Starts a forkserver for the ranks of a session's tests; file: of its first one."""
+    return started(["simstrategy_pytest.in_rank", *modules_of_torch(file)])
+
+
+def call_on_ranks(item: pytest.Function, server: Any, count: int, values: dict[str, Any]) -> None:
+    """Calls the test's function on `count` ranks; fails with what the run found, or skips if all ranks do.
+
+    values: what the test receives, by the names of its parameters.
+    """
+    test = {
+        "module": item.module.__name__,
+        "file": str(item.path),
+        "name": item.function.__name__,
+        "path": sys.path,
+        "values": {name: _pickled(name, value) for name, value in values.items()},
+    }
+    function = Function(_TARGET, base64.b64encode(pickle.dumps(test)).decode())
+    report = run_on(server, Settings(str(item.path), ranks=count, tee=True, function=function))
+    if report.finding is not None:
+        pytest.fail(_failure(report), pytrace=False)
+    if all(one.text.startswith("skipped: ") for one in report.ranks):
+        pytest.skip(report.ranks[0].text.removeprefix("skipped: "))
+
+
+def _pickled(name: str, value: Any) -> bytes:
+    try:
+        return pickle.dumps(value)
+    except Exception as error:  # noqa: BLE001 - an object of the user's may raise anything
+        problem = error
+    pytest.fail(
+        f"The value of {name!r} cannot be sent to simulated ranks: {problem}. Pass numbers, texts, arrays and other "
+        f"plain values; make the rest inside of the test.",
+        pytrace=False,
+    )
+
+
+def _failure(report: Report) -> str:
+    """Returns the text of a failed run: the finding, and what the rank that failed first has printed at the end."""
+    assert report.finding is not None
+    parts = [report.finding.text]
+    if report.failed is not None:
+        lines = report.ranks[report.failed].output.splitlines()[-_LINES_MAX:]
+        parts.append("\n".join([f"Rank {report.failed} printed, at the end:", *lines]))
+    return "\n\n".join(parts)
