@@ -18,11 +18,17 @@ from simstrategy.run.status import raised_where
 __all__ = ["Ending", "finish", "run_program", "unbuffered"]
 
 
+_NO_GPU: Final = (
+    "Simulated ranks have no GPU: pass the backend gloo, or none, to init_process_group, or the option "
+    "--device cpu-for-cuda."
+)
 _HINTS: Final = {
-    "doesn't have NCCL built in": "Simulated ranks have no GPU: pass the backend gloo, or none, to init_process_group.",
+    "doesn't have NCCL built in": _NO_GPU,
     "doesn't have MPI built in": "Simulated ranks have no MPI: pass the backend gloo, or none, to init_process_group.",
     "EOF when reading a line": "A simulated rank has no input: pass what it needs as arguments of the script.",
-    "Torch not compiled with CUDA enabled": "Simulated ranks have the CPU alone: leave tensors and models there.",
+    "Torch not compiled with CUDA enabled": (
+        "Simulated ranks have the CPU alone: leave tensors and models there, or pass --device cpu-for-cuda."
+    ),
 }
 """What to do about an error that torch or Python words for real processes, by a part of its text."""
 
@@ -49,10 +55,10 @@ def run_program(script: str, arguments: list[str], *, is_module: bool) -> Ending
     return _ending_of(run)
 
 
-def run_function(target: str, data: str) -> Ending:
+def run_function(target: str, *arguments: Any) -> Ending:
     """Calls a function of an installed module, "module:function", as `run_program` runs a program."""
     module, _, name = target.partition(":")
-    return _ending_of(lambda: vars(importlib.import_module(module))[name](data))
+    return _ending_of(lambda: vars(importlib.import_module(module))[name](*arguments))
 
 
 def _ending_of(run: Callable[[], str | None]) -> Ending:

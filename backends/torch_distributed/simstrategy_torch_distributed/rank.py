@@ -13,6 +13,7 @@ import torch
 
 from simstrategy.launch.channel import Channel
 from simstrategy_torch_distributed.arena import Arena
+from simstrategy_torch_distributed.cuda_names import map_cuda_names
 from simstrategy_torch_distributed.joined import Rank
 from simstrategy_torch_distributed.link import Link
 from simstrategy_torch_distributed.outputs import ERRORS
@@ -32,6 +33,7 @@ def serve(channel: Channel, output: Path) -> int:
     """
     job, memory = channel.receive()
     assert memory is not None
+    files = [channel.receive()[1] for _ in range(job["files"])]
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with open(f"{output}.stacks", "w", encoding="utf-8") as stacks:
@@ -40,10 +42,12 @@ def serve(channel: Channel, output: Path) -> int:
         link = Link(channel, job["rank"])
         link.ready()
         take_gloos_place(Rank(job["rank"], job["size"], link, Arena(memory, job["rank"]), job["order"]))
-        if job["function"] is None:
+        if job["device"] == "cpu-for-cuda":
+            map_cuda_names(job["rank"], job["size"])
+        if job["target"] is None:
             ending = run_program(job["script"], job["arguments"], is_module=job["is_module"])
         else:
-            ending = run_function(*job["function"])
+            ending = run_function(job["target"], job["rank"], job["data"], files)
         finish()
         link.ended(ending.code, ending.text)
     return ending.code

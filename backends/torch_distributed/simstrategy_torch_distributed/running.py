@@ -92,6 +92,9 @@ class _Run:
         stack.callback(self._server.end, store)
         store.channel.send({"port": port}, hand=listening.fileno())
         self._asleep = Asleep(self._workers, store, port)
+        function = settings.function
+        files = () if function is None else function.files
+        is_torchrun = function is None or function.is_torchrun
         shared = threads_variable(settings.ranks, os.environ)
         for rank in range(settings.ranks):
             worker = self._workers[rank] = self._server.start(_RANK)
@@ -103,15 +106,20 @@ class _Run:
                 "script": settings.script,
                 "arguments": list(settings.arguments),
                 "is_module": settings.is_module,
-                "function": settings.function,
+                "target": None if function is None else function.target,
+                "data": None if function is None else function.data,
+                "files": len(files),
                 "order": settings.order,
+                "device": settings.device,
                 "seed": settings.seed,
                 "to_file": rank > 0 or settings.tee,
                 "apart": settings.tee,
-                "environment": {**os.environ, **environment, **shared},
+                "environment": {**os.environ, **(environment | shared if is_torchrun else {})},
                 "folder": os.getcwd(),
             }
             worker.channel.send(job, hand=memory)
+            for file in files:
+                worker.channel.send({}, hand=file)
             self._selector.register(worker.channel, selectors.EVENT_READ, rank)
 
     def report(self) -> Report:

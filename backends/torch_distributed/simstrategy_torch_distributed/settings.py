@@ -13,16 +13,20 @@ from simstrategy.sim.collectives import ORDERS
 __all__ = ["RANKS_MAX", "Function", "Settings"]
 
 RANKS_MAX: Final = 256
+DEVICES: Final = ("cpu", "cpu-for-cuda")
 
 
 class Function(NamedTuple):
     """What each rank calls in place of a script.  target: "module:function", of an installed module.
 
-    data: its argument. The function returns None, or a text that states how it ended.
+    The function is given the number of its rank, `data` and file descriptors of its own for `files`; it returns None,
+    or a text that states how it ended. is_torchrun: whether ranks have the environment variables of torchrun.
     """
 
     target: str
     data: str
+    files: tuple[int, ...] = ()
+    is_torchrun: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +35,9 @@ class Settings:
 
     seed: of the choice among senders, and of Python's and NumPy's generators in each rank. tee: show what all ranks
     print. busy_s: after how many silent seconds ranks that others wait for are shown with their stacks; limit_s: after
-    how many any rank ends the run, None for never. record: keep the calls. function: what runs in place of the
-    script, which is then the file that it is from. Raises InvalidArgument.
+    how many any rank ends the run, None for never. record: keep the calls. device: "cpu", or "cpu-for-cuda" to
+    map CUDA's names to it. function: what runs in place of the script, which is then the file that it is from. Raises
+    InvalidArgument.
     """
 
     script: str
@@ -45,6 +50,7 @@ class Settings:
     busy_s: float = 30.0
     limit_s: float | None = None
     record: bool = False
+    device: str = "cpu"
     function: Function | None = None
 
     def __post_init__(self) -> None:
@@ -57,6 +63,8 @@ class Settings:
             raise InvalidArgument(
                 f"There is no order {short_repr(self.order)}; choose from {', '.join(sorted(ORDERS))}."
             )
+        if self.device not in DEVICES:
+            raise InvalidArgument(f"There is no device {short_repr(self.device)}; choose from {', '.join(DEVICES)}.")
         if self.seed < 0:
             raise InvalidArgument(f"A seed is a number of at least 0, got {self.seed}.")
         for name, value in (("busy", self.busy_s), ("limit", self.limit_s)):

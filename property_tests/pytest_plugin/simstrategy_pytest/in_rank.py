@@ -8,18 +8,22 @@ import ast
 import base64
 import importlib
 import importlib.util
+import multiprocessing
 import pickle
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 import pytest
 from _pytest.assertion.rewrite import rewrite_asserts
 
-__all__ = ["call_test"]
+from simstrategy_pytest.inherited import Inherited
+
+__all__ = ["call_spawned", "call_test"]
 
 
-def call_test(data: str) -> str | None:
+def call_test(_rank: int, data: str, _files: Sequence[int]) -> str | None:
     """Calls the body of a test; returns how it ended if it was skipped.
 
     data: a pickled dict of the test, in base64, as `ranks.py` makes it.
@@ -35,6 +39,21 @@ def call_test(data: str) -> str | None:
     if returned is not None:
         pytest.fail(f"The test returned {returned!r}: a test returns nothing.", pytrace=False)
     return None
+
+
+def call_spawned(rank: int, data: str, files: Sequence[int]) -> None:
+    """Calls a function that a test spawns, with the number of its rank and the arguments.
+
+    data: a pickled dict, in base64, as `spawning.py` makes it. files: for what the arguments share with the test.
+    """
+    spawned = pickle.loads(base64.b64decode(data))  # noqa: S301 - the command's own data, over an anonymous socket
+    sys.path[:] = spawned["path"]
+    multiprocessing.current_process().authkey = spawned["key"]
+    if spawned["file"] is not None:
+        _imported(spawned["module"], spawned["file"])
+    Inherited.files = tuple(files)
+    function, arguments = pickle.loads(spawned["call"])  # noqa: S301 - as above
+    function(rank, *arguments)
 
 
 def _imported(name: str, file: str) -> Any:

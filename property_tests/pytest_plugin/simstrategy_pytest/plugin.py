@@ -20,11 +20,19 @@ _WORLD = "world"
 _RANKS = "simulated_ranks"
 """The parameter, of no test's function, that has the number of ranks of a test without `world`."""
 
-_SERVER = pytest.StashKey[list[Any]]()
-"""The forkserver of simulated ranks, once a test has needed it."""
+_SERVERS = pytest.StashKey[list[Any]]()
+"""The forkservers of simulated ranks, once a test has needed them."""
 
 _MADE = pytest.StashKey[list[Any]]()
 """The strategies that the current test has opened."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.getgroup("simstrategy").addoption(
+        "--simulated-ranks",
+        action="store_true",
+        help="processes that tests start by torch.multiprocessing.spawn and start_processes are simulated ranks",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -35,12 +43,22 @@ def pytest_configure(config: pytest.Config) -> None:
         "runs on every simulated rank of torch.distributed",
     )
     config.stash[_MADE] = []
-    config.stash[_SERVER] = []
+    config.stash[_SERVERS] = []
+    if config.getoption("--simulated-ranks"):
+        _simulate_spawned(config)
+
+
+def _simulate_spawned(config: pytest.Config) -> None:
+    if importlib.util.find_spec("simstrategy_torch_distributed") is None:
+        raise pytest.UsageError("--simulated-ranks needs simstrategy-torch-distributed: install it.")
+    from simstrategy_pytest.spawning import simulate_spawned  # noqa: PLC0415 - torch costs every start
+
+    simulate_spawned(_forkservers(config))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    for server in config.stash[_SERVER]:
-        server.close()
+    for servers in config.stash[_SERVERS]:
+        servers.close()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -94,14 +112,20 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 
 def _call_on_ranks(item: pytest.Function) -> None:
-    from simstrategy_pytest.ranks import call_on_ranks, forkserver  # noqa: PLC0415 - few tests need it
+    from simstrategy_pytest.ranks import call_on_ranks  # noqa: PLC0415 - few tests need it
 
-    servers = item.config.stash[_SERVER]
-    if not servers:
-        servers.append(forkserver(str(item.path)))
     names = inspect.signature(item.obj).parameters
     values = {name: item.funcargs[name] for name in names if name in item.funcargs}
-    call_on_ranks(item, servers[0], item.callspec.params[_RANKS], values)
+    call_on_ranks(item, _forkservers(item.config), item.callspec.params[_RANKS], values)
+
+
+def _forkservers(config: pytest.Config) -> Any:
+    """Returns the forkservers of the session's simulated ranks."""
+    from simstrategy_pytest.ranks import Forkservers  # noqa: PLC0415 - few tests need it
+
+    if not config.stash[_SERVERS]:
+        config.stash[_SERVERS].append(Forkservers())
+    return config.stash[_SERVERS][0]
 
 
 # Of the session, not of the function: Hypothesis refuses fixtures of the function, which one test has once for all of

@@ -6,15 +6,19 @@ A forkserver that has imported torch stays for the session, so a test's ranks st
 import base64
 import pickle
 import sys
-from typing import Any, Final
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final, final
 
 import pytest
 
+from simstrategy.launch.server import Server
 from simstrategy_torch_distributed.preloading import modules_of_torch
 from simstrategy_torch_distributed.report import Report
 from simstrategy_torch_distributed.running import Function, Settings, run_on, started
 
-__all__ = ["call_on_ranks", "forkserver", "unusable"]
+__all__ = ["Forkservers", "call_on_ranks", "unusable"]
 
 _TARGET: Final = "simstrategy_pytest.in_rank:call_test"
 _LINES_MAX: Final = 60
@@ -34,12 +38,35 @@ def unusable(item: Any) -> str | None:
     return None
 
 
-def forkserver(file: str) -> Any:
-    """Starts a forkserver for the ranks of a session's tests; file: of its first one."""
-    return started(["simstrategy_pytest.in_rank", *modules_of_torch(file)])
+@final
+class Forkservers:
+    """The forkservers of a session's ranks: one, and more only for runs at the same time.  Call `close` at the end."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._free: list[Server] = []
+        self._started: list[Server] = []
+
+    @contextmanager
+    def one(self, file: str | None) -> Iterator[Server]:
+        """Returns a context that has a forkserver for one run; file: of the test, whose imports a new one makes first."""
+        with self._lock:
+            server = self._free.pop() if self._free else None
+        if server is None:
+            server = started(["simstrategy_pytest.in_rank", *(() if file is None else modules_of_torch(file))])
+            self._started.append(server)
+        try:
+            yield server
+        finally:
+            self._free.append(server)
+
+    def close(self) -> None:
+        """Ends all processes of all runs."""
+        for server in self._started:
+            server.close()
 
 
-def call_on_ranks(item: pytest.Function, server: Any, count: int, values: dict[str, Any]) -> None:
+def call_on_ranks(item: pytest.Function, servers: Forkservers, count: int, values: dict[str, Any]) -> None:
     """Calls the test's function on `count` ranks; fails with what the run found, or skips if all ranks do.
 
     values: what the test receives, by the names of its parameters.
@@ -52,7 +79,8 @@ def call_on_ranks(item: pytest.Function, server: Any, count: int, values: dict[s
         "values": {name: _pickled(name, value) for name, value in values.items()},
     }
     function = Function(_TARGET, base64.b64encode(pickle.dumps(test)).decode())
-    report = run_on(server, Settings(str(item.path), ranks=count, tee=True, function=function))
+    with servers.one(str(item.path)) as server:
+        report = run_on(server, Settings(str(item.path), ranks=count, tee=True, function=function))
     if report.finding is not None:
         pytest.fail(_failure(report), pytrace=False)
     if all(one.text.startswith("skipped: ") for one in report.ranks):
