@@ -1,6 +1,6 @@
 """CUDA's names on CPU tensors, in the process of a rank: for scripts that were written for GPUs.
 
-Devices, transfers and the backend nccl become the CPU and gloo. torch's own code is not deceived: it still finds no GPU.
+Devices, transfers and the backend nccl become the CPU and gloo; torch's own code still finds no GPU.
 What has no meaning on CPU tensors, such as streams, is refused by name. Names are mapped in the thread of the script.
 """
 
@@ -25,6 +25,8 @@ __all__ = ["map_cuda_names"]
 
 _CPU: Final = torch.device("cpu")
 _CUDA: Final = re.compile(r"cuda(:\d+)?")
+_OF_GPUS: Final = re.compile("nccl")
+"""In the name of a backend that a script asks for."""
 _REFUSED_CLASSES: Final = ("CUDAGraph", "Event", "ExternalStream", "Stream")
 _REFUSED: Final = (
     *("cudart", "current_stream", "default_stream", "get_device_capability", "get_device_properties", "graph"),
@@ -94,7 +96,7 @@ def map_cuda_names(rank: int, ranks: int) -> None:
         vars(torch.cuda)[name] = type(name, (), {"__new__": _refusing(name)})
     _map_functions()
     vars(parallel)["DistributedDataParallel"] = vars(parallel.distributed)["DistributedDataParallel"] = _wrapper()
-    _OnCpu().__enter__()
+    _OnCpu().__enter__()  # type: ignore[no-untyped-call]  # for the rest of the process
 
 
 def _map_functions() -> None:
@@ -102,7 +104,7 @@ def _map_functions() -> None:
 
     def backend_of(given: Mapping[str, Any]) -> dict[str, Any]:
         backend = given.get("backend")
-        return {**given, "backend": "gloo"} if isinstance(backend, str) and "nccl" in backend else {**given}
+        return {**given, "backend": "gloo"} if isinstance(backend, str) and _OF_GPUS.search(backend) else {**given}
 
     def init_process_group(backend: Any = None, *args: Any, device_id: Any = None, **given: Any) -> None:
         joined["init_process_group"](*args, **backend_of({"backend": backend}), **given)
@@ -113,7 +115,7 @@ def _map_functions() -> None:
 
     def load(*args: Any, map_location: Any = None, **given: Any) -> Any:
         place = dict.fromkeys(map_location, _CPU) if isinstance(map_location, dict) else _mapped(map_location)
-        return loaded(*args, map_location=place, **given)
+        return loaded(*args, **{**given, "map_location": place})
 
     def init_device_mesh(device_type: str, *args: Any, **given: Any) -> Any:
         return meshed("cpu" if device_type == "cuda" else device_type, *args, **given)

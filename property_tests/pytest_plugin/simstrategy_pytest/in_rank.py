@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from _pytest.assertion.rewrite import rewrite_asserts
 
-from simstrategy_pytest.inherited import Inherited
+from simstrategy_torch_distributed.inherited import Inherited
 
 __all__ = ["call_spawned", "call_test"]
 
@@ -44,14 +44,15 @@ def call_test(_rank: int, data: str, _files: Sequence[int]) -> str | None:
 def call_spawned(rank: int, data: str, files: Sequence[int]) -> None:
     """Calls a function that a test spawns, with the number of its rank and the arguments.
 
-    data: a pickled dict, in base64, as `spawning.py` makes it. files: for what the arguments share with the test.
+    data: a pickled dict, in base64, as `simstrategy_torch_distributed.spawning` makes it. files: for what the arguments
+    share with the test.
     """
     spawned = pickle.loads(base64.b64decode(data))  # noqa: S301 - the command's own data, over an anonymous socket
     sys.path[:] = spawned["path"]
     multiprocessing.current_process().authkey = spawned["key"]
     if spawned["file"] is not None:
         _imported(spawned["module"], spawned["file"])
-    Inherited.files = tuple(files)
+    Inherited.receive(files)
     function, arguments = pickle.loads(spawned["call"])  # noqa: S301 - as above
     function(rank, *arguments)
 

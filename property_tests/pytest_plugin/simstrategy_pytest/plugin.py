@@ -51,9 +51,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def _simulate_spawned(config: pytest.Config) -> None:
     if importlib.util.find_spec("simstrategy_torch_distributed") is None:
         raise pytest.UsageError("--simulated-ranks needs simstrategy-torch-distributed: install it.")
-    from simstrategy_pytest.spawning import simulate_spawned  # noqa: PLC0415 - torch costs every start
+    from simstrategy_pytest.ranks import simulate  # noqa: PLC0415 - torch costs every start
 
-    simulate_spawned(_forkservers(config))
+    simulate(_forkservers(config))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -116,7 +116,7 @@ def _call_on_ranks(item: pytest.Function) -> None:
 
     names = inspect.signature(item.obj).parameters
     values = {name: item.funcargs[name] for name in names if name in item.funcargs}
-    call_on_ranks(item, _forkservers(item.config), item.callspec.params[_RANKS], values)
+    call_on_ranks(item, _forkservers(item.config), int(str(item.callspec.params[_RANKS])), values)
 
 
 def _forkservers(config: pytest.Config) -> Any:

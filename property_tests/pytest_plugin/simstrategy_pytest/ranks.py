@@ -4,23 +4,27 @@ A forkserver that has imported torch stays for the session, so a test's ranks st
 """
 
 import base64
+import importlib
 import pickle
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any, Final, final
 
 import pytest
+from _pytest.assertion.rewrite import AssertionRewritingHook
 
 from simstrategy.launch.server import Server
 from simstrategy_torch_distributed.preloading import modules_of_torch
 from simstrategy_torch_distributed.report import Report
 from simstrategy_torch_distributed.running import Function, Settings, run_on, started
 
-__all__ = ["Forkservers", "call_on_ranks", "unusable"]
+__all__ = ["Forkservers", "call_on_ranks", "simulate", "unusable"]
 
 _TARGET: Final = "simstrategy_pytest.in_rank:call_test"
+_SPAWNED: Final = "simstrategy_pytest.in_rank:call_spawned"
 _LINES_MAX: Final = 60
 
 
@@ -49,7 +53,7 @@ class Forkservers:
 
     @contextmanager
     def one(self, file: str | None) -> Iterator[Server]:
-        """Returns a context that has a forkserver for one run; file: of the test, whose imports a new one makes first."""
+        """Returns a context with a forkserver for one run; file: of the test, whose imports a new one makes."""
         with self._lock:
             server = self._free.pop() if self._free else None
         if server is None:
@@ -85,6 +89,19 @@ def call_on_ranks(item: pytest.Function, servers: Forkservers, count: int, value
         pytest.fail(_failure(report), pytrace=False)
     if all(one.text.startswith("skipped: ") for one in report.ranks):
         pytest.skip(report.ranks[0].text.removeprefix("skipped: "))
+
+
+def simulate(servers: Forkservers) -> None:
+    """Makes what the session's tests spawn by `torch.multiprocessing` simulated ranks."""
+    importlib.import_module("simstrategy_torch_distributed.spawning").simulate_spawned(
+        lambda: servers.one(None), _SPAWNED, _file_of
+    )
+
+
+def _file_of(module: ModuleType) -> str | None:
+    """Returns the file of a module that pytest has imported with rewritten assertions, as tests are; else None."""
+    spec = module.__spec__
+    return module.__file__ if spec is not None and isinstance(spec.loader, AssertionRewritingHook) else None
 
 
 def _pickled(name: str, value: Any) -> bytes:

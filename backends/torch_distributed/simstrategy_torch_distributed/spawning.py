@@ -1,6 +1,6 @@
-"""Processes that tests start by `torch.multiprocessing.spawn` or `start_processes`: with --simulated-ranks, ranks.
+"""Processes that are started by `torch.multiprocessing.spawn` or `start_processes`, as simulated ranks.
 
-One name of `torch.multiprocessing.spawn` is replaced, which `spawn` calls too. Processes that a test starts in another
+One name of `torch.multiprocessing.spawn` is replaced, which `spawn` calls too. Processes that are started in another
 way, and those of the start method "fork", stay what they are.
 """
 
@@ -12,32 +12,35 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from multiprocessing import context
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final, final
 
 import torch.multiprocessing
-from _pytest.assertion.rewrite import AssertionRewritingHook
+from torch.multiprocessing.spawn import ProcessExitedException, ProcessRaisedException
 
 from simstrategy.errors import InvalidArgument
-from simstrategy_pytest.inherited import Spawning
-from simstrategy_pytest.ranks import Forkservers
+from simstrategy.launch.server import Server
+from simstrategy_torch_distributed.inherited import Spawning
 from simstrategy_torch_distributed.report import Report
 from simstrategy_torch_distributed.running import Function, Settings, run_on
 
 __all__ = ["simulate_spawned"]
 
-_TARGET: Final = "simstrategy_pytest.in_rank:call_spawned"
 _ENDED: Final = ("called sys.exit", "has ended with exit code", "was killed by signal")
+Servers = Callable[[], AbstractContextManager[Server]]
 _FILE: Final = str(Path(__file__))
 """In place of a script: what runs is a function."""
 
 
-def simulate_spawned(servers: Forkservers) -> None:
+def simulate_spawned(servers: Servers, target: str, file_of: Callable[[ModuleType], str | None]) -> None:
     """Makes `torch.multiprocessing.spawn` and `start_processes` run their function on simulated ranks.
 
-    servers: those of the session.
+    servers: gives a forkserver for one run. target: what a rank calls with the number of its rank and the call, as
+    `Function` has it. file_of: returns the file of a module that ranks cannot import by its name, None for others.
     """
     spawn = importlib.import_module("torch.multiprocessing.spawn")
     original = spawn.start_processes
@@ -53,7 +56,7 @@ def simulate_spawned(servers: Forkservers) -> None:
     ) -> Any:
         if start_method == "fork":
             return original(fn, args, nprocs, join, daemon, start_method, **settings)
-        function = _function(fn, tuple(args))
+        function = _function(fn, tuple(args), target, file_of)
         ranks = _Ranks(servers, Settings(_FILE, ranks=nprocs, tee=True, function=function))
         if not join:
             return ranks
@@ -68,7 +71,7 @@ def simulate_spawned(servers: Forkservers) -> None:
 class _Ranks:
     """A run of a function on simulated ranks, in place of torch's `ProcessContext`."""
 
-    def __init__(self, servers: Forkservers, settings: Settings) -> None:
+    def __init__(self, servers: Servers, settings: Settings) -> None:
         self._report: Report | None = None
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, args=(servers, settings), daemon=True)
@@ -90,15 +93,17 @@ class _Ranks:
             raise _failure(self._report)
         return True
 
-    def _run(self, servers: Forkservers, settings: Settings) -> None:
+    def _run(self, servers: Servers, settings: Settings) -> None:
         try:
-            with servers.one(None) as server:
+            with servers() as server:
                 self._report = run_on(server, settings)
         except BaseException as error:  # noqa: BLE001 - `join` raises it
             self._error = error
 
 
-def _function(fn: Callable[..., Any], args: tuple[Any, ...]) -> Function:
+def _function(
+    fn: Callable[..., Any], args: tuple[Any, ...], target: str, file_of: Callable[[ModuleType], str | None]
+) -> Function:
     """Returns the call of a spawned function as ranks receive it.  Raises InvalidArgument for what cannot be sent."""
     spawning = Spawning()
     context.set_spawning_popen(spawning)  # type: ignore[arg-type]  # as each of multiprocessing's start methods does
@@ -112,16 +117,15 @@ def _function(fn: Callable[..., Any], args: tuple[Any, ...]) -> Function:
     finally:
         context.set_spawning_popen(None)
     module = sys.modules[fn.__module__]
-    is_test = module.__spec__ is not None and isinstance(module.__spec__.loader, AssertionRewritingHook)
     spawned = {
         "path": sys.path,
         "key": bytes(multiprocessing.current_process().authkey),
         "module": module.__name__,
-        "file": module.__file__ if is_test else None,
+        "file": file_of(module),
         "call": call,
     }
     data = base64.b64encode(pickle.dumps(spawned)).decode()
-    return Function(_TARGET, data, tuple(spawning.files), is_torchrun=False)
+    return Function(target, data, tuple(spawning.files), is_torchrun=False)
 
 
 def _failure(report: Report) -> Exception:
@@ -132,5 +136,5 @@ def _failure(report: Report) -> Exception:
     text = f"{report.finding.text}\n\nRank {rank} printed, at the end:\n{one.output[-4000:]}"
     if report.failed is not None and one.text.startswith(_ENDED):
         name = signal.Signals(-one.code).name if one.code < 0 else None
-        return torch.multiprocessing.ProcessExitedException(text, rank, 0, one.code, name)
-    return torch.multiprocessing.ProcessRaisedException(text, rank, 0)
+        return ProcessExitedException(text, rank, 0, one.code, name)
+    return ProcessRaisedException(text, rank, 0)

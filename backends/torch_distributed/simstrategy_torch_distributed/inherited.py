@@ -1,5 +1,6 @@
 """What lets queues, pipes and tensors travel to simulated ranks: `multiprocessing` shares their open files."""
 
+from collections.abc import Sequence
 from typing import ClassVar, final
 
 __all__ = ["Inherited", "Spawning"]
@@ -15,13 +16,18 @@ class Inherited:
     def __init__(self, position: int) -> None:
         self.position = position
 
+    @classmethod
+    def receive(cls, files: Sequence[int]) -> None:
+        """Takes the file descriptors of this rank."""
+        cls.files = tuple(files)
+
     def detach(self) -> int:
         return self.files[self.position]
 
 
 @final
 class Spawning:
-    """What `multiprocessing` is told about while it pickles the arguments of a new process."""
+    """What `multiprocessing` receives while it pickles the arguments of a new process."""
 
     DupFd = Inherited
 
