@@ -30,6 +30,12 @@ Tee = Annotated[str | None, typer.Option("--tee", "-t", help="3: show what all r
 Json = Annotated[Path | None, typer.Option(help="Write the report to this file.")]
 Recorded = Annotated[Path | None, typer.Option("--record", help="Write the completed calls of all ranks to this file.")]
 Busy = Annotated[float, typer.Option(help="Show the stacks of a rank that others have waited for so many seconds.")]
+Limit = Annotated[
+    float | None, typer.Option("--limit-seconds", help="End the run when a rank was silent for so many seconds.")
+]
+Device = Annotated[
+    str, typer.Option(help="cpu, or cpu-for-cuda: CUDA's names mean the CPU, for scripts that were written for GPUs.")
+]
 Nodes = Annotated[str, typer.Option(help="1: there is one machine.")]
 Standalone = Annotated[bool, typer.Option("--standalone", help="Accepted: a run is always alone.")]
 Ignored = Annotated[list[str] | None, typer.Option(*_SPELLINGS, help="torchrun's, and ignored, which is said.")]
@@ -44,7 +50,9 @@ def torchrun(
     tee: Tee = None,
     json: Json = None,
     record: Recorded = None,
+    device: Device = "cpu",
     busy_seconds: Busy = 30.0,
+    limit_seconds: Limit = None,
     nnodes: Nodes = "1",
     standalone: Standalone = False,
     ignored: Ignored = None,
@@ -68,7 +76,9 @@ def torchrun(
         order=order,
         seed=seed,
         tee=tee not in (None, "0"),
+        device=device,
         busy_s=busy_seconds,
+        limit_s=limit_seconds,
         record=record is not None,
     )
     report = run(settings)

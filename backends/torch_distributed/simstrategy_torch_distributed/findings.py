@@ -6,7 +6,18 @@ from typing import Any, NamedTuple
 from simstrategy.errors import PeerFailed, ReplicasBlocked, ReplicasDisagree, SimStrategyError
 from simstrategy.run.status import disagreement
 
-__all__ = ["ERRORS", "Finding", "blocked", "disagreed", "failed", "forgotten", "sizes_differ", "stopped"]
+__all__ = [
+    "ERRORS",
+    "Finding",
+    "asleep",
+    "blocked",
+    "disagreed",
+    "failed",
+    "forgotten",
+    "overdue",
+    "sizes_differ",
+    "stopped",
+]
 
 ERRORS: Mapping[str, type[SimStrategyError]] = {
     one.__name__: one for one in (PeerFailed, ReplicasBlocked, ReplicasDisagree)
@@ -15,7 +26,10 @@ ERRORS: Mapping[str, type[SimStrategyError]] = {
 
 
 class Finding(NamedTuple):
-    """kind: "disagreement", "blocked", "unfinished" or "failure". error: the name of the class. lines: of ranks."""
+    """kind: "disagreement", "blocked", "overdue", "unfinished" or "failure".  error: the name of the class.
+
+    lines: of ranks.
+    """
 
     kind: str
     error: str
@@ -44,6 +58,21 @@ def blocked(lines: Sequence[str]) -> Finding:
     """Returns the finding for ranks that wait for calls that no rank can make any more."""
     head = "Ranks wait for calls that no rank will make. Make the calls on both sides, in one order on all ranks:"
     return _headed("blocked", "ReplicasBlocked", head, lines)
+
+
+def asleep(lines: Sequence[str]) -> Finding:
+    """Returns the finding for ranks of which some wait outside of calls, and none is left to end these waits."""
+    head = "Every rank waits, and no rank is left that could end it. Set the key or release the lock before the wait:"
+    return _headed("blocked", "ReplicasBlocked", head, lines)
+
+
+def overdue(lines: Sequence[str], rank: int, limit_s: float) -> Finding:
+    """Returns the finding for a rank that has neither called nor ended for the limit that was asked for."""
+    head = (
+        f"Rank {rank} has neither called nor ended for {limit_s:g} s, the limit of --limit-seconds. Correct what it "
+        f"does there, or raise the limit:"
+    )
+    return _headed("overdue", "PeerFailed", head, lines)
 
 
 def forgotten(calls: Mapping[int, Sequence[str]]) -> Finding:
