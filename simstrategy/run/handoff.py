@@ -6,9 +6,8 @@ result is that of `HubScheduler`, which switches back to its hub after every tas
 
 import sys
 from collections.abc import Iterator, Sequence
+from threading import get_ident
 from typing import Any, Final, Generic, TypeVar, final
-
-import greenlet as greenlets
 
 from simstrategy.errors import ContextError
 from simstrategy.run.forced import raise_until
@@ -52,11 +51,13 @@ class HandoffScheduler(Generic[F, A]):
         following_all: Sequence[Task] = ()
         answers_all: Sequence[Any] = ()
         handoffs: Iterator[tuple[Task, Any]] = iter(())
-        arrive, over = arrived.append, (hub, _SUSPENDED)
+        arrive, over, ident = arrived.append, (hub, _SUSPENDED), get_ident()
 
         # One function for all tasks, and one iterator: an object for each of 10,000 tasks costs the garbage
         # collector more than the tasks themselves.
         def suspend(*call: F) -> A:
+            if get_ident() != ident:  # before the call arrives: the task itself may run meanwhile
+                raise foreign_thread()
             try:
                 arrive(call)
                 task, answer = next(handoffs, over)
@@ -66,7 +67,7 @@ class HandoffScheduler(Generic[F, A]):
                 raise
 
         def withdraw(call: tuple[F, ...], error: BaseException) -> None:
-            """Undoes what a task did that could not switch: it was interrupted, or called in another thread."""
+            """Undoes what a task did that could not switch, because it was interrupted."""
             nonlocal handoffs
             if isinstance(error, ForcedStop):
                 raise_until(sys._getframe(2))
@@ -74,8 +75,6 @@ class HandoffScheduler(Generic[F, A]):
                 arrived.pop()
                 place = len(arrived)
                 handoffs = zip(following_all[place:], answers_all[place:], strict=True)
-            if isinstance(error, greenlets.error):
-                raise foreign_thread() from None
 
         def begin(following: Sequence[Task], answers: Sequence[Any]) -> None:
             nonlocal handoffs, following_all, answers_all
