@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from simstrategy.check.contents import described_length, is_distributed
-from simstrategy.check.distances import one_unit
+from simstrategy.check.distances import one_unit, same_bits
 from simstrategy.check.outcome import Outcome, VariableKind
 
 __all__ = ["Meaning", "lists_by_replica", "meaning_of"]
@@ -26,13 +26,15 @@ class Meaning(NamedTuple):
     """The values of an outcome, by path without replicas.
 
     whole: values that all replicas have in common. apart: one value for each replica, which are not all equal.
-    structure: the containers around them. computed: the coarsest dtype in which a value was computed.
+    structure: the containers around them. computed: the coarsest dtype in which a value was computed. partly: why a
+    value is compared in part alone.
     """
 
     whole: Mapping[str, Host]
     apart: Mapping[str, tuple[Host, ...]]
     structure: tuple[tuple[str, str], ...]
     computed: Mapping[str, str]
+    partly: Mapping[str, str]
 
     def values(self, path: str) -> tuple[Host, ...]:
         """Returns the value of a path, or one for each replica; () for a path that is not there."""
@@ -75,7 +77,8 @@ def meaning_of(outcome: Outcome, lists: frozenset[str] = frozenset()) -> Meaning
             apart[path] = tuple(values)
         else:
             whole[path] = value
-    return Meaning(whole, apart, tuple(_structure(outcome.structure, lists)), computed)
+    partly = {_without_replicas(path, lists)[0]: reason for path, reason in outcome.partly}
+    return Meaning(whole, apart, tuple(_structure(outcome.structure, lists)), computed, partly)
 
 
 def _unit(dtype: str) -> float:
@@ -115,10 +118,7 @@ def _in_common(values: list[Host], kind: VariableKind | None) -> Host | None:
             return np.asarray(np.mean(np.stack(values), axis=0, dtype=np.result_type(_sum_dtype(first), np.float64)))
         if kind.aggregation == "ONLY_FIRST_REPLICA":
             return first
-    alike = all(
-        one.dtype == first.dtype and one.shape == first.shape and one.tobytes() == first.tobytes() for one in values
-    )
-    return first if alike else None
+    return first if all(same_bits(first, one) for one in values) else None
 
 
 def _sum_dtype(value: Host) -> Any:

@@ -85,6 +85,8 @@ class Outcome(NamedTuple):
     """Whether the program put floats on a device, so that nudged runs show how far rounding moves its results."""
     seeds: tuple[str, ...] = ()
     """The labels of the seeds that replicas drew: another one for each replica."""
+    partly: tuple[tuple[str, str], ...] = ()
+    """Path and reason of what is compared by a name or a text that is not the whole of it (`check/contents.py`)."""
 
 
 def program_folder(program: Program) -> str:
@@ -129,7 +131,7 @@ def run_program(
     group = _begun(strategy, probe, watch)
     raised: tuple[str, str] | None = None
     notes: tuple[str, ...] = ()
-    found = Contents([], [], [], [])
+    found = Contents.none()
     try:
         result = with_checkpoint(program)(strategy)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - compared like a value: both may raise the same
@@ -156,6 +158,7 @@ def run_program(
         tuple(kinds),
         probe is None or any(dtype.startswith(("float", "bfloat", "complex")) for dtype in probe.dtypes),
         group.seeds.labels,
+        tuple(found.partly),
     )
 
 
