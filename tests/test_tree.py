@@ -191,6 +191,7 @@ def test_describe_puts_a_star_where_no_text_is_given():
 )
 def test_mappings_of_every_type_are_rebuilt_with_their_keys(made):
     leaves, structure = tree.flatten(made)
-    for rebuilt in (tree.unflatten(structure, leaves), tree.map_leaves(abs, made), tree.refill(made, structure, leaves)):
+    same = (tree.unflatten(structure, leaves), tree.refill(made, structure, leaves), tree.map_leaves(abs, made))
+    for rebuilt in same:
         assert type(rebuilt) is type(made)
         assert dict(rebuilt) == {"a": 3, "b": 2}
