@@ -23,6 +23,7 @@ RUN_WITH_THREADS = tuple(
         "forced",
         "frames",
         "greenlets",
+        "handoff",
         "inline",
         "one_thread",
         "own_thread",
@@ -47,7 +48,7 @@ BANNED_MODULES = {
     "datetime": (),
     "threading": RUN_WITH_THREADS,
     "greenlet": tuple(
-        f"{RUN}{name}.py" for name in ("blocked", "greenlets", "handoff", "own_thread", "reaching", "replica_tasks")
+        f"{RUN}{name}.py" for name in ("blocked", "greenlets", "own_thread", "reaching", "replica_tasks")
     ),
     "socket": (
         "simstrategy/launch/channel.py",
