@@ -7,11 +7,12 @@ A law requests runs (`Study.run`) and what is known of the reference backend at 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from functools import partial
-from typing import Any, Final, NamedTuple, final
+from typing import Any, NamedTuple, final
 
 from simstrategy.check.across import Side
-from simstrategy.check.compare import Sensitivity, compare, exactly, paths, sensitivity
-from simstrategy.check.exempt import require_exemptions
+from simstrategy.check.causes import Cause
+from simstrategy.check.causes.running import explain_difference
+from simstrategy.check.compare import NUDGES, Sensitivity, compare, exactly, paths, sensitivity
 from simstrategy.check.folder import same_folder
 from simstrategy.check.meaning import meaning_of
 from simstrategy.check.openings import LINEAR, Openings, open_ordered
@@ -24,10 +25,7 @@ from simstrategy.sim import ORDERS
 from simstrategy.strategy import Semantics, Strategy
 from simstrategy.trace import AnyTrace, Recorder, Recording, Trace
 
-__all__ = ["NUDGES", "Measured", "Nudge", "ScheduleMaker", "Settings", "Study", "nudged", "run_on"]
-
-NUDGES: Final = (1, 2, 3)
-"""Patterns of `UlpPerturbed`: which inputs move up and which move down."""
+__all__ = ["Measured", "Nudge", "ScheduleMaker", "Settings", "Study", "nudged", "run_on"]
 
 ScheduleMaker = Callable[[], Schedule]
 """Makes a new schedule for every run, since a run uses its schedule up."""
@@ -132,21 +130,27 @@ class Study:
     def close(self) -> None:
         self.openings.close()
 
-    def tried(self) -> set[str]:
-        """Returns words of `REMARKS` for what the runs on the reference backend tried."""
-        tried = {"nudged"} if any(found.first.floats_put for found in self._measured.values()) else set()
-        for found in self._measured.values():
-            for parts in found.recording.parts:
-                sizes = [size for _, size in parts.rows]
-                tried |= {"uneven"} if len(set(sizes)) > 1 else set()
-                tried |= {"empty"} if 0 in sizes else set()
-        return tried
+    @property
+    def label(self) -> str:
+        """The name of the first backend, for rows without a run."""
+        return self.openings.names[0]
 
-    def require_exemptions(self) -> None:
-        """Raises InvalidArgument for an exemption that names no value of any run."""
-        known = dict.fromkeys(path for found in self._measured.values() for path in paths(found.first))
-        if self.settings.exempt and known:
-            require_exemptions(self.settings.exempt, known)
+    def made(self) -> tuple[Measured, ...]:
+        """Returns what has been measured on the reference backend so far."""
+        return tuple(self._measured.values())
+
+    def ran_twice(self, replicas: int) -> bool:
+        """Returns True: every number of replicas runs twice."""
+        return True
+
+    def reseeded(self, replicas: int) -> Outcome:
+        """Runs the program on the reference backend with another seed."""
+        return self.run(self.reference, replicas, seed=1)
+
+    def explain(self, counts: tuple[int, int]) -> Cause:
+        """Runs the program with both numbers of replicas, and returns the cause of the difference."""
+        program, semantics = self.program_with({}), self.settings.semantics
+        return explain_difference(program, counts, backend=self.reference, semantics=semantics)
 
     def run(
         self,

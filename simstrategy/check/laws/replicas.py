@@ -10,11 +10,10 @@ import numpy as np
 
 from simstrategy.check.across import Across, compare_across, counted
 from simstrategy.check.causes import Cause
-from simstrategy.check.causes.running import explain_difference
 from simstrategy.check.meaning import lists_by_replica, meaning_of
 from simstrategy.check.row import Finding, Row
 from simstrategy.check.rows import if_repeatable, law_row, row_of_values
-from simstrategy.check.study import Study
+from simstrategy.check.runs import Runs
 from simstrategy.run import raised_where
 
 __all__ = ["replicas"]
@@ -22,36 +21,35 @@ __all__ = ["replicas"]
 _ERROR = tuple[str, str] | None
 
 
-def replicas(study: Study) -> Iterator[Row]:
+def replicas(runs: Runs) -> Iterator[Row]:
     """Yields a row for each number of replicas but the first, compared with the first."""
-    first, *others = study.replicas
+    first, *others = runs.replicas
     for count in others:
-        yield _row(study, first, count)
+        yield _row(runs, first, count)
 
 
-def _row(study: Study, count: int, other_count: int) -> Row:
-    one, other = study.measured(count), study.measured(other_count)
-    row = law_row("replicas", study.reference, f"{other_count} against {count}")
+def _row(runs: Runs, count: int, other_count: int) -> Row:
+    one, other = runs.measured(count), runs.measured(other_count)
+    row = law_row("replicas", runs.reference, f"{other_count} against {count}")
     if not (one.repeatable and other.repeatable):
         return if_repeatable(row, repeatable=False)
     errors = (one.first.error, other.first.error)
     if errors != (None, None):
-        allowed = study.settings.allow_errors
+        allowed = runs.settings.allow_errors
         return row._replace(raised=True, **_errors(errors, (count, other_count), allowed=allowed))
     lists = lists_by_replica(one.first, other.first, (count, other_count))
-    found = compare_across(one.side(count, lists), other.side(other_count, lists), study.settings.exempt)
+    found = compare_across(one.side(count, lists), other.side(other_count, lists), runs.settings.exempt)
     if found.problems:
-        found = _without_draws(study, found, (count, other_count), lists)
-    return _explained(study, row_of_values(row, found), (count, other_count))
+        found = _without_draws(runs, found, (count, other_count), lists)
+    return _explained(runs, row_of_values(row, found), (count, other_count))
 
 
-def _explained(study: Study, row: Row, counts: tuple[int, int]) -> Row:
+def _explained(runs: Runs, row: Row, counts: tuple[int, int]) -> Row:
     """Returns a row with the cause of its problem, for which the program runs again and is recorded."""
     if row.problem is None:
         return row
-    program, semantics = study.program_with({}), study.settings.semantics
     try:
-        cause = explain_difference(program, counts, backend=row.backend, semantics=semantics)
+        cause = runs.explain(counts)
     except Exception as error:  # noqa: BLE001 - the difference was found, and is not lost with its cause
         text = f"it could not be determined: {type(error).__name__} {raised_where(error, with_text=False)}."
         return row._replace(finding=_finding(row, None, text))
@@ -94,14 +92,14 @@ def _errors(errors: tuple[_ERROR, _ERROR], counts: tuple[int, int], *, allowed: 
 _DRAWN: Final = "; it depends on seeds that each replica draws for itself"
 
 
-def _without_draws(study: Study, found: Across, counts: tuple[int, int], lists: frozenset[str]) -> Across:
+def _without_draws(runs: Runs, found: Across, counts: tuple[int, int], lists: frozenset[str]) -> Across:
     """Returns the differences without those in values that change with the replicas' own seeds: they are not judged."""
-    labels = dict.fromkeys(label for count in counts for label in study.measured(count).first.seeds)
+    labels = dict.fromkeys(label for count in counts for label in runs.measured(count).first.seeds)
     if not labels:
         return found
     moving: set[str] = set()
     for count in counts:
-        one, other = study.measured(count).first, study.run(study.reference, count, seed=1)
+        one, other = runs.measured(count).first, runs.reseeded(count)
         first, second = meaning_of(one, lists), meaning_of(other, lists)
         for path in (*first.whole, *first.apart):
             pairs = (first.values(path), second.values(path))
