@@ -69,15 +69,17 @@ def check(
     'result: 1.0 against 2.0'
     """
     require_settings(program, timeout_s, allow_errors, on_row)
-    runs = backends, replicas, workers, schedules, semantics
-    given = Given(*runs, laws, without, same_on, order, exemptions_of(exempt), arguments_of(program, vary), require)
+    given = Given(
+        *(backends, replicas, workers, schedules, semantics, laws, without, same_on, order),
+        *(exemptions_of(exempt), arguments_of(program, vary), require),
+    )
     names = given.judged()
     settings = Settings(semantics, timeout_s, allow_errors, given.exempt, given.vary, {*laws, *same_on}, order)
     if (checker := checker_of(program)) is not None:
         names = given.judged_of_runs()
         return checker(program, replicas=replicas, settings=settings, laws=names, require=require, on_row=on_row)
-    study = Study(program, backends, replicas, workers, schedules, settings)
-    return judge(study, ALWAYS, BY_NAME, names, require, on_row)
+    runs = Study(program, backends, replicas, workers, schedules, settings)
+    return judge(runs, ALWAYS, BY_NAME, names, require, on_row)
 
 
 def run_here(
