@@ -1,4 +1,7 @@
-"""Programs under the real MirroredStrategy with several numbers of replicas: what agrees, and why what differs does."""
+"""Programs under the real MirroredStrategy with several numbers of replicas: what agrees, and why what differs does.
+
+Clauses: J-50, J-51.
+"""
 
 import gc
 import inspect
@@ -15,7 +18,7 @@ import tensorflow as tf
 import simstrategy as ss
 from simstrategy.check.causes.recordings import facts_of
 from simstrategy.check.study import Settings
-from simstrategy.errors import Difference, InvalidArgument
+from simstrategy.errors import Difference, InvalidArgument, Unsupported
 from simstrategy_tf_distribute import replicas_agree, runs
 from simstrategy_tf_distribute.devices import ObservedStrategy
 from simstrategy_tf_distribute.layers import coarsest_dtype, layers_on_their_own
@@ -121,11 +124,14 @@ def unlike(strategy: tf.distribute.Strategy) -> Any:
 def test_a_loss_divided_by_the_whole_batch_agrees_on_any_number_of_replicas() -> None:
     report = ss.check(by_the_batch, replicas=[1, 2, 4])
     report.raise_for_difference()
-    assert [(row.backend, row.replicas, row.events) for row in report.rows] == [
-        ("MirroredStrategy", "1", 0),
-        ("MirroredStrategy", "2 against 1", 2 * 2),
-        ("MirroredStrategy", "4 against 1", 2 * 4),
+    assert [(row.law, row.backend, row.replicas) for row in report.rows] == [
+        ("repeat", "MirroredStrategy", "1"),
+        ("replicas", "MirroredStrategy", "2 against 1"),
+        ("replicas", "MirroredStrategy", "4 against 1"),
     ]
+    assert str(report).splitlines()[-1] == (
+        "All runs agree: 2 values; replicas 1, 2, 4. Not tried: an empty part, other schedules, other backends."
+    )
     assert all(row.one_ulp < 1e-5 for row in report.rows)
 
 
@@ -303,10 +309,10 @@ def test_mixed_precision_rounds_as_its_coarsest_layer() -> None:
 
 
 def test_a_recorded_mean_has_the_replicas_values_and_the_sum_divided_once() -> None:
+    strategy = ObservedStrategy(2, ss.trace.Trace())
     observer = Observer(ss.trace.Recorder(whole_bytes=1 << 20), Lines())
     parts = [tf.constant([[1.0, 2.0]]), tf.constant([[3.0, 6.0], [0.0, 0.0]])]
     observer.starts([parts[0]], 1, ("train.py", 30), ("train.py", 29))
-    strategy = ObservedStrategy(2, ss.trace.Trace())
     values = strategy.experimental_distribute_values_from_function(lambda c: parts[c.replica_id_in_sync_group][0])
     observer.sends("all_reduce", values, "MEAN", ("train.py", 31), "gradient of w")
     recording = observer.recorder.recording()
@@ -333,3 +339,23 @@ def test_an_iterator_lives_until_the_next_strategy_is_made() -> None:
     observed()
     gc.collect()
     assert alive() is None
+
+
+def of_parameter_servers(strategy: tf.distribute.ParameterServerStrategy) -> Any:
+    raise AssertionError("it is not run")
+
+
+def of_central_storage(strategy: tf.distribute.experimental.CentralStorageStrategy) -> Any:
+    raise AssertionError("it is not run")
+
+
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        (of_parameter_servers, "a ParameterServerStrategy, which keeps its variables on parameter servers"),
+        (of_central_storage, "a CentralStorageStrategy, which keeps one copy of each variable"),
+    ],
+)
+def test_another_strategy_of_tensorflow_is_refused_by_name(program: Any, why: str) -> None:
+    with pytest.raises(Unsupported, match=f"The program takes {why}.*Annotate the parameter with tf.distribute.Strat"):
+        ss.check(program, replicas=[1, 2])

@@ -1,4 +1,7 @@
-"""Right and wrong programs of tf.distribute: wrong ones are found by law and place, and no right one is accused."""
+"""Right and wrong programs of tf.distribute: wrong ones are found by law and place, and no right one is accused.
+
+Clauses: J-52, J-53, J-54, J-55, J-56.
+"""
 
 import re
 import tomllib

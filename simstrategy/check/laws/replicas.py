@@ -12,7 +12,7 @@ from simstrategy.check.across import Across, compare_across, counted
 from simstrategy.check.causes import Cause
 from simstrategy.check.meaning import lists_by_replica, meaning_of
 from simstrategy.check.row import Finding, Row
-from simstrategy.check.rows import if_repeatable, law_row, row_of_values
+from simstrategy.check.rows import first_not_finite, if_repeatable, law_row, row_of_values
 from simstrategy.check.runs import Runs
 from simstrategy.run import raised_where
 
@@ -41,6 +41,8 @@ def _row(runs: Runs, count: int, other_count: int) -> Row:
     found = compare_across(one.side(count, lists), other.side(other_count, lists), runs.settings.exempt)
     if found.problems:
         found = _without_draws(runs, found, (count, other_count), lists)
+    if not runs.ran_twice(other_count):  # it has no row of its own, which states this
+        row = row._replace(not_finite=first_not_finite((other.first,)))
     return _explained(runs, row_of_values(row, found), (count, other_count))
 
 
