@@ -57,11 +57,10 @@ def check(
     "backends", "schedules" and "workers" are names there as well. order: of the simulator's additions. exempt: names
     of values that no law compares, such as ``"history/noise"``, each with the reason. vary: arguments of the program
     that cut the same work differently, with the values of each. require: what must have been tried, such as "uneven";
-    else nothing is judged. on_row: receives each row when it is ready.
+    else nothing is judged. on_row: receives each row when it is ready. Clauses: J-1 to J-56.
 
-    What may differ, and what cannot be judged, is stated in clauses J-1 to J-35. A program whose parameter has the type
-    of another library's strategy is run by the checker that is installed for it (`check.checkers`). Raises
-    InvalidArgument for settings that cannot be run, and what opening a backend raises.
+    A program whose parameter has the type of another library's strategy is run by the checker that is installed for it
+    (`check.checkers`). Raises InvalidArgument for settings that cannot be run, and what opening a backend raises.
 
     >>> def program(strategy):
     ...     return strategy.reduce("SUM", strategy.run(lambda: strategy.xp.ones(())), axis=None)
@@ -69,17 +68,15 @@ def check(
     'result: 1.0 against 2.0'
     """
     require_settings(program, timeout_s, allow_errors, on_row)
-    given = Given(
-        *(backends, replicas, workers, schedules, semantics, laws, without, same_on, order),
-        *(exemptions_of(exempt), arguments_of(program, vary), require),
-    )
+    runs = backends, replicas, workers, schedules, semantics
+    given = Given(*runs, laws, without, same_on, order, exemptions_of(exempt), arguments_of(program, vary), require)
     names = given.judged()
     settings = Settings(semantics, timeout_s, allow_errors, given.exempt, given.vary, {*laws, *same_on}, order)
     if (checker := checker_of(program)) is not None:
         names = given.judged_of_runs()
         return checker(program, replicas=replicas, settings=settings, laws=names, require=require, on_row=on_row)
-    runs = Study(program, backends, replicas, workers, schedules, settings)
-    return judge(runs, ALWAYS, BY_NAME, names, require, on_row)
+    study = Study(program, backends, replicas, workers, schedules, settings)
+    return judge(study, ALWAYS, BY_NAME, names, require, on_row)
 
 
 def run_here(

@@ -22,6 +22,9 @@ from simstrategy_tf_distribute.running import Run, run_once
 __all__ = ["TensorFlowRuns"]
 
 _GRADIENT: Final = "gradient of "
+_PLACE: Final = "value "
+"""How the subject of a reduction begins that has a number and no name."""
+
 _NUDGES: Final = NUDGES
 
 
@@ -75,9 +78,10 @@ class TensorFlowRuns:
         one, other = [_reductions(self._runs[count].recording) for count in counts]
         nudged = [_reductions(run.recording) for run in self._nudged] if counts[0] == self.replicas[0] else []
         cause = explain_recordings(one, other, nudged, counts=counts)
-        variable = None if cause.variable is None else cause.variable.removeprefix(_GRADIENT)
+        variable = (cause.variable or "").removeprefix(_GRADIENT)
         hints = [] if cause.certain else list(layers_on_their_own(self._runs[counts[0]].models))
-        return cause._replace(variable=variable, text="\n  ".join([cause.text, *hints]))
+        unnamed = not variable or variable.startswith(_PLACE)
+        return cause._replace(variable=None if unnamed else variable, text="\n  ".join([cause.text, *hints]))
 
     def close(self) -> None:
         """Forgets the models."""
