@@ -14,6 +14,7 @@ __all__ = ["Lines", "Site"]
 Site = tuple[str, int]
 
 _HERE: Final = os.path.dirname(__file__) + os.sep
+_PYTHON: Final = os.path.dirname(os.__file__)
 _LIBRARIES: Final = (_HERE, *(os.path.dirname(one.__file__) + os.sep for one in (tf, keras)))
 
 
@@ -32,7 +33,8 @@ class Lines:
     def users(self, frame: FrameType) -> Site | None:
         """Returns the nearest line of the user's; None where only libraries called."""
         site = self._nearest(frame)
-        return None if site[0].startswith(_LIBRARIES) else site
+        # Where Keras alone has called, the last line of a replica's thread is one of Python's library.
+        return None if site[0].startswith(_LIBRARIES) or os.path.dirname(site[0]) == _PYTHON else site
 
     def _nearest(self, frame: FrameType) -> Site:
         site: Site = self._origins.source(frame)
