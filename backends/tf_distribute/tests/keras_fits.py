@@ -1,5 +1,6 @@
 """Keras programs, right and wrong, which `test_corpus.py` checks.  No tests."""
 
+from functools import partial
 from typing import Any
 
 import keras
@@ -22,7 +23,7 @@ def fitted(
 ) -> Any:
     with strategy.scope():
         model = keras.Sequential([keras.layers.Input((3,)), *layers, keras.layers.Dense(1, name="out")])
-        model.compile(optimizer or keras.optimizers.SGD(0.05 / BATCH), loss, **more)
+        model.compile(optimizer() if optimizer else keras.optimizers.SGD(0.05 / BATCH), loss, **more)
     model.fit(ROWS[:rows], TARGETS[:rows], batch_size=size, epochs=2, shuffle=False, verbose=0)
     return model
 
@@ -55,7 +56,7 @@ def sum_over_the_batch(strategy: Strategy) -> Any:
 
 
 def with_adam(strategy: Strategy) -> Any:
-    return fitted(strategy, [], summed(), keras.optimizers.Adam(0.01), metrics=["mae"])
+    return fitted(strategy, [], summed(), lambda: keras.optimizers.Adam(0.01), metrics=["mae"])
 
 
 def statistics_of_the_batch(strategy: Strategy) -> Any:
@@ -64,7 +65,8 @@ def statistics_of_the_batch(strategy: Strategy) -> Any:
 
 
 def several_steps_at_once(strategy: Strategy) -> Any:
-    return fitted(strategy, [], summed(), keras.optimizers.SGD(0.01, momentum=0.9), steps_per_execution=2)
+    optimizer = partial(keras.optimizers.SGD, 0.01, momentum=0.9)
+    return fitted(strategy, [], summed(), optimizer, steps_per_execution=2)
 
 
 def mean_of_equal_parts(strategy: Strategy) -> Any:
