@@ -1,20 +1,15 @@
 """`check`: judges a program by laws, over backends, replica counts, workers and schedules."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
-from itertools import chain
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from simstrategy.check.checkers import checker_of
 from simstrategy.check.given import BACKENDS, Given
-from simstrategy.check.law_table import LAWS
+from simstrategy.check.judging import judge
 from simstrategy.check.laws import ALWAYS, BY_NAME
 from simstrategy.check.openings import LINEAR
-from simstrategy.check.outcome import Outcome, Program, program_name
-from simstrategy.check.remarks import remarks_of
+from simstrategy.check.outcome import Outcome, Program
 from simstrategy.check.report import Report
-from simstrategy.check.row import Row
-from simstrategy.check.rows import law_row, not_judged
 from simstrategy.check.runs import Settings
 from simstrategy.check.study import Nudge, ScheduleMaker, Study, run_on
 from simstrategy.check.validation import (
@@ -63,11 +58,10 @@ def check(
     "backends", "schedules" and "workers" are names there as well. order: of the simulator's additions. exempt: names
     of values that no law compares, such as ``"history/noise"``, each with the reason. vary: arguments of the program
     that cut the same work differently, with the values of each. require: what must have been tried, such as "uneven";
-    else nothing is judged. on_row: receives each row when it is ready.
+    else nothing is judged. on_row: receives each row when it is ready. Clauses: J-1 to J-56.
 
-    What may differ, and what cannot be judged, is stated in clauses J-1 to J-35. A program whose parameter has the type
-    of another library's strategy is run by the checker that is installed for it (`check.checkers`). Raises
-    InvalidArgument for settings that cannot be run, and what opening a backend raises.
+    A program whose parameter has the type of another library's strategy is run by the checker that is installed for it
+    (`check.checkers`). Raises InvalidArgument for settings that cannot be run, and what opening a backend raises.
 
     >>> def program(strategy):
     ...     return strategy.reduce("SUM", strategy.run(lambda: strategy.xp.ones(())), axis=None)
@@ -78,42 +72,12 @@ def check(
     runs = backends, replicas, workers, schedules, semantics
     given = Given(*runs, laws, without, same_on, order, exemptions_of(exempt), arguments_of(program, vary), require)
     names = given.judged()
-    if (checker := checker_of(program)) is not None:
-        given.require_replicas_alone()
-        return checker(program, replicas=replicas, allow_errors=allow_errors, on_row=on_row)
     settings = Settings(semantics, timeout_s, allow_errors, given.exempt, given.vary, {*laws, *same_on}, order)
-    return _report(Study(program, backends, replicas, workers, schedules, settings), names, require, on_row)
-
-
-def _report(study: Study, names: Sequence[str], require: Sequence[str], on_row: OnRow) -> Report:
-    """Judges a study by the laws of these names, and closes it."""
-    with closing(study):
-        rows = list(_rows(study, names, on_row))
-        return Report(program_name(study.program), rows, remarks_of(rows, study.tried()), require, study.notes)
-
-
-def _rows(study: Study, names: Sequence[str], on_row: OnRow) -> Iterator[Row]:
-    for row in chain(*(law(study) for law in ALWAYS), *(_named_rows(study, name) for name in names)):
-        on_row(row)
-        yield row
-    study.require_exemptions()
-
-
-def _named_rows(study: Study, name: str) -> Iterator[Row]:
-    """Yields the rows of a law; one that compares nothing where it has none and was asked for."""
-    found, can_run = False, study.has_reference or not LAWS[name].in_process
-    for row in BY_NAME[name](study) if can_run else ():
-        found = True
-        yield row
-    asked = study.settings.asked
-    if not found and (name in asked or "all" in asked):
-        label = ", ".join(map(str, study.replicas))
-        row = law_row(name, study.openings.names[0], label)._replace(schedule="no run")
-        needs = LAWS[name].needs if can_run else _NEEDS_REFERENCE
-        yield not_judged(row, "nothing to compare", f"nothing was compared; {needs}", asked=name in asked)
-
-
-_NEEDS_REFERENCE: Final = "add a backend whose replicas are in one process, such as sim"
+    if (checker := checker_of(program)) is not None:
+        names = given.judged_of_runs()
+        return checker(program, replicas=replicas, settings=settings, laws=names, require=require, on_row=on_row)
+    study = Study(program, backends, replicas, workers, schedules, settings)
+    return judge(study, ALWAYS, BY_NAME, names, require, on_row)
 
 
 def run_here(

@@ -15,6 +15,7 @@ from simstrategy.check.annotations import Foreign, foreign_annotation
 from simstrategy.check.outcome import Program
 from simstrategy.check.report import Report
 from simstrategy.check.row import Row
+from simstrategy.check.runs import Settings
 from simstrategy.device import install_advice
 from simstrategy.errors import BackendUnavailable, InvalidType
 from simstrategy.trace import describe_site
@@ -41,9 +42,20 @@ class Checker(Protocol):
     """Runs a program with each number of replicas of its own library's strategy, and compares with the first."""
 
     def __call__(
-        self, program: Program, *, replicas: Sequence[int], allow_errors: bool, on_row: Callable[[Row], None]
+        self,
+        program: Program,
+        *,
+        replicas: Sequence[int],
+        settings: Settings,
+        laws: Sequence[str],
+        require: Sequence[str],
+        on_row: Callable[[Row], None],
     ) -> Report:
-        """Returns a row for each number of replicas, and passes each to `on_row` when it is ready."""
+        """Returns what `judging.judge_runs` makes of the program's runs.
+
+        settings: errors that are allowed, exemptions, and the laws that were asked for. laws: the names of those that
+        are judged, of `laws.OF_RUNS`. require: what must have been tried. on_row: receives each row when it is ready.
+        """
 
 
 def checker_of(program: Program) -> Checker | None:

@@ -25,6 +25,7 @@ from simstrategy.check.outcome import Outcome
 __all__ = [
     "BOUND_MAX",
     "MARGIN",
+    "NUDGES",
     "Comparison",
     "Sensitivity",
     "compare",
@@ -39,6 +40,9 @@ MARGIN: Final = 5.0
 
 BOUND_MAX: Final = 1e-2
 """The largest bound, relative to the leaf, within which values that differ by more than `MARGIN` ulps may agree."""
+
+NUDGES: Final = (1, 2, 3)
+"""Patterns of `device.UlpPerturbed`: which inputs move up and which move down."""
 
 _TEXT_MAX: Final = 120
 """The most characters of a text that a problem quotes."""

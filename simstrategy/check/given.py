@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from simstrategy.check.law_table import BY_SETTING, LAWS, NAMED
+from simstrategy.check.laws import OF_RUNS
 from simstrategy.check.openings import LINEAR
 from simstrategy.check.remarks import require_remarks
 from simstrategy.check.study import ScheduleMaker
@@ -88,8 +89,11 @@ class Given(NamedTuple):
             "cut": bool(self.vary),
         }
 
-    def require_replicas_alone(self) -> None:
-        """Raises InvalidArgument for settings that another library's strategy does not have."""
+    def judged_of_runs(self) -> list[str]:
+        """Returns the names of the laws that are judged of a program for another library's strategy.
+
+        Raises InvalidArgument for settings that such a strategy does not have, and for a law that needs one of them.
+        """
         others = {name: bool(value) for name, value in self._asdict().items() if name in _OF_OURS}
         others |= {"backends": tuple(self.backends) != BACKENDS, "semantics": self.semantics is not Semantics.TF1_15}
         others |= {"schedules": self._runs()["schedules"], "order": self.order != LINEAR}
@@ -97,11 +101,18 @@ class Given(NamedTuple):
         if wrong:
             raise InvalidArgument(
                 f"The program takes another library's strategy, which has no {' and no '.join(wrong)} to choose: leave "
-                f"that out, and give replicas only. To run on simstrategy's backends, let it take a "
-                f"simstrategy.Strategy."
+                f"that out. Give replicas, laws, exempt and require only. To run on simstrategy's backends, let it "
+                f"take a simstrategy.Strategy."
             )
+        named = [name for name in (*self.laws, *self.same_on) if name not in OF_RUNS and name != "all"]
+        if named:
+            raise InvalidArgument(
+                f"The program takes another library's strategy, and the law of {named[0]} needs one of "
+                f"simstrategy's: leave it out. The laws of such programs are {', '.join(OF_RUNS)}."
+            )
+        return [name for name in self.judged() if name in OF_RUNS]
 
 
 _LISTS: Final = frozenset({"backends", "replicas", "workers", "schedules", "laws", "without", "same_on", "require"})
-_OF_OURS: Final = frozenset({"workers", "laws", "without", "same_on", "exempt", "vary", "require"})
+_OF_OURS: Final = frozenset({"workers", "vary"})
 """Settings that are empty by default and that simstrategy's strategies alone have."""

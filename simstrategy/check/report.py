@@ -128,11 +128,12 @@ class Report:
         ):
             yield from dict.fromkeys(f"{what}: {text}" for text in texts)
         yield from dict.fromkeys(self._notes)
-        if self.agrees and not any(row.events or row.raised for row in self.rows):
+        if not any(row.events or row.raised for row in self.rows):
+            little = " Their agreement means little." if self.agrees else ""
             yield (
-                "The program used nothing of its strategies: no variable, no run, no collective. Their agreement means "
-                "little. For a program of another library's strategy, annotate the parameter with its type, such as "
-                "program(strategy: tf.distribute.Strategy)."
+                f"The program used nothing of its strategies: no variable, no run, no collective.{little} For a "
+                f"program of another library's strategy, annotate the parameter with its type, such as "
+                f"program(strategy: tf.distribute.Strategy)."
             )
 
     def raise_for_difference(self) -> None:

@@ -1,25 +1,38 @@
 """The runs of one program, as the laws that compare runs request them, whatever kind of program it is.
 
-A law of this kind requests runs with other numbers of replicas, other arguments or other orders of additions, and what
-is known of the program at a number of replicas. `study.py` has them for programs that take a strategy, `scripts/` for
-scripts that another library's launcher starts.
+A law of this kind requests what is known of the program at a number of replicas, and runs with other arguments or other
+orders. `study.py` has them for programs that take a strategy, `scripts/` for scripts that another library's launcher
+starts, and a checker (`checkers.Checker`) for programs that take another library's strategy.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from simstrategy.check.across import Side
 from simstrategy.check.causes.facts import Cause
-from simstrategy.check.compare import Sensitivity, compare, exactly
+from simstrategy.check.compare import Sensitivity, compare, exactly, paths
+from simstrategy.check.exempt import require_exemptions
 from simstrategy.check.meaning import meaning_of
 from simstrategy.check.openings import LINEAR
-from simstrategy.check.outcome import Outcome
+from simstrategy.check.outcome import Outcome, Program
 from simstrategy.strategy import Semantics
+from simstrategy.trace import Recording
 
-__all__ = ["NUDGES", "Measured", "Runs", "Settings"]
+__all__ = [
+    "NOTHING_RETURNED",
+    "Measured",
+    "RecordedRuns",
+    "Runs",
+    "Settings",
+    "VariedRuns",
+    "require_known",
+    "tried_in",
+]
 
-NUDGES: Final = (1, 2, 3)
-"""Patterns of `device.perturb`: which inputs move up and which move down."""
+NOTHING_RETURNED: Final = (
+    "the program returned nothing, and has no variable. Return what matters, such as losses and weights"
+)
+"""Why a run of a program may have nothing to compare."""
 
 
 class Settings(NamedTuple):
@@ -61,7 +74,7 @@ class Measured(NamedTuple):
 
 
 class Runs(Protocol):
-    """What the laws of replicas, of the cut and of order take."""
+    """What the law of replicas takes."""
 
     @property
     def replicas(self) -> Sequence[int]:
@@ -85,14 +98,11 @@ class Runs(Protocol):
     def measured(self, replicas: int) -> Measured:
         """Returns what is known of the program at a number of replicas; runs it at the first call."""
 
-    def run_with(self, replicas: int, arguments: Mapping[str, Any]) -> Outcome:
-        """Runs the program once, with arguments in place of the first values of `vary`."""
+    def ran_twice(self, replicas: int) -> bool:
+        """Returns whether a measured number of replicas ran twice, so that its row states that it is repeatable."""
 
     def reseeded(self, replicas: int) -> Outcome:
         """Runs the program once, with another seed from which replicas draw seeds of their own."""
-
-    def reordered(self, replicas: int) -> Iterator[tuple[str, Outcome]]:
-        """Yields runs in other orders, of additions and of replicas, each with the name of its order."""
 
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause | None:
         """Returns why two runs differ; None where that is not looked for.
@@ -100,3 +110,61 @@ class Runs(Protocol):
         counts: the numbers of replicas of the reference and of the other run. arguments: of the other run, in place of
         the first values of `vary`.
         """
+
+
+class VariedRuns(Runs, Protocol):
+    """What the laws of the cut and of order take."""
+
+    def run_with(self, replicas: int, arguments: Mapping[str, Any]) -> Outcome:
+        """Runs the program once, with arguments in place of the first values of `vary`."""
+
+    def reordered(self, replicas: int) -> Iterator[tuple[str, Outcome]]:
+        """Yields runs in other orders, of additions and of replicas, each with the name of its order."""
+
+
+class RecordedRuns(Runs, Protocol):
+    """What the law of state and `judging` take: runs in this process, each number of replicas recorded."""
+
+    @property
+    def program(self) -> Program:
+        """The program."""
+
+    @property
+    def has_reference(self) -> bool:
+        """Whether all replicas of a run are in this process."""
+
+    @property
+    def label(self) -> str:
+        """The name for rows without a run."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What is worth knowing and breaks no law, as sentences: laws add to it."""
+
+    def made(self) -> Mapping[int, Measured]:
+        """Returns what has been measured so far, by the number of replicas."""
+
+    def recorded(self, replicas: int) -> Recording:
+        """Returns the recording of a run of `measured`."""
+
+    def close(self) -> None:
+        """Ends what the runs hold open."""
+
+
+def tried_in(runs: RecordedRuns) -> set[str]:
+    """Returns words of `remarks.REMARKS` for what the runs tried."""
+    made = runs.made()
+    tried = {"nudged"} if any(found.first.floats_put for found in made.values()) else set()
+    for count in made:
+        for parts in runs.recorded(count).parts:
+            sizes = [size for _, size in parts.rows]
+            tried |= {"uneven"} if len(set(sizes)) > 1 else set()
+            tried |= {"empty"} if 0 in sizes else set()
+    return tried
+
+
+def require_known(exempt: Mapping[str, str], made: Iterable[Measured]) -> None:
+    """Raises InvalidArgument for an exemption that names no value of any run."""
+    known = dict.fromkeys(path for found in made for path in paths(found.first))
+    if exempt and known:
+        require_exemptions(exempt, known)

@@ -11,13 +11,12 @@ from typing import Any, Final, NamedTuple, final
 
 from simstrategy.check.causes.facts import Cause
 from simstrategy.check.causes.running import explain_difference
-from simstrategy.check.compare import paths, sensitivity
-from simstrategy.check.exempt import require_exemptions
+from simstrategy.check.compare import NUDGES, paths, sensitivity
 from simstrategy.check.folder import same_folder
 from simstrategy.check.openings import Openings, open_ordered
 from simstrategy.check.outcome import Outcome, Program, Watch, program_folder, run_program
 from simstrategy.check.probe import GroupCallProbe
-from simstrategy.check.runs import NUDGES, Measured, Settings
+from simstrategy.check.runs import NOTHING_RETURNED, Measured, Settings
 from simstrategy.device import Backend, UlpPerturbed
 from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import Every, InOrder, Schedule, Seeded
@@ -94,26 +93,23 @@ class Study:
     @property
     def nothing(self) -> str:
         """Why a run may have nothing to compare."""
-        return "the program returned nothing, and has no variable. Return what matters, such as losses and weights"
+        return NOTHING_RETURNED
 
     def close(self) -> None:
         self.openings.close()
 
-    def tried(self) -> set[str]:
-        """Returns words of `REMARKS` for what the runs on the reference backend tried."""
-        tried = {"nudged"} if any(found.first.floats_put for found in self._measured.values()) else set()
-        for found in self._recordings.values():
-            for parts in found.parts:
-                sizes = [size for _, size in parts.rows]
-                tried |= {"uneven"} if len(set(sizes)) > 1 else set()
-                tried |= {"empty"} if 0 in sizes else set()
-        return tried
+    @property
+    def label(self) -> str:
+        """The name of the first backend, for rows without a run."""
+        return self.openings.names[0]
 
-    def require_exemptions(self) -> None:
-        """Raises InvalidArgument for an exemption that names no value of any run."""
-        known = dict.fromkeys(path for found in self._measured.values() for path in paths(found.first))
-        if self.settings.exempt and known:
-            require_exemptions(self.settings.exempt, known)
+    def made(self) -> Mapping[int, Measured]:
+        """Returns what has been measured on the reference backend so far."""
+        return self._measured
+
+    def ran_twice(self, replicas: int) -> bool:
+        """Returns True: every number of replicas runs twice."""
+        return True
 
     def run(
         self,

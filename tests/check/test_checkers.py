@@ -34,11 +34,11 @@ def ours(strategy: ss.Strategy) -> Any:
 def of_tensorflow(strategy: Theirs) -> Any: ...
 
 
-def check_acme(program, *, replicas, allow_errors, on_row):
+def check_acme(program, *, replicas, settings, laws, require, on_row):
     rows = [Row("acme", str(n), "its own", n == replicas[0], True, 0.0, 1e-7, 3, False, None) for n in replicas]
     for row in rows:
         on_row(row)
-    return Report(f"{program.__name__}, errors {'allowed' if allow_errors else 'not allowed'}", rows)
+    return Report(f"{program.__name__}, errors {'allowed' if settings.allow_errors else 'not allowed'}", rows)
 
 
 @pytest.fixture
@@ -119,6 +119,24 @@ def test_a_checker_that_cannot_be_imported_is_named(acme, monkeypatch, package, 
 def test_settings_that_mean_nothing_to_another_librarys_strategy_are_refused(acme, settings, named):
     with pytest.raises(InvalidArgument, match=f"another library's strategy, which has {named}: leave that out"):
         ss.check(of_acme, **settings)
+
+
+def test_a_law_that_needs_our_strategies_is_refused_and_the_others_reach_the_checker(acme, monkeypatch):
+    with pytest.raises(InvalidArgument, match="the law of order needs one of simstrategy's: leave it out"):
+        ss.check(of_acme, laws=["order"])
+    seen = []
+
+    def look(program, *, replicas, settings, laws, require, on_row):
+        seen.append((settings.exempt, {*settings.asked}, laws, require))
+        return check_acme(program, replicas=replicas, settings=settings, laws=laws, require=require, on_row=on_row)
+
+    monkeypatch.setattr(sys.modules["simstrategy_acme_checks"], "check_acme", look)
+    ss.check(of_acme, replicas=[1, 2], laws=["all"], exempt={"loss": "printed"}, require=["uneven"])
+    ss.check(of_acme, replicas=[1, 2], laws=["state"], without=["replicas"])
+    assert seen == [
+        ({"loss": "printed"}, {"all"}, ["replicas", "state"], ["uneven"]),
+        ({}, {"state"}, ["state"], ()),
+    ]
 
 
 def test_an_agreement_of_runs_that_asked_nothing_says_so():

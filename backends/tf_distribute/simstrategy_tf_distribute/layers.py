@@ -5,9 +5,11 @@ from typing import Any, Final
 
 import keras  # type: ignore[import-untyped]
 
-__all__ = ["coarsest_ulp", "layers_on_their_own"]
+from simstrategy.check.distances import one_unit
 
-_ULPS: Final = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23, "float64": 2.0**-52}
+__all__ = ["at_most", "coarsest_dtype", "layers_on_their_own"]
+
+_FLOATS: Final = ("bfloat16", "float16", "float32", "float64")
 
 
 def layers_on_their_own(models: Sequence[Any]) -> Iterator[str]:
@@ -22,9 +24,19 @@ def layers_on_their_own(models: Sequence[Any]) -> Iterator[str]:
             yield f"{layer.name} ({type(layer).__name__}) draws random numbers for each replica's part separately"
 
 
-def coarsest_ulp(models: Sequence[Any]) -> float:
-    """Returns one ulp of 1 in the least precise float in which a layer computes; 0 without a model."""
-    return max([_ULPS.get(str(layer.compute_dtype), 0.0) for layer in _flat(models)], default=0.0)
+def coarsest_dtype(models: Sequence[Any]) -> str | None:
+    """Returns the least precise dtype of floats in which a layer computes; None without one."""
+    used = [dtype for layer in _flat(models) if (dtype := str(layer.compute_dtype)) in _FLOATS]
+    return max(used, key=one_unit, default=None)
+
+
+def at_most(coarsest: str | None, dtype: str) -> str:
+    """Returns the less precise of two dtypes; the second one where it has no floats, or the first is None.
+
+    >>> at_most("float16", "float32"), at_most("float16", "int64"), at_most(None, "float32")
+    ('float16', 'int64', 'float32')
+    """
+    return dtype if coarsest is None or dtype not in _FLOATS else max(coarsest, dtype, key=one_unit)
 
 
 def _flat(layers: Sequence[Any]) -> Iterator[Any]:

@@ -1,54 +1,45 @@
-"""Converts the result of a program to arrays on the host, each with a path.
+"""Makes the result of a TensorFlow program one that `simstrategy.check` takes apart: models, values of replicas."""
 
-A model becomes its weights, and a history its epochs. The arrays are compared elsewhere.
-"""
-
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 import keras  # type: ignore[import-untyped]
 import numpy as np
 import tensorflow as tf
 
-from simstrategy.errors import InvalidArgument
-from simstrategy.short_repr import short_repr
+from simstrategy.check.contents import Contents, contents_of
+from simstrategy_tf_distribute.ops import outward
 
-__all__ = ["leaves_of"]
+__all__ = ["contents_of_result", "models_of"]
 
-Host = np.ndarray[Any, Any]
+ARRAYS: Final = (tf.Tensor, tf.Variable)
 
 
-def leaves_of(value: Any, path: str, models: list[Any]) -> Iterator[tuple[str, Host]]:
-    """Yields path and value of each leaf of a result; appends its models to `models`.
+def contents_of_result(result: Any, is_kept: Callable[[Any], bool]) -> Contents:
+    """Takes a result apart.
 
-    Raises InvalidArgument for a leaf that is no array of numbers.
+    is_kept: whether a variable is compared with the others of the run; a model has an entry for other weights alone.
     """
+    return contents_of(_plain(result, is_kept), lambda one: np.asarray(one.numpy()), ARRAYS, lambda one: one)
+
+
+def models_of(result: Any) -> list[Any]:
+    """Returns the Keras models in a nest."""
+    if isinstance(result, keras.Model):
+        return [result]
+    items: Any = list(result.values()) if isinstance(result, Mapping) else result
+    return [model for item in items for model in models_of(item)] if isinstance(items, (list, tuple)) else []
+
+
+def _plain(value: Any, is_kept: Callable[[Any], bool]) -> Any:
     if isinstance(value, keras.Model):
-        models.append(value)
-        for weight in value.weights:
-            yield f"{path}: {weight.path}", np.asarray(weight.numpy())
-    elif isinstance(value, keras.callbacks.History):
-        yield from leaves_of(value.history, path, models)
-    elif isinstance(value, Mapping):
-        for key in sorted(value, key=str):
-            yield from leaves_of(value[key], f"{path}[{key!r}]", models)
-    elif isinstance(value, (list, tuple)) and not all(isinstance(one, float) for one in value):
-        for number, item in enumerate(value):
-            yield from leaves_of(item, f"{path}[{number}]", models)
-    elif value is not None and not (isinstance(value, (list, tuple)) and not value):
-        yield path, _array(value, path)
-
-
-def _array(value: Any, path: str) -> Host:
-    array = np.asarray(value.numpy() if isinstance(value, (tf.Variable, tf.Tensor)) else value)
-    if array.dtype.kind not in "biufc":
-        raise InvalidArgument(
-            f"The program returned {short_repr(value)} at {path}, which is no array of numbers. Return the fitted "
-            f"model, "
-            f"weights, such as model.get_weights(), or a history, such as model.fit(...).history."
-        )
-    if array.dtype == np.float64 and not isinstance(value, np.ndarray):
-        # Keras computes losses and metrics in float32 and returns Python floats.
-        narrow = array.astype(np.float32)
-        return narrow if np.array_equal(narrow, array, equal_nan=True) else array
-    return array
+        return {one.path: np.asarray(one.numpy()) for one in value.weights if not is_kept(one.value)}
+    if isinstance(value, keras.callbacks.History):
+        return {name: np.asarray(numbers) for name, numbers in value.history.items()}
+    if isinstance(value, keras.Variable):
+        return value.value
+    if isinstance(value, Mapping):
+        return {key: _plain(one, is_kept) for key, one in value.items()}
+    if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
+        return type(value)([_plain(one, is_kept) for one in value])
+    return outward(value)

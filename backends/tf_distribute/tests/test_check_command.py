@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from simstrategy.cli.app import app
-from simstrategy_tf_distribute import agreement
+from simstrategy_tf_distribute import runs
 
 LESSON = Path(__file__).parents[3] / "examples" / "keras_digits.py"
 
@@ -34,10 +34,9 @@ def test_the_lesson_agrees_on_one_and_two_replicas_with_its_partial_batch() -> N
 @quiet
 @pytest.mark.slow
 def test_keras_mean_over_a_partial_batch_is_named_and_shown_to_be_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agreement, "_NUDGES", (1,))
+    monkeypatch.setattr(runs, "_NUDGES", (1,))
     code, printed = call(LESSON, "--replicas", "1,4", "--function", "usual")
     assert (code, "Not all runs agree." in printed) == (1, True), printed
-    assert "5 of 5 results differ:" in printed
     assert "in step 3, all_reduce SUM of 'gradient of sequential/hidden/kernel' at keras_digits.py:" in printed
     assert "The kind is mean of means: each replica takes the mean over its own part" in printed
     assert "parts of 6, 6, 6 and 4 examples weigh the same" in printed
@@ -47,8 +46,8 @@ def test_keras_mean_over_a_partial_batch_is_named_and_shown_to_be_the_reason(mon
 def test_a_program_that_returns_no_model_and_settings_of_backends_end_with_2(tmp_path: Path) -> None:
     file = tmp_path / "nothing.py"
     file.write_text("import tensorflow as tf\ndef program(strategy: tf.distribute.Strategy): pass\n")
-    code, printed = call(file, "--replicas", "1")
-    assert (code, "InvalidArgument: The program returned no model, and no other value" in printed) == (2, True), printed
+    code, printed = call(file, "--replicas", "1,2")
+    assert (code, "nothing was compared: the program returned nothing" in printed) == (2, True), printed
     code, printed = call(file, "--backends", "sim,torch")
     assert (code, "which has no backends to choose: leave that out" in printed) == (2, True), printed
     file.write_text("import tensorflow as tf\n")

@@ -11,9 +11,9 @@ from simstrategy.check.causes.recordings import facts_of
 from simstrategy.check.causes.restoring import Experiment, Given, RestoredBackend, given_at
 from simstrategy.check.causes.units import units_of
 from simstrategy.check.causes.watching import NamedValue, Watch
+from simstrategy.check.compare import NUDGES
 from simstrategy.check.folder import same_folder
 from simstrategy.check.outcome import Program, program_folder, run_program
-from simstrategy.check.runs import NUDGES
 from simstrategy.device import Backend, UlpPerturbed, open_backend
 from simstrategy.schedules import InOrder
 from simstrategy.strategy import Semantics, Strategy

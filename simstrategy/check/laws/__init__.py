@@ -13,14 +13,16 @@ from simstrategy.check.laws.cut import cut
 from simstrategy.check.laws.faults import faults
 from simstrategy.check.laws.order import order
 from simstrategy.check.laws.random import random
+from simstrategy.check.laws.repeat import repeat
 from simstrategy.check.laws.replicas import replicas
 from simstrategy.check.laws.resume import resume
-from simstrategy.check.laws.state import state
+from simstrategy.check.laws.state import state, state_in_process
 from simstrategy.check.laws.workers import workers
 from simstrategy.check.row import Row
+from simstrategy.check.runs import RecordedRuns
 from simstrategy.check.study import Study
 
-__all__ = ["ALWAYS", "BY_NAME", "Law"]
+__all__ = ["ALWAYS", "BY_NAME", "OF_RUNS", "Law", "repeat"]
 
 Law = Callable[[Study], Iterator[Row]]
 
@@ -38,3 +40,6 @@ BY_NAME: Final[dict[str, Law]] = {
     "faults": faults,
 }
 """The laws that are chosen by name: those of `law_table.NAMED`."""
+
+OF_RUNS: Final[dict[str, Callable[[RecordedRuns], Iterator[Row]]]] = {"replicas": replicas, "state": state_in_process}
+"""The laws that need no more than `RecordedRuns`, by name: programs for other libraries are judged by them."""

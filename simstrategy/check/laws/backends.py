@@ -6,8 +6,9 @@ The reference is the first backend, with its replicas in rank order. It runs twi
 from collections.abc import Iterator
 
 from simstrategy.check.laws.order import every_schedule
+from simstrategy.check.laws.repeat import repeated
 from simstrategy.check.row import Row
-from simstrategy.check.rows import if_repeatable, reference_row, run_row
+from simstrategy.check.rows import if_repeatable, run_row
 from simstrategy.check.study import ScheduleMaker, Study
 from simstrategy.schedules import Every, InOrder
 
@@ -20,8 +21,7 @@ def backends(study: Study) -> Iterator[Row]:
     for count in study.replicas if names else ():
         found, label = study.measured(count), str(count)
         reference, one_ulp = (found.first,), [found.one_ulp]
-        allowed = study.settings.allow_errors
-        yield reference_row(names[0], label, reference, (found.again,), one_ulp, allow_errors=allowed)
+        yield repeated(study, count)
         for name in names:
             for schedule in study.schedules:
                 # One replica has no order, and in order is the reference: nothing would be compared.

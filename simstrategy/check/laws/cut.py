@@ -6,12 +6,12 @@ from simstrategy.check.laws.explained import explained
 from simstrategy.check.laws.like_first import like_first
 from simstrategy.check.row import Row
 from simstrategy.check.rows import law_row
-from simstrategy.check.runs import Runs
+from simstrategy.check.runs import VariedRuns
 
 __all__ = ["cut"]
 
 
-def cut(study: Runs) -> Iterator[Row]:
+def cut(study: VariedRuns) -> Iterator[Row]:
     """Yields a row for each value of each argument of `vary` but the first, at each number of replicas."""
     for count in study.replicas:
         for name, values in study.settings.vary.items():
@@ -19,7 +19,7 @@ def cut(study: Runs) -> Iterator[Row]:
                 yield _row(study, count, name, value)
 
 
-def _row(study: Runs, count: int, name: str, value: object) -> Row:
+def _row(study: VariedRuns, count: int, name: str, value: object) -> Row:
     names = (f"{name}={study.settings.vary[name][0]!r}", f"{name}={value!r}")
     other = study.run_with(count, {name: value})
     row = law_row("cut", study.reference, str(count), f"{names[1]} against {names[0]}")

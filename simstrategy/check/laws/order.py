@@ -10,7 +10,7 @@ from typing import Final
 from simstrategy.check.laws.like_first import like_first
 from simstrategy.check.row import Row
 from simstrategy.check.rows import law_row, run_row
-from simstrategy.check.runs import Runs
+from simstrategy.check.runs import VariedRuns
 from simstrategy.check.study import Study
 from simstrategy.schedules import Every
 
@@ -24,7 +24,7 @@ _FIRST: Final = {
 """What the reference is called, by its order of additions."""
 
 
-def order(study: Runs) -> Iterator[Row]:
+def order(study: VariedRuns) -> Iterator[Row]:
     """Yields a row for each other order, of additions and of the replicas, at each number of replicas above 1."""
     for count in study.replicas:
         if count > 1:

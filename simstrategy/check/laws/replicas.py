@@ -12,7 +12,7 @@ from simstrategy.check.across import Across, compare_across, counted
 from simstrategy.check.laws.explained import explained
 from simstrategy.check.meaning import lists_by_replica, meaning_of
 from simstrategy.check.row import Row
-from simstrategy.check.rows import if_repeatable, law_row, row_of_values
+from simstrategy.check.rows import first_not_finite, if_repeatable, law_row, row_of_values
 from simstrategy.check.runs import Runs
 
 __all__ = ["replicas"]
@@ -41,6 +41,8 @@ def _row(study: Runs, count: int, other_count: int) -> Row:
     if found.problems:
         found = _without_draws(study, found, (count, other_count), lists)
     counts = (count, other_count)
+    if not study.ran_twice(other_count):  # it has no row of its own, which states this
+        row = row._replace(not_finite=first_not_finite((other.first,)))
     return explained(row_of_values(row, found, study.nothing), lambda: study.explain(counts, {}))
 
 

@@ -15,11 +15,12 @@ from simstrategy.check.exempt import reason_for
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.row import Row
 from simstrategy.check.rows import law_row, not_judged
+from simstrategy.check.runs import RecordedRuns
 from simstrategy.check.study import Study
 from simstrategy.strategy.bits import plain
 from simstrategy.trace import Recording, VariableWrite
 
-__all__ = ["state"]
+__all__ = ["state", "state_in_process"]
 
 Host = np.ndarray[Any, Any]
 Held = dict[str, dict[int, Host]]
@@ -43,26 +44,33 @@ def state(study: Study) -> Iterator[Row]:
     is no agreement of two runs.
     """
     asked = "state" in study.settings.asked
-    for count in study.replicas if study.has_reference else ():
-        if count > 1:
-            found, row = study.measured(count), law_row("state", study.reference, str(count))
-            yield from _rows(study, row, (found.first,), study.recorded(count), asked=asked)
+    if study.has_reference:
+        yield from state_in_process(study)
     for count in study.workers:
         if count > 1:
             row = law_row("state", study.openings.cluster, f"{count} × 1")
             yield from _rows(study, row, run_cluster(study, count), None, asked=asked)
 
 
+def state_in_process(runs: RecordedRuns) -> Iterator[Row]:
+    """Yields a row for each number of replicas above 1, as `state` does; no worker has a part in it."""
+    for count in runs.replicas:
+        if count > 1:
+            found, row = runs.measured(count), law_row("state", runs.reference, str(count))
+            asked = "state" in runs.settings.asked
+            yield from _rows(runs, row, (found.first,), runs.recorded(count), asked=asked)
+
+
 def _rows(
-    study: Study, row: Row, outcomes: Sequence[Outcome], recording: Recording | None, *, asked: bool
+    runs: RecordedRuns, row: Row, outcomes: Sequence[Outcome], recording: Recording | None, *, asked: bool
 ) -> Iterator[Row]:
-    shown = asked or "all" in study.settings.asked
+    shown = asked or "all" in runs.settings.asked
     error = next((one.error for one in outcomes if one.error is not None), None)
     if error is not None:
         if shown:
             yield not_judged(row, "it raises", f"its run raises {error[0]}", asked=asked)
         return
-    held, exempt = _declared(outcomes, study.settings.exempt)
+    held, exempt = _declared(outcomes, runs.settings.exempt)
     texts = {name: text for name, one in held.items() if (text := _unequal(one)) is not None}
     row = row._replace(compared=len(held), equal_bits=not texts, exempt=exempt)
     if texts:

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 
 from simstrategy.check.clusters import run_cluster
-from simstrategy.check.compare import sensitivity
+from simstrategy.check.compare import NUDGES, sensitivity
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.row import Row
 from simstrategy.check.rows import if_repeatable, reference_row, run_row
-from simstrategy.check.runs import NUDGES
 from simstrategy.check.study import Nudge, Study, nudged
 from simstrategy.schedules import Every, InOrder
 

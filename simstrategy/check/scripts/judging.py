@@ -15,7 +15,7 @@ from simstrategy.check.remarks import remarks_of
 from simstrategy.check.report import Report
 from simstrategy.check.row import Row
 from simstrategy.check.rows import law_row, not_judged, reference_row
-from simstrategy.check.runs import Runs, Settings
+from simstrategy.check.runs import Settings, VariedRuns
 from simstrategy.check.scripts.facts import Front
 from simstrategy.check.scripts.printed import pattern_of
 from simstrategy.check.scripts.study import ScriptStudy
@@ -27,7 +27,7 @@ from simstrategy.strategy import Semantics
 
 __all__ = ["check_script"]
 
-_LAWS: Final[dict[str, Callable[[Runs], Iterator[Row]]]] = {
+_LAWS: Final[dict[str, Callable[[VariedRuns], Iterator[Row]]]] = {
     "replicas": law_of_replicas,
     "cut": cut,
     "order": law_of_order,

@@ -6,10 +6,9 @@ from typing import Any, Final, final
 
 from simstrategy.check.causes.facts import Cause
 from simstrategy.check.causes.steps import explain_steps
-from simstrategy.check.compare import paths, sensitivity
-from simstrategy.check.exempt import require_exemptions
+from simstrategy.check.compare import NUDGES, sensitivity
 from simstrategy.check.outcome import Outcome
-from simstrategy.check.runs import NUDGES, Measured, Settings
+from simstrategy.check.runs import Measured, Settings, require_known
 from simstrategy.check.scripts.facts import Runner, ScriptRun, ScriptSettings
 from simstrategy.check.scripts.outcomes import outcome_of
 from simstrategy.check.scripts.templates import REPLICAS, filled
@@ -82,6 +81,10 @@ class ScriptStudy:
             found = self._measured[replicas] = Measured(first, again, moved, sensitivity(first, moved))
         return found
 
+    def ran_twice(self, replicas: int) -> bool:
+        """Returns True: every number of replicas has a row of its own."""
+        return True
+
     def run_with(self, replicas: int, arguments: Mapping[str, Any]) -> Outcome:
         return self._outcome(self._run(replicas, arguments))
 
@@ -117,9 +120,7 @@ class ScriptStudy:
 
     def require_exemptions(self) -> None:
         """Raises InvalidArgument for an exemption that names no value of any run."""
-        known = dict.fromkeys(path for found in self._measured.values() for path in paths(found.first))
-        if self.settings.exempt and known:
-            require_exemptions(self.settings.exempt, known)
+        require_known(self.settings.exempt, self._measured.values())
 
     def _values(self, replicas: int, arguments: Mapping[str, Any]) -> dict[str, Any]:
         first = {name: values[0] for name, values in self.settings.vary.items()}

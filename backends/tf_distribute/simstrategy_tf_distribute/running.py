@@ -1,0 +1,90 @@
+"""Runs a program once under an observed MirroredStrategy, and returns its outcome and recording."""
+
+import re
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import keras  # type: ignore[import-untyped]
+
+from simstrategy.check.contents import Contents
+from simstrategy.check.folder import same_folder
+from simstrategy.check.outcome import Outcome, computed_in, program_folder
+from simstrategy.errors import InvalidArgument
+from simstrategy.run import raised_where
+from simstrategy.short_repr import without_addresses
+from simstrategy.trace import Recorder, Recording, Trace
+from simstrategy_tf_distribute.devices import ObservedStrategy
+from simstrategy_tf_distribute.layers import at_most, coarsest_dtype
+from simstrategy_tf_distribute.observing import Observer, first_not_finite
+from simstrategy_tf_distribute.results import contents_of_result, models_of
+from simstrategy_tf_distribute.variables import nudged_variables
+
+__all__ = ["Run", "run_once"]
+
+_WHOLE_BYTES: Final = 1 << 20
+"""Up to which size reduced values are kept whole; larger ones are not compared."""
+
+Program = Callable[[Any], Any]
+
+
+class Run(NamedTuple):
+    """One run.  models: the Keras models in its result."""
+
+    outcome: Outcome
+    recording: Recording
+    models: tuple[Any, ...]
+
+
+def run_once(program: Program, seed: int, count: int, pattern: int | None = None) -> Run:
+    """Runs a program; if it raises, once more without a record of values, which XLA cannot compile.
+
+    seed: of Keras and TensorFlow. count: of replicas. pattern: of nudged inputs, or None.
+    """
+    run = _attempt(program, seed, count, pattern, recorded=True)
+    error = run.outcome.error
+    return run if error is None or error[0] == "ReplicasDisagree" else _attempt(program, seed, count, pattern)
+
+
+def _attempt(program: Program, seed: int, count: int, pattern: int | None, *, recorded: bool = False) -> Run:
+    trace = Trace(root=program_folder(program))
+    recorder = Recorder(root=program_folder(program), whole_bytes=_WHOLE_BYTES)
+    keras.utils.clear_session()
+    keras.utils.set_random_seed(seed)
+    strategy = ObservedStrategy(count, trace, partial(Observer, recorder) if recorded else None, pattern=pattern)
+    raised: tuple[str, str] | None = None
+    notes: tuple[str, ...] = ()
+    found, models = Contents.none(), []
+    try:
+        with same_folder(), nullcontext() if pattern is None else nudged_variables(pattern):
+            result = program(strategy)
+        models = models_of(result)
+        if result is not None:
+            found = contents_of_result(result, strategy.variables.has)
+    except (InvalidArgument, KeyboardInterrupt):
+        raise
+    except (Exception, SystemExit) as caught:  # noqa: BLE001 - compared like a value: both may raise the same
+        error = strategy.disagreement or caught
+        # TensorFlow numbers its traced functions, and never starts again.
+        raised = (type(error).__name__, re.sub(r"_\d+", "_N", without_addresses(str(error))))
+        notes = (raised_where(caught, with_text=False),)
+    kept = strategy.variables.kept()
+    found.leaves.extend(kept.leaves)
+    # A layer may compute in a narrower dtype than its variables have.
+    events, coarsest = tuple(trace.events()), coarsest_dtype(models)
+    recording = recorder.recording()
+    outcome = Outcome(
+        tuple(found.leaves),
+        raised,
+        events,
+        notes,
+        first_not_finite(recording),
+        structure=tuple(found.structure),
+        computed=tuple([at_most(coarsest, one) for one in computed_in(found, events, ())]),
+        exempt=(*found.exempt, *kept.exempt),
+        variables=kept.kinds,
+        floats_put=strategy.variables.has_floats() or strategy.distributes_floats,
+        partly=tuple(found.partly),
+    )
+    return Run(outcome, recording, tuple(models))

@@ -1,0 +1,139 @@
+"""The variables that a program makes in the scope of an observed strategy: their values, and what replicas write.
+
+A mirrored variable has a component on each replica. A write inside a replica function to one without an aggregation
+changes that replica's component alone.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
+from typing import Any, Final, NamedTuple, final
+
+import keras  # type: ignore[import-untyped]
+import numpy as np
+import tensorflow as tf
+
+from simstrategy.check.outcome import VariableKind
+from simstrategy.device.perturbed import perturb
+
+__all__ = ["MOVABLE", "Kept", "Variables", "name_of", "nudged_variables"]
+
+Host = np.ndarray[Any, Any]
+
+MOVABLE: Final = (tf.float16, tf.float32, tf.float64)
+"""The dtypes of values that can be changed by one ulp."""
+
+_WRITES: Final = ("assign", "assign_add", "assign_sub")
+
+_METRIC: Final = "it is the state of a Keras metric, whose result is compared where the program returns it"
+
+OnWrite = Callable[[int, str, str, Any, FrameType], None]
+"""Receives the replica, the variable's name, the operation, the component and the caller's frame."""
+
+
+class Kept(NamedTuple):
+    """What the variables hold when a program has ended: leaves, kinds and exemptions of an `Outcome`."""
+
+    leaves: tuple[tuple[str, Host], ...]
+    kinds: tuple[VariableKind, ...]
+    exempt: tuple[tuple[str, str], ...]
+
+
+def name_of(variable: Any) -> str:
+    """Returns a variable's name, which need not be unique."""
+    return str(variable.name).removesuffix(":0")
+
+
+@final
+class Variables:
+    """All variables of one run, in the order in which they were made.
+
+    on_write: is called after each write of one replica's component inside a replica function; None for no one.
+    """
+
+    def __init__(self, on_write: OnWrite | None) -> None:
+        self.made: list[Any] = []
+        self._metrics: list[Any] = []
+        self._on_write = on_write
+
+    def scope(self) -> Any:
+        """Returns a context, to be entered inside of a strategy's scope, in which new variables are noted."""
+        return tf.variable_creator_scope(self._create)
+
+    def has(self, variable: Any) -> bool:
+        return any(variable is one for one in self.made)
+
+    def has_floats(self) -> bool:
+        """Returns whether the first value of a variable can be changed by one ulp."""
+        return any(one.dtype in MOVABLE for one in self.made)
+
+    def trained(self) -> list[Any]:
+        """Returns the trainable variables, without those of metrics."""
+        return [one for one in self.made if one.trainable and not any(one is other for other in self._metrics)]
+
+    def kept(self) -> Kept:
+        """Returns the components of all variables, and what they are."""
+        leaves, kinds, exempt = [], [], []
+        for number, variable in enumerate(self.made):
+            label = f"variable {number} {name_of(variable)!r}"
+            alone = variable.synchronization is tf.VariableSynchronization.ON_READ
+            kinds.append(VariableKind(label, "per_replica" if alone else "mirrored", "", variable.aggregation.name))
+            leaves += [
+                (f"{label}, replica {replica}", np.asarray(component.numpy()))
+                for replica, component in enumerate(variable.values)
+            ]
+            if any(variable is one for one in self._metrics):
+                exempt.append((label, _METRIC))
+        return Kept(tuple(leaves), tuple(kinds), tuple(exempt))
+
+    def _create(self, next_creator: Callable[..., Any], **settings: Any) -> Any:
+        variable = next_creator(**settings)
+        if isinstance(variable, tf.distribute.DistributedValues) and not self.has(variable):
+            self.made.append(variable)
+            if any(isinstance(one, keras.metrics.Metric) for one in _callers()):
+                self._metrics.append(variable)
+            if self._on_write is not None and variable.synchronization is not tf.VariableSynchronization.ON_READ:
+                _watch(variable.values, name_of(variable), self._on_write)
+        return variable
+
+
+def _callers() -> Iterator[Any]:
+    """Yields the objects whose methods are running, the innermost first."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        yield frame.f_locals.get("self")
+        frame = frame.f_back
+
+
+def _watch(components: Sequence[Any], name: str, on_write: OnWrite) -> None:
+    for replica, component in enumerate(components):
+        for operation in _WRITES:
+            setattr(component, operation, _watched(component, operation, replica, name, on_write))
+
+
+def _watched(component: Any, operation: str, replica: int, name: str, on_write: OnWrite) -> Callable[..., Any]:
+    """Returns a component's method that reports the write, where a replica function makes it."""
+    write = getattr(component, operation)
+
+    def called(*args: Any, **settings: Any) -> Any:
+        result = write(*args, **settings)
+        if not tf.distribute.in_cross_replica_context() and tf.distribute.get_replica_context() is not None:
+            on_write(replica, name, operation, component, sys._getframe(1))
+        return result
+
+    return called
+
+
+def nudged_variables(pattern: int) -> Any:
+    """Returns a context in which the initial values of new variables are changed by one ulp, in this pattern."""
+
+    def create(next_creator: Callable[..., Any], **settings: Any) -> Any:
+        initial = settings["initial_value"]
+        # The components of other replicas copy the first one, which is changed already.
+        if "/replica_" not in (settings.get("name") or ""):
+            value = tf.convert_to_tensor(initial() if callable(initial) else initial, settings.get("dtype"))
+            if tf.executing_eagerly() and value.dtype in MOVABLE:
+                settings = {**settings, "initial_value": tf.constant(perturb(value.numpy(), pattern))}
+        return next_creator(**settings)
+
+    return tf.variable_creator_scope(create)

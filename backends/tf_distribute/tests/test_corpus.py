@@ -1,0 +1,58 @@
+"""Right and wrong programs of tf.distribute: wrong ones are found by law and place, and no right one is accused.
+
+Clauses: J-52, J-53, J-54, J-55, J-56.
+"""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import keras_fits
+import loops
+import pytest
+
+from simstrategy_tf_distribute import replicas_agree, runs
+
+MODULES = {"loops": loops, "keras_fits": keras_fits}
+TABLE: dict[str, dict[str, Any]] = {
+    f"{module}.{name}": row
+    for module, rows in tomllib.loads((Path(__file__).parent / "corpus.toml").read_text()).items()
+    for name, row in rows.items()
+}
+WRONG = [name for name, row in TABLE.items() if "law" in row]
+RIGHT = [name for name in TABLE if name not in WRONG]
+
+# Warnings of Keras and TensorFlow.
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning"),
+]
+
+
+def program_of(name: str) -> Any:
+    module, _, function = name.partition(".")
+    return vars(MODULES[module])[function]
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_program_is_found_by_its_law_with_its_place(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "_NUDGES", (1,))
+    expected, report = TABLE[name], replicas_agree(program_of(name), replicas=[1, 2])
+    assert report.verdict == "differ", str(report)
+    finding = report.findings[0]
+    assert (finding.law, finding.kind) == (expected["law"], expected.get("kind")), str(report)
+    assert re.search(expected.get("text", ""), str(report)), str(report)
+    assert expected.get("variable", finding.variable) == finding.variable, str(report)
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_program_agrees(name: str) -> None:
+    report = replicas_agree(program_of(name), replicas=TABLE[name].get("replicas", [1, 2]))
+    assert report.agrees, str(report)
+    assert "The program used nothing" not in str(report)
+
+
+def test_there_are_at_least_12_wrong_and_12_right_programs() -> None:
+    assert len(WRONG) >= 12
+    assert len(RIGHT) >= 12
