@@ -15,6 +15,7 @@ import simstrategy as ss
 from simstrategy.check import attempts
 from simstrategy.check.programs import load_program
 from simstrategy.run.coordinator import CollectiveMatcher
+from simstrategy.run.replica_tasks import ReplicaTasks
 from simstrategy.sim import fabric
 from simstrategy.strategy.running import Runner
 from simstrategy.strategy.variables.storage import Storage
@@ -140,17 +141,19 @@ def test_an_exception_without_a_note_is_found(monkeypatch):
 
 
 def test_an_exception_that_the_core_loses_is_found(monkeypatch):
-    run_tasks = Runner._run_tasks
+    runs_of = ReplicaTasks.runs_of
 
-    def swallow(self, count, *others):
-        try:
-            return run_tasks(self, count, *others)
-        except RuntimeError:
-            return [np.float32(0)] * count
+    def wrapped(run_tasks):
+        def swallow(count, *others):
+            try:
+                return run_tasks(count, *others)
+            except RuntimeError:
+                return [np.float32(0)] * count
 
-    code = swallow.__code__.replace(co_filename=import_module(Runner.__module__).__file__)
-    swallow = type(swallow)(code, globals(), "swallow", None, swallow.__closure__)
-    monkeypatch.setattr(Runner, "_run_tasks", swallow)
+        code = swallow.__code__.replace(co_filename=import_module(Runner.__module__).__file__)
+        return type(swallow)(code, globals(), "swallow", None, swallow.__closure__)
+
+    monkeypatch.setattr(ReplicaTasks, "runs_of", lambda self, count: wrapped(runs_of(self, count)))
     found = findings(trained)
     assert "the exception is lost: simstrategy/strategy/running.py" in found["an exception in one replica"]
 
