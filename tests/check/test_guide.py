@@ -55,7 +55,7 @@ def checked(tmp_path, name, source, settings):
 def test_every_program_of_the_guide_is_tested():
     text = GUIDE.read_text(encoding="utf-8")
     assert sorted(programs()) == sorted(SHOWN)
-    assert text.count("```python\n") == len(SHOWN) + 3  # train.py, test_train.py and test_ranks.py, which the plugin's tests run
+    assert text.count("```python\n") == len(SHOWN) + 3  # three that the plugin's tests run
 
 
 @pytest.mark.slow
