@@ -7,7 +7,9 @@ from typing import Annotated, Final
 
 import typer
 
+from simstrategy.cli.options import words
 from simstrategy.errors import InvalidArgument
+from simstrategy_torch_distributed.laws.judged import LAWS, chosen
 from simstrategy_torch_distributed.running import run
 from simstrategy_torch_distributed.settings import Settings
 
@@ -30,6 +32,8 @@ Tee = Annotated[str | None, typer.Option("--tee", "-t", help="3: show what all r
 Json = Annotated[Path | None, typer.Option(help="Write the report to this file.")]
 Recorded = Annotated[Path | None, typer.Option("--record", help="Write the completed calls of all ranks to this file.")]
 Busy = Annotated[float, typer.Option(help="Show the stacks of a rank that others have waited for so many seconds.")]
+Added = Annotated[str, typer.Option("--laws", help=f"Laws to add, or all: {', '.join(LAWS)}.")]
+Without = Annotated[str, typer.Option("--not", help="Laws to leave out, such as state, or all.")]
 Nodes = Annotated[str, typer.Option(help="1: there is one machine.")]
 Standalone = Annotated[bool, typer.Option("--standalone", help="Accepted: a run is always alone.")]
 Ignored = Annotated[list[str] | None, typer.Option(*_SPELLINGS, help="torchrun's, and ignored, which is said.")]
@@ -45,6 +49,8 @@ def torchrun(
     json: Json = None,
     record: Recorded = None,
     busy_seconds: Busy = 30.0,
+    laws: Added = "",
+    without: Without = "",
     nnodes: Nodes = "1",
     standalone: Standalone = False,
     ignored: Ignored = None,
@@ -70,6 +76,7 @@ def torchrun(
         tee=tee not in (None, "0"),
         busy_s=busy_seconds,
         record=record is not None,
+        laws=chosen(words(laws), words(without)),
     )
     report = run(settings)
     if text := report.text():

@@ -6,7 +6,18 @@ from typing import Any, NamedTuple
 from simstrategy.errors import PeerFailed, ReplicasBlocked, ReplicasDisagree, SimStrategyError
 from simstrategy.run.status import disagreement
 
-__all__ = ["ERRORS", "Finding", "blocked", "disagreed", "failed", "forgotten", "sizes_differ", "stopped"]
+__all__ = [
+    "ERRORS",
+    "Finding",
+    "blocked",
+    "disagreed",
+    "diverged",
+    "failed",
+    "sizes_differ",
+    "stopped",
+    "uncovered",
+    "used_early",
+]
 
 ERRORS: Mapping[str, type[SimStrategyError]] = {
     one.__name__: one for one in (PeerFailed, ReplicasBlocked, ReplicasDisagree)
@@ -15,7 +26,7 @@ ERRORS: Mapping[str, type[SimStrategyError]] = {
 
 
 class Finding(NamedTuple):
-    """kind: "disagreement", "blocked", "unfinished" or "failure". error: the name of the class. lines: of ranks."""
+    """kind: "disagreement", "blocked", "failure", or a law's name. error: the name of the class. lines: of ranks."""
 
     kind: str
     error: str
@@ -46,11 +57,21 @@ def blocked(lines: Sequence[str]) -> Finding:
     return _headed("blocked", "ReplicasBlocked", head, lines)
 
 
-def forgotten(calls: Mapping[int, Sequence[str]]) -> Finding:
-    """Returns the finding for results that were never waited for.  calls: by rank."""
-    head = "Results were requested and never waited for. Until wait() has returned, a tensor holds no result:"
-    lines = tuple(f"rank {rank}: {'; '.join(texts)}" for rank, texts in sorted(calls.items()))
-    return _headed("unfinished", "ContextError", head, lines)
+def used_early(lines: Sequence[str]) -> Finding:
+    """Returns the finding for results that are used before they are waited for."""
+    head = "Results of asynchronous calls are used before they are there. Call wait() on the returned work first:"
+    return _headed("late", "ContextError", head, lines)
+
+
+def diverged(lines: Sequence[str], parameters: str, by: str) -> Finding:
+    """Returns the finding for replicated parameters that are not equal on all ranks.  by: what declares them so."""
+    head = f"Not equal on all ranks: {parameters}, {by}. Give every rank the same update, or average them:"
+    return _headed("state", "ReplicasDisagree", head, lines)
+
+
+def uncovered(lines: Sequence[str], what: str, remedy: str) -> Finding:
+    """Returns the finding for a pass over a dataset in which samples are lost or repeated."""
+    return _headed("coverage", "ReplicasDisagree", f"In {what}. {remedy}:", lines)
 
 
 def stopped(lines: Sequence[str], rank: int) -> Finding:

@@ -20,6 +20,7 @@ from simstrategy_torch_distributed.program import finish, run_program, unbuffere
 from simstrategy_torch_distributed.registering import take_gloos_place
 from simstrategy_torch_distributed.watched.entries import FILE
 from simstrategy_torch_distributed.watched.watch import Watch
+from simstrategy_torch_distributed.watching.observing import observe
 
 __all__ = ["STACKS", "serve"]
 
@@ -42,9 +43,11 @@ def serve(channel: Channel, output: Path) -> int:
         link = Link(channel, job["rank"])
         watch = _watch(job["watching"])
         take_gloos_place(Rank(job["rank"], job["size"], link, Arena(memory, job["rank"]), job["order"], watch))
+        at_end = observe(link, job["laws"])
         ending = run_program(job["script"], job["arguments"], is_module=job["is_module"])
         if watch is not None:
             watch.end()
+        at_end()
         finish()
         link.ended(ending.code, ending.text)
     return ending.code

@@ -12,6 +12,7 @@ from simstrategy.launch.channel import Closed
 from simstrategy.launch.server import Server, Worker
 from simstrategy.schedules import Seeded
 from simstrategy_torch_distributed.environment import threads_variable, variables
+from simstrategy_torch_distributed.laws.judged import Laws
 from simstrategy_torch_distributed.matching import Matcher
 from simstrategy_torch_distributed.outputs import Outputs
 from simstrategy_torch_distributed.preloading import modules_of_torch
@@ -62,6 +63,7 @@ class _Run:
         self._server = server
         self._record = Record() if settings.record else None
         self._matcher = Matcher(settings.ranks, Seeded(settings.seed), self._record)
+        self._laws = Laws(settings.laws, settings.ranks)
         self._selector = stack.enter_context(selectors.DefaultSelector())
         self._workers: dict[int, Worker] = {}
         """The ranks that have not ended."""
@@ -97,6 +99,7 @@ class _Run:
                 "apart": settings.tee or watching is not None,
                 "environment": environment | shared,
                 "watching": watching and [watching.files[rank], watching.nudge, watching.detailed],
+                "laws": [] if watching is not None else list(settings.laws),
             }
             worker.channel.send(job, hand=memory)
             self._selector.register(worker.channel, selectors.EVENT_READ, rank)
@@ -122,7 +125,6 @@ class _Run:
             if deadline_s is not None and now_s > deadline_s:
                 self._end_all()
         self._outputs.copy(ended=True)
-        matcher.close()
         return self._reported()
 
     def _receive(self, rank: int, now_s: float) -> None:
@@ -133,7 +135,12 @@ class _Run:
             for message in worker.channel.drain():
                 if message[0] == "ended":
                     self._endings[rank] = (message[1], message[2])
-                self._matcher.receive(rank, message, now_s)
+                    if not message[1] and message[3]:
+                        self._laws.receive(rank, "late", {"forgotten": message[3]})
+                if message[0] == "observed":
+                    self._laws.receive(rank, message[1], message[2])
+                else:
+                    self._matcher.receive(rank, message, now_s)
         except Closed:
             self._ended(rank)
 
@@ -166,10 +173,13 @@ class _Run:
         ranks = [
             RankReport(rank, *self._endings[rank], self._outputs.text(rank)) for rank in range(self._settings.ranks)
         ]
+        broken, remarks = self._laws.close()
         return Report(
             tuple(ranks),
             self._matcher.finding,
             self._matcher.failed,
             tuple(self._matcher.remarks),
             self._record,
+            broken,
+            remarks,
         )

@@ -9,6 +9,7 @@ from typing import Final
 from simstrategy.errors import InvalidArgument
 from simstrategy.short_repr import short_repr
 from simstrategy.sim.collectives import ORDERS
+from simstrategy_torch_distributed.laws.judged import DEFAULT
 
 __all__ = ["RANKS_MAX", "Settings", "Watching"]
 
@@ -35,7 +36,7 @@ class Settings:
     seed: of the choice among senders, and of Python's and NumPy's generators in each rank. tee: show what all ranks
     print. busy_s: after how many seconds ranks that others wait for are shown with their stacks; limit_s: after how
     many they end the run, None for never. record: keep the calls. watching: what ranks record; nothing is shown of what
-    they print then. Raises InvalidArgument.
+    they print then, and no law of one run is judged. laws: the names of those that are judged. Raises InvalidArgument.
     """
 
     script: str
@@ -49,6 +50,7 @@ class Settings:
     limit_s: float | None = None
     record: bool = False
     watching: Watching | None = None
+    laws: tuple[str, ...] = DEFAULT
 
     def __post_init__(self) -> None:
         if not 1 <= self.ranks <= RANKS_MAX:
