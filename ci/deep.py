@@ -47,6 +47,9 @@ RUNS = {
     "attack": [sys.executable, "ci/campaigns/attack.py", "--programs", "2000"],
     "mutated": [sys.executable, "ci/campaigns/mutated.py", "--seed", "2026"],
     "faults": [sys.executable, "ci/campaigns/faults.py"],
+    "torch_failures": [
+        *(sys.executable, "-m", "pytest", "-q", "backends/torch_distributed/tests/every_failure.py", "--durations=0"),
+    ],
     "mutants": [sys.executable, "tests/mutants/mutant_matrix.py", "--jobs", "2"],
     "kit": [sys.executable, "ci/bench/kit.py"],
     "corpus": [sys.executable, "-m", "simstrategy_corpus.command", "prove", "--jobs", "2"],

@@ -5,12 +5,13 @@ sorted key order), so no tree library is used. Nothing here depends on replicas.
 """
 
 import enum
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from simstrategy.short_repr import short_repr
+from simstrategy.short_repr import short_repr, stable_repr
 
 __all__ = [
     "Nest",
@@ -68,11 +69,11 @@ def is_leaf(value: object) -> bool:
 
 
 def sorted_keys(mapping: Mapping[Any, Any]) -> tuple[Any, ...]:
-    """Returns the keys in sorted order; keys that cannot be compared are sorted by type and text."""
+    """Returns the keys in sorted order; keys that cannot be compared are sorted by type and text without addresses."""
     try:
         return tuple(sorted(mapping))
     except TypeError:
-        return tuple(sorted(mapping, key=lambda key: (type(key).__name__, repr(key))))
+        return tuple(sorted(mapping, key=lambda key: (type(key).__name__, stable_repr(key))))
 
 
 def flatten(value: object) -> tuple[list[Any], Structure | None]:
@@ -192,15 +193,22 @@ def rebuild_sequence(container: type, items: list[Nest[L]]) -> Nest[L]:
 
 
 def rebuild_mapping(container: type, keys: tuple[Any, ...], items: list[Nest[L]]) -> Nest[L]:
-    """Makes a mapping of the given type, or a plain dict if the type cannot be made from pairs."""
-    pairs = zip(keys, items, strict=True)
+    """Makes a mapping of the given type: empty and then filled, from pairs, or else a plain dict."""
+    by_key = dict(zip(keys, items, strict=True))
     if container is dict:
-        return dict(pairs)
+        return by_key
+    if issubclass(container, MutableMapping):
+        with suppress(TypeError):
+            # Not from pairs: a Counter would count them.
+            made: Any = container()
+            for key, item in by_key.items():
+                made[key] = item
+            return made  # type: ignore[no-any-return]  # of the given type
     try:
-        made: Nest[L] = container(list(pairs))
-        return made
+        found: Nest[L] = container([*by_key.items()])
+        return found
     except TypeError:
-        return dict(zip(keys, items, strict=True))
+        return by_key
 
 
 def map_leaves(function: Callable[[L], M], value: Nest[L]) -> Nest[M]:

@@ -22,9 +22,10 @@ class Keyed(collections.UserDict):
 
 
 class Stubborn(dict):
-    """A mapping that cannot be made of pairs."""
+    """A mapping that can be made neither empty nor of pairs."""
 
-    def __init__(self, **items):
+    def __init__(self, *, a, **items):
+        items["a"] = a
         dict.__init__(self, **items)
 
 
@@ -132,7 +133,7 @@ def test_mappings_that_are_no_dicts_are_containers_and_come_back():
     assert again == Keyed(a=2, b=1)
 
 
-def test_a_mapping_that_takes_no_pairs_becomes_a_plain_dict():
+def test_a_mapping_that_is_made_neither_empty_nor_of_pairs_becomes_a_plain_dict():
     again = tree.map_leaves(lambda leaf: leaf + 1, Stubborn(a=1))
     assert type(again) is dict
     assert again == {"a": 2}
@@ -176,3 +177,21 @@ def test_describe_writes_a_nest_as_python_does(nest, text):
 
 def test_describe_puts_a_star_where_no_text_is_given():
     assert tree.describe(tree.flatten([0, 0])[1], ["A"]) == "[A, *]"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        collections.Counter(a=3, b=2),
+        collections.ChainMap({"a": 3}, {"b": 2}),
+        collections.UserDict(a=3, b=2),
+        collections.OrderedDict(b=2, a=3),
+    ],
+    ids=lambda made: type(made).__name__,
+)
+def test_mappings_of_every_type_are_rebuilt_with_their_keys(made):
+    leaves, structure = tree.flatten(made)
+    same = (tree.unflatten(structure, leaves), tree.refill(made, structure, leaves), tree.map_leaves(abs, made))
+    for rebuilt in same:
+        assert type(rebuilt) is type(made)
+        assert dict(rebuilt) == {"a": 3, "b": 2}

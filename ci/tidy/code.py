@@ -23,6 +23,7 @@ RUN_WITH_THREADS = tuple(
         "forced",
         "frames",
         "greenlets",
+        "handoff",
         "inline",
         "one_thread",
         "own_thread",
@@ -46,7 +47,7 @@ BANNED_MODULES = {
     "uuid": (),
     "datetime": (),
     "threading": RUN_WITH_THREADS,
-    "greenlet": tuple(f"{RUN}{name}.py" for name in ("blocked", "greenlets", "handoff", "own_thread", "reaching")),
+    "greenlet": tuple(f"{RUN}{name}.py" for name in ("blocked", "greenlets", "own_thread", "reaching")),
     "socket": (
         "simstrategy/launch/channel.py",
         "simstrategy/launch/forkserver.py",

@@ -45,7 +45,7 @@ EXCEPTIONS = (
     Exempt("simstrategy/__init__.py", "__getattr__", "packages that few programs need cost every start: decision 0035"),
     Exempt("backends/xla/simstrategy_xla/topology.py", "topologies", "JAX looks for libtpu when this is imported"),
     Exempt(_KIT + "plugin.py", _LATE, "pytest loads the plugin in every session; the kit is not run in each", 2),
-    Exempt(_PYTEST + "plugin.py", _LATE, "pytest loads the plugin in every session; few have tests that need these", 3),
+    Exempt(_PYTEST + "plugin.py", _LATE, "pytest loads the plugin in every session; few have tests that need these", 7),
     # Walks over references.
     Exempt(
         "simstrategy/run/visited.py", "use of id", "a set of visited objects, which it keeps; its order is not read"

@@ -68,6 +68,7 @@ def compare_across(one: Side, other: Side, patterns: Mapping[str, str]) -> Acros
     """Compares what two runs mean.  patterns: names of exempt values, each with its reason."""
     left, right = one.meaning, other.meaning
     reasons = dict((*one.outcome.exempt, *other.outcome.exempt))
+    partly = {**left.partly, **right.partly}
     found: dict[str, dict[str, str]] = {"problems": {}, "undecided": {}, "left": {}, "exempt": {}}
     values, worst = 0, Comparison(True, 0.0, 0.0, None)
     for path in dict.fromkeys((*left.whole, *left.apart, *right.whole, *right.apart)):
@@ -84,13 +85,16 @@ def compare_across(one: Side, other: Side, patterns: Mapping[str, str]) -> Acros
             leaf, pair = _worst_copy(path, pair, bound), pair.pairs[0]
         else:
             leaf = compare_leaf(path, *pair, bound)
-        values += not _is_none(pair)
+        values += not (_is_none(pair) or path in partly)
         worst = _worse(worst, leaf)
         kind = _kind(leaf, known=one.outcome.floats_put)
         if kind is not None:
             text = leaf.problem or leaf.undecided or ""
             unknown = kind == "undecided" and leaf.problem is not None
             found[kind][path] = text.removeprefix(f"{path}: ") + (_UNKNOWN if unknown else "")
+    for path, reason in partly.items():
+        if path not in found["problems"] and reason_for(path, reasons, patterns) is None:
+            found["left"][path] = reason
     if not found["problems"] and left.structure != right.structure:
         found["problems"]["result"] = _structures(left, right)
     return Across(values, worst, **found)

@@ -18,6 +18,7 @@ import numpy as np
 
 from simstrategy import tree
 from simstrategy.check.exempt import Exempt
+from simstrategy.errors import InvalidArgument
 from simstrategy.short_repr import without_addresses
 from simstrategy.strategy import Variable
 from simstrategy.values import DistributedValues
@@ -28,6 +29,9 @@ Host = np.ndarray[Any, Any]
 
 _ARRAY_KINDS: Final = "biufcUSMm"
 _NUMBERS: Final = (bool, int, float, complex)
+_SINGLE: Final = (*_NUMBERS, str, bytes, type(None), np.ndarray, np.generic)
+_BUILT_IN: Final = (*_NUMBERS, str, bytes, np.ndarray, list, tuple, dict, set, frozenset, deque)
+"""Types whose own value is compared, not the attributes that a class derived from them adds."""
 _ONE_TEXT: Final = (enum.Enum, BaseException, os.PathLike, range)
 """Objects with attributes that are described by their `repr`."""
 
@@ -35,24 +39,53 @@ _NAMED: Final = (type, FunctionType, BuiltinFunctionType, MethodType)
 """Objects that are described by their names."""
 
 
+_TOO_DEEP: Final = (
+    "What the program returned is nested too deeply to be compared: containers or objects in each other, as in a long "
+    "linked list. Return a flat list of what is in it."
+)
+_UNREADABLE: Final = (
+    "What the program returned cannot be read: one of its objects raised {error}. Return numbers, texts, arrays, or "
+    "containers of them."
+)
+_INSIDE: Final = "; return what is in it as numbers, texts, arrays, or containers of them"
+_BY_NAME: Final = f"only its name is compared{_INSIDE}"
+_BY_TEXT: Final = f"only its text is compared, in which objects stand as addresses{_INSIDE}"
+_ITEMS_ALONE: Final = "the attributes of this {kind} are not compared, its value is; return them apart"
+
+
 class Contents(NamedTuple):
     """structure: path and description of every container, in order. leaves: path and value of every leaf.
 
     on_host: the paths of leaves that were no arrays of the backend. exempt: path and reason of what no law compares.
+    partly: path and reason of what is compared by a name or a text that is not the whole of it.
     """
 
     structure: list[tuple[str, str]]
     leaves: list[tuple[str, Host]]
     on_host: list[str]
     exempt: list[tuple[str, str]]
+    partly: list[tuple[str, str]]
+
+    @classmethod
+    def none(cls) -> "Contents":
+        """Returns the contents of no result."""
+        return cls([], [], [], [], [])
 
 
 def contents_of(
     value: Any, get: Callable[[Any], Host], array_types: tuple[type, ...], own: Callable[[Any], Any]
 ) -> Contents:
-    """Takes a result apart.  get: copies an array of `array_types` to the host. own: unwraps a framework's view."""
-    found = Contents([], [], [], [])
-    _Walk(found, get, array_types, own).visit(value, "result", ())
+    """Takes a result apart.  get: copies an array of `array_types` to the host. own: unwraps a framework's view.
+
+    Raises InvalidArgument for a result whose objects raise while they are read, and for one that is nested too deeply.
+    """
+    found = Contents.none()
+    try:
+        _Walk(found, get, array_types, own).visit(value, "result", ())
+    except RecursionError:
+        raise InvalidArgument(_TOO_DEEP) from None
+    except Exception as error:
+        raise InvalidArgument(_UNREADABLE.format(error=f"{type(error).__name__}: {error}")) from error
     return found
 
 
@@ -73,12 +106,15 @@ class _Walk(NamedTuple):
             self.found.structure.append((path, "a variable"))
         elif isinstance(value, self.array_types):
             self.found.leaves.append((path, self.get(value)))
-        elif isinstance(value, (*_NUMBERS, str, bytes, type(None), np.ndarray, np.generic)):
-            self._add_host(value, path, ancestors)
         elif any(value is one for one in ancestors):
             self.found.structure.append((path, "a container of itself"))
         else:
-            self._take_apart(value, path, (*ancestors, value))
+            if isinstance(value, _BUILT_IN) and _added_attributes(value):
+                self.found.partly.append((path, _ITEMS_ALONE.format(kind=type(value).__qualname__)))
+            if isinstance(value, _SINGLE):
+                self._add_host(value, path, ancestors)
+            else:
+                self._take_apart(value, path, (*ancestors, value))
 
     def _take_apart(self, value: Any, path: str, inside: tuple[Any, ...]) -> None:
         """Visits the items of a container, the attributes of an object, or adds a text for what has neither."""
@@ -105,7 +141,7 @@ class _Walk(NamedTuple):
                 for attribute, item in attributes.items():
                     self.visit(item, f"{path}.{attribute}", inside)
             else:
-                self.found.leaves.append((path, np.asarray(_text(value))))
+                self._add_text(value, path)
 
     def _visit_items(self, path: str, kind: str, items: Sequence[Any], form: str, inside: tuple[Any, ...]) -> None:
         self.found.structure.append((path, kind))
@@ -133,7 +169,14 @@ class _Walk(NamedTuple):
             for index in np.ndindex(array.shape):
                 self.visit(array[index], f"{path}{list(index)}", (*ancestors, value))
         else:
-            self.found.leaves.append((path, np.asarray(_text(value))))
+            self._add_text(value, path)
+
+    def _add_text(self, value: Any, path: str) -> None:
+        """Adds a text for a value, with the reason where it is not the whole value."""
+        self.found.leaves.append((path, np.asarray(_text(value))))
+        reason = _left_out_by_text(value)
+        if reason is not None:
+            self.found.partly.append((path, reason))
 
 
 _LENGTH: Final = re.compile(r"(\w+) of (\d+)")
@@ -176,14 +219,44 @@ def _attributes(value: Any) -> dict[str, Any]:
     return {name: found[name] for name in sorted(found)}
 
 
+def _added_attributes(value: Any) -> bool:
+    """Returns whether a value of a class derived from a built-in one has attributes of its own."""
+    kind = type(value)
+    if kind.__dictoffset__ == 0 or isinstance(value, (enum.Enum, np.ma.MaskedArray)):
+        return False
+    return kind.__module__.partition(".")[0] != "numpy" and bool(vars(value))
+
+
 def _text(value: Any) -> str:
     """Returns a value's whole `repr` without addresses, or a name for what has one."""
     if isinstance(value, _NAMED):
         return value.__qualname__
-    if type(value).__module__.partition(".")[0] == "simstrategy" and not isinstance(value, enum.Enum):
+    if _is_ours(value):
         return type(value).__qualname__
+    return without_addresses(_repr(value))
+
+
+def _left_out_by_text(value: Any) -> str | None:
+    """Returns why the text of a value is not the whole of it; None where it is."""
+    if isinstance(value, FunctionType):
+        return _BY_NAME if value.__closure__ or value.__defaults__ or value.__kwdefaults__ else None
+    if isinstance(value, (BuiltinFunctionType, MethodType)):
+        return None if isinstance(value.__self__, (ModuleType, type(None))) else _BY_NAME
+    if isinstance(value, (type, ModuleType)):
+        return None
+    if _is_ours(value):
+        return _BY_NAME
+    text = _repr(value)
+    return None if without_addresses(text) == text else _BY_TEXT
+
+
+def _is_ours(value: Any) -> bool:
+    return type(value).__module__.partition(".")[0] == "simstrategy" and not isinstance(value, enum.Enum)
+
+
+def _repr(value: Any) -> str:
     try:
         with np.printoptions(threshold=sys.maxsize):
-            return without_addresses(repr(value))
+            return repr(value)
     except Exception as error:  # noqa: BLE001 - the user's function, which may raise anything
         return f"{type(value).__qualname__}, whose repr raises {type(error).__name__}"

@@ -18,6 +18,7 @@ __all__ = [
     "is_float",
     "one_unit",
     "parts",
+    "same_bits",
     "sensitivity_of",
     "unequal_parts",
 ]
@@ -27,6 +28,7 @@ Host = np.ndarray[Any, Any]
 Distance = tuple[float, float]
 """By the largest element, and by root mean square; both relative."""
 
+_LONG_DOUBLES: Final = "gG"
 _BFLOAT16_UNIT: Final = 2.0**-7
 
 
@@ -65,6 +67,18 @@ def is_float(array: Host) -> bool:
 def one_unit(dtype: str) -> float:
     """Returns one ulp of 1 in a dtype of floats, by its name."""
     return _BFLOAT16_UNIT if dtype == "bfloat16" else float(np.finfo(dtype).eps)
+
+
+def same_bits(one: Host, two: Host) -> bool:
+    """Returns whether two arrays [any shape] have one dtype, one shape and the same bits.
+
+    Long doubles are compared as numbers: they have bytes that belong to none.
+    """
+    if (one.dtype, one.shape) != (two.dtype, two.shape):
+        return False
+    if one.dtype.char in _LONG_DOUBLES:
+        return bool(np.array_equal(one, two, equal_nan=True))
+    return bool(one.tobytes() == two.tobytes())
 
 
 def distances(one: Host, two: Host) -> Distance:

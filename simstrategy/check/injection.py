@@ -11,11 +11,11 @@ from typing import Any, Final, Literal, NamedTuple, NoReturn, final
 import numpy as np
 
 from simstrategy import tree
+from simstrategy.check.in_replicas import in_replicas
 from simstrategy.device import Array, Backend, Cell, Device
 from simstrategy.device.wrapper import Wrapper
 from simstrategy.errors import InvalidType, PeerFailed, Unsupported
 from simstrategy.run import PendingCall, Suspend
-from simstrategy.strategy.modes import current_mode
 from simstrategy.trace import Request
 
 __all__ = ["Fault", "FaultKind", "FaultyBackend", "InjectedFault", "Injector", "ReplicaKilled", "Slow", "WatchedCell"]
@@ -163,27 +163,20 @@ class FaultyBackend(Wrapper):
 
     def prepare(self, function: Callable[..., Any]) -> Callable[..., Any]:
         inner = self._inner.prepare(function)
+        return in_replicas(inner, self.local_devices, self._suspend, self._call)
 
-        def prepared(*args: Any, **kwargs: Any) -> Any:
-            mode = current_mode()
-            replica: Any = None if mode is None else mode.replica
-            if replica is None:
-                return inner(*args, **kwargs)  # a merge function
-            device = self.local_devices[replica.index]
-            replica.suspend = self._suspend(device, replica.suspend)
-            leaves, structure = tree.flatten((args, kwargs))
-            run = self._injector.begin(device.rank, leaves, self._inner)
-            fault = self._injector.fault
-            if fault is not None and (fault.kind, fault.replica, fault.point) == (_INPUT, device.rank, run):
-                leaves[fault.leaf] = self._inf_in(leaves[fault.leaf], device)
-                changed: Any = tree.unflatten(structure, leaves)
-                args, kwargs = changed
-            try:
-                return inner(*args, **kwargs)
-            except _EndEarly:
-                return None
-
-        return prepared
+    def _call(self, function: Callable[..., Any], device: Device, args: Any, kwargs: Any) -> Any:
+        leaves, structure = tree.flatten((args, kwargs))
+        run = self._injector.begin(device.rank, leaves, self._inner)
+        fault = self._injector.fault
+        if fault is not None and (fault.kind, fault.replica, fault.point) == (_INPUT, device.rank, run):
+            leaves[fault.leaf] = self._inf_in(leaves[fault.leaf], device)
+            changed: Any = tree.unflatten(structure, leaves)
+            args, kwargs = changed
+        try:
+            return function(*args, **kwargs)
+        except _EndEarly:
+            return None
 
     def _suspend(self, device: Device, suspend: Suspend) -> Suspend:
         injector, rank = self._injector, device.rank

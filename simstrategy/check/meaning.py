@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from simstrategy.check.contents import described_length, is_distributed
-from simstrategy.check.distances import one_unit
+from simstrategy.check.distances import one_unit, same_bits
 from simstrategy.check.outcome import Outcome, VariableKind
 
 __all__ = ["COPIES", "Meaning", "lists_by_replica", "meaning_of"]
@@ -30,7 +30,8 @@ class Meaning(NamedTuple):
 
     whole: values that all replicas have in common. apart: one value for each replica, which are not all equal.
     structure: the containers around them. computed: the coarsest dtype in which a value was computed. copies: the paths
-    of those of `apart` that are one value of which each replica has a copy, and should have the same.
+    of those of `apart` that are one value of which each replica has a copy, and should have the same. partly: why a
+    value is compared in part alone.
     """
 
     whole: Mapping[str, Host]
@@ -38,6 +39,7 @@ class Meaning(NamedTuple):
     structure: tuple[tuple[str, str], ...]
     computed: Mapping[str, str]
     copies: frozenset[str] = frozenset()
+    partly: Mapping[str, str] = {}
 
     def values(self, path: str) -> tuple[Host, ...]:
         """Returns the value of a path, or one for each replica; () for a path that is not there."""
@@ -81,7 +83,8 @@ def meaning_of(outcome: Outcome, lists: frozenset[str] = frozenset()) -> Meaning
         else:
             whole[path] = value
     copies = frozenset(path for path in apart if path in kinds and kinds[path].layout == COPIES)
-    return Meaning(whole, apart, tuple(_structure(outcome.structure, lists)), computed, copies)
+    partly = {_without_replicas(path, lists)[0]: reason for path, reason in outcome.partly}
+    return Meaning(whole, apart, tuple(_structure(outcome.structure, lists)), computed, copies, partly)
 
 
 def _unit(dtype: str) -> float:
@@ -121,10 +124,7 @@ def _in_common(values: list[Host], kind: VariableKind | None) -> Host | None:
             return np.asarray(np.mean(np.stack(values), axis=0, dtype=np.result_type(_sum_dtype(first), np.float64)))
         if kind.aggregation == "ONLY_FIRST_REPLICA":
             return first
-    alike = all(
-        one.dtype == first.dtype and one.shape == first.shape and one.tobytes() == first.tobytes() for one in values
-    )
-    return first if alike else None
+    return first if all(same_bits(first, one) for one in values) else None
 
 
 def _sum_dtype(value: Host) -> Any:

@@ -88,6 +88,8 @@ class Outcome(NamedTuple):
     """The labels of the seeds that replicas drew: another one for each replica."""
     resolutions: tuple[tuple[str, float], ...] = ()
     """Path of every value that was read from a text, and how far two such values are apart at least."""
+    partly: tuple[tuple[str, str], ...] = ()
+    """Path and reason of what is compared by a name or a text that is not the whole of it (`check/contents.py`)."""
 
 
 def program_folder(program: Program) -> str:
@@ -134,7 +136,7 @@ def run_program(
     group = _begun(strategy, probe, watch)
     raised: tuple[str, str] | None = None
     notes: tuple[str, ...] = ()
-    found = Contents([], [], [], [])
+    found = Contents.none()
     try:
         result = with_checkpoint(program)(strategy)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - compared like a value: both may raise the same
@@ -161,6 +163,7 @@ def run_program(
         tuple(kinds),
         probe is None or any(dtype.startswith(("float", "bfloat", "complex")) for dtype in probe.dtypes),
         group.seeds.labels,
+        partly=tuple(found.partly),
     )
 
 

@@ -110,6 +110,7 @@ def save_outcome(outcome: Outcome, file: Path) -> None:
         "variables": outcome.variables,
         "floats_put": outcome.floats_put,
         "seeds": outcome.seeds,
+        "partly": outcome.partly,
         "events": [event.line() for event in outcome.events],
     }
     file.with_suffix(".json").write_text(json.dumps(text), encoding="utf-8")
@@ -127,9 +128,10 @@ def load_outcome(file: Path) -> Outcome:
     lists = tuple(text["computed"]), tuple(text["written_alone"])
     first = text["not_finite"], text["wrong_call"]
     exempt = tuple((path, reason) for path, reason in text["exempt"])
+    partly = tuple((path, reason) for path, reason in text["partly"])
     kinds = tuple(VariableKind(*kind) for kind in text["variables"])
-    notes, seeds = tuple(text["notes"]), tuple(text["seeds"])
-    return Outcome(leaves, error, events, notes, *first, structure, *lists, exempt, kinds, text["floats_put"], seeds)
+    notes, floats_put, seeds = tuple(text["notes"]), text["floats_put"], tuple(text["seeds"])
+    return Outcome(leaves, error, events, notes, *first, structure, *lists, exempt, kinds, floats_put, seeds, partly)
 
 
 def _storable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

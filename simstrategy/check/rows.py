@@ -118,7 +118,8 @@ def run_row(
         backend=name,
         replicas=replicas,
         schedule=schedule.name,
-        compared=max(1, sum(len(outcome.leaves) for outcome in outcomes)),
+        compared=max(1, sum(len(outcome.leaves) - len(_partly(outcome)) for outcome in outcomes)),
+        not_compared=tuple(dict.fromkeys(text for outcome in outcomes for text in _partly(outcome))),
         reference=False,
         equal_bits=worst.equal_bits,
         distance=worst.distance,
@@ -208,6 +209,11 @@ def first_not_finite(outcomes: Sequence[Outcome]) -> str | None:
         if outcome.not_finite is not None:
             return f"worker {worker}: {outcome.not_finite}" if len(outcomes) > 1 else outcome.not_finite
     return None
+
+
+def _partly(outcome: Outcome) -> list[str]:
+    """Returns the values that are compared in part alone, each with the reason."""
+    return [f"{path}: {reason}" for path, reason in outcome.partly]
 
 
 def _worse(one: Comparison, other: Comparison) -> Comparison:

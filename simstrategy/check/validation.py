@@ -7,7 +7,7 @@ from typing import Any, Final
 from simstrategy.check.row import Row
 from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import Every
-from simstrategy.short_repr import short_repr
+from simstrategy.short_repr import short_repr, stable_repr
 from simstrategy.strategy import Semantics
 
 __all__ = [
@@ -65,13 +65,27 @@ def arguments_of(program: object, vary: Mapping[str, Sequence[Any]] | None) -> M
                 f"vary needs at least two values for {name!r}, got {short_repr(values)}: the others are compared with "
                 f"the first."
             )
+        again = [one for number, one in enumerate(values) if any(_alike(one, other) for other in values[:number])]
+        if again:
+            raise InvalidArgument(
+                f"vary gives {name!r} the value {short_repr(again[0])} twice: a run would be compared with itself. "
+                f"Give each value once."
+            )
         if not _takes(program, name):
             raise InvalidArgument(f"The program takes no argument {name!r}. Correct the name, or define the parameter.")
     return dict(vary)
 
 
+def _alike(one: object, other: object) -> bool:
+    """Returns whether two values are one for a program: of one type, with one text."""
+    return type(one) is type(other) and stable_repr(one) == stable_repr(other)
+
+
 def _takes(program: object, name: object) -> bool:
-    """Returns whether a function takes an argument by name; True for one without a readable signature."""
+    """Returns whether a function takes an argument by name, besides its first one, which is the strategy.
+
+    True for a function without a readable signature.
+    """
     if not callable(program):
         return True
     try:
@@ -79,6 +93,8 @@ def _takes(program: object, name: object) -> bool:
     except (TypeError, ValueError):
         return True
     by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    if str(name) == next(iter(parameters), None):
+        return False
     found = parameters.get(str(name))
     others = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
     return others or (found is not None and found.kind in by_name)

@@ -7,12 +7,15 @@ import json
 import math
 import select
 import socket
+from collections import deque
 from collections.abc import Sequence
 from typing import Any, Final, final
 
 __all__ = ["Channel", "Closed", "pair", "ready"]
 
 _LENGTH_BYTES: Final = 8
+_HAS_FILE: Final = 1 << 62
+"""Marks the length of a message that came with a file descriptor."""
 
 
 class Closed(Exception):
@@ -23,11 +26,15 @@ class Closed(Exception):
 class Channel:
     """One end of a connection; each message is its length in 8 bytes and a JSON value."""
 
-    __slots__ = ("_socket", "_unread")
+    __slots__ = ("_files", "_has_file", "_socket", "_unread")
 
     def __init__(self, end: socket.socket) -> None:
         self._socket = end
         self._unread = bytearray()
+        self._files: deque[int] = deque()
+        """File descriptors that have come before their messages were complete."""
+        self._has_file = False
+        """Whether one of them belongs to the newest message."""
 
     def fileno(self) -> int:
         return self._socket.fileno()
@@ -43,6 +50,7 @@ class Channel:
             if hand is None:
                 self._socket.sendall(head + data)
             else:
+                head = (len(data) | _HAS_FILE).to_bytes(_LENGTH_BYTES)
                 socket.send_fds(self._socket, [head], [hand])
                 self._socket.sendall(data)
         except (BrokenPipeError, ConnectionResetError) as error:
@@ -53,19 +61,18 @@ class Channel:
 
         within_s: seconds, after which TimeoutError is raised; None for no limit. Raises Closed.
         """
-        descriptors: list[int] = []
         while (message := self._message()) is None:
             if within_s is not None and not ready([self], within_s):
                 raise TimeoutError(f"It did not answer within {within_s:g} s.")
-            self._read(descriptors)
-        return message[0], descriptors[0] if descriptors else None
+            self._read()
+        return message[0], self._files.popleft() if self._has_file else None
 
     def poll(self) -> tuple[Any] | None:
         """Returns a message as a tuple of one, or None if none is complete, without waiting.  Raises Closed."""
         while (message := self._message()) is None:
             if not ready([self], 0.0):
                 return None
-            self._read([])
+            self._read()
         return message
 
     def drain(self) -> list[Any]:
@@ -73,7 +80,7 @@ class Channel:
 
         A message that came with a file descriptor is for `receive`.
         """
-        self._read([])
+        self._read()
         messages = []
         while (message := self._message()) is not None:
             messages.append(message[0])
@@ -82,12 +89,12 @@ class Channel:
     def close(self) -> None:
         self._socket.close()
 
-    def _read(self, descriptors: list[int]) -> None:
+    def _read(self) -> None:
         try:
             data, files, _, _ = socket.recv_fds(self._socket, 1 << 16, 1)
         except ConnectionResetError as error:
             raise Closed from error
-        descriptors.extend(files)
+        self._files.extend(files)
         if not data:
             raise Closed
         self._unread += data
@@ -95,9 +102,11 @@ class Channel:
     def _message(self) -> tuple[Any] | None:
         if len(self._unread) < _LENGTH_BYTES:
             return None
-        end = _LENGTH_BYTES + int.from_bytes(self._unread[:_LENGTH_BYTES])
+        length = int.from_bytes(self._unread[:_LENGTH_BYTES])
+        end = _LENGTH_BYTES + (length & ~_HAS_FILE)
         if len(self._unread) < end:
             return None
+        self._has_file = bool(length & _HAS_FILE)
         data = bytes(self._unread[_LENGTH_BYTES:end])
         del self._unread[:end]
         return (json.loads(data),)

@@ -36,14 +36,17 @@ def raise_in_thread(ident: int) -> None:
 def _end_look() -> None:
     """Lets one exception arrive in this thread, whatever else is raised in it meanwhile."""
     interrupted = None
-    while True:
-        try:
-            while True:
-                _SCHEDULE(get_ident(), TaskStopped, None, None, None)
-        except TaskStopped:
-            break
-        except BaseException as error:  # noqa: BLE001 - raised again below
-            interrupted = error
+    try:
+        while True:
+            try:
+                while True:
+                    _SCHEDULE(get_ident(), TaskStopped, None, None, None)
+            except TaskStopped:
+                raise
+            except BaseException as error:  # noqa: BLE001 - raised again below
+                interrupted = error  # the next step, which is the jump back, may raise what is scheduled
+    except TaskStopped:
+        pass
     if interrupted is not None:
         raise interrupted
 
@@ -64,13 +67,10 @@ def raise_until(frame: FrameType | None, last: CodeType | None = None) -> None:
 def raise_no_more(tracer: Any) -> None:
     """Ends `raise_until` in this thread, where no such frame runs any more.  tracer: the trace function before.
 
-    May raise the last exception that was scheduled, once: then it is called again.
+    May raise the last exception that was scheduled, once: then it is called again. An interrupt that comes meanwhile is
+    raised at the end.
     """
     sys.settrace(tracer)
     # Not by withdrawing what is scheduled: CPython 3.11 then looks for it at every step for ever, and under a trace
     # function, such as a debugger's, it does not come past the first step of a function. What arrives ends the look.
-    try:
-        while True:
-            raise_in_thread(get_ident())
-    except TaskStopped:
-        return
+    _end_look()

@@ -11,7 +11,7 @@ from typing import Final
 
 from simstrategy.trace import Site
 
-__all__ = ["frames_of_threads", "is_library", "is_users", "users_sites"]
+__all__ = ["frames_of_threads", "is_library", "is_users", "is_users_file", "users_sites"]
 
 _STANDARD_LIBRARY: Final = PurePath(threading.__file__).parent
 
@@ -50,6 +50,11 @@ def _is_library(file: str, module: str) -> bool:
 @lru_cache(maxsize=4096)
 def _is_users(file: str, module: str) -> bool:
     return not _is_library(file, module) and _STANDARD_LIBRARY not in PurePath(file).parents
+
+
+def is_users_file(file: str) -> bool:
+    """Returns whether a file is of no installed package and not Python's own.  For stacks of another process."""
+    return _is_users(file, "")
 
 
 def users_sites(frame: FrameType | None) -> list[Site]:

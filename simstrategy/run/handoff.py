@@ -6,9 +6,8 @@ result is that of `HubScheduler`, which switches back to its hub after every tas
 
 import sys
 from collections.abc import Iterator, Sequence
+from threading import get_ident
 from typing import Any, Final, Generic, TypeVar, final
-
-import greenlet as greenlets
 
 from simstrategy.errors import ContextError
 from simstrategy.run.forced import raise_until
@@ -47,15 +46,13 @@ class _Round:
         """The same of the places that have not come."""
 
     def withdraw(self, call: tuple[Any, ...], error: BaseException) -> None:
-        """Undoes what a task did that could not switch: it was interrupted, or called in another thread."""
+        """Undoes what a task did that could not switch, because it was interrupted."""
         if isinstance(error, ForcedStop):
             raise_until(sys._getframe(2))
         elif self.answers and self.arrived and self.arrived[-1] is call:
             self.arrived.pop()
             place = len(self.arrived)
             self.handoffs = zip(self.following[place:], self.answers[place:], strict=True)
-        if isinstance(error, greenlets.error):
-            raise foreign_thread() from None
 
 
 @final
@@ -74,11 +71,13 @@ class HandoffScheduler(Generic[F, A]):
         self._round = shared = _Round()
         self._following: list[Task] = [*tasks[1:], hub]
         """For each place in a round: the task that runs after it."""
-        arrive, over = shared.arrived.append, (hub, _SUSPENDED)
+        arrive, over, ident = shared.arrived.append, (hub, _SUSPENDED), get_ident()
 
         # One function for all tasks, and one iterator: an object for each of 10,000 tasks costs the garbage
         # collector more than the tasks themselves.
         def suspend(*call: F) -> A:
+            if get_ident() != ident:  # before the call arrives: the task itself may run meanwhile
+                raise foreign_thread()
             try:
                 arrive(call)
                 task, answer = next(shared.handoffs, over)

@@ -32,6 +32,8 @@ _DIGEST_CHARACTERS: Final = 24
 _ROW_DIGEST_BYTES: Final = 6
 ROW_DIGEST_CHARACTERS: Final = 8
 _TEXT_KINDS: Final = "USOmM"
+_VOID: Final = np.dtype(np.void).num
+"""NumPy's number of records and of bytes without a type; bfloat16 has another one."""
 _NAMES: Final[dict[int, str]] = {}
 """Of dtypes of numbers, by NumPy's number of them."""
 
@@ -65,7 +67,7 @@ class Value(NamedTuple):
 
 def is_text(host: Host) -> bool:
     """Returns whether the elements of an array are no numbers: a recording has their texts."""
-    return host.dtype.kind in _TEXT_KINDS
+    return host.dtype.kind in _TEXT_KINDS or host.dtype.num == _VOID
 
 
 def dtype_name(host: Host) -> str:

@@ -76,7 +76,7 @@ def test_a_program_agrees_with_itself_to_the_bit_under_every_schedule():
     assert report.program == "test_check.py"
     assert [row.reference for row in report.rows].count(True) == 3
     others = [row for row in report.rows if not row.reference]
-    assert len(others) >= 3 * 2
+    assert len(others) == 2 * 2  # one replica has no order
     assert all(row.equal_bits and row.distance == 0 and row.problem is None for row in others)
     assert {row.schedule for row in others} == {"Seeded(1)", "Seeded(2)"} | {
         r.schedule for r in others if r.trace_compared

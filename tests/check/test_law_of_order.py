@@ -8,7 +8,7 @@ import pytest
 
 import simstrategy as ss
 from simstrategy.errors import InvalidArgument
-from simstrategy.schedules import Every
+from simstrategy.schedules import Every, InOrder, Seeded
 
 ROWS = np.float32([0.3, 1.5, 2.25, -0.7, 1.1, 0.4, -3.0, 0.9])
 
@@ -126,6 +126,8 @@ def test_a_window_that_divides_by_its_own_size_differs():
         ({"accumulate": [1]}, "vary needs at least two values for 'accumulate'"),
         ({"accumulate": "12"}, "vary needs at least two values"),
         ([("accumulate", [1, 2])], "vary maps arguments to values"),
+        ({"accumulate": [1, 2, 1]}, "vary gives 'accumulate' the value 1 twice"),
+        ({"strategy": [1, 2]}, "The program takes no argument 'strategy'"),
     ],
 )
 def test_an_argument_that_names_nothing_is_an_error(vary, text):
@@ -143,3 +145,13 @@ def test_a_value_that_raises_is_a_difference():
     report = ss.check(program, replicas=[1], vary={"accumulate": [1, 3]})
     (finding,) = report.findings
     assert finding.text == "accumulate=1 gives a result, accumulate=3 raises ValueError: no such window"
+
+
+@pytest.mark.parametrize(
+    ("replicas", "schedule"),
+    [(1, lambda: Seeded(1)), (1, Every(5)), (2, lambda: InOrder())],  # noqa: PLW0108
+)
+def test_no_agreement_is_stated_of_one_replica_in_another_order_or_of_the_same_order(replicas, schedule):
+    report = ss.check(accumulated, replicas=[replicas], schedules=[schedule], require=["schedules"])
+    assert [row.law for row in report.rows] == ["repeat"]
+    assert report.verdict == "undecided"

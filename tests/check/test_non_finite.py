@@ -110,19 +110,19 @@ def test_every_row_has_its_own_line_and_the_report_shows_them():
         return strategy.run(lambda: ctx().all_reduce("SUM", np.float32(np.nan)))
 
     report = ss.check(
-        program, replicas=[1, 2], schedules=[ss.schedules.InOrder, lambda: ss.schedules.Seeded(1)], without=["replicas"]
+        program, replicas=[2, 3], schedules=[ss.schedules.InOrder, lambda: ss.schedules.Seeded(1)], without=["replicas"]
     )
     lines = list(report.not_finite())
     assert [text.split(":")[0] for text in lines] == [
-        "sim, replicas 1, InOrder()",
-        "sim, replicas 1, Seeded(1)",
         "sim, replicas 2, InOrder()",
         "sim, replicas 2, Seeded(1)",
+        "sim, replicas 3, InOrder()",
+        "sim, replicas 3, Seeded(1)",
     ]
     shown = str(report).splitlines()
     at = shown.index("First values that are not finite:")
     assert shown[at + 1 : at + 5] == lines
-    assert shown[-1].startswith("All runs agree: 2 values; replicas 1, 2, each alone; InOrder(), Seeded(1).")
+    assert shown[-1].startswith("All runs agree: 3 values; replicas 2, 3, each alone; InOrder(), Seeded(1).")
 
 
 def test_a_program_that_raises_has_its_line_too():

@@ -58,10 +58,10 @@ def counted(monkeypatch):
 def test_every_opening_serves_a_run(counted):
     schedules = [InOrder, lambda: Seeded(1)]
     assert ss.check(
-        program, backends=[f"{NAME}:open_counted"], replicas=[2, 1], schedules=schedules, without=["replicas"]
+        program, backends=[f"{NAME}:open_counted"], replicas=[3, 2], schedules=schedules, without=["replicas"]
     ).agrees
     runs = RUNS_OF_REFERENCE + 1
-    assert counted.opened == [2] * runs + [1] * runs
+    assert counted.opened == [3] * runs + [2] * runs
     assert counted.closed == counted.opened
 
 

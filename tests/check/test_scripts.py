@@ -42,7 +42,7 @@ class Fake:
 
 
 def trained(settings, factor=1.0, drift=0.0):
-    """One step on the mean of all rows.  factor: of the gradients; drift: what the last of several ranks adds to its copy."""
+    """One step on the mean of all rows.  factor: of the gradients; drift: what the last rank adds to its copy."""
     count = settings.replicas
     start = START if settings.nudge is None else np.nextafter(START, np.float32(settings.nudge))
     terms = [np.mean(part, axis=0, dtype=np.float32) * start for part in np.split(ROWS, count)]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import simstrategy as ss
-from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.errors import InvalidArgument, InvalidType, SimStrategyError
 
 BACKENDS = ("sim", "torch", "tensorflow", "xla")
 
@@ -168,3 +168,12 @@ def test_a_mistake_in_a_call_has_one_class_of_error_on_every_backend(backend, na
         backend.get(getattr(backend.xp, name)(*map(given, arguments), **options))
     assert type(caught.value) is kind
     assert "0x" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("dtype", "number"), [("uint8", 300), ("uint8", -1), ("int32", 2**40)])
+def test_an_integer_that_a_dtype_does_not_hold_fills_no_array(backend, dtype, number):
+    xp = backend.xp
+    with pytest.raises(SimStrategyError):
+        xp.full((2,), number, dtype=dtype)
+    with pytest.raises(SimStrategyError):
+        xp.full_like(xp.zeros((2,), dtype=dtype), number)

@@ -4,8 +4,11 @@
 """
 
 import gc
+import operator
 import signal
+import sys
 import threading
+from collections import deque
 from contextlib import suppress
 from functools import partial
 
@@ -14,7 +17,8 @@ from vocabulary import ctx, rank
 
 import simstrategy as ss
 from ci import interrupts
-from simstrategy.run import threads
+from simstrategy.run import forced, threads
+from simstrategy.run.task import TaskStopped
 from simstrategy.run.threads import TaskThread
 
 
@@ -78,6 +82,28 @@ def test_a_carrier_that_is_not_released_is_found(handler, monkeypatch, capfd):
             with suppress(RuntimeError):  # its thread has ended
                 channel.go.release()
     assert [fault.partition(" threads are left")[1] for fault in faults] == [" threads are left"]
+
+
+@pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals need the main thread")
+def test_an_interrupt_during_a_forced_end_is_raised_and_no_stop_comes_after_it(monkeypatch):
+    schedule, interrupt_once = forced._SCHEDULE, [interrupts._RAISE]
+
+    def schedule_and_interrupt(*arguments):
+        calls = [partial(schedule, *arguments), *(partial(one, None, None, None) for one in interrupt_once)]
+        interrupt_once.clear()
+        deque(map(operator.call, calls), 0)  # one call of C, in which neither arrives
+
+    monkeypatch.setattr(forced, "_SCHEDULE", schedule_and_interrupt)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    late = []
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            forced.raise_no_more(sys.gettrace())
+    except TaskStopped as error:
+        late.append(error)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert interrupt_once == late == []
 
 
 def test_a_strategy_that_another_thread_collects_ends_no_replica_of_a_run(mirrored):

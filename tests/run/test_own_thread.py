@@ -2,6 +2,8 @@
 
 import asyncio
 import contextvars
+import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -62,6 +64,42 @@ def test_a_replica_goes_on_after_a_call_of_another_thread_was_refused(strategy):
         with pytest.raises(ContextError):
             in_another_thread(reduced)
         return reduced()
+
+    count = strategy.num_replicas_in_sync
+    results = strategy.experimental_local_results(strategy.run(step))
+    assert [float(one) for one in results] == [count] * count
+
+
+def test_a_call_of_another_thread_does_not_enter_a_round_that_goes_on_meanwhile(strategy):
+    """The other thread is held where its call is taken back, or has ended, while the replica makes its own."""
+
+    def step():
+        reached, free, errors = threading.Event(), threading.Event(), []
+
+        def hold(frame, event, argument):
+            if frame.f_code.co_name == "withdraw":
+                reached.set()
+                free.wait(10)
+
+        def elsewhere():
+            sys.settrace(hold)
+            try:
+                ctx().all_reduce("SUM", 7.0)
+            except ContextError as error:
+                errors.append(error)
+            finally:
+                sys.settrace(None)
+                reached.set()
+
+        other = threading.Thread(target=contextvars.copy_context().run, args=(elsewhere,))
+        other.start()
+        reached.wait(10)
+        try:
+            return reduced()
+        finally:
+            free.set()
+            other.join(10)
+            assert len(errors) == 1
 
     count = strategy.num_replicas_in_sync
     results = strategy.experimental_local_results(strategy.run(step))

@@ -43,7 +43,14 @@ def _shape(shape: Any) -> Any:
 
 
 def _filled(x: Any, fill_value: Any, *, dtype: Any = None) -> Any:
-    return tf.fill(tf.shape(x), tensor(fill_value, x.dtype if dtype is None else named(dtype)))
+    return tf.fill(tf.shape(x), _filling(fill_value, x.dtype if dtype is None else named(dtype)))
+
+
+def _filling(value: Any, dtype: Any) -> Any:
+    """Returns what fills an array.  Raises OverflowError for an integer that the dtype does not hold."""
+    if isinstance(value, int) and dtype is not None:
+        np.asarray(value, dtype.as_numpy_dtype)
+    return tensor(value, dtype)
 
 
 def _of_bools(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -75,7 +82,7 @@ class TensorFlowNamespace:
 
     def full(self, shape: Any, fill_value: Any, *, dtype: Any = None) -> Any:
         with at(self, fill_value):
-            return tf.fill(_shape(shape), tensor(fill_value, None if dtype is None else named(dtype)))
+            return tf.fill(_shape(shape), _filling(fill_value, None if dtype is None else named(dtype)))
 
     zeros_like = composed.zeros_like
     ones_like = composed.ones_like

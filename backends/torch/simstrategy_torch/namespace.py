@@ -11,7 +11,7 @@ import torch
 
 from simstrategy.device import NAMES, ArrayNamespace, canonical_dtype, composed, host_array, is_python_data
 from simstrategy.device.refusals import guarded
-from simstrategy_torch.arrays import name_of, named
+from simstrategy_torch.arrays import host_dtype, name_of, named
 from simstrategy_torch.functions import (
     along,
     along_one,
@@ -54,6 +54,8 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 
 def _filled(place: str, shape: Any, fill_value: Any, dtype: torch.dtype | None) -> _Tensor:
+    if dtype is not None and isinstance(fill_value, int):
+        np.asarray(fill_value, host_dtype(dtype))  # raises OverflowError where the dtype has no such number
     value = tensor(place, fill_value, dtype)
     return torch.empty(_shape(shape), dtype=value.dtype, device=place).copy_(value)
 

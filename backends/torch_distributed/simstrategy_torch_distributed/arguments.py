@@ -13,7 +13,19 @@ from simstrategy.trace import describe_site
 from simstrategy_torch_distributed.link import site_of
 from simstrategy_torch_distributed.sums import op_name
 
-__all__ = ["Given", "Options", "checked", "chunks", "listed", "options", "poison", "require", "split", "write"]
+__all__ = [
+    "Given",
+    "Options",
+    "checked",
+    "chunks",
+    "listed",
+    "options",
+    "poison",
+    "require",
+    "require_whole_world",
+    "split",
+    "write",
+]
 
 Given: TypeAlias = torch.Tensor | Sequence[torch.Tensor]
 
@@ -70,6 +82,16 @@ def require(kind: str, what: str, found: int, expected: int) -> None:
     """Raises InvalidArgument where a rank's own arguments do not fit each other.  what: the name of both numbers."""
     if found != expected:
         raise InvalidArgument(f"{kind} at {_place()} got {found} {what}, and {expected} are needed.")
+
+
+def require_whole_world(number: int, size: int, rank: int, ranks: int) -> None:
+    """Raises InvalidArgument where a script joins as another rank, or in another number, than it was started with."""
+    if (number, size) != (rank, ranks):
+        raise InvalidArgument(
+            f"init_process_group at {_place()} got rank={number} and world_size={size} in rank {rank} of {ranks} "
+            f"simulated ranks. Leave both out, or pass the numbers in the variables RANK and WORLD_SIZE; the option "
+            f"--nproc-per-node sets how many ranks there are."
+        )
 
 
 def chunks(tensor: torch.Tensor, count: int) -> list[torch.Tensor]:

@@ -34,6 +34,12 @@ Recorded = Annotated[Path | None, typer.Option("--record", help="Write the compl
 Busy = Annotated[float, typer.Option(help="Show the stacks of a rank that others have waited for so many seconds.")]
 Added = Annotated[str, typer.Option("--laws", help=f"Laws to add, or all: {', '.join(LAWS)}.")]
 Without = Annotated[str, typer.Option("--not", help="Laws to leave out, such as state, or all.")]
+Limit = Annotated[
+    float | None, typer.Option("--limit-seconds", help="End the run when a rank was silent for so many seconds.")
+]
+Device = Annotated[
+    str, typer.Option(help="cpu, or cpu-for-cuda: CUDA's names mean the CPU, for scripts that were written for GPUs.")
+]
 Nodes = Annotated[str, typer.Option(help="1: there is one machine.")]
 Standalone = Annotated[bool, typer.Option("--standalone", help="Accepted: a run is always alone.")]
 Ignored = Annotated[list[str] | None, typer.Option(*_SPELLINGS, help="torchrun's, and ignored, which is said.")]
@@ -48,7 +54,9 @@ def torchrun(
     tee: Tee = None,
     json: Json = None,
     record: Recorded = None,
+    device: Device = "cpu",
     busy_seconds: Busy = 30.0,
+    limit_seconds: Limit = None,
     laws: Added = "",
     without: Without = "",
     nnodes: Nodes = "1",
@@ -74,7 +82,9 @@ def torchrun(
         order=order,
         seed=seed,
         tee=tee not in (None, "0"),
+        device=device,
         busy_s=busy_seconds,
+        limit_s=limit_seconds,
         record=record is not None,
         laws=chosen(words(laws), words(without)),
     )

@@ -75,6 +75,13 @@ class _CopyOne:
             write(tensor, read(self.source, part, tensor))
 
 
+def _require_each(group: Joined, kind: str, what: str, tensors: Tensors, own: torch.Tensor) -> None:
+    """Raises InvalidArgument unless a list has a tensor [...] for each member, of as many elements as this member's."""
+    require(kind, f"{what} tensors", len(tensors), len(group.members))
+    for one in tensors:
+        require(kind, f"elements in an {what} tensor", one.numel(), own.numel())
+
+
 def all_reduce(group: Joined, tensors: Tensors, opts: Options) -> Work:
     """Combines the members' tensors, [...] each, in place."""
     return group.request(
@@ -94,9 +101,7 @@ def all_gather(group: Joined, outputs: Lists, inputs: Tensors, opts: Options, re
     result: what the work's future gives, [...] each; None for the outputs.
     """
     for outs, one in zip(outputs, inputs, strict=True):
-        require("all_gather", "output tensors", len(outs), len(group.members))
-        for out in outs:
-            require("all_gather", "elements in an output tensor", out.numel(), one.numel())
+        _require_each(group, "all_gather", "output", outs, one)
     return group.request(
         "all_gather",
         [out for outs in outputs for out in outs] if result is None else result,
@@ -141,9 +146,7 @@ def gather(group: Joined, outputs: Tensors, tensor: torch.Tensor, opts: Options)
     """Copies the members' tensors, [...] each, to the root's outputs, [...] for each member; others have none."""
     own = group.member == opts.root
     if own:
-        require("gather", "output tensors", len(outputs), len(group.members))
-        for out in outputs:
-            require("gather", "elements in an output tensor", out.numel(), tensor.numel())
+        _require_each(group, "gather", "output", outputs, tensor)
     return group.request(
         "gather",
         outputs,
@@ -159,9 +162,7 @@ def scatter(group: Joined, tensor: torch.Tensor, inputs: Tensors, opts: Options)
     """Copies each of the root's inputs, [...] for each member, to its member's tensor; other members have no inputs."""
     own = group.member == opts.root
     if own:
-        require("scatter", "input tensors", len(inputs), len(group.members))
-        for one in inputs:
-            require("scatter", "elements in an input tensor", one.numel(), tensor.numel())
+        _require_each(group, "scatter", "input", inputs, tensor)
     return group.request(
         "scatter",
         [tensor],

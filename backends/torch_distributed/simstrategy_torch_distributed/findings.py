@@ -9,10 +9,12 @@ from simstrategy.run.status import disagreement
 __all__ = [
     "ERRORS",
     "Finding",
+    "asleep",
     "blocked",
     "disagreed",
     "diverged",
     "failed",
+    "overdue",
     "sizes_differ",
     "stopped",
     "uncovered",
@@ -26,7 +28,10 @@ ERRORS: Mapping[str, type[SimStrategyError]] = {
 
 
 class Finding(NamedTuple):
-    """kind: "disagreement", "blocked", "failure", or a law's name. error: the name of the class. lines: of ranks."""
+    """kind: "disagreement", "blocked", "overdue", "failure", or a law's name.  error: the name of the class.
+
+    lines: of ranks.
+    """
 
     kind: str
     error: str
@@ -72,6 +77,21 @@ def diverged(lines: Sequence[str], parameters: str, by: str) -> Finding:
 def uncovered(lines: Sequence[str], what: str, remedy: str) -> Finding:
     """Returns the finding for a pass over a dataset in which samples are lost or repeated."""
     return _headed("coverage", "ReplicasDisagree", f"In {what}. {remedy}:", lines)
+
+
+def asleep(lines: Sequence[str]) -> Finding:
+    """Returns the finding for ranks of which some wait outside of calls, and none is left to end these waits."""
+    head = "Every rank waits, and no rank is left that could end it. Set the key or release the lock before the wait:"
+    return _headed("blocked", "ReplicasBlocked", head, lines)
+
+
+def overdue(lines: Sequence[str], rank: int, limit_s: float) -> Finding:
+    """Returns the finding for a rank that has neither called nor ended for the limit that was asked for."""
+    head = (
+        f"Rank {rank} has neither called nor ended for {limit_s:g} s, the limit of --limit-seconds. Correct what it "
+        f"does there, or raise the limit:"
+    )
+    return _headed("overdue", "PeerFailed", head, lines)
 
 
 def stopped(lines: Sequence[str], rank: int) -> Finding:

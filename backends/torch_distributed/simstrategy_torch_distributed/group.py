@@ -13,7 +13,17 @@ from torch.distributed import ProcessGroup, Work
 from torch.distributed.distributed_c10d import Store
 
 from simstrategy_torch_distributed import exchanges
-from simstrategy_torch_distributed.arguments import Given, Options, checked, chunks, listed, options, require, split
+from simstrategy_torch_distributed.arguments import (
+    Given,
+    Options,
+    checked,
+    chunks,
+    listed,
+    options,
+    require,
+    require_whole_world,
+    split,
+)
 from simstrategy_torch_distributed.calls import ANY
 from simstrategy_torch_distributed.joined import Joined, Rank
 from simstrategy_torch_distributed.sparse import only_sparse, reduce_sparse
@@ -51,7 +61,10 @@ class SimulatedGroup(ProcessGroup):
 
     def _set_sequence_number_for_group(self) -> None:
         """Joins the group; torch calls this when it has set the options."""
-        self._group = Joined(self._rank, self.options.global_ranks_in_group, self.group_name, self._timeout)
+        members = self.options.global_ranks_in_group
+        if not members:
+            require_whole_world(self.rank(), self.size(), self._rank.number, self._rank.size)
+        self._group = Joined(self._rank, members, self.group_name, self._timeout)
 
     @property
     def _joined(self) -> Joined:

@@ -1,12 +1,13 @@
 """One group of ranks: the calls of its members that are not complete yet, in order."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, final
 
-from simstrategy_torch_distributed.calls import ANY, Call, unlike
+from simstrategy_torch_distributed.calls import ANY, Call, call_text, unlike
+from simstrategy_torch_distributed.findings import Finding, sizes_differ
 
-__all__ = ["Group", "Pair"]
+__all__ = ["Group", "Pair", "splits_differ"]
 
 
 class Pair(NamedTuple):
@@ -117,3 +118,20 @@ class Group:
         """Removes and returns a receive from any rank with the first send of a member."""
         _, target, tag = key
         return Pair(source, self._sends[source, target, tag].popleft(), target, self._receives[key].popleft())
+
+
+def splits_differ(group: Group, calls: Sequence[Call]) -> Finding | None:
+    """Returns a finding where a member sends another one more or fewer elements than that one expects."""
+    for sender, call in enumerate(calls):
+        if not call.sizes[0]:
+            continue
+        for receiver, other in enumerate(calls):
+            sent, expected = call.sizes[0][receiver], other.sizes[1][sender]
+            if sent != expected:
+                ranks = group.ranks
+                lines = [f"rank {rank}: {call_text(one)}" for rank, one in zip(ranks, calls, strict=True)]
+                what = (
+                    f"Rank {ranks[sender]} sends {sent} elements to rank {ranks[receiver]}, which expects {expected}."
+                )
+                return sizes_differ(lines, what)
+    return None

@@ -26,6 +26,7 @@ __all__ = ["Link", "Pending", "is_asked", "site_of"]
 _DRAINED: Final = 32
 """From so many calls without an answer on, each new call reads the answers that are there."""
 _POLL_S: Final = 0.5
+_UNLIMITED_S: Final = 1e6
 _KEPT: Final = 64
 _SMALL: Final = 64
 """The works of so many finished calls are kept, if they have so few elements: DDP's join waits for one again in C++."""
@@ -142,13 +143,13 @@ class Link:
                         f"Rank {self.rank} has waited {limit_s:g} s, the timeout of the group, in "
                         f"{call_text(pending.call)}. Other ranks had not made the call by then."
                     )
-                self._read(_POLL_S, pending)
+                self._read(_POLL_S, lambda: pending.answered)
         self._finish(pending)
 
     def poll(self, pending: Pending) -> bool:
         """Returns whether the answer of a call has come; writes its results then."""
         while not pending.answered and ready([self._channel], 0.0):
-            self._read(0.0, pending)
+            self._read(0.0, lambda: pending.answered)
         if pending.answered and pending.error is None:
             self._finish(pending)
         return pending.answered
@@ -176,6 +177,11 @@ class Link:
         if os.getpid() == self._process:
             with self._sending:
                 self._send(["observed", *message])
+
+    def ready(self) -> None:
+        """Sends the number of the socket on which this rank receives answers."""
+        with self._sending:
+            self._send(["ready", os.fstat(self._channel.fileno()).st_ino])
 
     def ended(self, code: int, text: str) -> None:
         """Sends how the script ended, and which results it never waited for."""
@@ -231,7 +237,8 @@ class Link:
                         self._servers -= 1
                         return
             else:
-                self._read(_POLL_S)
+                # Without a limit: a rank that sleeps is recognised by threads that are never woken.
+                self._read(_UNLIMITED_S, lambda: any(one.answered for one in self._futures))
 
     def _threads(self) -> int:
         """Returns how many threads of the script there are."""
@@ -243,12 +250,12 @@ class Link:
         except Closed:
             os._exit(1)  # the command has ended, and the keeper ends this process too
 
-    def _read(self, seconds: float, pending: Pending | None = None) -> None:
-        """Reads what has arrived; waits for it at most so long. pending: need not wait when this one is answered."""
-        if not self._reading.acquire(timeout=max(seconds, 0.001)):
+    def _read(self, seconds: float, is_done: Callable[[], bool] | None = None) -> None:
+        """Reads what has arrived; waits for it at most so long. is_done: whether another thread has read it."""
+        if not self._reading.acquire(timeout=-1 if seconds == _UNLIMITED_S else max(seconds, 0.001)):
             return
         try:
-            if (pending is not None and pending.answered) or not ready([self._channel], seconds):
+            if (is_done is not None and is_done()) or not ready([self._channel], seconds):
                 return
             for message in self._channel.drain():
                 self._take(message)

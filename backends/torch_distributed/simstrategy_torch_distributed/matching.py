@@ -3,14 +3,23 @@
 It is given messages and a clock, and makes answers; it reads no file and no clock itself.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, final
 
 from simstrategy.errors import PeerFailed
 from simstrategy.schedules import Schedule
 from simstrategy_torch_distributed.calls import ADDRESSED, JOINS, Call, call_text, shapes_differ, unlike
-from simstrategy_torch_distributed.findings import Finding, blocked, disagreed, failed, sizes_differ, stopped
-from simstrategy_torch_distributed.groups import Group, Pair
+from simstrategy_torch_distributed.findings import (
+    Finding,
+    asleep,
+    blocked,
+    disagreed,
+    failed,
+    overdue,
+    sizes_differ,
+    stopped,
+)
+from simstrategy_torch_distributed.groups import Group, Pair, splits_differ
 from simstrategy_torch_distributed.record import Record
 from simstrategy_torch_distributed.waits import stuck
 
@@ -44,13 +53,14 @@ class Matcher:
         """For each rank the numbers of the calls that it waits in."""
         self._threads = [1] * ranks
         self._ended: dict[int, str] = {}
-        self._moved_s = 0.0
+        self._moved_s = [0.0] * ranks
+        """When each rank has sent its last message."""
         self._busy_then: set[int] = set()
         """The ranks that neither waited nor had ended when the finding was made."""
 
     def receive(self, rank: int, message: Sequence[Any], now_s: float) -> None:
         """Takes a message of a rank: a call, that it waits in one, or how it ended."""
-        self._moved_s = now_s
+        self._moved_s[rank] = now_s
         what = message[0]
         if what == "call":
             self._threads[rank] = message[1]
@@ -90,12 +100,40 @@ class Matcher:
         """Whether every rank waits or has ended."""
         return all(waits or rank in self._ended for rank, waits in enumerate(self._waiting))
 
+    def block(self, texts: Mapping[int, str]) -> None:
+        """Ends the run, of which all ranks wait: these outside of calls, as the texts state."""
+        found = {}
+        for rank, text in texts.items():
+            open_calls = [
+                f"{call_text(call)}, which lacks {self._missing(group, member, call)}"
+                for group, member, call in list(self._open[rank].values())[:1]
+            ]
+            found[rank] = "; not complete is ".join([text, *open_calls])
+        self._fail(asleep(self.lines(found)))
+
+    def exceed(self, rank: int, limit_s: float, place: str) -> None:
+        """Ends the run, of which this rank has been silent for `limit_s` seconds.  place: where it is."""
+        if self.finding is None:
+            self._fail(overdue(self.lines({rank: f"neither waits nor has ended{place}"}), rank, limit_s))
+
+    @property
+    def moved_s(self) -> float:
+        """When the last message has come."""
+        return max(self._moved_s)
+
+    def moved_of_s(self, rank: int) -> float:
+        """Returns when the last message of a rank has come."""
+        return self._moved_s[rank]
+
+    @property
+    def running(self) -> list[int]:
+        """The ranks that neither wait in a call nor have ended."""
+        return [rank for rank, waits in enumerate(self._waiting) if not waits and rank not in self._ended]
+
     @property
     def busy(self) -> list[int]:
         """The ranks that neither wait nor have ended, if any rank has made a call that is not complete."""
-        if not any(self._open):
-            return []
-        return [rank for rank, waits in enumerate(self._waiting) if not waits and rank not in self._ended]
+        return self.running if any(self._open) else []
 
     def examine(self, now_s: float) -> None:
         """Looks for calls that differ and ranks that can never continue, when no message is left to read."""
@@ -108,21 +146,31 @@ class Matcher:
             if group.differs_since is not None and (idle or now_s - group.differs_since > _DIFFERENT_S):
                 self._disagree(group)
                 return
+        found = self.stuck()
+        if any(self._threads[rank] > len(self._waiting[rank]) for rank in found) and now_s - self.moved_s < _THREADS_S:
+            return
+        if found:
+            self._fail(blocked(self.lines()))
+
+    def stuck(self, asleep: Collection[int] = ()) -> set[int]:
+        """Returns the ranks that can never continue.  asleep: running ranks that go on only when another one does."""
         needs = {
             rank: [way for number in numbers for way in self._ways(rank, number)]
             for rank, numbers in enumerate(self._waiting)
             if numbers
         }
-        running = {rank for rank in range(len(self._waiting)) if rank not in needs and rank not in self._ended}
-        found = stuck(running, needs)
-        if any(self._threads[rank] > len(self._waiting[rank]) for rank in found) and now_s - self._moved_s < _THREADS_S:
-            return
-        if found:
-            self._fail(blocked(self.lines()))
+        running = set(self.running)
+        for rank in asleep:
+            needs[rank] = [{other} for other in running | set(needs) if other != rank]
+        return stuck(running - set(asleep), needs)
 
-    def lines(self) -> tuple[str, ...]:
-        """Returns a line for each rank: in which call it waits, how it ended, or that it computes."""
-        return tuple(f"rank {rank}: {self._state(rank)}" for rank in range(len(self._waiting)))
+    def lines(self, texts: Mapping[int, str] | None = None) -> tuple[str, ...]:
+        """Returns a line for each rank: in which call it waits, how it ended, or that it computes.
+
+        texts: of ranks of which more is known.
+        """
+        known = texts or {}
+        return tuple(f"rank {rank}: {known.get(rank) or self._state(rank)}" for rank in range(len(self._waiting)))
 
     def _ways(self, rank: int, number: int) -> list[set[int]]:
         group, member, call = self._open[rank][number]
@@ -134,11 +182,13 @@ class Matcher:
         texts = []
         for number in sorted(self._waiting[rank]):
             group, member, call = self._open[rank][number]
-            missing = sorted(group.missing(member, call))
-            others = f"rank{'s' if len(missing) > 1 else ''} {', '.join(map(str, missing))}"
             place = f" in {group.name}" if group.name and call.kind not in JOINS else ""
-            texts.append(f"waits in {call_text(call)}{place} for {others}")
+            texts.append(f"waits in {call_text(call)}{place} for {self._missing(group, member, call)}")
         return "; ".join(texts) or "neither waits nor has ended"
+
+    def _missing(self, group: Group, member: int, call: Call) -> str:
+        missing = sorted(group.missing(member, call))
+        return f"rank{'s' if len(missing) > 1 else ''} {', '.join(map(str, missing))}"
 
     def _called(self, rank: int, call: Call, now_s: float) -> None:
         group = self._group(rank, call)
@@ -174,7 +224,7 @@ class Matcher:
         calls = group.take()
         group.differs_since = None
         first = calls[0]
-        if first.sizes and first.kind not in JOINS and (finding := _splits_differ(group, calls)) is not None:
+        if first.sizes and first.kind not in JOINS and (finding := splits_differ(group, calls)) is not None:
             self._fail(finding)
             return
         self._remark(group, calls)
@@ -228,7 +278,7 @@ class Matcher:
 
     def _fail(self, finding: Finding) -> None:
         self.finding = finding
-        self._busy_then = {rank for rank, waits in enumerate(self._waiting) if not waits and rank not in self._ended}
+        self._busy_then = set(self.running)
         for rank in range(len(self._waiting)):
             if rank not in self._ended:
                 self.outgoing.append((rank, ["failed", finding.error, finding.text]))
@@ -251,20 +301,3 @@ def _addressed(parts: Sequence[int], member: int, members: int) -> list[int]:
     """Returns where a block begins, and where its parts for one member are.  parts: those for all members, in order."""
     each = (len(parts) - 1) // members
     return [*parts[:1], *parts[1 + member * each : 1 + (member + 1) * each]]
-
-
-def _splits_differ(group: Group, calls: Sequence[Call]) -> Finding | None:
-    """Returns a finding where a member sends another one more or fewer elements than that one expects."""
-    for sender, call in enumerate(calls):
-        if not call.sizes[0]:
-            continue
-        for receiver, other in enumerate(calls):
-            sent, expected = call.sizes[0][receiver], other.sizes[1][sender]
-            if sent != expected:
-                ranks = group.ranks
-                lines = [f"rank {rank}: {call_text(one)}" for rank, one in zip(ranks, calls, strict=True)]
-                what = (
-                    f"Rank {ranks[sender]} sends {sent} elements to rank {ranks[receiver]}, which expects {expected}."
-                )
-                return sizes_differ(lines, what)
-    return None

@@ -13,10 +13,11 @@ import torch
 
 from simstrategy.launch.channel import Channel
 from simstrategy_torch_distributed.arena import Arena
+from simstrategy_torch_distributed.cuda_names import map_cuda_names
 from simstrategy_torch_distributed.joined import Rank
 from simstrategy_torch_distributed.link import Link
 from simstrategy_torch_distributed.outputs import ERRORS
-from simstrategy_torch_distributed.program import finish, run_program, unbuffered
+from simstrategy_torch_distributed.program import finish, run_function, run_program, unbuffered
 from simstrategy_torch_distributed.registering import take_gloos_place
 from simstrategy_torch_distributed.watched.entries import FILE
 from simstrategy_torch_distributed.watched.watch import Watch
@@ -35,16 +36,23 @@ def serve(channel: Channel, output: Path) -> int:
     """
     job, memory = channel.receive()
     assert memory is not None
+    files = [channel.receive()[1] for _ in range(job["files"])]
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with open(f"{output}.stacks", "w", encoding="utf-8") as stacks:
         faulthandler.register(STACKS, stacks, all_threads=True)
         _prepare(job, output)
         link = Link(channel, job["rank"])
+        link.ready()
         watch = _watch(job["watching"])
         take_gloos_place(Rank(job["rank"], job["size"], link, Arena(memory, job["rank"]), job["order"], watch))
         at_end = observe(link, job["laws"])
-        ending = run_program(job["script"], job["arguments"], is_module=job["is_module"])
+        if job["device"] == "cpu-for-cuda":
+            map_cuda_names(job["rank"], job["size"])
+        if job["target"] is None:
+            ending = run_program(job["script"], job["arguments"], is_module=job["is_module"])
+        else:
+            ending = run_function(job["target"], job["rank"], job["data"], files)
         if watch is not None:
             watch.end()
         at_end()
@@ -73,6 +81,9 @@ def _prepare(job: dict[str, Any], output: Path) -> None:
             os.dup2(file, stream)
             os.close(file)
     unbuffered()
+    os.chdir(job["folder"])
+    for name in os.environ.keys() - job["environment"].keys():
+        del os.environ[name]
     os.environ.update(job["environment"])
     sys.path[:] = [one for one in sys.path if one != ""]
     # In real processes these would differ in every run.

@@ -6,11 +6,13 @@ import socket
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, Final, final
 
 from simstrategy.launch.channel import Closed
 from simstrategy.launch.server import Server, Worker
 from simstrategy.schedules import Seeded
+from simstrategy_torch_distributed.asleep import Asleep
 from simstrategy_torch_distributed.environment import threads_variable, variables
 from simstrategy_torch_distributed.laws.judged import Laws
 from simstrategy_torch_distributed.matching import Matcher
@@ -18,10 +20,10 @@ from simstrategy_torch_distributed.outputs import Outputs
 from simstrategy_torch_distributed.preloading import modules_of_torch
 from simstrategy_torch_distributed.record import Record
 from simstrategy_torch_distributed.report import RankReport, Report
-from simstrategy_torch_distributed.settings import Settings
+from simstrategy_torch_distributed.settings import Function, Settings
 from simstrategy_torch_distributed.stacks import Stacks
 
-__all__ = ["Settings", "run", "server_for"]
+__all__ = ["Function", "Settings", "run", "run_on", "started"]
 
 _PRELOAD: Final = ("simstrategy_torch_distributed.rank", "simstrategy_torch_distributed.stored")
 _RANK: Final = "simstrategy_torch_distributed.rank:serve"
@@ -30,28 +32,32 @@ _GRACE_S: Final = 2.0
 """How long ranks may take to end after a finding, or after another one has failed."""
 _TURN_S: Final = 0.1
 """How often outputs are copied and ranks are looked at, at least."""
+_ENDING_S: Final = 0.5
+"""How long a process may take to end after it has closed its files."""
 _LOOPBACK: Final = "127.0.0.1"
 
 
-def run(settings: Settings, server: Server | None = None) -> Report:
+def run(settings: Settings) -> Report:
     """Runs a program on simulated ranks until all have ended; returns how, and what was found.
 
-    Rank 0 prints to this process's output. server: of `server_for`, where several runs share one. Raises
-    BackendUnavailable where processes cannot be started.
+    Rank 0 prints to this process's output. Raises BackendUnavailable where processes cannot be started.
     """
+    server = started(modules_of_torch(settings.script))
+    try:
+        return run_on(server, settings)
+    finally:
+        server.close()
+
+
+def started(modules: Sequence[str] = ()) -> Server:
+    """Starts a forkserver for ranks, which has imported torch and these modules; call its `close` at the end."""
+    return Server([*_PRELOAD, *modules])
+
+
+def run_on(server: Server, settings: Settings) -> Report:
+    """Runs a program as `run` does, on ranks of a forkserver of `started`, which may run others afterwards."""
     with ExitStack() as stack:
-        if server is None:
-            server = server_for(settings.script)
-            stack.callback(server.close)
         return _Run(settings, server, stack).report()
-
-
-def server_for(script: str, modules: Sequence[str] = ()) -> Server:
-    """Returns what forks the ranks of a script: it has imported torch, and the modules of torch that the script does.
-
-    modules: others that it imports. Raises BackendUnavailable where it cannot be started.
-    """
-    return Server([*_PRELOAD, *modules_of_torch(script), *modules])
 
 
 @final
@@ -69,9 +75,13 @@ class _Run:
         """The ranks that have not ended."""
         self._endings: dict[int, tuple[int, str]] = {}
         """Exit code and text of those that have."""
+        self._files: list[Path] = []
+        """The begin of the names of the files that this run has written."""
+        stack.callback(self._remove_files)
+        stack.callback(self._end_all)
         self._start(stack)
         self._outputs = Outputs(self._workers, tee=settings.tee)
-        self._stacks = Stacks(self._workers, settings.busy_s)
+        self._stacks = Stacks(self._workers, settings.busy_s, settings.limit_s)
 
     def _start(self, stack: ExitStack) -> None:
         settings, watching = self._settings, self._settings.watching
@@ -83,9 +93,14 @@ class _Run:
         store = self._server.start(_STORE)
         stack.callback(self._server.end, store)
         store.channel.send({"port": port}, hand=listening.fileno())
+        self._asleep = Asleep(self._workers, store, port)
+        function = settings.function
+        files = () if function is None else function.files
+        is_torchrun = function is None or function.is_torchrun
         shared = threads_variable(settings.ranks, os.environ)
         for rank in range(settings.ranks):
             worker = self._workers[rank] = self._server.start(_RANK)
+            self._files.append(worker.output)
             environment = variables(rank, settings.ranks, port, worker.output.parent.name, f"{worker.output}.error")
             job: dict[str, Any] = {
                 "rank": rank,
@@ -93,15 +108,22 @@ class _Run:
                 "script": settings.script,
                 "arguments": list(settings.arguments),
                 "is_module": settings.is_module,
+                "target": None if function is None else function.target,
+                "data": None if function is None else function.data,
+                "files": len(files),
                 "order": settings.order,
+                "device": settings.device,
                 "seed": settings.seed,
                 "to_file": rank > 0 or settings.tee or watching is not None,
                 "apart": settings.tee or watching is not None,
-                "environment": environment | shared,
+                "environment": {**os.environ, **(environment | shared if is_torchrun else {})},
+                "folder": os.getcwd(),
                 "watching": watching and [watching.files[rank], watching.nudge, watching.detailed],
                 "laws": [] if watching is not None else list(settings.laws),
             }
             worker.channel.send(job, hand=memory)
+            for file in files:
+                worker.channel.send({}, hand=file)
             self._selector.register(worker.channel, selectors.EVENT_READ, rank)
 
     def report(self) -> Report:
@@ -120,6 +142,8 @@ class _Run:
             if not events:
                 self._outputs.copy()
                 self._stacks.look(matcher, now_s)
+                self._asleep.look(matcher, now_s)
+                self._send()
             if deadline_s is None and matcher.finding is not None:
                 deadline_s = now_s + _GRACE_S
             if deadline_s is not None and now_s > deadline_s:
@@ -133,7 +157,9 @@ class _Run:
             return
         try:
             for message in worker.channel.drain():
-                if message[0] == "ended":
+                if message[0] == "ready":
+                    self._asleep.ready(rank, message[1])
+                elif message[0] == "ended":
                     self._endings[rank] = (message[1], message[2])
                     if not message[1] and message[3]:
                         self._laws.receive(rank, "late", {"forgotten": message[3]})
@@ -148,8 +174,14 @@ class _Run:
         """Takes the exit code of a rank whose channel has closed; ends what it has left behind."""
         worker = self._workers.pop(rank)
         self._selector.unregister(worker.channel)
+        left = rank not in self._endings and _goes_on(worker.process)
         code = self._server.end(worker)
         text = f"was killed by signal {-code}" if code < 0 else f"has ended with exit code {code}"
+        if left:
+            code, text = (
+                1,
+                "has closed its connection and gone on: close only what the script has opened, and replace no rank",
+            )
         code, text = self._endings.setdefault(rank, (code, text))
         self._matcher.end(rank, code, text)
 
@@ -169,6 +201,11 @@ class _Run:
             self._endings.setdefault(rank, (-15, text))
             self._ended(rank)
 
+    def _remove_files(self) -> None:
+        for output in self._files:
+            for file in output.parent.glob(f"{output.name}*"):
+                file.unlink(missing_ok=True)
+
     def _reported(self) -> Report:
         ranks = [
             RankReport(rank, *self._endings[rank], self._outputs.text(rank)) for rank in range(self._settings.ranks)
@@ -183,3 +220,16 @@ class _Run:
             broken,
             remarks,
         )
+
+
+def _goes_on(process: int) -> bool:
+    """Returns whether a process that has closed its channel has not ended."""
+    end_s = time.monotonic() + _ENDING_S
+    while time.monotonic() < end_s:
+        try:
+            if Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] == "Z":
+                return False
+        except OSError:
+            return False
+        time.sleep(0.01)
+    return True

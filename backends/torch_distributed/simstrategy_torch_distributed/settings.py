@@ -4,16 +4,30 @@ import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from simstrategy.errors import InvalidArgument
 from simstrategy.short_repr import short_repr
 from simstrategy.sim.collectives import ORDERS
 from simstrategy_torch_distributed.laws.judged import DEFAULT
 
-__all__ = ["RANKS_MAX", "Settings", "Watching"]
+__all__ = ["RANKS_MAX", "Function", "Settings", "Watching"]
 
 RANKS_MAX: Final = 256
+DEVICES: Final = ("cpu", "cpu-for-cuda")
+
+
+class Function(NamedTuple):
+    """What each rank calls in place of a script.  target: "module:function", of an installed module.
+
+    The function is given the number of its rank, `data` and file descriptors of its own for `files`; it returns None,
+    or a text that states how it ended. is_torchrun: whether ranks have the environment variables of torchrun.
+    """
+
+    target: str
+    data: str
+    files: tuple[int, ...] = ()
+    is_torchrun: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +48,11 @@ class Settings:
     """script: a file, or the name of a module.  order: of additions, "linear", "ring" or "tree".
 
     seed: of the choice among senders, and of Python's and NumPy's generators in each rank. tee: show what all ranks
-    print. busy_s: after how many seconds ranks that others wait for are shown with their stacks; limit_s: after how
-    many they end the run, None for never. record: keep the calls. watching: what ranks record; nothing is shown of what
-    they print then, and no law of one run is judged. laws: the names of those that are judged. Raises InvalidArgument.
+    print. busy_s: after how many silent seconds ranks that others wait for are shown with their stacks; limit_s: after
+    how many any rank ends the run, None for never. record: keep the calls. device: "cpu", or "cpu-for-cuda" to map
+    CUDA's names to it. function: what runs in place of the script, which is then the file that it is from. watching:
+    what ranks record; nothing is shown of what they print then, and no law of one run is judged. laws: the names of
+    those that are judged. Raises InvalidArgument.
     """
 
     script: str
@@ -50,6 +66,8 @@ class Settings:
     limit_s: float | None = None
     record: bool = False
     watching: Watching | None = None
+    device: str = "cpu"
+    function: Function | None = None
     laws: tuple[str, ...] = DEFAULT
 
     def __post_init__(self) -> None:
@@ -62,8 +80,13 @@ class Settings:
             raise InvalidArgument(
                 f"There is no order {short_repr(self.order)}; choose from {', '.join(sorted(ORDERS))}."
             )
+        if self.device not in DEVICES:
+            raise InvalidArgument(f"There is no device {short_repr(self.device)}; choose from {', '.join(DEVICES)}.")
         if self.seed < 0:
             raise InvalidArgument(f"A seed is a number of at least 0, got {self.seed}.")
+        for name, value in (("busy", self.busy_s), ("limit", self.limit_s)):
+            if value is not None and not value > 0:
+                raise InvalidArgument(f"--{name}-seconds takes a number above 0, got {value}. Pass for example 30.")
         if not self.is_module:
             _require_script(self.script)
 

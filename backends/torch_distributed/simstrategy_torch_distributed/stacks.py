@@ -1,6 +1,7 @@
-"""Ranks that neither wait nor end while others wait for them: their stacks are shown, or that they are stopped."""
+"""Ranks that neither wait nor end: their stacks are shown, a limit ends them, and that a signal has stopped them."""
 
 import os
+import re
 import signal
 import sys
 import time
@@ -10,51 +11,89 @@ from pathlib import Path
 from typing import Final, final
 
 from simstrategy.launch.server import Worker
+from simstrategy.run.frames import is_users_file
+from simstrategy.trace import describe_site
 from simstrategy_torch_distributed.matching import Matcher
 
-__all__ = ["Stacks"]
+__all__ = ["Stacks", "place_in", "stacks_of"]
 
 _SIGNAL: Final = signal.SIGRTMAX
 _WRITTEN_S: Final = 0.2
+_BELOW: Final = f'  File "{Path(__file__).parent}/program.py"'
+"""How the line of a stack begins that calls the user's program."""
 _STOPPED_S: Final = 2.0
 """How long others wait for a rank that a signal has stopped: somebody may continue it."""
 
 
 @final
 class Stacks:
-    """Looks for such ranks, and shows each once."""
+    """Looks for such ranks, and shows each once in each silence."""
 
-    __slots__ = ("_after_s", "_since", "_workers")
+    __slots__ = ("_after_s", "_limit_s", "_shown", "_since", "_workers")
 
-    def __init__(self, workers: Mapping[int, Worker], after_s: float) -> None:
+    def __init__(self, workers: Mapping[int, Worker], after_s: float, limit_s: float | None) -> None:
         self._workers = workers
         self._after_s = after_s
+        self._limit_s = limit_s
         self._since: dict[int, float] = {}
+        """For each rank that runs: since when it has been silent."""
+        self._shown: dict[int, float] = {}
+        """The silences that were shown: by rank, when each began."""
 
     def look(self, matcher: Matcher, now_s: float) -> None:
-        """Shows the ranks that others have waited for since `after_s` seconds."""
+        """Shows the ranks that others have waited for since `after_s` seconds; ends the run after the limit."""
         busy = matcher.busy
-        self._since = {rank: self._since.get(rank, now_s) for rank in busy}
+        self._since = {rank: max(self._since.get(rank, now_s), matcher.moved_of_s(rank)) for rank in matcher.running}
         for rank, since in self._since.items():
-            if now_s - since > _STOPPED_S and _is_stopped(self._workers[rank].process):
+            silent_s = now_s - since
+            if rank in busy and silent_s > _STOPPED_S and _is_stopped(self._workers[rank].process):
                 matcher.stop(rank)
                 return
-            if now_s - since > self._after_s:
-                self._since[rank] = float("inf")
-                sys.stderr.write(self._text(rank))
-                sys.stderr.flush()
+            if self._limit_s is not None and silent_s > self._limit_s:
+                matcher.exceed(rank, self._limit_s, place_in(self._show(rank, self._limit_s, "")))
+                return
+            if rank in busy and silent_s > self._after_s and self._shown.get(rank) != since:
+                self._shown[rank] = since
+                self._show(rank, self._after_s, " while others wait for it")
 
-    def _text(self, rank: int) -> str:
-        worker = self._workers[rank]
-        with suppress(ProcessLookupError):
-            os.kill(worker.process, _SIGNAL)
-        time.sleep(_WRITTEN_S)
-        file = Path(f"{worker.output}.stacks")
-        found = file.read_text(errors="replace") if file.exists() else ""
-        return (
-            f"simstrategy: rank {rank} has neither called nor ended for {self._after_s:g} s while others wait for it. "
-            f"It is at:\n{found}"
+    def _show(self, rank: int, seconds: float, why: str) -> str:
+        """Shows the stacks of a rank, and returns them."""
+        found = stacks_of(self._workers[rank])
+        sys.stderr.write(
+            f"simstrategy: rank {rank} has neither called nor ended for {seconds:g} s{why}. It is at:\n{found}"
         )
+        sys.stderr.flush()
+        return found
+
+
+def stacks_of(worker: Worker) -> str:
+    """Returns the stacks of a rank's threads, as Python's faulthandler writes them; empty if it writes none.
+
+    The first one is that of the program, from its newest line on.
+    """
+    file = Path(f"{worker.output}.stacks")
+    before = file.stat().st_size if file.exists() else 0
+    with suppress(ProcessLookupError):
+        os.kill(worker.process, _SIGNAL)
+    time.sleep(_WRITTEN_S)
+    written = file.read_bytes()[before:].decode(errors="replace") if file.exists() else ""
+    threads = [thread.partition(_BELOW) for thread in written.removesuffix("\n").split("\n\n")]
+    # The thread of the program comes first, without the lines that have started it.
+    threads.sort(key=lambda thread: not thread[1])
+    return "".join(f"{stack.rstrip()}\n" for stack, _, _ in threads)
+
+
+def place_in(stacks: str) -> str:
+    r"""Returns the newest line of the user's in a text of `stacks_of`, as in " at train.py:8"; empty if there is none.
+
+    >>> place_in('Current thread 0x1 (most recent call first):\n  File "/home/user/train.py", line 8 in <module>\n')
+    ' at train.py:8'
+    """
+    program = re.split(r"^(?:Current thread|Thread) ", stacks, flags=re.MULTILINE)[1:2]
+    for file, line in re.findall(r'^  File "(.*)", line (\d+)', "".join(program), re.MULTILINE):
+        if is_users_file(file):
+            return f" at {describe_site((file, int(line)))}"
+    return ""
 
 
 def _is_stopped(process: int) -> bool:

@@ -43,3 +43,10 @@ def test_the_checked_script_of_the_guide_is_reported_as_it_shows(tmp_path):
     assert all(part in text for part in parts), text
     file.write_text(script.replace(" / dist.get_world_size()", ""))
     assert check_script(runner_of, str(file), arguments=arguments, replicas=[1, 2]).agrees
+
+
+@pytest.mark.slow
+def test_the_script_for_gpus_of_the_guide_prints_what_it_shows(tmp_path):
+    script, shown = blocks("python")[2], blocks("text")[2]
+    run = torchrun(tmp_path, script, "--device", "cpu-for-cuda", name="train.py")
+    assert (run.code, run.out) == (0, shown), run.err

@@ -1,6 +1,6 @@
 """The matcher, by the messages that ranks send: no process is started.
 
-Clauses: G-1, G-2, G-3, G-4, G-6, G-8, G-10.
+Clauses: G-1, G-2, G-3, G-4, G-6, G-8, G-10, G-60, G-62.
 """
 
 import pytest
@@ -276,3 +276,39 @@ def recorded(order):
 
 def test_a_record_does_not_depend_on_when_calls_of_different_groups_were_completed():
     assert recorded([0, 1]) == recorded([1, 0])
+
+
+def test_ranks_that_sleep_are_stuck_only_if_no_rank_computes_and_no_call_can_be_completed():
+    ranks = Ranks(3)
+    ranks.call(0, "barrier", leaves=[])
+    assert ranks.matcher.running == [1, 2]
+    assert ranks.matcher.stuck([1]) == set()  # rank 2 computes
+    assert ranks.matcher.stuck([1, 2]) == {0, 1, 2}
+    ranks.call(1, "recv", peer=ANY, subject="from any rank")
+    ranks.call(2, "send", peer=1, subject="to rank 1", waits=False)
+    assert ranks.matcher.stuck([2]) == set()  # rank 1 goes on, and may wake rank 2
+
+
+def test_a_rank_that_sleeps_is_named_with_what_it_waits_for_and_its_call_that_is_not_complete():
+    ranks = Ranks(2)
+    ranks.call(0, "all_reduce", op="SUM", waits=False, line=7)
+    ranks.end(1)
+    ranks.matcher.block({0: "waits for a lock at train.py:8"})
+    call = "all_reduce SUM float32[4] at train.py:7, which lacks rank 1"
+    assert ranks.matcher.finding.lines == (
+        f"rank 0: waits for a lock at train.py:8; not complete is {call}",
+        "rank 1: has ended",
+    )
+
+
+def test_a_rank_beyond_its_limit_ends_the_run_and_the_first_finding_stays():
+    ranks = Ranks(2)
+    ranks.call(0, "barrier", leaves=[], line=3)
+    ranks.matcher.exceed(1, 5.0, " at train.py:9")
+    assert ranks.matcher.finding.error == "PeerFailed"
+    assert ranks.matcher.finding.lines == (
+        "rank 0: waits in barrier at train.py:3 for rank 1",
+        "rank 1: neither waits nor has ended at train.py:9",
+    )
+    ranks.matcher.exceed(0, 5.0, "")
+    assert ranks.matcher.finding.text.startswith("Rank 1 has neither called nor ended for 5 s")

@@ -25,6 +25,9 @@ def asked(*arguments):
         (("--order", "star", __file__), "There is no order 'star'; choose from linear, ring, tree."),
         (("--seed", "-1", __file__), "A seed is a number of at least 0, got -1."),
         (("/",), "'/' is no file."),
+        (("--limit-seconds", "0", __file__), "--limit-seconds takes a number above 0, got 0.0"),
+        (("--busy-seconds", "-1", __file__), "--busy-seconds takes a number above 0, got -1.0"),
+        (("--device", "cuda", __file__), "There is no device 'cuda'; choose from cpu, cpu-for-cuda."),
     ],
 )
 def test_what_cannot_be_run_is_an_error_of_one_sentence(arguments, text):

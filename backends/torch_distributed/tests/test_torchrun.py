@@ -224,7 +224,7 @@ def test_wrappers_train_as_one_process_with_the_whole_batch(tmp_path):
         (
             "dist.destroy_process_group()\ndist.init_process_group('nccl')\n",
             1,
-            ["Simulated ranks have no GPU: pass the backend gloo, or none, to init_process_group."],
+            ["Simulated ranks have no GPU: pass the backend gloo, or none, to init_process_group, or the option"],
         ),
     ],
 )

@@ -4,6 +4,8 @@ pytest loads it in every session where it is installed, so it imports nothing bu
 when the first one needs it.
 """
 
+import importlib.util
+import inspect
 import sys
 from collections.abc import Callable, Generator
 from typing import Any
@@ -15,17 +17,48 @@ __all__: list[str] = []
 _WORLD = "world"
 """The parameter of a test that runs on every replica."""
 
+_RANKS = "simulated_ranks"
+"""The parameter, of no test's function, that has the number of ranks of a test without `world`."""
+
+_SERVERS = pytest.StashKey[list[Any]]()
+"""The forkservers of simulated ranks, once a test has needed them."""
+
 _MADE = pytest.StashKey[list[Any]]()
 """The strategies that the current test has opened."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.getgroup("simstrategy").addoption(
+        "--simulated-ranks",
+        action="store_true",
+        help="processes that tests start by torch.multiprocessing.spawn and start_processes are simulated ranks",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         "world_size(*counts): runs the body of the test on every replica, once with each number of replicas; its "
-        "parameter `world` has rank, size and context",
+        "parameter `world` has rank, size and context. A test without that parameter, in a file that imports torch, "
+        "runs on every simulated rank of torch.distributed",
     )
     config.stash[_MADE] = []
+    config.stash[_SERVERS] = []
+    if config.getoption("--simulated-ranks"):
+        _simulate_spawned(config)
+
+
+def _simulate_spawned(config: pytest.Config) -> None:
+    if importlib.util.find_spec("simstrategy_torch_distributed") is None:
+        raise pytest.UsageError("--simulated-ranks needs simstrategy-torch-distributed: install it.")
+    from simstrategy_pytest.ranks import simulate  # noqa: PLC0415 - torch costs every start
+
+    simulate(_forkservers(config))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    for servers in config.stash[_SERVERS]:
+        servers.close()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -38,11 +71,30 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             f"{metafunc.definition.nodeid}: @pytest.mark.world_size takes numbers of replicas such as (1, 2, 4), got "
             f"{counts!r}."
         )
-    if _WORLD not in metafunc.fixturenames:
-        raise pytest.Collector.CollectError(
-            f"{metafunc.definition.nodeid}: a test with @pytest.mark.world_size has a parameter `{_WORLD}`: add it."
+    if _WORLD in metafunc.fixturenames:
+        metafunc.parametrize(_WORLD, counts, ids=[_counted(count, "replica") for count in counts])
+        return
+    problem = _unusable_on_ranks(metafunc.definition)
+    if problem is not None:
+        raise pytest.Collector.CollectError(f"{metafunc.definition.nodeid} with @pytest.mark.world_size {problem}.")
+    metafunc.fixturenames.append(_RANKS)
+    metafunc.parametrize(_RANKS, counts, ids=[_counted(count, "rank") for count in counts])
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"1-{noun}" if count == 1 else f"{count}-{noun}s"
+
+
+def _unusable_on_ranks(definition: Any) -> str | None:
+    """Returns why a test without `world` cannot run on simulated ranks; None where it can."""
+    if importlib.util.find_spec("simstrategy_torch_distributed") is None:
+        return (
+            f"has no parameter `{_WORLD}`: add it; or, for a test of torch.distributed on simulated ranks, install "
+            f"simstrategy-torch-distributed"
         )
-    metafunc.parametrize(_WORLD, counts, ids=["1-replica" if count == 1 else f"{count}-replicas" for count in counts])
+    from simstrategy_pytest.ranks import unusable  # noqa: PLC0415 - few tests need it
+
+    return unusable(definition)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -50,10 +102,30 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if pyfuncitem.get_closest_marker("world_size") is None:
         return None
     __tracebackhide__ = True
+    if _RANKS in pyfuncitem.callspec.params:
+        _call_on_ranks(pyfuncitem)
+        return True
     from simstrategy_pytest.replicas import call_on_replicas  # noqa: PLC0415 - few tests need it
 
     call_on_replicas(pyfuncitem, _WORLD)
     return True
+
+
+def _call_on_ranks(item: pytest.Function) -> None:
+    from simstrategy_pytest.ranks import call_on_ranks  # noqa: PLC0415 - few tests need it
+
+    names = inspect.signature(item.obj).parameters
+    values = {name: item.funcargs[name] for name in names if name in item.funcargs}
+    call_on_ranks(item, _forkservers(item.config), int(str(item.callspec.params[_RANKS])), values)
+
+
+def _forkservers(config: pytest.Config) -> Any:
+    """Returns the forkservers of the session's simulated ranks."""
+    from simstrategy_pytest.ranks import Forkservers  # noqa: PLC0415 - few tests need it
+
+    if not config.stash[_SERVERS]:
+        config.stash[_SERVERS].append(Forkservers())
+    return config.stash[_SERVERS][0]
 
 
 # Of the session, not of the function: Hypothesis refuses fixtures of the function, which one test has once for all of

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,8 @@ def repository(tmp_path):
 
     def write(body=AVERAGE):
         for name, text in files_of_the_guide().items():
+            if name == "test_ranks.py":
+                continue  # the test below runs it
             assert name != "train.py" or text.count(AVERAGE) == 1
             (tmp_path / name).write_text(text.replace(AVERAGE, body))
         return tmp_path
@@ -63,7 +66,15 @@ def test_a_missing_reduction_turns_the_test_on_replicas_red(repository):
 def test_the_guide_shows_the_fault_that_is_planted_here():
     text = GUIDE.read_text(encoding="utf-8")
     assert MEAN_OF_MEANS.strip() in text
-    assert sorted(files_of_the_guide()) == ["test_train.py", "train.py"]
+    assert sorted(files_of_the_guide()) == ["test_ranks.py", "test_train.py", "train.py"]
     tested_here, _, programs_of_laws = text.partition("\n## More laws\n")  # tests/check/test_guide.py runs these
-    assert len(re.findall(r"^```python$", tested_here, re.MULTILINE)) == 2
+    assert len(re.findall(r"^```python$", tested_here, re.MULTILINE)) == 3
     assert "assert_lawful(" not in programs_of_laws
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("simstrategy_torch_distributed") is None, reason="no simulated ranks")
+def test_the_guides_test_of_ranks_passes(tmp_path):
+    (tmp_path / "test_ranks.py").write_text(files_of_the_guide()["test_ranks.py"])
+    ended = run_pytest(tmp_path)
+    assert (ended.code, len(ended.passed)) == (0, 3), ended.output

@@ -104,10 +104,14 @@ def test_a_marker_without_numbers_or_without_a_world_is_an_error_that_names_the_
         "@pytest.mark.world_size(0)\ndef test_two(world): ...\n"
     )
     (tmp_path / "test_worlds.py").write_text("import pytest\n@pytest.mark.world_size(2)\ndef test_three(): ...\n")
+    (tmp_path / "test_methods.py").write_text(
+        "import pytest, torch\nclass TestFour:\n    @pytest.mark.world_size(2)\n    def test_five(self): ...\n"
+    )
     ended = run_pytest(tmp_path)
     assert ended.code == 2
     assert "test_one: @pytest.mark.world_size takes numbers of replicas such as (1, 2, 4), got ()" in ended.output
-    assert "test_three: a test with @pytest.mark.world_size has a parameter `world`: add it" in ended.output
+    assert "test_three with @pytest.mark.world_size has no parameter `world`, and its file imports no" in ended.output
+    assert "test_five with @pytest.mark.world_size is a method, and simulated ranks call functions" in ended.output
 
 
 class Made:

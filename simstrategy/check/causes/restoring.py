@@ -12,10 +12,10 @@ import numpy as np
 
 from simstrategy import tree
 from simstrategy.check.causes.facts import Host, PointFacts
+from simstrategy.check.in_replicas import in_replicas
 from simstrategy.device import Backend, Device
 from simstrategy.device.wrapper import Wrapper
 from simstrategy.run import Suspend
-from simstrategy.strategy.modes import current_mode
 from simstrategy.trace import Recording, Request
 
 __all__ = ["Experiment", "Given", "RestoredBackend", "given_at", "is_restorable"]
@@ -65,20 +65,13 @@ class RestoredBackend(Wrapper):
 
     def prepare(self, function: Callable[..., Any]) -> Callable[..., Any]:
         inner = self._inner.prepare(function)
+        return in_replicas(inner, self.local_devices, self._suspend, self._call)
 
-        def prepared(*args: Any, **kwargs: Any) -> Any:
-            mode = current_mode()
-            replica: Any = None if mode is None else mode.replica
-            if replica is None:
-                return inner(*args, **kwargs)  # a merge function
-            device = self.local_devices[replica.index]
-            replica.suspend = self._suspend(device, replica.suspend)
-            result = inner(*args, **kwargs)
-            # Replica 0 alone: a program that combines the results has other ones then.
-            meant = self._is_meant("run", device) and device.rank == 0
-            return self._restored(result, device) if meant else result
-
-        return prepared
+    def _call(self, function: Callable[..., Any], device: Device, args: Any, kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        # Replica 0 alone: a program that combines the results has other ones then.
+        meant = self._is_meant("run", device) and device.rank == 0
+        return self._restored(result, device) if meant else result
 
     def _is_meant(self, kind: str, device: Device) -> bool:
         """Counts a point of a replica; returns whether it is the one that receives results."""

@@ -7,8 +7,9 @@ from typing import Final, final
 
 from simstrategy.check.scripts.facts import ScriptRun, ScriptSettings
 from simstrategy_torch_distributed.checking.reading import found_in
+from simstrategy_torch_distributed.preloading import modules_of_torch
 from simstrategy_torch_distributed.report import Report
-from simstrategy_torch_distributed.running import run, server_for
+from simstrategy_torch_distributed.running import run_on, started
 from simstrategy_torch_distributed.settings import Settings, Watching
 
 __all__ = ["runner_of"]
@@ -35,7 +36,7 @@ class TorchrunRunner:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._server = server_for(settings.script, _IMPORTED)
+        self._server = started([*modules_of_torch(settings.script), *_IMPORTED])
 
     def close(self) -> None:
         self._server.close()
@@ -53,7 +54,7 @@ class TorchrunRunner:
                 record=True,
                 watching=watching,
             )
-            report = run(made, self._server)
+            report = run_on(self._server, made)
             found = found_in(files, detailed=settings.detailed)
         calls = 0 if report.record is None else len(report.record)
         return ScriptRun(

@@ -1,0 +1,93 @@
+"""Waits outside of calls: those that no rank can end any more end the run, others do not.
+
+Clauses: G-60, G-61, G-62.
+"""
+
+import time
+
+import pytest
+from on_server import BEGIN, run_text
+
+pytestmark = pytest.mark.slow
+
+WAITS = """
+if rank == 0:
+    lock = threading.Lock()
+    lock.acquire()
+    lock.acquire()
+elif rank == 1:
+    dist.distributed_c10d._get_default_store().get("never")
+elif rank == 2:
+    torch.futures.Future().wait()
+dist.barrier()
+"""
+
+
+def test_ranks_that_wait_for_a_lock_a_key_and_a_future_end_the_run_with_their_lines(server, tmp_path, capsys):
+    report = run_text(server, tmp_path, BEGIN + WAITS, ranks=4)
+    assert report.exit_code == 1
+    assert report.finding.kind == "blocked"
+    assert report.finding.lines == (
+        "rank 0: waits for a lock, a condition or a future at script.py:9",
+        "rank 1: waits for a key of the store at script.py:11",
+        "rank 2: waits for a lock, a condition or a future at script.py:13",
+        "rank 3: waits in barrier at script.py:14 for ranks 0, 1, 2",
+    )
+    shown = capsys.readouterr().err
+    assert shown.count("It is at:\n") == 3
+    assert "forkserver" not in shown
+
+
+GRADIENTS = """
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+for step in range(2 + (rank == 0)):
+    model(torch.ones(1, 2)).sum().backward()
+"""
+
+
+def test_a_future_that_ddp_awaits_in_c_is_named_with_its_call_and_the_rank_that_lacks(server, tmp_path):
+    report = run_text(server, tmp_path, BEGIN + GRADIENTS)
+    waits = "rank 0: waits for a lock, a condition or a future at script.py:8"
+    assert report.finding.lines == (
+        f"{waits}; not complete is all_reduce SUM float32[3] at script.py:8, which lacks rank 1",
+        "rank 1: has ended",
+    )
+
+
+LOCK = "lock = threading.Lock()\nlock.acquire()\n"
+SOCKETS = "import socket\none, two = socket.socketpair()\n"
+STORE = "store = dist.distributed_c10d._get_default_store()\nfrom datetime import timedelta\n"
+ENDING = {
+    "time": "time.sleep(5)",
+    "process": "os.waitpid(os.spawnlp(os.P_NOWAIT, 'sleep', 'sleep', '5'), 0)",
+    "timed lock": LOCK + "lock.acquire(timeout=5)",
+    "timer": LOCK + "threading.Timer(5, lock.release).start()\nlock.acquire()",
+    "timed key": STORE + "try:\n    store.wait(['no'], timedelta(seconds=5))\nexcept dist.DistStoreError:\n    pass",
+    "socket": SOCKETS + "os.fork() or (time.sleep(5), two.send(b'x'), os._exit(0))\none.recv(1)",
+    "alarm": LOCK + "import signal\nsignal.signal(14, lambda *_: lock.release())\nsignal.alarm(5)\nlock.acquire()",
+}
+"""What rank 0 waits for, by a name, each longer than a rank has to sleep before it is looked at."""
+
+
+@pytest.mark.parametrize("body", ENDING.values(), ids=ENDING)
+def test_a_wait_that_something_else_will_end_is_not_accused(server, tmp_path, body):
+    lines = body.replace("\n", "\n    ")
+    report = run_text(server, tmp_path, f"{BEGIN}if rank == 0:\n    {lines}\ndist.barrier()\n")
+    assert (report.exit_code, report.finding) == (0, None)
+
+
+def test_a_rank_that_is_silent_for_longer_than_the_limit_ends_the_run_at_its_line(server, tmp_path, capsys):
+    began = time.monotonic()
+    report = run_text(server, tmp_path, f"{BEGIN}while rank == 1:\n    pass\ndist.barrier()\n", limit_s=2.0)
+    assert report.finding.kind == "overdue"
+    assert report.finding.text.startswith("Rank 1 has neither called nor ended for 2 s, the limit of --limit-seconds.")
+    assert report.finding.lines[1].startswith("rank 1: neither waits nor has ended at script.py:")
+    assert time.monotonic() > began + 2.0
+    assert "rank 1 has neither called nor ended for 2 s. It is at:" in capsys.readouterr().err
+
+
+def test_a_rank_that_calls_again_and_again_is_not_silent(server, tmp_path):
+    """It is the last to call each time, so it never waits for long."""
+    body = "for _ in range(8):\n    time.sleep(0.5 * rank)\n    dist.barrier()\n"
+    report = run_text(server, tmp_path, BEGIN + body, limit_s=2.5)
+    assert (report.exit_code, report.finding) == (0, None)

@@ -1,0 +1,106 @@
+"""Scripts that were written for GPUs run on the CPU with --device cpu-for-cuda; what has no meaning there is refused.
+
+Clauses: G-66, G-67.
+"""
+
+import pytest
+from on_server import run_text
+
+pytestmark = pytest.mark.slow
+
+TRAINING = """
+import os
+import torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+local_rank = int(os.environ["LOCAL_RANK"])
+assert torch.cuda.is_available() and torch.cuda.device_count() == 2
+torch.cuda.set_device(local_rank)
+device = torch.device("cuda", local_rank)
+dist.init_process_group("nccl", device_id=device)
+torch.manual_seed(7)
+torch.cuda.manual_seed_all(7)
+model = DDP(torch.nn.Linear(3, 1).cuda(), device_ids=[local_rank], output_device=local_rank)
+assert isinstance(model, torch.nn.parallel.DistributedDataParallel)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+rows = torch.arange(12.0).reshape(4, 3).pin_memory()[2 * local_rank : 2 * local_rank + 2]
+for place in (device, "cuda", f"cuda:{local_rank}", local_rank):
+    optimizer.zero_grad()
+    loss = model(rows.to(place, non_blocking=True) / 10).square().mean()
+    loss.backward()
+    optimizer.step()
+torch.cuda.synchronize()
+total = torch.zeros(2, device="cuda") + torch.ones(2, device=local_rank)
+dist.all_reduce(total)
+assert total.tolist() == [2.0, 2.0] and total.device.type == "cpu"
+with torch.cuda.device(local_rank):
+    made = torch.tensor([1, 2], device=device).cuda(non_blocking=True)
+dist.barrier(device_ids=[local_rank])
+if local_rank == 0:
+    torch.save(model.module.state_dict(), "saved.pt")
+dist.barrier()
+model.module.load_state_dict(torch.load("saved.pt", map_location={"cuda:0": f"cuda:{local_rank}"}))
+mesh = dist.init_device_mesh("cuda", (2,))
+group = dist.new_group([0, 1], backend="nccl")
+dist.all_reduce(total, group=group)
+assert torch.cuda.current_device() == local_rank and torch.cuda.max_memory_allocated() == 0
+weights = model.module.weight.detach()
+print("result", weights.flatten().tolist(), mesh.size())
+dist.destroy_process_group()
+"""
+ON_CPU = """
+import torch
+torch.manual_seed(7)
+model = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(4):
+    optimizer.zero_grad()
+    (model(torch.arange(12.0).reshape(4, 3) / 10)).square().mean().backward()
+    optimizer.step()
+print("result", model.weight.detach().flatten().tolist())
+"""
+
+
+def printed(report):
+    """Returns the numbers that each rank printed."""
+    lines = [line for one in report.ranks for line in one.output.splitlines() if line.startswith("result")]
+    return [[float(number) for number in line[line.index("[") + 1 : line.index("]")].split(",")] for line in lines]
+
+
+def test_a_script_for_gpus_trains_on_cpu_tensors_as_one_process_with_the_whole_batch(server, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    report = run_text(server, tmp_path, TRAINING, device="cpu-for-cuda")
+    assert (report.exit_code, report.finding) == (0, None), report
+    (alone,) = printed(run_text(server, tmp_path, ON_CPU, ranks=1))
+    assert [pytest.approx(alone, abs=1e-6)] * 2 == printed(report)
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("torch.cuda.Stream()", "torch.cuda.Stream at script.py:2 has no meaning on CPU tensors"),
+        ("torch.cuda.Event(enable_timing=True)", "torch.cuda.Event at script.py:2 has no meaning on CPU tensors"),
+        ("torch.cuda.current_stream()", "torch.cuda.current_stream at script.py:2 has no meaning"),
+        ("torch.cuda.CUDAGraph()", "torch.cuda.CUDAGraph at script.py:2 has no meaning"),
+        ("torch.cuda.get_device_properties(0)", "torch.cuda.get_device_properties at script.py:2 has no meaning"),
+        ("torch.cuda.set_device(2)", "torch.cuda.set_device at script.py:2 got device 2, and 2 ranks have the devices"),
+        ("torch.cuda.FloatTensor([1.0])", "torch.cuda.FloatTensor"),
+    ],
+)
+def test_what_means_nothing_on_cpu_tensors_is_refused_by_name_and_line(server, tmp_path, line, shown):
+    report = run_text(server, tmp_path, f"import torch\n{line}\n", device="cpu-for-cuda")
+    assert report.exit_code == 1
+    assert shown in report.finding.text + "".join(one.output for one in report.ranks)
+
+
+def test_torch_itself_finds_no_gpu_and_another_seed_for_gpus_is_named_as_ignored(server, tmp_path):
+    body = "import torch, torch.amp\ntorch.cuda.manual_seed(9)\nassert not torch.amp.GradScaler('cuda').is_enabled()\n"
+    report = run_text(server, tmp_path, body, ranks=1, device="cpu-for-cuda")
+    assert report.exit_code == 0
+    assert "torch.cuda.manual_seed(9) at script.py:2 is ignored" in report.ranks[0].output
+
+
+def test_without_the_option_such_a_script_ends_with_the_remedy(server, tmp_path):
+    report = run_text(server, tmp_path, "import torch\ntorch.ones(2).cuda()\n")
+    assert report.exit_code == 1
+    assert "leave tensors and models there, or pass --device cpu-for-cuda" in report.finding.text
