@@ -289,6 +289,7 @@ def is_asked(frame: FrameType | None) -> bool:
 _BETWEEN: Final = (
     "torch.distributed.distributed_c10d",
     "torch.distributed.c10d_logger",
+    "torch.overrides",  # under a mode for functions of torch, such as that of CUDA's names
     "typing_extensions",  # torch's deprecated names are wrapped by it
     "simstrategy_torch_distributed.",
 )

@@ -37,12 +37,17 @@ class Report(NamedTuple):
     noted: tuple[str, ...] = ()
 
     @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The finding of the run, and those of the laws."""
+        return self.broken if self.finding is None else (self.finding, *self.broken)
+
+    @property
     def exit_code(self) -> int:
         """The exit code of the command: the script's own, or 1 for a finding."""
         if self.failed is not None:
             code = self.ranks[self.failed].code
             return 128 - code if code < 0 else code
-        return 0 if self.finding is None and not self.broken else 1
+        return 1 if self.findings else 0
 
     def text(self) -> str:
         """Returns what the command prints at the end; empty where nothing is wrong or remarked by a law."""

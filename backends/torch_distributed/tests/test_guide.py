@@ -47,6 +47,6 @@ def test_the_checked_script_of_the_guide_is_reported_as_it_shows(tmp_path):
 
 @pytest.mark.slow
 def test_the_script_for_gpus_of_the_guide_prints_what_it_shows(tmp_path):
-    script, shown = blocks("python")[2], blocks("text")[2]
+    script, shown = blocks("python")[3], blocks("text")[3]
     run = torchrun(tmp_path, script, "--device", "cpu-for-cuda", name="train.py")
     assert (run.code, run.out) == (0, shown), run.err
