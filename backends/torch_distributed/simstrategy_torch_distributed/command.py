@@ -7,7 +7,9 @@ from typing import Annotated, Final
 
 import typer
 
+from simstrategy.cli.options import words
 from simstrategy.errors import InvalidArgument
+from simstrategy_torch_distributed.laws.judged import LAWS, chosen
 from simstrategy_torch_distributed.running import run
 from simstrategy_torch_distributed.settings import Settings
 
@@ -30,6 +32,8 @@ Tee = Annotated[str | None, typer.Option("--tee", "-t", help="3: show what all r
 Json = Annotated[Path | None, typer.Option(help="Write the report to this file.")]
 Recorded = Annotated[Path | None, typer.Option("--record", help="Write the completed calls of all ranks to this file.")]
 Busy = Annotated[float, typer.Option(help="Show the stacks of a rank that others have waited for so many seconds.")]
+Added = Annotated[str, typer.Option("--laws", help=f"Laws to add, or all: {', '.join(LAWS)}.")]
+Without = Annotated[str, typer.Option("--not", help="Laws to leave out, such as state, or all.")]
 Limit = Annotated[
     float | None, typer.Option("--limit-seconds", help="End the run when a rank was silent for so many seconds.")
 ]
@@ -53,6 +57,8 @@ def torchrun(
     device: Device = "cpu",
     busy_seconds: Busy = 30.0,
     limit_seconds: Limit = None,
+    laws: Added = "",
+    without: Without = "",
     nnodes: Nodes = "1",
     standalone: Standalone = False,
     ignored: Ignored = None,
@@ -80,6 +86,7 @@ def torchrun(
         busy_s=busy_seconds,
         limit_s=limit_seconds,
         record=record is not None,
+        laws=chosen(words(laws), words(without)),
     )
     report = run(settings)
     if text := report.text():

@@ -95,13 +95,16 @@ def all_reduce(group: Joined, tensors: Tensors, opts: Options) -> Work:
     )
 
 
-def all_gather(group: Joined, outputs: Lists, inputs: Tensors, opts: Options) -> Work:
-    """Copies the members' inputs, [...] each, to this member's outputs: for each input [...] for each member."""
+def all_gather(group: Joined, outputs: Lists, inputs: Tensors, opts: Options, result: Tensors | None = None) -> Work:
+    """Copies the members' inputs, [...] each, to this member's outputs: for each input [...] for each member.
+
+    result: what the work's future gives, [...] each; None for the outputs.
+    """
     for outs, one in zip(outputs, inputs, strict=True):
         _require_each(group, "all_gather", "output", outs, one)
     return group.request(
         "all_gather",
-        [out for outs in outputs for out in outs],
+        [out for outs in outputs for out in outs] if result is None else result,
         opts,
         leaves=inputs,
         places=group.put(inputs),

@@ -12,11 +12,13 @@ __all__ = [
     "asleep",
     "blocked",
     "disagreed",
+    "diverged",
     "failed",
-    "forgotten",
     "overdue",
     "sizes_differ",
     "stopped",
+    "uncovered",
+    "used_early",
 ]
 
 ERRORS: Mapping[str, type[SimStrategyError]] = {
@@ -26,7 +28,7 @@ ERRORS: Mapping[str, type[SimStrategyError]] = {
 
 
 class Finding(NamedTuple):
-    """kind: "disagreement", "blocked", "overdue", "unfinished" or "failure".  error: the name of the class.
+    """kind: "disagreement", "blocked", "overdue", "failure", or a law's name.  error: the name of the class.
 
     lines: of ranks.
     """
@@ -60,6 +62,23 @@ def blocked(lines: Sequence[str]) -> Finding:
     return _headed("blocked", "ReplicasBlocked", head, lines)
 
 
+def used_early(lines: Sequence[str]) -> Finding:
+    """Returns the finding for results that are used before they are waited for."""
+    head = "Results of asynchronous calls are used before they are there. Call wait() on the returned work first:"
+    return _headed("late", "ContextError", head, lines)
+
+
+def diverged(lines: Sequence[str], parameters: str, by: str) -> Finding:
+    """Returns the finding for replicated parameters that are not equal on all ranks.  by: what declares them so."""
+    head = f"Not equal on all ranks: {parameters}, {by}. Give every rank the same update, or average them:"
+    return _headed("state", "ReplicasDisagree", head, lines)
+
+
+def uncovered(lines: Sequence[str], what: str, remedy: str) -> Finding:
+    """Returns the finding for a pass over a dataset in which samples are lost or repeated."""
+    return _headed("coverage", "ReplicasDisagree", f"In {what}. {remedy}:", lines)
+
+
 def asleep(lines: Sequence[str]) -> Finding:
     """Returns the finding for ranks of which some wait outside of calls, and none is left to end these waits."""
     head = "Every rank waits, and no rank is left that could end it. Set the key or release the lock before the wait:"
@@ -73,13 +92,6 @@ def overdue(lines: Sequence[str], rank: int, limit_s: float) -> Finding:
         f"does there, or raise the limit:"
     )
     return _headed("overdue", "PeerFailed", head, lines)
-
-
-def forgotten(calls: Mapping[int, Sequence[str]]) -> Finding:
-    """Returns the finding for results that were never waited for.  calls: by rank."""
-    head = "Results were requested and never waited for. Until wait() has returned, a tensor holds no result:"
-    lines = tuple(f"rank {rank}: {'; '.join(texts)}" for rank, texts in sorted(calls.items()))
-    return _headed("unfinished", "ContextError", head, lines)
 
 
 def stopped(lines: Sequence[str], rank: int) -> Finding:

@@ -129,7 +129,7 @@ class SimulatedGroup(ProcessGroup):
         for output, one in zip(listed("all_gather", outputs), found, strict=True):
             require("all_gather", "elements in the output", output.numel(), one.numel() * self.size())
             lists.append(chunks(output, self.size()))
-        return exchanges.all_gather(self._joined, lists, found, options(opts))
+        return exchanges.all_gather(self._joined, lists, found, options(opts), listed("all_gather", outputs))
 
     def barrier(self, opts: Any = None, timeout: Any = None) -> Work:  # type: ignore[override]  # both of torch's forms
         return self._joined.request("barrier", (), options(opts))

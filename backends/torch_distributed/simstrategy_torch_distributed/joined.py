@@ -42,7 +42,7 @@ def nothing(_answer: Any) -> None:
 class Joined:
     """One rank's part of a group.  Made when all members ask for it.  members: ranks; none means all."""
 
-    __slots__ = ("_number", "member", "members", "rank", "timeout")
+    __slots__ = ("_name", "_number", "member", "members", "rank", "timeout")
 
     def __init__(self, rank: Rank, members: Sequence[int], name: str, timeout: timedelta) -> None:
         self.rank = rank
@@ -50,6 +50,7 @@ class Joined:
         self.member = self.members.index(rank.number)
         self.timeout = timeout
         self._number = -1
+        self._name = name
         text = f"group {name} of ranks {', '.join(map(str, self.members))}"
         kind, subject = ("new_group", text) if members else ("init_process_group", None)
         answers: list[int] = []
@@ -92,12 +93,20 @@ class Joined:
         }
         if self.rank.watch is not None and kind == "all_reduce" and len(self.members) == self.rank.size:
             finish = self.rank.watch.called(op or "", site, leaves, finish)
-        pending = self.rank.link.call(call, finish, list(result))
-        if not opts.waits and finish is not nothing and is_asked(sys._getframe(1)):
+        link = self.rank.link
+        is_scripts = (not opts.waits or link.requested is not None) and is_asked(sys._getframe(1))
+        if peer is None:
+            link.made[self._name] += 1
+        if link.requested is not None and is_scripts:
+            link.requested(kind, self._name, self.members, leaves or result, () if kind == "send" else result)
+        pending = link.call(call, finish, list(result))
+        if not opts.waits and finish is not nothing and is_scripts:
             pending.is_asked = True
             for tensor in result:
                 poison(tensor)
-        return Requested(self.rank.link, pending, opts.timeout or self.timeout)
+            if link.began is not None:
+                link.began(pending)
+        return Requested(link, pending, opts.timeout or self.timeout)
 
     def root_text(self, opts: Options) -> str:
         """Returns the root of a call as text for messages.  Raises InvalidArgument for one that is no member."""

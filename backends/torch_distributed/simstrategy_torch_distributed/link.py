@@ -7,11 +7,11 @@ to ask again; there is always one more than run callbacks, because a callback ma
 import os
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from types import FrameType
-from typing import Any, Final, final
+from typing import Any, Final, TypeAlias, final
 
 import torch
 
@@ -35,6 +35,8 @@ _IDLE_MAX: Final = 2
 """How many threads for futures are kept while there are none."""
 
 Site = tuple[str, int]
+Requested: TypeAlias = Callable[[str, str, Sequence[int], Sequence[torch.Tensor], Sequence[torch.Tensor]], None]
+"""Takes kind, group and ranks of a call, the tensors that it compares, and those that it writes, [...] each."""
 
 
 @final
@@ -91,6 +93,14 @@ class Link:
         self._process = os.getpid()
         self._unfinished: dict[int, Pending] = {}
         self._kept: deque[object] = deque(maxlen=_KEPT)
+        self.made: Counter[str] = Counter()
+        """How many collective calls each group has made, by torch's name of the group."""
+        self.requested: Requested | None = None
+        """Receives each call that the script itself makes, where a law needs it."""
+        self.began: Callable[[Pending], None] | None = None
+        """Receives each call for whose results the script itself will wait, where a law needs it."""
+        self.finished: Callable[[Pending], None] | None = None
+        """Receives such a call again before its results are written."""
 
     def call(self, fields: dict[str, Any], finish: Callable[[Any], None], result: list[torch.Tensor]) -> Pending:
         """Sends a call; fields: those of `Call` but its number. finish: writes the results, given the answer.
@@ -162,6 +172,12 @@ class Link:
                     self._require_server()
         return pending.future
 
+    def observed(self, message: list[Any]) -> None:
+        """Sends what was observed for a law.  message: the law's name and a report."""
+        if os.getpid() == self._process:
+            with self._sending:
+                self._send(["observed", *message])
+
     def ready(self) -> None:
         """Sends the number of the socket on which this rank receives answers."""
         with self._sending:
@@ -176,6 +192,8 @@ class Link:
     def _finish(self, pending: Pending) -> None:
         """Writes the results of a call, and keeps no more of it than C++ may ask for again."""
         self._unfinished.pop(pending.call.number, None)
+        if pending.is_asked and self.finished is not None:
+            self.finished(pending)
         if sum(one.numel() for one in pending.result) <= _SMALL:
             self._kept.append(pending.work)
         pending.work = None
@@ -271,6 +289,8 @@ def is_asked(frame: FrameType | None) -> bool:
 _BETWEEN: Final = (
     "torch.distributed.distributed_c10d",
     "torch.distributed.c10d_logger",
+    "torch.overrides",  # under a mode for functions of torch, such as that of CUDA's names
+    "typing_extensions",  # torch's deprecated names are wrapped by it
     "simstrategy_torch_distributed.",
 )
 

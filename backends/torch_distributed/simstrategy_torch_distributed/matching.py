@@ -15,7 +15,6 @@ from simstrategy_torch_distributed.findings import (
     blocked,
     disagreed,
     failed,
-    forgotten,
     overdue,
     sizes_differ,
     stopped,
@@ -54,8 +53,6 @@ class Matcher:
         """For each rank the numbers of the calls that it waits in."""
         self._threads = [1] * ranks
         self._ended: dict[int, str] = {}
-        self._forgotten: dict[int, Sequence[str]] = {}
-        """For each rank the results that it never waited for."""
         self._moved_s = [0.0] * ranks
         """When each rank has sent its last message."""
         self._busy_then: set[int] = set()
@@ -77,8 +74,6 @@ class Matcher:
             self._waiting[rank].discard(message[1])
         elif what == "ended":
             self.end(rank, message[1], message[2])
-            if message[3]:
-                self._forgotten[rank] = message[3]
 
     def end(self, rank: int, code: int, text: str) -> None:
         """Notes that a rank has ended.  text: how, for people; code: its exit code."""
@@ -94,11 +89,6 @@ class Matcher:
             lines = [*self.finding.lines]
             lines[rank] = f"rank {rank}: {text}"
             self.finding = failed(lines, self.failed)
-
-    def close(self) -> None:
-        """Looks for what only the end shows, when all ranks have ended."""
-        if self.finding is None and self.failed is None and self._forgotten:
-            self.finding = forgotten(self._forgotten)
 
     def stop(self, rank: int) -> None:
         """Ends the run, of which a signal has stopped this rank."""

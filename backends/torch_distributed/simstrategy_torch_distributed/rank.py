@@ -21,6 +21,7 @@ from simstrategy_torch_distributed.program import finish, run_function, run_prog
 from simstrategy_torch_distributed.registering import take_gloos_place
 from simstrategy_torch_distributed.watched.entries import FILE
 from simstrategy_torch_distributed.watched.watch import Watch
+from simstrategy_torch_distributed.watching.observing import observe
 
 __all__ = ["STACKS", "serve"]
 
@@ -45,6 +46,7 @@ def serve(channel: Channel, output: Path) -> int:
         link.ready()
         watch = _watch(job["watching"])
         take_gloos_place(Rank(job["rank"], job["size"], link, Arena(memory, job["rank"]), job["order"], watch))
+        at_end = observe(link, job["laws"])
         if job["device"] == "cpu-for-cuda":
             map_cuda_names(job["rank"], job["size"])
         if job["target"] is None:
@@ -53,6 +55,7 @@ def serve(channel: Channel, output: Path) -> int:
             ending = run_function(job["target"], job["rank"], job["data"], files)
         if watch is not None:
             watch.end()
+        at_end()
         finish()
         link.ended(ending.code, ending.text)
     return ending.code

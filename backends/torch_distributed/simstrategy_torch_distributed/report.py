@@ -23,13 +23,23 @@ class RankReport(NamedTuple):
 
 @final
 class Report(NamedTuple):
-    """One run.  finding: what was wrong, or None.  failed: the first rank that failed by itself, or None."""
+    """One run.  finding: what was wrong, or None.  failed: the first rank that failed by itself, or None.
+
+    broken: what the laws found wrong. noted: what they remark.
+    """
 
     ranks: tuple[RankReport, ...]
     finding: Finding | None
     failed: int | None
     remarks: tuple[str, ...]
     record: Record | None
+    broken: tuple[Finding, ...] = ()
+    noted: tuple[str, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The finding of the run, and those of the laws."""
+        return self.broken if self.finding is None else (self.finding, *self.broken)
 
     @property
     def exit_code(self) -> int:
@@ -37,17 +47,17 @@ class Report(NamedTuple):
         if self.failed is not None:
             code = self.ranks[self.failed].code
             return 128 - code if code < 0 else code
-        return 0 if self.finding is None else 1
+        return 1 if self.findings else 0
 
     def text(self) -> str:
-        """Returns what the command prints at the end; empty where nothing is wrong."""
-        if self.finding is None:
-            return ""
-        parts = [self.finding.text]
-        if self.failed:
+        """Returns what the command prints at the end; empty where nothing is wrong or remarked by a law."""
+        parts = [] if self.finding is None else [self.finding.text]
+        if self.finding is not None and self.failed:
             output = self.ranks[self.failed].output.splitlines()
             if output:
                 parts.append("\n  ".join([f"Rank {self.failed} printed, at the end:", *output[-_LINES_MAX:]]))
+        parts += [one.text for one in self.broken]
+        parts += [f"Remark: {text}." for text in self.noted]
         return "\n".join(parts)
 
     def as_json(self) -> str:
@@ -58,7 +68,8 @@ class Report(NamedTuple):
             "exit_code": self.exit_code,
             "finding": None if self.finding is None else self.finding.as_data(),
             "failed_rank": self.failed,
-            "remarks": list(self.remarks),
+            "broken_laws": [one.as_data() for one in self.broken],
+            "remarks": [*self.remarks, *self.noted],
             "ranks": [one._asdict() for one in self.ranks],
         }
         return json.dumps(data, indent=2) + "\n"

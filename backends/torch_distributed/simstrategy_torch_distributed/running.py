@@ -14,6 +14,7 @@ from simstrategy.launch.server import Server, Worker
 from simstrategy.schedules import Seeded
 from simstrategy_torch_distributed.asleep import Asleep
 from simstrategy_torch_distributed.environment import threads_variable, variables
+from simstrategy_torch_distributed.laws.judged import Laws
 from simstrategy_torch_distributed.matching import Matcher
 from simstrategy_torch_distributed.outputs import Outputs
 from simstrategy_torch_distributed.preloading import modules_of_torch
@@ -68,6 +69,7 @@ class _Run:
         self._server = server
         self._record = Record() if settings.record else None
         self._matcher = Matcher(settings.ranks, Seeded(settings.seed), self._record)
+        self._laws = Laws(settings.laws, settings.ranks)
         self._selector = stack.enter_context(selectors.DefaultSelector())
         self._workers: dict[int, Worker] = {}
         """The ranks that have not ended."""
@@ -117,6 +119,7 @@ class _Run:
                 "environment": {**os.environ, **(environment | shared if is_torchrun else {})},
                 "folder": os.getcwd(),
                 "watching": watching and [watching.files[rank], watching.nudge, watching.detailed],
+                "laws": [] if watching is not None else list(settings.laws),
             }
             worker.channel.send(job, hand=memory)
             for file in files:
@@ -146,7 +149,6 @@ class _Run:
             if deadline_s is not None and now_s > deadline_s:
                 self._end_all()
         self._outputs.copy(ended=True)
-        matcher.close()
         return self._reported()
 
     def _receive(self, rank: int, now_s: float) -> None:
@@ -159,7 +161,12 @@ class _Run:
                     self._asleep.ready(rank, message[1])
                 elif message[0] == "ended":
                     self._endings[rank] = (message[1], message[2])
-                self._matcher.receive(rank, message, now_s)
+                    if not message[1] and message[3]:
+                        self._laws.receive(rank, "late", {"forgotten": message[3]})
+                if message[0] == "observed":
+                    self._laws.receive(rank, message[1], message[2])
+                else:
+                    self._matcher.receive(rank, message, now_s)
         except Closed:
             self._ended(rank)
 
@@ -203,12 +210,15 @@ class _Run:
         ranks = [
             RankReport(rank, *self._endings[rank], self._outputs.text(rank)) for rank in range(self._settings.ranks)
         ]
+        broken, remarks = self._laws.close()
         return Report(
             tuple(ranks),
             self._matcher.finding,
             self._matcher.failed,
             tuple(self._matcher.remarks),
             self._record,
+            broken,
+            remarks,
         )
 
 

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from simstrategy.errors import InvalidArgument
 from simstrategy.short_repr import short_repr
 from simstrategy.sim.collectives import ORDERS
+from simstrategy_torch_distributed.laws.judged import DEFAULT
 
 __all__ = ["RANKS_MAX", "Function", "Settings", "Watching"]
 
@@ -48,9 +49,10 @@ class Settings:
 
     seed: of the choice among senders, and of Python's and NumPy's generators in each rank. tee: show what all ranks
     print. busy_s: after how many silent seconds ranks that others wait for are shown with their stacks; limit_s: after
-    how many any rank ends the run, None for never. record: keep the calls. device: "cpu", or "cpu-for-cuda" to
-    map CUDA's names to it. function: what runs in place of the script, which is then the file that it is from.
-    watching: what ranks record; nothing is shown of what they print then. Raises InvalidArgument.
+    how many any rank ends the run, None for never. record: keep the calls. device: "cpu", or "cpu-for-cuda" to map
+    CUDA's names to it. function: what runs in place of the script, which is then the file that it is from. watching:
+    what ranks record; nothing is shown of what they print then, and no law of one run is judged. laws: the names of
+    those that are judged. Raises InvalidArgument.
     """
 
     script: str
@@ -66,6 +68,7 @@ class Settings:
     watching: Watching | None = None
     device: str = "cpu"
     function: Function | None = None
+    laws: tuple[str, ...] = DEFAULT
 
     def __post_init__(self) -> None:
         if not 1 <= self.ranks <= RANKS_MAX:

@@ -89,7 +89,7 @@ class _Ranks:
         if self._error is not None:
             raise self._error
         assert self._report is not None
-        if self._report.finding is not None:
+        if self._report.findings:
             raise _failure(self._report)
         return True
 
@@ -130,10 +130,10 @@ def _function(
 
 def _failure(report: Report) -> Exception:
     """Returns what torch raises where a process has failed, with the finding and what the rank has printed."""
-    assert report.finding is not None
     rank = 0 if report.failed is None else report.failed
     one = report.ranks[rank]
-    text = f"{report.finding.text}\n\nRank {rank} printed, at the end:\n{one.output[-4000:]}"
+    found = "\n\n".join(finding.text for finding in report.findings)
+    text = f"{found}\n\nRank {rank} printed, at the end:\n{one.output[-4000:]}"
     if report.failed is not None and one.text.startswith(_ENDED):
         name = signal.Signals(-one.code).name if one.code < 0 else None
         return ProcessExitedException(text, rank, 0, one.code, name)

@@ -1,6 +1,6 @@
 """Scripts that were written for GPUs run on the CPU with --device cpu-for-cuda; what has no meaning there is refused.
 
-Clauses: G-66, G-67.
+Clauses: G-9, G-42, G-43, G-66, G-67.
 """
 
 import pytest
@@ -48,6 +48,23 @@ weights = model.module.weight.detach()
 print("result", weights.flatten().tolist(), mesh.size())
 dist.destroy_process_group()
 """
+BREAKING_LAWS = """
+import torch, torch.distributed as dist
+dist.init_process_group("nccl")
+layer = torch.nn.Linear(2, 1).cuda()
+for one in layer.parameters():
+    dist.broadcast(one.data, 0)
+optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+layer(torch.ones(4, 2, device="cuda") * (1 + dist.get_rank())).square().mean().backward()
+dist.all_reduce(layer.bias.grad)
+optimizer.step()
+total = torch.ones(2, device="cuda")
+work = dist.all_reduce(total, async_op=True)
+half = total.to("cuda") / 2
+assert half.isnan().all()
+work.wait()
+assert total.tolist() == [2.0, 2.0]
+"""
 ON_CPU = """
 import torch
 torch.manual_seed(7)
@@ -91,6 +108,12 @@ def test_what_means_nothing_on_cpu_tensors_is_refused_by_name_and_line(server, t
     report = run_text(server, tmp_path, f"import torch\n{line}\n", device="cpu-for-cuda")
     assert report.exit_code == 1
     assert shown in report.finding.text + "".join(one.output for one in report.ranks)
+
+
+def test_laws_inside_one_run_are_judged_under_names_of_gpus_too(server, tmp_path):
+    report = run_text(server, tmp_path, BREAKING_LAWS, device="cpu-for-cuda")
+    assert (report.finding, [one.kind for one in report.broken]) == (None, ["state", "late"]), report
+    assert "rank 1: all_reduce SUM float32[2] at script.py:12 is used by div at script.py:13" in report.broken[1].text
 
 
 def test_torch_itself_finds_no_gpu_and_another_seed_for_gpus_is_named_as_ignored(server, tmp_path):

@@ -1,4 +1,7 @@
-"""The scripts of docs/pytorch.md end as the guide shows."""
+"""The scripts of docs/pytorch.md end as the guide shows.
+
+Clauses: G-48.
+"""
 
 import re
 import shlex
@@ -10,6 +13,8 @@ from commanded import torchrun
 from simstrategy.check.scripts import check_script
 from simstrategy_torch_distributed.checking.front import runner_of
 
+LAWS = 1
+"""The script that breaks laws inside one run, of the guide's blocks."""
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "pytorch.md"
 
 
@@ -18,15 +23,16 @@ def blocks(kind):
 
 
 @pytest.mark.slow
-def test_the_script_of_the_guide_ends_as_it_shows(tmp_path):
-    run = torchrun(tmp_path, blocks("python")[0], name="train.py")
+@pytest.mark.parametrize(("number", "ranks"), [(0, 4), (LAWS, 2)])
+def test_a_script_of_the_guide_ends_as_it_shows(tmp_path, number, ranks):
+    run = torchrun(tmp_path, blocks("python")[number], name="train.py", ranks=ranks)
     assert run.code == 1
-    assert blocks("text")[0] in run.err
+    assert blocks("text")[number] in run.err
 
 
 @pytest.mark.slow
 def test_the_checked_script_of_the_guide_is_reported_as_it_shows(tmp_path):
-    script, shown = blocks("python")[1], blocks("text")[1]
+    script, shown = blocks("python")[2], blocks("text")[2]
     file = tmp_path / "train.py"
     file.write_text(script)
     (given,) = re.findall(r"^simstrategy check --as torchrun train.py .* -- (.+)$", GUIDE.read_text(), re.MULTILINE)
@@ -41,6 +47,6 @@ def test_the_checked_script_of_the_guide_is_reported_as_it_shows(tmp_path):
 
 @pytest.mark.slow
 def test_the_script_for_gpus_of_the_guide_prints_what_it_shows(tmp_path):
-    script, shown = blocks("python")[2], blocks("text")[2]
+    script, shown = blocks("python")[3], blocks("text")[3]
     run = torchrun(tmp_path, script, "--device", "cpu-for-cuda", name="train.py")
     assert (run.code, run.out) == (0, shown), run.err

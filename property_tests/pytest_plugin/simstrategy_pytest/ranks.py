@@ -85,7 +85,7 @@ def call_on_ranks(item: pytest.Function, servers: Forkservers, count: int, value
     function = Function(_TARGET, base64.b64encode(pickle.dumps(test)).decode())
     with servers.one(str(item.path)) as server:
         report = run_on(server, Settings(str(item.path), ranks=count, tee=True, function=function))
-    if report.finding is not None:
+    if report.findings:
         pytest.fail(_failure(report), pytrace=False)
     if all(one.text.startswith("skipped: ") for one in report.ranks):
         pytest.skip(report.ranks[0].text.removeprefix("skipped: "))
@@ -117,9 +117,8 @@ def _pickled(name: str, value: Any) -> bytes:
 
 
 def _failure(report: Report) -> str:
-    """Returns the text of a failed run: the finding, and what the rank that failed first has printed at the end."""
-    assert report.finding is not None
-    parts = [report.finding.text]
+    """Returns the text of a failed run: the findings, and what the rank that failed first has printed at the end."""
+    parts = [one.text for one in report.findings]
     if report.failed is not None:
         lines = report.ranks[report.failed].output.splitlines()[-_LINES_MAX:]
         parts.append("\n".join([f"Rank {report.failed} printed, at the end:", *lines]))

@@ -65,6 +65,14 @@ def test_disagree():
         dist.all_reduce(torch.ones(3))
 
 @pytest.mark.world_size(2)
+def test_result_is_used_early():
+    dist.init_process_group("gloo")
+    x = torch.ones(2)
+    work = dist.all_reduce(x, async_op=True)
+    half = x / 2
+    work.wait()
+
+@pytest.mark.world_size(2)
 def test_skipped():
     pytest.skip("no data")
 
@@ -96,6 +104,10 @@ RED = {
         "Ranks make different collective calls here.",
         "rank 0: all_reduce SUM float32[3] at test_cases.py:",
         "rank 1: barrier at test_cases.py:",
+    ),
+    "test_result_is_used_early[2-ranks]": (
+        "Results of asynchronous calls are used before they are there.",
+        "rank 1: all_reduce SUM float32[2] at test_cases.py:",
     ),
     "test_returns[2-ranks]": ("The test returned 3: a test returns nothing.",),
     "test_value_that_stays[2-ranks]": ("The value of 'function' cannot be sent to simulated ranks:",),

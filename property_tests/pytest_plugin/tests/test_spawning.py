@@ -51,6 +51,13 @@ def barrier_alone(rank, folder):
         dist.barrier()
     dist.broadcast(torch.zeros(3), 0)
 
+def used_early(rank, folder):
+    join(rank, 2, folder)
+    x = torch.ones(2)
+    work = dist.all_reduce(x, async_op=True)
+    half = x / 2
+    work.wait()
+
 def killed(rank):
     if rank == 1:
         os.kill(os.getpid(), 9)
@@ -63,6 +70,9 @@ def test_wrong_total(tmp_path):
 
 def test_barrier_alone(tmp_path):
     mp.spawn(barrier_alone, args=(tmp_path,), nprocs=2)
+
+def test_used_early(tmp_path):
+    mp.spawn(used_early, args=(tmp_path,), nprocs=2)
 
 def test_shared(tmp_path, monkeypatch):
     monkeypatch.setenv("OF_THE_TEST", "here")
@@ -88,6 +98,7 @@ def test_not_at_the_top():
 RED = {
     "test_wrong_total": ("ProcessRaisedException: ", "AssertionError(assert 1.0 == 7.0", "test_cases.py:"),
     "test_barrier_alone": ("Ranks make different collective calls here.", "rank 0: barrier at test_cases.py:"),
+    "test_used_early": ("ProcessRaisedException: ", "rank 1: all_reduce SUM float32[2] at test_cases.py:"),
     "test_not_at_the_top": ("cannot be sent to simulated ranks", "a function at the top level of a file"),
 }
 
