@@ -68,10 +68,7 @@ def torchrun(
     Ends with the script's own exit code, or with 1 and a text that names each rank and line where the ranks' calls do
     not agree. Rank 0 prints here; the others do with --tee 3.
     """
-    if nnodes not in ("1", "1:1"):
-        raise InvalidArgument(
-            f"Simulated ranks are on one machine, got --nnodes {nnodes}. Pass --nnodes 1, or leave it out."
-        )
+    _require_one_machine(nnodes)
     if ignored:
         typer.echo(f"simstrategy: ignored, as all ranks are simulated here: {', '.join(ignored)}", err=True)
     settings = Settings(
@@ -97,6 +94,13 @@ def torchrun(
         report.record.trace(str(Path.cwd())).write(record)
     if report.exit_code:
         raise typer.Exit(report.exit_code)
+
+
+def _require_one_machine(nodes: str) -> None:
+    if nodes not in ("1", "1:1"):
+        raise InvalidArgument(
+            f"Simulated ranks are on one machine, got --nnodes {nodes}. Pass --nnodes 1, or leave it out."
+        )
 
 
 def _ranks(text: str) -> int:
