@@ -59,7 +59,7 @@ def _named_rows(runs: R, law: Callable[[R], Iterator[Row]], name: str) -> Iterat
     asked = runs.settings.asked
     if not found and (name in asked or "all" in asked):
         label = ", ".join(map(str, runs.replicas))
-        row = law_row(name, runs.label, label)._replace(schedule="no run")
+        row = law_row(name, runs.reference, label)._replace(schedule="no run")
         needs = LAWS[name].needs if can_run else _NEEDS_REFERENCE
         yield not_judged(row, "nothing to compare", f"nothing was compared; {needs}", asked=name in asked)
 

@@ -55,12 +55,14 @@ class Measured(NamedTuple):
     """What is known of a program on the reference backend at one number of replicas.
 
     first, again: two identical runs. nudged: runs whose inputs were moved by one ulp. one_ulp: how far they move.
+    ran_twice: False where `again` is `first`, which agrees with another number of replicas; it has no row of its own.
     """
 
     first: Outcome
     again: Outcome
     nudged: tuple[Outcome, ...]
     one_ulp: Sensitivity
+    ran_twice: bool = True
 
     @property
     def repeatable(self) -> bool:
@@ -98,9 +100,6 @@ class Runs(Protocol):
     def measured(self, replicas: int) -> Measured:
         """Returns what is known of the program at a number of replicas; runs it at the first call."""
 
-    def ran_twice(self, replicas: int) -> bool:
-        """Returns whether a measured number of replicas ran twice, so that its row states that it is repeatable."""
-
     def reseeded(self, replicas: int) -> Outcome:
         """Runs the program once, with another seed from which replicas draw seeds of their own."""
 
@@ -132,10 +131,6 @@ class RecordedRuns(Runs, Protocol):
     @property
     def has_reference(self) -> bool:
         """Whether all replicas of a run are in this process."""
-
-    @property
-    def label(self) -> str:
-        """The name for rows without a run."""
 
     @property
     def notes(self) -> list[str]:

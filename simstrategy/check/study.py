@@ -82,8 +82,8 @@ class Study:
 
     @property
     def reference(self) -> str:
-        """The first backend whose replicas are all in this process."""
-        return self.openings.in_process[0]
+        """The first backend whose replicas are all in this process; without one the first."""
+        return (*self.openings.in_process, *self.openings.names)[0]
 
     @property
     def schedule(self) -> str:
@@ -98,18 +98,9 @@ class Study:
     def close(self) -> None:
         self.openings.close()
 
-    @property
-    def label(self) -> str:
-        """The name of the first backend, for rows without a run."""
-        return self.openings.names[0]
-
     def made(self) -> Mapping[int, Measured]:
         """Returns what has been measured on the reference backend so far."""
         return self._measured
-
-    def ran_twice(self, replicas: int) -> bool:
-        """Returns True: every number of replicas runs twice."""
-        return True
 
     def run(
         self,

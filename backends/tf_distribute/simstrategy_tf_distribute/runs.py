@@ -36,7 +36,7 @@ class TensorFlowRuns:
     seed: of Keras and TensorFlow, set before each run.
     """
 
-    reference = label = "MirroredStrategy"
+    reference = "MirroredStrategy"
     has_reference = True
     schedule = InOrder.name
     nothing = NOTHING_RETURNED
@@ -58,7 +58,6 @@ class TensorFlowRuns:
         self._nudged: tuple[Run, ...] = ()
         self._measured: dict[int, Measured] = {}
         self._recordings: dict[int, Recording] = {}
-        self._twice: set[int] = set()
 
     def measured(self, replicas: int) -> Measured:
         """Returns what is known of the program with a number of replicas; runs it at the first call."""
@@ -73,9 +72,6 @@ class TensorFlowRuns:
     def recorded(self, replicas: int) -> Recording:
         """Returns the recording of the first run with a number of replicas."""
         return self._recordings[replicas]
-
-    def ran_twice(self, replicas: int) -> bool:
-        return replicas in self._twice
 
     def reseeded(self, replicas: int) -> Outcome:
         """Runs the program with the next seed of Keras and TensorFlow."""
@@ -105,8 +101,7 @@ class TensorFlowRuns:
         first = run.outcome
         found = Measured(first, first, tuple(nudged), sensitivity(first, nudged))
         if replicas != self.replicas[0] and self._agrees(replicas, found):
-            return found
-        self._twice.add(replicas)
+            return found._replace(ran_twice=False)
         return found._replace(again=run_once(self.program, self._seed, replicas).outcome)
 
     def _agrees(self, replicas: int, found: Measured) -> bool:

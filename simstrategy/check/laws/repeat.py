@@ -15,8 +15,7 @@ __all__ = ["repeat", "repeated"]
 def repeat(runs: Runs) -> Iterator[Row]:
     """Yields the row of each number of replicas that ran twice."""
     for count in runs.replicas:
-        runs.measured(count)
-        if runs.ran_twice(count):
+        if runs.measured(count).ran_twice:
             yield repeated(runs, count)
 
 

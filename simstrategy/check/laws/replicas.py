@@ -41,7 +41,7 @@ def _row(study: Runs, count: int, other_count: int) -> Row:
     if found.problems:
         found = _without_draws(study, found, (count, other_count), lists)
     counts = (count, other_count)
-    if not study.ran_twice(other_count):  # it has no row of its own, which states this
+    if not other.ran_twice:  # it has no row of its own, which states this
         row = row._replace(not_finite=first_not_finite((other.first,)))
     return explained(row_of_values(row, found, study.nothing), lambda: study.explain(counts, {}))
 

@@ -81,10 +81,6 @@ class ScriptStudy:
             found = self._measured[replicas] = Measured(first, again, moved, sensitivity(first, moved))
         return found
 
-    def ran_twice(self, replicas: int) -> bool:
-        """Returns True: every number of replicas has a row of its own."""
-        return True
-
     def run_with(self, replicas: int, arguments: Mapping[str, Any]) -> Outcome:
         return self._outcome(self._run(replicas, arguments))
 
