@@ -6,7 +6,7 @@ starts, and a checker (`checkers.Checker`) for programs that take another librar
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from simstrategy.check.across import Side
 from simstrategy.check.causes.facts import Cause
@@ -19,7 +19,6 @@ from simstrategy.strategy import Semantics
 from simstrategy.trace import Recording
 
 __all__ = [
-    "NOTHING_RETURNED",
     "Measured",
     "RecordedRuns",
     "Runs",
@@ -28,11 +27,6 @@ __all__ = [
     "require_known",
     "tried_in",
 ]
-
-NOTHING_RETURNED: Final = (
-    "the program returned nothing, and has no variable. Return what matters, such as losses and weights"
-)
-"""Why a run of a program may have nothing to compare."""
 
 
 class Settings(NamedTuple):
@@ -49,6 +43,8 @@ class Settings(NamedTuple):
     """The names of the laws that were asked for by name: where such a law cannot judge, nothing is judged."""
     order: str = LINEAR
     """Of the simulator's additions, in all runs of which a law does not choose another one."""
+    nothing: str = "the program returned nothing, and has no variable. Return what matters, such as losses and weights"
+    """Why a run may have nothing to compare, and what to do, as a sentence."""
 
 
 class Measured(NamedTuple):
@@ -92,10 +88,6 @@ class Runs(Protocol):
     @property
     def schedule(self) -> str:
         """The order in which the replicas of the reference run, for the rows."""
-
-    @property
-    def nothing(self) -> str:
-        """Why a run may have nothing to compare, and what to do, as a sentence."""
 
     def measured(self, replicas: int) -> Measured:
         """Returns what is known of the program at a number of replicas; runs it at the first call."""

@@ -16,7 +16,7 @@ from simstrategy.check.folder import same_folder
 from simstrategy.check.openings import Openings, open_ordered
 from simstrategy.check.outcome import Outcome, Program, Watch, program_folder, run_program
 from simstrategy.check.probe import GroupCallProbe
-from simstrategy.check.runs import NOTHING_RETURNED, Measured, Settings
+from simstrategy.check.runs import Measured, Settings
 from simstrategy.device import Backend, UlpPerturbed
 from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import Every, InOrder, Schedule, Seeded
@@ -89,11 +89,6 @@ class Study:
     def schedule(self) -> str:
         """The order in which replicas run unless another one is given."""
         return InOrder.name
-
-    @property
-    def nothing(self) -> str:
-        """Why a run may have nothing to compare."""
-        return NOTHING_RETURNED
 
     def close(self) -> None:
         self.openings.close()

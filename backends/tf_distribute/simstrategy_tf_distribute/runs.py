@@ -13,7 +13,7 @@ from simstrategy.check.causes.running import explain_recordings
 from simstrategy.check.compare import NUDGES, sensitivity
 from simstrategy.check.meaning import lists_by_replica
 from simstrategy.check.outcome import Outcome
-from simstrategy.check.runs import NOTHING_RETURNED, Measured, Settings
+from simstrategy.check.runs import Measured, Settings
 from simstrategy.schedules import InOrder
 from simstrategy.trace import Recording
 from simstrategy_tf_distribute.devices import names
@@ -39,7 +39,6 @@ class TensorFlowRuns:
     reference = "MirroredStrategy"
     has_reference = True
     schedule = InOrder.name
-    nothing = NOTHING_RETURNED
 
     def __init__(
         self,

@@ -47,4 +47,4 @@ def like_first(
     moved = [meaning_of(part(one)) for one in found.nudged]
     one = Side(count, meaning_of(part(found.first)), moved, found.first)
     two = Side(count, meaning_of(other), (), other)
-    return row_of_values(row, compare_across(one, two, study.settings.exempt), study.nothing)
+    return row_of_values(row, compare_across(one, two, study.settings.exempt), study.settings.nothing)

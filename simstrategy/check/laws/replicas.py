@@ -43,7 +43,7 @@ def _row(study: Runs, count: int, other_count: int) -> Row:
     counts = (count, other_count)
     if not other.ran_twice:  # it has no row of its own, which states this
         row = row._replace(not_finite=first_not_finite((other.first,)))
-    return explained(row_of_values(row, found, study.nothing), lambda: study.explain(counts, {}))
+    return explained(row_of_values(row, found, study.settings.nothing), lambda: study.explain(counts, {}))
 
 
 def _errors(errors: tuple[_ERROR, _ERROR], counts: tuple[int, int], *, allowed: bool) -> dict[str, Any]:

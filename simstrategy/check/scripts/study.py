@@ -35,7 +35,7 @@ class ScriptStudy:
         pattern: "re.Pattern[str] | None",
     ) -> None:
         self.replicas = tuple(dict.fromkeys(replicas))
-        self.settings = settings
+        self.settings = settings._replace(nothing=runner.nothing)
         self.notes: list[str] = []
         """What limits the runs, as sentences."""
         self.events: dict[int, int] = {}
@@ -57,10 +57,6 @@ class ScriptStudy:
     def schedule(self) -> str:
         """The order of additions: replicas run at the same time."""
         return _ADDED.format(self.settings.order)
-
-    @property
-    def nothing(self) -> str:
-        return self._runner.nothing
 
     def measured(self, replicas: int) -> Measured:
         """Returns what is known of the script at a number of replicas; runs it at the first call.
