@@ -129,7 +129,11 @@ class ObservedStrategy(tf.distribute.MirroredStrategy):  # type: ignore[misc]  #
         self._data.add(self._lines.source(frame))
         specs = tf.nest.flatten(dataset.element_spec)
         self.distributes_floats |= any(isinstance(one, tf.TensorSpec) and one.dtype in MOVABLE for one in specs)
-        return dataset if self._pattern is None else nudged_dataset(dataset, self._pattern)
+        taken = dataset if self._pattern is None else nudged_dataset(dataset, self._pattern)
+        # The thread that tunes a pipeline sleeps for up to a minute, and an iterator that is let go waits for it.
+        options = tf.data.Options()
+        options.autotune.enabled = False
+        return taken.with_options(options)
 
     def _require_equal_forms(self, op: str, value: Any, site: Site) -> None:
         """Raises ReplicasDisagree for a SUM or MEAN over replicas of values of unequal shapes."""
