@@ -15,6 +15,9 @@ ROOT = Path(__file__).resolve().parents[2]
 UPWARD = "from simstrategy.values import PerReplica\n"
 """An import that closes a circle when it stands in tree.py: values.py imports tree."""
 
+BY_NAME = {("simstrategy_pytest.ranks", "simstrategy_torch_distributed.spawning")}
+"""Imports by `import_module`, which grimp does not see: of a distribution that may be missing."""
+
 
 @pytest.fixture(scope="module")
 def imported():
@@ -61,7 +64,7 @@ def test_the_graph_is_the_one_that_the_contracts_are_checked_on(imported, monkey
     graph = grimp.build_graph(*imports.PACKAGES, cache_dir=None)
     theirs = {(one, other) for one in graph.modules for other in graph.find_modules_directly_imported_by(one)}
     ours = {(one.importer, one.imported) for one in imported[1]}
-    assert {pair for pair in ours if pair[0] != pair[1]} == theirs
+    assert {pair for pair in ours if pair[0] != pair[1]} == theirs | BY_NAME
 
 
 @pytest.mark.parametrize(
