@@ -9,12 +9,13 @@ from simstrategy.check.given import BACKENDS, Given
 from simstrategy.check.law_table import LAWS
 from simstrategy.check.laws.cut import cut
 from simstrategy.check.laws.order import order as law_of_order
+from simstrategy.check.laws.repeat import repeated
 from simstrategy.check.laws.replicas import replicas as law_of_replicas
 from simstrategy.check.openings import LINEAR
 from simstrategy.check.remarks import remarks_of
 from simstrategy.check.report import Report
 from simstrategy.check.row import Row
-from simstrategy.check.rows import law_row, not_judged, reference_row
+from simstrategy.check.rows import law_row, not_judged
 from simstrategy.check.runs import Settings, VariedRuns
 from simstrategy.check.scripts.facts import Front
 from simstrategy.check.scripts.printed import pattern_of
@@ -108,13 +109,4 @@ def _rows(study: ScriptStudy, names: Sequence[str]) -> Iterator[Row]:
 
 def _repeated(study: ScriptStudy, count: int) -> Row:
     """Returns the row of the reference at a number of replicas: two equal runs give the same bits.  Clause: G-21."""
-    found = study.measured(count)
-    row = reference_row(
-        study.reference,
-        str(count),
-        (found.first,),
-        (found.again,),
-        [found.one_ulp],
-        allow_errors=study.settings.allow_errors,
-    )
-    return row._replace(schedule=study.schedule, events=study.events[count])
+    return repeated(study, count)._replace(schedule=study.schedule, events=study.events[count])
