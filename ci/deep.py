@@ -20,7 +20,10 @@ RUNS = {
     "red": [sys.executable, "ci/seen_red.py"],
     "interrupts": [sys.executable, "ci/interrupts.py", "--count", "20000"],
     "bench": [sys.executable, "ci/bench/budgets.py", "--rounds", "5"],
+    "growth": [sys.executable, "-m", "ci.bench.growth"],
+    "long": [sys.executable, "ci/bench/long.py"],
     "golden": [sys.executable, "ci/replays.py"],
+    "estimator": [sys.executable, "ci/golden/estimator_replay.py"],
     "split": [
         *(sys.executable, "-m", "pytest", "-q", "tests/data/test_splitting.py", "-k", "oracle"),
         *("--hypothesis-profile=deep", "--hypothesis-show-statistics"),
@@ -35,6 +38,11 @@ RUNS = {
     "processes": [sys.executable, "ci/bench/processes.py"],
     "kit_gloo": [sys.executable, "ci/kit_gloo.py"],
     "ends": [sys.executable, "-m", "pytest", "-q", "backends/tf_distribute/tests/every_end.py"],
+    "tf_programs": [sys.executable, "-m", "pytest", "-q", "backends/tf_distribute/tests/every_program.py"],
+    "tf_workers": [
+        *(sys.executable, "-m", "simstrategy.cli", "check", "examples/keras_digits.py", "--function", "looped"),
+        *("--replicas", "1,2,3", "--workers", "2,3", "--quiet-program"),
+    ],
     "stream": [sys.executable, "ci/bench/stream.py"],
     "demo": [sys.executable, "ci/run.py", "demo"],
     "programs_census": [sys.executable, "ci/campaigns/shares.py", "--programs", "5000"],
@@ -42,16 +50,26 @@ RUNS = {
     "programs_witness": [sys.executable, "ci/campaigns/campaign.py", "witness", "--programs", "3000"],
     "programs_xla": [sys.executable, "ci/campaigns/campaign.py", "xla", "--programs", "5000"],
     "programs_compiled": [sys.executable, "ci/campaigns/campaign.py", "compiled", "--programs", "1000"],
+    "stacked": [sys.executable, "ci/campaigns/campaign.py", "stacked", "--programs", "5000"],
     "programs_bugs": [sys.executable, "ci/campaigns/hunt.py"],
     "recordings": [sys.executable, "ci/campaigns/recordings.py", "--programs", "2000"],
+    "promises_red": [sys.executable, "ci/campaigns/promises_red.py"],
     "attack": [sys.executable, "ci/campaigns/attack.py", "--programs", "2000"],
     "mutated": [sys.executable, "ci/campaigns/mutated.py", "--seed", "2026"],
     "faults": [sys.executable, "ci/campaigns/faults.py"],
     "torch_failures": [
         *(sys.executable, "-m", "pytest", "-q", "backends/torch_distributed/tests/every_failure.py", "--durations=0"),
     ],
+    "torch_replays": [sys.executable, "ci/torch_replays.py"],
+    "torch_sources": [sys.executable, "ci/campaigns/torch_sources.py"],
+    "in_situ": [sys.executable, "ci/campaigns/in_situ.py"],
+    "torch_versions": [sys.executable, "ci/torch_versions.py"],
+    "torch_distributed": [sys.executable, "ci/bench/torch_distributed.py"],
     "mutants": [sys.executable, "tests/mutants/mutant_matrix.py", "--jobs", "2"],
+    "backend_mutants": [sys.executable, "ci/campaigns/backend_mutants.py"],
     "kit": [sys.executable, "ci/bench/kit.py"],
+    "course": [sys.executable, "ci/campaigns/course_mutants.py"],
+    "c10d": [sys.executable, "ci/c10d.py"],
     "corpus": [sys.executable, "-m", "simstrategy_corpus.command", "prove", "--jobs", "2"],
     **{
         f"corpus_{tool}": [
@@ -66,6 +84,7 @@ RUNS = {
         ]
         for tool in ("gloo", "gloo-detail", "rank0-compare", "simstrategy-torchrun", "simstrategy-check")
     },
+    "mesh_programs": [sys.executable, "backends/xla/tests/mesh_table.py"],
     "keras": [sys.executable, "ci/keras_programs.py"],
     "stranger": [sys.executable, "ci/stranger.py"],
     "stranger_tests": [sys.executable, "ci/stranger_tests.py"],

@@ -29,6 +29,7 @@ PACKAGES = {
     "simstrategy_conformance": "property_tests",
     "simstrategy_pytest": "property_tests/pytest_plugin",
     "simstrategy_corpus": "property_tests/corpus",
+    "simstrategy_course": "course",
 }
 MODULES_MAX = 8
 """A package of more modules needs a contract: of layers, or that its modules are independent."""

@@ -29,6 +29,7 @@ DISTRIBUTIONS = (
     "property_tests",
     "property_tests/pytest_plugin",
     "property_tests/corpus",
+    "course",
 )
 SHIPPED = (
     "simstrategy",
@@ -41,6 +42,7 @@ SHIPPED = (
     "property_tests/simstrategy_conformance",
     "property_tests/pytest_plugin/simstrategy_pytest",
     "property_tests/corpus/simstrategy_corpus",
+    "course/simstrategy_course",
 )
 TYPED = (*SHIPPED, "ci/golden/golden_replay")
 TEST_FOLDERS = (
@@ -52,6 +54,7 @@ TEST_FOLDERS = (
     "backends/torch_distributed/tests",
     "backends/template/tests",
     "property_tests",
+    "course/tests",
 )
 SECONDS_OF_ONE_TEST = 600
 
@@ -166,7 +169,8 @@ def test(options: list[str]) -> int:
 
 def pytest(options: list[str]) -> int:
     """Runs every test at quick counts; options go to pytest."""
-    command = [str(PYTHON), "-m", "pytest", "-n", "auto", "--simstrategy-profile=quick"]
+    # The slow tests of a folder are neighbours: a process that has no more tests takes half of another one's.
+    command = [str(PYTHON), "-m", "pytest", "-n", "auto", "--dist", "worksteal", "--simstrategy-profile=quick"]
     # A test that hangs: the stack of every thread is printed, then its process ends and the test is named as failed.
     limit = [f"--timeout={SECONDS_OF_ONE_TEST}", "--timeout-method=thread"]
     stacks = ["-o", f"faulthandler_timeout={SECONDS_OF_ONE_TEST - 60}"]
@@ -212,7 +216,9 @@ def torture(options: list[str]) -> int:
 
 
 def bench(options: list[str]) -> int:
-    """Measures the budgets, side by side in one run, as ratios."""
+    """Measures the budgets, side by side in one run, as ratios; `bench growth` how costs grow with what is run."""
+    if options[:1] == ["growth"]:
+        return _run([str(PYTHON), "-m", "ci.bench.growth", *options[1:]])
     return _run([str(PYTHON), "ci/bench/budgets.py", *options])
 
 
@@ -231,6 +237,21 @@ def browser(options: list[str]) -> int:
     return _run([str(PYTHON), "ci/browser.py", *options])
 
 
+def docs(options: list[str]) -> int:
+    """Builds the documentation as pages that need no server, in build/docs/html; options go to sphinx-build."""
+    return _run([str(PYTHON), "-m", "ci.docs", *options])
+
+
+def picture(options: list[str]) -> int:
+    """Makes the picture of README.md anew: the page of a run, opened in Chromium."""
+    return _run([str(PYTHON), "ci/picture.py"])
+
+
+def notebooks(options: list[str]) -> int:
+    """Runs every notebook, and compares what its cells show with what its file has; `--write` keeps that."""
+    return _run([str(PYTHON), "-m", "ci.notebooks", *options])
+
+
 def golden_record(options: list[str]) -> int:
     """Asks real TensorFlow 1.13, 1.15 and 2.21 the recorded cases again; `--write` records. No test does it."""
     return _run([str(PYTHON), "ci/golden/record.py", *options])
@@ -247,8 +268,8 @@ def golden_replay(options: list[str]) -> int:
 
 
 def everything(options: list[str]) -> int:
-    """Runs demo, test, browser, torture, bench and gpu."""
-    return _all("demo", "test", "browser", "torture", "bench", "gpu")
+    """Runs demo, test, docs, browser, torture, bench and gpu."""
+    return _all("demo", "test", "docs", "browser", "torture", "bench", "gpu")
 
 
 STEPS = {
@@ -266,6 +287,9 @@ STEPS = {
     "gpu": gpu,
     "tpu": tpu,
     "browser": browser,
+    "docs": docs,
+    "picture": picture,
+    "notebooks": notebooks,
     "changelog": changelog,
     "golden-record": golden_record,
     "golden-replay": golden_replay,

@@ -3,6 +3,7 @@
     simstrategy check examples/keras_digits.py --replicas 1,2,4                    # agrees
     simstrategy check examples/keras_digits.py --replicas 1,2,4 --function usual   # differs, and reports the cause
     simstrategy check examples/keras_digits.py --replicas 1,2,4 --function normalized
+    simstrategy check examples/keras_digits.py --replicas 1,2,3 --workers 2,3 --function looped   # in processes as well
 
 The type of a program's parameter selects the strategy: this one takes TensorFlow's, so it runs under the real
 MirroredStrategy. The last batch is partial: 22 examples are 6, 6, 6 and 4 of four replicas.
@@ -56,3 +57,30 @@ def normalized(strategy: tf.distribute.Strategy) -> dict[str, Any]:
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="sum")
     layers = [keras.layers.BatchNormalization(name="norm"), keras.layers.Dropout(0.3, name="dropout")]
     return fitted(strategy, layers, loss, 0.2 / BATCH)
+
+
+def looped(strategy: tf.distribute.Strategy) -> dict[str, Any]:
+    """Trains by a loop of its own: `fit` of Keras 3.15 does not start under the strategy of several processes."""
+    with strategy.scope():
+        model = keras.Sequential([keras.layers.Input((64,)), keras.layers.Dense(32, activation="relu", name="hidden")])
+        model.add(keras.layers.Dense(10, name="out"))
+        optimizer = keras.optimizers.SGD(0.2)
+        accuracy = keras.metrics.SparseCategoricalAccuracy()
+    model_loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="sum")
+
+    @tf.function(reduce_retracing=True)
+    def step(batch: Any) -> Any:
+        def update(images: Any, labels: Any) -> Any:
+            with tf.GradientTape() as tape:
+                logits = model(images, training=True)
+                loss = model_loss(labels, logits) / BATCH
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+            accuracy.update_state(labels, logits)
+            return loss
+
+        return strategy.reduce("SUM", strategy.run(update, args=batch), axis=None)
+
+    data = strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices(digits()).batch(BATCH))
+    losses = [step(batch) for _ in range(EPOCHS) for batch in data]
+    return {"model": model, "losses": losses, "accuracy": accuracy.result()}

@@ -34,7 +34,7 @@ from simstrategy.strategy import (
 from simstrategy.values import Mirrored, PerReplica
 
 if TYPE_CHECKING:
-    from simstrategy import testing
+    from simstrategy import estimator, testing
     from simstrategy.check.check import check
     from simstrategy.check.checkpoint import Checkpoint
     from simstrategy.check.exempt import exempt
@@ -69,6 +69,7 @@ __all__ = [
     "data",
     "device",
     "errors",
+    "estimator",
     "exempt",
     "experimental_set_strategy",
     "get_replica_context",
@@ -89,12 +90,13 @@ _LATE: Final = MappingProxyType(
         "Ledger": "simstrategy.ledger.report",
         "Report": "simstrategy.check.report",
         "check": "simstrategy.check.check",
+        "estimator": "simstrategy.estimator",
         "exempt": "simstrategy.check.exempt",
         "ledger": "simstrategy.ledger.ledger",
         "testing": "simstrategy.testing",
     }
 )
-"""The modules that define the names which are imported on their first use; `testing` is its module itself."""
+"""The modules that define the names which are imported on their first use; two names are their modules themselves."""
 
 
 @final

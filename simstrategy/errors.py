@@ -1,8 +1,10 @@
 """All errors and warnings of simstrategy.
 
 Each error derives from `SimStrategyError` and from the built-in exception that users of TensorFlow catch. This module
-imports nothing of the project.
+imports of the project only how notebooks show an error.
 """
+
+from simstrategy.notebook import traceback_lines
 
 __all__ = [
     "BackendNotFound",
@@ -31,6 +33,10 @@ __all__ = [
 
 class SimStrategyError(Exception):
     """The base class of all errors of simstrategy."""
+
+    def _render_traceback_(self) -> list[str]:
+        """Returns the lines that IPython shows in place of the traceback."""
+        return traceback_lines(self)
 
 
 class ContextError(SimStrategyError, RuntimeError):

@@ -1,11 +1,11 @@
-"""Distributed values: tuples with one component for each local replica, and their conversion from and to nests.
+"""Distributed values: tuples with one component for each local replica; and `select`, the nest of one replica.
 
-`select` returns the nest of one replica; `regroup` combines the nests of all replicas. A `Mirrored` value is replaced
+`regrouping.py` combines the nests of all replicas. A `Mirrored` value is replaced
 by its component where it is used; a `PerReplica` value is not. Nothing here depends on devices.
 """
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextvars import ContextVar
 from typing import Any, Final, NoReturn, Protocol, final
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from simstrategy import tree
 from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.notebook import components_html
 from simstrategy.short_repr import short_repr, stable_repr
 
 __all__ = [
@@ -21,9 +22,9 @@ __all__ = [
     "DistributedValues",
     "LocalValue",
     "Mirrored",
+    "Parts",
     "PerReplica",
     "component_rows",
-    "regroup",
     "select",
 ]
 
@@ -46,6 +47,20 @@ MODE: Final[ContextVar[Any]] = ContextVar("simstrategy.mode", default=None)
 """The current `Mode`, or None where no strategy is current.  Set by `strategy/modes.py` alone."""
 
 
+class Parts(Protocol):
+    """The arrays of all local replicas, which a backend's program returned together, and makes when they are read."""
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """In rank order: read-only, and the same ones at each reading."""
+        ...
+
+    @property
+    def form(self) -> Hashable:
+        """An object that is equal for two of them only where the forms of all their arrays are."""
+        ...
+
+
 class LocalValue:
     """A value that stands for one array where it is used: distributed values, variables and their components.
 
@@ -60,15 +75,16 @@ class LocalValue:
 class DistributedValues(LocalValue):
     """The base class of `PerReplica` and `Mirrored`: `values`, a tuple of one component for each local replica.
 
-    values: a list of components, in rank order. Raises InvalidType for anything but a list or tuple. Abstract, but no
-    ABC: every argument of every replica goes through `isinstance`, which is slow for an ABC.
+    values: a list of components, in rank order. Raises InvalidType for others. Abstract; an ABC is slow in isinstance.
     """
 
-    __slots__ = ("values",)
-    values: tuple[Any, ...]
+    __slots__ = ("_values", "parts")
+    parts: Parts | None
+    """What the components are made of, where a program returned them together; else None."""
 
     # Makes NumPy's operators call ours instead of making an array of objects.
     __array_ufunc__ = None
+    _repr_html_ = components_html
 
     def __init__(self, values: Sequence[Any]) -> None:
         if not isinstance(values, (tuple, Sequence)) or isinstance(values, (str, bytes)):  # the ABC is slow
@@ -76,7 +92,20 @@ class DistributedValues(LocalValue):
                 f"A {type(self).__name__} takes a list of values, one per replica, got {short_repr(values)}. Pass a "
                 f"list."
             )
-        self.values = tuple(values)
+        self._values: tuple[Any, ...] | None = tuple(values)
+        self.parts = None
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The components, in rank order."""
+        found = self._values
+        if found is None:
+            assert self.parts is not None  # one of the two is there
+            found = self._values = self.parts.arrays
+        return found
+
+    def __reduce__(self) -> Any:
+        return (type(self), (self.values,))
 
     def __repr__(self) -> str:
         lines = ",\n".join(f"  {rank}: {stable_repr(value)}" for rank, value in enumerate(self.values))
@@ -105,8 +134,7 @@ def _refuse(self: DistributedValues, _other: object = None) -> NoReturn:
 class PerReplica(DistributedValues):
     """One value for each local replica; they may differ.  Compared by identity.
 
-    values: the components, in rank order. `strategy.run` returns one, and `strategy.reduce` combines its components.
-    Operators and conversions raise InvalidType, since they do not name a replica.
+    values: in rank order. `strategy.run` returns one, `strategy.reduce` combines it; its operators raise InvalidType.
 
     >>> PerReplica([1.0, 2.0])
     PerReplica:{
@@ -121,6 +149,13 @@ class PerReplica(DistributedValues):
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __matmul__ = __rmatmul__ = _refuse
     __neg__ = __abs__ = __lt__ = __le__ = __gt__ = __ge__ = __getitem__ = _refuse
     __float__ = __int__ = __index__ = __bool__ = __len__ = __iter__ = _refuse
+
+    @classmethod
+    def of(cls, parts: Parts) -> "PerReplica":
+        """Returns the value of arrays that a program returned together: for the modules that run programs."""
+        found = cls.__new__(cls)
+        found._values, found.parts = None, parts  # noqa: SLF001 - this class's own
+        return found
 
     def here(self) -> Any:
         """Returns the component of the running replica, if the profile allows captured values (TF2).
@@ -236,85 +271,3 @@ def component_rows(values: Sequence[Any], count: int) -> list[tuple[Any, ...]]:
     if len(columns) < len(values) or any(len(column) != count for column in columns):
         return []
     return list(zip(*columns, strict=True))
-
-
-def regroup(
-    nests: Sequence[Any], *, always_wrap: bool = False, wrap: Callable[[Sequence[Any]], Any] = PerReplica
-) -> Any:
-    """Combines the nests of the local replicas to one nest of distributed values.
-
-    wrap: makes one value of a leaf's components. A leaf that is the same object on every replica, or the leaf of a
-    single replica, is not wrapped, unless `always_wrap`. All components of one variable become the variable. The
-    types and the order of keys are those of the first replica. Raises InvalidArgument with the first place where the
-    structures differ. Clauses: V-2, V-3. Source: TensorFlow 1.15.5 and 2.21.0, as recorded.
-
-    >>> regroup([{"loss": 1.0, "step": [7]}, {"loss": 2.0, "step": [7]}])["loss"].values
-    (1.0, 2.0)
-    """
-    return _regroup(list(nests), always_wrap, wrap, "result")
-
-
-def _regroup(values: list[Any], always_wrap: bool, wrap: Callable[[Sequence[Any]], Any], where: str) -> Any:
-    first = values[0]
-    kind = tree.kind_of(type(first))
-    if kind == "mapping":
-        values = _with_keys_of_first(values, where)
-        items = [_regroup([v[key] for v in values], always_wrap, wrap, f"{where}[{short_repr(key)}]") for key in first]
-        return tree.rebuild_mapping(type(first), tuple(first), items)
-    if kind == "sequence":
-        _require_sequences(values, where)
-        items = [_regroup([v[i] for v in values], always_wrap, wrap, f"{where}[{i}]") for i in range(len(first))]
-        return tree.rebuild_sequence(type(first), items)
-    if not always_wrap and all(value is first for value in values) and not isinstance(first, Component):
-        return first
-    if isinstance(first, Component) and _are_all_parts(values, first):
-        return first.container
-    return wrap(values)
-
-
-def _are_all_parts(values: list[Any], first: Component) -> bool:
-    return all(
-        isinstance(value, Component) and value.container is first.container and value.index == index
-        for index, value in enumerate(values)
-    )
-
-
-def _with_keys_of_first(values: list[Any], where: str) -> list[Any]:
-    """Returns mappings that have the first one's keys: replicas may have made keys of their own, see `tree.same_keys`.
-
-    Raises InvalidArgument for other keys.
-    """
-    keys, found = set(values[0]), []
-    for replica, value in enumerate(values):
-        if not isinstance(value, Mapping):
-            raise InvalidArgument(_mismatch(where, replica, values[0], value))
-        if set(value) == keys:
-            found.append(value)
-            continue
-        wanted, own = tree.sorted_keys(values[0]), tree.sorted_keys(value)
-        if not tree.same_keys(wanted, own):
-            raise InvalidArgument(_mismatch(where, replica, values[0], value))
-        found.append({key: value[mine] for key, mine in zip(wanted, own, strict=True)})
-    return found
-
-
-def _require_sequences(values: list[Any], where: str) -> None:
-    kind = list if isinstance(values[0], list) else tuple
-    for replica, value in enumerate(values):
-        if not isinstance(value, kind) or len(value) != len(values[0]):
-            raise InvalidArgument(_mismatch(where, replica, values[0], value))
-
-
-def _mismatch(where: str, replica: int, first: object, other: object) -> str:
-    return (
-        f"Replicas returned nests of different structure at {where}: local replica 0 has {_outline(first)}, "
-        f"local replica {replica} has {_outline(other)}. Return the same containers, lengths and keys everywhere."
-    )
-
-
-def _outline(value: object) -> str:
-    if isinstance(value, Mapping):
-        return f"a {type(value).__name__} with keys {short_repr(list(tree.sorted_keys(value)))}"
-    if isinstance(value, (list, tuple)):
-        return f"a {type(value).__name__} of length {len(value)}"
-    return f"a {type(value).__name__}"

@@ -1,40 +1,61 @@
-"""The examples in the docstrings of the core give what they show, and the first public names have one."""
+"""The examples in the docstrings of all that is shipped give what they show, and the first public names have one."""
 
 import doctest
 import importlib
-import pkgutil
+import sys
+from pathlib import Path
 
 import pytest
 
-import simstrategy
+from ci.run import SHIPPED
+from simstrategy.errors import BackendUnavailable
+
+ROOT = Path(__file__).resolve().parents[1]
+CORE = "simstrategy."
+FRAMEWORKS = ("tensorflow", "torch", "jax", "keras", "covertable", "hypothesis", "pytest")
+FINDER = doctest.DocTestFinder(exclude_empty=True)
 
 
-def examples():
-    """Returns, by module, the docstrings that have examples."""
-    finder, found = doctest.DocTestFinder(exclude_empty=True), {}
-    for module in pkgutil.walk_packages(simstrategy.__path__, "simstrategy."):
-        if module.name.startswith("simstrategy.cli"):
-            continue  # needs the extra cli, and its examples are commands
-        tests = [test for test in finder.find(importlib.import_module(module.name)) if test.examples]
-        if tests:
-            found[module.name] = tests
-    return found
+def modules():
+    """Yields the names of the shipped modules that have examples.
+
+    Commands are left out, whose examples are commands too, and the corpus's programs, which are data.
+    """
+    for folder in SHIPPED:
+        package = ROOT / folder
+        for file in sorted(package.rglob("*.py")):
+            parts = file.relative_to(package.parent).with_suffix("").parts
+            if ">>> " in file.read_text(encoding="utf-8") and not {"cli", "programs"} & {*parts}:
+                yield ".".join(parts).removesuffix(".__init__")
 
 
-EXAMPLES = examples()
+MODULES = [
+    pytest.param(name, marks=() if name.startswith(CORE) else pytest.mark.slow, id=name) for name in sorted(modules())
+]
 
 
-@pytest.mark.parametrize("module", EXAMPLES)
+def examples(module):
+    """Returns the docstrings of a module that have examples; skips where its framework is not installed."""
+    try:
+        found = importlib.import_module(module)
+    except (ModuleNotFoundError, BackendUnavailable) as error:
+        if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] not in FRAMEWORKS:
+            raise
+        pytest.skip(str(error))
+    return [test for test in FINDER.find(found) if test.examples]
+
+
+@pytest.mark.parametrize("module", MODULES)
 def test_the_examples_of_a_module_give_what_they_show(module):
     runner = doctest.DocTestRunner(verbose=False)
-    for test in EXAMPLES[module]:
-        runner.run(test)
+    for test in examples(module):
+        runner.run(test, out=sys.stdout.write)
     assert runner.tries > 0
     assert runner.failures == 0, f"see the differences with: python -m doctest, in {module}"
 
 
 def test_the_first_public_names_have_examples():
-    names = {test.name for tests in EXAMPLES.values() for test in tests}
+    names = {test.name for module in modules() if module.startswith(CORE) for test in examples(module)}
     assert {
         "simstrategy.data.dataset.Dataset",
         "simstrategy.data.dataset.Dataset.zip",
@@ -49,5 +70,5 @@ def test_the_first_public_names_have_examples():
         "simstrategy.trace.events.Trace",
         "simstrategy.values.Mirrored",
         "simstrategy.values.PerReplica",
-        "simstrategy.values.regroup",
+        "simstrategy.regrouping.regroup",
     } <= names

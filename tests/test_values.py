@@ -12,7 +12,8 @@ import pytest
 
 from simstrategy import Mirrored, PerReplica
 from simstrategy.errors import InvalidArgument, InvalidType
-from simstrategy.values import Component, regroup, select
+from simstrategy.regrouping import regroup
+from simstrategy.values import Component, select
 
 
 class Pair(NamedTuple):

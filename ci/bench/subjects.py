@@ -68,6 +68,8 @@ def mlp():
     figures = {}
     for replicas, rounds, steps in ((8, 60, 8), (64, 15, 2)):
         subjects = {"keep": numpy_keep(replicas), "plain": numpy_plain(replicas), "sim": sim_mlp(replicas)}
+        if replicas == 8:
+            subjects |= {"host": host_mlp(replicas, "value"), "copies": host_mlp(replicas, "numpy")}
         times = {name: [] for name in subjects}
         for _ in range(rounds):
             for name, step in subjects.items():
@@ -95,12 +97,12 @@ def numpy_keep(replicas):
     return step
 
 
-def numpy_plain(replicas):
+def numpy_plain(replicas, batch=BATCH):
     """Returns a step that adds each replica's gradients as they come."""
     import numpy as np
 
-    images, labels, weights = mlp_data(replicas)
-    scale = np.float32(RATE / (BATCH * replicas))
+    images, labels, weights = mlp_data(replicas, batch)
+    scale = np.float32(RATE / (batch * replicas))
 
     def step():
         totals = None
@@ -113,13 +115,16 @@ def numpy_plain(replicas):
     return step
 
 
-def sim_mlp(replicas, trace=None):
-    """Returns the same step as a program of ours: variables that sum what the replicas subtract."""
+def sim_mlp(replicas, trace=None, *, batch=BATCH, stacked=False):
+    """Returns the same step as a program of ours: variables that sum what the replicas subtract.
+
+    stacked: compiles it to one program of the simulator.
+    """
     import simstrategy as ss
 
-    images, labels, weights = mlp_data(replicas)
-    scale = RATE / (BATCH * replicas)
-    strategy = ss.Strategy.mirrored("sim", replicas=replicas, trace=trace)
+    images, labels, weights = mlp_data(replicas, batch)
+    scale = RATE / (batch * replicas)
+    strategy = ss.Strategy.mirrored(ss.backend("sim", replicas=replicas, stacked=stacked), trace=trace)
     with strategy.scope():
         variables = [ss.Variable(weight, aggregation=ss.VariableAggregation.SUM) for weight in weights]
     x, y = (ss.PerReplica(strategy.run(identity, (ss.PerReplica(one),)).values) for one in (images, labels))
@@ -130,7 +135,28 @@ def sim_mlp(replicas, trace=None):
         for variable, gradient in zip(variables, found, strict=True):
             variable.assign_sub(gradient)
 
-    return lambda: strategy.run(replica, (x, y))
+    step = strategy.compile(replica) if stacked else replica
+    return lambda: strategy.run(step, (x, y))
+
+
+def host_mlp(replicas, read):
+    """Returns the same step with NumPy's functions, on batches of NumPy.  read: how weights are read."""
+    import numpy as np
+
+    import simstrategy as ss
+
+    images, labels, weights = mlp_data(replicas)
+    scale = np.float32(RATE / (BATCH * replicas))
+    strategy = ss.Strategy.mirrored("sim", replicas=replicas)
+    with strategy.scope():
+        variables = [ss.Variable(weight, aggregation=ss.VariableAggregation.SUM) for weight in weights]
+
+    def replica(x, y):
+        weights = [getattr(variable, read)() for variable in variables]
+        for variable, gradient in zip(variables, gradients(np, weights, x, y, scale), strict=True):
+            variable.assign_sub(gradient)
+
+    return lambda: strategy.run(replica, (ss.PerReplica(images), ss.PerReplica(labels)))
 
 
 def sim():
@@ -140,6 +166,7 @@ def sim():
         "sim_all_reduce": all_reduce(None, nest=False),
         "sim_traced": all_reduce(ss.trace.Trace, nest=False),
         "sim_nest": all_reduce(None, nest=True),
+        "sim_host": all_reduce(None, nest=False, host=True),
     }
 
 
@@ -149,8 +176,13 @@ def identity(value):
     return ss.get_replica_context().xp.asarray(value)
 
 
-def all_reduce(make_trace, *, nest):
-    """Returns the time of one collective among 8 replicas of a fresh array of 256 floats, or of four."""
+def all_reduce(make_trace, *, nest, host=False):
+    """Returns the time of one collective among 8 replicas of a fresh array of 256 floats, or of four.
+
+    host: of NumPy, with the op as a text.
+    """
+    import numpy as np
+
     import simstrategy as ss
 
     count = 1000
@@ -158,6 +190,10 @@ def all_reduce(make_trace, *, nest):
     def replica():
         ctx = ss.get_replica_context()
         xp, number = ctx.xp, float(ctx.replica_id_in_sync_group)
+        if host:
+            for _ in range(count):
+                ctx.all_reduce("SUM", np.full((256,), number, dtype="float32"))
+            return
         for _ in range(count):
             x = xp.full((256,), number, dtype="float32")
             ctx.all_reduce(ss.ReduceOp.SUM, {"a": x, "b": x, "c": [x, x]} if nest else x)
@@ -270,6 +306,11 @@ def start_sim():
         "strategy.run(lambda: ss.get_replica_context().all_reduce('SUM', 1.0))"
     )
     return {"start_sim": start(code)}
+
+
+def start_help():
+    command = [sys.executable, "-m", "simstrategy.cli", "--help"]
+    return {"start_help": best(lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL), 5)}
 
 
 if __name__ == "__main__":

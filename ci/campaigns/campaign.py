@@ -3,7 +3,7 @@
 Programs are drawn in batches, each by a seed of its own, so that a campaign is the same in every process and with
 any number of jobs. Programs that came before are not counted again.
 
-    python3 ci/campaigns/campaign.py tensorflow [witness] [xla] [compiled] [--programs N] [--jobs 2] [--minutes M]
+    python3 ci/campaigns/campaign.py tensorflow|witness|xla|compiled|stacked … [--programs N] [--jobs 2] [--minutes M]
 """
 
 import argparse
@@ -76,7 +76,7 @@ def compared(pair, sides, program):
     if pair.compiled:
         left = Observed(spread(left.result, right.result), *left[1:])
     unlike = told(pair, left, right)
-    if pair.compiled and unlike is not None and means(program):
+    if pair.rounds and unlike is not None and means(program):
         near = Observed(rounded(left.result, right.result), *left[1:])
         if told(pair, near, right) is None:
             return "the same result, but for the rounding of means", None
@@ -111,7 +111,7 @@ def batch(name, seed_number, number, size, most):
         tally.programs.append((digest, verdict, collectives_of(program)))
         tally.words[digest] = frozenset(constructs_of(program))
         if unlike is not None:
-            step = "compiled" if name == "compiled" else "plain"
+            step = "compiled" if pair.compiled else "plain"
             tally.wrong[digest] = f"{unlike}\n\n{script_text(program, sides.subject.name, program.draws, step)}"
     return tally
 

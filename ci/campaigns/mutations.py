@@ -69,7 +69,10 @@ class Source:
 
     def replace(self, node: ast.AST, text: str, **parts: ast.AST) -> None:
         """Puts an expression in a node's place; names in it that are keys of `parts` stand for these."""
-        new = _Fill(parts).visit(ast.parse(text, mode="eval").body)
+        self.put(node, _Fill(parts).visit(ast.parse(text, mode="eval").body))
+
+    def put(self, node: ast.AST, new: ast.AST) -> None:
+        """Puts another node in a node's place."""
         parent = self.parents[node]
         for field, value in ast.iter_fields(parent):
             if value is node:

@@ -24,7 +24,7 @@ class Pair(NamedTuple):
 
     traces, messages: whether they are compared, as between backends they are; errors are by their class.
     compiled: whether one side compiles its steps: what replicas return as one object then comes back as one for
-    each (P-2), and means may be rounded otherwise (P-1).
+    each (P-2). rounds: whether means may be rounded otherwise there (P-1).
     """
 
     left: str
@@ -34,6 +34,7 @@ class Pair(NamedTuple):
     traces: bool = True
     messages: bool = True
     compiled: bool = False
+    rounds: bool = False
 
 
 _TF2 = {"profiles": ("TF2",), "workers_max": 1}
@@ -64,6 +65,15 @@ PAIRS = {
         traces=False,
         messages=False,
         compiled=True,
+        rounds=True,
+    ),
+    "stacked": Pair(
+        "sim by tasks",
+        "sim compiled",
+        {**_TF2, "body": _COMPILED_BODY, "draws": False, "stops": False, "merges": ("sum", "mean")},
+        traces=False,
+        messages=False,
+        compiled=True,
     ),
 }
 """The campaigns by name."""
@@ -75,7 +85,7 @@ class Sides:
     def __init__(self, pair: Pair) -> None:
         self.pair = pair
         profile = Profile("campaign", examples=1, replicas_max=pair.replicas_max)
-        options = {"x64": True} if "xla" in pair.right else {}
+        options = {"x64": True} if "xla" in pair.right else {"stacked": True} if pair.right == "sim compiled" else {}
         name = {"tf.distribute.MirroredStrategy": "tensorflow"}.get(pair.right, pair.right.partition(" ")[0])
         self.subject = Subject(
             name, open_backend=lambda *, replicas=None: ss.backend(name, replicas=replicas, **options), profile=profile
@@ -93,7 +103,7 @@ class Sides:
         return self._stepped(program, "fed")
 
     def right(self, program: Any) -> Observed:
-        if self.pair.right == "xla compiled":
+        if self.pair.compiled:
             return self._stepped(program, "compiled")
         if self.pair.right == "tf.distribute.MirroredStrategy":
             return self._witnessed(program)
@@ -101,7 +111,7 @@ class Sides:
 
     def counts(self) -> bool:
         """Tells whether the last program is one that the pair is about: where steps are compiled, one was."""
-        return "compiled" not in self.pair.right or self._made > 0
+        return not self.pair.compiled or self._made > 0
 
     def close(self) -> None:
         self.subject.close()

@@ -18,13 +18,19 @@ from pathlib import Path
 from typing import Any
 
 import conversions
+import estimator_cases
 import probes
 import processor
 from arrays import difference
 from environments import PACKAGES, ROOT, Missing, python_for
 
 RECORDED = ROOT / "tests" / "golden"
-DRAWN = {"conversions.jsonl": conversions, "probes.jsonl": probes, "processor.jsonl": processor}
+DRAWN = {
+    "conversions.jsonl": conversions,
+    "probes.jsonl": probes,
+    "processor.jsonl": processor,
+    "estimator.jsonl": estimator_cases,
+}
 SHOWN = 10
 
 Line = dict[str, Any]

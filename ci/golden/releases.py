@@ -11,14 +11,20 @@ DEVICES = 8
 
 
 class TensorFlow:
-    """One release: `tf` is its namespace, `release` its number."""
+    """One release: `tf` is its namespace, `release` its number.
 
-    def __init__(self):
+    graphs: True for cases that make graphs of their own: then nothing is switched on, and there are no devices here.
+    """
+
+    def __init__(self, graphs=False):
         self.release = tensorflow.__version__
         self.tf = tensorflow
         # Of 1.15's two enumerations the older one: its name is in recorded messages.
         self.aggregations = tensorflow.VariableAggregation
         self._strategies = {}
+        if graphs:
+            tensorflow.compat.v1.logging.set_verbosity(tensorflow.compat.v1.logging.ERROR)
+            return
         if self.release.startswith("1.13."):
             tensorflow.enable_eager_execution(config=tensorflow.ConfigProto(device_count={"CPU": DEVICES}))
             tensorflow.logging.set_verbosity(tensorflow.logging.ERROR)

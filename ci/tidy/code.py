@@ -19,17 +19,23 @@ RUN_WITH_THREADS = tuple(
     f"{RUN}{name}.py"
     for name in (
         "blocked",
+        "collector",
         "deadlocks",
+        "ending",
         "forced",
         "frames",
         "greenlets",
         "handoff",
         "inline",
+        "left",
+        "looks",
+        "lost",
         "one_thread",
         "own_thread",
         "reaching",
         "starting",
         "threads",
+        "used_time",
         "waiting",
         "watch",
     )
@@ -41,13 +47,13 @@ BANNED_MODULES = {
     "secrets": (),
     "time": (
         *("simstrategy/launch/keeper.py", "simstrategy/launch/launcher.py"),
-        *(f"{RUN}{name}.py" for name in ("deadlocks", "one_thread", "watch")),
+        *(f"{RUN}{name}.py" for name in ("left", "looks", "lost", "one_thread")),
         *PEERS_THAT_WAIT,
     ),
     "uuid": (),
     "datetime": (),
     "threading": RUN_WITH_THREADS,
-    "greenlet": tuple(f"{RUN}{name}.py" for name in ("blocked", "greenlets", "own_thread", "reaching")),
+    "greenlet": tuple(f"{RUN}{name}.py" for name in ("blocked", "greenlets", "inline", "own_thread", "reaching")),
     "socket": (
         "simstrategy/launch/channel.py",
         "simstrategy/launch/forkserver.py",
@@ -55,7 +61,11 @@ BANNED_MODULES = {
         *PEERS_WITH_SOCKETS,
     ),
     "subprocess": ("simstrategy/launch/server.py",),
-    "tempfile": ("simstrategy/launch/forkserver.py",),
+    "tempfile": (
+        "simstrategy/launch/forkserver.py",
+        "simstrategy/estimator/estimating.py",
+        "simstrategy/check/scripts/folders.py",
+    ),
 }
 BANNED_CALLS = {"hash": (), "input": (), "breakpoint": (), "eval": (), "exec": ()}
 BANNED_NAMES = {"id": ("simstrategy/device/strict.py", f"{RUN}reaching.py")}

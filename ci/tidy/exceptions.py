@@ -30,6 +30,7 @@ _SCRIPTS = "backends/torch_distributed/tests/scripts/"
 
 EXCEPTIONS = (
     # Imports that wait: an optional package, or one that every start would pay for.
+    Exempt("simstrategy/notebook/cells.py", "import linecache", "its tokenizer costs every start; notebooks need it"),
     Exempt("simstrategy/data/readers.py", "google_crc32c", "an optional package: the extra tfrecord"),
     Exempt("simstrategy/data/to_numpy.py", "ml_dtypes", "an optional package: the extra bfloat16"),
     Exempt("simstrategy/sim/dtypes.py", "ml_dtypes", "an optional package: the extra bfloat16"),
@@ -39,10 +40,20 @@ EXCEPTIONS = (
     Exempt("simstrategy/cli/conform.py", "import pytest", "a package of the kit, no dependency of the core"),
     Exempt("simstrategy/run/functions.py", "import hashlib", "its library costs every start; processes alone need it"),
     Exempt("simstrategy/trace/events.py", "import hashlib", "its library costs every start; few programs need it"),
+    Exempt("simstrategy/device/registry.py", "getattr", "a backend's module may import its names on their first use"),
     Exempt("simstrategy/device/registry.py", "entry_points", "costs every start; `sim` is opened without it"),
     Exempt("simstrategy/check/checkers.py", "metadata", "costs every start; few programs need it"),
     Exempt("simstrategy/check/laws/workers.py", "check.processes", "sockets and processes cost every start"),
     Exempt("simstrategy/__init__.py", "__getattr__", "packages that few programs need cost every start: decision 0035"),
+    Exempt("backends/xla/simstrategy_xla/__init__.py", "__getattr__", "the list of commands imports this; JAX is slow"),
+    Exempt("backends/xla/simstrategy_xla/compile_check/command.py", _LATE, "as above: JAX is slow to import"),
+    Exempt("course/simstrategy_course/commands.py", _LATE, "as above: the list of commands needs no player"),
+    Exempt(
+        "backends/torch_distributed/simstrategy_torch_distributed/command.py",
+        _LATE,
+        "the command line lists this command; processes and the judge cost that list",
+        4,
+    ),
     Exempt("backends/xla/simstrategy_xla/topology.py", "topologies", "JAX looks for libtpu when this is imported"),
     Exempt(_KIT + "plugin.py", _LATE, "pytest loads the plugin in every session; the kit is not run in each", 2),
     Exempt(_PYTEST + "plugin.py", _LATE, "pytest loads the plugin in every session; few have tests that need these", 7),
@@ -58,7 +69,7 @@ EXCEPTIONS = (
     Exempt(_TENSORFLOW + "sources.py", "_map_func", "private parts of TensorFlow's datasets, not in every version", 3),
     Exempt(_TENSORFLOW + "conversion.py", "ag_source_map", "AutoGraph sets it on the functions that it made"),
     Exempt(_TF_DISTRIBUTE + "layers.py", "'layers'", "Keras has no type for a layer that holds layers", 2),
-    Exempt(_TF_DISTRIBUTE + "reduction.py", "'path'", "Keras variables have a path; Keras need not be installed"),
+    Exempt(_TF_DISTRIBUTE + "subjects.py", "'path'", "Keras variables have a path; Keras need not be installed"),
     Exempt(_TF_DISTRIBUTE + "ops.py", "type(value).__name__", "TensorFlow's Mirrored has no public name"),
     Exempt("backends/torch/simstrategy_torch/environment.py", "AttributeError", "JSON of any form"),
     Exempt("backends/xla/simstrategy_xla/backend.py", "AttributeError", "JAX's tracers have no device"),

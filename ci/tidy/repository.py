@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ci.tidy.clauses import GUIDE, KIT, check_clauses, check_kit, check_record
+from ci.tidy.clauses import C10D, C10D_KIT, GUIDE, KIT, LAW, check_clauses, check_kit, check_record
 from ci.tidy.code import check_python
 from ci.tidy.docstrings import check_docstrings
 from ci.tidy.exceptions import EXCEPTIONS, Exempt
@@ -13,7 +13,7 @@ from ci.tidy.structure import check_structure
 from ci.tidy.violation import Violation, is_test
 from ci.tidy.words import GLOSSARY, check_text, check_words, is_counted, is_enforced, words_of
 
-PYTHON_FOLDERS = ("simstrategy", "backends", "ci", "examples", "property_tests", "tests")
+PYTHON_FOLDERS = ("simstrategy", "backends", "ci", "course", "examples", "property_tests", "tests")
 TABLE = "ci/tidy/exceptions.py"
 # They hold what they look for.
 UNREAD = ("ci/tidy/", "tests/ci/test_tidy")
@@ -59,11 +59,12 @@ def _files(root: Path) -> dict[str, str]:
 
 
 def _check_law(root: Path, files: dict[str, str]) -> Iterator[Violation]:
-    law = files.get("docs/semantics.md")
-    if law is not None:
-        yield from check_clauses(law, "\n".join(text for file, text in files.items() if is_test(file)))
-        kit = {path.relative_to(root).as_posix(): path.read_text("utf-8") for path in sorted(root.glob(KIT))}
-        yield from check_kit(law, files[GUIDE], kit)
+    for page, guide, tests in ((LAW, GUIDE, KIT), (C10D, C10D, C10D_KIT)):
+        law = files.get(page)
+        if law is not None:
+            yield from check_clauses(law, "\n".join(text for file, text in files.items() if is_test(file)), page)
+            kit = {path.relative_to(root).as_posix(): path.read_text("utf-8") for path in sorted(root.glob(tests))}
+            yield from check_kit(law, files[guide], kit, page, guide)
 
 
 def sort_out(found: Sequence[Violation], exceptions: Sequence[Exempt] = EXCEPTIONS) -> list[Violation]:

@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 _SHIPPED = re.compile(
     r"(?:simstrategy|backends/\w+/simstrategy_\w+|property_tests/(?:simstrategy_conformance"
-    r"|pytest_plugin/simstrategy_pytest|corpus/simstrategy_corpus(?!/programs)))/"
+    r"|pytest_plugin/simstrategy_pytest|corpus/simstrategy_corpus(?!/programs))"
+    r"|course/simstrategy_course(?!/lessons))/"
 )
-_CLAUSES = "property_tests/simstrategy_conformance/clauses/"
+_CLAUSES = re.compile(r"property_tests/simstrategy_conformance/(?:c10d/)?clauses/")
 
 
 class Violation(NamedTuple):
@@ -34,4 +35,4 @@ def is_shipped(file: str) -> bool:
 
 def is_examination(file: str) -> bool:
     """Returns whether a file holds the kit's own tests: shipped, and written like tests."""
-    return file.startswith(_CLAUSES)
+    return _CLAUSES.match(file) is not None

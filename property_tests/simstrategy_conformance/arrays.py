@@ -10,6 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from simstrategy.device import Backend
+from simstrategy_conformance.observe import first_difference
 from simstrategy_conformance.subject import Subject
 
 __all__ = [
@@ -20,8 +21,12 @@ __all__ = [
     "floats_of",
     "groups",
     "put_all",
+    "require_bits",
+    "require_equal",
+    "require_form",
     "scribble",
     "special_arrays",
+    "strewn",
 ]
 
 Host = np.ndarray[Any, Any]
@@ -89,6 +94,17 @@ def special_arrays(draw: Any, dtype: str, shape: tuple[int, ...]) -> Host:
     return np.array([draw(element) for _ in range(count)], plain).reshape(shape)
 
 
+def strewn(array: Host) -> Host:
+    """Returns a copy [...] of floats or complex numbers that begins with NaN, -0.0, a subnormal number and infinity."""
+    if array.dtype.kind not in "fc":
+        return array
+    found = array.copy()
+    flat = found.reshape(-1)
+    special = [float("nan"), -0.0, float(np.finfo(array.dtype).smallest_subnormal), -float("inf")]
+    flat[:4] = special[: flat.size]
+    return found
+
+
 @st.composite
 def groups(draw: Any, subject: Subject, *, dtypes: Sequence[str] = NUMBERS, replicas_min: int = 1) -> Group:
     """Draws one exact array for each rank."""
@@ -111,3 +127,24 @@ def scribble(array: Any) -> bool:
     except Exception:  # noqa: BLE001 - each framework raises its own type of error
         return False
     return True
+
+
+def require_equal(backend: Backend, results: Any, wanted: Host) -> None:
+    """Fails unless there is a result for each rank, in order, on its device, equal to the bit."""
+    assert len(results) == len(backend.devices)
+    for device, result in zip(backend.devices, results, strict=True):
+        require_form(backend, result, wanted, device.placement)
+        require_bits(wanted, backend.get(result), f"rank {device.rank}")
+
+
+def require_form(backend: Backend, result: Any, wanted: Host, placement: str) -> None:
+    """Fails unless an array has the form of a host array, on that device."""
+    found, expected = tuple(backend.spec(result)), (wanted.shape, wanted.dtype.name, placement)
+    assert found == expected, f"expected {expected}, found {found}"
+
+
+def require_bits(wanted: Host, found: Host, where: str) -> None:
+    """Fails with the first element in which two host arrays differ; where: what was found, in words."""
+    different = first_difference(wanted, found)
+    if different is not None:
+        raise AssertionError(f"{where}: {different}")

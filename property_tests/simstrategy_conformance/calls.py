@@ -35,7 +35,8 @@ def array_of(draw: Draw, subject: Subject, dtypes: tuple[str, ...] = PLAIN, *, l
     return np.asarray(draw(exact_arrays(dtype, draw(SHAPES) if like is None else like.shape)))
 
 
-def matrix_of(draw: Draw, subject: Subject) -> Host:
-    """Draws an array of two dimensions, also an empty one."""
+def matrix_of(draw: Draw, subject: Subject, *, flat: bool = False) -> Host:
+    """Draws an array of two or three dimensions, also an empty one; of two, where it is flat."""
     dtype = draw(st.sampled_from(subject.having(*PLAIN)))
-    return np.asarray(draw(exact_arrays(dtype, draw(st.sampled_from([(2, 3), (1, 2), (3, 1), (0, 2), (2, 2)])))))
+    shapes = [(2, 3), (1, 2), (3, 1), (0, 2), (2, 2), *([] if flat else [(2, 1, 3), (2, 3, 2)])]
+    return np.asarray(draw(exact_arrays(dtype, draw(st.sampled_from(shapes)))))

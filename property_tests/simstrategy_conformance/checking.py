@@ -22,7 +22,19 @@ from hypothesis.strategies import SearchStrategy
 from simstrategy_conformance.local_constants import no_local_constants
 from simstrategy_conformance.subject import Subject
 
-__all__ = ["Counted", "clause", "clauses_of", "counted", "options", "property_test", "run_search", "search", "seed_of"]
+__all__ = [
+    "Counted",
+    "clause",
+    "clauses_of",
+    "counted",
+    "noted",
+    "of_subject",
+    "options",
+    "property_test",
+    "run_search",
+    "search",
+    "seed_of",
+]
 
 Draws = SearchStrategy[Any] | Callable[[Subject], SearchStrategy[Any]]
 Test = Callable[..., None]
@@ -37,6 +49,8 @@ class Counted(NamedTuple):
 
 counted = Counted({}, {})
 """Filled by the tests, read by the reports."""
+noted: dict[str, list[tuple[str, str]]] = {}
+"""By test: what it has found that is no fault, each a kind and a text.  Filled and read as `counted` is."""
 
 
 def clause(*identifiers: str) -> Callable[[Test], Test]:
@@ -99,19 +113,24 @@ def search(
         run_search(options(subject, share)(seed(seed_of(subject, name))(given(**found)(one))))
 
 
+def of_subject(function: Test, test: Callable[[Any], None]) -> Test:
+    """Makes a test that pytest collects under the name of a function, and gives the subject alone."""
+    wrapped = functools.wraps(function)(test)
+    vars(wrapped)["__signature__"] = inspect.Signature(
+        [inspect.Parameter("subject", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Subject)]
+    )
+    # Pytest looks behind a wrapper for what to give.
+    del wrapped.__wrapped__
+    return wrapped
+
+
 def property_test(*identifiers: str, share: float = 1.0, **draws: Draws) -> Callable[[Test], Test]:
     """Makes a property of a function that takes a subject and draws by name; share: of the profile's examples."""
 
     def decorate(function: Test) -> Test:
-        @functools.wraps(function)
         def test(subject: Subject) -> None:
             search(subject, function.__name__, function, draws, share=share)
 
-        vars(test)["__signature__"] = inspect.Signature(
-            [inspect.Parameter("subject", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Subject)]
-        )
-        # Pytest looks behind a wrapper for what to give; here it is the subject alone.
-        del test.__wrapped__
-        return clause(*identifiers)(test)
+        return clause(*identifiers)(of_subject(function, test))
 
     return decorate

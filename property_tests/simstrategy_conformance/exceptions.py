@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from simstrategy.errors import InvalidArgument
+from simstrategy_conformance.c10d.names import is_c10d, named
 
 __all__ = ["FILE", "KINDS", "Excepted", "exceptions_of", "file_of", "read_exceptions"]
 
@@ -45,8 +46,10 @@ class Excepted(NamedTuple):
 
 def file_of(backend: str) -> Path | None:
     """Returns where a backend's exceptions are written: beside its package; None where there is no such file."""
-    location = backend
-    if ":" not in backend:
+    if is_c10d(backend) and not named(backend).module:
+        return Path(__file__).parent / "c10d" / FILE  # of what PyTorch has
+    location = named(backend).module if is_c10d(backend) else backend
+    if ":" not in location and not is_c10d(backend):
         points = tuple(entry_points(group="simstrategy.backends", name=backend))
         if not points:
             return None

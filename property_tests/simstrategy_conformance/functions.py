@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from hypothesis import strategies as st
 
-from simstrategy_conformance.arrays import SHAPES, exact_arrays
+from simstrategy_conformance.arrays import SHAPES, exact_arrays, strewn
 from simstrategy_conformance.calls import FLOATS, PLAIN, Case, Draw, Host, Make, array_of, matrix_of
 from simstrategy_conformance.more_functions import MORE
 from simstrategy_conformance.subject import Subject
@@ -28,6 +28,9 @@ def _cases(make: Make) -> Callable[[Subject], st.SearchStrategy[Case]]:
     return drawn
 
 
+_SPECIAL: Final = (float("nan"), float("inf"), -0.0, 0.5)
+
+
 def _special(draw: Draw, subject: Subject, *, like: Host | None = None) -> Host:
     """Draws an array of which some are infinite and some are not numbers."""
     x = array_of(draw, subject, FLOATS, like=like)
@@ -43,6 +46,8 @@ def _binary(name: str) -> Make:
         special = name not in ("add", "subtract", "multiply") and draw(st.booleans())
         x = (_special if special else array_of)(draw, subject)
         y = array_of(draw, subject, like=x)
+        if name in ("add", "multiply") and x.dtype.kind == "f" and draw(st.booleans()):
+            x, y = np.copysign(0 * x, x), np.copysign(0 * y, y)  # zeros of both signs
         arguments = (x, y) if draw(st.booleans()) else (y, x)
         return Case(arguments, np.asarray(getattr(np, name)(*arguments)))
 
@@ -90,9 +95,11 @@ def _reduction(name: str) -> Make:
         x = x if name != "mean" or x.dtype.kind == "f" else x.astype("float32").clip(-99, 99)
         x = np.array([[1]], x.dtype) if not x.size and name not in ("all", "any") else x
         x = x > 0 if name in ("all", "any") else x
-        if name in ("max", "min") and x.dtype.kind == "f" and draw(st.booleans()):
+        if name in ("max", "min", "mean") and x.dtype.kind == "f" and draw(st.booleans()):
             x = _special(draw, subject, like=x)
         axis, keepdims = draw(st.sampled_from([None, 0, 1, (0, 1), -1])), draw(st.booleans())
+        if draw(st.integers(0, 7)) == 7:
+            x, axis = np.asarray(x.reshape(-1)[0] if x.size else True), draw(st.sampled_from([None, ()]))
         wanted = np.asarray(getattr(np, name)(x, axis=axis, keepdims=keepdims))
         return Case((x,), wanted, {"axis": axis, "keepdims": keepdims}, near=name == "mean")
 
@@ -104,7 +111,8 @@ def _filled(name: str) -> Make:
 
     def make(draw: Draw, subject: Subject) -> Case:
         dtype, shape = draw(st.sampled_from(subject.having(*PLAIN))), draw(SHAPES)
-        number = (draw(st.integers(-9, 9)),) if name.startswith("full") else ()
+        special = _SPECIAL if np.dtype(dtype).kind == "f" else ()
+        number = (draw(st.integers(-9, 9) | st.sampled_from((3, *special))),) if name.startswith("full") else ()
         form = np.ones(shape, dtype) if name.endswith("_like") else shape
         return Case((form, *number), np.asarray(getattr(np, name)(form, *number, dtype=dtype)), {"dtype": dtype})
 
@@ -148,13 +156,13 @@ def _cast(draw: Draw, subject: Subject) -> Case:
 
 
 def _chosen(draw: Draw, subject: Subject) -> Case:
-    x = array_of(draw, subject)
+    x = strewn(array_of(draw, subject))
     y, which = array_of(draw, subject, like=x), draw(exact_arrays("bool", x.shape))
     return Case((which, x, y), np.where(which, x, y))
 
 
 def _matmul(draw: Draw, subject: Subject) -> Case:
-    x = np.clip(matrix_of(draw, subject), -9, 9)
+    x = np.clip(matrix_of(draw, subject, flat=True), -9, 9)
     y = np.ascontiguousarray(x.T)
     # A sum that begins with 0 has another sign of zero than one that begins with its first term.
     return Case((x, y), x @ y, near=x.dtype.kind == "f")
@@ -162,9 +170,9 @@ def _matmul(draw: Draw, subject: Subject) -> Case:
 
 def _formed(name: str) -> Make:
     def make(draw: Draw, subject: Subject) -> Case:
-        x, axis = matrix_of(draw, subject), draw(st.sampled_from([0, 1, -1]))
+        x, axis = strewn(matrix_of(draw, subject)), draw(st.sampled_from([0, 1, -1]))
         if name == "permute_dims":
-            return Case((x, (1, 0)), x.T)
+            return Case((x, tuple(range(x.ndim))[::-1]), x.T)
         if name == "reshape":
             shape = draw(st.sampled_from([(x.size,), x.shape[::-1], (1, *x.shape)]))
             return Case((x, shape), x.reshape(shape))
@@ -179,7 +187,7 @@ def _formed(name: str) -> Make:
 
 def _joined(name: str) -> Make:
     def make(draw: Draw, subject: Subject) -> Case:
-        x, axis = matrix_of(draw, subject), draw(st.integers(0, 1))
+        x, axis = strewn(matrix_of(draw, subject)), draw(st.integers(0, 1))
         y = array_of(draw, subject, like=x)
         return Case(([x, y],), getattr(np, name)([x, y], axis=axis), {"axis": axis})
 
@@ -187,7 +195,7 @@ def _joined(name: str) -> Make:
 
 
 def _taken(draw: Draw, subject: Subject) -> Case:
-    x, axis = matrix_of(draw, subject), draw(st.integers(0, 1))
+    x, axis = strewn(matrix_of(draw, subject)), draw(st.integers(0, 1))
     most = x.shape[axis] - 1
     places = np.array(draw(st.lists(st.integers(0, most), max_size=3)) if most >= 0 else [], "int32")
     return Case((x, places), np.take(x, places, axis), {"axis": axis})

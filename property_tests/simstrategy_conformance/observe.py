@@ -12,7 +12,7 @@ import numpy as np
 import simstrategy as ss
 from simstrategy_conformance.oracle import UNSPECIFIED, Each
 
-__all__ = ["Observed", "difference", "host", "observe", "same_bits"]
+__all__ = ["Observed", "difference", "first_difference", "host", "observe", "same_bits"]
 
 Host = np.ndarray[Any, Any]
 
@@ -65,6 +65,30 @@ def same_bits(one: Host, other: Host) -> bool:
         same: bool = np.array_equal(nans, other != other) and one[~nans].tobytes() == other[~nans].tobytes()
         return same
     return one.tobytes() == other.tobytes()
+
+
+def first_difference(wanted: Host, found: Host) -> str | None:
+    """Describes the first element [...] in which two arrays differ, as `same_bits` has it; None for equal ones."""
+    if same_bits(wanted, found):
+        return None
+    if (wanted.dtype, wanted.shape) != (found.dtype, found.shape):
+        forms = [f"{one.dtype.name}{list(one.shape)}" for one in (wanted, found)]
+        return f"expected {forms[0]}, found {forms[1]}"
+    flat, other = wanted.reshape(-1), found.reshape(-1)
+    unequal = np.flatnonzero(_bits_differ(flat, other))
+    index = [int(one) for one in np.unravel_index(unequal[0], wanted.shape)]
+    return (
+        f"element {index}: expected {flat[unequal[0]]}, found {other[unequal[0]]}; {len(unequal)} of {flat.size} differ"
+    )
+
+
+def _bits_differ(one: Host, other: Host) -> Host:
+    """Returns for each element [n] of two arrays of one form whether it differs, as `same_bits` has it."""
+    if one.dtype.kind == "c":
+        return _bits_differ(one.real, other.real) | _bits_differ(one.imag, other.imag)
+    rows = [np.ascontiguousarray(array).view(np.uint8).reshape(array.size, -1) for array in (one, other)]
+    differ = np.asarray((rows[0] != rows[1]).any(axis=1))
+    return differ & ~((one != one) & (other != other)) if one.dtype.kind in "fV" else differ
 
 
 def difference(expected: Any, found: Any, path: str = "result") -> str | None:  # noqa: PLR0911 - one for each kind

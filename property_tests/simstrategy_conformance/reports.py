@@ -7,13 +7,15 @@ pytest (`--junitxml`), with times; clauses and counts are among its properties.
 import json
 import platform
 import statistics
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final, NamedTuple
 
 from simstrategy_conformance.coverage import CONSTRUCTS
+from simstrategy_conformance.covered import Covered
 from simstrategy_conformance.exceptions import Excepted
 
-__all__ = ["VERSION", "Outcome", "Report", "json_text", "markdown_text", "table_lines"]
+__all__ = ["VERSION", "Note", "Outcome", "Report", "json_text", "markdown_text", "table_lines"]
 
 VERSION: Final = 1
 _ORDER: Final = ("failed", "excepted", "passed", "skipped")
@@ -21,13 +23,21 @@ _ORDER: Final = ("failed", "excepted", "passed", "skipped")
 
 
 class Outcome(NamedTuple):
-    """What came of one test.  text: of its failure."""
+    """What came of one test.  text: of its failure.  covered: what its rows held, where it passed and has rows."""
 
     name: str
     clauses: tuple[str, ...]
     verdict: str
     examples: int
     seconds: float
+    text: str
+    covered: Covered | None = None
+
+
+class Note(NamedTuple):
+    """What a test has found that is no fault.  kind: "tried", "done by", "not offered", "differs" between backends."""
+
+    kind: str
     text: str
 
 
@@ -41,6 +51,7 @@ class Report(NamedTuple):
     exceptions: tuple[Excepted, ...]
     wrong: tuple[str, ...]
     words: dict[str, int]
+    notes: tuple[Note, ...] = ()
 
     @property
     def conforms(self) -> bool:
@@ -80,6 +91,19 @@ def constructs(report: Report) -> tuple[dict[str, float], float]:
     return {word: report.words.get(word, 0) / len(counts) for word in CONSTRUCTS}, float(statistics.median(counts))
 
 
+def _covering(report: Report) -> list[tuple[str, int, str, str]]:
+    """Returns test, rows, pairs and triples of each test with rows that cover."""
+    return [
+        (one.name.removeprefix("test_"), one.covered.rows, _of(one.covered.pairs), _of(one.covered.triples))
+        for one in report.outcomes
+        if one.covered is not None
+    ]
+
+
+def _of(counts: Sequence[int]) -> str:
+    return f"{counts[0]:,} of {counts[1]:,}" if counts[1] else "not tried"
+
+
 def table_lines(report: Report) -> list[str]:
     """Returns the table by clause, what programs were made of, and the verdict."""
     lines = ["", f"{report.backend}: conformance, profile {report.profile}, seed {report.seed}", ""]
@@ -90,10 +114,24 @@ def table_lines(report: Report) -> list[str]:
     if shares:
         listed = ", ".join(f"{word} {share:.0%}" for word, share in shares.items())
         lines += ["", f"Programs with: {listed}; median of collectives: {median:g}."]
+    covering = _covering(report)
+    if covering:
+        lines += ["", f"{'covered by construction':<45} {'rows':>5} {'pairs':>15} {'triples':>15}"]
+        lines += [f"{name:<45} {rows:>5} {pairs:>15} {triples:>15}" for name, rows, pairs, triples in covering]
+    if report.notes:
+        lines += ["", *(f"{one.kind}: {one.text}" for one in report.notes)]
     lines += ["", *(f"excepted: {one}" for one in report.exceptions), *report.wrong]
     failed = sorted({name for one in report.outcomes if one.verdict == "failed" for name in one.clauses})
-    verdict = f"breaks {', '.join(failed)}." if failed else "conforms." if report.conforms else "does not conform."
-    return [*lines, f"{report.backend} {verdict}"]
+    return [*lines, f"{report.backend} {_last_words(report, failed)}"]
+
+
+def _last_words(report: Report, failed: Sequence[str]) -> str:
+    if failed:
+        return f"breaks {', '.join(failed)}."
+    if not report.conforms:
+        return "does not conform."
+    parts = any(one.kind == "not offered" for one in report.notes)
+    return "conforms in what it offers; what it does not offer is listed above." if parts else "conforms."
 
 
 def _versions() -> dict[str, str]:
@@ -124,6 +162,7 @@ def json_text(report: Report) -> str:
                 "tests": [
                     {"name": o.name, "verdict": o.verdict, "examples": o.examples}
                     | ({"failure": o.text} if o.text else {})
+                    | ({"covered": o.covered._asdict()} if o.covered else {})
                     for o in found
                 ],
             }
@@ -132,7 +171,7 @@ def json_text(report: Report) -> str:
         "exceptions": [one._asdict() for one in report.exceptions],
         "wrong": list(report.wrong),
         "programs": {"shares": shares, "collectives_median": median},
-    }
+    } | ({"notes": [one._asdict() for one in report.notes]} if report.notes else {})
     return json.dumps(document, indent=2) + "\n"
 
 
@@ -144,9 +183,16 @@ def markdown_text(report: Report) -> str:
     lines += [f"**{'Conforms' if report.conforms else 'Does not conform'}.**", ""]
     lines += ["| clause | verdict | tests | examples |", "|---|---|---:|---:|"]
     lines += [f"| {name} | {verdict} | {tests} | {examples} |" for name, verdict, tests, examples, _ in _rows(report)]
+    covering = _covering(report)
+    if covering:
+        lines += ["", "## Covered by construction", "", "| test | rows | pairs | triples |", "|---|---:|---:|---:|"]
+        lines += [f"| {name} | {rows} | {pairs} | {triples} |" for name, rows, pairs, triples in covering]
     if report.exceptions:
         lines += ["", "## Exceptions", "", "| clause | test | kind | reason |", "|---|---|---|---|"]
         lines += [f"| {o.clause} | {o.test or 'all'} | {o.kind} | {o.reason} {o.link} |" for o in report.exceptions]
+    if report.notes:
+        lines += ["", "## Findings that are no faults", "", "| kind | what |", "|---|---|"]
+        lines += [f"| {one.kind} | {one.text.replace('|', chr(92) + '|')} |" for one in report.notes]
     failed = [one for one in report.outcomes if one.verdict == "failed"]
     for one in failed:
         lines += ["", f"## {', '.join(one.clauses)}: {one.name}", "", "```", one.text.strip(), "```"]

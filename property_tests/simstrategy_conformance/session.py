@@ -7,11 +7,12 @@ import pytest
 
 from simstrategy.errors import SimStrategyError
 from simstrategy.short_repr import without_addresses
-from simstrategy_conformance.checking import counted
+from simstrategy_conformance.checking import counted, noted
+from simstrategy_conformance.covered import Covered, covered
 from simstrategy_conformance.exceptions import Excepted, exceptions_of
 from simstrategy_conformance.index import by_clause
 from simstrategy_conformance.profiles import PROFILES
-from simstrategy_conformance.reports import Outcome, Report, json_text, markdown_text, table_lines
+from simstrategy_conformance.reports import Note, Outcome, Report, json_text, markdown_text, table_lines
 from simstrategy_conformance.subject import Subject
 
 __all__ = ["Session", "subject_of"]
@@ -33,9 +34,12 @@ class Session:
         self._outcomes: list[Outcome] = []
         self._words: dict[str, int] = {}
         self._wrong: list[str] = []
+        self._notes: list[Note] = []
         file = config.getoption("--simstrategy-exceptions")
         try:
-            self._exceptions = exceptions_of(self._backend, by_clause(), None if file is None else Path(file))
+            self._exceptions = exceptions_of(
+                self._backend, by_clause(self._backend), None if file is None else Path(file)
+            )
         except SimStrategyError as error:
             raise pytest.UsageError(str(error)) from error
 
@@ -48,6 +52,10 @@ class Session:
         item.user_properties.append(("examples", counted.examples.pop(name, 1)))
         for word, times in counted.words.pop(name, {}).items():
             item.user_properties.append((f"construct {word}", times))
+        if name in covered:
+            item.user_properties.append(("covered", covered.pop(name)._asdict()))
+        if name in noted:
+            item.user_properties.append(("notes", noted.pop(name)))
 
     def judge(self, item: pytest.Item, report: pytest.TestReport) -> pytest.TestReport:
         """Turns the failure of an excepted test into an expected failure."""
@@ -70,7 +78,9 @@ class Session:
         # An address is another one in each process.
         text = without_addresses(str(report.longrepr)) if report.failed else ""
         clauses = tuple(properties["clauses"].split())
-        self._outcomes.append(Outcome(name, clauses, verdict, int(properties["examples"]), report.duration, text))
+        rows = Covered(**properties["covered"]) if "covered" in properties else None
+        self._outcomes.append(Outcome(name, clauses, verdict, int(properties["examples"]), report.duration, text, rows))
+        self._notes += [Note(*one) for one in properties.get("notes", ())]
         for word, times in properties.items():
             if word.startswith("construct "):
                 self._words[word[10:]] = self._words.get(word[10:], 0) + int(times)
@@ -99,6 +109,7 @@ class Session:
             exceptions=self._exceptions,
             wrong=tuple(self._wrong),
             words=self._words,
+            notes=tuple(sorted(self._notes)),
         )
 
     def lines(self) -> list[str]:

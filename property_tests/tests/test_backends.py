@@ -25,6 +25,14 @@ def examinations() -> Iterator[tuple[str, str]]:
                 yield backend, entry.name
 
 
+ROWS = {"xla": 16}
+"""Covering rows of each test, where not all are tried."""
+
+
+def _few(backend: str) -> Profile:
+    return Profile("few", EXAMPLES[backend], replicas_max=4, triples=False, rows_max=ROWS.get(backend))
+
+
 @pytest.fixture(scope="module")
 def subjects() -> Iterator[Callable[[str], Subject]]:
     """Returns the subject of a backend, which is opened once."""
@@ -32,7 +40,7 @@ def subjects() -> Iterator[Callable[[str], Subject]]:
 
     def subject_of(backend: str) -> Subject:
         if backend not in opened:
-            opened[backend] = Subject(backend, profile=Profile("few", EXAMPLES[backend], replicas_max=4))
+            opened[backend] = Subject(backend, profile=_few(backend))
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # those of a framework that is imported for the first time

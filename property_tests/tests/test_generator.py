@@ -113,7 +113,7 @@ def test_the_same_seed_gives_the_same_counterexamples_in_every_process():
     one, again = _printed("1", 7), _printed("2", 7)
     assert one == again
     assert "ctx.all_reduce" in one
-    assert "test_a_sum_is_over_all_ranks_and_the_same_on_each None" not in one
+    assert "test_an_all_reduce_of_every_form None" not in one
 
 
 # What is left of a program that has a construct: workers, replicas of each, runs, statements, draws, and numbers.

@@ -141,6 +141,8 @@ def _copies(path: str, one: Side, other: Side) -> _Copies | _NoPair | None:
         return None
     if len({value.shape for value in (*left, *right)}) > 1:
         return _NoPair(_ITS_OWN, lawful=True)
+    if len(left) == len(right) == 1:
+        return None  # all copies of each run are equal
     pairs = [(left[0], value) for value in right] + [(value, right[0]) for value in left[1:]]
     names = [f"replica {rank}" for rank in range(len(right))] + [f"replica {rank}" for rank in range(1, len(left))]
     return _Copies(tuple(pairs), tuple(names))

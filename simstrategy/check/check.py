@@ -1,6 +1,7 @@
 """`check`: judges a program by laws, over backends, replica counts, workers and schedules."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from simstrategy.check.checkers import checker_of
@@ -11,7 +12,7 @@ from simstrategy.check.openings import LINEAR
 from simstrategy.check.outcome import Outcome, Program
 from simstrategy.check.report import Report
 from simstrategy.check.runs import Settings
-from simstrategy.check.study import Nudge, ScheduleMaker, Study, run_on
+from simstrategy.check.study import Nudge, ScheduleMaker, Study, recorded_again, run_on
 from simstrategy.check.validation import (
     OnRow,
     arguments_of,
@@ -45,6 +46,7 @@ def check(
     exempt: Mapping[str, str] | None = None,
     vary: Mapping[str, Sequence[Any]] | None = None,
     require: Sequence[str] = (),
+    compiled: bool = False,
     on_row: OnRow = lambda row: None,
 ) -> Report:
     """Runs `program(strategy)` with all settings, compares the runs, and reports which laws the program breaks.
@@ -58,26 +60,25 @@ def check(
     "backends", "schedules" and "workers" are names there as well. order: of the simulator's additions. exempt: names
     of values that no law compares, such as ``"history/noise"``, each with the reason. vary: arguments of the program
     that cut the same work differently, with the values of each. require: what must have been tried, such as "uneven";
-    else nothing is judged. on_row: receives each row when it is ready. Clauses: J-1 to J-56.
+    else nothing is judged. compiled: compiles every step as well. on_row: receives each row. Clauses: J-1 to J-69, P-9.
 
-    A program whose parameter has the type of another library's strategy is run by the checker that is installed for it
-    (`check.checkers`). Raises InvalidArgument for settings that cannot be run, and what opening a backend raises.
+    Programs for other libraries' strategies: `checkers.py`. Raises InvalidArgument, and what opening a backend raises.
 
     >>> def program(strategy):
     ...     return strategy.reduce("SUM", strategy.run(lambda: strategy.xp.ones(())), axis=None)
     >>> check(program, replicas=[1, 2]).findings[0].text.partition(";")[0]
     'result: 1.0 against 2.0'
     """
-    require_settings(program, timeout_s, allow_errors, on_row)
-    runs = backends, replicas, workers, schedules, semantics
+    require_settings(program, timeout_s, allow_errors, compiled, on_row)
+    runs = backends, replicas, workers, schedules, semantics, compiled
     given = Given(*runs, laws, without, same_on, order, exemptions_of(exempt), arguments_of(program, vary), require)
     names = given.judged()
-    settings = Settings(semantics, timeout_s, allow_errors, given.exempt, given.vary, {*laws, *same_on}, order)
+    settings = Settings(semantics, timeout_s, allow_errors, given.exempt, given.vary, given.asked, order, compiled)
     if (checker := checker_of(program)) is not None:
-        names = given.judged_of_runs()
+        names, settings = given.judged_of_runs(), settings._replace(workers=tuple(workers))
         return checker(program, replicas=replicas, settings=settings, laws=names, require=require, on_row=on_row)
     study = Study(program, backends, replicas, workers, schedules, settings)
-    return judge(study, ALWAYS, BY_NAME, names, require, on_row)
+    return judge(study, ALWAYS, BY_NAME, names, require, on_row, record=partial(recorded_again, study))
 
 
 def run_here(

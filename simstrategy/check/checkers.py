@@ -27,7 +27,10 @@ __all__ = ["GROUP", "HINTS", "Checker", "checker_of"]
 
 GROUP: Final = "simstrategy.checks"
 
-HINTS: Final = {"tensorflow": "pip install ./backends/tensorflow ./backends/tf_distribute"}
+HINTS: Final = {
+    "tensorflow": "pip install ./backends/tensorflow ./backends/tf_distribute",
+    "jax": "pip install ./backends/xla",
+}
 """The command that installs each checker of this repository, in a checkout of it."""
 
 
@@ -53,8 +56,9 @@ class Checker(Protocol):
     ) -> Report:
         """Returns what `judging.judge_runs` makes of the program's runs.
 
-        settings: errors that are allowed, exemptions, and the laws that were asked for. laws: the names of those that
-        are judged, of `laws.OF_RUNS`. require: what must have been tried. on_row: receives each row when it is ready.
+        settings: errors that are allowed, exemptions, numbers of workers, and the laws that were asked for. laws: the
+        names of those that may be judged, of `laws.OF_REPEATED`. require: what must have been tried. on_row: receives
+        each row when it is ready.
         """
 
 
@@ -72,7 +76,7 @@ def checker_of(program: Program) -> Checker | None:
     if not points:
         if package in HINTS:
             raise BackendUnavailable(
-                f"The program takes a strategy of {package}, and no checker for such programs is installed. "
+                f"The program takes an object of {package}, and no checker for such programs is installed. "
                 f"{install_advice(HINTS[package])}"
             )
         raise _not_understood(foreign)
@@ -82,7 +86,7 @@ def checker_of(program: Program) -> Checker | None:
     except (ImportError, KeyError) as error:
         hint = f" {install_advice(HINTS[package])}" if package in HINTS else ""
         raise BackendUnavailable(
-            f"The program takes a strategy of {package}, and the checker of such programs cannot be imported from "
+            f"The program takes an object of {package}, and the checker of such programs cannot be imported from "
             f"{points[0].value}: {error}.{hint}"
         ) from error
     return checker

@@ -46,7 +46,7 @@ class Checkpoint:
     (6.0, 6.0)
     """
 
-    __slots__ = ("_every", "_found", "restored", "saved", "saves")
+    __slots__ = ("_every", "begins_with", "restored", "saved", "saves")
 
     def __init__(self, saved: bytes | None = None) -> None:
         if not isinstance(saved, (bytes, type(None))):
@@ -54,7 +54,8 @@ class Checkpoint:
                 f"A checkpoint begins with the bytes of a save, or with nothing, got {short_repr(saved)}. Pass one of "
                 f"the values of another checkpoint's `saved`."
             )
-        self._found = saved
+        self.begins_with = saved
+        """The bytes that `restore` returns the value of; None where nothing was saved."""
         self._every = 1
         self.saved: dict[int, bytes] = {}
         """The number of a save, from 1, and its bytes; of long runs not all."""
@@ -67,7 +68,7 @@ class Checkpoint:
         """Returns a copy of what was saved last; None where nothing was saved.  Raises ContextError in a replica."""
         _require_outside("restore")
         self.restored = True
-        return None if self._found is None else pickle.loads(self._found)  # noqa: S301 - bytes of this process
+        return None if self.begins_with is None else pickle.loads(self.begins_with)  # noqa: S301 - bytes of this process
 
     def save(self, nest: Any) -> None:
         """Keeps a copy of all that a new start needs: values of variables, the position in the data, generators.

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from simstrategy.check.law_table import BY_SETTING, LAWS, NAMED
-from simstrategy.check.laws import OF_RUNS
+from simstrategy.check.laws import OF_REPEATED
 from simstrategy.check.openings import LINEAR
 from simstrategy.check.remarks import require_remarks
 from simstrategy.check.study import ScheduleMaker
@@ -30,6 +30,7 @@ class Given(NamedTuple):
     workers: Sequence[int]
     schedules: Sequence[ScheduleMaker | Every]
     semantics: Semantics
+    compiled: bool
     laws: Sequence[str]
     without: Sequence[str]
     same_on: Sequence[str]
@@ -37,6 +38,11 @@ class Given(NamedTuple):
     exempt: Mapping[str, str]
     vary: Mapping[str, Sequence[Any]]
     require: Sequence[str]
+
+    @property
+    def asked(self) -> set[str]:
+        """The names of the laws that were asked for by name."""
+        return {*self.laws, *self.same_on}
 
     def judged(self) -> list[str]:
         """Returns the names of the laws of `NAMED` that are judged, in their order.
@@ -87,10 +93,11 @@ class Given(NamedTuple):
             "schedules": list(self.schedules) != [InOrder],
             "workers": bool(self.workers),
             "cut": bool(self.vary),
+            "compiled": self.compiled,
         }
 
     def judged_of_runs(self) -> list[str]:
-        """Returns the names of the laws that are judged of a program for another library's strategy.
+        """Returns the names of the laws that may be judged of a program for another library's strategy.
 
         Raises InvalidArgument for settings that such a strategy does not have, and for a law that needs one of them.
         """
@@ -101,18 +108,19 @@ class Given(NamedTuple):
         if wrong:
             raise InvalidArgument(
                 f"The program takes another library's strategy, which has no {' and no '.join(wrong)} to choose: leave "
-                f"that out. Give replicas, laws, exempt and require only. To run on simstrategy's backends, let it "
-                f"take a simstrategy.Strategy."
+                f"that out. Give replicas, workers, laws, vary, exempt and require only. To run on simstrategy's "
+                f"backends, let it take a simstrategy.Strategy."
             )
-        named = [name for name in (*self.laws, *self.same_on) if name not in OF_RUNS and name != "all"]
+        known = {*OF_REPEATED, "all", "workers"}
+        named = [name for name in (*self.laws, *self.same_on) if name not in known]
         if named:
             raise InvalidArgument(
                 f"The program takes another library's strategy, and the law of {named[0]} needs one of "
-                f"simstrategy's: leave it out. The laws of such programs are {', '.join(OF_RUNS)}."
+                f"simstrategy's: leave it out. The laws of such programs are among {', '.join(OF_REPEATED)}."
             )
-        return [name for name in self.judged() if name in OF_RUNS]
+        return [name for name in self.judged() if name in OF_REPEATED]
 
 
 _LISTS: Final = frozenset({"backends", "replicas", "workers", "schedules", "laws", "without", "same_on", "require"})
-_OF_OURS: Final = frozenset({"workers", "vary"})
+_OF_OURS: Final = frozenset({"compiled"})
 """Settings that are empty by default and that simstrategy's strategies alone have."""

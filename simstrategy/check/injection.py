@@ -20,7 +20,7 @@ from simstrategy.trace import Request
 
 __all__ = ["Fault", "FaultKind", "FaultyBackend", "InjectedFault", "Injector", "ReplicaKilled", "Slow", "WatchedCell"]
 
-FaultKind = Literal["exception", "inf", "inf in its input", "early end", "slow", "dead", "answer"]
+FaultKind = Literal["exception", "inf", "inf in its input", "early end", "slow", "dead", "stopped", "answer"]
 
 
 _INPUT: Final = "inf in its input"

@@ -2,17 +2,21 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from itertools import chain
 from typing import Final, TypeVar
 
 from simstrategy.check.law_table import LAWS
-from simstrategy.check.laws import OF_RUNS, repeat
-from simstrategy.check.outcome import program_name
-from simstrategy.check.remarks import remarks_of
+from simstrategy.check.laws import repeat
+from simstrategy.check.outcome import program_folder, program_name
+from simstrategy.check.remarks import REMARKS, remarks_of
 from simstrategy.check.report import Report
 from simstrategy.check.row import Row
 from simstrategy.check.rows import law_row, not_judged
 from simstrategy.check.runs import RecordedRuns, require_known, tried_in
+from simstrategy.check.shown import Way, of_replicas
+from simstrategy.errors import InvalidArgument, Unsupported
+from simstrategy.trace import Recording
 
 __all__ = ["judge", "judge_runs"]
 
@@ -20,12 +24,52 @@ R = TypeVar("R", bound=RecordedRuns)
 OnRow = Callable[[Row], None]
 
 
-def judge_runs(runs: RecordedRuns, names: Sequence[str], require: Sequence[str], on_row: OnRow) -> Report:
-    """Judges the runs of a program for another library by the laws of these names, and closes them.
+def judge_runs(
+    runs: R,
+    named: Mapping[str, Callable[[R], Iterator[Row]]],
+    names: Sequence[str],
+    require: Sequence[str],
+    on_row: OnRow,
+    words: Sequence[str] = tuple(REMARKS),
+    *,
+    workers: Callable[[R], Iterator[Row]] | None = None,
+    record: Callable[[Way], Recording] | None = None,
+) -> Report:
+    """Judges the runs of a program for another library by laws, and closes them.
 
-    Each number of replicas that ran twice has a row of its own. names: of `laws.OF_RUNS`.
+    Each number of replicas that ran twice has a row of its own. workers: the law of the numbers of processes in the
+    settings; None for a library whose programs are not run in several. named: the laws of such programs,
+    `laws.OF_RUNS` or `laws.OF_REPEATED`. names: those that were chosen; of the others, one that was asked for is an
+    error. words: of what such programs can try. record: of the report; None for the recordings of `runs`. Raises
+    InvalidArgument for a law, an argument or a word that they do not have.
     """
-    return judge(runs, (repeat,), OF_RUNS, names, require, on_row)
+    with closing(runs):
+        wrong = [name for name in names if name not in named and name in runs.settings.asked]
+        if runs.settings.vary and "cut" not in named:
+            wrong.append("cut")
+        if wrong:
+            raise InvalidArgument(
+                f"Programs under {runs.reference} are not judged by the law of {wrong[0]}: leave it out. Their laws "
+                f"are {', '.join(named)}."
+            )
+        if runs.settings.workers and workers is None:
+            raise InvalidArgument(f"A program under {runs.reference} has no workers to choose: leave workers out.")
+        always = (repeat,) if workers is None or not runs.settings.workers else (repeat, workers)
+        for word in require:
+            if word not in words:
+                raise InvalidArgument(
+                    f"Programs under {runs.reference} cannot try {word!r}: require can name {', '.join(words)}."
+                )
+        chosen = [name for name in names if name in named]
+        recorded = record or partial(_recorded, runs)
+        return judge(runs, always, named, chosen, require, on_row, words=words, record=recorded)
+
+
+def _recorded(runs: RecordedRuns, way: Way) -> Recording:
+    """Returns the recording of a way.  Raises Unsupported for other runs than those of the law of replicas."""
+    if way != of_replicas(way.replicas):
+        raise Unsupported(f"Runs under {runs.reference} are recorded in their usual order, with their first arguments.")
+    return runs.recorded(way.replicas)
 
 
 def judge(
@@ -35,11 +79,15 @@ def judge(
     names: Sequence[str],
     require: Sequence[str],
     on_row: OnRow,
+    *,
+    record: Callable[[Way], Recording],
+    words: Sequence[str] = tuple(REMARKS),
 ) -> Report:
     """Judges runs by laws, and closes them.
 
     always: laws that are judged in any case. named: the others, by name; names: those that are judged. require: words
-    of what must have been tried. on_row: receives each row when it is ready.
+    of what must have been tried. on_row: receives each row when it is ready. record: of the report. words: of what can
+    be tried.
     """
     with closing(runs):
         rows = []
@@ -47,7 +95,9 @@ def judge(
             on_row(row)
             rows.append(row)
         require_known(runs.settings.exempt, runs.made().values())
-        return Report(program_name(runs.program), rows, remarks_of(rows, tried_in(runs)), require, runs.notes)
+        remarks = remarks_of(rows, tried_in(runs), words)
+        folder = program_folder(runs.program) or None
+        return Report(program_name(runs.program), rows, remarks, require, runs.notes, record, folder)
 
 
 def _named_rows(runs: R, law: Callable[[R], Iterator[Row]], name: str) -> Iterator[Row]:

@@ -43,6 +43,11 @@ LAWS: Final[dict[str, LawFacts]] = {
         equal_traces=True,
         needs="give numbers of workers, such as 2",
     ),
+    "compiled": LawFacts(
+        "every step, compiled to one program for all replicas, gives what its tasks give",
+        schedules=False,
+        needs="compile the steps: compiled=True, or --compiled",
+    ),
     "replicas": LawFacts(
         "another number of replicas gives the same result",
         default=True,
@@ -82,7 +87,7 @@ LAWS: Final[dict[str, LawFacts]] = {
     ),
 }
 
-BY_SETTING: Final = ("backends", "schedules", "workers")
+BY_SETTING: Final = ("backends", "schedules", "workers", "compiled")
 """Laws whose runs are chosen by the setting of the same name."""
 
 NAMED: Final = tuple(name for name in LAWS if name not in (*BY_SETTING, "repeat"))

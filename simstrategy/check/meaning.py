@@ -30,7 +30,7 @@ class Meaning(NamedTuple):
 
     whole: values that all replicas have in common. apart: one value for each replica, which are not all equal.
     structure: the containers around them. computed: the coarsest dtype in which a value was computed. copies: the paths
-    of those of `apart` that are one value of which each replica has a copy, and should have the same. partly: why a
+    of values of which each replica has a copy, and should have the same. partly: why a
     value is compared in part alone.
     """
 
@@ -82,7 +82,7 @@ def meaning_of(outcome: Outcome, lists: frozenset[str] = frozenset()) -> Meaning
             apart[path] = tuple(values)
         else:
             whole[path] = value
-    copies = frozenset(path for path in apart if path in kinds and kinds[path].layout == COPIES)
+    copies = frozenset(path for path in grouped if path in kinds and kinds[path].layout == COPIES)
     partly = {_without_replicas(path, lists)[0]: reason for path, reason in outcome.partly}
     return Meaning(whole, apart, tuple(_structure(outcome.structure, lists)), computed, copies, partly)
 

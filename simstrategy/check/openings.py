@@ -14,12 +14,14 @@ LINEAR: Final = "linear"
 """The order of additions that every backend takes for its own, where none is named."""
 
 
-def open_ordered(name: str, replicas: int, order: str) -> Backend:
-    """Opens a backend that adds in this order: `linear`, `ring` or `tree`.
+def open_ordered(name: str, replicas: int, order: str, *, stacked: bool = False) -> Backend:
+    """Opens a backend that adds in this order: `linear`, `ring` or `tree`.  stacked: opens a simulator that compiles.
 
     Raises InvalidArgument for an unknown order, and for another order than `linear` where the backend is no simulator.
     """
     order_named(order)
+    if stacked:
+        return open_backend(name, replicas=replicas, order=order, stacked=True)
     backend = open_backend(name, replicas=replicas)
     opened: object = backend
     if order == LINEAR:

@@ -5,7 +5,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from simstrategy.short_repr import short_repr
 from simstrategy.strategy import Semantics
 from simstrategy.trace.events import read_events
 
-__all__ = ["load_outcome", "run_in_processes", "save_outcome"]
+__all__ = ["load_outcome", "location_of", "run_in_processes", "save_outcome"]
 
 _IN_WORKER: Final = "SIMSTRATEGY_IN_WORKER"
 _LINES: Final = 15
@@ -40,7 +40,7 @@ def run_in_processes(
         )
     if not timeout_s > 0:
         raise InvalidArgument(f"A time limit is a number of seconds above 0, got {short_repr(timeout_s)}.")
-    file, function = _location(program)
+    file, function = location_of(program)
     with Launcher(workers, preload=_modules(backend)) as launcher:
         target = str(launcher.folder / "outcome")
         ended = launcher.run(
@@ -61,7 +61,8 @@ def _modules(backend: str) -> Sequence[str]:
     return () if found is None else (found.module,)
 
 
-def _location(program: Program) -> tuple[str, str]:
+def location_of(program: Callable[..., Any]) -> tuple[str, str]:
+    """Returns file and name of a function at the top level of a file.  Raises InvalidArgument for another one."""
     code = getattr(program, "__code__", None)
     name = getattr(program, "__qualname__", "")
     if code is None or not name.isidentifier() or not Path(code.co_filename).is_file():

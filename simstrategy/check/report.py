@@ -1,12 +1,15 @@
 """The result of a check: one row per comparison, as data, as text, and as an exception."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple, final
 
 from simstrategy.check.compare import BOUND_MAX, MARGIN
 from simstrategy.check.remarks import REMARKS, Remark, what_was_compared
 from simstrategy.check.row import COLUMNS, Finding, Kind, Row, State, finding_of, state_of
+from simstrategy.check.shown import Shown, Way
 from simstrategy.errors import Difference, NotJudged
+from simstrategy.notebook import Marked, card, in_cells
+from simstrategy.trace import Recording
 
 __all__ = ["COLUMNS", "HEADINGS", "Finding", "Line", "Report", "Row", "Verdict"]
 
@@ -60,7 +63,8 @@ class Report:
     """The rows of a check; str() is its text.
 
     not_tried: what limits a verdict (`check.remarks`). required: words of it without which nothing is judged. notes:
-    sentences of laws that are worth knowing and break none.
+    sentences of laws that are worth knowing and break none. record: makes a run again and returns its recording; None
+    where no run can be recorded. folder: of the program's files.
     """
 
     def __init__(
@@ -70,12 +74,16 @@ class Report:
         not_tried: Sequence[Remark] = (),
         required: Sequence[str] = (),
         notes: Sequence[str] = (),
+        record: Callable[[Way], Recording] | None = None,
+        folder: str | None = None,
     ) -> None:
         self.program = program
         self.rows = tuple(rows)
         self.not_tried = tuple(not_tried)
         self.required = tuple(required)
         self._notes = tuple(notes)
+        self.record = record
+        self.folder = folder
 
     @property
     def verdict(self) -> Verdict:
@@ -97,6 +105,11 @@ class Report:
     def findings(self) -> tuple[Finding, ...]:
         """What breaks a law, one for each row with a problem."""
         return tuple(found for row in self.rows if (found := finding_of(row)) is not None)
+
+    @property
+    def shown(self) -> tuple[Shown | None, ...]:
+        """For each of `findings` the runs in which it shows; None where there are none to show."""
+        return tuple(one.shown if self.record else None for one in self.findings)
 
     def _compared(self) -> bool:
         return any(row.compared and not row.reference for row in self.rows)
@@ -193,3 +206,18 @@ class Report:
 
     def __str__(self) -> str:
         return "\n".join(line.text for line in self.lines())
+
+    def __repr__(self) -> str:
+        counts = [(len(self.rows), "row"), (len(self.findings), "finding")]
+        texts = [f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts]
+        return in_cells(f"<Report on {self.program}: {self.verdict}, {', '.join(texts)}>")
+
+    def _repr_html_(self) -> str:
+        """Returns the verdict, the rows and what differs, for notebooks."""
+        rows = (
+            [Marked(cell) if row.problem is not None and cell == row.cells()[4] else cell for cell in row.cells()]
+            for row in self.rows
+        )
+        found = [Marked(in_cells(one.cause or one.text)) for one in self.findings]
+        title = in_cells(f"check of {self.program}: {self.verdict}")
+        return card(title, COLUMNS, rows, total=len(self.rows), notes=[*found, self._last()])

@@ -4,8 +4,10 @@ from typing import Literal, NamedTuple
 
 from simstrategy.check.compare import MARGIN
 from simstrategy.check.law_table import facts_of
+from simstrategy.check.shown import Shown, Way
+from simstrategy.trace.recording import EventAt
 
-__all__ = ["COLUMNS", "Finding", "Kind", "Row", "State", "finding_of", "state_of"]
+__all__ = ["COLUMNS", "Finding", "Kind", "Row", "State", "finding_of", "shown_in", "state_of"]
 
 COLUMNS = ("law", "backend", "replicas", "schedule", "values", "trace")
 
@@ -20,7 +22,8 @@ class Finding(NamedTuple):
 
     kind, step, site, variable: what the cause is, the first step (from 1), line and variable in which it shows; None
     where that is not recognised. also: kinds that give the same numbers here. source: the line of the first value
-    inside a replica function that differs. cause: a paragraph on it. See `check/causes`.
+    inside a replica function that differs. cause: a paragraph on it. See `check/causes`. shown: the runs in which it
+    shows; None where no page can show them.
     """
 
     law: str
@@ -35,6 +38,7 @@ class Finding(NamedTuple):
     also: tuple[str, ...] = ()
     source: str | None = None
     cause: str | None = None
+    shown: Shown | None = None
 
     def __str__(self) -> str:
         text = f"{self.backend}, replicas {self.replicas}, {self.schedule}: {self.text}"
@@ -111,6 +115,12 @@ def finding_of(row: Row) -> Finding | None:
         return None
     plain = Finding(row.law, row.backend, row.replicas, row.schedule, row.problem)
     return plain if row.finding is None else row.finding
+
+
+def shown_in(row: Row, ways: tuple[Way, ...], place: int | None = None, at: EventAt | None = None) -> Row:
+    """Returns a row whose problem, where it has one, shows in these runs, at this place or event of the last."""
+    finding = finding_of(row)
+    return row if finding is None else row._replace(finding=finding._replace(shown=Shown(ways, place, at)))
 
 
 def state_of(row: Row) -> State:

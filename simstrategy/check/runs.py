@@ -8,22 +8,26 @@ starts, and a checker (`checkers.Checker`) for programs that take another librar
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from simstrategy.check.across import Side
+from simstrategy.check.across import Across, Side, compare_across
 from simstrategy.check.causes.facts import Cause
 from simstrategy.check.compare import Sensitivity, compare, exactly, paths
 from simstrategy.check.exempt import require_exemptions
-from simstrategy.check.meaning import meaning_of
+from simstrategy.check.meaning import lists_by_replica, meaning_of
 from simstrategy.check.openings import LINEAR
 from simstrategy.check.outcome import Outcome, Program
+from simstrategy.check.shown import Way
 from simstrategy.strategy import Semantics
 from simstrategy.trace import Recording
 
 __all__ = [
     "Measured",
     "RecordedRuns",
+    "RepeatedRuns",
     "Runs",
     "Settings",
     "VariedRuns",
+    "agree",
+    "compared",
     "require_known",
     "tried_in",
 ]
@@ -43,8 +47,22 @@ class Settings(NamedTuple):
     """The names of the laws that were asked for by name: where such a law cannot judge, nothing is judged."""
     order: str = LINEAR
     """Of the simulator's additions, in all runs of which a law does not choose another one."""
+    compiled: bool = False
+    """Whether every step is compiled as well, and compared with its tasks."""
+    workers: Sequence[int] = ()
+    """Numbers of processes, for a program of another library's strategy; `study.py` has those of other programs."""
     nothing: str = "the program returned nothing, and has no variable. Return what matters, such as losses and weights"
     """Why a run may have nothing to compare, and what to do, as a sentence."""
+    undeclared: str = (
+        "the program has no mirrored variable and returns no Mirrored value. Keep state in an ss.Variable, or name it "
+        "in strategy.require_equal_after_run"
+    )
+    """Why nothing may be declared equal on all replicas, and what to do, as a sentence."""
+    unequal: str = (
+        "combine what replicas write, as by an aggregation; where each replica keeps a value of its own, give the "
+        "variable VariableSynchronization.ON_READ"
+    )
+    """What to do where something is declared equal on all replicas and is not, as a sentence."""
 
 
 class Measured(NamedTuple):
@@ -69,6 +87,18 @@ class Measured(NamedTuple):
         """Returns the run as a side of a comparison.  lists: the paths of lists that have an item for each replica."""
         moved = [meaning_of(one, lists) for one in self.nudged]
         return Side(replicas, meaning_of(self.first, lists), moved, self.first)
+
+
+def compared(one: Measured, other: Measured, counts: tuple[int, int], exempt: Mapping[str, str]) -> Across:
+    """Compares what two runs with these numbers of replicas mean."""
+    lists = lists_by_replica(one.first, other.first, counts)
+    return compare_across(one.side(counts[0], lists), other.side(counts[1], lists), exempt)
+
+
+def agree(one: Measured, other: Measured, counts: tuple[int, int], exempt: Mapping[str, str]) -> bool:
+    """Returns whether two runs with these numbers of replicas ended without an error and mean the same."""
+    ended = one.first.error is None and other.first.error is None
+    return ended and not compared(one, other, counts, exempt).problems
 
 
 class Runs(Protocol):
@@ -109,12 +139,12 @@ class VariedRuns(Runs, Protocol):
     def run_with(self, replicas: int, arguments: Mapping[str, Any]) -> Outcome:
         """Runs the program once, with arguments in place of the first values of `vary`."""
 
-    def reordered(self, replicas: int) -> Iterator[tuple[str, Outcome]]:
-        """Yields runs in other orders, of additions and of replicas, each with the name of its order."""
+    def reordered(self, replicas: int) -> Iterator[tuple[Way, Outcome]]:
+        """Yields runs in other orders, of additions and of replicas, each with its way, named after the order."""
 
 
 class RecordedRuns(Runs, Protocol):
-    """What the law of state and `judging` take: runs in this process, each number of replicas recorded."""
+    """What the law of state and `judging` take: runs whose replicas are all known here, each number recorded."""
 
     @property
     def program(self) -> Program:
@@ -122,7 +152,7 @@ class RecordedRuns(Runs, Protocol):
 
     @property
     def has_reference(self) -> bool:
-        """Whether all replicas of a run are in this process."""
+        """Whether all replicas of a run are known in this process."""
 
     @property
     def notes(self) -> list[str]:
@@ -135,7 +165,11 @@ class RecordedRuns(Runs, Protocol):
         """Returns the recording of a run of `measured`."""
 
     def close(self) -> None:
-        """Ends what the runs hold open."""
+        """Ends what the runs hold open, and forgets what they gave."""
+
+
+class RepeatedRuns(RecordedRuns, VariedRuns, Protocol):
+    """What the law of resume takes: recorded runs of a program that can be run again with other arguments."""
 
 
 def tried_in(runs: RecordedRuns) -> set[str]:

@@ -14,9 +14,11 @@ from simstrategy.check.causes.running import explain_difference
 from simstrategy.check.compare import NUDGES, paths, sensitivity
 from simstrategy.check.folder import same_folder
 from simstrategy.check.openings import Openings, open_ordered
-from simstrategy.check.outcome import Outcome, Program, Watch, program_folder, run_program
+from simstrategy.check.outcome import Outcome, Program, Watch, program_folder, run_program, source_of
+from simstrategy.check.prints import recorded_prints
 from simstrategy.check.probe import GroupCallProbe
 from simstrategy.check.runs import Measured, Settings
+from simstrategy.check.shown import Way
 from simstrategy.device import Backend, UlpPerturbed
 from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import Every, InOrder, Schedule, Seeded
@@ -24,7 +26,7 @@ from simstrategy.sim import ORDERS
 from simstrategy.strategy import Semantics, Strategy
 from simstrategy.trace import AnyTrace, Recorder, Recording, Trace
 
-__all__ = ["Nudge", "ScheduleMaker", "Study", "nudged", "run_on"]
+__all__ = ["Nudge", "ScheduleMaker", "Study", "nudged", "recorded_again", "run_on"]
 
 _SEEDS: Final = (1, 2)
 """Of the schedules that run the replicas in other orders."""
@@ -92,6 +94,8 @@ class Study:
 
     def close(self) -> None:
         self.openings.close()
+        self._measured.clear()
+        self._recordings.clear()
 
     def made(self) -> Mapping[int, Measured]:
         """Returns what has been measured on the reference backend so far."""
@@ -110,15 +114,19 @@ class Study:
         watch: Watch | None = None,
         isolate: bool = False,
         trace: AnyTrace | None = None,
+        compiles: bool = False,
     ) -> Outcome:
         """Runs the program once.
 
         seed: of the strategy, from which replicas draw seeds of their own. order: of the simulator's additions, in
-        place of the setting. arguments: of the program, in place of the first values of `vary`. watch: see
-        `run_program`. isolate: whether each replica has global random generators of its own. trace: in place of a plain
-        one.
+        place of the setting. compiles: whether a simulator compiles steps. arguments: of the program, in place of the
+        first values of `vary`. watch: see `run_program`. isolate: whether each replica has global random generators of
+        its own. trace: in place of a plain one.
         """
-        opened = self.openings.take(name, replicas) if order is None else open_ordered(name, replicas, order)
+        if compiles and name in self.openings.simulated:
+            opened = open_ordered(name, replicas, self.openings.order_of(name), stacked=True)
+        else:
+            opened = self.openings.take(name, replicas) if order is None else open_ordered(name, replicas, order)
         program = self.program_with(arguments or {})
         semantics = self.settings.semantics
         return run_on(opened, program, schedule, semantics, nudge, seed=seed, watch=watch, isolate=isolate, trace=trace)
@@ -156,17 +164,19 @@ class Study:
         """Runs the program once on the reference backend, with another seed of the strategy."""
         return self.run(self.reference, replicas, seed=1)
 
-    def reordered(self, replicas: int) -> Iterator[tuple[str, Outcome]]:
-        """Yields runs on the reference backend in other orders of additions and of replicas, with their names.
+    def reordered(self, replicas: int) -> Iterator[tuple[Way, Outcome]]:
+        """Yields runs on the reference backend in other orders of additions and of replicas, with their ways.
 
         Orders of additions are the simulator's: another backend has none to choose.
         """
         simulated = self.reference in self.openings.simulated
         for name in ORDERS:
             if simulated and name != self.settings.order:
-                yield _ADDED[name], self.run(self.reference, replicas, order=name)
+                yield Way(_ADDED[name], replicas, order=name), self.run(self.reference, replicas, order=name)
         for seed in _SEEDS:
-            yield f"Seeded({seed})", self.run(self.reference, replicas, partial(Seeded, seed))
+            schedule = partial(Seeded, seed)
+            way = Way(f"Seeded({seed})", replicas, schedule=schedule)
+            yield way, self.run(self.reference, replicas, schedule)
 
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause | None:
         """Returns why two runs differ, for which the program runs again; None for other arguments."""
@@ -174,6 +184,20 @@ class Study:
             return None
         program, semantics = self.program_with({}), self.settings.semantics
         return explain_difference(program, counts, backend=self.reference, semantics=semantics)
+
+
+def recorded_again(study: Study, way: Way) -> Recording:
+    """Runs the program of a study once more, with what it prints, and returns the recording; also after `close`."""
+    name = way.backend or study.reference
+    recorder = Recorder(root=program_folder(study.program))
+    recorder.describe(source=source_of(study.program))
+    if name in study.openings.simulated:
+        recorder.describe(order=way.order or study.settings.order)
+    with recorded_prints(recorder):
+        given = dict(way.arguments)
+        study.run(name, way.replicas, way.schedule, order=way.order, arguments=given, trace=recorder)
+    recorder.close()
+    return recorder.recording()
 
 
 def nudged(

@@ -118,7 +118,7 @@ def require_lists(**lists: Sequence[object]) -> None:
                 raise InvalidArgument(f"{name} is {kind}, got {short_repr(one)} in it.")
 
 
-def require_settings(program: object, timeout_s: float, allow_errors: bool, on_row: OnRow) -> None:
+def require_settings(program: object, timeout_s: float, allow_errors: bool, compiled: bool, on_row: OnRow) -> None:
     """Raises InvalidArgument for what is no function, no number of seconds above 0, and no bool.
 
     What is given may have any type.
@@ -132,6 +132,8 @@ def require_settings(program: object, timeout_s: float, allow_errors: bool, on_r
         )
     if not isinstance(allow_errors, bool):
         raise InvalidArgument(f"allow_errors is True or False, got {short_repr(allow_errors)}. Pass one of these.")
+    if not isinstance(compiled, bool):
+        raise InvalidArgument(f"compiled is True or False, got {short_repr(compiled)}. Pass one of these.")
     if not callable(on_row):
         raise InvalidArgument(
             f"on_row is a function that takes a Row, got {short_repr(on_row)}. Pass a function, or leave it out."

@@ -2,6 +2,8 @@
 
 import sys
 
+from simstrategy.cli.leaving import leave
+
 __all__ = ["main"]
 
 
@@ -13,4 +15,8 @@ def main() -> None:
         if error.name not in ("typer", "rich"):
             raise
         sys.exit(f"The command line needs {error.name}: pip install 'simstrategy[cli]'")
-    app_for(sys.argv[1:])()
+    try:
+        app_for(sys.argv[1:])()
+    except SystemExit as end:
+        leave(end.code)
+        raise

@@ -2,29 +2,37 @@
 
 from collections.abc import Callable, Sequence
 from functools import wraps
+from importlib import import_module
+from types import MappingProxyType
 from typing import Any, Final, get_args
 
 import typer
 
-from simstrategy.cli.backends import backends
-from simstrategy.cli.check import check
 from simstrategy.cli.commands import installed_commands
-from simstrategy.cli.conform import conform
 from simstrategy.cli.options import clear_errors
-from simstrategy.cli.play import play
-from simstrategy.cli.recompute import recompute
-from simstrategy.cli.run import run
-from simstrategy.cli.split import split
 
-__all__ = ["add_command", "app", "app_for"]
+__all__ = ["add_command", "app_for"]
 
-_COMMANDS: Final[dict[str, Callable[..., Any]]] = {
-    one.__name__: one for one in (backends, check, conform, play, recompute, run, split)
-}
+_COMMANDS: Final = MappingProxyType(
+    {
+        "backends": "List the backends: what is installed, in which versions, and how to install the others.",
+        "check": "Judge a program: compare its values, variables, errors and traces over replica counts and backends.",
+        "conform": "Run the conformance kit on a backend.",
+        "play": "Write a page in which to step through a run: replicas, synchronisation points, data, variables and "
+        "source.",
+        "recompute": "Compute the synchronisation points of a recording again, and compare to the bit.",
+        "run": "Run a program and print what it returned.",
+        "split": "Show which worker and replica gets which elements, under each policy, with warnings.",
+    }
+)
+"""This distribution's commands, each in the module of its name, with the first line of its help.
+
+The list is made of these lines: to import what all commands use takes longer than NumPy.
+"""
 
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:
-    """Returns the command line for these arguments.
+    """Returns the command line for these arguments: it runs the command that they name, and lists the others.
 
     It holds the installed commands too, where the arguments name one or ask for the list of all commands: to find
     and import them takes time, and this distribution's commands do not need them.
@@ -35,14 +43,29 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
         pretty_exceptions_enable=False,
         help="tf.distribute.Strategy's semantics as a specification that runs.",
     )
-    for name, command in _COMMANDS.items():
-        add_command(made, name, command)
+    named = next((one for one in arguments if not one.startswith("-")), "")
+    for name, line in _COMMANDS.items():
+        add_command(made, name, _imported(name) if name == named else _listed(line))
     first = arguments[0] if arguments else "--help"
     if first not in _COMMANDS:
         for name, command in installed_commands(None if first.startswith("-") else first):
             if name not in _COMMANDS:
                 add_command(made, name, command)
     return made
+
+
+def _imported(name: str) -> Callable[..., Any]:
+    command: Callable[..., Any] = vars(import_module(f"simstrategy.cli.{name}"))[name]
+    return command
+
+
+def _listed(line: str) -> Callable[..., Any]:
+    """Returns a command that is listed and not run."""
+
+    def listed() -> None: ...
+
+    listed.__doc__ = line
+    return listed
 
 
 def add_command(made: typer.Typer, name: str, command: Callable[..., Any]) -> None:
@@ -68,7 +91,3 @@ def _ending_clearly(command: Callable[..., Any]) -> Callable[..., Any]:
             return command(*arguments, **options)
 
     return run
-
-
-app = app_for(["check"])
-"""This distribution's commands alone."""

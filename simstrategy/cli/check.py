@@ -6,16 +6,17 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
-from rich.console import Console
 
 from simstrategy.check import Report, Row
 from simstrategy.check import check as run_check
-from simstrategy.check.formats import EXIT_CODES
+from simstrategy.check.formats import EXIT_CODES, NOTHING, Played, played
 from simstrategy.check.law_table import NAMED
 from simstrategy.check.openings import LINEAR
 from simstrategy.check.programs import load_program
 from simstrategy.check.remarks import REMARKS
 from simstrategy.check.scripts import check_script, front_named
+from simstrategy.check.scripts.faults import KINDS
+from simstrategy.cli.leaving import exits_named
 from simstrategy.cli.options import (
     Order,
     clear_errors,
@@ -27,7 +28,7 @@ from simstrategy.cli.options import (
     wide_console,
     words,
 )
-from simstrategy.cli.outputs import Output, outputs_of, write_outputs
+from simstrategy.cli.outputs import PAGE, Output, outputs_of, write_outputs
 from simstrategy.cli.progress import progress
 from simstrategy.cli.quiet import program_output
 from simstrategy.cli.script_options import require_no_script, settings_of_script
@@ -49,7 +50,9 @@ _Junit = Annotated[Path | None, typer.Option(help="A file for the results as JUn
 _Markdown = Annotated[
     Path | None, typer.Option(help="A file to which the results are added as Markdown, such as $GITHUB_STEP_SUMMARY.")
 ]
-_Html = Annotated[Path | None, typer.Option(help="A file for the results as a page.")]
+_Html = Annotated[
+    Path | None, typer.Option(help="A file for the results as a page in which to step through what differs.")
+]
 _Quiet = Annotated[bool, typer.Option("--quiet-program", help="Drop what the program prints, warnings included.")]
 _SameOn = Annotated[
     str, typer.Option(help="In place of --laws and --not: all that must not change the result, such as replicas,order.")
@@ -63,6 +66,11 @@ _Arguments = Annotated[
 _SameOutput = Annotated[
     str, typer.Option(help="A regular expression: the numbers in such lines of a script's output must be the same.")
 ]
+_Faults = Annotated[
+    str, typer.Option(help=f"Plant faults in a script's calls, all or some of {', '.join(KINDS)}: the law of faults.")
+]
+_Module = Annotated[bool, typer.Option("--module", "-m", help="With --as: PROGRAM is the name of a module.")]
+_Compiled = Annotated[bool, typer.Option("--compiled", help="Compile every step as well, and compare with its tasks.")]
 _Vary = Annotated[list[str] | None, typer.Option(help="NAME=1,2,4: an argument that cuts the same work differently.")]
 
 
@@ -85,6 +93,9 @@ def check(
     exempt: _Exempt = None,
     vary: _Vary = None,
     same_output: _SameOutput = "",
+    faults: _Faults = "",
+    module: _Module = False,
+    compiled: _Compiled = False,
     require: Annotated[str, typer.Option(help=f"What must have been tried, of {', '.join(REMARKS)}.")] = "",
     json: _Json = None,
     junit: _Junit = None,
@@ -94,38 +105,38 @@ def check(
 ) -> None:
     """Judge a program: compare its values, variables, errors and traces over replica counts and backends.
 
-    One that takes a tf.distribute.Strategy, such as a Keras program, runs under TensorFlow's MirroredStrategy. A script
+    One that takes a tf.distribute.Strategy, such as a Keras program, runs under TensorFlow's strategies. A script
     that torchrun starts is checked as it is: check --as torchrun train.py -- --batch-size {64//replicas}.
 
     Exit code 0: all agree. 1: some differ. 2: not all could be checked or judged, or a file was not written.
     """
-    console = wide_console()
     named = {"backends": backends, "laws": laws, "without": without, "same_on": same_on, "require": require}
-    outputs = outputs_of({"--json": json, "--junit": junit, "--markdown": markdown, "--html": html})
+    outputs = outputs_of({"--json": json, "--junit": junit, "--markdown": markdown, PAGE: html})
     with clear_errors():
-        profile = semantics_named(semantics)
-        settings = {"timeout_s": timeout, "allow_errors": allow_errors, "order": order, "semantics": profile} | {
+        settings = {"timeout_s": timeout, "allow_errors": allow_errors, "order": order, "function": function} | {
             **{name: words(text) for name, text in named.items()},
             **{name: numbers(text) for name, text in {"replicas": replicas, "workers": workers}.items()},
             "schedules": [schedule_maker(word) for word in words(schedules)],
-            "exempt": named_reasons(exempt or []),
-            "vary": varied(vary or []),
+            "semantics": semantics_named(semantics),
         }
-        run = _run(program, launcher, arguments or (), same_output, {"function": function, **settings})
-        report = _checked(program, run, quiet=quiet_program)
-        _show(console, report, outputs)
-    if not report.agrees:
-        raise typer.Exit(EXIT_CODES[report.verdict])
+        settings |= {"exempt": named_reasons(exempt or []), "vary": varied(vary or []), "compiled": compiled}
+        of_script = {"arguments": arguments or (), "same_output": same_output, "faults": faults, "module": module}
+        report = _checked(program, _run(program, launcher, of_script, settings), quiet=quiet_program)
+        _show(report, outputs, NOTHING if html is None else _played(program, report, quiet=quiet_program))
+    raise typer.Exit(EXIT_CODES[report.verdict])
 
 
 def _run(
-    program: Path, launcher: str, arguments: Sequence[str], same_output: str, settings: Mapping[str, Any]
+    program: Path, launcher: str, of_script: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> Callable[..., Report]:
-    """Returns what checks a script, or a function of a file."""
+    """Returns what checks a script, or a function of a file.  of_script: settings of scripts alone."""
     if launcher:
-        given = settings_of_script(settings) | {"arguments": arguments, "same_output": same_output or None}
-        return partial(check_script, front_named(launcher), str(program), **given)
-    require_no_script(arguments, same_output)
+        front = front_named(launcher)
+        front = partial(front, is_module=True) if of_script["module"] else front
+        given = settings_of_script(settings) | {"arguments": of_script["arguments"]}
+        given |= {"same_output": of_script["same_output"] or None, "faults": words(of_script["faults"])}
+        return partial(check_script, front, str(program), **given)
+    require_no_script(of_script)
     return partial(_loaded, program, **settings)
 
 
@@ -135,7 +146,7 @@ def _loaded(program: Path, function: str, **settings: Any) -> Report:
 
 def _checked(program: Path, run: Callable[..., Report], *, quiet: bool) -> Report:
     """Checks the program, with a status line.  It may print, and take long."""
-    with progress(f"{program.name} …") as show, program_output(quiet=quiet):
+    with exits_named(), progress(f"{program.name} …") as show, program_output(quiet=quiet):
 
         def show_row(row: Row) -> None:
             show(f"{program.name}: {row.law}, {row.backend}, replicas {row.replicas} done …")
@@ -143,11 +154,18 @@ def _checked(program: Path, run: Callable[..., Report], *, quiet: bool) -> Repor
         return run(on_row=show_row)
 
 
-def _show(console: Console, report: Report, outputs: Sequence[Output]) -> None:
+def _played(program: Path, report: Report, *, quiet: bool) -> Played:
+    """Makes the runs of a page, with a status line.  The program may print."""
+    with progress(f"{program.name}: the runs of the page …"), program_output(quiet=quiet):
+        return played(report)
+
+
+def _show(report: Report, outputs: Sequence[Output], shown: Played) -> None:
+    console = wide_console()
     try:
         for number, line in enumerate(report.lines(characters=console.width if console.is_terminal else None)):
             # Sentences are broken between words; a row of the table, and what a log of CI keeps, is one line.
             whole = number <= len(report.rows) + 1 or not console.is_terminal
             console.print(line.text, style=_STYLES.get(line.kind), markup=False, highlight=False, soft_wrap=whole)
     finally:  # where the terminal is gone, the files are what is left
-        write_outputs(report, outputs)
+        write_outputs(report, outputs, shown)

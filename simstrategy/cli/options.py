@@ -1,6 +1,7 @@
 """The options that several commands share: lists, schedules, profiles; and how an error ends a command."""
 
 import ast
+import dataclasses
 import io
 import os
 import re
@@ -16,12 +17,13 @@ from rich.console import Console
 from simstrategy.errors import SimStrategyError
 from simstrategy.run import raised_where
 from simstrategy.schedules import Every, InOrder, Schedule, Seeded
-from simstrategy.sim import ORDERS
+from simstrategy.sim import ORDERS, Cost
 from simstrategy.strategy import PROFILES, Semantics
 
 __all__ = [
     "Order",
     "clear_errors",
+    "cost_of",
     "import_from_here",
     "named_reasons",
     "numbers",
@@ -64,6 +66,31 @@ def varied(texts: Sequence[str]) -> dict[str, list[Any]]:
             raise typer.BadParameter(f"{text!r} names no values: write accumulate=1,2,4")
         found[name.strip()] = [_literal(word) for word in words(values)]
     return found
+
+
+def cost_of(text: str) -> Cost:
+    """Returns the costs that a text such as ``compute_s=0.01,slow=2:4,algorithm=ring,overlap=True`` declares.
+
+    slow may come several times. Raises BadParameter for another name or form, and what `Cost` raises for a value.
+    """
+    found: dict[str, Any] = {}
+    for word in words(text):
+        name, sign, value = word.partition("=")
+        if not sign or name not in _COSTS:
+            raise typer.BadParameter(f"--cost: {word!r} is none of {', '.join(f'{one}=…' for one in _COSTS)}")
+        if name != "slow":
+            found[name] = _literal(value)
+            continue
+        rank, sign, factor = value.partition(":")
+        if not sign:
+            raise typer.BadParameter(
+                f"--cost: {word!r} has no factor: write slow=2:4 for a replica 2 that takes 4 times"
+            )
+        found.setdefault("slow", {})[_literal(rank)] = _literal(factor)
+    return Cost(**found)
+
+
+_COSTS: Final = tuple(field.name for field in dataclasses.fields(Cost))
 
 
 def _literal(word: str) -> Any:

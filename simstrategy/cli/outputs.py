@@ -8,22 +8,22 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from simstrategy.check import Report
-from simstrategy.check.formats import as_json, as_junit, as_markdown, as_page
+from simstrategy.check.formats import Played, as_json, as_junit, as_markdown, as_page
 from simstrategy.errors import InvalidArgument
 
-__all__ = ["Output", "outputs_of", "write_outputs", "write_text"]
+__all__ = ["PAGE", "Output", "outputs_of", "write_outputs", "write_text"]
 
 
 class Output(NamedTuple):
-    """One file.  option: how it was asked for. form: the function that makes its text. adds: to what is there."""
+    """One file.  option: how it was asked for. adds: to what is there."""
 
     option: str
     file: Path
-    form: Callable[[Report], str]
     adds: bool
 
 
@@ -31,8 +31,8 @@ _FORMS: Final[Mapping[str, Callable[[Report], str]]] = {
     "--json": as_json,
     "--junit": as_junit,
     "--markdown": as_markdown,
-    "--html": as_page,
 }
+PAGE: Final = "--html"
 _ADDING: Final = frozenset({"--markdown"})
 """A summary of a CI job is one file for all commands of a step."""
 
@@ -40,15 +40,19 @@ _ADDING: Final = frozenset({"--markdown"})
 def outputs_of(files: Mapping[str, Path | None]) -> list[Output]:
     """Returns the outputs that options name, with full paths: a program may change the current folder."""
     return [
-        Output(option, Path(os.path.abspath(file)), _FORMS[option], option in _ADDING)
+        Output(option, Path(os.path.abspath(file)), option in _ADDING)
         for option, file in files.items()
         if file is not None
     ]
 
 
-def write_outputs(report: Report, outputs: Sequence[Output]) -> None:
-    """Writes each file.  Raises InvalidArgument that names all that could not be written, when the others are."""
-    written = [_written(one.option, one.file, one.form(report), adds=one.adds) for one in outputs]
+def write_outputs(report: Report, outputs: Sequence[Output], shown: Played) -> None:
+    """Writes each file; shown: the runs of the page.
+
+    Raises InvalidArgument that names all that could not be written, when the others are.
+    """
+    forms: dict[str, Callable[[Report], str]] = {**_FORMS, PAGE: partial(as_page, shown=shown)}
+    written = [_written(one.option, one.file, forms[one.option](report), adds=one.adds) for one in outputs]
     errors = [text for text in written if text is not None]
     if errors:
         raise InvalidArgument("\n".join(errors))

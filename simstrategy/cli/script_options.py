@@ -1,6 +1,6 @@
 """Which options of `check` are for scripts, such as torchrun's, and which for functions that take a strategy."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from simstrategy.errors import InvalidArgument
@@ -15,6 +15,7 @@ _OF_FUNCTIONS: Final[Mapping[str, Any]] = {
     "schedules": [InOrder],
     "semantics": Semantics.TF1_15,
     "function": "program",
+    "compiled": False,
     "timeout_s": 600.0,
 }
 """Options that a script does not have, with their defaults."""
@@ -29,12 +30,24 @@ def settings_of_script(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name not in _OF_FUNCTIONS}
 
 
-def require_no_script(arguments: Sequence[str], same_output: str) -> None:
-    """Raises InvalidArgument for options of scripts that a function of a strategy does not have."""
-    if arguments:
+def require_no_script(given: Mapping[str, Any]) -> None:
+    """Raises InvalidArgument for options of scripts that a function of a strategy does not have.
+
+    given: arguments, same_output, faults and module; empty where they are left out.
+    """
+    if given["arguments"]:
         raise InvalidArgument(
-            f"A function program(strategy) takes no arguments of the command line, got {' '.join(arguments)}. For a "
-            f"script that torchrun starts, add --as torchrun."
+            f"A function program(strategy) takes no arguments of the command line, got {' '.join(given['arguments'])}. "
+            f"For a script that torchrun starts, add --as torchrun."
         )
-    if same_output:
-        raise InvalidArgument("--same-output is for scripts: add --as torchrun, or return the numbers from program.")
+    for name, instead in _INSTEAD.items():
+        if given[name]:
+            raise InvalidArgument(f"--{name.replace('_', '-')} is for scripts: add --as torchrun, or {instead}.")
+
+
+_INSTEAD: Final = {
+    "same_output": "return the numbers from program",
+    "faults": "give --laws faults",
+    "module": "give the name of a file",
+}
+"""Options that scripts alone have, and what a function has in their place."""

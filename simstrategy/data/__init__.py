@@ -16,6 +16,7 @@ from simstrategy.data.options import (
 )
 from simstrategy.data.readers import TextLineDataset, TFRecordDataset
 from simstrategy.data.sharding import DatasetRules, ShardedByElement, ShardUnit
+from simstrategy.data.split_preview import SplitPreview, split
 from simstrategy.data.splitting import (
     SplitRule,
     per_batch_chunks,
@@ -56,6 +57,7 @@ __all__ = [
     "ShardUnit",
     "ShardedByElement",
     "Source",
+    "SplitPreview",
     "SplitRule",
     "StepSource",
     "TFRecordDataset",
@@ -68,6 +70,7 @@ __all__ = [
     "plan_split",
     "require_equal_parts",
     "source_of",
+    "split",
     "split_source",
     "stream_parts",
     "unsplit_source",

@@ -8,6 +8,8 @@ from simstrategy.data.iterators import DistributedIterator, InputPlacement, Opti
 from simstrategy.data.step_sources import StepSource
 from simstrategy.errors import InvalidArgument, OutOfRangeError
 from simstrategy.not_copied import DISTRIBUTED_DATA, NotCopied
+from simstrategy.notebook import card
+from simstrategy.short_repr import short_repr
 from simstrategy.values import PerReplica
 
 __all__ = ["DistributedDataset", "InputIterator"]
@@ -28,6 +30,20 @@ class DistributedDataset(NotCopied):
         self._step_source = step_source
         self._placement = placement
         self._epochs = 0
+
+    def __repr__(self) -> str:
+        place = self._placement
+        return f"<DistributedDataset: {place.replicas} replicas of worker {place.worker} of {place.workers}>"
+
+    def _repr_html_(self) -> str:
+        """Returns what a step is, for notebooks; no step is drawn."""
+        place, spec = self._placement, self._step_source.spec()
+        leaves = [] if spec is None else tree.flatten(spec)[0]
+        rows = ([str(number), short_repr(leaf)] for number, leaf in enumerate(leaves))
+        known = () if spec is not None else ("The form of the elements is not known before the first one.",)
+        notes = (f"worker {place.worker} of {place.workers}, {place.replicas} replicas here", *known)
+        title = "DistributedDataset: each replica receives a part of every step"
+        return card(title, ["leaf", "form of a part"], rows, total=len(leaves), notes=notes)
 
     def __iter__(self) -> DistributedIterator:
         self._placement.forbid()

@@ -10,7 +10,7 @@ from typing import Any, Final
 from simstrategy import tree
 from simstrategy.data.elements import Element, Leaf, concatenate, cut
 from simstrategy.data.sharding import Sharding, ShardUnit
-from simstrategy.data.splitting import Part, SplitRule, per_batch_chunks, stream_parts, worker_sizes
+from simstrategy.data.splitting import Part, SplitRule, chunks_of, stream_parts, worker_sizes
 from simstrategy.errors import InvalidArgument
 
 __all__ = ["EMPTY", "by_stream", "per_batch", "worker_parts"]
@@ -66,9 +66,10 @@ def per_batch(batches: Iterable[Any], count: int, numbers: Sequence[int]) -> Ite
         leaves, structure = tree.flatten(batch)
         for leaf in leaves:
             _check_rows(leaf, number)
-        chunks = [per_batch_chunks(len(leaf), count) for leaf in leaves]
-        for k in numbers:
-            rows = [leaf[slice(*chunk[k])] for leaf, chunk in zip(leaves, chunks, strict=True)]
+        # Of these numbers alone: a worker of many has a small part of all chunks.
+        chunks = [chunks_of(len(leaf), count, numbers) for leaf in leaves]
+        for place in range(len(numbers)):
+            rows = [leaf[slice(*chunk[place])] for leaf, chunk in zip(leaves, chunks, strict=True)]
             yield tree.refill(batch, structure, rows)
 
 

@@ -7,7 +7,7 @@ import io
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice, zip_longest
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,12 @@ from simstrategy.data.sharding import DatasetRules
 from simstrategy.data.splitting import SplitRule
 from simstrategy.data.step_sources import plan_split, split_source
 from simstrategy.errors import InvalidArgument
+from simstrategy.notebook import Marked, card
 
-__all__ = ["SplitPreview", "numbered_files", "numbered_lines", "split_preview"]
+__all__ = ["SplitPreview", "numbered_files", "numbered_lines", "split", "split_preview"]
+
+_RULES: Final = DatasetRules(SplitRule("per batch"), "by element")
+"""Those of the default profile, `TF1_15`."""
 
 Names = list[str]
 """The elements of one part."""
@@ -44,6 +48,17 @@ class SplitPreview(NamedTuple):
     """The elements that replicas receive more often than they are in the dataset."""
     warnings: list[str]
 
+    def _repr_html_(self) -> str:
+        """Returns the steps as a table, for notebooks; empty parts and warnings are marked."""
+        rows = (
+            [str(number), *(" ".join(part) or Marked("nothing") for part in step)]
+            for number, step in enumerate(self.steps)
+        )
+        count = len(self.steps[0]) if self.steps else 0
+        headings = ["step", *(f"replica {rank}" for rank in range(count))]
+        title = f"Sharded by {self.by}, batches split by the rule {self.rule!r}"
+        return card(title, headings, rows, total=len(self.steps), notes=map(Marked, self.warnings))
+
 
 def numbered_files(counts: Sequence[int]) -> tuple[Dataset, Any]:
     """Returns a dataset of the names f0, f1, … of files in memory, and the function that opens one.
@@ -62,6 +77,29 @@ def numbered_files(counts: Sequence[int]) -> tuple[Dataset, Any]:
 def numbered_lines(counts: Sequence[int]) -> Dataset:
     """Returns a dataset of the lines f0-0, f0-1, … of files in memory; counts: the number of lines of each file."""
     return lines_of(*numbered_files(counts))
+
+
+def split(
+    dataset: Dataset,
+    *,
+    replicas: int,
+    workers: int = 1,
+    policy: AutoShardPolicy = AutoShardPolicy.AUTO,
+    rule: SplitRule | None = None,
+) -> SplitPreview:
+    """Returns what every replica would receive of a dataset of batches, without running a program.
+
+    dataset: finite, of batches [batch] of numbers or texts. replicas: of each worker. rule: in place of that of the
+    profile `TF1_15`. In a notebook the result is a table; `simstrategy split` prints the same. Raises InvalidArgument
+    for counts below 1, for other elements, and where the policy cannot be used with the dataset.
+
+    >>> [len(part) for part in split(Dataset.range(10).batch(4), replicas=3).steps[0]]
+    [2, 2, 0]
+    """
+    for name, count in (("replicas", replicas), ("workers", workers)):
+        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+            raise InvalidArgument(f"split takes {name} of at least 1, got {count!r}. Pass an int, for example 2.")
+    return split_preview(dataset, policy, _RULES, workers=workers, replicas=replicas, rule=rule)
 
 
 def split_preview(

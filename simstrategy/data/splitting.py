@@ -15,6 +15,7 @@ __all__ = [
     "Part",
     "Piece",
     "SplitRule",
+    "chunks_of",
     "per_batch_chunks",
     "per_batch_parts",
     "stream_parts",
@@ -50,13 +51,22 @@ def per_batch_chunks(size: int, count: int) -> list[Chunk]:
     >>> per_batch_chunks(5, 4)
     [(0, 2), (2, 4), (4, 5), (5, 5)]
     """
+    return chunks_of(size, count, range(count))
+
+
+def chunks_of(size: int, count: int, numbers: Sequence[int]) -> list[Chunk]:
+    """Returns those of `count` chunks that have these numbers; see `per_batch_chunks`.
+
+    >>> chunks_of(5, 4, [2])
+    [(4, 5)]
+    """
     if count < 1 or size < 0:
         raise InvalidArgument(
             f"A batch of {size} elements cannot be cut into {count} chunks. Use a size of at least 0 and a count of at "
             f"least 1."
         )
     width = -(-size // count)
-    return [(min(i * width, size), min((i + 1) * width, size)) for i in range(count)]
+    return [(min(i * width, size), min((i + 1) * width, size)) for i in numbers]
 
 
 def worker_chunks(size: int, workers: int, replicas: int, worker: int) -> list[Chunk]:
@@ -68,8 +78,7 @@ def worker_chunks(size: int, workers: int, replicas: int, worker: int) -> list[C
     [(2, 4), (6, 8)]
     """
     _check_worker(worker, workers)
-    chunks = per_batch_chunks(size, workers * replicas)
-    return [chunks[j * workers + worker] for j in range(replicas)]
+    return chunks_of(size, workers * replicas, range(worker, workers * replicas, workers))
 
 
 def worker_sizes(batch: int, workers: int, replicas: int, worker: int) -> list[int]:

@@ -1,6 +1,7 @@
 """The device layer, for backend authors: the contract, the registry, and what wraps a backend."""
 
 from simstrategy.device.compilation import Collective, Facts
+from simstrategy.device.completed import completed
 from simstrategy.device.frontend import Composites, Frontend, MakeVariable
 from simstrategy.device.generators import GLOBAL_GENERATORS, GlobalGenerator
 from simstrategy.device.host_data import host_array, is_python_data, numeric_array, python_array, refuse_masked
@@ -45,6 +46,7 @@ __all__ = [
     "UnifiedMemory",
     "available",
     "canonical_dtype",
+    "completed",
     "default_dtype",
     "host_array",
     "install_advice",

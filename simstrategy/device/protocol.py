@@ -21,6 +21,7 @@ from simstrategy.device.frontend import Composites, Frontend
 from simstrategy.device.namespace import ArrayNamespace
 from simstrategy.device.optional import Autodiff, Forms, UnifiedMemory
 from simstrategy.device.terms import A, ArraySpec, Capabilities, Cell, Device, Op, Spec
+from simstrategy.values import Parts
 
 __all__ = ["PROTOCOL_VERSION", "Backend", "Compilation", "Program", "ProgramBody", "is_backend", "missing_part"]
 
@@ -174,15 +175,16 @@ class Program(Protocol[A]):
 
     def __call__(
         self,
-        inputs: Sequence[tuple[A, ...]],
+        inputs: Sequence[tuple[A, ...] | Parts],
         read: Sequence[tuple[Cell[A], ...]],
         written: Sequence[tuple[Cell[A], ...]],
         /,
-    ) -> Sequence[tuple[A, ...]]:
+    ) -> Sequence[tuple[A, ...] | Parts]:
         """Runs on all local ranks.
 
-        inputs: every input's [n] arrays, in rank order. read: [n] cells each, whose values are the inputs after them.
-        written: [n] cells each, which receive the first outputs. Returns the other outputs' [n] arrays.
+        inputs: every input's [n] arrays, in rank order, or parts that this backend returned. read: [n] cells each,
+        whose values are the inputs after them. written: [n] cells each, which receive the first outputs. Returns the
+        other outputs' [n] arrays, or parts that make them when they are read.
         """
         ...
 

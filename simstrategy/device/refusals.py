@@ -17,7 +17,7 @@ from simstrategy.device.promotion import kind_of
 from simstrategy.device.terms import Operand
 from simstrategy.errors import InvalidArgument, InvalidType, SimStrategyError
 
-__all__ = ["Form", "guarded", "refusal"]
+__all__ = ["KIND_MAX", "KIND_MIN", "Form", "guarded", "refusal"]
 
 Argument = Operand | str | None
 """What a call may have got: arrays, numbers, lists, names, settings."""
@@ -38,8 +38,8 @@ _NUMBERS: Final = (
     "subtract", "negative", "positive", "sign", "square", "floor_divide", "remainder", "pow", "conj",
     "bitwise_left_shift", "bitwise_right_shift", "diff", "searchsorted",
 )  # fmt: skip
-_KIND_MAX: Final = {**dict.fromkeys(_REAL, 2), **dict.fromkeys(_BITS, 1)}
-_KIND_MIN: Final = {**dict.fromkeys(_NUMBERS, 1), **dict.fromkeys(("real", "imag"), 3)}
+KIND_MAX: Final = {**dict.fromkeys(_REAL, 2), **dict.fromkeys(_BITS, 1)}
+KIND_MIN: Final = {**dict.fromkeys(_NUMBERS, 1), **dict.fromkeys(("real", "imag"), 3)}
 """The highest and lowest kind of dtype that a function computes in: see `kind_of`."""
 _REASONS: Final = {
     "squeeze": "only axes of size 1 can go, each once",
@@ -150,7 +150,7 @@ def _wrong_type(name: str, bound: Bound, form: Form) -> str:
                 return f"{parameter} are integers"
             dtypes += found if parameter not in (*_INDICES, "condition") else []
     high = max(dtypes, key=kind_of, default="int32")
-    return "" if _KIND_MIN.get(name, 0) <= kind_of(high) <= _KIND_MAX.get(name, 3) else f"it does not take {high}"
+    return "" if KIND_MIN.get(name, 0) <= kind_of(high) <= KIND_MAX.get(name, 3) else f"it does not take {high}"
 
 
 def _is_default(name: str, key: str, value: Argument) -> bool:

@@ -123,13 +123,13 @@ def _import_factory(location: str, name: str) -> Callable[..., Any]:
     if not all(part.isidentifier() for part in module_name.split(".")) or not factory_name:
         raise InvalidArgument(f"{location!r} is no backend: write a backend's name, or 'module:factory'.")
     try:
-        module = importlib.import_module(module_name)
+        # Not from its dict: a module may import its names on their first use.
+        factory: Any = getattr(importlib.import_module(module_name), factory_name, None)
     except ImportError as error:
         hint = INSTALL_HINTS.get(name)
         advice = install_advice(hint) if hint else f"Install what provides {error.name or module_name}."
         text = f"Backend {name!r} cannot be imported: {error}. {advice}{_experimental(name)}"
         raise BackendUnavailable(text) from error
-    factory: Any = vars(module).get(factory_name)
     if factory is None:
         raise BackendUnavailable(f"Backend {name!r}: module {module_name} has no {factory_name!r}. Check its spelling.")
     if not callable(factory):

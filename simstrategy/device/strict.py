@@ -6,13 +6,14 @@ It checks forms and places, never values: the conformance kit compares values.
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Final, NoReturn, final
 
 import numpy as np
 
 from simstrategy.device.optional import UnifiedMemory
 from simstrategy.device.protocol import Backend
-from simstrategy.device.terms import UNKNOWN, Array, ArraySpec, Cell, Device, Op, Spec
+from simstrategy.device.terms import UNKNOWN, Array, ArraySpec, Cell, Device, Op, Spec, process_count
 from simstrategy.device.wrapper import Wrapper
 from simstrategy.errors import ContractViolation
 
@@ -20,6 +21,7 @@ __all__ = ["Strict"]
 
 _OPS = frozenset(("SUM", "MIN", "MAX"))
 _FORMS_KEPT: Final = 1024
+_RANK: Final = attrgetter("rank")
 
 
 @final
@@ -54,17 +56,17 @@ class Strict(Wrapper):
             None if inner.memory is None else _StrictMemory(inner.memory, self._form, good, self._check_shared)
         )
         self._check_devices()
-        self._processes = len({device.process for device in self.devices})
+        self._processes = process_count(self.devices)
         self._process = self.local_devices[0].process
         self._first_rank = self.local_devices[0].rank
 
     def _check_devices(self) -> None:
-        ranks = [device.rank for device in self.devices]
+        ranks = list(map(_RANK, self.devices))
         if ranks != list(range(len(ranks))) or not ranks:
             self._fail("devices", f"ranks are {ranks}", "0, 1, 2, … in order, at least one")
         if not set(self.local_devices) <= set(self.devices) or not self.local_devices:
             self._fail("local_devices", str(self.local_devices), "at least one, all among devices")
-        if len({device.process for device in self.local_devices}) != 1:
+        if process_count(self.local_devices) != 1:
             self._fail("local_devices", str(self.local_devices), "devices of one process")
 
     # Group-calls.

@@ -5,7 +5,8 @@ The calls are in `protocol.py`, the optional parts in `optional.py` and `fronten
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -30,6 +31,7 @@ __all__ = [
     "Operand",
     "Real",
     "Spec",
+    "process_count",
 ]
 
 
@@ -77,6 +79,14 @@ class Device(NamedTuple):
     """The worker that holds the rank: 0 for a backend of one process."""
     placement: str
     """The framework's name of the device; several ranks may share one."""
+
+
+_PROCESS: Final = attrgetter("process")
+
+
+def process_count(devices: Sequence[Device]) -> int:
+    """Returns the number of processes that have these devices."""
+    return len(set(map(_PROCESS, devices)))
 
 
 class ArraySpec(NamedTuple):

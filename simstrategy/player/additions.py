@@ -24,8 +24,12 @@ _ELEMENTS: Final = 4
 _LEAVES: Final = 8
 _RANKS_MAX: Final = 256
 _SIZE_MAX: Final = 65_536
+_MOVED_MAX: Final = 64
 _STEPS_MAX: Final = 120_000
 """Partial sums of one page."""
+_MEANS: Final = ("MEAN", "AVG")
+"""Operations that divide a sum; AVG is torch's name."""
+_ADDS: Final = ("SUM", *_MEANS)
 _KINDS: Final = ("all_reduce", "reduce", "assign", "assign_add", "assign_sub")
 
 
@@ -49,13 +53,16 @@ class Additions(NamedTuple):
     """The additions of one point.  order: their order. sums: of the first elements.
 
     own: whether each term is a sum itself, that of the replica's own array along the axis. left: why none are shown, or
-    None.
+    None. movable: whether a page can add the terms in another order, to the bit: they are few, of float32, and their
+    texts have their bits there. ranks: whose terms they are, where some ranks take no part; else ().
     """
 
     order: str
     sums: tuple[ElementSum, ...]
     own: bool
     left: str | None
+    movable: bool = False
+    ranks: tuple[int, ...] = ()
 
 
 def additions_of(recording: Recording) -> dict[int, Additions]:
@@ -67,7 +74,7 @@ def additions_of(recording: Recording) -> dict[int, Additions]:
     steps = 0
     for points in recording.together():
         first = points[0]
-        if first.kind not in _KINDS or first.op not in ("SUM", "MEAN") or any(not point.outputs for point in points):
+        if first.kind not in _KINDS or first.op not in _ADDS or any(not point.outputs for point in points):
             continue
         if steps > _STEPS_MAX:
             one = _left("The page has the additions of earlier points only: more of them would make it too large.")
@@ -90,16 +97,33 @@ def _first_that_fits(points: Sequence[SyncPoint], writes: dict[int, VariableWrit
     if reason is not None:
         return _left(reason)
     for order in orders:
+        fits = _comparison(points, writes)
         with np.errstate(all="ignore"):
             sums = tuple(_sums(points[0], rows, order))
-        fits = _comparison(points, writes)
-        if sums and all(fits(one, total) for one, total in sums):
+            is_recorded = bool(sums) and all(fits(one, total) for one, total in sums)
+        if is_recorded:
             own = points[0].axis is not None
-            return Additions(order, tuple(one for one, _ in sums), own=own, left=None)
+            shown = tuple(one for one, _ in sums)
+            ranks = _ranks(points[0]) if len(points) == 1 else ()
+            return Additions(order, shown, own=own, left=None, movable=_is_movable(rows, shown), ranks=ranks)
     return _left(
         "The recorded result is not that of an addition in the order of ranks, in a ring or a tree: equal values were "
         "taken as one, or the backend adds in another order."
     )
+
+
+def _ranks(point: SyncPoint) -> tuple[int, ...]:
+    """Returns the ranks of a point, in order, where they are not those from 0 on."""
+    ranks = sorted(rank for rank in point.replicas if rank is not None)
+    is_other = len(ranks) == len(point.inputs) and ranks != list(range(len(ranks)))
+    return tuple(ranks) if is_other else ()
+
+
+def _is_movable(rows: Sequence[Sequence[Value]], sums: Sequence[ElementSum]) -> bool:
+    if len(rows) > _MOVED_MAX or any(value.dtype != "float32" for value in rows[0]):
+        return False
+    # The page reads a text as a float64 and rounds that.
+    return all(element_text(np.float32(float(text))) == text for one in sums for text in one.terms)
 
 
 def _reason_to_leave(point: SyncPoint, rows: Sequence[Sequence[Value]]) -> str | None:
@@ -131,7 +155,10 @@ def _comparison(points: Sequence[SyncPoint], writes: dict[int, VariableWrite]) -
             made = {"assign": total, "assign_add": old + total, "assign_sub": old - total}[point.kind]
             recorded = _elements(write.after[0])
         else:
-            recorded = _elements(point.outputs[0][one.leaf])
+            row = next((row for row in point.outputs if row), ())  # of one replica alone, where it is the root
+            if one.leaf >= len(row):  # a damaged recording
+                return False
+            recorded = _elements(row[one.leaf])
         return one.element < len(recorded) and _same(made, recorded[one.element])
 
     return fits
@@ -154,7 +181,7 @@ def _sums(point: SyncPoint, rows: Sequence[Sequence[Value]], order: str) -> Iter
         size = int(np.prod([size or 0 for size in column[0].shape])) if point.axis is None else arrays[0].size
         if order == "ring" and size > _SIZE_MAX:
             return
-        count = None if point.op != "MEAN" else len(rows) if point.axis is None else _rows_of(column, point.axis)
+        count = None if point.op not in _MEANS else len(rows) if point.axis is None else _rows_of(column, point.axis)
         for element, tree in enumerate(_trees(order, len(rows), size, min(size, _ELEMENTS, *map(len, arrays)))):
             yield _evaluated(leaf, element, tree, [array[element] for array in arrays], count)
 

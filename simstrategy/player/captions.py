@@ -6,6 +6,7 @@ from typing import Final
 from simstrategy.errors import ReplicasDisagree
 from simstrategy.player.stops import BEGINS, ENDS, Event
 from simstrategy.trace import Printed, Result, StepParts, SyncPoint, VariableWrite
+from simstrategy.trace.recording import HOLDS, OPTIMIZER_STEP
 
 __all__ = ["caption", "label"]
 
@@ -16,10 +17,19 @@ _WRITES: Final = {
     "assign_add": "{} is added to its components",
     "assign_sub": "{} is subtracted from its components",
 }
-_COMBINED: Final = {"SUM": "the sum of the replicas' values", "MEAN": "the mean of the replicas' values"}
+_COMBINED: Final = {
+    "SUM": "the sum of the replicas' values",
+    **dict.fromkeys(("MEAN", "AVG"), "the mean of the replicas' values"),
+}
 _CALLS: Final = {
-    "all_gather": "The values are joined along the axis, in the order of the ranks.",
-    "gather": "The values are joined along the axis, in the order of the ranks.",
+    "all_to_all": "Every replica sends a part of its values to each of the others.",
+    "barrier": "The replicas wait until all of them are here.",
+    "init_process_group": "The replicas become one group.",
+    "monitored_barrier": "The replicas wait until all of them are here.",
+    "new_group": "Some replicas become a group of their own.",
+    "reduce_scatter": "The values are combined, and every replica gets a part of the result.",
+    "scatter": "One replica gives each of them a part of its values.",
+    "send": "One replica sends values, and the other receives them.",
     "next": "The next step of the dataset is drawn.",
     "sizes": "The replicas exchange how many rows they have.",
     "merge_call": "The function runs once, outside replica functions, on the values of all replicas.",
@@ -36,13 +46,15 @@ _CALLS: Final = {
 def label(event: Event) -> str:
     """Returns a few words for a list of events."""
     if isinstance(event, SyncPoint):
+        if event.kind == OPTIMIZER_STEP:
+            return f"step {event.subject} of the optimizer"
         axis = None if event.axis is None else f"axis={event.axis}"
         words = [event.kind, event.op, axis, event.subject]
         return _cut(" ".join(word for word in words if word is not None))
     if isinstance(event, StepParts):
         return f"parts of a step, {sum(count for _, count in event.rows)} rows"
     if isinstance(event, VariableWrite):
-        return _cut(f"{event.operation} {event.variable}")
+        return _cut(event.variable if event.operation == HOLDS else f"{event.operation} {event.variable}")
     if isinstance(event, Printed):
         return _cut(f"print {event.text.strip()!r}")
     return "the program raised" if event.error is not None else "the program returned"
@@ -64,10 +76,24 @@ def caption(event: Event, phase: int, *, replicas: int, workers: int) -> str:
 
 
 def _of_write(write: VariableWrite, worker: str) -> str:
+    if write.operation == HOLDS:
+        return _of_name(write)
     name, by = _cut(write.variable), f"{write.operation}{_at([write.site])}"
     if write.replica is not None:
         return f"Replica {write.replica} writes its component of the variable {name}, by {by}."
     return f"All components{worker} of the variable {name} are written, by {by}."
+
+
+def _of_name(write: VariableWrite) -> str:
+    """Returns what a name holds, in words."""
+    after = f"After {write.site} has run, " if write.site else ""
+    who = "" if write.replica is None else f" on replica {write.replica}"
+    found = f"{after}{_cut(write.variable)} has"
+    if len(write.after) < len(("one", "other")):
+        return f"{found} this value{who}."
+    if len({value.digest for value in write.after}) == 1:
+        return f"{found} the same value on all replicas."
+    return f"{found} a value on each replica, and these are not all equal."
 
 
 def _of_point(point: SyncPoint, phase: int, replicas: int, worker: str) -> str:
@@ -85,6 +111,10 @@ def _begun(point: SyncPoint, phase: int, what: str, replicas: int, worker: str) 
     where, subject = _at(point.sites), _cut(point.subject or "a function")
     if point.kind == "run":
         return f"The program{worker} calls run: each replica begins {subject}."
+    if point.kind == OPTIMIZER_STEP:
+        who = _who(point.replicas, replicas).rpartition(" ")[0]
+        step = f"step {subject} of {'its' if len(point.replicas) == 1 else 'their'} optimizer{where}"
+        return f"{who} made {step}: gradients are what was brought, and the parameters after the step what was got."
     if point.kind == "variable":
         return f"The program{worker} creates the variable {subject}{where}."
     if any(rank is None for rank in point.replicas):
@@ -99,6 +129,10 @@ def _does(point: SyncPoint) -> str:
     kind, op = point.kind, point.op
     if kind in _CALLS:
         return _CALLS[kind]
+    if kind in ("all_gather", "gather"):
+        who = "Every replica gets" if kind == "all_gather" else "One replica gets"
+        joined = "The values are joined along the axis" if point.axis is not None else f"{who} the values of all"
+        return f"{joined}, in the order of the ranks."
     if kind in _WRITES:
         return (
             f"The variable {_cut(point.subject or '')}: {_WRITES[kind].format(_COMBINED.get(op or '', 'the value'))}."
@@ -175,7 +209,10 @@ def _at(sites: Sequence[str]) -> str:
     different = list(dict.fromkeys(site for site in sites if site))
     if not different:
         return ""
-    return f" at {different[0]}" if len(different) == 1 else f" at {different[0]} and {len(different) - 1} other lines"
+    if len(different) == 1:
+        return f" at {different[0]}"
+    more = len(different) - 1
+    return f" at {different[0]} and {'another line' if more == 1 else f'{more} other lines'}"
 
 
 def _plural(word: str, count: int) -> str:

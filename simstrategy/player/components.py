@@ -1,11 +1,12 @@
 """The components of each variable as the events come, and where those that should be equal are not."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
+from simstrategy.player.stops import WHOLE, Event, Stop
 from simstrategy.trace import Recording, SyncPoint, Value, VariableWrite
 
-__all__ = ["Components", "kept_apart", "variables_of"]
+__all__ = ["Components", "kept_apart", "variables_of", "writes_at"]
 
 Key = tuple[int, str]
 """A worker, and the name of a variable."""
@@ -25,6 +26,21 @@ def variables_of(recording: Recording) -> dict[Key, SyncPoint | None]:
             found[key] = point
         elif write.operation == "create":
             found[key] = None
+    return found
+
+
+def writes_at(recording: Recording) -> Callable[[Event, Stop], Sequence[VariableWrite]]:
+    """Returns a function from an event and its stop to the writes that are made there."""
+    during: dict[int, list[VariableWrite]] = {}
+    for write in recording.writes:
+        if write.point is not None:
+            during.setdefault(write.point, []).append(write)
+
+    def found(event: Event, stop: Stop) -> Sequence[VariableWrite]:
+        if isinstance(event, VariableWrite):
+            return [event]
+        return during.get(event.number, ()) if isinstance(event, SyncPoint) and stop.phase == WHOLE else ()
+
     return found
 
 

@@ -5,12 +5,15 @@ from typing import Any, Final
 
 from simstrategy.player.additions import Additions, additions_of
 from simstrategy.player.captions import caption, label
-from simstrategy.player.components import Components, kept_apart, variables_of
+from simstrategy.player.components import Components, kept_apart, variables_of, writes_at
 from simstrategy.player.difference import Difference, first_difference
 from simstrategy.player.marks import marks_of
 from simstrategy.player.stops import WHOLE, Event, Stop, columns_of, events_of, stops_of
+from simstrategy.player.times import times_data
 from simstrategy.player.values import ValueTable
+from simstrategy.sim import Cost, timeline
 from simstrategy.trace import Printed, Recording, StepParts, SyncPoint, VariableWrite
+from simstrategy.trace.recording import HOLDS
 
 __all__ = ["run_data"]
 
@@ -19,11 +22,16 @@ _NOTHING: Final = "Nothing was recorded: the program made no call, drew no data 
 
 
 def run_data(
-    recording: Recording, *, name: str, sources: Mapping[str, str], reference: Recording | None = None
+    recording: Recording,
+    *,
+    name: str,
+    sources: Mapping[str, str],
+    reference: Recording | None = None,
+    cost: Cost | None = None,
 ) -> dict[str, Any]:
     """Returns one run.  name: how it is called in the page. sources: texts of the program's files, by their names.
 
-    reference: another run, from which the first difference is found.
+    reference: another run, from which the first difference is found. cost: of its virtual time, or None.
 
     columns: for each worker the ranks of its replicas. events, stops: as in `stops.py`, a stop with its caption. marks:
     places to jump to. values: what events refer to by number.
@@ -33,7 +41,8 @@ def run_data(
     stops = stops_of(events)
     table = ValueTable()
     additions = additions_of(recording)
-    counts = {"replicas": sum(map(len, columns)), "workers": len(columns)}
+    ranks = [rank for column in columns for rank in column]
+    counts = {"replicas": len(ranks), "workers": len(columns)}
     shown = [[stop.event, stop.phase, caption(events[stop.event], stop.phase, **counts)] for stop in stops]
     lines = [_event(event, columns, table, additions) for event in events]
     found = None if reference is None else _difference(reference, events, stops)
@@ -43,6 +52,7 @@ def run_data(
         "facts": [[fact, str(recording.header[fact])] for fact in _FACTS if fact in recording.header],
         "complete": recording.complete,
         "has_values": recording.header.get("version") != 1,
+        "has_arrivals": recording.header.get("version") != 1 and recording.header.get("arrivals") != "not recorded",
         "columns": columns,
         "events": lines or [{"is": "nothing", "worker": 0, "label": "nothing was recorded"}],
         "stops": shown or [[0, WHOLE, _NOTHING]],
@@ -51,6 +61,7 @@ def run_data(
         "variables": _variables(recording, columns, events, stops, table),
         "sources": dict(sorted(sources.items())),
         "values": table.values,
+        "times": None if cost is None else times_data(timeline(recording, cost), events, ranks),
     }
 
 
@@ -104,7 +115,9 @@ def _point(point: SyncPoint, columns: Sequence[Sequence[int]], table: ValueTable
 def _additions(found: Additions) -> dict[str, Any]:
     if found.left is not None:
         return {"left": found.left}
-    return {"order": found.order, "own": found.own, "sums": [one._asdict() for one in found.sums]}
+    return {"order": found.order, "own": found.own, "sums": [one._asdict() for one in found.sums]} | (
+        ({"movable": True} if found.movable else {}) | ({"ranks": found.ranks} if found.ranks else {})
+    )
 
 
 def _repeated(parts: StepParts) -> list[int]:
@@ -132,19 +145,15 @@ def _variables(
         line["aggregation"] = None if point is None else point.op
         line["apart"] = point is not None and kept_apart(name, point)
         found[worker, name] = line
-    during = {write.point: write for write in recording.writes if write.point is not None}
+    writes = writes_at(recording)
     components = Components(recording, columns)
     for place, stop in enumerate(stops):
-        event = events[stop.event]
-        write = event if isinstance(event, VariableWrite) else None
-        if isinstance(event, SyncPoint) and stop.phase == WHOLE:
-            write = during.get(event.number)
-        if write is None:
-            continue
-        held = components.write(write)
-        changed = (
-            held if write.replica is None else {write.replica: held[write.replica]} if write.replica in held else held
-        )
-        lines = found[write.worker, write.variable]["writes"]
-        lines.append([place, write.operation, [[rank, table.number(value)] for rank, value in changed.items()]])
+        for write in writes(events[stop.event], stop):
+            held = components.write(write)
+            own = None if write.replica is None else held.get(write.replica)
+            changed = held if own is None or write.replica is None else {write.replica: own}
+            variable = found[write.worker, write.variable]
+            variable["apart"] = variable["apart"] or write.operation == HOLDS
+            values = [[rank, table.number(value)] for rank, value in changed.items()]
+            variable["writes"].append([place, write.operation, values])
     return [*found.values()]

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from simstrategy.player.components import Components
-from simstrategy.player.stops import BEGINS, ENDS, WHOLE, Event, Stop
+from simstrategy.player.components import Components, writes_at
+from simstrategy.player.stops import BEGINS, ENDS, Event, Stop
 from simstrategy.trace import Recording, Result, StepParts, SyncPoint, Value, VariableWrite
 
 __all__ = ["MARKS", "marks_of"]
@@ -24,7 +24,7 @@ def marks_of(
     """
     found: dict[str, list[int]] = {kind: [] for kind in MARKS}
     components = Components(recording, columns)
-    during = {write.point: write for write in recording.writes if write.point is not None}
+    writes = writes_at(recording)
     for place, stop in enumerate(stops):
         event = events[stop.event]
         if _has_error(event) and stop.phase != BEGINS:
@@ -33,10 +33,7 @@ def marks_of(
             found["unequal"].append(place)
         if any(value.not_finite for value in _values_at(event, stop)):
             found["not_finite"].append(place)
-        write = event if isinstance(event, VariableWrite) else None
-        if isinstance(event, SyncPoint) and stop.phase == WHOLE:
-            write = during.get(event.number)
-        if write is not None:
+        for write in writes(event, stop):
             components.write(write)
         has_run = isinstance(event, SyncPoint) and event.kind == "run" and stop.phase != BEGINS
         if has_run and components.newly_differing(event.worker):

@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 from simstrategy.player.data import run_data
 from simstrategy.player.modules import joined
 from simstrategy.player.sources import sources_beside
+from simstrategy.sim import Cost
 from simstrategy.trace import Recording
 
 __all__ = ["PlayedRun", "as_player", "own_run", "read_run"]
@@ -26,11 +27,17 @@ _WEB: Final = files("simstrategy.player") / "web"
 
 
 class PlayedRun(NamedTuple):
-    """One run of a page.  name: how the page calls it. sources: texts of the program's files, by their names."""
+    """One run of a page.
+
+    name: how the page calls it. sources: texts of the program's files, by their names. notes: a paragraph for each of
+    some stops, by their numbers. causes: for some stops the line at which their cause is, as in ``train.py:31``.
+    """
 
     name: str
     recording: Recording
     sources: Mapping[str, str]
+    notes: Mapping[int, str] = {}
+    causes: Mapping[int, str] = {}
 
 
 def own_run(recording: Recording, folder: Path, *, name: str = "run") -> PlayedRun:
@@ -43,10 +50,20 @@ def read_run(recording: Recording, folder: Path, *, name: str = "run") -> Played
     return PlayedRun(name, recording, sources_beside(recording, folder, is_own=False))
 
 
-def as_player(title: str, runs: Sequence[PlayedRun], *, start: tuple[int, int] = (0, 0)) -> str:
+def as_player(
+    title: str,
+    runs: Sequence[PlayedRun],
+    *,
+    start: tuple[int, int] = (0, 0),
+    cost: Cost | None = None,
+    above: str = "",
+    style: str = "",
+) -> str:
     """Returns the HTML of a page that plays recordings, the same for the same ones; others are compared with the first.
 
-    start: the run and the stop that are shown first.
+    start: the run and the stop that are shown first. cost: of the runs' virtual time, None for a page without it.
+    above: HTML before the player, whose links such as ``#run=2&at=31`` lead to an event; style: its CSS. Both are put
+    into the page as they are.
 
     >>> import simstrategy as ss
     >>> recorder = ss.trace.Recorder()
@@ -56,16 +73,28 @@ def as_player(title: str, runs: Sequence[PlayedRun], *, start: tuple[int, int] =
     """
     data = {
         "runs": [
-            run_data(run.recording, name=run.name, sources=run.sources, reference=runs[0].recording if number else None)
+            run_data(
+                run.recording,
+                name=run.name,
+                sources=run.sources,
+                reference=runs[0].recording if number else None,
+                cost=cost,
+            )
+            | {"notes": _by_stop(run.notes), "causes": _by_stop(run.causes)}
             for number, run in enumerate(runs)
         ],
         "start": {"run": start[0], "at": start[1]},
     }
-    return _page(title, data)
+    return _page(title, data, above, style)
 
 
-def _page(title: str, data: Mapping[str, Any]) -> str:
+def _by_stop(texts: Mapping[int, str]) -> dict[str, str]:
+    return {str(at): text for at, text in sorted(texts.items())}
+
+
+def _page(title: str, data: Mapping[str, Any], above: str, above_style: str) -> str:
     style, script, page = _static()
+    style += above_style
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
         f"base-uri 'none'; form-action 'none'"
@@ -75,6 +104,7 @@ def _page(title: str, data: Mapping[str, Any]) -> str:
         "policy": policy,
         "title": escape(title),
         "style": style,
+        "above": above,
         "script": script,
         "recording": b64encode(packed).decode(),
     }

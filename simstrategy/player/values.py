@@ -20,9 +20,12 @@ def element_text(element: Any) -> str:
 
     >>> element_text(np.float32(0.1)), element_text(np.float64(0.1) + 0.2)
     ('0.1', '0.30000000000000004')
+    >>> element_text(np.str_("a"))
+    "'a'"
     """
     if isinstance(element, str):
-        return repr(element if len(element) <= _CHARACTERS_MAX else f"{element[:_CHARACTERS_MAX]} …")
+        text = str(element)  # of NumPy's texts the representation has another form
+        return repr(text if len(text) <= _CHARACTERS_MAX else f"{text[:_CHARACTERS_MAX]} …")
     return str(element)
 
 

@@ -7,6 +7,7 @@ from simstrategy.run.closures import compare_held, held_print
 from simstrategy.run.coordinator import CollectiveMatcher, Coordinator
 from simstrategy.run.functions import FunctionKey, function_key
 from simstrategy.run.isolation import Isolation, WatchDraws
+from simstrategy.run.left import when_left_for_ever
 from simstrategy.run.observing import Matcher
 from simstrategy.run.replica_tasks import WAIT_LIMIT_S, ReplicaTasks
 from simstrategy.run.status import StatusMessage, raised_where
@@ -38,4 +39,5 @@ __all__ = [
     "held_print",
     "path_source",
     "raised_where",
+    "when_left_for_ever",
 ]

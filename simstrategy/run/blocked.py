@@ -1,4 +1,4 @@
-"""The report on a task that waits for others outside synchronization points: where each task stands."""
+"""The report on a task that waits outside synchronization points: where each task stands, and each other thread."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -11,9 +11,10 @@ from simstrategy.run.frames import frames_of_threads, users_sites
 from simstrategy.run.task import Task
 from simstrategy.run.threads import TaskThread
 from simstrategy.run.turns import TURNS
+from simstrategy.run.waiting import kind_of_wait
 from simstrategy.trace import Site, describe_site
 
-__all__ = ["Report", "stack"]
+__all__ = ["Report", "stack", "thread_line"]
 
 _STACK_MAX: Final = 4
 
@@ -28,14 +29,6 @@ class Report:
         self._index = index
         self._frame = frame
         self._frames = frames_of_threads()
-
-    def others(self, hub: int) -> list[FrameType]:
-        """Returns the newest frames of all threads that carry none of these tasks, and do not run this function.
-
-        hub: the thread that runs the tasks.
-        """
-        ours = {threading.get_ident(), hub, *(one.ident for one in self._tasks if isinstance(one, TaskThread))}
-        return [frame for ident, frame in self._frames.items() if ident not in ours and not _waits_for_turn(ident, hub)]
 
     def site(self) -> Site:
         """Returns the user's line where the task waits."""
@@ -59,10 +52,18 @@ class Report:
         return f"suspended {stack(frame)}"
 
 
-def _waits_for_turn(ident: int, hub: int) -> bool:
-    """Returns whether a thread waits until the hub's run has ended, and so cannot do anything for it."""
-    turn = TURNS.get(ident)
-    return turn is not None and turn.users.user == hub
+def thread_line(ident: int, frame: FrameType) -> str:
+    """Returns one line for a thread that carries no task.  frame: its newest."""
+    names, turn = {one.ident: one.name for one in threading.enumerate()}, TURNS.get(ident)
+    name = names.get(ident)
+    if turn is None:
+        return f"  thread {name!r} waits for {kind_of_wait(frame)} {stack(frame)}"
+    until = "" if turn.users.place is None else f" at {describe_site(turn.users.place)}"
+    user = names.get(turn.users.user or 0)
+    return (
+        f"  thread {name!r} waits at {describe_site(turn.site)} until thread {user!r} has ended its call of the same "
+        f"strategy{until}"
+    )
 
 
 def stack(frame: FrameType) -> str:

@@ -5,10 +5,10 @@ Equal requests from one line of a helper are distinguished by the calls that led
 """
 
 from collections.abc import Callable
-from hashlib import blake2b
 from types import FrameType
 from typing import Final
 
+from simstrategy.digests import blake2b
 from simstrategy.run.frames import is_users
 from simstrategy.trace import CallPath, Request, Site, describe_request, describe_site
 

@@ -5,12 +5,12 @@ arguments; where a function holds them instead, the other replicas' are lost, an
 """
 
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 
+from simstrategy.digests import blake2b
 from simstrategy.errors import CannotCompile, FunctionsDiffer, InvalidType, Unsupported
 from simstrategy.run.calls import Sizes
 from simstrategy.run.captured import Host, differences

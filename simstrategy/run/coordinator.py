@@ -10,6 +10,7 @@ from typing import Any, NoReturn, final
 
 from simstrategy import tree
 from simstrategy.device.protocol import Backend
+from simstrategy.device.terms import process_count
 from simstrategy.errors import BackendUnavailable, CallSitesDiffer, PeerFailed, ReplicasDisagree
 from simstrategy.run.call_paths import described
 from simstrategy.run.calls import AnyCall, PendingCall, Sizes
@@ -25,6 +26,8 @@ from simstrategy.run.status import (
     located,
     raise_located,
     raised_where,
+    read_replies,
+    words_of,
 )
 from simstrategy.run.task import FINISHED
 from simstrategy.trace import AnyTrace, Recorder, Request, Site, Subject, describe_request, warn_at
@@ -73,7 +76,7 @@ class Coordinator:
         self.checks = checks
         self.ranks = tuple(device.rank for device in backend.local_devices)
         self.worker = backend.local_devices[0].process
-        self.processes = len({device.process for device in backend.devices})
+        self.processes = process_count(backend.devices)
         self.compares_held = self.processes > 1 and bool(checks)
         """Whether arrays that functions hold are compared with those of other processes: see `closures.py`."""
         self.one_thread = OneThread(wait_limit_s)
@@ -166,11 +169,11 @@ class Coordinator:
         if replies == cache.replies:
             self._shared = None
             return cache.sizes
-        messages = [StatusMessage.decode(data) for data in replies]
+        found = read_replies(replies)
         try:
-            sizes = compare_messages(messages, self.worker)
-            if self.checks and message.status == "request":
-                self.compare_sites([line for one in messages for line in one.lines], [cache.site])
+            sizes = compare_messages(found.messages, self.worker) if found.sizes is None else found.sizes
+            if self.checks and message.status == "request" and not found.one_site:
+                self.compare_sites(found.lines, [cache.site])
         except Exception as error:
             self._shared = error
             raise
@@ -196,9 +199,9 @@ class Coordinator:
         lines: one for each replica or worker, as they stand in a status message: who, what, where. sites: their call
         sites, or this process's alone; a warning is shown at the one that differs.
         """
-        first_who, first_what, first_site = _parts(lines[0])
+        first_who, first_what, first_site = words_of(lines[0])
         for number, line in enumerate(lines):
-            who, _, site = _parts(line)
+            who, _, site = words_of(line)
             if site == first_site or (first_site, site) in self._warned:
                 continue
             text = (
@@ -210,12 +213,6 @@ class Coordinator:
             text += ' Call it from one line; checks="strict" refuses it.'
             self._warned.add((first_site, site))
             warn_at(CallSitesDiffer(text), sites[min(number, len(sites) - 1)])
-
-
-def _parts(line: str) -> tuple[str, str, str]:
-    who, _, rest = line.partition(": ")
-    what, _, site = rest.rpartition(" at ")
-    return who, what, site
 
 
 @final

@@ -3,6 +3,7 @@
 import gc
 import sys
 import threading
+from collections.abc import Iterator
 from functools import lru_cache
 from operator import call
 from pathlib import PurePath
@@ -11,7 +12,7 @@ from typing import Final
 
 from simstrategy.trace import Site
 
-__all__ = ["frames_of_threads", "is_library", "is_users", "is_users_file", "users_sites"]
+__all__ = ["frames_of_threads", "is_library", "is_users", "is_users_file", "places_of", "users_sites"]
 
 _STANDARD_LIBRARY: Final = PurePath(threading.__file__).parent
 
@@ -65,3 +66,14 @@ def users_sites(frame: FrameType | None) -> list[Site]:
             sites.append((frame.f_code.co_filename, frame.f_lineno))
         frame = frame.f_back
     return sites
+
+
+def places_of(error: BaseException) -> Iterator[tuple[FrameType, int]]:
+    """Yields each frame of an exception's traceback with its line, the outermost first.
+
+    As `traceback.walk_tb`, whose module every start would pay for.
+    """
+    traceback = error.__traceback__
+    while traceback is not None:
+        yield traceback.tb_frame, traceback.tb_lineno
+        traceback = traceback.tb_next

@@ -10,6 +10,7 @@ from typing import Any, Final, NoReturn, final
 import greenlet as greenlets
 from greenlet import getcurrent, greenlet
 
+from simstrategy.run.collector import MANY, collector
 from simstrategy.run.forced import raise_until
 from simstrategy.run.handoff import HandoffScheduler
 from simstrategy.run.hub import HubScheduler
@@ -45,6 +46,12 @@ class GreenletPool:
 
     def run(self, count: int, body: Body, match: Match, failed: Failed) -> list[Any]:
         """Runs `body(index, suspend)` in so many tasks to their ends; see `ReplicaTasks.run`."""
+        if count < MANY:
+            return self._run(count, body, match, failed)
+        with collector().patient(count):
+            return self._run(count, body, match, failed)
+
+    def _run(self, count: int, body: Body, match: Match, failed: Failed) -> list[Any]:
         hub, results = getcurrent(), [None] * count
         tasks = self._take(count, hub)
         if self._choose is None:
@@ -104,7 +111,7 @@ def _suspend_to(back: Callable[[Any], Any]) -> SuspendTask:
 
     def suspend(*call: Any) -> Any:
         try:
-            return back(call)
+            return back(call).pop()
         except ForcedStop:
             raise_until(sys._getframe(1))
             raise

@@ -17,8 +17,6 @@ from simstrategy.run.task import FINISHED, Failed, ForcedStop, Job, Match, Task
 
 __all__ = ["HandoffScheduler"]
 
-_SUSPENDED: Final = "suspended"
-
 _NOT_SUSPENDED: Final = (
     "The greenlet of a replica was ended, or switched away from, by other code than this library's. Use no greenlets "
     "in a replica function that switch to its parent, or executor='thread'."
@@ -34,25 +32,27 @@ A = TypeVar("A")
 class _Round:
     """One round, as tasks and hub share it.  Nothing here refers to the scheduler, which a kept context may outlive."""
 
-    __slots__ = ("answers", "arrived", "following", "handoffs")
+    __slots__ = ("answers", "arrived", "following", "job", "left")
 
     def __init__(self) -> None:
         self.arrived: list[Any] = []
         """The calls of this round so far."""
         self.following: Sequence[Task] = ()
-        self.answers: Sequence[Any] = ()
-        """For each place in the round: the task that runs after it, and what that task receives."""
-        self.handoffs: Iterator[tuple[Task, Any]] = iter(())
+        """For each place in the round: the task that runs after it."""
+        self.left: Iterator[Task] = iter(())
         """The same of the places that have not come."""
+        self.answers: list[Any] = []
+        """What the task at each place receives.  Not by its switch: who makes that would keep it for a round."""
+        self.job: Job | None = None
+        """What a task receives by its first switch."""
 
     def withdraw(self, call: tuple[Any, ...], error: BaseException) -> None:
         """Undoes what a task did that could not switch, because it was interrupted."""
         if isinstance(error, ForcedStop):
             raise_until(sys._getframe(2))
-        elif self.answers and self.arrived and self.arrived[-1] is call:
+        elif self.following and self.arrived and self.arrived[-1] is call:
             self.arrived.pop()
-            place = len(self.arrived)
-            self.handoffs = zip(self.following[place:], self.answers[place:], strict=True)
+            self.left = iter(self.following[len(self.arrived) :])
 
 
 @final
@@ -71,7 +71,8 @@ class HandoffScheduler(Generic[F, A]):
         self._round = shared = _Round()
         self._following: list[Task] = [*tasks[1:], hub]
         """For each place in a round: the task that runs after it."""
-        arrive, over, ident = shared.arrived.append, (hub, _SUSPENDED), get_ident()
+        arrived, ident = shared.arrived, get_ident()
+        arrive = arrived.append
 
         # One function for all tasks, and one iterator: an object for each of 10,000 tasks costs the garbage
         # collector more than the tasks themselves.
@@ -80,11 +81,14 @@ class HandoffScheduler(Generic[F, A]):
                 raise foreign_thread()
             try:
                 arrive(call)
-                task, answer = next(shared.handoffs, over)
-                return task.switch(answer)  # type: ignore[no-any-return]  # the answer that `match` made
+                next(shared.left, hub).switch(shared.job)
             except BaseException as error:
                 shared.withdraw(call, error)
                 raise
+            # By its place, not the next one: an interrupt before this step leaves an answer behind.
+            answers, place = shared.answers, len(arrived)
+            answer, answers[place] = answers[place], None
+            return answer  # type: ignore[no-any-return]  # what `match` made
 
         self.suspend = suspend
 
@@ -96,13 +100,15 @@ class HandoffScheduler(Generic[F, A]):
     def run(self, jobs: Sequence[Job], match: Match, failed: Failed) -> None:
         """Runs all tasks to their ends; see `ReplicaTasks.run`."""
         count, arrived = len(jobs), self._round.arrived
-        answers: Sequence[Any] = jobs
+        self._round.job = jobs[0]
+        answers: list[Any] = []
         calls: list[Any] = [None] * count
         running = list(range(count))
         loop = running_loop() if EVENTS in sys.modules else None
         try:
             while True:
                 finished = self._run_round(running, answers)
+                self._round.job = None
                 order = running
                 if EVENTS in sys.modules and running_loop() is not loop:
                     require_no_loop(self._tasks, loop)
@@ -117,7 +123,11 @@ class HandoffScheduler(Generic[F, A]):
                         return
                     self._running = running
                     self._following[: len(order) - 1] = [self._tasks[one] for one in running[1:]]
-                answers = match(calls, order)
+                found = match(calls, order)
+                answers = list(found) if len(running) == count else [found[one] for one in running]
+                # Of what was given to the calls, nothing is kept: it belongs to the tasks again.
+                calls = [one if one is FINISHED else None for one in calls] if len(running) < count else [None] * count
+                del found
         except BaseException as error:
             self._end()
             if len(arrived) < len(running):
@@ -133,27 +143,27 @@ class HandoffScheduler(Generic[F, A]):
         finally:
             self._end()
 
-    def _run_round(self, running: list[int], answers: Sequence[Any]) -> bool:
+    def _run_round(self, running: list[int], answers: list[Any]) -> bool:
         """Runs these tasks until each is suspended or has returned; returns whether one has returned.
 
-        Raises what a task raises: it is the one after those that arrived.
+        answers: what each receives, in this order; each takes its own out of the list. Raises what a task raises: it
+        is the one after those that arrived.
         """
         shared, tasks, finished = self._round, self._tasks, False
         arrived = shared.arrived
         arrived.clear()
         self._rounds += 1
-        # The answer for the next task goes with each handoff; the last handoff goes to the hub.
-        given = answers[1:] if len(running) == len(tasks) else [answers[one] for one in running[1:]]
-        shared.following, shared.answers = self._following, [*given, None]
-        shared.handoffs = zip(shared.following, shared.answers, strict=True)
+        shared.answers = answers
+        # The last handoff of a round goes to the hub.
+        shared.following = self._following
+        shared.left = iter(self._following)
         while len(arrived) < len(running):
             place = len(arrived)
-            first = running[place]
-            outcome = tasks[first].switch(answers[first])
+            outcome = tasks[running[place]].switch(shared.job)
             if outcome is FINISHED:
                 finished = True
                 arrived.append(FINISHED)
-                next(shared.handoffs)  # a task that ended hands nothing over; the iterator as it is now, see `withdraw`
+                next(shared.left)  # a task that ended hands nothing over; the iterator as it is now, see `withdraw`
             elif isinstance(outcome, BaseException):
                 raise outcome  # a greenlet that was ended from outside returns the exception instead of raising it
             elif len(arrived) == place:
@@ -163,7 +173,7 @@ class HandoffScheduler(Generic[F, A]):
     def _end(self) -> None:
         """Makes tasks that are still suspended switch to the hub, and drops all other references."""
         shared = self._round
-        shared.following, shared.answers, shared.handoffs = (), (), iter(())
+        shared.following, shared.left = (), iter(())
         self._following.clear()
 
 

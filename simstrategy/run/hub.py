@@ -7,6 +7,7 @@ from simstrategy.errors import ContextError, ReplicasBlocked
 from simstrategy.run.own_thread import in_loops, loop_error, require_no_loop, running_loop
 from simstrategy.run.stopping import stop
 from simstrategy.run.task import FINISHED, Choose, Failed, Job, Match, Task
+from simstrategy.schedules.remaining import Remaining, taken_from
 
 __all__ = ["HubScheduler"]
 
@@ -49,6 +50,7 @@ class HubScheduler:
                     order.append(index)
                     if call is FINISHED:
                         finished = True
+                call = None
                 self._index = None
                 if in_loops(loop):
                     require_no_loop(tasks, loop)
@@ -57,7 +59,10 @@ class HubScheduler:
                     running = [one for one in running if calls[one] is not FINISHED]
                     if not running:
                         return
-                answers = match(calls, order)
+                # Each in a list of its own, out of which its task takes it: the switch would keep it for a round.
+                answers = [[one] for one in match(calls, order)]
+                # Nor is anything kept of what was given to the calls.
+                calls = [one if one is FINISHED else None for one in calls]
         except BaseException as error:
             clash = loop_error(tasks, loop)
             self._fail(error, index, calls, order, failed)
@@ -78,10 +83,10 @@ class HubScheduler:
 
     def _picks(self, running: Sequence[int]) -> Sequence[int] | Iterator[int]:
         """Returns each task once, in the order that the schedule chooses step by step."""
-        return running if self._choose is None else _choices(list(running), self._choose)
+        return running if self._choose is None else _choices(taken_from(running, len(running)), self._choose)
 
 
-def _choices(left: list[int], choose: Choose) -> Iterator[int]:
+def _choices(left: list[int] | Remaining[int], choose: Choose) -> Iterator[int]:
     while len(left) > 1:
         yield left.pop(choose("task", len(left)))
-    yield left[0]
+    yield left.pop(0)

@@ -1,17 +1,56 @@
 """A group of one: the task runs in the caller's thread, and nothing is switched."""
 
 import sys
+from collections.abc import Sequence
 from contextvars import copy_context
 from threading import get_ident
 from types import TracebackType
-from typing import Any
+from typing import Any, final
+
+from greenlet import getcurrent
 
 from simstrategy.run.forced import raise_no_more, raise_until
 from simstrategy.run.own_thread import require_alone, running_loop
 from simstrategy.run.stopping import STOP_TRIES
-from simstrategy.run.task import Body, Failed, Match, TaskStopped
+from simstrategy.run.task import Body, Failed, Job, Match, RunWatched, TaskStopped
 
-__all__ = ["run_inline"]
+__all__ = ["run_inline", "run_inline_watched"]
+
+
+@final
+class _Alone:
+    """The scheduler of a group of one."""
+
+    __slots__ = ("_matches", "_matching")
+
+    def __init__(self) -> None:
+        self._matches = 0
+        self._matching = False
+
+    def place(self) -> tuple[object, int | None]:
+        """Returns what changes whenever the task makes a call or goes on; the task, None while its call is matched."""
+        return self._matches, None if self._matching else 0
+
+    def run(self, jobs: Sequence[Job], match: Match, failed: Failed) -> None:
+        """Runs the task to its end; see `ReplicaTasks.run`."""
+        ((body, _, results, _, _),) = jobs
+
+        def counted(calls: list[Any], order: list[int]) -> Sequence[Any]:
+            self._matches, self._matching = self._matches + 1, True
+            try:
+                return match(calls, order)
+            finally:
+                self._matching = False
+
+        results[0] = run_inline(body, counted, failed)
+
+
+def run_inline_watched(watched: RunWatched, body: Body, match: Match, failed: Failed) -> Any:
+    """Runs a lone task as `run_inline` does; what waits for it may be in other processes, so it is looked at."""
+    task = getcurrent()
+    results: list[Any] = [None]
+    watched(_Alone(), [task], [(body, iter((0,)), results, task.switch, task.switch)], match, failed)
+    return results[0]
 
 
 def run_inline(body: Body, match: Match, failed: Failed) -> Any:
@@ -53,7 +92,11 @@ def run_inline(body: Body, match: Match, failed: Failed) -> Any:
             raise
         inner = error.__traceback__
     if ended:
-        raise ended[0].with_traceback(_joined(inner, ended[0].__traceback__))
+        try:
+            raise ended[0].with_traceback(_joined(inner, ended[0].__traceback__))
+        finally:
+            ended.clear()  # its traceback refers to this frame
+            inner = None
     return result
 
 

@@ -16,6 +16,7 @@ from simstrategy.device import Backend, Cell
 from simstrategy.errors import InvalidType, Unsupported
 from simstrategy.run.frames import users_sites
 from simstrategy.run.task import FINISHED
+from simstrategy.run.visited import Visited
 from simstrategy.short_repr import without_addresses
 from simstrategy.trace import Recorder, Request, Site, Unreadable, describe_request, describe_site
 from simstrategy.values import DistributedValues
@@ -58,7 +59,7 @@ class Observer:
         self.recorder = recorder
         self.ranks = tuple(device.rank for device in backend.local_devices)
         self.worker = backend.local_devices[0].process
-        self._drawn: Sequence[Any] = ()
+        self._drawn = Visited()
         """The values of the step that was drawn last: `StepParts` describes them."""
 
     # Synchronisation points.
@@ -113,7 +114,9 @@ class Observer:
 
     def handed(self, values: Sequence[Any]) -> None:
         """Notes the values that the program receives of a step that was drawn."""
-        self._drawn = values
+        self._drawn = Visited()
+        for value in values:
+            self._drawn.enter(value)
 
     def components(self, cells: Sequence[Cell]) -> list[Leaf]:
         """Returns the values of cells on the host; an array that several share is copied once."""
@@ -156,7 +159,7 @@ class Observer:
         """Returns the arrays and numbers of a nest, of distributed values the component of a replica."""
         found: list[Leaf] = []
         for leaf in tree.flatten(nest)[0]:
-            if any(leaf is one for one in self._drawn):
+            if leaf in self._drawn:
                 continue
             one = leaf.values[index] if isinstance(leaf, DistributedValues) and index < len(leaf.values) else leaf
             if isinstance(one, (*self._backend.array_types, np.ndarray, np.generic, bool, int, float, complex)):

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, final
 
 from simstrategy.run.greenlets import GreenletPool
 from simstrategy.run.hub import HubScheduler
-from simstrategy.run.inline import run_inline
+from simstrategy.run.inline import run_inline, run_inline_watched
 from simstrategy.run.task import Body, Choose, Failed, Match, RunTasks, RunWatched
 from simstrategy.run.threads import ThreadPool
 from simstrategy.run.watch import watched_runs
@@ -32,10 +32,10 @@ class ReplicaTasks:
 
     executor: `greenlet` where the framework keeps nothing per thread, else `thread`; a group of one runs inline.
     wait_limit_s: seconds after which a task that waits outside synchronization points is reported; None for never. See
-    `watch.py`. name: of a task, for messages.
+    `watch.py`. name: of a task, for messages. processes: whether tasks of other processes wait for these.
     """
 
-    __slots__ = ("__weakref__", "_run_several", "_threads", "executor")
+    __slots__ = ("__weakref__", "_run_one", "_run_several", "_threads", "executor")
 
     def __init__(
         self,
@@ -44,12 +44,15 @@ class ReplicaTasks:
         *,
         wait_limit_s: float | None = WAIT_LIMIT_S,
         name: Callable[[int], str] = _replica,
+        processes: bool = False,
     ) -> None:
         self.executor = executor
         # InOrder always takes the first of those that are left, so it need not be called.
         choose = None if type(schedule) is InOrder else schedule.choose
         watched = watched_runs(wait_limit_s, name)
         self._threads = ThreadPool()
+        # A lone task for which no other process waits is a plain program: it is not looked at.
+        self._run_one: RunTasks = partial(_run_one_watched, watched) if processes and wait_limit_s else _run_one
         self._run_several: RunTasks = (
             GreenletPool(choose, watched).run
             if executor == "greenlet"
@@ -58,7 +61,7 @@ class ReplicaTasks:
 
     def runs_of(self, count: int) -> RunTasks:
         """Returns what runs groups of so many tasks: `run`, without the choice of how."""
-        return _run_one if count == 1 else self._run_several
+        return self._run_one if count == 1 else self._run_several
 
     def run(self, count: int, body: Body, match: Match, failed: Failed) -> list[Any]:
         """Runs `body(index, suspend)` in `count` tasks to their ends and returns their results in order.
@@ -76,6 +79,10 @@ class ReplicaTasks:
 
 def _run_one(_count: int, body: Body, match: Match, failed: Failed) -> list[Any]:
     return [run_inline(body, match, failed)]
+
+
+def _run_one_watched(watched: RunWatched, _count: int, body: Body, match: Match, failed: Failed) -> list[Any]:
+    return [run_inline_watched(watched, body, match, failed)]
 
 
 def _run_threads(

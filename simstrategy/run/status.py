@@ -5,13 +5,13 @@ executed.
 """
 
 import json
-import traceback
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple, NoReturn
 
 from simstrategy.errors import PeerFailed, ReplicasDisagree, SimStrategyError
 from simstrategy.run.calls import Sizes
-from simstrategy.run.frames import is_library
+from simstrategy.run.frames import is_library, places_of
 from simstrategy.short_repr import without_addresses
 from simstrategy.trace import Request, Subject, describe_request, describe_site
 
@@ -23,6 +23,8 @@ __all__ = [
     "located",
     "raise_located",
     "raised_where",
+    "read_replies",
+    "words_of",
 ]
 
 _ENCODE: Final = json.JSONEncoder(separators=(",", ":")).encode
@@ -43,6 +45,45 @@ class StatusMessage(NamedTuple):
     def decode(data: bytes) -> "StatusMessage":
         status, request, lines, sizes = json.loads(data)
         return StatusMessage(status, request, tuple(lines), tuple(sizes))
+
+
+class Replies(NamedTuple):
+    """What all processes have sent at one synchronization point.
+
+    sizes: of all ranks, where all processes sent the same; else None. lines: one for each replica. one_site: whether
+    all of them end with one call site.
+    """
+
+    messages: tuple[StatusMessage, ...]
+    sizes: Sizes | None
+    lines: tuple[str, ...]
+    one_site: bool
+
+
+@lru_cache(maxsize=4)
+def read_replies(replies: tuple[bytes, ...]) -> Replies:
+    """Reads the messages of all processes.  The workers of a simulated cluster all receive the same."""
+    messages = tuple(map(StatusMessage.decode, replies))
+    first, lines = messages[0], tuple([line for one in messages for line in one.lines])
+    alike = all((one.status, one.request) == (first.status, first.request) for one in messages)
+    sizes = tuple([size for one in messages for size in one.sizes])
+    return Replies(
+        messages,
+        sizes if alike and first.status not in ("failed", "disagree") else None,
+        lines,
+        len({words_of(line)[2] for line in lines}) <= 1,
+    )
+
+
+def words_of(line: str) -> tuple[str, str, str]:
+    """Returns who, what and where, of a line on a replica or a worker.
+
+    >>> words_of("replica 1: all_reduce SUM float32[] at train.py:7")
+    ('replica 1', 'all_reduce SUM float32[]', 'train.py:7')
+    """
+    who, _, rest = line.partition(": ")
+    what, _, site = rest.rpartition(" at ")
+    return who, what, site
 
 
 def fingerprint(request: Request) -> str:
@@ -112,7 +153,7 @@ def raised_where(error: BaseException, *, with_text: bool = True) -> str:
     text = type(error).__name__
     if with_text:
         text += f"({without_addresses(str(error).splitlines()[0]) if str(error) else ''!s})"
-    users = [place for place in traceback.walk_tb(error.__traceback__) if not is_library(place[0])]
+    users = [place for place in places_of(error) if not is_library(place[0])]
     if not users:
         return text
     frame, line = users[-1]

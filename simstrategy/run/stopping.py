@@ -43,5 +43,8 @@ def _stop_all(tasks: Iterable[Task]) -> None:
 
 
 def _throw(task: Task, error: TaskStopped) -> None:
-    with suppress(BaseException):  # the run has its exception already; this task only had to end
-        task.throw(error)
+    try:
+        with suppress(BaseException):  # the run has its exception already; this task only had to end
+            task.throw(error)
+    finally:
+        del error  # its traceback refers to this frame, and to all that the task had

@@ -27,6 +27,10 @@ _BLOCKED_WAIT_S: Final = 0.5
 """The same for one that waits for something that other tasks may have released while they were stopped."""
 
 
+_TAKEN: Final = ((), None)
+"""In place of a call that the hub has taken."""
+
+
 @final
 class _Throw:
     """An answer that is raised where the task is suspended."""
@@ -88,7 +92,7 @@ class _Channel:
             self._wait()
         if self.ended:
             self.stops += 1
-        answer = self.answer
+        answer, self.answer = self.answer, None
         forced = type(answer) is _Throw and type(answer.error) is ForcedStop
         if forced or self.stops > STOP_TRIES:
             self.forced = True
@@ -96,8 +100,11 @@ class _Channel:
         if self.ended:
             raise TaskStopped
         if type(answer) is _Throw:
-            raise answer.error
-        return answer
+            try:
+                raise answer.error
+            finally:
+                del answer  # the error's traceback refers to this frame
+        return answer.pop()
 
     def _wait(self) -> None:
         with self.changing:
@@ -207,6 +214,7 @@ class TaskThread:
         channel = self._channel
         self._settled = False
         channel.answer = answer
+        del answer
         channel.go.release()
         channel.back.acquire()
         if self._error is not None:
@@ -215,12 +223,20 @@ class TaskThread:
         self._settled = True
         if error is not None:
             channel.outcome = (FINISHED, None)
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # its traceback refers to this frame
+        if call is not FINISHED:
+            channel.outcome = _TAKEN
         return call
 
     def throw(self, error: BaseException, /) -> Any:
         if self._settled and self._error is None:
-            return self.switch(_Throw(error))
+            try:
+                return self.switch(_Throw(error))
+            finally:
+                del error  # its traceback refers to this frame
         self.end(_STOP_WAIT_S if self._error is None else _BLOCKED_WAIT_S)
         return FINISHED
 

@@ -17,7 +17,13 @@ class Visited:
     def __len__(self) -> int:
         return len(self._kept)
 
+    def __contains__(self, one: object) -> bool:
+        return _key((one,)) in self._kept
+
     def enter(self, *objects: Any) -> bool:
         """Adds a group of objects; returns whether it is new."""
-        key = tuple([id(one) for one in objects])
-        return self._kept.setdefault(key, objects) is objects
+        return self._kept.setdefault(_key(objects), objects) is objects
+
+
+def _key(objects: tuple[object, ...]) -> tuple[int, ...]:
+    return tuple([id(one) for one in objects])

@@ -7,11 +7,12 @@ import dis
 import queue
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from types import BuiltinMethodType, FrameType
 from typing import Any, Final, NamedTuple
 
-__all__ = ["Awaited", "awaited_by", "owner_of", "wake"]
+__all__ = ["Awaited", "awaited_by", "kind_of_wait", "owner_of", "waker_of"]
 
 _WAITING: Final = frozenset({"threading", "queue", "concurrent.futures._base"})
 """Modules of the standard library in which a thread waits for another one of its process. By name, as those of event
@@ -53,23 +54,32 @@ def awaited_by(frame: FrameType) -> Awaited | None:
     return Awaited(thing, _has_come(thing))
 
 
+def kind_of_wait(frame: FrameType) -> str:
+    """Returns what a thread waits for as words of a message: the type, and the name of a thread."""
+    awaited = awaited_by(frame)
+    thing = None if awaited is None else awaited.thing
+    name = f" {thing.name!r}" if isinstance(thing, threading.Thread) else ""
+    return "another thread" if thing is None else f"{type(thing).__name__}{name}"
+
+
 def owner_of(lock: object) -> int | None:
     """Returns the thread that holds an RLock, 0 for none; None for anything else, whose holder is not recorded."""
     found = _OWNER.search(repr(lock)) if type(lock) is _RLOCK else None
     return None if found is None else int(found.group(1))
 
 
-def wake(frame: FrameType) -> None:
-    """Ends a wait for a condition, or for an item, of a thread in which an exception is to be raised at once.
+def waker_of(frame: FrameType, *, locks: bool = False) -> Callable[[], object] | None:
+    """Returns what ends a wait for a condition or an item, of a thread in which an exception is to be raised at once.
 
-    frame: the newest one of the thread. An item that it puts is not seen: the exception comes before.
+    frame: the newest one of the thread. locks: whether a lock is released too, although another one holds it. The item
+    and the lock are not seen: the exception comes before. None where nothing of this ends the wait.
     """
-    waiter = frame.f_locals.get("waiter")
+    waiter, thing = frame.f_locals.get("waiter"), _called_object(frame)
     if frame.f_code is threading.Condition.wait.__code__ and isinstance(waiter, _LOCK) and waiter.locked():
-        waiter.release()
-    thing = _called_object(frame)
+        return waiter.release
     if isinstance(thing, queue.SimpleQueue):
-        thing.put(None)
+        return partial(thing.put, None)
+    return thing.release if locks and isinstance(thing, _LOCK) and thing.locked() else None
 
 
 def _is_limit(timeout: object) -> bool:
@@ -111,6 +121,10 @@ def _module_of(frame: FrameType) -> object:
 
 def _called_object(frame: FrameType) -> object:
     """Returns the object in `with object:`, or in `object.acquire()`, where the frame is at such a call."""
+    if frame.f_code is threading.Thread.run.__code__:
+        given = _stored(frame.f_locals.get("self"))
+        waits = given.get("_args") == () and not given.get("_kwargs")
+        return _owner(given.get("_target")) if waits else None
     steps = [one for one in dis.get_instructions(frame.f_code) if one.offset <= frame.f_lasti]
     at = steps.pop() if steps else None
     if at is not None and at.opname == "BEFORE_WITH":
@@ -119,11 +133,13 @@ def _called_object(frame: FrameType) -> object:
         return None
     if steps and steps[-1].opname in ("LOAD_METHOD", "LOAD_ATTR") and steps[-1].argval in _METHODS:
         return _loaded(steps[:-1], frame)
-    method = _loaded(steps, frame)
-    if not isinstance(method, BuiltinMethodType) or method.__name__ not in _METHODS:
-        return None
-    owner: object = method.__self__
-    return owner
+    return _owner(_loaded(steps, frame))
+
+
+def _owner(method: object) -> object:
+    """Returns the object of which this is a method that waits; None for anything else."""
+    waits = isinstance(method, BuiltinMethodType) and method.__name__ in _METHODS
+    return method.__self__ if waits and isinstance(method, BuiltinMethodType) else None
 
 
 def _waits_for_ever(steps: list[dis.Instruction], constants: tuple[Any, ...]) -> bool:

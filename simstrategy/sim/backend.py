@@ -4,6 +4,7 @@ Deterministic: no clock, no threads, and every sum in a defined order. With a `l
 of a simulated cluster.
 """
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from operator import attrgetter
@@ -11,14 +12,15 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from simstrategy.device import PROTOCOL_VERSION, ArraySpec, Backend, Capabilities, Cell, Device, Op, Spec
+from simstrategy.device import PROTOCOL_VERSION, ArraySpec, Backend, Capabilities, Cell, Compilation, Device, Op, Spec
 from simstrategy.device.registry import require_device_names
 from simstrategy.errors import InvalidArgument, InvalidType
 from simstrategy.short_repr import short_repr
-from simstrategy.sim.arrays import Placement, SimArray, array_class, freeze, set_writeable
+from simstrategy.sim.arrays import Placement, SimArray, array_class, freeze, set_writeable, view
 from simstrategy.sim.collectives import combine, order_named
 from simstrategy.sim.dtypes import DTYPES, dtype_named, dtype_names
 from simstrategy.sim.namespace import SimNamespace
+from simstrategy.sim.stacked import StackedCompilation
 
 __all__ = ["Link", "SimBackend", "SimCell", "open_sim", "simulated_devices"]
 
@@ -27,6 +29,8 @@ Link = Callable[[str, Any, Callable[[list[Any]], Any]], Any]
 
 Takes the name of the call, the part of this worker, and the function that computes one result from all parts.
 """
+
+_Plain: Final = np.ndarray
 
 _CAPABILITIES: Final = Capabilities(
     dtypes=frozenset((*DTYPES, "bfloat16")),
@@ -45,13 +49,18 @@ def simulated_devices(workers: int, replicas_per_worker: int) -> tuple[Device, .
 
 
 def open_sim(
-    *, replicas: int | None = None, devices: Sequence[str] | None = None, order: str = "linear"
+    *,
+    replicas: int | None = None,
+    devices: Sequence[str] | None = None,
+    order: str = "linear",
+    stacked: bool = False,
 ) -> "SimBackend":
     """Opens a simulator of `replicas` devices in one process; the default is the number of `devices`, or 1.
 
     devices: their names, all different; default "sim:0", "sim:1", … order: of additions: `linear`, `ring` or
-    `tree`, see `simstrategy.sim.collectives`. Raises InvalidArgument for less than one replica, for equal names or
-    another number of them, and for an unknown order.
+    `tree`, see `simstrategy.sim.collectives`. stacked: whether `Strategy.compile` makes one program of a step, which
+    computes with arrays of all replicas at once; else it returns the step itself. Raises InvalidArgument for less than
+    one replica, for equal names or another number of them, and for an unknown order.
 
     >>> [device.placement for device in open_sim(replicas=2).devices]
     ['sim:0', 'sim:1']
@@ -65,14 +74,16 @@ def open_sim(
             f"replicas=2."
         )
     if devices is None:
-        return SimBackend(simulated_devices(1, count), worker=0, order=order)
+        return SimBackend(simulated_devices(1, count), worker=0, order=order, stacked=stacked)
     if count != len(devices) or len(dict.fromkeys(devices)) != count:
         raise InvalidArgument(
             f"The simulator takes {count} different names for {count} replicas, got {short_repr(devices)}. Pass one "
             f"name for "
             f"each replica."
         )
-    return SimBackend(tuple(Device(rank, 0, name) for rank, name in enumerate(devices)), worker=0, order=order)
+    return SimBackend(
+        tuple(Device(rank, 0, name) for rank, name in enumerate(devices)), worker=0, order=order, stacked=stacked
+    )
 
 
 @final
@@ -98,6 +109,10 @@ class SimCell:
         self.value = freeze(np.array(value, copy=True, subok=False), self._kind) if value.flags.writeable else value
 
 
+_set_value: Final = vars(SimCell)["value"].__set__
+_PLAIN_CELLS: Final = frozenset((SimCell,))
+
+
 @final
 class SimForms:
     """Compares arrays by what NumPy gives in one call."""
@@ -119,11 +134,11 @@ class SimMemory:
     def share(self, array: SimArray, cells: tuple[Cell[SimArray], ...] = ()) -> tuple[SimArray, ...]:
         set_writeable(array, False)
         shared = tuple(map(array.view, self._local))
-        for cell, one in zip(cells, shared, strict=False):
-            if type(cell) is SimCell:
-                cell.value = one  # read-only already, as `write` would make it
-            else:
-                cell.write(one)  # a wrapper around one of these
+        if set(map(type, cells)) == _PLAIN_CELLS:
+            deque(map(_set_value, cells, shared), maxlen=0)  # read-only already, as `write` would make them
+        else:
+            for cell, one in zip(cells, shared, strict=False):
+                cell.write(one)  # wrappers around these
         return shared
 
 
@@ -137,6 +152,7 @@ class SimBackend:
         "_link",
         "_local",
         "_placements",
+        "compilation",
         "devices",
         "local_devices",
         "memory",
@@ -149,14 +165,19 @@ class SimBackend:
     capabilities = _CAPABILITIES
     array_types = (SimArray,)
     autodiff = None
-    compilation = None
     frontend = None
     composites = None
     forms = SimForms()
     source: Final = staticmethod(attrgetter("f_code.co_filename", "f_lineno"))
 
     def __init__(
-        self, devices: tuple[Device, ...], *, worker: int, order: str = "linear", link: Link | None = None
+        self,
+        devices: tuple[Device, ...],
+        *,
+        worker: int,
+        order: str = "linear",
+        link: Link | None = None,
+        stacked: bool = False,
     ) -> None:
         self.devices = devices
         self.local_devices = tuple(device for device in devices if device.process == worker)
@@ -169,6 +190,9 @@ class SimBackend:
         self._link = link
         self.memory = SimMemory(self._local)
         self.xp = SimNamespace(self._local[0])
+        self.compilation: Compilation[Any] | None = (
+            StackedCompilation(self._local, _CAPABILITIES, self.xp, order) if stacked else None
+        )
 
     def on(self, device: Device) -> AbstractContextManager[None]:
         return self._placements[device.rank]
@@ -181,6 +205,10 @@ class SimBackend:
 
     def put(self, value: np.ndarray | SimArray, device: Device) -> SimArray:
         kind = self._classes[device.rank]
+        if type(value) is _Plain and value.dtype in dtype_names:  # most host data, in the machine's byte order
+            copy = value.copy()
+            set_writeable(copy, False)  # as `freeze`, without a call
+            return view(copy, kind)
         if isinstance(value, SimArray) and not value.flags.writeable:
             return value if type(value) is kind else value.view(kind)
         if not isinstance(value, np.ndarray):

@@ -181,7 +181,10 @@ def of_reals(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def searchsorted(x1: Host, x2: Any, **how: Any) -> Host:
     """Finds places in a vector of real numbers."""
-    vector, wanted = in_common(x1, x2 if isinstance(x2, (np.ndarray, bool, int, float, complex)) else np.asarray(x2))
+    values = x2 if isinstance(x2, (np.ndarray, bool, int, float, complex)) else np.asarray(x2)
+    if isinstance(values, np.ndarray) and values.dtype.kind == "O":
+        raise TypeError("numbers alone")
+    vector, wanted = in_common(x1, values)
     if vector.dtype.kind in "bc":
         raise TypeError("real numbers alone")
     places: Host = np.searchsorted(vector, wanted, **how)

@@ -13,7 +13,7 @@ from simstrategy.strategy.extended import StrategyExtended
 from simstrategy.strategy.library.local_results import ValueContext
 from simstrategy.strategy.replica import ReplicaContext
 from simstrategy.strategy.semantics import PROFILES, Semantics
-from simstrategy.strategy.strategy import Strategy, group_of, programs_of
+from simstrategy.strategy.strategy import Strategy, group_of, programs_of, runner_of
 from simstrategy.strategy.variables.variable import Variable
 
 __all__ = [
@@ -35,4 +35,5 @@ __all__ = [
     "has_strategy",
     "in_cross_replica_context",
     "programs_of",
+    "runner_of",
 ]

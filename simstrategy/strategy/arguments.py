@@ -3,19 +3,21 @@
 Programs are made and run in `compiling.py`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import struct
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from operator import is_
-from typing import Any, Final, final
+from typing import Any, Final, NamedTuple, final
 
 import numpy as np
 
 from simstrategy import tree
 from simstrategy.device import Array
 from simstrategy.strategy.group import Group
-from simstrategy.values import DistributedValues, component_rows, select
+from simstrategy.values import DistributedValues, Parts, select
 
-__all__ = ["ArgumentCache", "Constant", "StepArguments", "bind_arguments"]
+__all__ = ["ArgumentCache", "Constant", "Identity", "StepArguments", "bind_arguments"]
 
 Form = tuple[tuple[int, ...], str]
 
@@ -35,6 +37,8 @@ class _Input:
     form: Form
 
 
+_PLAIN: Final = frozenset({bool, int, float, complex, str, bytes, type(None), tuple})
+"""Types of constants that are compared by value: two of one value are the same in every program."""
 _UNEQUAL: Final = Constant("replicas have different ones")
 
 
@@ -57,7 +61,7 @@ class StepArguments:
     def key(self) -> Any:
         """What programs differ by.  Hashed, it raises TypeError for a constant that cannot be."""
         kinds = tuple([isinstance(one, _Input) for one in self.inputs])
-        constants = tuple([(type(one.value), one.value) for one in self.inputs if isinstance(one, Constant)])
+        constants = tuple([_constant_key(one.value) for one in self.inputs if isinstance(one, Constant)])
         return (self.structure, kinds, self.forms, constants)
 
 
@@ -70,8 +74,20 @@ def bind_arguments(group: Group, args: tuple[Any, ...], kwargs: Mapping[str, Any
     return StepArguments(structure, inputs)
 
 
-_Last = tuple[set[type], list[list[object]], Any]
-"""A call: the types of its arrays, their forms, and its program."""
+Given = tuple[Array, ...] | Parts
+"""The local ranks' arrays of an argument, or what makes them."""
+
+
+class _Like(NamedTuple):
+    """An argument of a call: its forms, that of its parts, and its arrays."""
+
+    forms: list[object]
+    of_parts: object
+    arrays: tuple[Array, ...]
+
+
+_Last = tuple[set[type], list[_Like], Any]
+"""A call: the types of its arrays, its arguments, and its program."""
 _NOTHING: Final[_Last] = (set(), [], None)
 
 
@@ -79,7 +95,8 @@ _NOTHING: Final[_Last] = (set(), [], None)
 class ArgumentCache:
     """The arguments of the last call, where each was an array on every replica: steps mostly get such ones again.
 
-    They are compared by type and form, one C call each. See docs/caches.md for when the entry is valid.
+    They are compared by type and form, one C call each; those that a program returned together by one form. See
+    docs/caches.md for when the entry is valid.
     """
 
     __slots__ = ("_form", "_last")
@@ -88,40 +105,55 @@ class ArgumentCache:
         self._form = form
         self._last = _NOTHING
 
-    def lookup(self, args: tuple[Any, ...]) -> tuple[Any, list[tuple[Array, ...]]] | None:
+    def lookup(self, args: tuple[Any, ...]) -> tuple[Any, list[Given]] | None:
         """Returns the last program and each argument's arrays, if all have the forms and devices of the last call's."""
-        kinds, forms, program = self._last
-        if not args or len(args) != len(forms):
+        kinds, last, program = self._last
+        if program is None or len(args) != len(last):
             return None
-        found, form = [], self._form
-        for one, wanted in zip(args, forms, strict=True):
-            if not isinstance(one, DistributedValues) or not kinds.issuperset(map(type, one.values)):
+        found: list[Given] = []
+        for one, like in zip(args, last, strict=True):
+            if not isinstance(one, DistributedValues):
                 return None
-            if list(map(form, one.values)) != wanted:
+            parts = one.parts
+            if parts is not None and like.of_parts is not None:
+                if parts.form != like.of_parts:
+                    return None
+                found.append(parts)
+                continue
+            values = one.values
+            if values is not like.arrays and (
+                not kinds.issuperset(map(type, values)) or list(map(self._form, values)) != like.forms
+            ):
                 return None
-            found.append(one.values)
+            found.append(values)
         return program, found
 
     def store(self, args: tuple[Any, ...], given: StepArguments, program: Any) -> None:
         """Keeps a call, if its arguments are nothing but arrays that were taken without a copy."""
         self._last = _NOTHING
-        values = [one.values for one in args if isinstance(one, DistributedValues)]
+        own_values = [one for one in args if isinstance(one, DistributedValues)]
+        values = [one.values for one in own_values]
         if len(values) != len(args) or len(values) != len(given.arrays):
             return
         pairs = zip(values, given.arrays, strict=True)
         if all(len(own) == len(taken) and all(map(is_, own, taken)) for own, taken in pairs):
             kinds = {type(one) for own in values for one in own}
-            self._last = (kinds, [list(map(self._form, own)) for own in values], program)
+            forms_of_parts = [None if one.parts is None else one.parts.form for one in own_values]
+            likes = zip(values, forms_of_parts, strict=True)
+            last = [_Like(list(map(self._form, own)), of_parts, own) for own, of_parts in likes]
+            self._last = (kinds, last, program)
 
 
 def _columns(
     group: Group, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tree.Structure | None, list[tuple[Any, ...]] | None]:
     """Returns the structure of one rank's arguments, and each leaf's values; no values where ranks differ in it."""
-    rows = [] if kwargs else component_rows(args, len(group.local_devices))
-    columns = list(zip(*rows, strict=True))
-    if columns and all(isinstance(one, group.array_types) for column in columns for one in column):
-        return tree.flatten((rows[0], {}))[1], columns
+    count = len(group.local_devices)
+    leaves, structure = tree.flatten((args, kwargs))
+    columns = [one.values if isinstance(one, DistributedValues) else (one,) * count for one in leaves]
+    distributed = [one.values for one in leaves if isinstance(one, DistributedValues)]
+    if all(len(one) == count and all(map(tree.is_leaf, one)) for one in distributed):
+        return structure, columns
     own = [tree.flatten(select(index, (args, kwargs))) for index in range(len(group.local_devices))]
     structure = own[0][1]
     same = all(other == structure for _, other in own)
@@ -132,6 +164,8 @@ def _as_input(group: Group, column: tuple[Any, ...]) -> _Input | Constant:
     """Returns local ranks' arrays, a constant, or _UNEQUAL."""
     first = column[0]
     kinds = (*group.array_types, np.ndarray, np.generic)
+    if isinstance(first, kinds) and not isinstance(first, group.array_types) and all(map(is_, column, repeat(first))):
+        return _shared(group, first)
     if not isinstance(first, kinds):
         return Constant(first) if all(one is first or _same(one, first) for one in column) else _UNEQUAL
     if not all(isinstance(one, kinds) for one in column):
@@ -145,5 +179,48 @@ def _as_input(group: Group, column: tuple[Any, ...]) -> _Input | Constant:
     return _Input(tuple(arrays), forms[0]) if forms.count(forms[0]) == len(forms) else _UNEQUAL
 
 
+def _shared(group: Group, value: Any) -> _Input:
+    """Returns host data [...] that all replicas take: one array, where all devices have one memory."""
+    array = group.adopt(value, 0)
+    shape, dtype, _ = group.spec(array)
+    count, share = len(group.local_devices), group.reductions.share
+    arrays = share(array) if share is not None else tuple([group.adopt(value, index) for index in range(count)])
+    return _Input(arrays, (shape, dtype))
+
+
 def _same(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and isinstance(one, (bool, int, float, complex, str)) and one == other
+    return type(one) in _PLAIN and type(one) is type(other) and _constant_key(one) == _constant_key(other)
+
+
+def _constant_key(value: Any) -> Hashable:
+    """Returns what programs differ by: plain values by type and bits, so 0.0 is not -0.0; all others by identity.
+
+    Raises TypeError for an object that cannot be hashed, since it may change.
+    """
+    kind = type(value)
+    if kind is float:
+        return kind, struct.pack("d", value)
+    if kind is complex:
+        return kind, struct.pack("dd", value.real, value.imag)
+    if kind is tuple:
+        return kind, *map(_constant_key, value)
+    if kind in _PLAIN:
+        return kind, value
+    frozenset((value,))  # raises TypeError for what cannot be hashed
+    return Identity(value)
+
+
+@final
+class Identity:
+    """Equal only to that of the same object, which it keeps alive."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+
+    def __hash__(self) -> int:
+        return object.__hash__(self._value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) and self._value is other._value

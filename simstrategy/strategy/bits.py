@@ -1,9 +1,10 @@
 """When two arrays on the host are one value, to the bit, and a number that states it."""
 
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+
+from simstrategy.digests import blake2b
 
 __all__ = ["fingerprint", "plain"]
 

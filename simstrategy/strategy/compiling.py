@@ -19,7 +19,7 @@ from simstrategy.strategy.programs import CompiledProgram, Output
 from simstrategy.strategy.running import Runner, RunStep
 from simstrategy.strategy.variables.variable import Variable
 from simstrategy.trace import Request, Site, Trace
-from simstrategy.values import PerReplica
+from simstrategy.values import Parts, PerReplica
 
 __all__ = ["CompiledStep", "step_runner"]
 
@@ -33,9 +33,13 @@ def step_runner(runner: Runner, strategy_run: Callable[..., Any]) -> RunStep:
     frontend = runner.group.frontend
 
     def run_step(fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None, site: Site) -> Any:
+        if runner.compiled_as is not None and type(fn) is not CompiledStep:
+            fn = runner.compiled_as(fn) or fn
         if type(fn) is CompiledStep or frontend.part is not None:
             named = runner.checked(fn, args, kwargs, site)
             if type(fn) is CompiledStep:
+                if not runner.after_run:
+                    return fn.run(args, named, site)
                 return _compared(runner, lambda: fn.run(args, named, site), site)
             compiled = frontend.compiled(fn, strategy_run)
             if compiled is not None:
@@ -83,7 +87,7 @@ class _Tracing:
     def traced_variable(self, variable: Variable) -> Variable:
         if variable not in self._twins:
             # The first trace only looks for the variables that are used: rank 0's value is enough.
-            value = self._given[variable] if variable in self._given else variable.components[0]
+            value = self._given[variable] if variable in self._given else variable.state.components[0]
             array = self.group.adopt(value, 0)
             self._initial[variable] = array
             self._twins[variable] = Variable.of(variable.state.on(self.group, self.group.backend.cell(array)))
@@ -124,6 +128,10 @@ class CompiledStep:
         self._made: dict[Any, CompiledProgram | None] = {}
         """The programs by the forms of arguments; None where the step uses a variable that replicas share."""
         self._usual = ArgumentCache(runner.group.form)
+        self.error: str | None = None
+        """What the last attempt to make or run a program has raised; None where none has."""
+        self.runs_as_tasks = 0
+        """How often the function itself was run, since one program could not serve all replicas."""
         self.__wrapped__ = step
 
     def __repr__(self) -> str:
@@ -143,9 +151,22 @@ class CompiledStep:
             return self._call(*known, site)
         given = bind_arguments(self._group, args, kwargs)
         if given is None:
-            return self._runner.run(self._step, args, kwargs, site)
-        key = given.key
+            return self._run_as_tasks(args, kwargs, site)
         try:
+            made = self._made_for(given)
+        except BaseException as error:
+            self.error = str(error)
+            raise
+        if made is None:
+            return self._run_as_tasks(args, kwargs, site)
+        if not kwargs:
+            self._usual.store(args, given, made)
+        return self._call(made, given.arrays, site)
+
+    def _made_for(self, given: StepArguments) -> CompiledProgram | None:
+        """Returns the program for arguments of these forms, which it makes at the first call: see `_make`."""
+        try:
+            key = given.key
             known_key = key in self._made
         except TypeError as error:
             raise CannotCompile(
@@ -154,26 +175,32 @@ class CompiledStep:
             ) from error
         if not known_key:
             self._made[key] = self._make(given)
-        made = self._made[key]
-        if made is None:
-            return self._runner.run(self._step, args, kwargs, site)
-        if not kwargs:
-            self._usual.store(args, given, made)
-        return self._call(made, given.arrays, site)
+        return self._made[key]
 
-    def _call(self, made: CompiledProgram, arrays: Sequence[tuple[Array, ...]], site: Site) -> Any:
+    def _run_as_tasks(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], site: Site) -> Any:
+        self.runs_as_tasks += 1
+        return self._runner.run(self._step, args, kwargs, site)
+
+    def _call(self, made: CompiledProgram, arrays: Sequence[tuple[Array, ...] | Parts], site: Site) -> Any:
         """Runs a program on the local ranks' arrays."""
         group = self._group
         if group.coordinator.trace is not None:
             group.coordinator.trace.record(group.coordinator.worker, made.request, (None,), (site,))
-        outputs = made.program(arrays, made.read_cells, made.written_cells)
+        try:
+            outputs = made.program(arrays, made.read_cells, made.written_cells)
+        except BaseException as error:
+            self.error = str(error)
+            raise
         for variable in made.written:
             variable.storage.mark_diverged()
         for variable in made.diverging:
             group.variables.written(variable, "assign", site)
         if group.variables.pending:
             group.variables.end_run()
-        return tree.map_leaves(lambda leaf: _per_replica(leaf, outputs), made.result)
+        count = len(group.local_devices)
+        if type(made.result) is Output:
+            return _per_replica(made.result, outputs, count)
+        return tree.map_leaves(lambda leaf: _per_replica(leaf, outputs, count), made.result)
 
     def _make(self, given: StepArguments) -> CompiledProgram | None:
         """Traces the step twice: to find the variables that it uses, and with them as inputs.
@@ -250,8 +277,11 @@ def _split(nest: Any, array_types: tuple[type[Array], ...]) -> tuple[list[Array]
     return arrays, tree.map_leaves(place, nest)
 
 
-def _per_replica(leaf: Any, outputs: Sequence[tuple[Array, ...]]) -> Any:
+def _per_replica(leaf: Any, outputs: Sequence[tuple[Array, ...] | Parts], count: int) -> Any:
+    """Returns what one of the results is to the program.  count: of the local replicas."""
     if not isinstance(leaf, Output):
         return leaf
-    values = outputs[leaf.number]
-    return values[0] if len(values) == 1 else PerReplica(values)
+    found = outputs[leaf.number]
+    if count == 1:
+        return (found if isinstance(found, tuple) else found.arrays)[0]
+    return PerReplica(found) if isinstance(found, tuple) else PerReplica.of(found)

@@ -38,7 +38,13 @@ from simstrategy.strategy.modes import current_mode
 from simstrategy.trace import Request
 from simstrategy.values import PerReplica
 
-__all__ = ["dataset_iterator", "distribute_dataset", "distribute_from_function", "input_fn_iterator"]
+__all__ = [
+    "dataset_iterator",
+    "distribute_dataset",
+    "distribute_from_function",
+    "input_fn_iterator",
+    "whole_step_iterator",
+]
 
 _Framed = TypeVar("_Framed", DistributedDataset, InputIterator)
 
@@ -107,6 +113,14 @@ def input_fn_iterator(group: Group, input_fn: Callable[[InputContext], Any], mod
             f"input_fn must return a dataset or a callable; it returned {short_repr(made)}."
         ) from error
     return _framed(group, InputIterator(_stacked(group, feed), placement))
+
+
+def whole_step_iterator(group: Group, dataset: Any) -> InputIterator:
+    """Returns the input iterator of a dataset of batches for one replica, as graphs of 1.x read it in every release.
+
+    A step in which not every replica has a batch is dropped; batches of a step may differ in size.
+    """
+    return _framed(group, InputIterator(_unsplit(group, [dataset], always_whole=True), placement_of(group)))
 
 
 def _stacked(group: Group, feed: StepSource) -> StepSource:

@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 
 from simstrategy import tree
 from simstrategy.errors import InvalidType
+from simstrategy.regrouping import regroup
 from simstrategy.run import Resolve, Sizes, compare_held
 from simstrategy.short_repr import short_repr
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.modes import CrossReplica, enter_mode, leave_mode
 from simstrategy.strategy.validation import UNFINISHED, refuse_unfinished
 from simstrategy.trace import Request, Site
-from simstrategy.values import regroup, select
+from simstrategy.values import select
 
 __all__ = ["MergeCall", "require_merge", "resolve_merge"]
 

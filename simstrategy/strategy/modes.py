@@ -7,7 +7,7 @@ the default strategy is current: see `current.py`.
 from contextvars import ContextVar, Token
 from typing import Final, Protocol, final
 
-from simstrategy.errors import ContextError
+from simstrategy.errors import CannotCompile, ContextError
 from simstrategy.run import Suspend
 from simstrategy.strategy.group import Group
 from simstrategy.values import MODE as CURRENT
@@ -22,8 +22,10 @@ __all__ = [
     "enter_mode",
     "leave_mode",
     "require_cross_replica",
+    "require_each_replica",
     "require_library_context",
     "stale_context",
+    "takes_captured",
 ]
 
 
@@ -145,6 +147,31 @@ def require_library_context(group: Group, method: str) -> None:
             f'Need to be inside "with strategy.scope()" for {group.owner!r}: {method} was called outside. Enter the '
             f"scope, or use Semantics.TF1_15 or TF2, which do not ask for it."
         )
+
+
+def require_each_replica(group: Group, what: str) -> None:
+    """Raises CannotCompile while a step of a group is traced, which stands for all replicas.
+
+    what: what was asked for, of which each replica has another one.
+    """
+    if active_group(group) is not group:
+        raise CannotCompile(
+            f"A compiled step takes {what}, of which each replica has one, and it stands for all replicas. Reduce or "
+            f"gather the value, or take them after the run."
+        )
+
+
+def takes_captured(group: Group) -> bool:
+    """Returns whether the semantics take a captured PerReplica value for the component of the replica that runs.
+
+    Raises CannotCompile while a step is traced, which stands for all replicas and has no component.
+    """
+    if group.tracing is not None:
+        raise CannotCompile(
+            "A compiled step uses a PerReplica value that it has captured, of which each replica has another "
+            "component. Pass it as an argument of the step."
+        )
+    return group.semantics.captured_per_replica == "component"
 
 
 def stale_context(context: Replica, method: str) -> ContextError:

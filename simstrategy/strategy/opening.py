@@ -8,6 +8,7 @@ from typing import Any, Literal, NoReturn, TypedDict
 
 from simstrategy.device import Backend, MakeVariable, is_backend, open_backend
 from simstrategy.device.registry import require_complete, require_device_names
+from simstrategy.device.terms import process_count
 from simstrategy.errors import InvalidArgument, InvalidType
 from simstrategy.run import WAIT_LIMIT_S
 from simstrategy.schedules import InOrder, Schedule, require_schedule
@@ -68,7 +69,7 @@ def open_group(kind: Kind, backend: str | Backend, settings: Settings, make_vari
     others: dict[str, Any] = {**settings}
     replicas, devices = others.pop("replicas", None), others.pop("devices", None)
     opened = _opened(kind, backend, replicas, devices)
-    processes = len({device.process for device in opened.devices})
+    processes = process_count(opened.devices)
     if processes > 1 and not kind.spans_processes:
         raise InvalidArgument(
             f"Backend {opened.name!r} spans {processes} processes, and a {kind.name} strategy has all its replicas in "
@@ -130,7 +131,7 @@ def _group_settings(
             backend=opened.name,
             kind=kind.name,
             replicas=len(opened.devices),
-            workers=len({device.process for device in opened.devices}),
+            workers=process_count(opened.devices),
             seed=seed,
             schedule="InOrder()" if type(chosen) is InOrder else "by its draws",
             profile=(Semantics.TF1_15 if semantics is None else semantics).name,

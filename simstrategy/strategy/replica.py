@@ -14,13 +14,14 @@ from simstrategy.device.terms import HostData
 from simstrategy.errors import Unsupported
 from simstrategy.not_copied import REPLICA_CONTEXT, NotCopied
 from simstrategy.run import ReplicaLocal, Sizes, Suspend, function_key, held_print
+from simstrategy.strategy.cards import replica_text
 from simstrategy.strategy.composites import all_reduce_leaves, is_composite
 from simstrategy.strategy.enums import ReduceOp
 from simstrategy.strategy.equality import equality_request, held_here, resolve_equal
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.merging import MergeCall, require_merge, resolve_merge
 from simstrategy.strategy.modes import MODE as _MODE
-from simstrategy.strategy.modes import stale_context
+from simstrategy.strategy.modes import stale_context, takes_captured
 from simstrategy.strategy.requests import GradientOf
 from simstrategy.strategy.validation import axis_in, text_in
 from simstrategy.trace import Request, Site, describe_site
@@ -41,18 +42,17 @@ _ANY_SIZE: Final = None
 class ReplicaContext(ReplicaLocal, NotCopied):
     """One replica's state in a run: its number, and its collective calls.
 
-    Made by `Strategy.run` for each replica, and usable only in that replica, while it runs. Source of names:
-    `tf.distribute.ReplicaContext`.
+    Made by `Strategy.run`, and usable in its own replica only, while that runs. Source: `tf.distribute.ReplicaContext`.
 
     >>> import simstrategy as ss
-    >>> strategy = ss.Strategy.mirrored("sim", replicas=2)
-    >>> strategy.run(lambda: ss.get_replica_context().all_reduce("SUM", 1.5)).values
+    >>> ss.Strategy.mirrored("sim", replicas=2).run(lambda: ss.get_replica_context().all_reduce("SUM", 1.5)).values
     (SimArray(3., dtype=float32), SimArray(3., dtype=float32))
     """
 
     __slots__ = ("_calls", "group", "home", "index", "suspend")
     not_copied = REPLICA_CONTEXT
     updating = None
+    __repr__ = replica_text
 
     # As short as possible: every replica of every run makes one.
     def __init__(self, group: Group, index: int, suspend: Suspend) -> None:
@@ -90,8 +90,8 @@ class ReplicaContext(ReplicaLocal, NotCopied):
 
     @property
     def takes_captured(self) -> bool:
-        """Whether the semantics take a captured PerReplica value for this replica's component."""
-        return self.group.semantics.captured_per_replica == "component"
+        """Whether a captured PerReplica value stands for this replica's component: see `modes.takes_captured`."""
+        return takes_captured(self.group)
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -125,21 +125,21 @@ class ReplicaContext(ReplicaLocal, NotCopied):
         if tracks is not None:
             self._calls += 1
             plain = plain and not tracks(array)
+        if not plain and name is None and (put := cache.puts.get(type(array))) is not None:
+            array, plain = put(array, group.local_devices[self.index]), True
         if plain:
             # The quick way of one array like the last one, on the right device.
             last_op, last_forms, request = cache.last_one
             if last_op is reduce_op and cache.form(array) == last_forms[self.index]:
                 return self.suspend(request, array, site, cache.resolve_one, None)  # type: ignore[no-any-return]  # as given
         op = reduce_op if type(reduce_op) is ReduceOp else ReduceOp.of(reduce_op)
-        if type(value) in cache.host_types and name is None:
-            array, plain = group.adopt(value, self.index), True
+        array = array if array is value else group.adopt(value, self.index)
         if plain and cache.spec(array)[2] == group.local_devices[self.index].placement:
             return self.suspend(cache.one(reduce_op, op, array, self.index), array, site, cache.resolve_one, None)  # type: ignore[no-any-return]  # as given
         return self._all_reduce_nest(op, value, site, None if name is None else text_in(name, "all_reduce"))
 
     def _all_reduce_nest(self, op: ReduceOp, value: N, site: Site, name: str | None) -> N:
-        group = self.group
-        if not group.kind.has_collectives:
+        if not (group := self.group).kind.has_collectives:
             return value
         like_last = group.requests.last_nest(op.value, value, self.index) if name is None else None
         if like_last is not None:

@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from simstrategy import tree
-from simstrategy.device import Array, Backend, Spec
+from simstrategy.device import Array, Backend, Device, Spec, host_array
 from simstrategy.run import Resolve
 from simstrategy.strategy.enums import ReduceOp
 from simstrategy.strategy.reductions.arithmetic import Reductions
@@ -63,13 +63,14 @@ class RequestCache:
     """
 
     __slots__ = (
+        "_devices",
         "_last",
         "_last_specs",
-        "_placements",
+        "_put",
         "form",
-        "host_types",
         "last_one",
         "plain_types",
+        "puts",
         "resolve_one",
         "spec",
         "tracks",
@@ -78,9 +79,13 @@ class RequestCache:
     def __init__(self, backend: Backend, reductions: Reductions, *, has_collectives: bool) -> None:
         self.plain_types = backend.array_types if has_collectives else ()
         """The types of arrays that all_reduce may take the quick way, unless a gradient has to flow through them."""
-        self.host_types = (np.ndarray, float, int) if has_collectives and backend.autodiff is None else ()
-        """The types of host data that become such an array on the replica's device."""
-        self._placements = [device.placement for device in backend.local_devices]
+        self.puts: dict[type, Callable[[Any, Device], Array]] = {}
+        """For each type of host data that becomes such an array, what puts it on a device; its form has yet to be
+        compared."""
+        if has_collectives and backend.autodiff is None:
+            self.puts = {np.ndarray: backend.put, float: self._put_number, int: self._put_number}
+        self._put = backend.put
+        self._devices = backend.local_devices
         self.spec: Callable[[Any], Spec] = backend.spec
         self.form: Callable[[Any], Hashable] = backend.spec if backend.forms is None else backend.forms.form
         self.tracks = None if backend.autodiff is None else backend.autodiff.tracks
@@ -88,7 +93,8 @@ class RequestCache:
         self._last = Request("all_reduce", None, None, None, None, ())
         self._last_specs: tuple[Request | None, list[list[Spec]]] = (None, [])
         """A request for a nest, and the specs of its arrays for each local replica."""
-        self.last_one: tuple[ReduceOp | str | None, list[Hashable], Request] = (None, [], self._last)
+        none: list[Hashable] = [None] * len(self._devices)
+        self.last_one: tuple[ReduceOp | str | None, list[Hashable], Request] = (None, none, self._last)
         """The op of the last request for one array as it was given, the array's form for each local replica, and the
         request."""
 
@@ -101,7 +107,7 @@ class RequestCache:
         last_given, forms, last = self.last_one
         if last is not request:
             # None is the form of no array: each replica enters its own.
-            forms = [None] * len(self._placements)
+            forms = [None] * len(self._devices)
         if last_given is not given or last is not request:
             self.last_one = (given, forms, request)
         forms[index] = self.form(array)
@@ -120,21 +126,39 @@ class RequestCache:
     def last_nest(self, op: str, nest: Any, index: int) -> tuple[Request, list[Array]] | None:
         """Returns the last request and the nest's arrays, if the nest of replica `index` is like the last one.
 
-        Each array is on the replica's device, has the form of the last one, and no gradient flows through it.
+        Each array is on the replica's device, or is made there of host data, has the form of the last one, and no
+        gradient flows through it.
         """
         _, last_op, _, _, structure, _ = last = self._last
         if last_op != op or structure is None or not self.plain_types:
             return None
         leaves = tree.leaves_like(nest, structure) or []
-        plain = all(map(isinstance, leaves, repeat(self.plain_types)))
-        if not leaves or not plain or (self.tracks and any(map(self.tracks, leaves))):
+        if not all(map(isinstance, leaves, repeat(self.plain_types))):
+            leaves = self._all_placed(leaves, index)
+        if not leaves or (self.tracks and any(map(self.tracks, leaves))):
             return None
         return (last, leaves) if list(map(self.spec, leaves)) == self._specs_of(last)[index] else None
+
+    def _all_placed(self, leaves: list[Any], index: int) -> list[Array]:
+        """Returns arrays of leaves that are arrays of the backend or such host data; [] where one is neither."""
+        arrays, put_of, device = [], self.puts.get, self._devices[index]
+        for leaf in leaves:
+            put = put_of(type(leaf))
+            if put is not None:
+                arrays.append(put(leaf, device))
+            elif isinstance(leaf, self.plain_types):
+                arrays.append(leaf)
+            else:
+                return []
+        return arrays
+
+    def _put_number(self, number: float, device: Device) -> Array:
+        return self._put(host_array(number), device)
 
     def _specs_of(self, request: Request) -> list[list[Spec]]:
         kept, specs = self._last_specs
         if kept is not request:
             forms: Any = request.leaves  # of all-reduces, whose sizes are all stated
-            specs = [[(shape, dtype, placement) for shape, dtype in forms] for placement in self._placements]
+            specs = [[(shape, dtype, placement) for shape, dtype in forms] for _, _, placement in self._devices]
             self._last_specs = (request, specs)
         return specs

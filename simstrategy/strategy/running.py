@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias, final
 
 from simstrategy.device import GLOBAL_GENERATORS
 from simstrategy.errors import CannotCompile, GeneratorsMixed
+from simstrategy.regrouping import regroup
 from simstrategy.run import (
     Body,
     CollectiveMatcher,
@@ -25,7 +26,7 @@ from simstrategy.strategy.programs import CompiledProgram
 from simstrategy.strategy.replica import ReplicaContext
 from simstrategy.strategy.validation import UNFINISHED, refuse_unfinished, require_call
 from simstrategy.trace import Request, Site, describe_site
-from simstrategy.values import component_rows, regroup, select
+from simstrategy.values import component_rows, select
 
 __all__ = ["RunStep", "Runner"]
 
@@ -42,12 +43,14 @@ class Runner:
     What a run consists of is chosen when this is made: what the group does without is not on the way of its runs.
     """
 
-    __slots__ = ("_isolation", "_run_tasks", "_tasks", "after_run", "group", "programs", "run")
+    __slots__ = ("_isolation", "_run_tasks", "_tasks", "after_run", "compiled_as", "group", "programs", "run")
 
     def __init__(self, group: Group) -> None:
         self.group = group
         self.programs: list[CompiledProgram] = []
         """What the group's steps were compiled to, in order."""
+        self.compiled_as: Callable[[Callable[..., Any]], Any] | None = None
+        """For checks: returns what `Strategy.compile` makes of a function that runs, or None where it runs as it is."""
         self.after_run: dict[str, Callable[[], Any]] = {}
         """What is compared at the end of every run, by name: see `Strategy.require_equal_after_run`."""
         settings = group.settings
@@ -57,6 +60,7 @@ class Runner:
             settings.schedule,
             wait_limit_s=settings.wait_limit_s,
             name=lambda index: f"replica {devices[index].rank}",
+            processes=group.backend.capabilities.spans_processes,
         )
         generators = (*GLOBAL_GENERATORS, *group.backend.capabilities.generators)
         self._isolation = Isolation(generators, len(devices)) if settings.isolate else None

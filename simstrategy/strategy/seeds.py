@@ -1,8 +1,8 @@
 """Seeds for the replicas of one strategy: another one for each replica, label and call, the same in every run."""
 
-from hashlib import blake2b
 from typing import final
 
+from simstrategy.digests import blake2b
 from simstrategy.errors import CannotCompile
 
 __all__ = ["Seeds"]

@@ -56,6 +56,8 @@ class Semantics:
     """What becomes of an incomplete last step of `make_input_fn_iterator`, if its elements can be empty."""
     uneven_step: Literal["refuse", "deliver"]
     """What becomes of an input iterator's step whose parts differ in size: eager 1.13 cannot stack them."""
+    estimator_input_context: Literal["none", "pass"]
+    """Whether the input function of an Estimator receives an InputContext."""
 
     TF1_13: ClassVar["Semantics"]
     TF1_15: ClassVar["Semantics"]
@@ -85,6 +87,7 @@ Semantics.TF1_13 = Semantics(
     dataset_iterator="even",
     input_fn_remainder="drop",
     uneven_step="refuse",
+    estimator_input_context="none",
 )
 Semantics.TF1_15 = replace(
     Semantics.TF1_13,
@@ -100,6 +103,7 @@ Semantics.TF1_15 = replace(
     dataset_iterator="split",
     input_fn_remainder="empty parts",
     uneven_step="deliver",
+    estimator_input_context="pass",
 )
 Semantics.TF2 = replace(
     Semantics.TF1_15,

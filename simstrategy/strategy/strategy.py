@@ -12,6 +12,7 @@ from simstrategy.errors import ContextError, InvalidType
 from simstrategy.not_copied import COPY_OF_STRATEGY, STRATEGY, NotCopied
 from simstrategy.short_repr import short_repr
 from simstrategy.strategy import inputs
+from simstrategy.strategy.cards import strategy_card, strategy_text
 from simstrategy.strategy.compiling import CompiledStep
 from simstrategy.strategy.enums import ReduceOp
 from simstrategy.strategy.equality import require_equal_across
@@ -32,7 +33,7 @@ from simstrategy.strategy.variables.framework import make_variable
 from simstrategy.strategy.variables.saving import restore, save
 from simstrategy.strategy.variables.variable import Variable
 
-__all__ = ["Strategy", "group_of", "programs_of"]
+__all__ = ["Strategy", "group_of", "programs_of", "runner_of"]
 
 
 @final
@@ -43,14 +44,14 @@ class Strategy(NotCopied):
 
     >>> import simstrategy as ss
     >>> strategy = ss.Strategy.mirrored("sim", replicas=2)
-    >>> ranks = strategy.run(lambda: ss.get_replica_context().replica_id_in_sync_group)
-    >>> ranks.values
+    >>> strategy.run(lambda: ss.get_replica_context().replica_id_in_sync_group).values
     (0, 1)
     >>> strategy.reduce("SUM", strategy.run(lambda: strategy.xp.ones(3)), axis=0)  # of 2 × 3 elements
     SimArray(6., dtype=float32)
     """
 
     not_copied = STRATEGY
+    __repr__, _repr_html_ = strategy_text, strategy_card
 
     def __init__(self, extended: StrategyExtended) -> None:
         self._extended = extended
@@ -103,10 +104,6 @@ class Strategy(NotCopied):
         """The backend's `ArrayNamespace`; outside replica functions it creates arrays on the first local device."""
         return self._group.xp
 
-    def __repr__(self) -> str:
-        backend, count = self._group.backend, self.num_replicas_in_sync
-        return f"<Strategy on {backend.name!r}: {count} replicas, {len(backend.local_devices)} here>"
-
     def __copy__(self) -> "Strategy":
         raise ContextError(COPY_OF_STRATEGY)
 
@@ -133,11 +130,10 @@ class Strategy(NotCopied):
         """Returns a step for `run`: one compiled program for all replicas, where the backend compiles.
 
         step: a replica function, traced once for each form of its arguments, for all replicas together. While it is
-        traced, the replica id has no value, arguments that are no arrays become constants of the program, and effects
-        of Python code happen once. It may use all_reduce, all_gather, variables, and merge_call with a function that
-        reduces, broadcasts or updates. Replicas with unequal shapes, or that share a variable that it uses (central
-        storage), run it uncompiled for that step. A backend without compilation returns `step` itself. Raises
-        CannotCompile before anything has run, and InvalidType.
+        traced, the replica id has no value, arguments that are no arrays are constants, and effects of Python code
+        happen once. It may use all_reduce, all_gather, variables, and merge_call with a function that reduces,
+        broadcasts or updates. Replicas with unequal shapes, or that share a variable that it uses (central storage),
+        run it uncompiled. A backend without compilation returns `step` itself. Raises CannotCompile and InvalidType.
         """
         if not callable(step):
             raise InvalidType(f"compile takes a replica function, got {short_repr(step)}.")
@@ -312,7 +308,12 @@ def group_of(strategy: Strategy) -> Group:
 
 def programs_of(strategy: Strategy) -> list[CompiledProgram]:
     """Returns what a strategy's steps were compiled to, in order: for the other packages, and for tests."""
-    return strategy._runner.programs  # noqa: SLF001 - this module's own class
+    return runner_of(strategy).programs
+
+
+def runner_of(strategy: Strategy) -> Runner:
+    """Returns what runs a strategy's replicas: for the other packages of the core."""
+    return strategy._runner  # noqa: SLF001 - this module's own class
 
 
 def _opened(kind: Kind, backend: str | Backend, settings: Settings) -> StrategyExtended:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeAlias, final
 
 from simstrategy import tree
 from simstrategy.errors import InvalidArgument, InvalidType
+from simstrategy.notebook import card
 
 __all__ = [
     "VERSION",
@@ -208,6 +209,19 @@ class Trace:
         """Returns a call site as it stands in an event."""
         return f"{_shown_path(site[0], self.root)}:{site[1]}"
 
+    def __repr__(self) -> str:
+        count = sum(len(replicas) for _, _, replicas, _ in self._records)
+        return f"<Trace of {count} event{'' if count == 1 else 's'}>"
+
+    def _repr_html_(self) -> str:
+        """Returns the first events as a table, for notebooks."""
+        rows = (
+            [str(event.worker), "" if event.replica is None else str(event.replica), _words(event), event.site]
+            for event in self.events()
+        )
+        total = sum(len(replicas) for _, _, replicas, _ in self._records)
+        return card("Trace", ["worker", "replica", "call", "line"], rows, total=total)
+
     def digest(self) -> str:
         """Returns the SHA-256 of all lines except the header, in hexadecimal: equal for equal traces."""
         import hashlib  # noqa: PLC0415 - loading it costs time at every start, and few programs use it
@@ -288,3 +302,9 @@ def parse(line: str, where: str) -> Any:
         raise InvalidArgument(
             f"{where} is not JSON ({error}). The file is damaged or no trace: write it again with Trace.write."
         ) from error
+
+
+def _words(event: Event) -> str:
+    """Returns the request of an event in a few words."""
+    axis = None if event.axis is None else f"axis={event.axis}"
+    return " ".join(word for word in (event.kind, event.op, axis, event.subject) if word is not None)

@@ -5,6 +5,7 @@ from typing import Any, Final, final
 
 from simstrategy.errors import InvalidArgument
 from simstrategy.trace.events import Event
+from simstrategy.trace.fields import require_fields, require_header
 from simstrategy.trace.recording import Printed, Recording, Result, Row, StepParts, SyncPoint, VariableWrite
 from simstrategy.trace.values import ROW_DIGEST_CHARACTERS, Value, value_of
 
@@ -19,14 +20,16 @@ def recording_of(header: Mapping[str, Any], lines: Iterable[Line], *, name: str 
     name: of the file, for messages. Raises InvalidArgument with the number of a line that is none of a recording.
     """
     reading = _Reading()
-    for number, line in enumerate(lines, 2):
-        try:
+    number = 1
+    try:
+        require_header(header)
+        for number, line in enumerate(lines, 2):  # noqa: B007 - for the message
             reading.take(line)
-        except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
-            raise InvalidArgument(
-                f"{name}:{number} is no line of a recording ({type(error).__name__}: {error}). The file is damaged: "
-                f"record the program again."
-            ) from error
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+        raise InvalidArgument(
+            f"{name}:{number} is no line of a recording ({type(error).__name__}: {error}). The file is damaged: "
+            f"record the program again."
+        ) from error
     return reading.result(header)
 
 
@@ -95,6 +98,9 @@ class _Reading:
             raise TypeError("a line is an object of JSON")
         for kind, take in _TAKEN.items():
             if kind in line:
+                require_fields(kind, line)
+                if kind in _PLACED and line[kind] < self.following:
+                    raise ValueError(f"{kind} {line[kind]} comes after {self.following - 1}")
                 take(self, line)
                 if kind in _PLACED:
                     self.following = line[kind] + 1
@@ -114,6 +120,8 @@ class _Reading:
 
     def take_point(self, line: Line) -> None:
         replicas, sites = tuple(line["replicas"]), tuple(line["sites"])
+        if len(sites) not in (1, len(replicas)):
+            raise ValueError(f"{len(sites)} sites of {len(replicas)} replicas")
         self.points[line["point"]] = SyncPoint(
             number=line["point"],
             worker=line["worker"],

@@ -197,6 +197,10 @@ class Recorder:
         """Returns how many points of a worker are open."""
         return len(self._open.get(worker, ()))
 
+    def begin_step(self, worker: int, number: int) -> None:
+        """Sets the number of a worker's step, for programs whose steps are no calls of `run`."""
+        self._steps[worker] = number
+
     def position(self, worker: int) -> tuple[int, int]:
         """Returns the number of a worker's step, and that of the next point or write."""
         return self._steps.get(worker, 0), self._log.number

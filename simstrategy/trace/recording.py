@@ -4,11 +4,28 @@ A `Recorder` makes it while a program runs; `read` makes it of a file. Both take
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from simstrategy.trace.values import Value
 
-__all__ = ["Printed", "Recording", "Result", "StepParts", "SyncPoint", "VariableWrite"]
+__all__ = [
+    "HOLDS",
+    "OPTIMIZER_STEP",
+    "EventAt",
+    "Printed",
+    "Recording",
+    "Result",
+    "StepParts",
+    "SyncPoint",
+    "VariableWrite",
+]
+
+HOLDS: Final = "holds"
+"""The operation of a `VariableWrite` that is no write: it states what a name of the program holds after a line."""
+OPTIMIZER_STEP: Final = "optimizer_step"
+"""The kind of a `SyncPoint` that is a step of an optimizer of another library, which its replicas need not make
+together: it brings gradients and gives parameters."""
+
 
 Row = tuple[Value, ...]
 """The leaf values of one replica, in the order of its nest."""
@@ -104,6 +121,21 @@ class Result(NamedTuple):
     error: tuple[str, str] | None
 
 
+class EventAt(NamedTuple):
+    """Names an event by what is known of it without the recording.
+
+    site: file and line, as in ``train.py:31``. step: the number of the `run`; None where any may be meant. variable,
+    replica, turn: of a write to this variable, or of what this name holds, the turn-th one there that is of this
+    replica, from 0; None, 0 and 0 for any event.
+    """
+
+    site: str
+    step: int | None = None
+    variable: str | None = None
+    replica: int = 0
+    turn: int = 0
+
+
 class Recording(NamedTuple):
     """All that a recorder kept.  header: facts on the run, by name.  draws: of the schedule, for `schedules.Replayed`.
 
@@ -122,6 +154,22 @@ class Recording(NamedTuple):
     def at(self, worker: int, step: int) -> Iterator[SyncPoint]:
         """Yields the synchronisation points of one step of one worker, in order."""
         return (point for point in self.points if (point.worker, point.step) == (worker, step))
+
+    def number_at(self, event: EventAt) -> int | None:
+        """Returns the place in the order of an event; of one that is not there, of the first at its line, else None."""
+
+        def is_there(site: str) -> bool:
+            return site == event.site or site.endswith(f"/{event.site}")
+
+        writes = [one for one in self.writes if one.variable == event.variable and is_there(one.site)]
+        own = [one for one in writes if one.replica in (None, event.replica)]
+        if event.turn < len(own):
+            return own[event.turn].number
+        found = [(write.number, write.step) for write in self.writes if is_there(write.site)]
+        found += [(parts.number, parts.step) for parts in self.parts if is_there(parts.site)]
+        found += [(point.number, point.step) for point in self.points if any(map(is_there, point.sites))]
+        found.sort()
+        return next((number for number, step in found if step == event.step), found[0][0] if found else None)
 
     def together(self) -> Iterator[list[SyncPoint]]:
         """Yields the points of all workers that made one group-call: the first of each, the second, and so on.

@@ -142,7 +142,8 @@ def value_of(line: Mapping[str, Any]) -> Value:
     if "digest" not in line:
         return Value(dtype, shape, "", None, None, 0, None, np.zeros(0))
     first = _elements(dtype, b64decode(line["first"], validate=True))
-    return Value(dtype, shape, line["digest"], line["low"], line["high"], int(line["not_finite"]), None, first)
+    low, high = [None if line[name] is None else line[name] + 0 for name in ("low", "high")]
+    return Value(dtype, shape, str(line["digest"]), low, high, int(line["not_finite"]), None, first)
 
 
 def _frozen(array: Any) -> Any:

@@ -10,7 +10,12 @@ import pytest
 import simstrategy as ss
 from simstrategy.check import Report, Row, checkers
 from simstrategy.check.checkers import checker_of
+from simstrategy.check.judging import judge_runs
+from simstrategy.check.laws import OF_RUNS
+from simstrategy.check.runs import Settings
+from simstrategy.check.study import Study
 from simstrategy.errors import BackendUnavailable, InvalidArgument, InvalidType
+from simstrategy.schedules import InOrder
 
 
 class Theirs:
@@ -85,13 +90,17 @@ def test_a_type_of_a_library_without_a_checker_is_refused_with_what_to_do():
     )
 
 
-def test_a_library_that_we_know_of_says_what_to_install(acme, monkeypatch):
-    monkeypatch.setattr(Theirs, "__module__", "tensorflow.python.distribute")
+@pytest.mark.parametrize(
+    ("package", "folders"),
+    [("tensorflow", "./backends/tensorflow ./backends/tf_distribute"), ("jax", "./backends/xla")],
+)
+def test_a_library_that_we_know_of_says_what_to_install(acme, monkeypatch, package, folders):
+    monkeypatch.setattr(Theirs, "__module__", f"{package}.sharding")
     with pytest.raises(BackendUnavailable) as raised:
         ss.check(of_tensorflow, replicas=[1])
     assert str(raised.value) == (
-        "The program takes a strategy of tensorflow, and no checker for such programs is installed. "
-        "In a checkout of simstrategy, install it with: pip install ./backends/tensorflow ./backends/tf_distribute"
+        f"The program takes an object of {package}, and no checker for such programs is installed. "
+        f"In a checkout of simstrategy, install it with: pip install {folders}"
     )
 
 
@@ -104,7 +113,7 @@ def test_a_library_that_we_know_of_says_what_to_install(acme, monkeypatch):
 )
 def test_a_checker_that_cannot_be_imported_is_named(acme, monkeypatch, package, told):
     monkeypatch.setattr(Theirs, "__module__", package)
-    with pytest.raises(BackendUnavailable, match=f"takes a strategy of {package}, and the checker of such .* {told}"):
+    with pytest.raises(BackendUnavailable, match=f"takes an object of {package}, and the checker of such .* {told}"):
         checker_of(of_acme)
 
 
@@ -112,7 +121,7 @@ def test_a_checker_that_cannot_be_imported_is_named(acme, monkeypatch, package, 
     ("settings", "named"),
     [
         ({"backends": ["sim", "torch"]}, "no backends to choose"),
-        ({"workers": [1], "schedules": [lambda: ss.schedules.Seeded(1)]}, "no workers and no schedules to choose"),
+        ({"compiled": True, "schedules": [lambda: ss.schedules.Seeded(1)]}, "no compiled and no schedules to choose"),
         ({"semantics": ss.Semantics.TF2}, "no semantics to choose"),
     ],
 )
@@ -122,21 +131,36 @@ def test_settings_that_mean_nothing_to_another_librarys_strategy_are_refused(acm
 
 
 def test_a_law_that_needs_our_strategies_is_refused_and_the_others_reach_the_checker(acme, monkeypatch):
-    with pytest.raises(InvalidArgument, match="the law of order needs one of simstrategy's: leave it out"):
-        ss.check(of_acme, laws=["order"])
+    with pytest.raises(InvalidArgument, match="the law of coverage needs one of simstrategy's: leave it out"):
+        ss.check(of_acme, laws=["coverage"])
     seen = []
 
     def look(program, *, replicas, settings, laws, require, on_row):
-        seen.append((settings.exempt, {*settings.asked}, laws, require))
+        seen.append((settings.exempt, {*settings.asked}, settings.workers, laws, require))
         return check_acme(program, replicas=replicas, settings=settings, laws=laws, require=require, on_row=on_row)
 
     monkeypatch.setattr(sys.modules["simstrategy_acme_checks"], "check_acme", look)
     ss.check(of_acme, replicas=[1, 2], laws=["all"], exempt={"loss": "printed"}, require=["uneven"])
-    ss.check(of_acme, replicas=[1, 2], laws=["state"], without=["replicas"])
+    ss.check(of_acme, replicas=[1, 2], workers=[2], laws=["state"], without=["replicas"])
     assert seen == [
-        ({"loss": "printed"}, {"all"}, ["replicas", "state"], ["uneven"]),
-        ({}, {"state"}, ["state"], ()),
+        ({"loss": "printed"}, {"all"}, (), ["replicas", "state", "cut", "order", "resume"], ["uneven"]),
+        ({}, {"state"}, (2,), ["state", "cut"], ()),
     ]
+
+
+def test_laws_arguments_and_words_that_programs_of_a_library_do_not_have_are_refused():
+    def judged(asked=(), vary=None, require=()):
+        settings = Settings(asked=asked, vary=vary or {})
+        study = Study(ours, ["sim"], [1, 2], (), (InOrder,), settings)
+        return judge_runs(study, OF_RUNS, ["replicas", "order"], require, lambda row: None, ["replicas"])
+
+    assert {row.law for row in judged().rows} == {"repeat", "replicas"}
+    with pytest.raises(InvalidArgument, match="Programs under sim are not judged by the law of order: leave it out"):
+        judged(asked={"order"})
+    with pytest.raises(InvalidArgument, match=r"not judged by the law of cut: .* Their laws are replicas, state"):
+        judged(vary={"more": [1, 2]})
+    with pytest.raises(InvalidArgument, match="cannot try 'uneven': require can name replicas"):
+        judged(require=["uneven"])
 
 
 def test_an_agreement_of_runs_that_asked_nothing_says_so():

@@ -123,7 +123,7 @@ def test_a_fence_of_markdown_is_longer_than_any_in_the_text():
 
 @pytest.mark.parametrize("problem", ["x" * 3_000_000, "é\n" * 600_000, "`" * 2_000_000, "|" * 2_000_000])
 def test_markdown_stays_below_its_limit(problem):
-    text = as_markdown(report(*[row(problem)] * 3, *[row(law=problem)] * 700))
+    text = as_markdown(report(*[row(problem)] * 3, *[row(law=problem[:5000])] * 700))
     assert len(text.encode("utf-8")) <= BYTES_MAX
     assert "and 204 more rows" in text
     assert "(cut here)" in text

@@ -1,13 +1,10 @@
 """Loading a program from a file, and outcomes on their way between processes."""
 
-import re
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import simstrategy as ss
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.processes import load_outcome, run_in_processes, save_outcome
 from simstrategy.check.programs import load_program
@@ -80,14 +77,6 @@ def test_a_library_that_is_missing_is_named_with_the_command_that_installs_it(
         f"{file} imports {root}, which is not installed here. In a checkout of simstrategy, install it with: {command}"
     )
     assert str(raised.value) == text
-
-
-def test_the_program_of_the_readme_runs_on_the_simulator(tmp_path, clean_path):
-    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"^```python\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
-    file = tmp_path / "first_lesson.py"
-    file.write_text(block)
-    assert ss.check(load_program(file), replicas=[1, 2, 4]).agrees
 
 
 def bfloat16(*values):

@@ -73,7 +73,10 @@ def test_exactly_what_is_named_is_judged(settings, found):
 @pytest.mark.parametrize(
     ("settings", "text"),
     [
-        ({"same_on": ["colour"]}, "'colour' is none of backends, schedules, workers, replicas, state, cut, order"),
+        (
+            {"same_on": ["colour"]},
+            "'colour' is none of backends, schedules, workers, compiled, replicas, state, cut, order",
+        ),
         ({"same_on": ["all"]}, "'all' is none of"),
         ({"same_on": "replicas"}, "same_on is a list"),
         ({"same_on": [3]}, "same_on is a list of str"),

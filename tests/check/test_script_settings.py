@@ -12,7 +12,7 @@ from simstrategy.check.scripts import fronts
 from simstrategy.check.scripts.fronts import front_named
 from simstrategy.check.scripts.printed import numbers_in, pattern_of
 from simstrategy.check.scripts.templates import filled, require_names
-from simstrategy.cli.app import app
+from simstrategy.cli.app import app_for
 from simstrategy.errors import BackendUnavailable, InvalidArgument
 
 VALUES = {"replicas": 4, "accumulate": 2, "mode": "fast"}
@@ -93,11 +93,14 @@ def test_a_front_that_is_not_there_is_an_error_with_what_to_do(monkeypatch):
         (["--as", "mpirun"], "There is no 'mpirun'"),
         (["--", "--lr", "0.1"], "takes no arguments of the command line, got --lr 0.1"),
         (["--same-output", "loss"], "--same-output is for scripts"),
+        (["--faults", "all"], "--faults is for scripts: add --as torchrun, or give --laws faults"),
+        (["-m"], "--module is for scripts: add --as torchrun, or give the name of a file"),
+        (["--as", "torchrun", "--faults", "fire"], "There is no fault 'fire': choose from exception, inf, input"),
     ],
 )
 def test_options_of_the_other_kind_of_program_end_with_2_and_a_text(tmp_path, options, text):
     file = tmp_path / "train.py"
     file.write_text("")
-    ended = CliRunner().invoke(app, ["check", str(file), *options])
+    ended = CliRunner().invoke(app_for(["check"]), ["check", str(file), *options])
     assert ended.exit_code == 2
     assert text in " ".join(ended.output.split())

@@ -1,6 +1,6 @@
 """Scripts judged by the laws, with a front that computes what a script would: no process is started.
 
-Clauses: G-21, G-22, G-24, G-28, G-29, G-30.
+Clauses: G-21, G-22, G-24, G-28, G-29, G-30, G-32.
 """
 
 import itertools
@@ -9,10 +9,14 @@ import numpy as np
 import pytest
 
 from simstrategy.check.causes.facts import StepFacts
-from simstrategy.check.formats import as_data
+from simstrategy.check.causes.held import Held, Traced
+from simstrategy.check.formats import as_data, played
 from simstrategy.check.scripts import check_script
-from simstrategy.check.scripts.facts import ScriptRun, Value
+from simstrategy.check.scripts.facts import JudgedRun, ScriptRun, Value
 from simstrategy.errors import InvalidArgument
+from simstrategy.player.stops import events_of, stops_of
+from simstrategy.trace import Recorder
+from simstrategy.trace.recording import HOLDS
 
 PLACE = "after step 1['w']"
 START = np.float32([0.3, -0.7, 0.11])
@@ -24,6 +28,7 @@ class Fake:
 
     name = "torchrun"
     nothing = "the script did nothing. Let it do something"
+    laws = ("state", "late", "coverage")
 
     def __init__(self, script):
         self.script = script
@@ -64,7 +69,7 @@ def test_a_lawful_script_agrees_and_its_runner_is_closed():
     assert str(report).endswith("All runs agree: 1 value; replicas 1, 2, 4.")
     assert fake.closed == 1
     assert {one.arguments for one in fake.runs} == {("8",), ("4",), ("2",)}
-    assert sum(one.nudge is not None for one in fake.runs) == 9
+    assert sum(one.nudge is not None for one in fake.runs) == 3
 
 
 def test_a_factor_is_found_with_step_parameter_line_and_kind():
@@ -157,7 +162,7 @@ def test_the_law_of_order_runs_the_other_orders_of_additions():
 @pytest.mark.parametrize(
     ("settings", "text"),
     [
-        ({"laws": ["coverage"]}, "Scripts are not judged by the law of coverage: choose from replicas, cut, order"),
+        ({"laws": ["resume"]}, "Scripts are not judged by the law of resume: choose from replicas, cut, order"),
         ({"laws": ["speed"]}, "There is no law 'speed'"),
         ({"require": ["uneven"]}, "It is not known of a script whether it tried 'uneven'"),
         ({"vary": {"replicas": [1, 2]}}, "stands for the number of replicas"),
@@ -170,3 +175,90 @@ def test_settings_that_a_script_does_not_have_are_errors_before_anything_runs(se
     with pytest.raises(InvalidArgument, match=text):
         check_script(fake, "train.py", **{"replicas": [1, 2], **settings})
     assert not fake.runs
+
+
+def with_laws(problem=None, compared=4):
+    """Returns a script that keeps the law of replicas, and of which a law of one run finds something."""
+
+    def script(settings):
+        judged = tuple(JudgedRun(law, problem if law == "state" else None, compared) for law in settings.laws)
+        return trained(settings)._replace(judged=judged)
+
+    return script
+
+
+def test_laws_of_one_run_are_judged_in_the_first_run_of_each_number_alone():
+    fake = Fake(with_laws())
+    report = check_script(fake, "train.py", replicas=[1, 2])
+    assert report.verdict == "agree", str(report)
+    assert [(row.law, row.replicas) for row in report.rows if row.law in ("state", "coverage")] == [
+        *(("state", "1"), ("coverage", "1"), ("state", "2"), ("coverage", "2"))
+    ]
+    assert [one.laws for one in fake.runs].count(fake.laws) == 2
+
+
+def test_what_a_law_of_one_run_finds_is_a_difference():
+    report = check_script(Fake(with_laws("rank 1 has another weight")), "train.py", replicas=[2])
+    assert report.verdict == "differ"
+    assert "rank 1 has another weight" in str(report)
+    left_out = Fake(with_laws("rank 1 has another weight"))
+    assert not check_script(left_out, "train.py", replicas=[1, 2], without=["state"]).findings
+    assert {one.laws for one in left_out.runs} == {("late", "coverage"), ()}
+
+
+def test_a_law_of_one_run_that_had_nothing_to_look_at_is_no_agreement():
+    report = check_script(Fake(with_laws(compared=0)), "train.py", replicas=[2])
+    assert report.verdict == "undecided"
+    assert {row.law for row in report.rows} == {"repeat"}
+
+
+def recording_of(settings):
+    """Returns what a front records of `trained`: the step of its optimizer, and what a name holds at two lines."""
+    recorder = Recorder()
+    recorder.describe(replicas=settings.replicas, workers=1, arrivals="not recorded")
+    for line in (7, 8):
+        recorder.begin_step(0, 1)
+        values = [np.float32(line + rank) for rank in range(settings.replicas)]
+        recorder.wrote(0, None, "loss", HOLDS, (), values, ("/home/user/train.py", line))
+    recorder.ended(0, [])
+    recorder.close()
+    return recorder.recording()
+
+
+def wrong(settings):
+    """A script whose gradients are divided once too often; its front records a run that a page is to show."""
+    run = trained(settings, 1 / settings.replicas)
+    held = Held("train.py:8", (), "loss", "", (np.float32(settings.replicas),), "", 1, 1, is_graded=True)
+    traced = Traced(((held,),) * settings.replicas) if settings.detailed else Traced()
+    recording = recording_of(settings) if settings.recorded else None
+    return run._replace(traced=traced, recording=recording)
+
+
+def test_the_page_of_a_script_has_its_runs_and_opens_at_the_line_of_the_cause():
+    fake = Fake(wrong)
+    report = check_script(fake, "train.py", arguments=["{8//replicas}"], replicas=[1, 2])
+    made = len(fake.runs)
+    found = played(report)
+    assert [run.name for run in found.runs] == ["1 replica", "2 replicas"]
+    assert [(one.arguments, one.recorded) for one in fake.runs[made:]] == [(("8",), True), (("4",), True)]
+    assert fake.closed == 3
+    (place,) = found.places
+    events = events_of(found.runs[place.run].recording)
+    assert events[stops_of(events)[place.stop].event].site == report.findings[0].source == "train.py:8"
+    assert found.runs[1].notes == {place.stop: report.findings[0].cause}
+
+
+def test_a_front_that_records_nothing_is_stated_in_the_page():
+    report = check_script(Fake(lambda settings: trained(settings, 1 / settings.replicas)), "train.py", replicas=[1, 2])
+    (place,) = played(report).places
+    assert place.left.startswith("The run could not be made again: Unsupported")
+    assert "Runs of torchrun are not recorded for a page" in place.left
+
+
+def test_what_a_law_of_one_run_finds_opens_at_the_line_that_it_names():
+    def script(settings):
+        judged = (JudgedRun("late", "A result is used at train.py:7.", 1, "train.py:7"),)
+        return trained(settings)._replace(judged=judged if settings.laws else (), recording=recording_of(settings))
+
+    found = played(check_script(Fake(script), "train.py", replicas=[2]))
+    assert [place.stop for place in found.places] == [0]

@@ -14,6 +14,7 @@ from misuse import Form, Program, drawn, misuses, piece, smaller
 from misuse_verdict import judged, known_ones, verdict
 from misuse_workers import Seen, Workers
 from promises import elsewhere, promises
+from promises_red import ended, shown
 
 ROOT = Path(__file__).resolve().parents[2]
 CAMPAIGNS = ROOT / "ci" / "campaigns"
@@ -150,3 +151,25 @@ def test_a_few_programs_and_all_that_is_kept_agree_on_two_backends():
     code, printed = asked("--programs", "40", "--backends", "sim,torch", "--limit", "6")
     assert code == 0, printed
     assert "40 programs of seed 0 on sim, sim again, sim threads, cluster, torch" in printed
+
+
+def test_every_promise_has_a_program_that_was_seen_to_fail_on_the_tree_before_or_a_reason():
+    programs = shown()
+    assert {one.letter for one in programs} == {
+        f"{letter}{number}" for letter, count in LETTERS.items() for number in range(1, count + 1)
+    }
+    assert [one.letter for one in programs if bool(one.text) == bool(one.reason)] == []
+    assert [one.letter for one in programs if one.reason] == ["A15"]
+    for one in programs:
+        compile(one.text, f"{one.letter}.py", "exec")
+
+
+@pytest.mark.slow
+def test_a_program_of_a_promise_fails_where_the_promise_is_broken(tmp_path):
+    """Here, too, as its program is; the tree before is another commit, which `ci/run.py deep promises_red` unpacks."""
+    kept = next(one for one in shown() if one.letter == "A9")
+    assert ended(ROOT, kept, tmp_path) == ""
+    broken = kept._replace(text=kept.text.replace("ReplicasDisagree", "PeerFailed"))
+    assert "ReplicasDisagree" in ended(ROOT, broken, tmp_path)
+    hangs = kept._replace(text="import time\ntime.sleep(60)", limit_s=1.0)
+    assert ended(ROOT, hangs, tmp_path) == "hangs: it has not ended within 1 s"

@@ -25,12 +25,13 @@ def asked(file, *options):
 @pytest.mark.slow
 def test_generated_programs_agree_on_every_pair():
     counts = ("--programs", "40", "--compiled", "12", "--jobs", "1")
-    code, printed = asked("campaign.py", "tensorflow", "witness", "xla", "compiled", *counts)
+    code, printed = asked("campaign.py", "tensorflow", "witness", "xla", "stacked", "compiled", *counts)
     assert code == 0, printed
     assert re.findall(r"^(\w+): .*, (\d+) different programs", printed, re.MULTILINE) == [
         ("tensorflow", "40"),
         ("witness", "40"),
         ("xla", "40"),
+        ("stacked", "40"),
         ("compiled", "12"),
     ]
     assert "DIFFERENT" not in printed

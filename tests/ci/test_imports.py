@@ -159,7 +159,7 @@ def test_the_step_ends_with_an_error_when_a_copy_of_the_repository_has_a_circle(
     ("file", "text", "contract"),
     [
         ("data/nodes.py", "if TYPE_CHECKING:\n    from simstrategy.data.dataset import Dataset\n", "simstrategy.data"),
-        ("sim/arrays.py", "def late():\n    from simstrategy.sim.cluster import Cluster\n", "simstrategy.sim"),
+        ("sim/cost.py", "def late():\n    from simstrategy.sim.cluster import Cluster\n", "simstrategy.sim"),
     ],
 )
 def test_the_contracts_count_imports_under_type_checking_and_in_functions(tmp_path, file, text, contract):

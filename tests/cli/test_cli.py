@@ -1,5 +1,6 @@
 """The command line: exit codes, what it prints, and how it reports mistakes."""
 
+import importlib
 import json
 import subprocess
 import sys
@@ -131,7 +132,7 @@ def test_check_and_run_add_in_the_order_that_is_named(lesson):
         (["--schedules", "seeded:x"], "is not a schedule"),
         (["--schedules", "in-order:3"], "is not a schedule"),
         (["--order", "spiral"], "'spiral' is not an order of additions: choose from linear, ring, tree"),
-        (["--same-on", "colour"], "'colour' is none of backends, schedules, workers, replicas, state, cut"),
+        (["--same-on", "colour"], "'colour' is none of backends, schedules, workers, compiled, replicas, state, cut"),
         (["--same-on", "replicas", "--laws", "order"], "give same_on alone, or leave it out"),
         (["--semantics", "TF3"], "is not a profile: choose from TF1_13, TF1_15,"),
         (["--backends", "simm"], "BackendNotFound: No backend named 'simm'"),
@@ -330,6 +331,29 @@ def test_help_names_the_commands_and_no_arguments_is_help():
     for arguments in (["--help"], []):
         text = call(*arguments).output
         assert all(command in text for command in ("backends", "check", "run"))
+
+
+def test_the_list_has_the_first_line_of_the_help_of_each_command(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    listed = " ".join(call("--help").output.split())
+    for name in ("backends", "check", "conform", "play", "recompute", "run", "split"):
+        command = vars(importlib.import_module(f"simstrategy.cli.{name}"))[name]
+        assert f"{name} {command.__doc__.splitlines()[0]}" in listed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [["--help"], ["split"], ["backends"]])
+def test_what_lists_and_shows_imports_neither_the_judge_nor_a_framework(words):
+    code = (
+        "import sys\n"
+        "from typer.testing import CliRunner\n"
+        "from simstrategy.cli.app import app_for\n"
+        f"done = CliRunner().invoke(app_for({words}), {words})\n"
+        "heavy = {'simstrategy.check', 'simstrategy.player', 'jax', 'tensorflow', 'torch'}\n"
+        "print(done.exit_code, sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True, timeout=300)
+    assert done.stdout == "0 []\n"
 
 
 def test_lists_schedules_and_profiles_are_understood():

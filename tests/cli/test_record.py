@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from simstrategy import trace
-from simstrategy.cli.app import app
+from simstrategy.cli.app import app_for
 
 PROGRAM = """
 import numpy as np, simstrategy as ss
@@ -34,7 +34,7 @@ def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def command(*words):
-        result = CliRunner().invoke(app, ["run", "program.py", *words], env={"COLUMNS": "300"})
+        result = CliRunner().invoke(app_for(["run"]), ["run", "program.py", *words], env={"COLUMNS": "300"})
         return result.exit_code, " ".join(result.output.split())
 
     return command
@@ -109,7 +109,7 @@ def test_real_processes_are_refused_in_words(run):
 
 
 def recomputed(*words):
-    result = CliRunner().invoke(app, ["recompute", *words], env={"COLUMNS": "300"})
+    result = CliRunner().invoke(app_for(["recompute"]), ["recompute", *words], env={"COLUMNS": "300"})
     return result.exit_code, " ".join(result.output.split())
 
 

@@ -10,13 +10,13 @@ pytest.importorskip("typer")
 from typer.testing import CliRunner
 
 import simstrategy as ss
-from simstrategy.cli.app import app
+from simstrategy.cli.app import app_for
 from simstrategy.data import AutoShardPolicy, Dataset
 from simstrategy.data.split_preview import numbered_lines
 
 
 def call(*arguments):
-    return CliRunner().invoke(app, ["split", *map(str, arguments)])
+    return CliRunner().invoke(app_for(["split"]), ["split", *map(str, arguments)])
 
 
 def answers(*arguments):

@@ -14,7 +14,7 @@ pytest.importorskip("typer")
 
 from typer.testing import CliRunner
 
-from simstrategy.cli.app import app
+from simstrategy.cli.app import app_for
 
 PER_BATCH = ("TF1_15 AUTO", "TF1_15 OFF", "TF2 AUTO", "TF2 DATA")
 """Who cuts every batch on its own, where elements come from memory."""
@@ -146,7 +146,7 @@ def rows(table):
 def answer(arguments, profile_and_policy):
     profile, policy = profile_and_policy.split()
     result = CliRunner().invoke(
-        app, ["split", *arguments.split(), "--semantics", profile, "--policy", policy, "--json"]
+        app_for(["split"]), ["split", *arguments.split(), "--semantics", profile, "--policy", policy, "--json"]
     )
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)[policy]

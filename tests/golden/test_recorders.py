@@ -7,18 +7,21 @@ import json
 import math
 import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 import numpy as np
 import pytest
+from golden_tools import TOOLS, tools_named
 
 from golden_replay import read_cases
 
 HERE = Path(__file__).parent
-TOOLS = HERE.parents[1] / "ci" / "golden"
 NAMES = ("arrays", "chance", "conversions", "environments", "probes", "processor", "record")
 DRAWN = {"conversions": "conversions.jsonl", "probes": "probes.jsonl", "processor": "evidence/processor.jsonl"}
-INSIDE = ("arrays", "ask", "inputs", "kinds", "releases")
+INSIDE = (
+    *("arrays", "ask", "inputs", "kinds", "releases"),
+    *("estimators", "estimator_graphs", "estimator_rows"),
+)
 """What runs inside TensorFlow's own Python, 3.7 for its releases 1.x."""
 
 ANSWERED = {"value": {"dtype": "float32", "shape": [], "data": [3.0]}}
@@ -28,13 +31,7 @@ OTHER = {"value": {"dtype": "float32", "shape": [], "data": [4.0]}}
 @pytest.fixture(scope="module")
 def tools():
     """The tools, imported as their own folder's scripts are, and then out of everybody's way."""
-    sys.path.insert(0, str(TOOLS))
-    try:
-        return SimpleNamespace(**{name: importlib.import_module(name) for name in NAMES})
-    finally:
-        sys.path.remove(str(TOOLS))
-        for name in NAMES:
-            sys.modules.pop(name, None)
+    return tools_named(NAMES)
 
 
 @pytest.mark.parametrize("name", INSIDE)

@@ -6,7 +6,7 @@ from mutation import Altered, loose, mutates
 import simstrategy as ss
 from simstrategy.sim.arrays import freeze
 
-SUM = "test_a_sum_is_over_all_ranks_and_the_same_on_each"
+SUM = "test_an_all_reduce_of_every_form"
 
 
 def each(sim, arrays, whole):
@@ -47,7 +47,7 @@ def a_minimum_passes_over_nan(sim, state, arrays, op):
     return each(sim, arrays, np.fmin.reduce(hosts(arrays)))
 
 
-@mutates("B-8", "test_minimum_and_maximum_are_elementwise", "all_reduce")
+@mutates("B-8", "test_an_all_reduce_of_every_form", "all_reduce")
 def unsigned_are_compared_as_signed(sim, state, arrays, op):
     """There is one kernel for all integers of a width."""
     dtype = arrays[0].dtype
@@ -102,19 +102,19 @@ def sums_are_rounded_to_the_next(sim, state, arrays, op):
     return each(sim, arrays, np.where(whole | ~np.isfinite(good) | (np.abs(good) < 1e-30), good, total))
 
 
-@mutates("B-10", "test_a_reduction_ends_on_its_root", "reduce")
+@mutates("B-10", "test_a_reduction_of_every_form", "reduce")
 def every_reduction_ends_on_rank_0(sim, state, arrays, op, *, root):
     """The root is not passed on."""
     return sim.reduce(arrays, op, root=0)
 
 
-@mutates("B-10", "test_a_reduction_ends_on_its_root", "reduce")
+@mutates("B-10", "test_a_reduction_of_every_form", "reduce")
 def only_sums_are_reduced(sim, state, arrays, op, *, root):
     """The op is not passed on."""
     return sim.reduce(arrays, "SUM", root=root)
 
 
-@mutates("B-10", "test_a_reduction_ends_on_its_root", "reduce")
+@mutates("B-10", "test_a_reduction_of_every_form", "reduce")
 def the_root_counts_from_its_own_rank(sim, state, arrays, op, *, root):
     """The reduction begins at the root and does not come round."""
     return sim.reduce((*arrays[root:], *[array * 0 for array in arrays[:root]]), op, root=root)
@@ -138,7 +138,7 @@ def a_broadcast_stays_on_the_root(sim, state, array, *, spec, root):
     return tuple(one.view(type(found[root])) for one in found)
 
 
-@mutates("B-12", "test_a_gather_puts_ranks_one_after_the_other", "all_gather")
+@mutates("B-12", "test_a_gather_of_every_form", "all_gather")
 def a_gather_is_along_the_first_axis(sim, state, arrays, *, axis, sizes):
     """The axis is not passed on where the shapes would allow it."""
     alike = len({array.shape for array in arrays}) == 1 and axis == arrays[0].ndim - 1 > 0
@@ -149,14 +149,14 @@ def a_gather_is_along_the_first_axis(sim, state, arrays, *, axis, sizes):
     return each(sim, arrays, whole.reshape(shape))
 
 
-@mutates("B-12", "test_a_gather_puts_ranks_one_after_the_other", "all_gather")
+@mutates("B-12", "test_a_gather_of_every_form", "all_gather")
 def a_gather_is_in_order_of_arrival(sim, state, arrays, *, axis, sizes):
     """The one with most to send comes last."""
     order = sorted(range(len(arrays)), key=lambda rank: sizes[rank])
     return each(sim, arrays, np.concatenate([hosts(arrays)[rank] for rank in order], axis))
 
 
-@mutates("B-12", "test_a_gather_puts_ranks_one_after_the_other", "all_gather")
+@mutates("B-12", "test_a_gather_of_every_form", "all_gather")
 def a_gather_is_padded_and_cut_at_the_front(sim, state, arrays, *, axis, sizes):
     """Pads all to the largest and takes the first rows of the whole."""
     largest = max(sizes)

@@ -5,16 +5,13 @@ from functools import reduce
 
 import numpy as np
 from mutation import Altered, loose, opened
+from sound_layouts import LAYOUTS, hosts
 
 import simstrategy as ss
 from simstrategy.errors import InvalidArgument
 from simstrategy.sim.arrays import freeze
 
 __all__ = ["SOUND"]
-
-
-def hosts(arrays):
-    return [np.asarray(array) for array in arrays]
 
 
 def with_order(order):
@@ -132,5 +129,6 @@ SOUND = {
     "all ranks on one device": renamed(lambda rank: "acme:0"),
     "no 64-bit numbers": narrow,
     "another order each time, as it says": unsteady,
+    **LAYOUTS,
 }
 """What opens each of them."""

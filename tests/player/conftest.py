@@ -9,6 +9,7 @@ import pytest
 import simstrategy as ss
 from simstrategy.player import PlayedRun, as_player
 
+AXE = Path(__file__).resolve().parents[2] / "build" / "browser" / "node_modules" / "axe-core" / "axe.min.js"
 REQUIRED = os.environ.get("SIMSTRATEGY_BROWSER") == "required"
 """Whether a browser that is missing is a failure, as in `ci/run.py browser`."""
 
@@ -48,15 +49,32 @@ def page(record, tmp_path):
     return make
 
 
+@pytest.fixture
+def inaccessible():
+    """Returns what axe-core finds in a tab that is not accessible; skips where it is not at hand."""
+    if not AXE.exists():
+        pytest.skip("axe-core is not at hand: python3 ci/run.py browser installs it")
+
+    def find(tab):
+        tab.evaluate(AXE.read_text("utf-8"))
+        found = tab.evaluate("axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']})")
+        return [(one["id"], [node["html"][:100] for node in one["nodes"]][:3]) for one in found["violations"]]
+
+    return find
+
+
 def _missing(reason):
     if REQUIRED:
         pytest.fail(reason)
     pytest.skip(reason)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium():
-    """Debian's Chromium, without a window; skips where it or Playwright is missing."""
+    """Debian's Chromium, without a window; skips where it or Playwright is missing.
+
+    Playwright keeps an event loop in the thread that has started it: it is stopped before tests of other files.
+    """
     try:
         from playwright.sync_api import sync_playwright
     except ModuleNotFoundError:

@@ -11,7 +11,6 @@ from simstrategy.player import PlayedRun, as_player
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 context = ss.get_replica_context
-AXE = Path(__file__).resolve().parents[2] / "build" / "browser" / "node_modules" / "axe-core" / "axe.min.js"
 HOSTILE = "</script><img src=x onerror=alert(1)><script>alert(2)</script>"
 
 
@@ -162,7 +161,7 @@ def test_ten_thousand_events_open_in_a_small_page_with_few_rows_in_the_document(
     assert tab.locator(".row.current").inner_text().startswith("10200")
 
 
-@pytest.mark.parametrize("width", [360, 1600])
+@pytest.mark.parametrize("width", [320, 360, 1600])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_width_scrolls_sideways_and_the_current_row_is_in_sight(page, opened, width, scheme):
     tab = opened(page(trained, 8), "#at=12", width=width, scheme=scheme)
@@ -185,7 +184,8 @@ def test_two_runs_stand_beside_each_other_at_their_first_difference(record, open
     file = tmp_path / "page.html"
     file.write_text(as_player("average", runs), "utf-8")
     tab = opened(file)
-    assert tab.get_by_role("button", name="first difference").is_disabled()
+    tab.keyboard.press("f")
+    assert "run=2" in tab.url
     tab.select_option("#bar select", label="replicas 3")
     tab.keyboard.press("Tab")
     tab.get_by_role("button", name="first difference").click()
@@ -219,13 +219,38 @@ def test_an_empty_recording_opens(opened, tmp_path):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("program", [trained, disagrees])
-def test_axe_finds_nothing_that_is_not_accessible(page, opened, program, scheme):
-    if not AXE.exists():
-        pytest.skip("axe-core is not at hand: python3 ci/run.py browser installs it")
+def test_axe_finds_nothing_that_is_not_accessible(page, opened, inaccessible, program, scheme):
     tab = opened(page(program, 3, sources={"test_in_browser.py": Path(__file__).read_text("utf-8")}), scheme=scheme)
     for key in ("Home", "End", "e", "u"):
         tab.keyboard.press(key)
-        tab.evaluate(AXE.read_text("utf-8"))
-        found = tab.evaluate("axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']})")
-        problems = [(one["id"], [node["html"][:100] for node in one["nodes"]][:3]) for one in found["violations"]]
-        assert problems == []
+        assert inaccessible(tab) == []
+
+
+def test_replicas_arrive_one_by_one(page, opened):
+    tab = opened(page(trained, 3))
+    tab.fill("#search input", "all_reduce MEAN")
+    tab.keyboard.press("Enter")
+    tab.keyboard.press("Escape")
+    at = tab.inner_text("output.where")
+    tab.keyboard.press("ArrowLeft")
+    for arrived, missing in ((1, "replicas 1, 2"), (2, "replica 2")):
+        tab.keyboard.press("Shift+ArrowRight")
+        assert tab.inner_text("output.where") == at
+        assert tab.url.endswith(f"&arrived={arrived}")
+        assert f"{arrived} of 3: " in tab.inner_text("#caption")
+        assert tab.inner_text("#caption").endswith(f"for {missing}.")
+        assert tab.locator("#point tbody tr", has_text="has not arrived").count() == 3 - arrived
+        marks = tab.locator(".row.current .cell").all_inner_texts()
+        assert marks == [str(rank + 1) if rank < arrived else "" for rank in range(3)]
+    tab.keyboard.press("Shift+ArrowRight")
+    assert "arrived" not in tab.url
+    assert tab.locator("#point", has_text="Additions in their order").count() == 1
+    for arrived in (2, 1):
+        tab.keyboard.press("Shift+ArrowLeft")
+        assert tab.url.endswith(f"&arrived={arrived}")
+    tab.keyboard.press("Shift+ArrowLeft")
+    assert tab.inner_text("output.where") != at
+    tab.get_by_role("button", name="arrivals one by one").click()
+    tab.get_by_role("button", name="arrival ›").click()
+    assert "arrived=2" in tab.url
+    assert tab.inner_text("#variables").count("total") == 1

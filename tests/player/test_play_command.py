@@ -11,7 +11,7 @@ pytest.importorskip("typer")
 
 from typer.testing import CliRunner
 
-from simstrategy.cli.app import app
+from simstrategy.cli.app import app_for
 
 PROGRAM = """
 import numpy as np, simstrategy as ss
@@ -33,7 +33,7 @@ def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def command(*words):
-        result = CliRunner().invoke(app, [*words], env={"COLUMNS": "300"})
+        result = CliRunner().invoke(app_for(words), [*words], env={"COLUMNS": "300"})
         return result.exit_code, " ".join(result.output.split())
 
     return command
@@ -125,3 +125,64 @@ def test_two_options_with_one_file_are_refused_before_the_program_runs(run, tmp_
     assert code == 2
     assert "--record and --html name one file" in output
     assert not (tmp_path / "a").exists()
+
+
+def test_costs_are_drawn_and_exported(run, tmp_path):
+    costs = "compute_s=0.5,slow=1:3,slow=2:2,algorithm=tree,overlap=False"
+    assert run("play", "program.py", "--replicas", "3", "--cost", costs, "--perfetto", "a.json", "-o", "a.html")[0] == 0
+    packed = re.search(r'id="recording">([^<]*)<', (tmp_path / "a.html").read_text())[1]
+    times = json.loads(gzip.decompress(b64decode(packed)))["runs"][0]["times"]
+    assert times["totals"][0] == ["replica 0", "500 ms", "1 s", "0 s"]
+    events = json.loads((tmp_path / "a.json").read_text())["traceEvents"]
+    assert sum(one["dur"] for one in events if one["ph"] == "X" and one["cat"] == "wait") == 1.5e6
+    assert run("run", "program.py", "--replicas", "3", "--record", "b.jsonl")[0] == 0
+    assert run("play", "b.jsonl", "--cost", costs, "--perfetto", "b.json")[0] == 0
+    assert (tmp_path / "b.json").read_text() == (tmp_path / "a.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--cost", "color=1"), "'color=1' is none of compute_s=…"),
+        (("--cost", "slow=2"), "has no factor: write slow=2:4"),
+        (("--cost", "compute_s=-1"), "compute_s is a number of seconds, got -1"),
+        (("--cost", "algorithm=star"), "no order of additions named 'star'"),
+        (("--perfetto", "a.json"), "a recording has no times: declare costs as well"),
+        (("--cost", "compute_s=1", "--perfetto", "program.html"), "name one file"),
+    ],
+)
+def test_costs_that_cannot_be_applied_are_refused(run, words, message):
+    for file in ("program.py", "a.jsonl"):
+        run("run", "program.py", "--record", "a.jsonl")
+        code, output = run("play", file, "-o", "program.html", *words)
+        assert code == 2, output
+        assert message in output
+
+
+def test_a_recording_that_is_too_large_for_a_page_is_refused(run, tmp_path):
+    with (tmp_path / "large.jsonl").open("wb") as stream:
+        stream.truncate(1_000_000_000)
+    code, output = run("play", "large.jsonl")
+    assert code == 2
+    assert "large.jsonl has 1000 MB, and a page shows a recording of at most 256 MB" in output
+
+
+@pytest.mark.parametrize(
+    "value", ['"first":"****"', '"low":"much"', '"shape":[-1]', '"dtype":"colour"', '"data":"AA=="']
+)
+def test_values_that_are_no_numbers_are_refused_with_their_line(run, tmp_path, value):
+    run("run", "program.py", "--record", "a.jsonl")
+    name = value.partition(":")[0]
+    lines = (tmp_path / "a.jsonl").read_text().splitlines(keepends=True)
+    place = next(number for number, line in enumerate(lines) if line.startswith('{"value"'))
+    whole = json.loads(lines[place])
+    if name in ('"first"', '"low"'):
+        whole = {"value": whole["value"], "dtype": "float32", "shape": [9], "digest": "a", "low": 0, "high": 1} | {
+            "not_finite": 0,
+            "first": "AAAAAA==",
+        }
+    lines[place] = json.dumps(whole | json.loads(f"{{{value}}}")) + "\n"
+    (tmp_path / "b.jsonl").write_text("".join(lines))
+    code, output = run("play", "b.jsonl")
+    assert code == 2, output
+    assert f"b.jsonl:{place + 1}" in output

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from scenarios import OPENED, SCENARIOS, SUBJECTS, TIMEOUT_S
+from scenarios import OPENED, SCENARIOS, SUBJECTS, TIMEOUT_S, WAIT_LIMIT_S
 
 from simstrategy.strategy import group_of
 
@@ -40,7 +40,7 @@ def play(name: str, backend_name: str, file: str) -> dict[str, Any]:
         if played.opens:
             with closing(ss.backend(backend_name, timeout_s=TIMEOUT_S)) as backend:
                 OPENED[:] = [backend]
-                strategy = ss.Strategy.multi_worker(backend)
+                strategy = ss.Strategy.multi_worker(backend, wait_limit_s=WAIT_LIMIT_S)
                 with closing(strategy):
                     room = group_of(strategy).coordinator
                     try:

@@ -5,6 +5,7 @@ failure unless the scenario states otherwise. The tests are in test_scenarios.py
 """
 
 import os
+import queue
 import signal
 import socket
 import sys
@@ -20,6 +21,8 @@ import numpy as np
 WORKERS = 3
 TIMEOUT_S = 1.0
 """The timeout_s of the backends in all scenarios."""
+WAIT_LIMIT_S = TIMEOUT_S / 4
+"""The wait_limit_s of the strategies."""
 SOON_S = 5.0
 pause = threading.Event().wait
 ONE = np.ones(2, np.float32)
@@ -305,6 +308,14 @@ def an_interrupt_while_waiting(rank: int, ctx: Any) -> None:
         threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
     else:
         pause(0.5)
+    ctx.all_reduce("SUM", ONE)
+
+
+@scenario(peers("ReplicasBlocked"), "replica 1", "all_reduce SUM")
+@in_run
+def a_queue_that_nobody_fills(rank: int, ctx: Any) -> None:
+    if rank == 1:
+        queue.Queue().get()
     ctx.all_reduce("SUM", ONE)
 
 

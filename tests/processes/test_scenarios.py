@@ -15,6 +15,7 @@ QUICK = (
     "another_axis_outside",
     "one_run_too_few",
     "an_exception",
+    "a_queue_that_nobody_fills",
     "an_exit",
     "killed",
     "the_first_killed",

@@ -8,7 +8,7 @@ import pytest
 from simstrategy import tree
 from simstrategy.errors import PeerFailed, ReplicasDisagree
 from simstrategy.run import StatusMessage, function_key
-from simstrategy.run.status import compare_messages, disagreement, fingerprint, raised_where
+from simstrategy.run.status import compare_messages, disagreement, fingerprint, raised_where, read_replies
 from simstrategy.trace import Request
 
 STATUSES = ("request", "returned", "disagree", "failed", "left")
@@ -131,3 +131,30 @@ def test_an_exception_from_inside_the_library_is_told_at_the_users_line():
 def test_an_exception_with_an_empty_first_line_can_be_told():
     assert raised_where(ValueError("\nsecond")) == "ValueError()"
     assert raised_where(ValueError("")) == "ValueError()"
+
+
+@pytest.mark.parametrize(
+    ("statuses", "requests", "sizes"),
+    [
+        (("request", "request"), ("r", "r"), (1, 2)),
+        (("request", "request"), ("r", "other"), None),
+        (("request", "returned"), ("r", "r"), None),
+        (("failed", "failed"), ("", ""), None),
+        (("disagree", "disagree"), ("", ""), None),
+    ],
+)
+def test_sizes_are_read_of_processes_that_sent_the_same_alone(statuses, requests, sizes):
+    notes = [
+        StatusMessage(status, request, (f"replica {rank}: r at a.py:{rank}",), (rank + 1,))
+        for rank, (status, request) in enumerate(zip(statuses, requests, strict=True))
+    ]
+    read = read_replies(tuple(note.encode() for note in notes))
+    assert read.messages == tuple(notes)
+    assert read.sizes == sizes
+    assert read.lines == ("replica 0: r at a.py:0", "replica 1: r at a.py:1")
+
+
+@pytest.mark.parametrize(("lines", "alike"), [((7, 7), True), ((7, 8), False)])
+def test_replies_state_whether_all_calls_are_of_one_line(lines, alike):
+    notes = [StatusMessage("request", "r", (f"replica 0: all_reduce at a.py:{line}",), ()) for line in lines]
+    assert read_replies(tuple(note.encode() for note in notes)).one_site is alike

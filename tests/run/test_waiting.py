@@ -15,8 +15,10 @@ from vocabulary import ctx, rank
 
 import simstrategy as ss
 from simstrategy.errors import ContextError, ReplicasBlocked, ReplicaWaits
+from simstrategy.run import looks as looking
 from simstrategy.run import watch as watching
 from simstrategy.run.frames import frames_of_threads
+from simstrategy.run.used_time import used_in
 from simstrategy.schedules import Seeded
 from simstrategy.sim import Cluster
 
@@ -197,11 +199,11 @@ def test_a_replica_that_computes_for_long_is_not_reported(mirrored, executor):
 
 def test_a_thread_that_waits_for_a_processor_counts_as_one_that_computes(tmp_path):
     """On a loaded machine it has a hundredth of the time, and waits for no other replica."""
-    assert watching._used_in(tmp_path) is None
+    assert used_in(tmp_path) is None
     (tmp_path / "stat").write_text(f"7 (a b) c) R {' 0' * 10} 30 70 0 0")
-    assert watching._used_in(tmp_path) == 100 * watching._TICK_S
+    assert used_in(tmp_path) == 100 / os.sysconf("SC_CLK_TCK")
     (tmp_path / "schedstat").write_text("10000000 990000000 12\n")
-    assert watching._used_in(tmp_path) == 1.0
+    assert used_in(tmp_path) == 1.0
 
 
 @pytest.mark.slow
@@ -296,7 +298,7 @@ def test_a_destructor_in_the_thread_that_watches_cannot_hold_up_the_run_that_it_
             Writes()
         return frames_of_threads()
 
-    monkeypatch.setattr(watching, "frames_of_threads", collecting)
+    monkeypatch.setattr(looking, "frames_of_threads", collecting)
     strategy.run(lambda: collected.wait(60) and None)
     assert len(raised) == 1
     assert "the garbage collector ran it in the thread that watches replicas" in raised[0]

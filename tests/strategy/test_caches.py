@@ -52,6 +52,80 @@ def test_replicas_that_write_one_op_in_several_ways_share_the_request_and_the_fo
     assert [form[2] for form in forms] == [f"sim:{index}" for index in range(4)]
 
 
+def given_alone(x):
+    return x
+
+
+def given_in_a_nest(x):
+    return {"a": x, "b": [x[:1]]}
+
+
+@pytest.mark.parametrize("shaped", [given_alone, given_in_a_nest])
+def test_host_data_counts_as_it_was_at_the_call_also_on_the_quick_way(mirrored, same, shaped):
+    """All replicas fill one array, one after the other, before any sum is made."""
+    strategy = mirrored(3)
+    shared = np.zeros(2, np.float32)
+
+    def step():
+        totals = []
+        for number in range(3):
+            shared[:] = rank() + number
+            total = ctx().all_reduce("SUM", shaped(shared))
+            shared[:] = 100
+            totals.append(total)
+        return totals
+
+    for number, result in enumerate(strategy.run(step)):
+        leaves, _ = ss.tree.flatten(result)
+        for leaf in leaves:
+            for component in leaf.values:
+                same(component, np.full(component.shape, 3 + 3 * number, np.float32), "float32")
+
+
+def test_host_data_written_to_a_variable_counts_as_it_was_at_the_write(mirrored, same):
+    strategy = mirrored(3)
+    variable = variable_in(strategy, np.zeros(2, np.float32), aggregation=SUM)
+    shared = np.zeros(4, np.float32)
+
+    def step():
+        for number in range(3):
+            shared[:] = rank() + number
+            variable.assign_add(shared[rank() : rank() + 2][::-1])
+            shared[:] = 100
+
+    for _ in range(2):
+        strategy.run(step)
+    same(variable.value(), np.full(2, 36, np.float32), "float32")
+
+
+def test_a_result_of_host_data_is_no_alias_of_it(mirrored):
+    strategy = mirrored(1)
+    host = np.ones(2, np.float32)
+
+    def step():
+        totals = [ctx().all_reduce("SUM", host) for _ in range(2)]
+        host[:] = 5
+        return totals
+
+    assert [total.tolist() for total in strategy.run(step)] == [[1, 1], [1, 1]]
+
+
+@pytest.mark.parametrize("other", [np.ones(3, np.float32), np.ones(2, np.float64), np.ones(2, ">f4"), np.float32(1)])
+def test_host_data_of_another_form_makes_another_request(mirrored, same, other):
+    trace = ss.trace.Trace()
+    strategy = mirrored(2, trace=trace)
+
+    def step():
+        return [ctx().all_reduce("SUM", value) for value in (F2, F2, other, other, F2)]
+
+    for value, result in zip((F2, F2, other, other, F2), strategy.run(step), strict=True):
+        native = np.asarray(value).astype(np.asarray(value).dtype.newbyteorder("="))
+        same(result.values[1], native * 2, native.dtype.name)
+    assert [shapes for _, _, shapes, _ in events(trace)[::2]] == [
+        (np.shape(value),) for value in (F2, F2, other, other, F2)
+    ]
+
+
 @pytest.mark.parametrize("value", [F2, 1.5, 2])
 def test_host_data_makes_the_request_of_the_array_that_it_becomes(mirrored, same, value):
     trace = ss.trace.Trace()

@@ -83,6 +83,8 @@ def test_bool_on_the_device_has_no_sum_either_first_or_later(mirrored):
 def test_an_op_is_sum_or_mean(mirrored, op, error):
     with pytest.raises(error, match=r"ReduceOp\.SUM or ReduceOp\.MEAN"):
         mirrored(2).run(lambda: ctx().all_reduce(op, 1.0))
+    with pytest.raises(error, match=r"ReduceOp\.SUM or ReduceOp\.MEAN"):
+        mirrored(2).run(lambda: ctx().all_reduce(op, ctx().xp.ones(2)))
 
 
 @pytest.mark.parametrize("value", ["text", None, object(), {1, 2}])

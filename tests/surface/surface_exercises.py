@@ -6,6 +6,7 @@ of its section; one of several statements is a function.
 """
 
 import copy
+import os
 import tempfile
 import threading
 import warnings
@@ -518,6 +519,11 @@ def _():
 
 EXERCISES |= {
     "sim.Cluster": lambda: ss.sim.Cluster(2, 1).run(lambda strategy: strategy.num_replicas_in_sync) == (2, 2),
+    "sim.Cost": lambda: ss.sim.Cost(alpha_s=1.0).alpha_s == 1,
+    "sim.Cost.seconds": lambda: ss.sim.Cost(alpha_s=1.0).seconds("broadcast", 3, 8, "ring") == 2,
+    "sim.Cost.computing": lambda: ss.sim.Cost(compute_s=1.0, row_s=0.5, slow={2: 4.0}).computing(2, 2) == 8,
+    "sim.timeline": lambda: ss.sim.timeline(ss.trace.Recorder().recording(), ss.sim.Cost()).spans == (),
+    "data.split": lambda: ss.data.split(ss.data.Dataset.range(3).batch(3), replicas=2).steps == [[["0", "1"], ["2"]]],
     "sim.Cluster.run": lambda: ss.sim.Cluster(2, 1).run(lambda strategy: strategy.num_replicas_in_sync) == (2, 2),
     "nn.compute_average_loss": lambda: (
         float(
@@ -608,3 +614,66 @@ def _():
     iterator = iter(mirrored().experimental_distribute_dataset(numbers(4, 4)))
     one, none = iterator.get_next_as_optional(), iterator.get_next_as_optional()
     return one.has_value() and listed(one.get_value()) == [[0, 1], [2, 3]] and not none.has_value()
+
+
+# Estimators.
+
+
+def _line(features, labels, mode, ctx):
+    w = ctx.variable("w", ctx.params)
+    predictions = features * w.value()
+    if mode == "infer":
+        return ss.estimator.EstimatorSpec(mode, predictions=predictions)
+    errors = predictions - labels
+    factors = ss.estimator.loss_factors(ctx.xp, ctx.xp.ones_like(errors), "SUM")
+    return ss.estimator.EstimatorSpec(
+        mode,
+        loss=ctx.xp.sum(errors * errors * factors),
+        gradients=[(ctx.xp.sum(2 * errors * features * factors), w)],
+        optimizer=ss.estimator.Optimizer(lambda xp, gradient, value: (value - 0.25 * gradient,)),
+        loss_reduction="SUM",
+        metrics={"error": ss.estimator.Mean(errors)},
+    )
+
+
+def _ones():
+    return ss.data.Dataset.from_tensor_slices((np.ones(2, np.float32), np.full(2, 2, np.float32))).batch(1)
+
+
+def _trained(replicas=2):
+    config = ss.estimator.RunConfig(train_distribute=mirrored(replicas))
+    return ss.estimator.Estimator(_line, config, params=np.float32(1.0)).train(_ones)
+
+
+def _context(exercise):
+    """Returns what an exercise gives in a model function."""
+    found = []
+
+    def model_fn(features, labels, mode, ctx):
+        found.append(exercise(ctx))
+        return _line(features, labels, mode, ctx)
+
+    ss.estimator.Estimator(model_fn, params=np.float32(1.0)).train(_ones, steps=1)
+    return found[0]
+
+
+EXERCISES |= {
+    # Both replicas' gradients of -2 are added: 1 + 0.25 * 4.
+    "estimator.Estimator": lambda: float(_trained().evaluate(_ones)["loss"]) == 0,
+    "estimator.Estimator.config": lambda: _trained().config.train_distribute.num_replicas_in_sync == 2,
+    "estimator.Estimator.evaluate": lambda: float(_trained().evaluate(_ones)["error"]) == 0,
+    "estimator.Estimator.latest_checkpoint": lambda: _trained().latest_checkpoint().endswith("model.ckpt-1.npz"),
+    "estimator.Estimator.model_dir": lambda: [os.path.isdir(one.model_dir) for one in [_trained()]] == [True],
+    "estimator.Estimator.predict": lambda: [float(one) for one in _trained().predict(_ones)] == [2, 2],
+    "estimator.Estimator.train": lambda: int(_trained(1).evaluate(_ones)["global_step"]) == 2,
+    "estimator.EstimatorSpec": lambda: ss.estimator.EstimatorSpec("eval", loss=1.0).loss_reduction == "MEAN",
+    "estimator.Mean": lambda: ss.estimator.Mean([1.0], weights=[2.0]).weights == [2.0],
+    "estimator.ModelContext": lambda: _context(lambda ctx: isinstance(ctx, ss.estimator.ModelContext)),
+    "estimator.ModelContext.params": lambda: _context(lambda ctx: ctx.params == 1),
+    "estimator.ModelContext.replica": lambda: _context(lambda ctx: ctx.replica.num_replicas_in_sync == 1),
+    "estimator.ModelContext.variable": lambda: _context(lambda ctx: ctx.variable("w", 3.0).name == "w"),
+    "estimator.ModelContext.xp": lambda: _context(lambda ctx: float(ctx.xp.ones(())) == 1),
+    "estimator.Optimizer": lambda: ss.estimator.Optimizer(lambda *_: (), {"m": 0.5}).slots == {"m": 0.5},
+    "estimator.RunConfig": lambda: raises(TypeError, lambda: ss.estimator.RunConfig(train_distribute=3)),
+    "estimator.loss_factors": lambda: ss.estimator.loss_factors(np, np.ones(4), "MEAN").tolist() == [0.25] * 4,
+}

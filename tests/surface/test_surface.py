@@ -39,8 +39,12 @@ OWN = {
     "data.DistributedDataset": "element_spec",
     "Ledger": "right problems entry weights",
     "Checkpoint": "restore save",
+    "estimator": "Estimator EstimatorSpec Mean ModelContext Optimizer RunConfig loss_factors",
+    "estimator.Estimator": "config evaluate latest_checkpoint model_dir predict train",
+    "estimator.ModelContext": "params replica variable xp",
     "nn": "compute_average_loss scale_regularization_loss",
     "sim.Cluster": "run",
+    "sim.Cost": "seconds computing",
     "schedules": "Every InOrder Seeded Recorded Replayed",
     "trace": "Trace Recorder read",
     "testing": "assert_lawful batches replica_counts World",
@@ -50,7 +54,8 @@ MODULE = """Strategy StrategyExtended ReplicaContext Variable get_strategy has_s
     in_cross_replica_context experimental_set_strategy backend backends check exempt Report ledger Ledger PerReplica
     Mirrored ReduceOp VariableSynchronization VariableAggregation InputContext ValueContext InputOptions
     InputReplicationMode
-    AutoShardPolicy Semantics data.Dataset data.Options data.SplitRule data.SHARD_HINT sim.Cluster"""
+    AutoShardPolicy Semantics data.Dataset data.Options data.SplitRule data.SHARD_HINT data.split
+    sim.Cluster sim.Cost sim.timeline"""
 
 PROMISED = sorted(
     {

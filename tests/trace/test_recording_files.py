@@ -92,6 +92,43 @@ def test_a_damaged_line_is_named(tmp_path):
             read(file)
 
 
+def test_a_field_of_another_type_is_named_with_its_line_and_never_taken_for_another_value(tmp_path):
+    file = tmp_path / "a.jsonl"
+    recorder = record(file)
+    recorder.ended(0, [("result", np.float32(1.0))])
+    recorder.close()
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    kinds = {next(iter(line)): number for number, line in enumerate(lines)}  # the last line of each kind
+    assert {"value", "point", "end", "write", "result"} <= set(kinds)
+    taken = []
+    for kind, number in kinds.items():
+        for field in lines[number]:
+            for wrong in (-1, 1.5, "x", {"a": 1}, [-1], [[-1]], [["x"]]):
+                changed = [*lines[:number], {**lines[number], field: wrong}, *lines[number + 1 :]]
+                file.write_text("".join(json.dumps(line) + "\n" for line in changed))
+                try:
+                    read(file)
+                    taken.append((kind, field, wrong))
+                except InvalidArgument as error:
+                    assert f"a.jsonl:{number + 1} " in str(error) or number == 0 or kind == "value", error  # noqa: PT017
+    places = {"worker", "step", "value", "point", "end", "write", "in", "out", "before", "after", "shape", "replicas"}
+    assert [one for one in taken if one[1] in places] == []
+    texts = {"kind", "variable", "operation", "site", "dtype"}
+    assert [one for one in taken if one[1] in texts and one[2] != "x"] == []
+
+
+def test_a_point_that_comes_again_is_refused(tmp_path):
+    file = tmp_path / "a.jsonl"
+    record(file).close()
+    lines = file.read_text().splitlines()
+    point = next(number for number, line in enumerate(lines) if line.startswith('{"point"'))
+    file.write_text("\n".join([*lines, lines[point], ""]))
+    with pytest.raises(
+        InvalidArgument, match=rf"a.jsonl:{len(lines) + 1} is no line of a recording \(ValueError: point"
+    ):
+        read(file)
+
+
 def test_a_newer_version_is_refused(tmp_path):
     file = tmp_path / "a.jsonl"
     file.write_text('{"format":"simstrategy-trace","version":3}\n{"unheard":0}\n')

@@ -8,19 +8,19 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import reduce
-from types import FrameType, SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final, cast, final
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
 from simstrategy.device import (
     PROTOCOL_VERSION,
-    ArrayNamespace,
     ArraySpec,
     Backend,
     Capabilities,
     Device,
     Op,
+    completed,
     host_array,
 )
 from simstrategy.errors import InvalidArgument
@@ -110,7 +110,7 @@ def linspace(start: Any, stop: Any, num: int, *, dtype: str | None = None, endpo
 
 def full(shape: Any, fill_value: Any, *, dtype: str | None = None) -> ToyArray:
     """Repeats a number; the dtype is the number's default one."""
-    return asarray(np.full(shape, adopt(fill_value)), dtype=dtype)
+    return asarray(np.full(shape, adopt(fill_value, dtype)), dtype=dtype)
 
 
 def divide(x: Any, y: Any) -> Any:
@@ -140,6 +140,11 @@ FUNCTIONS |= {name: lifted(keeping(getattr(np, name)), 1) for name in SUMS}
 FUNCTIONS |= {name: lifted(getattr(np, name), count, "int32") for name, count in PLACES.items()}
 
 
+def form(value: Any) -> tuple[tuple[int, ...], str] | None:
+    """Returns shape and dtype of a ToyArray, None for anything else."""
+    return (value.host.shape, value.host.dtype.name) if isinstance(value, ToyArray) else None
+
+
 @final
 class ToyCell:
     """A variable's storage: the array itself, since no array is written to."""
@@ -164,7 +169,7 @@ class ToyBackend:
         dtypes=frozenset(DTYPES), executor="greenlet", reproducible_bits=True, mutable_arrays=False
     )
     array_types = (ToyArray,)
-    xp = cast(ArrayNamespace, SimpleNamespace(**FUNCTIONS))
+    xp = completed(FUNCTIONS, form)
     autodiff = memory = forms = compilation = frontend = composites = None
     cell = ToyCell
 

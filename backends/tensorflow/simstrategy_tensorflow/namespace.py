@@ -212,7 +212,11 @@ class TensorFlowNamespace:
     min = unary(of_some(tf.reduce_min), bools=of_some(tf.reduce_all))
     all = unary(lambda x, **how: tf.reduce_all(truth(x), **how))
     any = unary(lambda x, **how: tf.reduce_any(truth(x), **how))
-    diff = composed.diff
+
+    def diff(self, x: Any, /, **settings: Any) -> Any:
+        with at(self, x):  # TensorFlow has slices of nothing on the current device
+            return composed.diff(self, x, **settings)
+
     matmul = binary(
         through("int64", matmul, "int8 int16 uint8 uint16 uint32 uint64"), bools=through("int32", matmul, "bool")
     )

@@ -5,14 +5,17 @@ and the initial values of its variables changed by one ulp.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from simstrategy.check import Report, Row
 from simstrategy.check.annotations import foreign_annotation
 from simstrategy.check.judging import judge_runs
+from simstrategy.check.laws import OF_RUNS
 from simstrategy.check.runs import Settings
 from simstrategy.errors import InvalidArgument, Unsupported
 from simstrategy.strategy import Semantics
+from simstrategy_tf_distribute.multi_worker.law import workers
 from simstrategy_tf_distribute.runs import TensorFlowRuns
 
 __all__ = ["replicas_agree"]
@@ -20,7 +23,6 @@ __all__ = ["replicas_agree"]
 _OTHERS: Final = {
     "ParameterServerStrategy": "keeps its variables on parameter servers, and its replicas run without waiting",
     "CentralStorageStrategy": "keeps one copy of each variable",
-    "MultiWorkerMirroredStrategy": "runs in several processes",
     "TPUStrategy": "needs TPUs",
     "OneDeviceStrategy": "has one replica",
 }
@@ -43,26 +45,41 @@ def replicas_agree(
 
     program: returns what is compared: a nest of models, histories, distributed values, arrays and numbers. The
     variables that it makes in the strategy's scope are compared as well. Before each run Keras's names and seeds are
-    reset (`keras.utils.clear_session`). replicas: the first number is the reference of the law of replicas. settings,
-    laws, require, on_row: as `simstrategy.check.check` gives them to a checker. Raises InvalidArgument for no numbers,
-    Unsupported for a parameter of the type of a strategy whose variables or replicas are not mirrored here, and
-    BackendUnavailable if TensorFlow has started with fewer devices.
+    reset (`keras.utils.clear_session`). replicas: the first number is the reference of the law of replicas. settings:
+    its workers are numbers of processes, each with one replica, under the real MultiWorkerMirroredStrategy. settings,
+    laws, require, on_row: as `simstrategy.check.check` gives them to a checker.
 
-    Source of what Keras and MirroredStrategy do: Keras 3.15.1 and TensorFlow 2.21.0, as measured. Clauses: J-50 to
-    J-56.
+    Raises InvalidArgument for no numbers, and with workers for a program that is no function of a file; Unsupported for
+    a parameter of the type of a strategy whose variables or replicas are not mirrored here; and BackendUnavailable if
+    TensorFlow has started with fewer devices.
+
+    Source of what Keras and MirroredStrategy do: Keras 3.15.1 and TensorFlow 2.21.0, as measured. Clauses: J-38,
+    J-39, J-44 to J-56.
     """
     if not replicas or not callable(program):
         raise InvalidArgument("replicas_agree takes a program(strategy) and at least one number of replicas.")
-    _require_mirrored(program)
-    return judge_runs(TensorFlowRuns(program, replicas, settings, seed), laws, require, on_row)
+    _require_mirrored(program, in_processes=bool(settings.workers))
+    runs = TensorFlowRuns(program, replicas, settings, seed)
+    in_workers = partial(workers, with_state="state" in laws)
+    return judge_runs(runs, OF_RUNS, laws, require, on_row, workers=in_workers)
 
 
-def _require_mirrored(program: Callable[[Any], Any]) -> None:
-    """Raises Unsupported for a program whose parameter has the type of a strategy of `_OTHERS`."""
+_IN_PROCESSES: Final = ("MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy")
+"""The name of the strategy of several processes, and that of its class."""
+
+
+def _require_mirrored(program: Callable[[Any], Any], *, in_processes: bool) -> None:
+    """Raises Unsupported for a program whose parameter has the type of a strategy that this check does not run."""
     found = foreign_annotation(program)
+    text = "" if found is None else found.text
     for name, why in _OTHERS.items():
-        if found is not None and name in found.text:
+        if name in text:
             raise Unsupported(
                 f"The program takes a {name}, which {why}. This check runs programs under MirroredStrategy. Annotate "
                 f"the parameter with tf.distribute.Strategy, if the program may run under that one."
             )
+    if any(name in text for name in _IN_PROCESSES) and not in_processes:
+        raise Unsupported(
+            "The program takes a MultiWorkerMirroredStrategy, which runs in several processes. Give numbers of them, "
+            "as in --workers 2,3 or workers=[2, 3]: expected is what as many replicas in one process give."
+        )

@@ -9,13 +9,26 @@ import tensorflow as tf
 
 from simstrategy_tensorflow.conversion import Origins
 
-__all__ = ["Lines", "Site"]
+__all__ = ["Lines", "Site", "reads_data"]
 
 Site = tuple[str, int]
 
 _HERE: Final = os.path.dirname(__file__) + os.sep
 _PYTHON: Final = os.path.dirname(os.__file__)
 _LIBRARIES: Final = (_HERE, *(os.path.dirname(one.__file__) + os.sep for one in (tf, keras)))
+
+
+_DATA: Final = "input_lib.py"
+"""TensorFlow's file of distributed datasets, whose workers agree on whether there is another batch."""
+
+
+def reads_data(frame: FrameType | None) -> bool:
+    """Returns whether a distributed dataset is among the callers."""
+    while frame is not None:
+        if frame.f_code.co_filename.endswith(_DATA):
+            return True
+        frame = frame.f_back
+    return False
 
 
 @final

@@ -6,18 +6,18 @@ function that changes data by one ulp. The causes of differences are found in `s
 
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Any, Final, final
+from typing import Any, Final, Protocol, final
 
 import numpy as np
 import tensorflow as tf
 
 from simstrategy.device.perturbed import perturb
 from simstrategy.trace import Recorder, Recording, Request
-from simstrategy_tf_distribute.forms import form_of
+from simstrategy_tf_distribute.forms import Form, form_of
 from simstrategy_tf_distribute.lines import Lines, Site
 from simstrategy_tf_distribute.variables import MOVABLE
 
-__all__ = ["Observer", "first_not_finite", "nudged_dataset"]
+__all__ = ["Observer", "Sink", "Steps", "first_not_finite", "nudged_dataset"]
 
 Host = np.ndarray[Any, Any]
 
@@ -28,60 +28,91 @@ _WIDE: Final = {"f": np.float64, "V": np.float64, "c": np.complex128}
 """The dtypes in which sums are computed again, by kind."""
 
 
+class Sink(Protocol):
+    """Receives what happens in a run, in order, with the values on the host."""
+
+    def started(self, parts: Sequence[Host], site: Site, data: Site | None) -> None:
+        """Receives the start of a step.
+
+        parts: each replica's examples [rows, …]; () where none are known. data: their line.
+        """
+
+    def sent(self, kind: str, op: str, site: Site, subject: str | None, form: Form, values: Sequence[Host]) -> None:
+        """Receives the replicas' values [any shape], which are combined.  form: that of the first one."""
+
+    def wrote(self, replica: int, variable: str, operation: str, value: Host, site: Site) -> None:
+        """Receives a write of one replica's component [any shape] of a variable."""
+
+
+@final
+class Steps:
+    """Writes what happens in a run into a recorder."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self._rows = 0
+
+    def started(self, parts: Sequence[Host], site: Site, data: Site | None) -> None:
+        # A tensor of unknown rank may be a scalar, which has no examples to count.
+        if parts and all(value.ndim for value in parts):
+            self._rows = self.recorder.drew(0, 0, self._rows, [[value] for value in parts], data)
+        self.recorder.record(0, Request("run", None, None, None, None, ()), (None,), (site,))
+
+    def sent(self, kind: str, op: str, site: Site, subject: str | None, form: Form, values: Sequence[Host]) -> None:
+        if any(value.shape != values[0].shape for value in values):
+            return
+        terms = [[np.array(value)] for value in values]
+        depth = self.recorder.depth(0)
+        request = Request(kind, op, None, subject, None, ((form[0] or (), form[1]),))
+        ranks = range(len(terms)) if kind == "all_reduce" else (None,)
+        self.recorder.begin(0, request, tuple(ranks), (site,) * len(ranks), terms)
+        self.recorder.leave(0, depth, [[_combined(op, values)]] * len(terms))
+
+    def wrote(self, replica: int, variable: str, operation: str, value: Host, site: Site) -> None:
+        self.recorder.wrote(0, replica, variable, operation, (), (np.array(value),), site)
+
+
 @final
 class Observer:
-    """Records the steps of one run, in a traced function too, at each of its calls.  lines: finds call sites."""
+    """Reports the steps of one run to a sink, in a traced function too, at each of its calls.
 
-    def __init__(self, recorder: Recorder, lines: Lines) -> None:
-        self.recorder = recorder
+    lines: finds call sites.
+    """
+
+    def __init__(self, sink: Sink, lines: Lines) -> None:
+        self._sink = sink
         self._lines = lines
-        self._bytes = self._rows = 0
+        self._bytes = 0
 
     def starts(self, arguments: Sequence[Any], replicas: int, site: Site, data: Site | None) -> None:
-        """Records the start of a step, and the examples of each replica.
+        """Reports the start of a step, and the examples of each replica.
 
-        arguments: of `strategy.run`. data: the line that distributed the examples, if known.
+        arguments: of `strategy.run`. replicas: those of this process. data: the line that distributed the examples, if
+        known.
         """
         parts = _examples(arguments, replicas)
-
-        def note(*values: Host) -> None:
-            # A tensor of unknown rank may be a scalar, which has no examples to count.
-            if values and all(value.ndim for value in values):
-                leaves = [[value] for value in values]
-                self._rows = self.recorder.drew(0, 0, self._rows, leaves, data)
-            self.recorder.record(0, Request("run", None, None, None, None, ()), (None,), (site,))
-
-        _on_host(note, parts)
+        _on_host(lambda *values: self._sink.started(values, site, data), parts)
 
     def sends(self, kind: str, value: Any, op: str, site: Site, subject: str | None) -> None:
-        """Records a SUM or MEAN with its terms; value: a PerReplica, or the value of the only replica."""
+        """Reports a SUM or MEAN with its terms; value: a PerReplica, or the value of the only replica."""
         parts = value.values if isinstance(value, tf.distribute.DistributedValues) else (value,)
         if any(isinstance(part, tf.IndexedSlices) and part.dense_shape is None for part in parts):
             return
         tensors = [tf.convert_to_tensor(part) for part in parts]
-        forms = tuple([(shape or (), dtype) for shape, dtype in [form_of(tensors[0])]])
+        form = form_of(tensors[0])
 
         def note(*values: Host) -> None:
             self._bytes += sum(value.nbytes for value in values)
-            if self._bytes > _BYTES_MAX or any(value.shape != values[0].shape for value in values):
-                return
-            terms = [[np.array(value)] for value in values]
-            depth = self.recorder.depth(0)
-            request = Request(kind, op, None, subject, None, forms)
-            ranks = range(len(terms)) if kind == "all_reduce" else (None,)
-            self.recorder.begin(0, request, tuple(ranks), (site,) * len(ranks), terms)
-            self.recorder.leave(0, depth, [[_combined(op, values)]] * len(terms))
+            if self._bytes <= _BYTES_MAX:
+                self._sink.sent(kind, op, site, subject, form, values)
 
         _on_host(note, tensors)
 
     def wrote(self, replica: int, variable: str, operation: str, component: Any, frame: FrameType) -> None:
-        """Records that a replica wrote its component of a variable alone."""
+        """Reports that a replica wrote its component of a variable alone."""
         site = self._lines.source(frame)
-
-        def note(value: Host) -> None:
-            self.recorder.wrote(0, replica, variable, operation, (), (np.array(value),), site)
-
-        _on_host(note, [component.read_value()])
+        read = [component.read_value()]
+        _on_host(lambda value: self._sink.wrote(replica, variable, operation, value, site), read)
 
 
 def _examples(arguments: Sequence[Any], replicas: int) -> list[Any]:

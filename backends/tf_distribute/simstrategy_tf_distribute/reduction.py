@@ -16,7 +16,8 @@ from simstrategy.trace import Request, Trace, describe_site
 from simstrategy_tf_distribute.forms import Form, form_of, written
 from simstrategy_tf_distribute.lines import Lines, Site
 from simstrategy_tf_distribute.observing import Observer
-from simstrategy_tf_distribute.variables import Variables, name_of
+from simstrategy_tf_distribute.subjects import Subjects
+from simstrategy_tf_distribute.variables import Variables
 
 __all__ = ["OrderedReduction"]
 
@@ -46,9 +47,7 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
         super().__init__()
         self.trace = trace
         self.observer = observer
-        self._names: tuple[str, ...] = ()
-        self._forms: tuple[Form, ...] = ()
-        self._variables = variables
+        self._subjects = Subjects(variables)
         self._lines = lines or Lines()
         self._inner = tf.distribute.ReductionToOneDevice(accumulation_fn=_left_fold)
 
@@ -58,8 +57,7 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
         variables: those whose gradients a step reduces, all at once and in this order, for example
         `model.trainable_variables`.
         """
-        self._names = tuple([f"gradient of {getattr(one, 'path', name_of(one))}" for one in variables])
-        self._forms = tuple([(tuple(one.shape), tf.as_dtype(one.dtype).name) for one in variables])
+        self._subjects.name_gradients(variables)
 
     # The methods that TensorFlow calls. It calls the first two even for one replica, whose value is the sum.
 
@@ -74,14 +72,14 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
 
     def reduce_implementation(self, reduce_op: Any, per_replica_value: Any, destinations: Any, options: Any) -> Any:
         site = self._lines.source(sys._getframe(1))
-        (subject,) = self._subjects([per_replica_value], [destinations])
+        (subject,) = self._subjects.of([per_replica_value], [destinations])
         self._check(reduce_op, per_replica_value, subject, site)
         return self._inner.reduce_implementation(reduce_op, per_replica_value, destinations, options)
 
     def batch_reduce_implementation(self, reduce_op: Any, value_destination_pairs: Any, options: Any) -> Any:
         site = self._lines.source(sys._getframe(1))
         values, destinations = zip(*value_destination_pairs, strict=True)
-        for value, subject in zip(values, self._subjects(values, destinations), strict=True):
+        for value, subject in zip(values, self._subjects.of(values, destinations), strict=True):
             self._check(reduce_op, value, subject, site)
         return [
             self._inner.reduce_implementation(reduce_op, value, destination, options)
@@ -100,20 +98,9 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
             op = "MEAN" if reduce_op == tf.distribute.ReduceOp.MEAN else "SUM"
             site = self._lines.source(frame)
             for number, (value, subject) in enumerate(
-                zip(values, self._subjects(values, destinations), strict=True), 1
+                zip(values, self._subjects.of(values, destinations), strict=True), 1
             ):
                 self.observer.sends("all_reduce", value, op, site, subject or f"value {number}")
-
-    def _subjects(self, values: Sequence[Any], destinations: Sequence[Any]) -> list[str | None]:
-        """Returns a name for each value, or None: a gradient by its position, else a variable, else a number."""
-        forms = tuple([form_of(_first(value)) for value in values])
-        if self._variables is not None and forms != (((), forms[0][1]),):
-            self.name_gradients(self._variables.trained())
-        if self._names and forms == self._forms:
-            return list(self._names)
-        names = [name_of(one) if isinstance(one, tf.Variable) else None for one in destinations]
-        count = len(values)
-        return [name or (f"value {number} of {count}" if count > 1 else None) for number, name in enumerate(names, 1)]
 
     def _check(self, reduce_op: Any, value: Any, subject: str | None, site: Site) -> None:
         forms = [form_of(one) for one in value.values]
@@ -140,10 +127,6 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
             known = () if shape is None else shape
             request = Request(kind, op, axis, subject, None, ((known, dtype),))
             self.trace.record(0, request, (number,), (site,))
-
-
-def _first(value: Any) -> Any:
-    return value.values[0] if isinstance(value, tf.distribute.DistributedValues) else value
 
 
 def _left_fold(values: Sequence[Any]) -> Any:

@@ -1,7 +1,7 @@
 """Runs a program once under an observed MirroredStrategy, and returns its outcome and recording."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -10,31 +10,40 @@ import keras  # type: ignore[import-untyped]
 
 from simstrategy.check.contents import Contents
 from simstrategy.check.folder import same_folder
-from simstrategy.check.outcome import Outcome, computed_in, program_folder
+from simstrategy.check.outcome import Outcome, computed_in, program_folder, source_of
 from simstrategy.errors import InvalidArgument
 from simstrategy.run import raised_where
 from simstrategy.short_repr import without_addresses
 from simstrategy.trace import Recorder, Recording, Trace
 from simstrategy_tf_distribute.devices import ObservedStrategy
 from simstrategy_tf_distribute.layers import at_most, coarsest_dtype
-from simstrategy_tf_distribute.observing import Observer, first_not_finite
+from simstrategy_tf_distribute.lines import Site
+from simstrategy_tf_distribute.observation import Observation
+from simstrategy_tf_distribute.observing import Observer, Steps, first_not_finite
 from simstrategy_tf_distribute.results import contents_of_result, models_of
+from simstrategy_tf_distribute.undistributed import Undistributed
 from simstrategy_tf_distribute.variables import nudged_variables
 
-__all__ = ["Run", "run_once"]
+__all__ = ["WHOLE_BYTES", "Run", "begin", "run_once", "run_under"]
 
-_WHOLE_BYTES: Final = 1 << 20
+WHOLE_BYTES: Final = 1 << 20
 """Up to which size reduced values are kept whole; larger ones are not compared."""
 
 Program = Callable[[Any], Any]
 
 
 class Run(NamedTuple):
-    """One run.  models: the Keras models in its result."""
+    """One run.
+
+    models: the Keras models in its result. combined: as of `Variables`. undistributed: where all replicas are given the
+    same examples.
+    """
 
     outcome: Outcome
     recording: Recording
     models: tuple[Any, ...]
+    combined: Mapping[Site, Sequence[str]]
+    undistributed: Sequence[Undistributed]
 
 
 def run_once(program: Program, seed: int, count: int, pattern: int | None = None) -> Run:
@@ -48,11 +57,38 @@ def run_once(program: Program, seed: int, count: int, pattern: int | None = None
 
 
 def _attempt(program: Program, seed: int, count: int, pattern: int | None, *, recorded: bool = False) -> Run:
-    trace = Trace(root=program_folder(program))
-    recorder = Recorder(root=program_folder(program), whole_bytes=_WHOLE_BYTES)
+    recorder = Recorder(root=program_folder(program), whole_bytes=WHOLE_BYTES)
+    recorder.describe(replicas=count, workers=1, arrivals="not recorded", source=source_of(program))
+    begin(seed)
+    observer = partial(Observer, Steps(recorder)) if recorded else None
+    strategy = ObservedStrategy(count, Trace(root=program_folder(program)), observer, pattern=pattern)
+    outcome, models = run_under(program, strategy, strategy.observation, pattern)
+    recorder.ended(0, outcome.leaves, outcome.error)
+    recorder.close()
+    recording = recorder.recording()
+    observation = strategy.observation
+    return Run(
+        outcome._replace(not_finite=first_not_finite(recording)),
+        recording,
+        models,
+        observation.variables.combined(),
+        tuple(observation.undistributed),
+    )
+
+
+def begin(seed: int) -> None:
+    """Resets Keras's names, and sets the seeds of Python, NumPy, Keras and TensorFlow."""
     keras.utils.clear_session()
     keras.utils.set_random_seed(seed)
-    strategy = ObservedStrategy(count, trace, partial(Observer, recorder) if recorded else None, pattern=pattern)
+
+
+def run_under(
+    program: Program, strategy: Any, observation: Observation, pattern: int | None = None
+) -> tuple[Outcome, tuple[Any, ...]]:
+    """Runs a program once under an observed strategy; returns its outcome, and the Keras models in its result.
+
+    pattern: of nudged inputs, or None.
+    """
     raised: tuple[str, str] | None = None
     notes: tuple[str, ...] = ()
     found, models = Contents.none(), []
@@ -61,30 +97,28 @@ def _attempt(program: Program, seed: int, count: int, pattern: int | None, *, re
             result = program(strategy)
         models = models_of(result)
         if result is not None:
-            found = contents_of_result(result, strategy.variables.has)
+            found = contents_of_result(result, observation.variables.has)
     except (InvalidArgument, KeyboardInterrupt):
         raise
     except (Exception, SystemExit) as caught:  # noqa: BLE001 - compared like a value: both may raise the same
-        error = strategy.disagreement or caught
-        # TensorFlow numbers its traced functions, and never starts again.
-        raised = (type(error).__name__, re.sub(r"_\d+", "_N", without_addresses(str(error))))
+        error = observation.disagreement or caught
+        # TensorFlow numbers its traced functions and resources, and never starts again.
+        raised = (type(error).__name__, re.sub(r"([_/])\d+\b", r"\1N", without_addresses(str(error))))
         notes = (raised_where(caught, with_text=False),)
-    kept = strategy.variables.kept()
+    kept = observation.variables.kept()
     found.leaves.extend(kept.leaves)
     # A layer may compute in a narrower dtype than its variables have.
-    events, coarsest = tuple(trace.events()), coarsest_dtype(models)
-    recording = recorder.recording()
+    events, coarsest = tuple(observation.trace.events()), coarsest_dtype(models)
     outcome = Outcome(
         tuple(found.leaves),
         raised,
         events,
         notes,
-        first_not_finite(recording),
         structure=tuple(found.structure),
         computed=tuple([at_most(coarsest, one) for one in computed_in(found, events, ())]),
         exempt=(*found.exempt, *kept.exempt),
         variables=kept.kinds,
-        floats_put=strategy.variables.has_floats() or strategy.distributes_floats,
+        floats_put=observation.variables.has_floats() or observation.distributes_floats,
         partly=tuple(found.partly),
     )
-    return Run(outcome, recording, tuple(models))
+    return outcome, tuple(models)

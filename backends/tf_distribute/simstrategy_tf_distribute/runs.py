@@ -7,26 +7,28 @@ second time where its first run raises or differs.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, final
 
-from simstrategy.check.across import compare_across
 from simstrategy.check.causes import Cause
+from simstrategy.check.causes.facts import DUPLICATED
 from simstrategy.check.causes.running import explain_recordings
 from simstrategy.check.compare import NUDGES, sensitivity
-from simstrategy.check.meaning import lists_by_replica
 from simstrategy.check.outcome import Outcome
-from simstrategy.check.runs import Measured, Settings
+from simstrategy.check.runs import Measured, Settings, agree
 from simstrategy.schedules import InOrder
-from simstrategy.trace import Recording
+from simstrategy.trace import Recording, describe_site
 from simstrategy_tf_distribute.devices import names
 from simstrategy_tf_distribute.layers import layers_on_their_own
 from simstrategy_tf_distribute.running import Run, run_once
 
-__all__ = ["TensorFlowRuns"]
+__all__ = ["TensorFlowRuns", "with_lines"]
 
 _GRADIENT: Final = "gradient of "
 _PLACE: Final = "value "
 """How the subject of a reduction begins that has a number and no name."""
 
 _NUDGES: Final = NUDGES
+_NAMED_MAX: Final = 4
+_NEAR: Final = 1e-3
+"""How near a factor has to be to the quotient of the numbers of replicas."""
 
 
 @final
@@ -47,14 +49,14 @@ class TensorFlowRuns:
         settings: Settings,
         seed: int,
     ) -> None:
-        names(max(replicas))  # TensorFlow makes its devices once, so the largest number comes first
+        names(max(*replicas, *settings.workers, 1))  # TensorFlow makes its devices once: the largest number comes first
         self.program = program
         self.replicas = tuple(dict.fromkeys(replicas))
         self.settings = settings
         self.notes: list[str] = []
-        self._seed = seed
+        self.seed = seed
         self._runs: dict[int, Run] = {}
-        self._nudged: tuple[Run, ...] = ()
+        self._nudged: dict[int, tuple[Run, ...]] = {}
         self._measured: dict[int, Measured] = {}
         self._recordings: dict[int, Recording] = {}
 
@@ -74,14 +76,19 @@ class TensorFlowRuns:
 
     def reseeded(self, replicas: int) -> Outcome:
         """Runs the program with the next seed of Keras and TensorFlow."""
-        return run_once(self.program, self._seed + 1, replicas).outcome
+        return run_once(self.program, self.seed + 1, replicas).outcome
 
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause:
         """Returns the cause of a difference: of what was reduced in the steps, and layers that may be another one."""
-        one, other = [_reductions(self._runs[count].recording) for count in counts]
-        nudged = [_reductions(run.recording) for run in self._nudged] if counts[0] == self.replicas[0] else []
+        return self.explain_other(self._runs[counts[1]].recording, counts)
+
+    def explain_other(self, recording: Recording, counts: tuple[int, int]) -> Cause:
+        """Returns the cause as `explain` does, for another run than those of this object.  recording: of it."""
+        one, other = _reductions(self._runs[counts[0]].recording), _reductions(recording)
+        nudged = [_reductions(run.recording) for run in self._nudged.get(counts[0], ())]
         cause = explain_recordings(one, other, nudged, counts=counts)
         variable = (cause.variable or "").removeprefix(_GRADIENT)
+        cause = with_lines(cause, self._runs[counts[1]], counts[1] / counts[0])
         hints = [] if cause.certain else list(layers_on_their_own(self._runs[counts[0]].models))
         unnamed = not variable or variable.startswith(_PLACE)
         return cause._replace(variable=None if unnamed else variable, text="\n  ".join([cause.text, *hints]))
@@ -89,29 +96,50 @@ class TensorFlowRuns:
     def close(self) -> None:
         """Forgets the models."""
         self._runs.clear()
-        self._nudged = ()
+        self._nudged.clear()
+
+    def with_rounding(self, replicas: int) -> Measured:
+        """Returns what `measured` does, with nudged runs, which the first number alone has without this."""
+        found = self.measured(replicas)
+        if not found.nudged and found.first.error is None:
+            nudged = self._nudge(replicas)
+            one_ulp = sensitivity(found.first, nudged)
+            found = self._measured[replicas] = found._replace(nudged=nudged, one_ulp=one_ulp)
+        return found
+
+    def _nudge(self, replicas: int) -> tuple[Outcome, ...]:
+        runs = self._nudged[replicas] = tuple([run_once(self.program, self.seed, replicas, one) for one in _NUDGES])
+        return tuple([one.outcome for one in runs])
 
     def _measure(self, replicas: int) -> Measured:
-        run = self._runs[replicas] = run_once(self.program, self._seed, replicas)
-        if replicas == self.replicas[0]:
-            self._nudged = tuple([run_once(self.program, self._seed, replicas, one) for one in _NUDGES])
-        nudged = [one.outcome for one in self._nudged] if replicas == self.replicas[0] else []
+        run = self._runs[replicas] = run_once(self.program, self.seed, replicas)
+        nudged = self._nudge(replicas) if replicas == self.replicas[0] else ()
         self._recordings[replicas] = run.recording
         first = run.outcome
-        found = Measured(first, first, tuple(nudged), sensitivity(first, nudged))
-        if replicas != self.replicas[0] and self._agrees(replicas, found):
+        found = Measured(first, first, nudged, sensitivity(first, nudged))
+        reference = self.replicas[0]
+        if replicas != reference and agree(
+            self.measured(reference), found, (reference, replicas), self.settings.exempt
+        ):
             return found._replace(ran_twice=False)
-        return found._replace(again=run_once(self.program, self._seed, replicas).outcome)
+        return found._replace(again=run_once(self.program, self.seed, replicas).outcome)
 
-    def _agrees(self, replicas: int, found: Measured) -> bool:
-        """Returns whether a run gives what the first number of replicas gives."""
-        first = self.measured(self.replicas[0])
-        if first.first.error is not None or found.first.error is not None:
-            return False
-        counts = self.replicas[0], replicas
-        lists = lists_by_replica(first.first, found.first, counts)
-        compared = compare_across(first.side(counts[0], lists), found.side(replicas, lists), self.settings.exempt)
-        return not compared.problems
+
+def with_lines(cause: Cause, run: Run, ratio: float) -> Cause:
+    """Returns a cause with the lines that write what is combined at its place, or from which its examples come.
+
+    ratio: of the numbers of replicas. Clauses: J-38, J-39.
+    """
+    place = (cause.site or "").rpartition("/")[2]
+    texts = [text for site, found in run.combined.items() if describe_site(site) == place for text in found]
+    if cause.what == "reduce" and texts:
+        more = f" and {len(texts) - _NAMED_MAX} more" if len(texts) > _NAMED_MAX else ""
+        return cause._replace(text=f"{cause.text} What the replicas write: {', '.join(texts[:_NAMED_MAX])}{more}.")
+    is_ratio = cause.factor is not None and abs(cause.factor / ratio - 1) < _NEAR
+    if run.undistributed and (is_ratio or cause.kind == DUPLICATED):
+        first = run.undistributed[0]
+        return cause._replace(source=describe_site(first.made), text=f"{cause.text} {first.text}.")
+    return cause
 
 
 def _reductions(recording: Recording) -> Recording:

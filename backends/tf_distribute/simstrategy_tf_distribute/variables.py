@@ -6,6 +6,7 @@ changes that replica's component alone.
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from types import FrameType
 from typing import Any, Final, NamedTuple, final
 
@@ -15,6 +16,8 @@ import tensorflow as tf
 
 from simstrategy.check.outcome import VariableKind
 from simstrategy.device.perturbed import perturb
+from simstrategy.trace import describe_site
+from simstrategy_tf_distribute.lines import Lines, Site
 
 __all__ = ["MOVABLE", "Kept", "Variables", "name_of", "nudged_variables"]
 
@@ -48,13 +51,37 @@ def name_of(variable: Any) -> str:
 class Variables:
     """All variables of one run, in the order in which they were made.
 
-    on_write: is called after each write of one replica's component inside a replica function; None for no one.
+    on_write: is called after each write of one replica's component inside a replica function; None for no one. lines:
+    finds the lines of writes to what is combined where it is read.
     """
 
-    def __init__(self, on_write: OnWrite | None) -> None:
+    def __init__(self, on_write: OnWrite | None, lines: Lines) -> None:
         self.made: list[Any] = []
         self._metrics: list[Any] = []
         self._on_write = on_write
+        self._lines = lines
+        self._written: dict[tuple[int, str, Site], None] = {}
+        """The numbers of variables that replicas write alone, with the operations and lines, in order."""
+        self._read: dict[Site, dict[int, None]] = {}
+        """At which line which of them are combined."""
+
+    def reads(self, variable: Any, site: Site) -> None:
+        """Notes that the components of a variable are combined at a line."""
+        numbers = [number for number, one in enumerate(self.made) if one is variable]
+        self._read.setdefault(site, {}).update(dict.fromkeys(numbers))
+
+    def combined(self) -> dict[Site, tuple[str, ...]]:
+        """Returns for each line that combines components which replicas write how they write them, as texts."""
+        found: dict[Site, tuple[str, ...]] = {}
+        for place, numbers in self._read.items():
+            found[place] = tuple(
+                [
+                    f"{name_of(self.made[number])!r} by {operation} at {describe_site(site)}"
+                    for number, operation, site in self._written
+                    if number in numbers
+                ]
+            )
+        return found
 
     def scope(self) -> Any:
         """Returns a context, to be entered inside of a strategy's scope, in which new variables are noted."""
@@ -63,13 +90,17 @@ class Variables:
     def has(self, variable: Any) -> bool:
         return any(variable is one for one in self.made)
 
+    def of_metric(self, variable: Any) -> bool:
+        """Returns whether a variable is the state of a Keras metric."""
+        return any(variable is one for one in self._metrics)
+
     def has_floats(self) -> bool:
         """Returns whether the first value of a variable can be changed by one ulp."""
         return any(one.dtype in MOVABLE for one in self.made)
 
     def trained(self) -> list[Any]:
         """Returns the trainable variables, without those of metrics."""
-        return [one for one in self.made if one.trainable and not any(one is other for other in self._metrics)]
+        return [one for one in self.made if one.trainable and not self.of_metric(one)]
 
     def kept(self) -> Kept:
         """Returns the components of all variables, and what they are."""
@@ -82,7 +113,7 @@ class Variables:
                 (f"{label}, replica {replica}", np.asarray(component.numpy()))
                 for replica, component in enumerate(variable.values)
             ]
-            if any(variable is one for one in self._metrics):
+            if self.of_metric(variable):
                 exempt.append((label, _METRIC))
         return Kept(tuple(leaves), tuple(kinds), tuple(exempt))
 
@@ -92,9 +123,16 @@ class Variables:
             self.made.append(variable)
             if any(isinstance(one, keras.metrics.Metric) for one in _callers()):
                 self._metrics.append(variable)
-            if self._on_write is not None and variable.synchronization is not tf.VariableSynchronization.ON_READ:
+            if variable.synchronization is tf.VariableSynchronization.ON_READ:
+                _watch(variable.values, name_of(variable), partial(self._noted, len(self.made) - 1))
+            elif self._on_write is not None:
                 _watch(variable.values, name_of(variable), self._on_write)
         return variable
+
+    def _noted(self, number: int, _replica: int, _name: str, operation: str, _component: Any, frame: FrameType) -> None:
+        site = self._lines.users(frame)
+        if site is not None:
+            self._written[number, operation, site] = None
 
 
 def _callers() -> Iterator[Any]:

@@ -19,11 +19,11 @@ import simstrategy as ss
 from simstrategy.check.causes.recordings import facts_of
 from simstrategy.check.runs import Settings
 from simstrategy.errors import Difference, InvalidArgument, Unsupported
-from simstrategy_tf_distribute import replicas_agree, runs
+from simstrategy_tf_distribute import iterators, replicas_agree, runs
 from simstrategy_tf_distribute.devices import ObservedStrategy
 from simstrategy_tf_distribute.layers import coarsest_dtype, layers_on_their_own
 from simstrategy_tf_distribute.lines import Lines
-from simstrategy_tf_distribute.observing import Observer
+from simstrategy_tf_distribute.observing import Observer, Steps
 
 FEATURES = np.random.default_rng(0).normal(size=(22, 3)).astype(np.float32)
 TARGETS = FEATURES @ np.float32([1, -2, 3])
@@ -310,12 +310,13 @@ def test_mixed_precision_rounds_as_its_coarsest_layer() -> None:
 
 def test_a_recorded_mean_has_the_replicas_values_and_the_sum_divided_once() -> None:
     strategy = ObservedStrategy(2, ss.trace.Trace())
-    observer = Observer(ss.trace.Recorder(whole_bytes=1 << 20), Lines())
+    recorder = ss.trace.Recorder(whole_bytes=1 << 20)
+    observer = Observer(Steps(recorder), Lines())
     parts = [tf.constant([[1.0, 2.0]]), tf.constant([[3.0, 6.0], [0.0, 0.0]])]
     observer.starts([parts[0]], 1, ("train.py", 30), ("train.py", 29))
     values = strategy.experimental_distribute_values_from_function(lambda c: parts[c.replica_id_in_sync_group][0])
     observer.sends("all_reduce", values, "MEAN", ("train.py", 31), "gradient of w")
-    recording = observer.recorder.recording()
+    recording = recorder.recording()
     (point,) = [one for one in facts_of(recording) if one.what == "all_reduce"]
     assert (point.step, point.site, point.op, point.subject) == (1, "train.py:31", "MEAN", "gradient of w")
     assert [term[0].tolist() for term in point.inputs] == [[1, 2], [3, 6]]
@@ -339,6 +340,20 @@ def test_an_iterator_lives_until_the_next_strategy_is_made() -> None:
     observed()
     gc.collect()
     assert alive() is None
+
+
+def test_no_pipeline_of_an_observed_dataset_is_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clauses: J-49.  Who closes a tuned one may wait for the thread that tunes it."""
+    devices: list[Any] = []
+    untuned = iterators.untuned
+    monkeypatch.setattr(iterators, "untuned", lambda dataset: devices.append(untuned(dataset)) or devices[-1])
+    distributed = ObservedStrategy(2, ss.trace.Trace()).experimental_distribute_dataset(
+        tf.data.Dataset.range(4).batch(2)
+    )
+    assert [np.asarray(one).tolist() for one in next(iter(distributed)).values] == [[0], [1]]
+    assert [one.options().autotune.enabled for one in devices] == [False, False]
+    (pipeline,) = distributed._cloned_datasets
+    assert pipeline.options().autotune.enabled is False
 
 
 def of_parameter_servers(strategy: tf.distribute.ParameterServerStrategy) -> Any:

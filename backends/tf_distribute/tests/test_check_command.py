@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from simstrategy.cli.app import app
+from simstrategy.cli.app import app_for
 from simstrategy_tf_distribute import runs
 
 LESSON = Path(__file__).parents[3] / "examples" / "keras_digits.py"
@@ -18,7 +18,7 @@ quiet = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWa
 
 def call(*arguments: object) -> tuple[int, str]:
     """Returns the exit code, and what was printed with each run of spaces as one."""
-    result = CliRunner().invoke(app, ["check", *map(str, arguments)])
+    result = CliRunner().invoke(app_for(["check"]), ["check", *map(str, arguments)])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result.exit_code, " ".join((result.stdout + result.stderr).split())
 

@@ -8,13 +8,14 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import features
 import keras_fits
 import loops
 import pytest
 
 from simstrategy_tf_distribute import replicas_agree, runs
 
-MODULES = {"loops": loops, "keras_fits": keras_fits}
+MODULES = {"loops": loops, "keras_fits": keras_fits, "features": features}
 TABLE: dict[str, dict[str, Any]] = {
     f"{module}.{name}": row
     for module, rows in tomllib.loads((Path(__file__).parent / "corpus.toml").read_text()).items()
@@ -22,6 +23,7 @@ TABLE: dict[str, dict[str, Any]] = {
 }
 WRONG = [name for name, row in TABLE.items() if "law" in row]
 RIGHT = [name for name in TABLE if name not in WRONG]
+DEEP = [name for name, row in TABLE.items() if row.get("deep", False)]
 
 # Warnings of Keras and TensorFlow.
 pytestmark = [
@@ -35,7 +37,7 @@ def program_of(name: str) -> Any:
     return vars(MODULES[module])[function]
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", [name for name in WRONG if name not in DEEP])
 def test_a_wrong_program_is_found_by_its_law_with_its_place(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "_NUDGES", (1,))
     expected, report = TABLE[name], replicas_agree(program_of(name), replicas=[1, 2])
@@ -46,8 +48,10 @@ def test_a_wrong_program_is_found_by_its_law_with_its_place(name: str, monkeypat
     assert expected.get("variable", finding.variable) == finding.variable, str(report)
 
 
-@pytest.mark.parametrize("name", RIGHT)
-def test_a_right_program_agrees(name: str) -> None:
+@pytest.mark.parametrize("name", [name for name in RIGHT if name not in DEEP])
+def test_a_right_program_agrees(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name.startswith("features."):  # one measurement of rounding allows less than three
+        monkeypatch.setattr(runs, "_NUDGES", (1,))
     report = replicas_agree(program_of(name), replicas=TABLE[name].get("replicas", [1, 2]))
     assert report.agrees, str(report)
     assert "The program used nothing" not in str(report)

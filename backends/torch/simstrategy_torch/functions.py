@@ -295,7 +295,7 @@ def cumulative(function: Function) -> Function:
         if x.ndim == 0:
             raise ValueError("an array without axes")
         counted = x.to(torch.int64) if x.dtype is torch.bool else x
-        result: _Tensor = function(counted, dtype=counted.dtype, **settings)
+        result: _Tensor = function(counted, **settings)
         return result != 0 if x.dtype is torch.bool else result
 
     return call

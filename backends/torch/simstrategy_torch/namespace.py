@@ -40,7 +40,7 @@ from simstrategy_torch.functions import (
     take_along_axis,
     unary,
 )
-from simstrategy_torch.promotion import promoted, tensor
+from simstrategy_torch.promotion import in_more_bits, promoted, tensor
 
 __all__ = ["TorchNamespace"]
 
@@ -230,9 +230,9 @@ class TorchNamespace:
     take_along_axis = unary(take_along_axis)
 
     sum = reduction(lambda x, **how: compat.sum(x, dtype=x.dtype, **how))
-    prod = reduction(lambda x, **how: compat.prod(x, dtype=x.dtype, **how))
-    cumulative_sum = unary(cumulative(compat.cumulative_sum))
-    cumulative_prod = unary(cumulative(compat.cumulative_prod))
+    prod = reduction(in_more_bits(compat.prod))
+    cumulative_sum = unary(cumulative(in_more_bits(compat.cumulative_sum)))
+    cumulative_prod = unary(cumulative(in_more_bits(compat.cumulative_prod)))
     mean = _averaging(compat.mean)
     var = _averaging(_variance)
     std = _averaging(_deviation)

@@ -3,6 +3,7 @@
 No arithmetic is here.
 """
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +13,7 @@ from simstrategy.device import host_array, numeric_array
 from simstrategy.device.promotion import common_dtype
 from simstrategy_torch.arrays import host_dtype, name_of, named
 
-__all__ = ["kind_of", "promoted", "tensor"]
+__all__ = ["in_more_bits", "kind_of", "promoted", "tensor"]
 
 _Tensor = torch.Tensor
 _WEAK: Final = (bool, int, float, complex)
@@ -70,3 +71,16 @@ def promoted(place: str, *values: Any, floats: bool = False) -> list[_Tensor]:
 def _scalar(place: str, number: Any, dtype: torch.dtype) -> _Tensor:
     """Returns a Python number in a dtype.  Raises OverflowError where the dtype has no such number."""
     return tensor(place, number if dtype is torch.bfloat16 else np.asarray(number, host_dtype(dtype)), dtype)
+
+
+def in_more_bits(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes a product, or a cumulative one or sum, that computes float16 and bfloat16 in float32, rounded once."""
+
+    def call(x: _Tensor, **settings: Any) -> _Tensor:
+        if x.dtype not in (torch.float16, torch.bfloat16):
+            kept: _Tensor = function(x, dtype=x.dtype, **settings)
+            return kept
+        wide: _Tensor = function(x.to(torch.float32), dtype=torch.float32, **settings)
+        return wide.to(x.dtype)
+
+    return call

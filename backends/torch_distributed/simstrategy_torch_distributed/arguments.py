@@ -22,6 +22,7 @@ __all__ = [
     "options",
     "poison",
     "require",
+    "require_member",
     "require_whole_world",
     "split",
     "write",
@@ -82,6 +83,15 @@ def require(kind: str, what: str, found: int, expected: int) -> None:
     """Raises InvalidArgument where a rank's own arguments do not fit each other.  what: the name of both numbers."""
     if found != expected:
         raise InvalidArgument(f"{kind} at {_place()} got {found} {what}, and {expected} are needed.")
+
+
+def require_member(kind: str, word: str, peer: int, count: int) -> None:
+    """Raises InvalidArgument where a send or receive names a number that no member of its group has."""
+    if not 0 <= peer < count:
+        raise InvalidArgument(
+            f"{kind} {word} rank {peer} at {_place()}: the ranks of the group are 0 to {count - 1}. Pass one of them; "
+            f"the neighbours in a ring are (rank + 1) % {count} and (rank - 1) % {count}."
+        )
 
 
 def require_whole_world(number: int, size: int, rank: int, ranks: int) -> None:

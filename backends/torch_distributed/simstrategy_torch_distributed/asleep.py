@@ -18,11 +18,11 @@ _LOOK_S: Final = 0.5
 
 @final
 class Asleep:
-    """Looks at the ranks of a run.  store: the process that holds its store, at `port`."""
+    """Looks at the ranks of a run.  store: the process that holds its store, at `port`; None where the run has none."""
 
     __slots__ = ("_channels", "_looked_s", "_port", "_since_s", "_store", "_waits", "_workers")
 
-    def __init__(self, workers: Mapping[int, Worker], store: Worker, port: int) -> None:
+    def __init__(self, workers: Mapping[int, Worker], store: Worker | None, port: int | None) -> None:
         self._workers = workers
         self._store = store
         self._port = port
@@ -67,4 +67,4 @@ class Asleep:
         found = waits_of(self._workers[rank].process, self._channels[rank], self._port)
         if found is None:
             return None
-        return found._replace(marks=(*found.marks, *woken(self._store.process)))
+        return found if self._store is None else found._replace(marks=(*found.marks, *woken(self._store.process)))

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -10,10 +11,15 @@ import typer
 from simstrategy.cli.options import words
 from simstrategy.errors import InvalidArgument
 from simstrategy_torch_distributed.laws.judged import LAWS, chosen
-from simstrategy_torch_distributed.running import run
+from simstrategy_torch_distributed.report import Report
 from simstrategy_torch_distributed.settings import Settings
 
-__all__ = ["torchrun"]
+__all__ = ["FAULTS", "torchrun"]
+
+# What only a run needs is imported by the functions of runs: the command line lists this command too.
+
+FAULTS: Final = ("exception", "inf", "input", "exit", "kill", "stop")
+"""The words of `simstrategy.check.scripts.faults.KINDS`, without the import of the judge."""
 
 
 _IGNORED: Final = (
@@ -27,13 +33,16 @@ Program = Annotated[list[str], typer.Argument(metavar="SCRIPT [ARGS]…", help="
 Ranks = Annotated[str, typer.Option("--nproc-per-node", "--nproc_per_node", help="The number of simulated ranks.")]
 Module = Annotated[bool, typer.Option("--module", "-m", help="SCRIPT is the name of a module.")]
 Order = Annotated[str, typer.Option(help="The order of additions: linear, ring or tree.")]
-Seed = Annotated[int, typer.Option(help="Chooses among senders, and seeds Python's and NumPy's generators.")]
+Seed = Annotated[int, typer.Option(help="Chooses among senders, and seeds Python's, NumPy's and torch's generators.")]
 Tee = Annotated[str | None, typer.Option("--tee", "-t", help="3: show what all ranks print, each line with its rank.")]
 Json = Annotated[Path | None, typer.Option(help="Write the report to this file.")]
 Recorded = Annotated[Path | None, typer.Option("--record", help="Write the completed calls of all ranks to this file.")]
 Busy = Annotated[float, typer.Option(help="Show the stacks of a rank that others have waited for so many seconds.")]
 Added = Annotated[str, typer.Option("--laws", help=f"Laws to add, or all: {', '.join(LAWS)}.")]
 Without = Annotated[str, typer.Option("--not", help="Laws to leave out, such as state, or all.")]
+Faults = Annotated[
+    str, typer.Option(help=f"In place of one run: plant faults, all or some of {', '.join(FAULTS)}, each in a run.")
+]
 Limit = Annotated[
     float | None, typer.Option("--limit-seconds", help="End the run when a rank was silent for so many seconds.")
 ]
@@ -42,6 +51,9 @@ Device = Annotated[
 ]
 Nodes = Annotated[str, typer.Option(help="1: there is one machine.")]
 Standalone = Annotated[bool, typer.Option("--standalone", help="Accepted: a run is always alone.")]
+Spawned = Annotated[
+    bool, typer.Option("--spawned", help="SCRIPT spawns its ranks itself: each process that it spawns may be one.")
+]
 Ignored = Annotated[list[str] | None, typer.Option(*_SPELLINGS, help="torchrun's, and ignored, which is said.")]
 
 
@@ -59,18 +71,21 @@ def torchrun(
     limit_seconds: Limit = None,
     laws: Added = "",
     without: Without = "",
+    faults: Faults = "",
     nnodes: Nodes = "1",
     standalone: Standalone = False,
+    spawned: Spawned = False,
     ignored: Ignored = None,
 ) -> None:
     """Runs an unmodified torch.distributed script on simulated ranks of this machine and compares their calls.
 
     Ends with the script's own exit code, or with 1 and a text that names each rank and line where the ranks' calls do
-    not agree. Rank 0 prints here; the others do with --tee 3.
+    not agree. Rank 0 prints here; the others do with --tee 3. A script that spawns its ranks itself prints as it does.
     """
-    _require_one_machine(nnodes)
-    if ignored:
-        typer.echo(f"simstrategy: ignored, as all ranks are simulated here: {', '.join(ignored)}", err=True)
+    _require_one_machine(nnodes, ignored or [])
+    if spawned:
+        given = {"--nproc-per-node": nproc_per_node != "1", "--tee": tee, "--json": json, "--record": record}
+        _refuse_with_spawned(given | {"--device": device != "cpu", "--faults": faults})
     settings = Settings(
         arguments[0],
         tuple(arguments[1:]),
@@ -85,22 +100,68 @@ def torchrun(
         record=record is not None,
         laws=chosen(words(laws), words(without)),
     )
+    if spawned:
+        raise typer.Exit(_run_spawning(settings))
+    if faults:
+        _require_no_files({"--json": json, "--record": record, "--tee": tee})
+        raise typer.Exit(_planted(settings, words(faults)))
+    raise typer.Exit(_run(settings, json, record))
+
+
+def _run_spawning(settings: Settings) -> int:
+    from simstrategy_torch_distributed.spawning_script import run_spawning  # noqa: PLC0415
+
+    return run_spawning(settings)
+
+
+def _run(settings: Settings, json: Path | None, record: Path | None) -> int:
+    """Runs a script once, writes what was asked for, and returns the exit code."""
+    from simstrategy_torch_distributed.running import run  # noqa: PLC0415
+
     report = run(settings)
     if text := report.text():
         sys.stderr.write(f"simstrategy: {text}\n")
-    if json is not None:
-        _write(json, report.as_json(), "--json")
-    if record is not None and report.record is not None:
-        report.record.trace(str(Path.cwd())).write(record)
-    if report.exit_code:
-        raise typer.Exit(report.exit_code)
+    _write_files(report, json, record)
+    return report.exit_code
 
 
-def _require_one_machine(nodes: str) -> None:
+def _planted(settings: Settings, kinds: Sequence[str]) -> int:
+    """Judges a script by the law of faults, shows the table, and returns the exit code."""
+    from simstrategy.check.formats import EXIT_CODES  # noqa: PLC0415
+    from simstrategy_torch_distributed.checking.front import judge_faults  # noqa: PLC0415
+
+    report = judge_faults(settings, kinds)
+    typer.echo(str(report))
+    return EXIT_CODES[report.verdict]
+
+
+def _require_one_machine(nodes: str, ignored: list[str]) -> None:
+    """Raises InvalidArgument for several machines, and states which options about them are ignored."""
     if nodes not in ("1", "1:1"):
         raise InvalidArgument(
             f"Simulated ranks are on one machine, got --nnodes {nodes}. Pass --nnodes 1, or leave it out."
         )
+    if ignored:
+        typer.echo(f"simstrategy: ignored, as all ranks are simulated here: {', '.join(ignored)}", err=True)
+
+
+def _refuse_with_spawned(given: Mapping[str, object]) -> None:
+    """Raises InvalidArgument for options that have no meaning where the script starts its ranks itself."""
+    found = [option for option, value in given.items() if value]
+    if found:
+        raise InvalidArgument(
+            f"With --spawned the script starts its ranks and shows what they print: leave out {', '.join(found)}."
+        )
+
+
+def _require_no_files(given: Mapping[str, object]) -> None:
+    """Raises InvalidArgument for options of one run where there are many."""
+    for option, value in given.items():
+        if value is not None:
+            raise InvalidArgument(
+                f"With --faults there are many runs, of which {option} would show one: leave it out. For a file with "
+                f"the results use simstrategy check --as torchrun --faults all --json FILE."
+            )
 
 
 def _ranks(text: str) -> int:
@@ -113,8 +174,12 @@ def _ranks(text: str) -> int:
         raise InvalidArgument(f"--nproc-per-node takes a number or cpu, got {text!r}. Pass for example 4.") from error
 
 
-def _write(file: Path, text: str, option: str) -> None:
-    try:
-        file.write_text(text, encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise InvalidArgument(f"{option}: {str(file)!r} was not written: {error.strerror}.") from error
+def _write_files(report: Report, json: Path | None, record: Path | None) -> None:
+    """Writes the report and the completed calls to the files that are named.  Raises InvalidArgument."""
+    if json is not None:
+        try:
+            json.write_text(report.as_json(), encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            raise InvalidArgument(f"--json: {str(json)!r} was not written: {error.strerror}.") from error
+    if record is not None and report.record is not None:
+        report.record.trace(str(Path.cwd())).write(record)

@@ -212,16 +212,16 @@ def send(group: Joined, tensors: Tensors, target: int, tag: int) -> Work:
         "send",
         tensors,
         Options(),
-        subject=f"to rank {group.members[target]}",
+        subject=group.peer_text("send", "to", target),
         leaves=tensors,
-        places=group.put(tensors, [target]),
+        places=group.put(tensors, [target], takes_inf=False),
         peer=target,
         tag=tag,
     )
 
 
-def receive(group: Joined, tensors: Tensors, source: int, tag: int) -> Work:
-    """Receives tensors, [...] each, from a member, or from whichever sends for `ANY`."""
+def receive(group: Joined, tensors: Tensors, source: int | None, tag: int) -> Work:
+    """Receives tensors, [...] each, from a member, or for None from whichever sends."""
 
     def finish(answer: Any) -> None:
         sender, places = answer
@@ -231,9 +231,9 @@ def receive(group: Joined, tensors: Tensors, source: int, tag: int) -> Work:
         "recv",
         tensors,
         Options(),
-        subject="from any rank" if source == ANY else f"from rank {group.members[source]}",
+        subject="from any rank" if source is None else group.peer_text("recv", "from", source),
         leaves=tensors,
         finish=finish,
-        peer=source,
+        peer=ANY if source is None else source,
         tag=tag,
     )

@@ -13,7 +13,9 @@ __all__ = [
     "blocked",
     "disagreed",
     "diverged",
+    "drawn_apart",
     "failed",
+    "orders_differ",
     "overdue",
     "sizes_differ",
     "stopped",
@@ -77,6 +79,24 @@ def diverged(lines: Sequence[str], parameters: str, by: str) -> Finding:
 def uncovered(lines: Sequence[str], what: str, remedy: str) -> Finding:
     """Returns the finding for a pass over a dataset in which samples are lost or repeated."""
     return _headed("coverage", "ReplicasDisagree", f"In {what}. {remedy}:", lines)
+
+
+def drawn_apart(lines: Sequence[str], parameters: str) -> Finding:
+    """Returns the finding for parameters that ranks draw unequally, and that are trained as if they were equal."""
+    head = (
+        f"Drawn unequally on the ranks, never made equal, and trained with combined gradients: {parameters}. These are "
+        f"different draws: give all ranks one seed before the model is made, or broadcast rank 0's values:"
+    )
+    return _headed("random", "ReplicasDisagree", head, lines)
+
+
+def orders_differ(lines: Sequence[str], what: str) -> Finding:
+    """Returns the finding for shares of a DistributedSampler that are cut from other orders of the samples."""
+    head = (
+        f"In {what} the shares of DistributedSampler are cut from different draws of the order. Give it one seed, and "
+        f"set_epoch one number, on all ranks:"
+    )
+    return _headed("random", "ReplicasDisagree", head, lines)
 
 
 def asleep(lines: Sequence[str]) -> Finding:

@@ -12,6 +12,7 @@ import torch
 from torch.distributed import ProcessGroup, Work
 from torch.distributed.distributed_c10d import Store
 
+from simstrategy.errors import Unsupported
 from simstrategy_torch_distributed import exchanges
 from simstrategy_torch_distributed.arguments import (
     Given,
@@ -24,8 +25,7 @@ from simstrategy_torch_distributed.arguments import (
     require_whole_world,
     split,
 )
-from simstrategy_torch_distributed.calls import ANY
-from simstrategy_torch_distributed.joined import Joined, Rank
+from simstrategy_torch_distributed.joined import Joined, Ranks
 from simstrategy_torch_distributed.sparse import only_sparse, reduce_sparse
 
 __all__ = ["SimulatedGroup"]
@@ -37,10 +37,10 @@ Lists = Sequence[Sequence[torch.Tensor]]
 class SimulatedGroup(ProcessGroup):
     """A process group of simulated ranks.  It is joined when torch has set its name and ranks in `options`."""
 
-    def __init__(self, rank: Rank, store: Store, number: int, size: int, timeout: timedelta) -> None:
+    def __init__(self, ranks: Ranks, store: Store, number: int, size: int, timeout: timedelta) -> None:
         ProcessGroup.__init__(self, number, size)  # type: ignore[call-arg]  # torch's stub lacks this form
         self.options = SimpleNamespace(global_ranks_in_group=[], group_name="")
-        self._rank = rank
+        self._ranks = ranks
         self._store = store
         self._timeout = timeout
         self._description = "undefined"
@@ -62,13 +62,18 @@ class SimulatedGroup(ProcessGroup):
     def _set_sequence_number_for_group(self) -> None:
         """Joins the group; torch calls this when it has set the options."""
         members = self.options.global_ranks_in_group
+        rank = self._ranks(self._store, None if members else (self.rank(), self.size()))
         if not members:
-            require_whole_world(self.rank(), self.size(), self._rank.number, self._rank.size)
-        self._group = Joined(self._rank, members, self.group_name, self._timeout)
+            require_whole_world(self.rank(), self.size(), rank.number, rank.size)
+        self._group = Joined(rank, members, self.group_name, self._timeout)
 
     @property
     def _joined(self) -> Joined:
-        assert self._group is not None
+        if self._group is None:
+            raise Unsupported(
+                "Simulated ranks have the groups of init_process_group, new_group and init_device_mesh; this one is "
+                "made without them, as torch.distributed.rpc makes its own. Use one of those three."
+            )
         return self._group
 
     def getBackendName(self) -> str:  # noqa: N802 - torch's name
@@ -209,7 +214,7 @@ class SimulatedGroup(ProcessGroup):
         return exchanges.receive(self._joined, listed("recv", tensors), srcRank, tag)
 
     def recv_anysource(self, tensors: Given, tag: int = 0) -> Work:
-        return exchanges.receive(self._joined, listed("recv", tensors), ANY, tag)
+        return exchanges.receive(self._joined, listed("recv", tensors), None, tag)
 
 
 def _first(given: Any) -> list[Tensor]:

@@ -7,15 +7,19 @@ from typing import Any, NamedTuple, TypeAlias, final
 
 import torch
 from torch.distributed import Work
+from torch.distributed.distributed_c10d import Store
 
 from simstrategy.errors import InvalidArgument
 from simstrategy_torch_distributed.arena import Arena
-from simstrategy_torch_distributed.arguments import Options, poison
+from simstrategy_torch_distributed.arguments import Options, poison, require_member
+from simstrategy_torch_distributed.calls import JOINS
+from simstrategy_torch_distributed.hooks.planting import Planting
 from simstrategy_torch_distributed.link import Link, is_asked, site_of
+from simstrategy_torch_distributed.watched.shared import Taken
 from simstrategy_torch_distributed.watched.watch import Watch
 from simstrategy_torch_distributed.work import Requested
 
-__all__ = ["Finish", "Joined", "Rank", "Read", "nothing"]
+__all__ = ["Finish", "Joined", "Rank", "Ranks", "Read", "nothing"]
 
 Finish: TypeAlias = Callable[[Any], None]
 """Does what is left of a call, given its answer."""
@@ -24,7 +28,10 @@ Read: TypeAlias = Callable[[int, int, torch.Tensor], torch.Tensor]
 
 
 class Rank(NamedTuple):
-    """What all groups of one rank share.  order: of additions, "linear", "ring" or "tree". watch: of a check."""
+    """What all groups of one rank share.  order: of additions, "linear", "ring" or "tree". watch: of a check.
+
+    planting: of a run for the law of faults.
+    """
 
     number: int
     size: int
@@ -32,6 +39,12 @@ class Rank(NamedTuple):
     arena: Arena
     order: str
     watch: Watch | None = None
+    planting: Planting | None = None
+
+
+Ranks: TypeAlias = Callable[[Store, tuple[int, int] | None], Rank]
+"""Gives this process's rank, for the store of a group and, for a default group, the rank and the size that it is asked
+to have; None for another group, which is one of the default group's ranks."""
 
 
 def nothing(_answer: Any) -> None:
@@ -77,29 +90,30 @@ class Joined:
 
         result: what the work's future gives, [...] each. leaves: what is compared, [...] each.
         """
-        site = site_of(sys._getframe(1))
         call = {
             "group": self._number,
             "kind": kind,
             "op": op,
             "subject": subject,
             "leaves": [[list(one.shape), str(one.dtype).removeprefix("torch.")] for one in leaves],
-            "site": site,
+            "site": site_of(sys._getframe(1)),
             "peer": peer,
             "tag": tag,
             "parts": places,
             "sizes": sizes,
             "waits": opts.waits,
         }
-        if self.rank.watch is not None and kind == "all_reduce" and len(self.members) == self.rank.size:
-            finish = self.rank.watch.called(op or "", site, leaves, finish)
+        if self.rank.planting is not None and kind not in JOINS:
+            self.rank.planting.arrive()
+        watched = self._watched(call, leaves, result, finish)
         link = self.rank.link
         is_scripts = (not opts.waits or link.requested is not None) and is_asked(sys._getframe(1))
-        if peer is None:
-            link.made[self._name] += 1
+        link.made[self._name] += peer is None
         if link.requested is not None and is_scripts:
             link.requested(kind, self._name, self.members, leaves or result, () if kind == "send" else result)
-        pending = link.call(call, finish, list(result))
+        pending = link.call(call, watched, list(result))
+        if isinstance(watched, Taken):
+            watched.begin(pending.call.number)
         if not opts.waits and finish is not nothing and is_scripts:
             pending.is_asked = True
             for tensor in result:
@@ -108,15 +122,46 @@ class Joined:
                 link.began(pending)
         return Requested(link, pending, opts.timeout or self.timeout)
 
+    def _watched(
+        self, call: dict[str, Any], leaves: Sequence[torch.Tensor], result: Sequence[torch.Tensor], finish: Finish
+    ) -> Finish:
+        """Returns what finishes a call, and writes what a check and the page of a run need of it."""
+        watch = self.rank.watch
+        if watch is None:
+            return finish
+        written = () if finish is nothing else result
+        if call["kind"] == "all_reduce" and len(self.members) == self.rank.size:
+            finish = watch.called(call["op"] or "", call["site"], leaves, finish)
+        elif call["kind"] == "broadcast" and len(self.members) == self.rank.size:
+            watch.sent(leaves)
+        if watch.shared is None:
+            return finish
+        return watch.shared.taken(call["kind"], leaves if call["parts"] else (), written, finish)
+
     def root_text(self, opts: Options) -> str:
         """Returns the root of a call as text for messages.  Raises InvalidArgument for one that is no member."""
         if not 0 <= opts.root < len(self.members):
             raise InvalidArgument(f"The root is number {opts.root} in a group of {len(self.members)}. Pass a member.")
         return f"root {self.members[opts.root]}"
 
-    def put(self, tensors: Sequence[torch.Tensor], readers: Sequence[int] | None = None) -> list[int]:
-        """Copies tensors, [...] each, to where members can read them.  readers: the members that will, None for all."""
+    def peer_text(self, kind: str, word: str, peer: int) -> str:
+        """Returns the other side of a send or receive as text.  Raises InvalidArgument for one that is no member.
+
+        word: "to" or "from". Torch lets such numbers through, among them the -1 of `rank - 1` in rank 0.
+        """
+        require_member(kind, word, peer, len(self.members))
+        return f"{word} rank {self.members[peer]}"
+
+    def put(
+        self, tensors: Sequence[torch.Tensor], readers: Sequence[int] | None = None, *, takes_inf: bool = True
+    ) -> list[int]:
+        """Copies tensors, [...] each, to where members can read them.  readers: the members that will, None for all.
+
+        takes_inf: whether the law of faults may plant inf in them: not in a message, which one member alone receives.
+        """
         chosen = range(len(self.members)) if readers is None else readers
+        if self.rank.planting is not None and takes_inf:
+            self.rank.planting.bring(tensors)
         return self.rank.arena.put(tensors, len(self.members), tuple(chosen))
 
     def reading(self, sources: Sequence[int] | None, use: Callable[[Read], None]) -> Finish:

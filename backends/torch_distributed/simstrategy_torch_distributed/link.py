@@ -21,7 +21,7 @@ from simstrategy.run.frames import is_users
 from simstrategy_torch_distributed.calls import Call, call_text
 from simstrategy_torch_distributed.findings import ERRORS
 
-__all__ = ["Link", "Pending", "is_asked", "site_of"]
+__all__ = ["Link", "Pending", "Requested", "is_asked", "site_of"]
 
 _DRAINED: Final = 32
 """From so many calls without an answer on, each new call reads the answers that are there."""
@@ -93,14 +93,23 @@ class Link:
         self._process = os.getpid()
         self._unfinished: dict[int, Pending] = {}
         self._kept: deque[object] = deque(maxlen=_KEPT)
+        self._has_raised = False
+        """Whether a call has raised the error of the run."""
         self.made: Counter[str] = Counter()
         """How many collective calls each group has made, by torch's name of the group."""
+        self.errors: deque[SimStrategyError] = deque(maxlen=_KEPT)
+        """The errors that calls have received, of which each may have been raised."""
         self.requested: Requested | None = None
         """Receives each call that the script itself makes, where a law needs it."""
         self.began: Callable[[Pending], None] | None = None
         """Receives each call for whose results the script itself will wait, where a law needs it."""
         self.finished: Callable[[Pending], None] | None = None
         """Receives such a call again before its results are written."""
+
+    @property
+    def calls(self) -> int:
+        """How many calls the rank has made."""
+        return self._number
 
     def call(self, fields: dict[str, Any], finish: Callable[[Any], None], result: list[torch.Tensor]) -> Pending:
         """Sends a call; fields: those of `Call` but its number. finish: writes the results, given the answer.
@@ -184,14 +193,15 @@ class Link:
             self._send(["ready", os.fstat(self._channel.fileno()).st_ino])
 
     def ended(self, code: int, text: str) -> None:
-        """Sends how the script ended, and which results it never waited for."""
+        """Sends how the script ended, which results it never waited for, and whether a call has raised."""
         if os.getpid() == self._process:
             with self._sending:
-                self._send(["ended", code, text, self.unfinished()])
+                self._send(["ended", code, text, self.unfinished(), self._has_raised])
 
     def _finish(self, pending: Pending) -> None:
         """Writes the results of a call, and keeps no more of it than C++ may ask for again."""
         self._unfinished.pop(pending.call.number, None)
+        self._has_raised |= pending.error is not None
         if pending.is_asked and self.finished is not None:
             self.finished(pending)
         if sum(one.numel() for one in pending.result) <= _SMALL:
@@ -276,7 +286,8 @@ class Link:
     def _error(self) -> SimStrategyError:
         assert self._failure is not None
         kind, text = self._failure
-        return kind(text)
+        self.errors.append(kind(text))
+        return self.errors[-1]
 
 
 def is_asked(frame: FrameType | None) -> bool:

@@ -34,14 +34,18 @@ _THREADS_S: Final = 3.0
 
 @final
 class Matcher:
-    """The calls of one run.  `outgoing` has the answers: rank and message.  `finding`: what is wrong, once found."""
+    """The calls of one run.  `outgoing` has the answers: rank and message.  `finding`: what is wrong, once found.
 
-    def __init__(self, ranks: int, schedule: Schedule, record: Record | None) -> None:
+    ends_all: whether a rank that fails ends the run, as under torchrun; else it does when another one waits for it.
+    """
+
+    def __init__(self, ranks: int, schedule: Schedule, record: Record | None, *, ends_all: bool = True) -> None:
         self.outgoing: list[tuple[int, list[Any]]] = []
         self.finding: Finding | None = None
         self.failed: int | None = None
         """The first rank that failed by itself."""
         self.remarks: list[str] = []
+        self._ends_all = ends_all
         self._schedule = schedule
         self._record = record
         self._groups: list[Group] = []
@@ -55,8 +59,12 @@ class Matcher:
         self._ended: dict[int, str] = {}
         self._moved_s = [0.0] * ranks
         """When each rank has sent its last message."""
-        self._busy_then: set[int] = set()
+        self.busy_then: set[int] = set()
         """The ranks that neither waited nor had ended when the finding was made."""
+        self.stopped: int | None = None
+        """The rank that a signal has stopped, where that ended the run."""
+        self.open_then: dict[int, Call] = {}
+        """The first call of each rank that was not complete when the finding was made."""
 
     def receive(self, rank: int, message: Sequence[Any], now_s: float) -> None:
         """Takes a message of a rank: a call, that it waits in one, or how it ended."""
@@ -82,9 +90,10 @@ class Matcher:
         self._ended[rank] = text
         self._waiting[rank].clear()
         if code and self.finding is None:
-            self.failed = rank
-            self._fail(failed(self.lines(), rank))
-        elif code and self.failed is not None and rank in self._busy_then and not text.startswith(PeerFailed.__name__):
+            self.failed = rank if self.failed is None else self.failed
+            if self._ends_all:
+                self._fail(failed(self.lines(), self.failed))
+        elif code and self.failed is not None and rank in self.busy_then and not text.startswith(PeerFailed.__name__):
             assert self.finding is not None
             lines = [*self.finding.lines]
             lines[rank] = f"rank {rank}: {text}"
@@ -93,6 +102,7 @@ class Matcher:
     def stop(self, rank: int) -> None:
         """Ends the run, of which a signal has stopped this rank."""
         if self.finding is None:
+            self.stopped = rank
             self._fail(stopped(self.lines(), rank))
 
     @property
@@ -125,6 +135,10 @@ class Matcher:
         """Returns when the last message of a rank has come."""
         return self._moved_s[rank]
 
+    def has_joined(self, rank: int) -> bool:
+        """Returns whether a rank has asked for a group."""
+        return bool(self._joins[rank])
+
     @property
     def running(self) -> list[int]:
         """The ranks that neither wait in a call nor have ended."""
@@ -150,7 +164,7 @@ class Matcher:
         if any(self._threads[rank] > len(self._waiting[rank]) for rank in found) and now_s - self.moved_s < _THREADS_S:
             return
         if found:
-            self._fail(blocked(self.lines()))
+            self._fail(blocked(self.lines()) if self.failed is None else failed(self.lines(), self.failed))
 
     def stuck(self, asleep: Collection[int] = ()) -> set[int]:
         """Returns the ranks that can never continue.  asleep: running ranks that go on only when another one does."""
@@ -278,7 +292,8 @@ class Matcher:
 
     def _fail(self, finding: Finding) -> None:
         self.finding = finding
-        self._busy_then = set(self.running)
+        self.busy_then = set(self.running)
+        self.open_then = {rank: calls[min(calls)][2] for rank, calls in enumerate(self._open) if calls}
         for rank in range(len(self._waiting)):
             if rank not in self._ended:
                 self.outgoing.append((rank, ["failed", finding.error, finding.text]))

@@ -9,28 +9,13 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
-from typing import Any, Final, NamedTuple
+from types import FrameType, ModuleType, TracebackType
+from typing import Any, NamedTuple
 
 from simstrategy.run.frames import is_library
-from simstrategy.run.status import raised_where
+from simstrategy_torch_distributed.hints import add_hint, worded
 
-__all__ = ["Ending", "finish", "run_program", "unbuffered"]
-
-
-_NO_GPU: Final = (
-    "Simulated ranks have no GPU: pass the backend gloo, or none, to init_process_group, or the option "
-    "--device cpu-for-cuda."
-)
-_HINTS: Final = {
-    "doesn't have NCCL built in": _NO_GPU,
-    "doesn't have MPI built in": "Simulated ranks have no MPI: pass the backend gloo, or none, to init_process_group.",
-    "EOF when reading a line": "A simulated rank has no input: pass what it needs as arguments of the script.",
-    "Torch not compiled with CUDA enabled": (
-        "Simulated ranks have the CPU alone: leave tensors and models there, or pass --device cpu-for-cuda."
-    ),
-}
-"""What to do about an error that torch or Python words for real processes, by a part of its text."""
+__all__ = ["Ending", "finish", "run_called", "run_function", "run_program", "unbuffered"]
 
 
 class Ending(NamedTuple):
@@ -52,28 +37,26 @@ def run_program(script: str, arguments: list[str], *, is_module: bool) -> Ending
             sys.path[0:0] = [str(Path(script).resolve().parent)]
             _run_file(script)
 
-    return _ending_of(run)
+    return run_called(run)
 
 
 def run_function(target: str, *arguments: Any) -> Ending:
     """Calls a function of an installed module, "module:function", as `run_program` runs a program."""
     module, _, name = target.partition(":")
-    return _ending_of(lambda: vars(importlib.import_module(module))[name](*arguments))
+    return run_called(lambda: vars(importlib.import_module(module))[name](*arguments))
 
 
-def _ending_of(run: Callable[[], str | None]) -> Ending:
-    """Returns how a program ends; run: runs it, and may return a text that states how it ended."""
+def run_called(run: Callable[[], str | None]) -> Ending:
+    """Calls a function as `run_program` runs a program.  It may return a text that states how it ended."""
     try:
         text = run()
     except SystemExit as ending:
         code = _exit_code(ending)
         return Ending(code, "has ended" if code == 0 else f"called sys.exit({ending.code!r})")
     except BaseException as error:  # noqa: BLE001 - the end of the program, whatever it is
-        for part, hint in _HINTS.items():
-            if part in str(error):
-                error.add_note(hint)
+        add_hint(error)
         sys.excepthook(type(error), error, _from_program(error))
-        return Ending(1, _worded(error))
+        return Ending(1, worded(error))
     return Ending(0, text or "has ended")
 
 
@@ -85,20 +68,27 @@ def _run_file(script: str) -> None:
     exec(compile(Path(script).read_bytes(), script, "exec"), main.__dict__)  # noqa: S102 - the program
 
 
-def _from_program(error: BaseException) -> Any:
-    """Returns the traceback of an error without the frames that have started the program, runpy's too."""
-    found = error.__traceback__
-    while found is not None and (is_library(found.tb_frame) or found.tb_frame.f_code.co_filename == runpy.__file__):
-        found = found.tb_next
-    if found is not None:
-        error.__traceback__ = found
-    return error.__traceback__
+def _from_program(error: BaseException) -> TracebackType | None:
+    """Returns the traceback of an error without the frames that have started the program, runpy's too.
+
+    From the first of the user's frames on; where there is none, as of an installed module, from the module's first.
+    """
+    found = _from(error.__traceback__, lambda frame: not is_library(frame) and not _has_started(frame))
+    if found is None:
+        found = _from(error.__traceback__, lambda frame: not _has_started(frame))
+    error.__traceback__ = found
+    return found
 
 
-def _worded(error: BaseException) -> str:
-    """Returns an error as a line of text, with the hint that it was given."""
-    notes = [note for note in _HINTS.values() if note in getattr(error, "__notes__", ())]
-    return ". ".join([raised_where(error), *notes])
+def _from(traceback: TracebackType | None, begins: Callable[[FrameType], bool]) -> TracebackType | None:
+    while traceback is not None and not begins(traceback.tb_frame):
+        traceback = traceback.tb_next
+    return traceback
+
+
+def _has_started(frame: FrameType) -> bool:
+    """Returns whether a frame is of what starts programs: of this file or of runpy, which may be frozen."""
+    return frame.f_code.co_filename in (__file__, runpy.__file__, "<frozen runpy>")
 
 
 def _exit_code(ending: SystemExit) -> int:

@@ -24,6 +24,19 @@ class Record:
         """Adds one completed call: the call of each rank that took part."""
         self._calls.append(list(calls))
 
+    def calls_of(self, rank: int) -> list[Call]:
+        """Returns the completed calls of a rank, in the order in which it made them."""
+        found = [call for calls in self._calls for of, call in calls if of == rank]
+        return sorted(found, key=lambda call: call.number)
+
+    def together(self) -> dict[tuple[int, int], tuple[int, frozenset[int]]]:
+        """Returns for each rank and the number of its completed call a number of the whole call, and its ranks."""
+        return {
+            (rank, call.number): (place, frozenset(of for of, _ in calls))
+            for place, calls in enumerate(self._calls)
+            for rank, call in calls
+        }
+
     def __len__(self) -> int:
         return len(self._calls)
 
@@ -46,8 +59,12 @@ class Record:
         trace = Trace(root=root)
         ready = [(self._key(position), position) for position, count in enumerate(waits) if not count]
         heapq.heapify(ready)
-        while ready:
-            _, position = heapq.heappop(ready)
+        left = dict.fromkeys(sorted(range(len(self._calls)), key=self._key))
+        while left:
+            # Ranks may begin calls of several groups in different orders: then none of these comes first.
+            position = heapq.heappop(ready)[1] if ready else next(iter(left))
+            if left.pop(position, position) is not None:
+                continue
             calls = self._calls[position]
             for rank, call in calls:
                 trace.record(0, request_of(call), [rank], [(call.site[0], call.site[1])])

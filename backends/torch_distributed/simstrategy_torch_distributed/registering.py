@@ -12,20 +12,23 @@ from torch.distributed import distributed_c10d
 from torch.distributed.distributed_c10d import Store
 
 from simstrategy_torch_distributed.group import SimulatedGroup
-from simstrategy_torch_distributed.joined import Rank
+from simstrategy_torch_distributed.joined import Ranks
 
 __all__ = ["take_gloos_place"]
 
 
-def take_gloos_place(rank: Rank) -> None:
-    """Makes every process group that this process creates for CPU tensors one of simulated ranks."""
+def take_gloos_place(ranks: Ranks) -> None:
+    """Makes every process group that this process creates for CPU tensors one of simulated ranks.
+
+    ranks: gives the rank that this process is in a default group, when it joins one.
+    """
 
     @final
     class ProcessGroupGloo(SimulatedGroup):
         """The simulated group under the name that torch looks for, with the arguments that torch passes."""
 
         def __init__(self, store: Store, group_rank: int, size: int, timeout: timedelta) -> None:
-            SimulatedGroup.__init__(self, rank, store, group_rank, size, timeout)
+            SimulatedGroup.__init__(self, ranks, store, group_rank, size, timeout)
 
     for module in (distributed_c10d, torch.distributed):
         vars(module)["ProcessGroupGloo"] = ProcessGroupGloo

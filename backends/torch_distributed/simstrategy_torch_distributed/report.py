@@ -1,8 +1,10 @@
 """How a run ended: its exit code, a text for people, and data."""
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, final
 
+from simstrategy_torch_distributed.calls import Call
 from simstrategy_torch_distributed.findings import Finding
 from simstrategy_torch_distributed.record import Record
 
@@ -25,7 +27,9 @@ class RankReport(NamedTuple):
 class Report(NamedTuple):
     """One run.  finding: what was wrong, or None.  failed: the first rank that failed by itself, or None.
 
-    broken: what the laws found wrong. noted: what they remark.
+    broken: what the laws found wrong. noted: what they remark. compared: how much the ranks have told each law.
+    planted: what was observed of a fault, for each rank. calls: of ranks that had one, the first call that was not
+    complete when the finding was made.
     """
 
     ranks: tuple[RankReport, ...]
@@ -35,6 +39,9 @@ class Report(NamedTuple):
     record: Record | None
     broken: tuple[Finding, ...] = ()
     noted: tuple[str, ...] = ()
+    compared: Mapping[str, int] = {}
+    planted: Mapping[int, Mapping[str, Any]] = {}
+    calls: Mapping[int, Call] = {}
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -11,7 +11,7 @@ from simstrategy.short_repr import short_repr
 from simstrategy.sim.collectives import ORDERS
 from simstrategy_torch_distributed.laws.judged import DEFAULT
 
-__all__ = ["RANKS_MAX", "Function", "Settings", "Watching"]
+__all__ = ["RANKS_MAX", "Fault", "Function", "Settings", "Watching"]
 
 RANKS_MAX: Final = 256
 DEVICES: Final = ("cpu", "cpu-for-cuda")
@@ -20,14 +20,23 @@ DEVICES: Final = ("cpu", "cpu-for-cuda")
 class Function(NamedTuple):
     """What each rank calls in place of a script.  target: "module:function", of an installed module.
 
-    The function is given the number of its rank, `data` and file descriptors of its own for `files`; it returns None,
-    or a text that states how it ended. is_torchrun: whether ranks have the environment variables of torchrun.
+    The function is given `data`, and returns None, or a text that states how it ended.
     """
 
     target: str
     data: str
-    files: tuple[int, ...] = ()
-    is_torchrun: bool = True
+
+
+class Fault(NamedTuple):
+    """What is planted in one rank of a run.  kind: "" for nothing, so that the run is observed alone.
+
+    The others are "exception", "inf", "inf in its input", "early end", "dead" and "stopped". rank: in which; point: at
+    its call of this number, from 1; of an input, at this call of a model.
+    """
+
+    kind: str = ""
+    rank: int = -1
+    point: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,24 +44,28 @@ class Watching:
     """What the ranks record of a script's optimizers, for a check.
 
     files: to which each rank writes. nudge: a pattern of `device.perturb` by which parameters and inputs are moved;
-    None for none. detailed: whether gradients and sums are recorded.
+    None for none. detailed: whether gradients and sums are recorded. reseeded: whether each rank's generator of torch
+    gets another seed when the script first calls a module. shared: whether the values of all calls are recorded.
     """
 
     files: tuple[str, ...]
     nudge: int | None
     detailed: bool
+    reseeded: bool = False
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """script: a file, or the name of a module.  order: of additions, "linear", "ring" or "tree".
 
-    seed: of the choice among senders, and of Python's and NumPy's generators in each rank. tee: show what all ranks
+    seed: of the choice among senders, and of the global generators in each rank. tee: show what all ranks
     print. busy_s: after how many silent seconds ranks that others wait for are shown with their stacks; limit_s: after
     how many any rank ends the run, None for never. record: keep the calls. device: "cpu", or "cpu-for-cuda" to map
     CUDA's names to it. function: what runs in place of the script, which is then the file that it is from. watching:
-    what ranks record; nothing is shown of what they print then, and no law of one run is judged. laws: the names of
-    those that are judged. Raises InvalidArgument.
+    what ranks record; nothing is shown of what they print then. laws: the names of those of one run that are judged.
+    fault: what is planted, of a run for the law of faults. folder: the ranks' current one, None for this process's.
+    grace_s: how many seconds ranks have to end in after a failure or a finding. Raises InvalidArgument.
     """
 
     script: str
@@ -69,6 +82,9 @@ class Settings:
     device: str = "cpu"
     function: Function | None = None
     laws: tuple[str, ...] = DEFAULT
+    fault: Fault | None = None
+    folder: str | None = None
+    grace_s: float = 2.0
 
     def __post_init__(self) -> None:
         if not 1 <= self.ranks <= RANKS_MAX:

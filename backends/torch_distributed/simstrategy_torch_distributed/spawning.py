@@ -1,140 +1,219 @@
-"""Processes that are started by `torch.multiprocessing.spawn` or `start_processes`, as simulated ranks.
+"""Processes that a program spawns, forked from one that has imported torch: each may become a simulated rank.
 
-One name of `torch.multiprocessing.spawn` is replaced, which `spawn` calls too. Processes that are started in another
-way, and those of the start method "fork", stay what they are.
+`multiprocessing` starts all spawned processes by one class, whoever asks for them: torch.multiprocessing's functions,
+pools, launchers, or a loop over Process. That class is replaced. Processes of the method "fork" stay what they are.
 """
 
 import base64
 import importlib
 import multiprocessing
+import os
 import pickle
-import signal
+import selectors
+import socket
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from multiprocessing import context
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing import context, resource_tracker, spawn
+from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
-from pathlib import Path
-from types import ModuleType
-from typing import Any, Final, final
-
-import torch.multiprocessing
-from torch.multiprocessing.spawn import ProcessExitedException, ProcessRaisedException
+from typing import Any, Final, NamedTuple, final
 
 from simstrategy.errors import InvalidArgument
-from simstrategy.launch.server import Server
-from simstrategy_torch_distributed.inherited import Spawning
-from simstrategy_torch_distributed.report import Report
-from simstrategy_torch_distributed.running import Function, Settings, run_on
+from simstrategy.launch.channel import Channel, Closed
+from simstrategy.launch.server import Server, Worker
+from simstrategy_torch_distributed.settings import Settings
+from simstrategy_torch_distributed.spawned_process import SpawnedProcess
+from simstrategy_torch_distributed.worlds import Seat, Worlds
 
-__all__ = ["simulate_spawned"]
+__all__ = ["First", "Spawning", "simulate_spawned"]
 
-_ENDED: Final = ("called sys.exit", "has ended with exit code", "was killed by signal")
-Servers = Callable[[], AbstractContextManager[Server]]
-_FILE: Final = str(Path(__file__))
-"""In place of a script: what runs is a function."""
+_MAIN: Final = "simstrategy_torch_distributed.spawned:serve"
+_POPEN: Final = ("multiprocessing.popen_spawn_posix", "multiprocessing.popen_forkserver")
+"""The modules from which `multiprocessing` takes the class that starts a process, whenever it starts one."""
+_TURN_S: Final = 0.1
+"""How often groups are looked at, at least, while there are any."""
 
 
-def simulate_spawned(servers: Servers, target: str, file_of: Callable[[ModuleType], str | None]) -> None:
-    """Makes `torch.multiprocessing.spawn` and `start_processes` run their function on simulated ranks.
+class First(NamedTuple):
+    """What a spawned process calls before all else.  target: "module:function", of an installed module.
 
-    servers: gives a forkserver for one run. target: what a rank calls with the number of its rank and the call, as
-    `Function` has it. file_of: returns the file of a module that ranks cannot import by its name, None for others.
+    data: gives what the function is called with, when a process is started; it is pickled.
     """
-    spawn = importlib.import_module("torch.multiprocessing.spawn")
-    original = spawn.start_processes
 
-    def start_processes(
-        fn: Callable[..., Any],
-        args: Sequence[Any] = (),
-        nprocs: int = 1,
-        join: bool = True,
-        daemon: bool = False,
-        start_method: str = "spawn",
-        **settings: Any,
-    ) -> Any:
-        if start_method == "fork":
-            return original(fn, args, nprocs, join, daemon, start_method, **settings)
-        function = _function(fn, tuple(args), target, file_of)
-        ranks = _Ranks(servers, Settings(_FILE, ranks=nprocs, tee=True, function=function))
-        if not join:
-            return ranks
-        ranks.join()
-        return None
+    target: str
+    data: Callable[[], Any]
 
-    for module in (spawn, torch.multiprocessing):
-        vars(module)["start_processes"] = start_processes
+
+def simulate_spawned(spawning: "Spawning") -> None:
+    """Makes all processes that this one spawns from now on processes of `spawning`."""
+    for name in _POPEN:
+        vars(importlib.import_module(name))["Popen"] = spawning.start
 
 
 @final
-class _Ranks:
-    """A run of a function on simulated ranks, in place of torch's `ProcessContext`."""
+@dataclass(eq=False, slots=True)
+class _Child:
+    """A process that has not ended.  number: the least that none of the others has. seats: one for each group."""
 
-    def __init__(self, servers: Servers, settings: Settings) -> None:
-        self._report: Report | None = None
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, args=(servers, settings), daemon=True)
-        self._thread.start()
+    process: SpawnedProcess
+    worker: Worker
+    number: int
+    seats: list[Seat] = field(default_factory=list)
 
-    def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
-        """Waits for the ranks, at most `timeout` seconds; returns whether all have ended.
 
-        Raises torch's ProcessRaisedException or ProcessExitedException with what the run found. grace_period: torch's,
-        and not needed: ranks that a failure leaves are ended after two seconds.
-        """
-        self._thread.join(timeout)
-        if self._thread.is_alive():
-            return False
-        if self._error is not None:
-            raise self._error
-        assert self._report is not None
-        if self._report.findings:
-            raise _failure(self._report)
-        return True
+@final
+class Spawning:
+    """Starts the spawned processes of a program, and serves those that are ranks, in a thread.
 
-    def _run(self, servers: Servers, settings: Settings) -> None:
+    server: gives the forkserver that they are forked from, when the first one is started. settings: of each default
+    group, but for the number of ranks. first: what each process calls first.
+    """
+
+    def __init__(self, server: Callable[[], Server], settings: Settings, first: First | None = None) -> None:
+        self._server = server
+        self._settings = settings
+        self._first = first
+        self._lock = threading.Lock()
+        """Held while the forkserver is used, and while what is below changes."""
+        self._children: list[_Child] = []
+        self._worlds = Worlds(settings)
+        self._selector = selectors.DefaultSelector()
+        self._thread: threading.Thread | None = None
+        self.started = 0
+        """How many processes have been started."""
+        self.ranks = 0
+        """How many of them have joined a group; one that has joined two counts twice."""
+
+    def prepare(self) -> None:
+        """Begins to start the forkserver, which takes some seconds; without it the first process does."""
+        with self._lock:
+            self._server()
+
+    def start(self, process: BaseProcess) -> SpawnedProcess:
+        """Starts a process; `multiprocessing` calls it as Popen.  Raises what pickling the process raises."""
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        made = SpawnedProcess()
+        context.set_spawning_popen(made)  # type: ignore[arg-type]  # as each of multiprocessing's start methods does
         try:
-            with servers() as server:
-                self._report = run_on(server, settings)
-        except BaseException as error:  # noqa: BLE001 - `join` raises it
-            self._error = error
+            preparation = spawn.get_preparation_data(process.name)
+            job = {"preparation": _text(preparation), "process": _text(process)}
+        finally:
+            context.set_spawning_popen(None)
+        tracker = resource_tracker.getfd()
+        assert tracker is not None
+        with self._lock:
+            worker = self._server().start(_MAIN)
+            numbers = {one.number for one in self._children}
+            child = _Child(made, worker, next(one for one in range(len(numbers) + 1) if one not in numbers))
+            alive = made.began(worker.process)
+            try:
+                self._send(job, child, [*made.files, 1, 2, alive, tracker])
+            finally:
+                os.close(alive)
+            self._children.append(child)
+            self.started += 1
+            self._selector.register(worker.channel, selectors.EVENT_READ, child)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._serve, name="simstrategy ranks", daemon=True)
+                self._thread.start()
+        return made
+
+    def wait(self) -> None:
+        """Waits for the processes that have not ended, as Python does at its end; daemons are ended."""
+        for one in multiprocessing.active_children():
+            if one.daemon:
+                one.terminate()
+            one.join()
+
+    def findings(self) -> list[str]:
+        """Returns what groups show that have ended since the last call and no rank has raised, as texts."""
+        with self._lock:
+            found, self._worlds.findings = self._worlds.findings, []
+        return found
+
+    def _send(self, job: dict[str, Any], child: _Child, files: list[int]) -> None:
+        first, settings = self._first, self._settings
+        own = {
+            "first": None if first is None else [first.target, base64.b64encode(pickle.dumps(first.data())).decode()],
+            "files": len(files),
+            "environment": dict(os.environ),
+            "folder": os.getcwd(),
+            "seed": settings.seed,
+            "number": child.number,
+            "order": settings.order,
+            "laws": settings.laws,
+        }
+        child.worker.channel.send(job | own)
+        for file in files:
+            child.worker.channel.send({}, hand=file)
+
+    def _serve(self) -> None:
+        try:
+            self._serve_all()
+        except BaseException:
+            for child in self._children:  # nobody is to wait for what is served no more
+                child.process.ended(1)
+            self._server().close()
+            raise
+
+    def _serve_all(self) -> None:
+        while True:
+            events = self._selector.select(_TURN_S if self._worlds else None)
+            with self._lock:
+                now_s = time.monotonic()
+                for key, _ in events:
+                    if isinstance(key.data, _Child):
+                        self._heard(key.data, now_s)
+                    elif key.data.channel.fileno() >= 0:
+                        try:
+                            self._worlds.receive(key.data, now_s)
+                        except Closed:
+                            self._selector.unregister(key.data.channel)
+                self._worlds.attend(now_s, is_quiet=not events)
+
+    def _heard(self, child: _Child, now_s: float) -> None:
+        """Takes a request to join a group, or the end of a process."""
+        try:
+            message, end = child.worker.channel.receive()
+        except Closed:
+            self._ended(child, now_s)
+            return
+        channel = Channel(socket.socket(fileno=end))
+        worker = child.worker._replace(channel=channel)
+        for seat in child.seats:
+            self._worlds.leave(seat, 0, "has joined another default group", now_s)
+        try:
+            seat = self._worlds.join(message["place"], message["rank"], message["size"], worker)
+        except InvalidArgument as error:
+            channel.close()
+            child.worker.channel.send({"problem": str(error)})
+            return
+        child.seats.append(seat)
+        self.ranks += 1
+        self._selector.register(channel, selectors.EVENT_READ, seat)
+        child.worker.channel.send({}, hand=seat.memory)
+
+    def _ended(self, child: _Child, now_s: float) -> None:
+        """Takes the exit code of a process whose channel has closed; ends what it has left behind."""
+        self._selector.unregister(child.worker.channel)
+        self._children.remove(child)
+        code = self._server().end(child.worker)
+        for file in child.worker.output.parent.glob(f"{child.worker.output.name}*"):
+            file.unlink(missing_ok=True)
+        text = f"was killed by signal {-code}" if code < 0 else f"has ended with exit code {code}"
+        for seat in child.seats:
+            self._worlds.leave(seat, code, text, now_s)
+            with suppress(KeyError):
+                self._selector.unregister(seat.channel)
+            seat.channel.close()
+        child.process.ended(code)
 
 
-def _function(
-    fn: Callable[..., Any], args: tuple[Any, ...], target: str, file_of: Callable[[ModuleType], str | None]
-) -> Function:
-    """Returns the call of a spawned function as ranks receive it.  Raises InvalidArgument for what cannot be sent."""
-    spawning = Spawning()
-    context.set_spawning_popen(spawning)  # type: ignore[arg-type]  # as each of multiprocessing's start methods does
-    try:
-        call = bytes(ForkingPickler.dumps((fn, args)))
-    except Exception as error:
-        raise InvalidArgument(
-            f"{fn!r} and its arguments cannot be sent to simulated ranks: {error}. Spawned processes need a function "
-            f"at the top level of a file, and arguments that can be pickled."
-        ) from error
-    finally:
-        context.set_spawning_popen(None)
-    module = sys.modules[fn.__module__]
-    spawned = {
-        "path": sys.path,
-        "key": bytes(multiprocessing.current_process().authkey),
-        "module": module.__name__,
-        "file": file_of(module),
-        "call": call,
-    }
-    data = base64.b64encode(pickle.dumps(spawned)).decode()
-    return Function(target, data, tuple(spawning.files), is_torchrun=False)
-
-
-def _failure(report: Report) -> Exception:
-    """Returns what torch raises where a process has failed, with the finding and what the rank has printed."""
-    rank = 0 if report.failed is None else report.failed
-    one = report.ranks[rank]
-    found = "\n\n".join(finding.text for finding in report.findings)
-    text = f"{found}\n\nRank {rank} printed, at the end:\n{one.output[-4000:]}"
-    if report.failed is not None and one.text.startswith(_ENDED):
-        name = signal.Signals(-one.code).name if one.code < 0 else None
-        return ProcessExitedException(text, rank, 0, one.code, name)
-    return ProcessRaisedException(text, rank, 0)
+def _text(value: object) -> str:
+    """Returns a value as pickled for a spawned process, in base64."""
+    return base64.b64encode(bytes(ForkingPickler.dumps(value))).decode()

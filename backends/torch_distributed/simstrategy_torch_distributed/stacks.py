@@ -21,6 +21,12 @@ _SIGNAL: Final = signal.SIGRTMAX
 _WRITTEN_S: Final = 0.2
 _BELOW: Final = f'  File "{Path(__file__).parent}/program.py"'
 """How the line of a stack begins that calls the user's program."""
+_RENDEZVOUS: Final = "/torch/distributed/rendezvous.py"
+"""The file in which torch waits for the store that init_process_group names."""
+_ELSEWHERE: Final = (
+    "simstrategy: rank {rank} waits for the store that its init_process_group names. If init_method names another one "
+    "than this run's, leave it out: the environment has the address.\n"
+)
 _STOPPED_S: Final = 2.0
 """How long others wait for a rank that a signal has stopped: somebody may continue it."""
 
@@ -29,7 +35,7 @@ _STOPPED_S: Final = 2.0
 class Stacks:
     """Looks for such ranks, and shows each once in each silence."""
 
-    __slots__ = ("_after_s", "_limit_s", "_shown", "_since", "_workers")
+    __slots__ = ("_after_s", "_limit_s", "_looked_s", "_shown", "_since", "_workers")
 
     def __init__(self, workers: Mapping[int, Worker], after_s: float, limit_s: float | None) -> None:
         self._workers = workers
@@ -39,11 +45,16 @@ class Stacks:
         """For each rank that runs: since when it has been silent."""
         self._shown: dict[int, float] = {}
         """The silences that were shown: by rank, when each began."""
+        self._looked_s: dict[int, float] = {}
+        """For each rank that has not joined a group: when it was looked at whether it waits for a store."""
 
     def look(self, matcher: Matcher, now_s: float) -> None:
         """Shows the ranks that others have waited for since `after_s` seconds; ends the run after the limit."""
+        if matcher.finding is not None:
+            return  # every rank has been shown, or ends in moments
         busy = matcher.busy
-        self._since = {rank: max(self._since.get(rank, now_s), matcher.moved_of_s(rank)) for rank in matcher.running}
+        there = [rank for rank in matcher.running if rank in self._workers]  # others have not joined their group yet
+        self._since = {rank: max(self._since.get(rank, now_s), matcher.moved_of_s(rank)) for rank in there}
         for rank, since in self._since.items():
             silent_s = now_s - since
             if rank in busy and silent_s > _STOPPED_S and _is_stopped(self._workers[rank].process):
@@ -55,13 +66,27 @@ class Stacks:
             if rank in busy and silent_s > self._after_s and self._shown.get(rank) != since:
                 self._shown[rank] = since
                 self._show(rank, self._after_s, " while others wait for it")
+            elif silent_s > self._after_s and not matcher.has_joined(rank) and self._shown.get(rank) != since:
+                self._look_for_store(rank, since, now_s)
 
-    def _show(self, rank: int, seconds: float, why: str) -> str:
-        """Shows the stacks of a rank, and returns them."""
+    def _look_for_store(self, rank: int, since: float, now_s: float) -> None:
+        """Shows a rank that has not joined a group if it waits for a store: others may wait there too, and no call."""
+        if now_s - self._looked_s.get(rank, since) < self._after_s:
+            return
+        self._looked_s[rank] = now_s
         found = stacks_of(self._workers[rank])
+        if _RENDEZVOUS in found:
+            self._shown[rank] = since
+            self._show(rank, self._after_s, "", found)
+
+    def _show(self, rank: int, seconds: float, why: str, stacks: str | None = None) -> str:
+        """Shows the stacks of a rank, and returns them.  stacks: None to look for them."""
+        found = stacks_of(self._workers[rank]) if stacks is None else stacks
         sys.stderr.write(
             f"simstrategy: rank {rank} has neither called nor ended for {seconds:g} s{why}. It is at:\n{found}"
         )
+        if _RENDEZVOUS in found:
+            sys.stderr.write(_ELSEWHERE.format(rank=rank))
         sys.stderr.flush()
         return found
 

@@ -39,10 +39,10 @@ class Waits(NamedTuple):
     marks: Marks
 
 
-def waits_of(process: int, channel: int, port: int) -> Waits | None:
+def waits_of(process: int, channel: int, port: int | None) -> Waits | None:
     """Returns what a process waits for if all of its threads sleep in waits that only its own ranks can end, else None.
 
-    channel: the number of the socket on which it receives answers. port: of the store.
+    channel: the number of the socket on which it receives answers. port: of the store, None where there is none.
     """
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return None
@@ -62,7 +62,7 @@ def waits_of(process: int, channel: int, port: int) -> Waits | None:
         return None
 
 
-def _kind(process: int, call: list[str], channel: int, port: int) -> str | None:
+def _kind(process: int, call: list[str], channel: int, port: int | None) -> str | None:
     """Returns what a thread waits for, empty for answers; None for any other wait.  call: its number and arguments."""
     if len(call) < 2 or not call[0].isdecimal():
         return None
@@ -75,7 +75,9 @@ def _kind(process: int, call: list[str], channel: int, port: int) -> str | None:
     sockets = {os.stat(f"/proc/{process}/fd/{file}").st_ino for file in _polled(process, *arguments[:2])}
     if sockets == {channel}:
         return ""
-    return _KEY if arguments[2] >= _TIMEOUT_MS and sockets <= set(_sockets_to(process, port)) else None
+    if port is None or arguments[2] < _TIMEOUT_MS:
+        return None
+    return _KEY if sockets <= set(_sockets_to(process, port)) else None
 
 
 def _polled(process: int, place: int, count: int) -> Iterator[int]:

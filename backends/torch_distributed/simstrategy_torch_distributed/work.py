@@ -1,12 +1,13 @@
 """What an operation of a group returns: waits for its answer, or asks for it."""
 
+import sys
 from datetime import timedelta
 from typing import Any, final
 
 import torch
 from torch.distributed import Work
 
-from simstrategy_torch_distributed.link import Link, Pending
+from simstrategy_torch_distributed.link import Link, Pending, is_asked
 
 __all__ = ["Requested"]
 
@@ -42,7 +43,10 @@ class Requested(Work):
         return self._pending.result
 
     def get_future(self) -> "torch.futures.Future[Any]":
-        return self._link.future(self._pending)
+        future = self._link.future(self._pending)
+        # An exception of a future is one for Python alone: C++, as in DDP, would read it as tensors. Of what `then`
+        # returns it is one for both.
+        return future if is_asked(sys._getframe(1)) else future.then(_value_of)
 
     def source_rank(self) -> int:
         return self._source()
@@ -54,3 +58,8 @@ class Requested(Work):
         """The member that sent what was received."""
         answer = self._pending.answer
         return int(answer[0]) if self._pending.call.kind == "recv" and answer else -1
+
+
+def _value_of(future: "torch.futures.Future[Any]") -> Any:
+    """Returns the value of a completed future; raises its exception."""
+    return future.value()

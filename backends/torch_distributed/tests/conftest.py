@@ -7,12 +7,29 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import pytest
 
+from simstrategy_torch_distributed.checking import front
 from simstrategy_torch_distributed.running import started
+
+
+class Kept:
+    """A forkserver that stays: the runner's, whose end is left out."""
+
+    def __init__(self, server):
+        self.start, self.end, self.process = server.start, server.end, server.process
+
+    def close(self):
+        """Leaves the forkserver to the session."""
 
 
 @pytest.fixture(scope="session")
 def server():
     """A forkserver that runs many scripts: each starts in moments."""
-    one = started()
+    one = started(front._IMPORTED)
     yield one
     one.close()
+
+
+@pytest.fixture
+def warm_checks(server, monkeypatch):
+    """Checks of this test run their scripts on the forkserver of the session."""
+    monkeypatch.setattr(front, "started", lambda _modules: Kept(server))

@@ -35,6 +35,9 @@ _LATER = "Fix that failure first"
 _WAITS = "rank 0: waits in barrier at script.py:8 for rank 1"
 _ASLEEP = "no rank is left that could end it. Set the key or release the lock"
 
+_ROWS = "class Rows(torch.utils.data.Dataset):\n    def __len__(self): return 2\n    def __getitem__(self, index):\n"
+_LOADED = "list(torch.utils.data.DataLoader(Rows(), num_workers=1))"
+
 SCENARIOS = {
     # A rank ends.
     "exception": _on_one(
@@ -56,6 +59,14 @@ SCENARIOS = {
     "recursion": _on_one("fail()", 1, "rank 1: RecursionError(maximum recursion depth exceeded", "script.py:6"),
     "interrupt": _on_one("raise KeyboardInterrupt", 1, "rank 1: KeyboardInterrupt", "script.py:6"),
     "error_without_text": _on_one("assert rank == 0", 1, "rank 1: AssertionError", "script.py:6"),
+    "backward_of_ddp": _on_all(
+        "model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))\n"
+        "loss = model(torch.ones(1, 2)).sum()\nif rank == 1: raise ValueError('wrong')\nloss.backward()",
+        1,
+        _LATER,
+        "rank 1: ValueError(wrong) raised at script.py:7",
+        "PeerFailed: Rank 1 has failed",
+    )._replace(is_quick=True),
     # A signal ends a rank, or stops it.
     "sigkill": _on_one("os.kill(os.getpid(), 9)", 137, "rank 1: was killed by signal 9", _WAITS, is_quick=True),
     "sigterm": _on_one("os.kill(os.getpid(), 15)", 143, "rank 1: was killed by signal 15", _WAITS),
@@ -111,11 +122,37 @@ SCENARIOS = {
     "send_alone": _on_one(
         "dist.send(torch.ones(2), 0)", 1, "rank 1: waits in send to rank 0 float32[2] at script.py:6", _WAITS
     ),
+    "send_to_no_rank": _on_all(
+        "if rank == 0: dist.send(torch.ones(2), rank - 1)\nelse: dist.recv(torch.ones(2), 0)",
+        1,
+        "rank 0: InvalidArgument(send to rank -1 at script.py:5: the ranks of the group are 0 to 1",
+        "rank 1: waits in recv from rank 0 float32[2] at script.py:6",
+    )._replace(is_quick=True),
+    "receive_from_no_rank": _on_one(
+        "dist.recv(torch.ones(2), -1)", 1, "recv from rank -1 at script.py:6: the ranks of the group are 0 to 1", _LATER
+    ),
     "forked": _on_one(
         "os.fork() and os.wait()[1] and sys.exit(9) or dist.barrier()",
         9,
         "rank 1: called sys.exit(9)",
         "has forked calls barrier",
+    ),
+    "worker_calls": _on_all(
+        f"{_ROWS}        dist.barrier()\n{_LOADED}",
+        1,
+        "ContextError(Caught ContextError in DataLoader worker process 0.) raised at script.py:9",
+        "In that process, at script.py:8: ",
+        "Only the rank itself can",
+    ),
+    "worker_fails": _on_all(
+        f"{_ROWS}        if rank: raise ValueError('no row')\n        return 0\n{_LOADED}\ndist.barrier()",
+        1,
+        "rank 1: ValueError(Caught ValueError in DataLoader worker process 0.) raised at script.py:10",
+        "In that process, at script.py:8: ValueError: no row",
+        "rank 0: waits in barrier at script.py:11",
+    ),
+    "worker_dies": _on_all(
+        f"{_ROWS}        os._exit(3)\n{_LOADED}", 1, "DataLoader worker (pid", "exited unexpectedly", "script.py:9"
     ),
     "not_picklable": _on_one("dist.all_gather_object([None] * 2, lambda: 0)", 1, "rank 1: ", "script.py:6", _LATER),
     # Groups.
@@ -153,6 +190,30 @@ SCENARIOS = {
         "import torch.distributed as dist\ndist.init_process_group('nccl')\n",
         1,
         ("pass the backend gloo, or none", "script.py:2"),
+    ),
+    "cuda_device": _on_all("torch.cuda.set_device(rank)", 1, "Simulated ranks have the CPU alone", "script.py:5"),
+    "cuda_mesh": _on_all(
+        "from torch.distributed.device_mesh import init_device_mesh\ninit_device_mesh('cuda', (2,))",
+        1,
+        "or pass --device cpu-for-cuda",
+        "script.py:6",
+    ),
+    "device_ids": _on_all(
+        "torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1), device_ids=[0])",
+        1,
+        "leave device_ids and output_device out",
+        "script.py:5",
+    ),
+    "unknown_backend": Scenario(
+        "import torch.distributed as dist\ndist.init_process_group('glou')\n",
+        1,
+        ("Unknown backend type glou", "pass the backend gloo, or none", "script.py:2"),
+    ),
+    "remote_procedures": Scenario(
+        "import os\nfrom torch.distributed import rpc\nrank = int(os.environ['RANK'])\n"
+        "rpc.init_rpc(str(rank), rank=rank, world_size=2)\n",
+        1,
+        ("this one is made without them, as torch.distributed.rpc makes its own", "script.py:4"),
     ),
     "cuda_tensor": _on_all("torch.ones(2).cuda()", 1, "Simulated ranks have the CPU alone", "script.py:5"),
     "meta_tensor": _on_all("dist.all_reduce(torch.ones(2, device='meta'))", 1, "Move it: tensor.cpu()", "script.py:5"),

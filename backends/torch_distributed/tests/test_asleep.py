@@ -1,6 +1,6 @@
 """Waits outside of calls: those that no rank can end any more end the run, others do not.
 
-Clauses: G-60, G-61, G-62.
+Clauses: G-51, G-60, G-61, G-62.
 """
 
 import time
@@ -52,6 +52,23 @@ def test_a_future_that_ddp_awaits_in_c_is_named_with_its_call_and_the_rank_that_
         f"{waits}; not complete is all_reduce SUM float32[3] at script.py:8, which lacks rank 1",
         "rank 1: has ended",
     )
+
+
+ELSEWHERE = """\
+import os, torch.distributed as dist
+dist.init_process_group("gloo", "tcp://127.0.0.1:1", rank=int(os.environ["RANK"]), world_size=2)
+"""
+
+
+def test_ranks_that_wait_for_another_store_are_shown_once_and_end_at_the_limit(server, tmp_path, capsys):
+    report = run_text(server, tmp_path, ELSEWHERE, busy_s=0.5, limit_s=1.5)
+    assert (report.exit_code, report.finding.kind) == (1, "overdue")
+    assert report.finding.lines[0] == "rank 0: neither waits nor has ended at script.py:2"
+    shown = capsys.readouterr().err
+    assert shown.count("has neither called nor ended for 0.5 s. It is at:\n") == 2
+    assert shown.count("has neither called nor ended for 1.5 s. It is at:\n") == 1
+    assert "rank 1 waits for the store that its init_process_group names" in shown
+    assert "leave it out: the environment has the address" in shown
 
 
 LOCK = "lock = threading.Lock()\nlock.acquire()\n"

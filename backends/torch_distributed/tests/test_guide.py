@@ -11,10 +11,11 @@ import pytest
 from commanded import torchrun
 
 from simstrategy.check.scripts import check_script
-from simstrategy_torch_distributed.checking.front import runner_of
+from simstrategy_torch_distributed.checking.front import judge_faults, runner_of
+from simstrategy_torch_distributed.settings import Settings
 
-LAWS = 1
-"""The script that breaks laws inside one run, of the guide's blocks."""
+LAWS, FAULTS = 1, 2
+"""The scripts that break laws inside one run and the law of faults, of the guide's blocks."""
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "pytorch.md"
 
 
@@ -31,8 +32,22 @@ def test_a_script_of_the_guide_ends_as_it_shows(tmp_path, number, ranks):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_checks")
+def test_the_script_with_faults_of_the_guide_is_reported_as_it_shows(tmp_path, monkeypatch):
+    script, shown = blocks("python")[FAULTS], blocks("text")[FAULTS]
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").write_text(script)
+    text = " ".join(str(judge_faults(Settings("train.py", ranks=2), ["input", "kill"])).split())
+    parts = [" ".join(part.split()) for line in shown.splitlines() for part in line.split("…")]
+    assert all(part in text for part in parts), text
+    Path("train.py").write_text(script.replace("    if not", "    dist.all_reduce(model.weight.grad)\n    if not"))
+    assert judge_faults(Settings("train.py", ranks=2), ["input"]).agrees
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("warm_checks")
 def test_the_checked_script_of_the_guide_is_reported_as_it_shows(tmp_path):
-    script, shown = blocks("python")[2], blocks("text")[2]
+    script, shown = blocks("python")[3], blocks("text")[3]
     file = tmp_path / "train.py"
     file.write_text(script)
     (given,) = re.findall(r"^simstrategy check --as torchrun train.py .* -- (.+)$", GUIDE.read_text(), re.MULTILINE)
@@ -47,6 +62,6 @@ def test_the_checked_script_of_the_guide_is_reported_as_it_shows(tmp_path):
 
 @pytest.mark.slow
 def test_the_script_for_gpus_of_the_guide_prints_what_it_shows(tmp_path):
-    script, shown = blocks("python")[3], blocks("text")[3]
+    script, shown = blocks("python")[4], blocks("text")[4]
     run = torchrun(tmp_path, script, "--device", "cpu-for-cuda", name="train.py")
     assert (run.code, run.out) == (0, shown), run.err

@@ -119,7 +119,7 @@ def test_broadcast_parameters_are_accused_only_where_gradients_or_parameters_are
     assert len(steps.remarks()) == (not is_trained)
 
 
-def judged(draws, kind="distributed", count=24, shares=None, batch=1, seeded=True, epochs=1):
+def judged(draws, kind="distributed", count=24, shares=None, batch=1, seeded=True, epochs=1, acts=0, graded=True):
     """Returns what the law of coverage yields for the draws of each rank."""
     law = Coverage(len(draws))
     for epoch in range(epochs):
@@ -128,6 +128,7 @@ def judged(draws, kind="distributed", count=24, shares=None, batch=1, seeded=Tru
             share = [rank if shares is None else shares[rank], len({*(shares or range(len(draws)))})]
             report = {"name": "Sampler", "kind": kind, "count": count, "batch": batch, "seeded": seeded, "drawn": data}
             report |= {"share": share if kind == "distributed" else None, "site": ["/train.py", 9], "pass": epoch}
+            report |= {"made": ["/train.py", 4], "acts": acts, "graded": graded}
             law.receive(rank, report)
     found = list(law.close())
     return [one for one in found if isinstance(one, Finding)], [one for one in found if isinstance(one, str)]
@@ -181,10 +182,19 @@ def test_shuffled_passes_of_one_order_are_a_remark(seeded, expected):
     assert len([one for one in remarks if "set_epoch" in one]) == expected
 
 
+@pytest.mark.parametrize(("acts", "graded", "expected"), [(12, True, 1), (0, True, 0), (12, False, 0)])
+def test_shuffled_passes_of_one_order_are_a_finding_where_they_train(acts, graded, expected):
+    findings, remarks = judged(HALVES, epochs=3, acts=acts, graded=graded)
+    assert len(findings) == expected
+    assert len(remarks) == 1 - expected
+    assert not expected or "each of the 3 passes draws the shuffled samples in the same order" in findings[0].text
+
+
 def test_passes_that_not_all_ranks_end_are_not_judged():
     law = Coverage(2)
     data = base64.b64encode(np.arange(3).tobytes()).decode()
     fields = {"name": "S", "kind": "distributed", "count": 24, "batch": 1, "seeded": True, "share": [0, 2]}
+    fields |= {"made": ["a.py", 1], "acts": 0, "graded": True}
     law.receive(0, {**fields, "site": ["a.py", 1], "pass": 0, "drawn": data})
     assert not list(law.close())
 
@@ -201,11 +211,11 @@ def test_uses_are_findings_and_forgotten_results_remarks():
 
 
 def test_laws_are_chosen_by_name():
-    assert chosen([], []) == LAWS == ("state", "late", "coverage")
+    assert (*chosen([], []), "random") == LAWS == ("state", "late", "coverage", "random")
     assert chosen([], ["late"]) == ("state", "coverage")
     assert chosen(["all"], ["all"]) == ()
     with pytest.raises(
-        InvalidArgument, match="There is no law 'sate' of one run: choose from state, late, coverage, or"
+        InvalidArgument, match="There is no law 'sate' of one run: choose from state, late, coverage, random"
     ):
         chosen(["sate"], [])
     laws = Laws(["late"], 2)

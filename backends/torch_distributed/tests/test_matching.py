@@ -6,6 +6,7 @@ Clauses: G-1, G-2, G-3, G-4, G-6, G-8, G-10, G-60, G-62.
 import pytest
 
 from simstrategy.schedules import InOrder, Seeded
+from simstrategy.trace import read
 from simstrategy_torch_distributed.calls import ANY, Call
 from simstrategy_torch_distributed.matching import Matcher
 from simstrategy_torch_distributed.record import Record
@@ -35,8 +36,8 @@ def call(number, kind, group=0, line=1, **fields):
 class Ranks:
     """A matcher whose ranks have joined the group of all; later messages are given at increasing times."""
 
-    def __init__(self, count, schedule=None, record=None):
-        self.matcher = Matcher(count, schedule or InOrder(), record)
+    def __init__(self, count, schedule=None, record=None, **settings):
+        self.matcher = Matcher(count, schedule or InOrder(), record, **settings)
         self.now_s = 0.0
         self.numbers = [0] * count
         for rank in range(count):
@@ -278,6 +279,23 @@ def test_a_record_does_not_depend_on_when_calls_of_different_groups_were_complet
     assert recorded([0, 1]) == recorded([1, 0])
 
 
+def test_calls_of_two_groups_that_ranks_began_in_different_orders_are_all_in_the_trace(tmp_path):
+    record = Record()
+    ranks = Ranks(2, record=record)
+    for name in ("1", "2"):
+        for rank in (0, 1):
+            ranks.join(rank, name, [0, 1])
+    for rank, order in ((0, (1, 2)), (1, (2, 1))):
+        for group in order:
+            ranks.call(rank, "all_reduce", op="SUM", group=group, line=group, waits=False)
+    ranks.answers()
+    assert len(record) == 5
+    record.trace("/home/user").write(tmp_path / "a.jsonl")
+    found = read(tmp_path / "a.jsonl").points
+    assert [(one.kind, one.sites[0]) for one in found[-2:]] == [("all_reduce", f"train.py:{line}") for line in (1, 2)]
+    assert len(found) == len(record)
+
+
 def test_ranks_that_sleep_are_stuck_only_if_no_rank_computes_and_no_call_can_be_completed():
     ranks = Ranks(3)
     ranks.call(0, "barrier", leaves=[])
@@ -312,3 +330,19 @@ def test_a_rank_beyond_its_limit_ends_the_run_and_the_first_finding_stays():
     )
     ranks.matcher.exceed(0, 5.0, "")
     assert ranks.matcher.finding.text.startswith("Rank 1 has neither called nor ended for 5 s")
+
+
+def test_a_spawned_rank_that_fails_ends_no_other_one_until_one_waits_for_it():
+    ranks = Ranks(3, ends_all=False)
+    ranks.join(0, "1", [0, 1])
+    ranks.join(1, "1", [0, 1])
+    ranks.answers()
+    ranks.end(2, code=3, text="called sys.exit(3)")
+    assert ranks.found() is None
+    for rank in (0, 1):
+        ranks.call(rank, "barrier", group=1)
+    assert len(ranks.answers()) == 2
+    ranks.call(0, "barrier")
+    finding = ranks.found()
+    assert finding.error == "PeerFailed"
+    assert finding.lines[1:] == ("rank 1: neither waits nor has ended", "rank 2: called sys.exit(3)")

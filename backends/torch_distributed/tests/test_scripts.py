@@ -8,8 +8,11 @@ Clauses: G-40, G-41, G-42, G-43, G-45, G-46.
 import importlib.util
 import re
 import sys
+import tempfile
+import time
 from pathlib import Path
 
+import forks
 import pytest
 import script_corpus
 import two_sides
@@ -35,6 +38,17 @@ def with_reason(mistake):
     return pytest.param(mistake, id=name, marks=marks)
 
 
+def run_forked(script, *options):
+    """Runs a script in an empty folder; the time of its end is that since its start."""
+    given = [*options, *two_sides.ranks_and_target(script)]
+    with tempfile.TemporaryDirectory() as folder:
+        began = time.monotonic()
+        ended = forks.torchrun(given, folder, two_sides.SECONDS_OF_LAWFUL, two_sides.settings_of(script))
+        seconds = time.monotonic() - began
+    lines = tuple(map(two_sides.without_rank, ended.stdout.splitlines()))
+    return script_corpus.Run(ended.returncode, lines, ended.stdout + ended.stderr, seconds, seconds)
+
+
 def is_running(process):
     """Returns whether a process is there; one that has ended and was not waited for has no environment."""
     try:
@@ -48,7 +62,7 @@ def is_running(process):
 @pytest.mark.parametrize("script", NOT_ACCUSED, ids=name_of)
 def test_a_script_without_mistakes_prints_what_it_prints_with_gloo(script):
     answer = two_sides.answers()[script.folder][script.name]
-    one = two_sides.run(script, two_sides.TEED, two_sides.SECONDS_OF_LAWFUL)
+    one = run_forked(script, "--tee", "3")
     assert (one.code, script_corpus.printed(script, one.lines)) == (0, answer["lines"]), one.text
 
 
@@ -56,10 +70,7 @@ def test_a_script_without_mistakes_prints_what_it_prints_with_gloo(script):
 @pytest.mark.slow
 @pytest.mark.parametrize("mistake", [with_reason(one) for one in MISTAKES])
 def test_a_mistake_is_named_with_the_line_of_every_rank(mistake):
-    launcher = two_sides.TEED if mistake.end == "warned" else two_sides.OURS
-    # One that breaks a law ends as a lawful one does: nothing in it waits for good.
-    limit = two_sides.SECONDS_OF_LAWFUL if mistake.end == "law" else two_sides.SECONDS_OF_MISTAKE
-    one = two_sides.run(mistake.script, launcher, limit)
+    one = run_forked(mistake.script, *(("--tee", "3") if mistake.end == "warned" else ()))
     assert script_corpus.verdict(mistake, one) in ("named at once", "named late"), one.text
     assert script_corpus.named(mistake, one.text) == set(mistake.lines), one.text
 

@@ -3,8 +3,10 @@
 import pytest
 from typer.testing import CliRunner
 
+from simstrategy.check.scripts.faults import KINDS
 from simstrategy.errors import InvalidArgument
 from simstrategy_torch_distributed.__main__ import app
+from simstrategy_torch_distributed.command import FAULTS
 from simstrategy_torch_distributed.settings import Settings
 
 
@@ -27,6 +29,9 @@ def asked(*arguments):
         (("/",), "'/' is no file."),
         (("--limit-seconds", "0", __file__), "--limit-seconds takes a number above 0, got 0.0"),
         (("--busy-seconds", "-1", __file__), "--busy-seconds takes a number above 0, got -1.0"),
+        (("--spawned", "--nproc-per-node", "2", "--tee", "3", __file__), "leave out --nproc-per-node, --tee."),
+        (("--spawned", "--faults", "kill", __file__), "leave out --faults."),
+        (("--spawned", "missing.py"), "The script 'missing.py' cannot be read"),
         (("--device", "cuda", __file__), "There is no device 'cuda'; choose from cpu, cpu-for-cuda."),
     ],
 )
@@ -41,3 +46,7 @@ def test_a_module_is_not_looked_up_before_a_rank_runs_it():
     assert Settings("a.b", is_module=True).ranks == 1
     with pytest.raises(InvalidArgument, match="cannot be read"):
         Settings("a.b")
+
+
+def test_the_help_names_every_kind_of_fault():
+    assert tuple(KINDS) == FAULTS

@@ -235,6 +235,12 @@ def test_a_wrong_script_ends_on_all_ranks_and_names_rank_line_and_cause(tmp_path
         assert line in run.err
     assert run.report["exit_code"] == code
     assert run.report["finding"]["text"] in run.err
+
+
+@pytest.mark.parametrize(("body", "code"), [("os.kill(os.getpid(), 9)\n", 137), ("sys.exit(3)\n", 3)])
+def test_a_command_that_users_start_leaves_no_process(tmp_path, body, code):
+    run = torchrun(tmp_path, BEGIN + f"if rank == 1:\n    {body}dist.barrier()\n", ranks=2, is_forked=False)
+    assert run.code == code, run.err
     assert not left_behind()
 
 
@@ -288,7 +294,9 @@ assert len(list(torch.utils.data.DataLoader(Rows(), num_workers=2))) == 4
 def test_a_rank_is_a_process_as_torchrun_starts_it(tmp_path):
     import json
 
-    run = torchrun(tmp_path, BEGIN + PROCESS, "--standalone", "--rdzv-id", "7", ranks=2, arguments=("--lr", "0.1"))
+    run = torchrun(
+        tmp_path, BEGIN + PROCESS, "--standalone", "--rdzv-id", "7", ranks=2, arguments=("--lr", "0.1"), is_forked=False
+    )
     assert run.code == 0, run.err
     assert "ignored, as all ranks are simulated here: 7" in run.err
     first, megabytes, *others = run.out.splitlines()

@@ -1,13 +1,15 @@
 """What a rank records: entries of files, values that are observed, names of parameters, and what is left out.
 
-Clauses: G-22, G-23, G-25, G-27.
+Clauses: G-22, G-23, G-25, G-27, G-79.
 """
 
 import numpy as np
 import pytest
 import torch
+from typer.testing import CliRunner
 
 from simstrategy.check.scripts.facts import ScriptSettings
+from simstrategy.cli.app import app_for
 from simstrategy.errors import InvalidArgument, InvalidType
 from simstrategy_torch_distributed import observe
 from simstrategy_torch_distributed.checking.front import runner_of
@@ -106,3 +108,38 @@ def test_shards_are_put_together_copies_are_kept_and_names_are_numbers_without_a
     assert [one.number for one in nudged.steps] == [1, 2]
     (gradient,) = {leaves[0].shape for leaves in nudged.steps[0].gradients}
     assert gradient == (5, 2)
+
+
+@pytest.mark.slow
+def test_a_module_is_checked_as_torchrun_runs_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "parts.py").write_text("RATE = 0.5\n")
+    (package / "train.py").write_text(MODULE)
+    ended = CliRunner().invoke(
+        app_for(["check"]), ["check", "--as", "torchrun", "-m", "package.train", "--replicas", "1,2"]
+    )
+    assert ended.exit_code == 0, ended.output
+    assert "check of package.train" in ended.output
+    wrong = CliRunner().invoke(
+        app_for(["check"]), ["check", "--as", "torchrun", "-m", "package.none", "--replicas", "2"]
+    )
+    assert wrong.exit_code == 1
+    assert "No module named package.none" in wrong.output
+
+
+MODULE = """\
+import torch
+import torch.distributed as dist
+from .parts import RATE
+
+dist.init_process_group("gloo")
+torch.manual_seed(0)
+model = torch.nn.Linear(2, 1)
+torch.nn.init.ones_(model.weight)
+optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
+model(torch.ones(1, 2)).sum().backward()
+optimizer.step()
+"""

@@ -39,8 +39,18 @@ _MARK = "SIMSTRATEGY_TWO_SIDES"
 
 def launch(script: Script, launcher: Sequence[str]) -> list[str]:
     """Returns the command line of a script."""
+    return ["nice", "-n", "1", *launcher, *ranks_and_target(script)]
+
+
+def ranks_and_target(script: Script) -> list[str]:
+    """Returns what follows the options of a launcher: the number of ranks, the script and its arguments."""
     target = ["-m", script.name] if script.is_module else [str(script.file)]
-    return ["nice", "-n", "1", *launcher, "--nproc-per-node", str(script.ranks), *target, *script.arguments]
+    return ["--nproc-per-node", str(script.ranks), *target, *script.arguments]
+
+
+def without_rank(line: str) -> str:
+    """Returns a line as the script printed it, which a launcher has shown with its rank."""
+    return re.sub(r"^\[rank\d+\]: ", "", line, count=1)
 
 
 def run(script: Script, launcher: Sequence[str], limit: float, settings: Mapping[str, str] | None = None) -> Run:
@@ -54,7 +64,7 @@ def run(script: Script, launcher: Sequence[str], limit: float, settings: Mapping
         process = subprocess.Popen(
             launch(script, launcher),
             cwd=folder,
-            env={**os.environ, **_settings(script), _MARK: mark, **(settings or {})},
+            env={**os.environ, **settings_of(script), _MARK: mark, **(settings or {})},
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=err,
@@ -64,13 +74,14 @@ def run(script: Script, launcher: Sequence[str], limit: float, settings: Mapping
         _end_all(mark)
         process.wait()
         texts = [os.pread(one.fileno(), 10**7, 0).decode("utf-8", "replace") for one in (out, err)]
-    lines = texts[0].splitlines()
+    # What gloo itself prints in older versions of torch is no output of the script.
+    lines = [line for line in texts[0].splitlines() if not line.startswith("[Gloo] Rank ")]
     if "--tee" in launcher:
-        lines = [re.sub(r"^\[rank\d+\]: ", "", line, count=1) for line in lines]
+        lines = [without_rank(line) for line in lines]
     return Run(code, tuple(lines), "".join(texts), ended - began, ended - first)
 
 
-def _settings(script: Script) -> dict[str, str]:
+def settings_of(script: Script) -> dict[str, str]:
     """Returns variables of the environment; a module is found in its folder, as a script finds those beside it."""
     always = {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     path = os.pathsep.join([str(script.file.parent), os.environ.get("PYTHONPATH", "")])

@@ -13,6 +13,7 @@ import numpy as np
 from simstrategy.device import PROTOCOL_VERSION, ArraySpec, Backend, Capabilities, Compilation, Device, Op, Spec
 from simstrategy.errors import InvalidType
 from simstrategy_xla.autodiff import XlaAutodiff
+from simstrategy_xla.axis_names import without_axes
 from simstrategy_xla.cells import XlaCell
 from simstrategy_xla.collectives import Collectives
 from simstrategy_xla.compilation import XlaCompilation
@@ -158,7 +159,7 @@ class XlaBackend:
         return (note,) if self._processes is None else self._processes.exchange(note, timeout_s)
 
     def prepare(self, function: Any) -> Any:
-        return function
+        return without_axes(function)
 
     def source(self, frame: FrameType) -> tuple[str, int]:
         return frame.f_code.co_filename, frame.f_lineno

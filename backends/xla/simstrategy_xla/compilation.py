@@ -8,6 +8,7 @@ import numpy as np
 
 from simstrategy.device import Backend, Capabilities, Compilation, Program, ProgramBody
 from simstrategy.errors import CannotCompile, Unsupported
+from simstrategy_xla.axis_names import explained
 from simstrategy_xla.namespace import NO_VALUE
 from simstrategy_xla.ranks import RANKS, Ranks
 from simstrategy_xla.spmd import SpmdBackend
@@ -59,6 +60,11 @@ class XlaCompilation:
     def _translated(call: Callable[[], Any]) -> Any:
         try:
             return call()
+        except NameError as error:
+            found = explained(error)
+            if found is None:
+                raise
+            raise found from error
         except (jax.errors.JAXTypeError, jax.errors.JAXIndexError, Unsupported) as error:
             if isinstance(error, Unsupported) and NO_VALUE not in str(error):
                 raise  # unsupported in tasks as well, not only while a step is compiled

@@ -15,6 +15,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from simstrategy.device import Cell, Program
 from simstrategy.errors import InvalidArgument
+from simstrategy.values import Parts as GivenParts
 from simstrategy_xla.cells import Parts, hold, whole_of
 from simstrategy_xla.namespace import committed
 
@@ -158,10 +159,12 @@ class Remembering:
         self._call = call
         self._known: list[tuple[Arrays, jax.Array]] = []
 
-    def __call__(self, inputs: Sequence[Arrays], read: Sequence[Cells], written: Sequence[Cells]) -> list[Arrays]:
+    def __call__(
+        self, inputs: Sequence[Arrays | GivenParts], read: Sequence[Cells], written: Sequence[Cells]
+    ) -> list[Arrays]:
         """See `simstrategy.device.Program`."""
         known, self._known = self._known, []
-        wholes = [self._whole(arrays, known) for arrays in inputs]
+        wholes = [self._whole(_arrays(one), known) for one in inputs]
         for cells in read:
             whole = whole_of(cells)
             wholes.append(self._whole(tuple([cell.read() for cell in cells]), known) if whole is None else whole)
@@ -184,6 +187,10 @@ class Remembering:
             whole = self._ranks.whole(arrays)
         self._known.append((arrays, whole))
         return whole
+
+
+def _arrays(given: Arrays | GivenParts) -> Arrays:
+    return given if isinstance(given, tuple) else given.arrays
 
 
 def _found(known: Sequence[tuple[Arrays, jax.Array]], arrays: Arrays) -> jax.Array | None:
@@ -221,9 +228,9 @@ class OnOne:
         return outputs
 
     def program(self, call: Callable[..., Any]) -> Program[jax.Array]:
-        def run(inputs: Sequence[Arrays], read: Sequence[Cells], written: Sequence[Cells]) -> list[Arrays]:
+        def run(inputs: Sequence[Arrays | GivenParts], read: Sequence[Cells], written: Sequence[Cells]) -> list[Arrays]:
             values = [tuple([cell.read() for cell in cells]) for cells in read]
-            outputs = self.run(call, [*inputs, *values])
+            outputs = self.run(call, [*map(_arrays, inputs), *values])
             for cells, arrays in zip(written, outputs, strict=False):
                 for cell, array in zip(cells, arrays, strict=True):
                     cell.write(array)

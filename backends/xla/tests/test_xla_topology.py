@@ -14,7 +14,7 @@ from faults import COUNT, FAULTS, LIBTPU, open_host, program
 import simstrategy as ss
 import simstrategy_xla.spmd
 from simstrategy.errors import BackendUnavailable, Difference, InvalidArgument
-from simstrategy_xla.compile_check import check_compiled
+from simstrategy_xla.compile_check.checking import check_compiled
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_without_a_tpu_that_is_told(xla):
 SCRIPT = """
 import sys
 import simstrategy as ss
-from simstrategy_xla.compile_check import check_compiled
+from simstrategy_xla.compile_check.checking import check_compiled
 from simstrategy_xla.topology import TOPOLOGIES
 sys.path.insert(0, sys.argv[1])
 from faults import program

@@ -1,4 +1,4 @@
-"""The command line: simstrategy-corpus list, prove, score."""
+"""The command line: simstrategy-corpus list, prove, score, table."""
 
 import argparse
 import json
@@ -11,7 +11,7 @@ from typing import TypeVar
 from simstrategy_corpus.cases import PROGRAMS, Bug, Healthy
 from simstrategy_corpus.proof import NotProven, prove, prove_healthy
 from simstrategy_corpus.reading import CorpusError, bugs, healthy
-from simstrategy_corpus.score import Row, as_data, score_bug, score_healthy, table
+from simstrategy_corpus.score import Row, as_data, from_data, markdown, score_bug, score_healthy, table
 from simstrategy_corpus.tools import built_in, tool_of
 
 Result = TypeVar("Result")
@@ -20,7 +20,12 @@ Result = TypeVar("Result")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code: 0, 1 where something is not as it should be, 2 for a wrong call."""
     given = _parser().parse_args(arguments)
-    commands: dict[str, Callable[[argparse.Namespace], int]] = {"list": _list, "prove": _prove, "score": _score}
+    commands: dict[str, Callable[[argparse.Namespace], int]] = {
+        "list": _list,
+        "prove": _prove,
+        "score": _score,
+        "table": _table,
+    }
     try:
         return commands[given.command](given)
     except CorpusError as error:
@@ -45,6 +50,9 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--json", type=Path, help="a file for the rows")
         if name != "list":
             command.add_argument("--jobs", type=int, default=1, help="programs at a time")
+    text = "prints scores that were written with score --json as a table in Markdown"
+    table_of = commands.add_parser("table", help=text, description=f"simstrategy-corpus table {text}.")
+    table_of.add_argument("files", nargs="+", type=Path, help="files with scores")
     return parser
 
 
@@ -96,6 +104,18 @@ def _score(given: argparse.Namespace) -> int:
     if given.json is not None:
         given.json.write_text(json.dumps(as_data(tool.name, rows), indent=1) + "\n", encoding="utf-8")
     return 0
+
+
+def _table(given: argparse.Namespace) -> int:
+    print(markdown([_read(file) for file in given.files]))
+    return 0
+
+
+def _read(file: Path) -> tuple[str, list[Row]]:
+    try:
+        return from_data(json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise CorpusError(f"the score {file} cannot be read: {error}.") from None
 
 
 def _side_by_side(given: argparse.Namespace, function: Callable[[Bug | Healthy], Result]) -> Iterator[Result]:

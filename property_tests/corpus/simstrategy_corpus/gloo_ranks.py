@@ -129,7 +129,7 @@ def _ticks(process: ForkServerProcess) -> int:
     """Returns how much processor time a process has used, its ended children's included, in clock ticks."""
     try:
         after_name = Path(f"/proc/{process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # it has ended, before or while its file is read
         return 0
     return sum(map(int, after_name[11:15]))
 

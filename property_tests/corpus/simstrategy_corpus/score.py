@@ -7,11 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from simstrategy_corpus.cases import Bug, Case, Healthy
 from simstrategy_corpus.kinds import KINDS
 from simstrategy_corpus.tools import Answer, Tool, Verdict
 
+FORMAT = "simstrategy-corpus-score"
 SECONDS_LATE = 10.0
 """A finding is late that takes so much longer than the tool takes for the right program."""
 OF_WRONG: Mapping[str, str] = {
@@ -101,7 +103,32 @@ def totals(tool: str, rows: Sequence[Row]) -> list[str]:
 
 def as_data(tool: str, rows: Iterable[Row]) -> dict[str, object]:
     """Returns the rows for a JSON file."""
-    return {"format": "simstrategy-corpus-score", "version": 1, "tool": tool, "rows": [asdict(row) for row in rows]}
+    return {"format": FORMAT, "version": 1, "tool": tool, "rows": [asdict(row) for row in rows]}
+
+
+def from_data(data: Any) -> tuple[str, list[Row]]:
+    """Returns the tool and the rows of a JSON file.  Raises `ValueError` for other data."""
+    if not isinstance(data, dict) or (data.get("format"), data.get("version")) != (FORMAT, 1):
+        raise ValueError(f"it is no score of version 1: write it with score --json. It begins with {str(data)[:60]}")
+    return data["tool"], [Row(**row) for row in data["rows"]]
+
+
+def markdown(scores: Sequence[tuple[str, Sequence[Row]]]) -> str:
+    """Returns a table with a line for each tool and its rows."""
+    lines = [
+        "| tool | finds | in seconds | noticed | silent | undecided | hang, crash | cannot run | false accusations |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for tool, rows in scores:
+        bugs = [row for row in rows if row.wrong]
+        wrong = Counter(row.wrong for row in bugs)
+        found, broken = wrong["found"] + wrong["found late"], wrong["hang"] + wrong["crash"]
+        accused = sum(row.right == "accused" for row in rows)
+        cells = [f"`{tool}`", f"{found} of {len(bugs)}", f"{sum(row.seconds for row in bugs):.0f}"]
+        cells += [str(number) for number in (wrong["noticed"], wrong["silent"], wrong["undecided"], broken)]
+        cells += [str(wrong["cannot run"]), f"{accused} of {len(rows)}"]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def _asked(tool: Tool, case: Case, limit: float) -> Answer:

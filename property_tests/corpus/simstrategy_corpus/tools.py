@@ -144,7 +144,11 @@ def built_in() -> dict[str, Tool]:
             },
             undecided=(2,),
         ),
-        CommandTool("simstrategy-check", {"torchrun": (*checked, *as_script), "tensorflow": checked}, undecided=(2,)),
+        CommandTool(
+            "simstrategy-check",
+            {"torchrun": (*checked, *as_script), "tensorflow": checked, "jax": checked},
+            undecided=(2,),
+        ),
     )
     return {tool.name: tool for tool in tools}
 

@@ -23,6 +23,9 @@ _RANKS = "simulated_ranks"
 _SERVERS = pytest.StashKey[list[Any]]()
 """The forkservers of simulated ranks, once a test has needed them."""
 
+_SPAWNING = pytest.StashKey[list[Any]]()
+"""With --simulated-ranks, what starts the processes that tests spawn."""
+
 _MADE = pytest.StashKey[list[Any]]()
 """The strategies that the current test has opened."""
 
@@ -31,7 +34,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("simstrategy").addoption(
         "--simulated-ranks",
         action="store_true",
-        help="processes that tests start by torch.multiprocessing.spawn and start_processes are simulated ranks",
+        help="processes that tests spawn, by torch.multiprocessing, MultiProcessTestCase or a launcher, are simulated "
+        "ranks",
     )
 
 
@@ -44,6 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.stash[_MADE] = []
     config.stash[_SERVERS] = []
+    config.stash[_SPAWNING] = []
     if config.getoption("--simulated-ranks"):
         _simulate_spawned(config)
 
@@ -53,7 +58,33 @@ def _simulate_spawned(config: pytest.Config) -> None:
         raise pytest.UsageError("--simulated-ranks needs simstrategy-torch-distributed: install it.")
     from simstrategy_pytest.ranks import simulate  # noqa: PLC0415 - torch costs every start
 
-    simulate(_forkservers(config))
+    config.stash[_SPAWNING].append(simulate(_forkservers(config)))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Starts the process that simulated ranks are forked from, when the tests' files are imported."""
+    for spawning in session.config.stash[_SPAWNING]:
+        if "torch.distributed" in sys.modules and session.items:
+            spawning.prepare()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for spawning in config.stash[_SPAWNING]:
+        terminalreporter.write_line(f"simulated ranks: {spawning.ranks}, of {spawning.started} spawned processes")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    result = yield
+    _raise_found(item.config)
+    return result
+
+
+def _raise_found(config: pytest.Config) -> None:
+    """Fails the test for what the ranks that it has spawned show, where none of them has failed for it."""
+    for spawning in config.stash[_SPAWNING]:
+        if found := spawning.findings():
+            pytest.fail("\n\n".join(found), pytrace=False)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -151,7 +182,9 @@ def make_strategy(pytestconfig: pytest.Config) -> Callable[..., Any]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
     try:
-        return (yield)
+        result = yield
+        _raise_found(item.config)  # of ranks that a class has for all of its tests
+        return result
     finally:
         _close(item.config.stash[_MADE])
 

@@ -4,11 +4,10 @@ A forkserver that has imported torch stays for the session, so a test's ranks st
 """
 
 import base64
-import importlib
 import pickle
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, Final, final
@@ -20,12 +19,15 @@ from simstrategy.launch.server import Server
 from simstrategy_torch_distributed.preloading import modules_of_torch
 from simstrategy_torch_distributed.report import Report
 from simstrategy_torch_distributed.running import Function, Settings, run_on, started
+from simstrategy_torch_distributed.spawning import First, Spawning, simulate_spawned
 
-__all__ = ["Forkservers", "call_on_ranks", "simulate", "unusable"]
+__all__ = ["Forkservers", "Spawning", "call_on_ranks", "simulate", "unusable"]
 
 _TARGET: Final = "simstrategy_pytest.in_rank:call_test"
-_SPAWNED: Final = "simstrategy_pytest.in_rank:call_spawned"
+_FIRST: Final = "simstrategy_pytest.in_rank:import_from"
 _LINES_MAX: Final = 60
+_NOT_SHARED: Final = "torch.testing._internal"
+"""Modules that each spawned process imports alone: they read arguments and the environment, and freeze flags."""
 
 
 def unusable(item: Any) -> str | None:
@@ -52,17 +54,22 @@ class Forkservers:
         self._started: list[Server] = []
 
     @contextmanager
-    def one(self, file: str | None) -> Iterator[Server]:
+    def one(self, file: str) -> Iterator[Server]:
         """Returns a context with a forkserver for one run; file: of the test, whose imports a new one makes."""
         with self._lock:
             server = self._free.pop() if self._free else None
         if server is None:
-            server = started(["simstrategy_pytest.in_rank", *(() if file is None else modules_of_torch(file))])
-            self._started.append(server)
+            server = self.start(modules_of_torch(file))
         try:
             yield server
         finally:
             self._free.append(server)
+
+    def start(self, modules: Sequence[str]) -> Server:
+        """Starts a forkserver that stays with its user; modules: what it imports."""
+        server = started(["simstrategy_pytest.in_rank", *modules])
+        self._started.append(server)
+        return server
 
     def close(self) -> None:
         """Ends all processes of all runs."""
@@ -77,7 +84,7 @@ def call_on_ranks(item: pytest.Function, servers: Forkservers, count: int, value
     """
     test = {
         "module": item.module.__name__,
-        "file": str(item.path),
+        "files": {item.module.__name__: str(item.path), **_rewritten()},
         "name": item.function.__name__,
         "path": sys.path,
         "values": {name: _pickled(name, value) for name, value in values.items()},
@@ -91,17 +98,33 @@ def call_on_ranks(item: pytest.Function, servers: Forkservers, count: int, value
         pytest.skip(report.ranks[0].text.removeprefix("skipped: "))
 
 
-def simulate(servers: Forkservers) -> None:
-    """Makes what the session's tests spawn by `torch.multiprocessing` simulated ranks."""
-    importlib.import_module("simstrategy_torch_distributed.spawning").simulate_spawned(
-        lambda: servers.one(None), _SPAWNED, _file_of
-    )
+def simulate(servers: Forkservers) -> Spawning:
+    """Makes what the session's tests spawn, in whatever way, processes that may become simulated ranks."""
+    made: list[Server] = []
+
+    def server() -> Server:
+        if not made:
+            made.append(servers.start(_torch_modules()))
+        return made[0]
+
+    spawning = Spawning(server, Settings(__file__), First(_FIRST, _rewritten))
+    simulate_spawned(spawning)
+    return spawning
 
 
-def _file_of(module: ModuleType) -> str | None:
-    """Returns the file of a module that pytest has imported with rewritten assertions, as tests are; else None."""
-    spec = module.__spec__
-    return module.__file__ if spec is not None and isinstance(spec.loader, AssertionRewritingHook) else None
+def _torch_modules() -> list[str]:
+    """Returns the modules of torch that the tests of this session have imported, in that order."""
+    return [name for name in sys.modules if name.startswith("torch.") and not name.startswith(_NOT_SHARED)]
+
+
+def _rewritten() -> dict[str, str]:
+    """Returns the files of the modules that pytest has imported with rewritten assertions, as it does with tests."""
+    specs = {name: vars(one).get("__spec__") for name, one in list(sys.modules.items()) if isinstance(one, ModuleType)}
+    return {
+        name: spec.origin
+        for name, spec in specs.items()
+        if spec is not None and spec.origin is not None and isinstance(spec.loader, AssertionRewritingHook)
+    }
 
 
 def _pickled(name: str, value: Any) -> bytes:

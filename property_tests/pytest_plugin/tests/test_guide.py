@@ -1,4 +1,4 @@
-"""The guide's program and tests, as a stranger has them: green, and red for each of two faults."""
+"""The files of docs/testing_your_program.md, as a stranger has them: green, and red for each of two faults."""
 
 import re
 import sys

@@ -2,7 +2,6 @@
 
 import sys
 import threading
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -49,44 +48,6 @@ def test_what_is_created_on_a_device_is_there(subject: Subject, count: int, data
     with backend.on(device):
         made = [backend.xp.zeros((2,)), backend.xp.asarray([1.0]), backend.xp.full((), 3), backend.xp.arange(2)]
     assert [backend.spec(one)[2] for one in made] == [device.placement] * len(made)
-
-
-class _LeftEarly(Exception):
-    """What a placement is left by, where it is left by an exception."""
-
-
-@property_test("B-2", count=ranks, data=st.data(), raises=st.booleans())
-def test_a_placement_ends_where_it_was_left(subject: Subject, count: int, data: st.DataObject, raises: bool) -> None:
-    backend = subject.open(count)
-    path = data.draw(st.lists(st.sampled_from(backend.devices), min_size=1, max_size=3))
-
-    def here() -> str:
-        return str(backend.spec(backend.xp.zeros((1,)))[2])
-
-    def descend(depth: int) -> None:
-        before = here()
-        if depth == len(path):
-            return
-        with suppress(_LeftEarly), backend.on(path[depth]):
-            assert here() == path[depth].placement
-            descend(depth + 1)
-            assert here() == path[depth].placement
-            if raises:
-                raise _LeftEarly
-        assert here() == before
-
-    descend(0)
-
-
-@property_test("B-2", count=ranks, data=st.data())
-def test_functions_compute_where_their_arguments_are(subject: Subject, count: int, data: st.DataObject) -> None:
-    backend = subject.open(count)
-    home, away = (data.draw(st.sampled_from(backend.devices)) for _ in range(2))
-    with backend.on(home):
-        x = backend.xp.ones((2,))
-    with backend.on(away):
-        made = [backend.xp.add(x, x), backend.xp.multiply(x, 2.0), backend.xp.sum(x), backend.xp.reshape(x, (2, 1))]
-    assert [backend.spec(one)[2] for one in made] == [home.placement] * len(made)
 
 
 @property_test("B-2", count=ranks, draws=st.lists(st.integers(0, 5), max_size=8))

@@ -77,7 +77,11 @@ def test_every_claimed_dtype_can_be_put(subject: Subject) -> None:
     backend = subject.open(1)
     for dtype in filter(None, map(_dtype_of, sorted(subject.dtypes))):
         host = np.array([0, 1, 3], dtype)
-        assert same_bits(host, backend.get(backend.put(host, backend.devices[0]))), dtype
+        array = backend.put(host, backend.devices[0])
+        assert same_bits(host, backend.get(array)), dtype
+        name = backend.spec(array)[1]
+        assert isinstance(name, str), f"{dtype} is called {name!r}"
+        assert name == dtype.name
 
 
 @clause("B-3")

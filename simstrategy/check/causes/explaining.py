@@ -69,6 +69,7 @@ def _cause(pairs: Sequence[Pair], origin: Origin, finding: Finding | None, count
         factor=None if finding is None else finding.factor,
         also=() if finding is None else finding.also,
         source=None if finding is None else finding.source,
+        number=place.number if place.number >= 0 else None,
     )
 
 

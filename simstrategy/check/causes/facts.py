@@ -5,6 +5,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from simstrategy.trace.recording import EventAt
+
 __all__ = [
     "BATCH_GROWS",
     "CLIPPING",
@@ -14,13 +16,17 @@ __all__ = [
     "FACTOR",
     "FUNCTION",
     "KINDS",
+    "LOST",
     "MEAN_OF_MEANS",
     "MISSING_REDUCTION",
     "MISSING_SAMPLES",
     "NORMS_AGAIN",
+    "NOT_RESTORED",
     "ONE_REPLICA",
     "ORDER",
     "OTHER_BATCHES",
+    "OTHER_CALLS",
+    "RATE",
     "ROOT",
     "SCALED",
     "STATISTICS",
@@ -64,11 +70,16 @@ FUNCTION: Final = "function before the sum"
 ORDER: Final = "order or axis"
 OTHER_BATCHES: Final = "other batches"
 BATCH_GROWS: Final = "global batch grows with the number of replicas"
+NOT_RESTORED: Final = "not restored at a resume"
+LOST: Final = "lost part"
+RATE: Final = "other learning rate"
+OTHER_CALLS: Final = "different calls"
 
 KINDS: Final = (
     *(MEAN_OF_MEANS, SUM_OF_MEANS, SUMMED, SCALED, DIVIDED, ROOT, NORMS_AGAIN, STEPS_COUNTED, FACTOR),
     *(CLIPPING, STATISTICS, DRAWS, DUPLICATED, MISSING_SAMPLES),
     *(ONE_REPLICA, MISSING_REDUCTION, FUNCTION, ORDER, OTHER_BATCHES, BATCH_GROWS),
+    *(NOT_RESTORED, LOST, RATE, OTHER_CALLS),
 )
 """All kinds that a `Cause` can have."""
 
@@ -162,7 +173,9 @@ class Cause(NamedTuple):
     variable: the name of the variable that it changes, or of its own subject. text: one paragraph. certain: whether the
     recorded numbers prove the kind. factor: the found values divided by the expected ones, where that is one number.
     also: kinds that give the same numbers here. source: file and line of the value in a replica function that is the
-    first to differ; None where it is not known.
+    first to differ; None where it is not known. number: the place of the point among the points and writes of the other
+    run's recording; None where it is not known. at: the event of that recording that shows it, where its number is not
+    known before it is made.
     """
 
     kind: str | None
@@ -175,3 +188,5 @@ class Cause(NamedTuple):
     factor: float | None = None
     also: tuple[str, ...] = ()
     source: str | None = None
+    number: int | None = None
+    at: EventAt | None = None

@@ -26,10 +26,11 @@ from simstrategy.check.causes.facts import (
     SUM_OF_MEANS,
     SUMMED,
     Finding,
+    Leaves,
 )
 from simstrategy.check.causes.functions import by_functions
 from simstrategy.check.causes.order import by_order
-from simstrategy.check.causes.rounding import allowed, unit_of, wide
+from simstrategy.check.causes.rounding import all_alike, allowed, unit_of, wide
 from simstrategy.check.causes.samples import by_rows, by_sizes, equal_terms, is_same_data
 from simstrategy.check.causes.scene import Scene
 from simstrategy.check.causes.single import by_one_replica
@@ -137,6 +138,10 @@ def _summed(scene: Scene) -> tuple[str, str, str, tuple[str, ...]]:
             also = (STEPS_COUNTED, *also)
         reason = f": each of {one.replicas} replicas contributes the whole value, and these are added"
         return SUMMED, reason, "Take the mean, or let each replica contribute its own part", also
+    before = scene.was_combined_before(one.terms[0]) if one.rule == "mean" and not one.differ_among_replicas else None
+    if before is not None and before[0].op == "SUM" and _are_same(before[0].outputs, one):
+        reason = f": each replica holds the sum of {before[0].site} already, and a mean of equal values leaves it a sum"
+        return SUM_OF_MEANS, reason, "Divide it by the number of replicas, or take the mean there", (SUMMED, SCALED)
     unequal = one.parts is not None and len(set(one.parts)) > 1
     others_agree = len(one.other.outputs) > len(one.expected)  # then the call is right, and the value is not
     if unequal and one.rule == "sum" and not others_agree:
@@ -152,6 +157,16 @@ def _summed(scene: Scene) -> tuple[str, str, str, tuple[str, ...]]:
         reason,
         "Take the mean, or divide by the number of examples of the whole batch",
         (SUMMED, SCALED),
+    )
+
+
+def _are_same(combined: Leaves, one: Combination) -> bool:
+    """Returns whether replicas bring what was combined before, and not a multiple of it; it may be reshaped."""
+    terms = one.terms[0]
+    if [leaf.size for leaf in combined] != [leaf.size for leaf in terms]:
+        return False
+    return all_alike(
+        terms, tuple([new.reshape(old.shape) for new, old in zip(combined, terms, strict=True)]), one.units
     )
 
 

@@ -56,7 +56,7 @@ class Scene(NamedTuple):
         for point in self._earlier():
             if point.step != self.one.other.step or not point.outputs or len(point.inputs) != self.one.replicas:
                 continue
-            if len(point.outputs) == len(leaves) and _is_multiple(leaves, point.outputs):
+            if len(point.outputs) == len(leaves) and _is_multiple(leaves, _shaped(point.outputs, leaves)):
                 return point, "what was combined"
             squares = np.asarray([float(np.sum(wide(leaf) ** 2)) for leaf in point.outputs])
             for meant in (squares, np.sum(squares, keepdims=True)):
@@ -86,6 +86,13 @@ def _is_multiple(leaves: Leaves, others: Leaves) -> bool:
     if not size or not np.isfinite(left).all() or not np.isfinite(size):
         return False
     return bool(np.abs(left - right * float(left @ right) / size).max() <= _NEAR * np.abs(left).max())
+
+
+def _shaped(leaves: Leaves, like: Leaves) -> Leaves:
+    """Returns leaves in the shapes of others that have as many elements: a combined value may be reshaped."""
+    return tuple(
+        [one.reshape(two.shape) if one.size == two.size else one for one, two in zip(leaves, like, strict=True)]
+    )
 
 
 def _place(point: PointFacts) -> tuple[str, str, str | None]:

@@ -12,11 +12,22 @@ import numpy as np
 
 from simstrategy.check.causes.alignment import Pair, paired
 from simstrategy.check.causes.combination import differing
-from simstrategy.check.causes.facts import DRAWS, FACTOR, Cause, Finding, Host, Leaves, PointFacts, StepFacts
+from simstrategy.check.causes.facts import (
+    DRAWS,
+    FACTOR,
+    MISSING_REDUCTION,
+    Cause,
+    Finding,
+    Host,
+    Leaves,
+    PointFacts,
+    StepFacts,
+)
 from simstrategy.check.causes.kinds import recognised, the_factor
 from simstrategy.check.causes.origin import Origin
-from simstrategy.check.causes.rounding import all_alike, unit_of, varies, wide
+from simstrategy.check.causes.rounding import all_alike, total, unit_of, varies, wide
 from simstrategy.check.causes.scene import Scene
+from simstrategy.check.causes.step_shapes import of_one_shape
 from simstrategy.check.causes.wording import paragraph
 from simstrategy.check.distances import distances
 
@@ -26,6 +37,9 @@ _PARALLEL: Final = 1e-5
 """How near a combined array has to be to a multiple of a gradient, relatively, to be where the gradient comes from."""
 _NEAR: Final = 1e-3
 """How near a factor has to be to the ratio of two values of a varied argument."""
+
+_UNIT: Final = 2e-4
+"""A fifth of how near sums of gradients have to be to the reference's, relatively: the rest is of another kind."""
 
 Steps = Sequence[StepFacts]
 
@@ -63,6 +77,8 @@ def explain_steps(
     >>> cause.kind, cause.step, cause.variable, cause.site
     ('divided by the number of replicas once too often', 1, 'w', 'train.py:8')
     """
+    if reference and other and reference[0].names == other[0].names:
+        reference, other, *nudged = of_one_shape([reference, other, *nudged])
     sides = _Sides(reference, other, nudged, counts, varied or {}, who)
     for number, (one, two) in enumerate(zip(reference, other, strict=False)):
         if one.names != two.names:
@@ -86,6 +102,8 @@ def _unknown(text: str) -> Cause:
 def _of_step(sides: _Sides, number: int) -> Cause:
     """Returns the cause of a step that begins with equal parameters and ends with others."""
     gradients = _pair(sides, number, "gradient")
+    if (finding := _not_combined(sides, number)) is not None:
+        return _cause(sides, number, gradients, finding)
     if not gradients.differs:
         update = _pair(sides, number, "update")
         return _cause(sides, number, update, _by_varied(sides, update) or _recognised(sides, update))
@@ -95,6 +113,22 @@ def _of_step(sides: _Sides, number: int) -> Cause:
         if pair is not None and finding is not None and finding.kind is not None:
             return _cause(sides, number, pair, finding)
     return _cause(sides, number, gradients, _recognised(sides, gradients))
+
+
+def _not_combined(sides: _Sides, number: int) -> Finding | None:
+    """Recognises gradients that each replica has for itself, and whose mean or sum is the reference's."""
+    step, reference = sides.other[number], sides.reference[number]
+    units = tuple([_UNIT] * len(step.names))
+    if len(step.gradients) < 2 or len(reference.gradients) > 1 or not varies(step.gradients, units):
+        return None
+    for name, weight in (("mean", 1 / len(step.gradients)), ("sum", 1.0)):
+        whole = total(step.gradients, [weight] * len(step.gradients))
+        expected = reference.gradients[0]
+        found = tuple(one.astype(leaf.dtype) for one, leaf in zip(whole, expected, strict=True))
+        if all_alike(expected, found, units):
+            reason = f"the gradients of the replicas are not reduced: their {name} is the reference's"
+            return Finding(MISSING_REDUCTION, reason, "Average them over the replicas before the step")
+    return None
 
 
 def _pair(sides: _Sides, number: int, what: str) -> Pair:

@@ -77,7 +77,8 @@ def _row(row: Row) -> dict[str, Any]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    return finding._asdict() | {"also": list(finding.also)}
+    fields = {name: value for name, value in finding._asdict().items() if name != "shown"}
+    return fields | {"also": list(finding.also)}
 
 
 def _remark(remark: Remark, *, required: bool) -> dict[str, Any]:

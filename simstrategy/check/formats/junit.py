@@ -3,8 +3,8 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from html import escape
 from typing import Final, NamedTuple
-from xml.sax.saxutils import escape, quoteattr
 
 from simstrategy.check.report import Report
 from simstrategy.check.row import Row, state_of
@@ -12,6 +12,7 @@ from simstrategy.check.row import Row, state_of
 __all__ = ["as_junit", "printable"]
 
 _NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_IN_ATTRIBUTES: Final = str.maketrans({"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 
 
 def as_junit(report: Report) -> str:
@@ -84,8 +85,8 @@ def printable(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(printable(text))
+    return escape(printable(text), quote=False)
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(printable(text), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
+    return f'"{escape(printable(text)).translate(_IN_ATTRIBUTES)}"'

@@ -1,39 +1,46 @@
-"""A report as one HTML page that needs no network and runs no script."""
+"""A report as one HTML page that needs no network.
+
+Where runs are given in which its findings show, the player stands below it, and each finding has a link to the event of
+its cause. Without them the page runs no script.
+"""
 
 from collections.abc import Iterator
 from html import escape
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Final
 
 from simstrategy.check.formats.data import below_the_table
 from simstrategy.check.formats.junit import printable
+from simstrategy.check.formats.played import NOTHING, Place, Played
 from simstrategy.check.law_table import facts_of
 from simstrategy.check.report import HEADINGS, Report
 from simstrategy.check.row import COLUMNS, Kind, state_of
+from simstrategy.player import as_player
 
 __all__ = ["as_page"]
 
 _STYLE: Final = """
 :root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; }
-h1 { font-size: 1.4rem; } h2 { font-size: 1.15rem; margin-top: 2rem; } h3 { font-size: 1rem; margin: 1.4rem 0 .4rem; }
-p, li, dd { max-width: 48rem; overflow-wrap: anywhere; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; }
-dt { font-weight: 600; } dd { margin: 0; }
+body { margin: 0; }
+.report { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; }
+.report h1 { font-size: 1.4rem; } .report h2 { font-size: 1.15rem; margin-top: 2rem; }
+.report h3 { font-size: 1rem; margin: 1.4rem 0 .4rem; }
+.report p, .report li, .report dd { max-width: 48rem; overflow-wrap: anywhere; }
+.report ul { list-style: disc; padding-inline-start: 2.5rem; }
+.report dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; }
+.report dt { font-weight: 600; } .report dd { margin: 0; }
+.report a { color: light-dark(#0a58ca, #6cb0ff); font-weight: 600; }
 .verdict { border-left: .4rem solid; padding: .6rem 1rem; }
 .agree { border-color: #1a7f37; } .differ { border-color: #cf222e; } .undecided { border-color: #9a6700; }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; } th, td { padding: .3rem .8rem; text-align: left; border-bottom: 1px solid #8886; }
-tr.differs td:nth-child(5), h2.problem { color: #cf222e; font-weight: 600; }
-tr.undecided td:nth-child(5), h2.undecided { color: #9a6700; font-weight: 600; }
-tr.reference td, tr.skipped td { color: #59636e; }
-td:nth-child(-n+3), td:nth-child(6) { white-space: nowrap; } td:nth-child(5) { min-width: 22rem; }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #8882; padding: .8rem; }
-@media (prefers-color-scheme: dark) {
-  tr.differs td:nth-child(5), h2.problem { color: #ff7b72; }
-  tr.undecided td:nth-child(5), h2.undecided { color: #e3b341; }
-  tr.reference td, tr.skipped td { color: #9198a1; }
-}
+.report table { border-collapse: collapse; font-size: inherit; }
+.report th, .report td { padding: .3rem .8rem; text-align: left; border-bottom: 1px solid #8886; }
+tr.differs td:nth-child(5), h2.problem { color: light-dark(#cf222e, #ff7b72); font-weight: 600; }
+tr.undecided td:nth-child(5), h2.undecided { color: light-dark(#9a6700, #e3b341); font-weight: 600; }
+tr.reference td, tr.skipped td { color: light-dark(#59636e, #9198a1); }
+.report td:nth-child(-n+3), .report td:nth-child(6) { white-space: nowrap; }
+.report td:nth-child(5) { min-width: 22rem; }
+.report pre { max-height: none; white-space: pre-wrap; overflow-wrap: anywhere; background: #8882; padding: .8rem; }
 """.strip()
 
 _TITLES: Final[dict[Kind, str]] = {
@@ -43,15 +50,32 @@ _TITLES: Final[dict[Kind, str]] = {
 _VERDICTS: Final = {"agree": "✓ agrees", "differ": "✗ differs", "undecided": "? not judged"}
 
 
-def as_page(report: Report) -> str:
-    """Returns the report as an HTML page: the verdict first, then the table, then what was found."""
-    *_, last = report.lines()
+def as_page(report: Report, shown: Played = NOTHING) -> str:
+    """Returns the report as an HTML page: the verdict first, then what was found, then the table.
+
+    shown: the runs in which the findings show.
+    """
     title = f"check of {report.program}"
+    if not shown.runs:
+        head = (
+            '<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            f"<title>{_text(title)}</title>\n<style>\n{_STYLE}\n</style>"
+        )
+        page = f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n'
+        return page + _article(report, title, shown) + "</body>\n</html>\n"
+    start = next((place[:2] for place in shown.places if place is not None and not place.left), (0, 0))
+    return as_player(
+        f"runs of {report.program}", shown.runs, start=start, above=_article(report, title, shown), style=_STYLE
+    )
+
+
+def _article(report: Report, title: str, shown: Played) -> str:
+    *_, last = report.lines()
     columns = "".join(f'<th scope="col">{_text(name)}</th>' for name in COLUMNS)
     body = [
         f"<h1>{_text(title)}</h1>",
         f'<p class="verdict {report.verdict}"><strong>{_VERDICTS[report.verdict]}</strong><br>{_text(last.text)}</p>',
-        *_findings(report),
+        *_findings(report, shown),
         *_sections(report),
         '<h2>All rows</h2>\n<div class="scroll"><table>',
         f"<thead><tr>{columns}</tr></thead>",
@@ -60,23 +84,29 @@ def as_page(report: Report) -> str:
         "</tbody>\n</table></div>",
         *_laws(report),
     ]
-    head = (
-        '<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{_text(title)}</title>\n<style>\n{_STYLE}\n</style>"
-    )
-    page = f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n'
-    return page + "\n".join(body) + "\n</body>\n</html>\n"
+    return '<article class="report" role="region" aria-label="Report">\n' + "\n".join(body) + "\n</article>\n"
 
 
-def _findings(report: Report) -> Iterator[str]:
-    """Yields what differs: for each row that does its place, its text, and the cause where there is one."""
+def _findings(report: Report, shown: Played) -> Iterator[str]:
+    """Yields what differs: for each row that does its place, its text, the cause and the event of it, where known."""
     if report.findings:
         yield '<h2 class="problem">What differs</h2>'
-    for one in report.findings:
+    for one, place in zip_longest(report.findings, shown.places):
         where = f"{one.law}: {one.backend}, replicas {one.replicas}, {one.schedule}"
         yield f"<h3>{_text(where)}</h3>\n<pre>{_text(one.text)}</pre>"
         if one.cause is not None:
             yield f"<p><strong>Cause:</strong> {_text(one.cause)}</p>"
+        if place is not None:
+            yield f"<p>{_link(shown, place)}</p>"
+
+
+def _link(shown: Played, place: Place) -> str:
+    """Returns what leads to an event in the player below."""
+    if place.left:
+        return f"Not shown below: {_text(place.left)}"
+    name = _text(shown.runs[place.run].name)
+    run = f"run={place.run + 1}&amp;" if len(shown.runs) > 1 else ""
+    return f'<a href="#{run}at={place.stop + 1}">See it below, in the run with {name}</a>'
 
 
 def _laws(report: Report) -> Iterator[str]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from simstrategy.check.laws.backends import backends
+from simstrategy.check.laws.compiled import compiled
 from simstrategy.check.laws.coverage import coverage
 from simstrategy.check.laws.cut import cut
 from simstrategy.check.laws.faults import faults
@@ -19,15 +20,15 @@ from simstrategy.check.laws.resume import resume
 from simstrategy.check.laws.state import state, state_in_process
 from simstrategy.check.laws.workers import workers
 from simstrategy.check.row import Row
-from simstrategy.check.runs import RecordedRuns
+from simstrategy.check.runs import RecordedRuns, RepeatedRuns
 from simstrategy.check.study import Study
 
-__all__ = ["ALWAYS", "BY_NAME", "OF_RUNS", "Law", "repeat"]
+__all__ = ["ALWAYS", "BY_NAME", "OF_REPEATED", "OF_RUNS", "Law", "repeat"]
 
 Law = Callable[[Study], Iterator[Row]]
 
-ALWAYS: Final[tuple[Law, ...]] = (backends, workers)
-"""Laws whose runs are asked for by other settings: backends, schedules, numbers of workers."""
+ALWAYS: Final[tuple[Law, ...]] = (backends, workers, compiled)
+"""Laws whose runs are asked for by other settings: backends, schedules, numbers of workers, compiled steps."""
 
 BY_NAME: Final[dict[str, Law]] = {
     "replicas": replicas,
@@ -43,3 +44,11 @@ BY_NAME: Final[dict[str, Law]] = {
 
 OF_RUNS: Final[dict[str, Callable[[RecordedRuns], Iterator[Row]]]] = {"replicas": replicas, "state": state_in_process}
 """The laws that need no more than `RecordedRuns`, by name: programs for other libraries are judged by them."""
+
+OF_REPEATED: Final[dict[str, Callable[[RepeatedRuns], Iterator[Row]]]] = {
+    **OF_RUNS,
+    "cut": cut,
+    "order": order,
+    "resume": resume,
+}
+"""The same of `RepeatedRuns`: programs for other libraries that can be run with other arguments and orders."""

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from simstrategy.check.laws.order import every_schedule
 from simstrategy.check.laws.repeat import repeated
-from simstrategy.check.row import Row
+from simstrategy.check.row import Row, shown_in
 from simstrategy.check.rows import if_repeatable, run_row
+from simstrategy.check.shown import of_replicas
 from simstrategy.check.study import ScheduleMaker, Study
 from simstrategy.schedules import Every, InOrder
 
@@ -34,7 +35,10 @@ def backends(study: Study) -> Iterator[Row]:
                 outcome = study.run(name, count, schedule)
                 row = run_row(name, label, schedule(), reference, (outcome,), one_ulp)
                 row = if_repeatable(row, repeatable=found.repeatable)
-                yield row if name != names[0] else row._replace(law="schedules")
+                row = row if name != names[0] else row._replace(law="schedules")
+                first = of_replicas(count)
+                way = first._replace(name=f"{name}, {row.schedule}", backend=name, schedule=schedule)
+                yield shown_in(row, (first, way))
 
 
 def _is_in_order(schedule: ScheduleMaker | Every) -> bool:

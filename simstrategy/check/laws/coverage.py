@@ -13,8 +13,9 @@ from simstrategy.check.across import counted
 from simstrategy.check.clusters import run_cluster
 from simstrategy.check.drawn import Drawn, Pass, together
 from simstrategy.check.outcome import Outcome
-from simstrategy.check.row import Row
+from simstrategy.check.row import Row, shown_in
 from simstrategy.check.rows import law_row, not_judged
+from simstrategy.check.shown import Way, of_replicas
 from simstrategy.check.study import Study
 
 __all__ = ["coverage"]
@@ -36,13 +37,14 @@ _NO_DATA: Final = (
 
 
 class _Run(NamedTuple):
-    """A run whose draws were followed.  who: its replicas, in words."""
+    """A run whose draws were followed.  who: its replicas, in words. ways: how it is made again; () for workers."""
 
     label: str
     who: str
     outcomes: Sequence[Outcome]
     datasets: Sequence[Mapping[int, Pass]]
     unknown: bool
+    ways: tuple[Way, ...] = ()
 
 
 class _Judged(NamedTuple):
@@ -75,14 +77,15 @@ def coverage(study: Study) -> Iterator[Row]:
             )
         else:
             row = _row(row, first, run, study.notes, asked=asked)
-        yield row
+        yield shown_in(row, (*first.ways, *run.ways)) if first.ways and run.ways else row
 
 
 def _runs(study: Study) -> Iterator[_Run]:
     for count in study.replicas:
         drawn = Drawn()
         outcome = study.run(study.reference, count, watch=drawn.attach)
-        yield _Run(str(count), counted(count), (outcome,), drawn.passes(), drawn.unknown)
+        ways = (of_replicas(count),)
+        yield _Run(str(count), counted(count), (outcome,), drawn.passes(), drawn.unknown, ways)
     for count in study.workers:
         if count > 1:
             each = [Drawn() for _ in range(count)]

@@ -7,6 +7,7 @@ from simstrategy.check.laws.like_first import like_first
 from simstrategy.check.row import Row
 from simstrategy.check.rows import law_row
 from simstrategy.check.runs import VariedRuns
+from simstrategy.check.shown import of_replicas
 
 __all__ = ["cut"]
 
@@ -23,4 +24,7 @@ def _row(study: VariedRuns, count: int, name: str, value: object) -> Row:
     names = (f"{name}={study.settings.vary[name][0]!r}", f"{name}={value!r}")
     other = study.run_with(count, {name: value})
     row = law_row("cut", study.reference, str(count), f"{names[1]} against {names[0]}")
-    return explained(like_first(study, count, other, row, names), lambda: study.explain((count, count), {name: value}))
+    first = of_replicas(count)
+    ways = (first, first._replace(name=names[1], arguments=((name, value),)))
+    compared = like_first(study, count, other, row, names)
+    return explained(compared, lambda: study.explain((count, count), {name: value}), ways)

@@ -4,11 +4,12 @@ Each fault is planted at each point of each replica in turn, in a run of its own
 run without one. What is demanded: clause J-30; how a fault is planted: `check/injection.py`.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final
 
 from simstrategy.check.aftermath import clean_leaves, first_problem, survivors_problem
 from simstrategy.check.attempts import Attempt, attempt, in_cluster
+from simstrategy.check.fault_plan import WORDS, Planted, Tried, row_of_faults, spread
 from simstrategy.check.injection import Fault, FaultKind
 from simstrategy.check.row import Row
 from simstrategy.check.rows import law_row, not_judged
@@ -22,29 +23,9 @@ __all__ = ["FAULTS_MAX", "faults", "faults_of"]
 FAULTS_MAX: Final = 200
 """The most faults at one number of replicas; of more, an even choice of points is made, and stated."""
 
-_WORDS: Final[dict[FaultKind, str]] = {
-    "exception": "an exception in one replica",
-    "inf": "inf in one replica's value",
-    "inf in its input": "inf in one replica's argument",
-    "early end": "an early end of one replica",
-    "slow": "a slow replica",
-    "dead": "a dead replica",
-    "answer": "an exception out of the answer",
-}
+_KINDS: Final[tuple[FaultKind, ...]] = tuple(kind for kind in WORDS if kind != "stopped")
+"""Those of replicas that are tasks: no signal reaches one of them alone."""
 _CLUSTER: Final = "a dead worker"
-
-
-class _Planted(NamedTuple):
-    """The faults of one kind, and out of how many points or runs they were chosen."""
-
-    faults: Sequence[Fault]
-    places: int
-    chosen: int
-
-    def words(self, what: str) -> str:
-        unit = "argument" if what == _WORDS["inf in its input"] else "point"
-        every = f"each of {self.places}" if self.chosen == self.places else f"{self.chosen} of {self.places}"
-        return f"{what}, at {every} {unit}{'' if self.places == 1 else 's'}"
 
 
 def faults(study: Study) -> Iterator[Row]:
@@ -81,59 +62,45 @@ def _attempt(study: Study, count: int, fault: Fault | None) -> Attempt:
     return attempt(opened, study.program_with({}), study.settings.semantics, fault)
 
 
-def _planned(clean: Attempt, count: int, limit: int | None) -> dict[FaultKind, _Planted]:
+def _planned(clean: Attempt, count: int, limit: int | None) -> dict[FaultKind, Planted]:
     """Returns the faults of each kind, at all points or at an even choice of them."""
     total = len(clean.injector.calls)
-    per_kind = None if limit is None else max(1, limit // (len(_WORDS) * count))
-    points = _spread(range(1, total + 1), per_kind)
+    per_kind = None if limit is None else max(1, limit // (len(_KINDS) * count))
+    points = spread(range(1, total + 1), per_kind)
     planned = {
-        kind: _Planted([Fault(kind, rank, point) for point in points for rank in range(count)], total, len(points))
-        for kind in _WORDS
+        kind: Planted([Fault(kind, rank, point) for point in points for rank in range(count)], total, len(points))
+        for kind in _KINDS
     }
     inputs = [clean.injector.own_inputs(rank) for rank in range(count)]
     own = [Fault("inf in its input", rank, run, leaf) for rank, found in enumerate(inputs) for run, leaf in found]
     runs = sorted({one.point for one in own})
-    chosen = _spread(runs, per_kind)
-    planned["inf in its input"] = _Planted([one for one in own if one.point in chosen], len(runs), len(chosen))
+    chosen = spread(runs, per_kind)
+    planned["inf in its input"] = Planted([one for one in own if one.point in chosen], len(runs), len(chosen))
     return planned
 
 
-def _spread(places: Sequence[int], most: int | None) -> Sequence[int]:
-    """Returns at most so many of these, evenly spread, with the first and the last."""
-    if most is None or len(places) <= most:
-        return places
-    if most == 1:
-        return places[:1]
-    return [places[round(number * (len(places) - 1) / (most - 1))] for number in range(most)]
-
-
-def _judged(study: Study, row: Row, clean: Attempt, planted: _Planted, kind: FaultKind) -> Row | None:
+def _judged(study: Study, row: Row, clean: Attempt, planted: Planted, kind: FaultKind) -> Row | None:
     """Returns the row of one kind, with the first problem; None where no such fault can be planted."""
-    judged = 0
-    row = row._replace(schedule=planted.words(_WORDS[kind]))
-    for fault in planted.faults:
-        found = _attempt(study, int(row.replicas), fault)
-        if not found.fired and kind == "inf":
-            continue  # the replica brings no floats there
-        where = _where(fault, clean)
-        if not found.fired:
-            return row._replace(undecided=f"{where}: the point was not reached again", why="not the same run again")
-        judged += 1
-        calls = clean.injector.calls
-        at = "" if kind == "inf in its input" else calls[fault.point - 1].request.kind
-        problem = first_problem(fault, clean, found, at)
-        if problem is not None:
-            return row._replace(problem=f"{where}: {problem}", compared=len(clean.first.leaves))
-    if not judged:
-        return None
+    row = row._replace(schedule=planted.words(WORDS[kind]))
+    compared = len(clean.first.leaves)
+    found = row_of_faults(row, (_tried(study, int(row.replicas), clean, one) for one in planted.faults), compared)
+    if found is None or found.problem is not None or found.undecided is not None:
+        return found
     left = [path for path, _ in clean.first.leaves if path not in clean_leaves(clean)]
     changing = f"{len(left)} values of the next run on the same strategy: they change without a fault as well"
-    return row._replace(
-        equal_bits=True,
-        compared=len(clean.first.leaves),
-        why=f"holds in {judged} run{'' if judged == 1 else 's'}",
-        not_compared=(changing,) if left and kind != "slow" else (),
-    )
+    return found._replace(not_compared=(changing,) if left and kind != "slow" else ())
+
+
+def _tried(study: Study, count: int, clean: Attempt, fault: Fault) -> Tried | None:
+    """Runs the program with a fault; returns what came of it, or None where the replica brings no floats there."""
+    found = _attempt(study, count, fault)
+    if not found.fired and fault.kind == "inf":
+        return None
+    where = _where(fault, clean)
+    if not found.fired:
+        return Tried(where, is_reached=False)
+    at = "" if fault.kind == "inf in its input" else clean.injector.calls[fault.point - 1].request.kind
+    return Tried(where, problem=first_problem(fault, clean, found, at))
 
 
 def _where(fault: Fault, clean: Attempt) -> str:
@@ -153,9 +120,9 @@ def _dead_workers(study: Study, row: Row, count: int, limit: int | None) -> Iter
     total = len(clean[0].injector.calls)
     if any(one.first.error is not None for one in clean) or not total:
         return
-    points = _spread(range(1, total + 1), None if limit is None else max(1, limit // (len(_WORDS) * count)))
+    points = spread(range(1, total + 1), None if limit is None else max(1, limit // (len(_KINDS) * count)))
     planted = [Fault("dead", rank, point) for point in points for rank in range(count)]
-    row = row._replace(replicas=f"{count} × 1", schedule=_Planted(planted, total, len(points)).words(_CLUSTER))
+    row = row._replace(replicas=f"{count} × 1", schedule=Planted(planted, total, len(points)).words(_CLUSTER))
     for fault in planted:
         problem = _after_death(study, count, fault)
         if problem is not None:

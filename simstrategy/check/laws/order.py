@@ -5,14 +5,16 @@ other orders. `every_schedule` tries all orders of the replicas, up to a limit.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from simstrategy.check.laws.like_first import like_first
-from simstrategy.check.row import Row
+from simstrategy.check.row import Row, shown_in
 from simstrategy.check.rows import law_row, run_row
 from simstrategy.check.runs import VariedRuns
+from simstrategy.check.shown import of_replicas
 from simstrategy.check.study import Study
-from simstrategy.schedules import Every
+from simstrategy.schedules import Every, Recorded, Replayed
 
 __all__ = ["every_schedule", "order"]
 
@@ -28,9 +30,10 @@ def order(study: VariedRuns) -> Iterator[Row]:
     """Yields a row for each other order, of additions and of the replicas, at each number of replicas above 1."""
     for count in study.replicas:
         if count > 1:
-            for what, other in study.reordered(count):
-                row = law_row("order", study.reference, str(count), what)
-                yield like_first(study, count, other, row, (_FIRST[study.settings.order], what))
+            for way, other in study.reordered(count):
+                row = law_row("order", study.reference, str(count), way.name)
+                row = like_first(study, count, other, row, (_FIRST[study.settings.order], way.name))
+                yield shown_in(row, (of_replicas(count), way))
 
 
 def every_schedule(study: Study, count: int, every: Every) -> Row:
@@ -39,14 +42,18 @@ def every_schedule(study: Study, count: int, every: Every) -> Row:
     worst: Row | None = None
     runs = 0
     for schedule in every:
-        outcome = study.run(name, count, lambda: schedule)  # noqa: B023 - it is called before the next one
+        recorded = Recorded(schedule)
+        outcome = study.run(name, count, lambda: recorded)  # noqa: B023 - it is called before the next one
         runs += 1
-        row = run_row(name, str(count), schedule, (found.first,), (outcome,), [found.one_ulp])
+        row = run_row(name, str(count), schedule, (found.first,), (outcome,), [found.one_ulp])._replace(law="schedules")
         if worst is None or row.problem is not None or row.distance > worst.distance:
             worst = row
         if row.problem is not None:
+            replayed = partial(Replayed, tuple(recorded.draws))
+            way = of_replicas(count)._replace(name="another order", schedule=replayed)
+            worst = shown_in(row, (of_replicas(count), way))
             break
     assert worst is not None  # an `Every` has at least one schedule
     if worst.problem is None:
         worst = worst._replace(schedule=f"all {runs} orders" if every.complete else f"{runs} of more orders")
-    return worst._replace(law="schedules")
+    return worst

@@ -5,9 +5,10 @@ Programs for simstrategy's strategies have this row from the law of backends, wh
 
 from collections.abc import Iterator
 
-from simstrategy.check.row import Row
+from simstrategy.check.row import Row, shown_in
 from simstrategy.check.rows import reference_row
 from simstrategy.check.runs import Runs
+from simstrategy.check.shown import of_replicas
 
 __all__ = ["repeat", "repeated"]
 
@@ -22,6 +23,7 @@ def repeat(runs: Runs) -> Iterator[Row]:
 def repeated(runs: Runs, count: int) -> Row:
     """Returns the row of a number of replicas: of both runs, and how far rounding moves them."""
     found, allowed = runs.measured(count), runs.settings.allow_errors
-    return reference_row(
+    row = reference_row(
         runs.reference, str(count), (found.first,), (found.again,), [found.one_ulp], allow_errors=allowed
     )
+    return shown_in(row, (of_replicas(count),))

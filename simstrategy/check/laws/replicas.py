@@ -8,12 +8,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from simstrategy.check.across import Across, compare_across, counted
+from simstrategy.check.across import Across, counted
 from simstrategy.check.laws.explained import explained
 from simstrategy.check.meaning import lists_by_replica, meaning_of
 from simstrategy.check.row import Row
 from simstrategy.check.rows import first_not_finite, if_repeatable, law_row, row_of_values
-from simstrategy.check.runs import Runs
+from simstrategy.check.runs import Runs, compared
+from simstrategy.check.shown import of_replicas
 
 __all__ = ["replicas"]
 
@@ -36,14 +37,17 @@ def _row(study: Runs, count: int, other_count: int) -> Row:
     if errors != (None, None):
         allowed = study.settings.allow_errors
         return row._replace(raised=True, **_errors(errors, (count, other_count), allowed=allowed))
-    lists = lists_by_replica(one.first, other.first, (count, other_count))
-    found = compare_across(one.side(count, lists), other.side(other_count, lists), study.settings.exempt)
+    found = compared(one, other, (count, other_count), study.settings.exempt)
     if found.problems:
-        found = _without_draws(study, found, (count, other_count), lists)
+        found = _without_draws(study, found, (count, other_count))
     counts = (count, other_count)
     if not other.ran_twice:  # it has no row of its own, which states this
         row = row._replace(not_finite=first_not_finite((other.first,)))
-    return explained(row_of_values(row, found, study.settings.nothing), lambda: study.explain(counts, {}))
+    row = row_of_values(row, found, study.settings.nothing)
+    if row.undecided is not None and _DRAWN in row.undecided:
+        row = row._replace(why="each replica draws numbers of its own")
+    ways = (of_replicas(count), of_replicas(other_count))
+    return explained(row, lambda: study.explain(counts, {}), ways)
 
 
 def _errors(errors: tuple[_ERROR, _ERROR], counts: tuple[int, int], *, allowed: bool) -> dict[str, Any]:
@@ -68,11 +72,12 @@ def _errors(errors: tuple[_ERROR, _ERROR], counts: tuple[int, int], *, allowed: 
 _DRAWN: Final = "; it depends on seeds that each replica draws for itself"
 
 
-def _without_draws(study: Runs, found: Across, counts: tuple[int, int], lists: frozenset[str]) -> Across:
+def _without_draws(study: Runs, found: Across, counts: tuple[int, int]) -> Across:
     """Returns the differences without those in values that change with the replicas' own seeds: they are not judged."""
     labels = dict.fromkeys(label for count in counts for label in study.measured(count).first.seeds)
     if not labels:
         return found
+    lists = lists_by_replica(study.measured(counts[0]).first, study.measured(counts[1]).first, counts)
     moving: set[str] = set()
     for count in counts:
         one, other = study.measured(count).first, study.reseeded(count)

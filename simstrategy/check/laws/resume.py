@@ -18,7 +18,7 @@ from simstrategy.check.laws.tails import tail_of
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.row import Row
 from simstrategy.check.rows import law_row, not_judged
-from simstrategy.check.study import Study
+from simstrategy.check.runs import RepeatedRuns
 
 __all__ = ["resume"]
 
@@ -35,9 +35,9 @@ class _Stopped(NamedTuple):
     checkpoint: Checkpoint
 
 
-def resume(study: Study) -> Iterator[Row]:
+def resume(study: RepeatedRuns) -> Iterator[Row]:
     """Yields rows for up to three places to stop at each number of replicas, and for one start with another number."""
-    if not takes_checkpoint(study.program_with({})):
+    if not takes_checkpoint(study.program):
         row = law_row("resume", study.reference, ", ".join(map(str, study.replicas)))._replace(
             schedule="without a checkpoint"
         )
@@ -45,7 +45,7 @@ def resume(study: Study) -> Iterator[Row]:
         return
     for number, count in enumerate(study.replicas):
         stopped = _Stopped(count, Checkpoint())
-        study.run(study.reference, count, arguments={"checkpoint": stopped.checkpoint})
+        study.run_with(count, {"checkpoint": stopped.checkpoint})
         places = _places(stopped.checkpoint)
         other = study.replicas[(number + 1) % len(study.replicas)]
         starts = [(count, place) for place in places or [0]]
@@ -63,7 +63,7 @@ def _places(checkpoint: Checkpoint) -> list[int]:
     return list(dict.fromkeys(numbers[index] for index in (0, len(numbers) // 2, -1))) if numbers else []
 
 
-def _row(study: Study, count: int, stopped: _Stopped, place: int) -> Row:
+def _row(study: RepeatedRuns, count: int, stopped: _Stopped, place: int) -> Row:
     saves = stopped.checkpoint.saves
     by = "" if stopped.replicas == count else f" by {counted(stopped.replicas)}"
     what = f"restored from save {place} of {saves}{by}" if place else "without a save"
@@ -74,7 +74,7 @@ def _row(study: Study, count: int, stopped: _Stopped, place: int) -> Row:
         text += ": call checkpoint.save(nest) after each step"
         return row._replace(undecided=text, why="nothing was saved")
     checkpoint = Checkpoint(stopped.checkpoint.saved[place])
-    other = study.run(study.reference, count, arguments={"checkpoint": checkpoint})
+    other = study.run_with(count, {"checkpoint": checkpoint})
     if not checkpoint.restored:
         text = "the program saves and does not restore: begin with checkpoint.restore()"
         return row._replace(undecided=text, why="nothing was restored")
@@ -94,7 +94,7 @@ def _row(study: Study, count: int, stopped: _Stopped, place: int) -> Row:
     return _explained(row, stopped, place, checkpoint, count)
 
 
-def _why_not(study: Study, saved_by: int, count: int, other: Outcome) -> str | None:
+def _why_not(study: RepeatedRuns, saved_by: int, count: int, other: Outcome) -> str | None:
     """Returns why a start with another number of replicas is not judged; None where it is.
 
     Without a stop both numbers must give the same. A program may refuse what another number saved.

@@ -5,7 +5,7 @@ Declared are variables whose components are mirrored, and `Mirrored` values in t
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,10 @@ from simstrategy.check.clusters import run_cluster
 from simstrategy.check.contents import is_mirrored
 from simstrategy.check.exempt import reason_for
 from simstrategy.check.outcome import Outcome
-from simstrategy.check.row import Row
+from simstrategy.check.row import Row, shown_in
 from simstrategy.check.rows import law_row, not_judged
 from simstrategy.check.runs import RecordedRuns
+from simstrategy.check.shown import Way, of_replicas
 from simstrategy.check.study import Study
 from simstrategy.strategy.bits import plain
 from simstrategy.trace import Recording, VariableWrite
@@ -25,16 +26,6 @@ __all__ = ["state", "state_in_process"]
 Host = np.ndarray[Any, Any]
 Held = dict[str, dict[int, Host]]
 """For each value that is declared equal, what each replica holds, by rank."""
-
-_NONE: Final = (
-    "the program has no mirrored variable and returns no Mirrored value. Keep state in an ss.Variable, or name it in "
-    "strategy.require_equal_after_run"
-)
-
-_ADVICE: Final = (
-    "combine what replicas write, as by an aggregation; where each replica keeps a value of its own, give the variable "
-    "VariableSynchronization.ON_READ"
-)
 
 
 def state(study: Study) -> Iterator[Row]:
@@ -58,12 +49,14 @@ def state_in_process(runs: RecordedRuns) -> Iterator[Row]:
         if count > 1:
             found, row = runs.measured(count), law_row("state", runs.reference, str(count))
             asked = "state" in runs.settings.asked
-            yield from _rows(runs, row, (found.first,), runs.recorded(count), asked=asked)
+            recorded = (of_replicas(count), runs.recorded(count))
+            yield from _rows(runs, row, (found.first,), recorded, asked=asked)
 
 
 def _rows(
-    runs: RecordedRuns, row: Row, outcomes: Sequence[Outcome], recording: Recording | None, *, asked: bool
+    runs: RecordedRuns, row: Row, outcomes: Sequence[Outcome], recorded: tuple[Way, Recording] | None, *, asked: bool
 ) -> Iterator[Row]:
+    """Yields the row, where there is one.  recorded: the run in which all components are, with its way."""
     shown = asked or "all" in runs.settings.asked
     error = next((one.error for one in outcomes if one.error is not None), None)
     if error is not None:
@@ -74,10 +67,13 @@ def _rows(
     texts = {name: text for name, one in held.items() if (text := _unequal(one)) is not None}
     row = row._replace(compared=len(held), equal_bits=not texts, exempt=exempt)
     if texts:
+        advice = runs.settings.unequal
         problems = [f"{name} must be equal on all replicas, and is not: {text}" for name, text in texts.items()]
-        yield row._replace(problem="\n  ".join([*problems, *_first_writes(recording, list(texts)), _ADVICE]))
+        writes = [*_first_writes(recorded[1], list(texts))] if recorded is not None else []
+        row = row._replace(problem="\n  ".join([*problems, *map(_left, writes), advice]))
+        yield row if recorded is None else shown_in(row, (recorded[0],), writes[0].number if writes else None)
     elif shown:
-        yield row if held else not_judged(row, "nothing declared", _NONE, asked=asked)
+        yield row if held else not_judged(row, "nothing declared", runs.settings.undeclared, asked=asked)
 
 
 def _declared(outcomes: Sequence[Outcome], patterns: Mapping[str, str]) -> tuple[Held, tuple[str, ...]]:
@@ -131,17 +127,17 @@ def _unequal(components: Mapping[int, Host]) -> str | None:
     return None
 
 
-def _first_writes(recording: Recording | None, paths: Sequence[str]) -> Iterator[str]:
-    """Yields where each of these variables was left unequal first, if a recording has it."""
+def _first_writes(recording: Recording, paths: Sequence[str]) -> Iterator[VariableWrite]:
+    """Yields the write with which each of these variables was left unequal first, if the recording has it."""
     names = {path.partition("'")[2].rpartition("'")[0] for path in paths}
     held: dict[str, dict[int, str]] = {}
     last: dict[str, VariableWrite] = {}
-    for write in recording.writes if recording is not None else ():
+    for write in recording.writes:
         if write.variable not in names:
             continue
         found = held.setdefault(write.variable, {})
         if write.step != last.get(write.variable, write).step and len({*found.values()}) > 1:
-            yield _left(last[write.variable])
+            yield last[write.variable]
             names.discard(write.variable)
             continue
         last[write.variable] = write
@@ -151,7 +147,7 @@ def _first_writes(recording: Recording | None, paths: Sequence[str]) -> Iterator
             found[write.replica] = write.after[0].digest
     for name in sorted(names):
         if len({*held.get(name, {}).values()}) > 1:
-            yield _left(last[name])
+            yield last[name]
 
 
 def _left(write: VariableWrite) -> str:

@@ -10,8 +10,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from simstrategy.check.causes.facts import StepFacts
+from simstrategy.check.causes.held import Traced
+from simstrategy.check.injection import Fault
+from simstrategy.trace import Recording
 
-__all__ = ["Front", "Runner", "ScriptRun", "ScriptSettings", "Value", "bits_equal"]
+__all__ = ["Ended", "Ending", "Front", "JudgedRun", "Runner", "ScriptRun", "ScriptSettings", "Value", "bits_equal"]
 
 Host = np.ndarray[Any, Any]
 
@@ -34,7 +37,10 @@ class ScriptSettings(NamedTuple):
     """How a script is run once.
 
     replicas: how many. arguments: of the script. order: of additions. nudge: a pattern of `device.perturb` by which
-    parameters and inputs are moved; None for none. detailed: whether the steps are recorded with their gradients.
+    parameters and inputs are moved; None for none. detailed: whether the steps are recorded with their gradients, and
+    what names hold. laws: those of one run that are judged in it. folder: the current folder of the replicas, for the
+    law of faults, whose runs have `ended`; None for this process's. fault: what is planted in such a run; None for
+    nothing. recorded: whether the run has its `recording`; such a run is detailed.
     """
 
     replicas: int
@@ -42,6 +48,57 @@ class ScriptSettings(NamedTuple):
     order: str
     nudge: int | None = None
     detailed: bool = False
+    laws: tuple[str, ...] = ()
+    reseeded: bool = False
+    folder: str | None = None
+    fault: Fault | None = None
+    recorded: bool = False
+
+
+class JudgedRun(NamedTuple):
+    """What a law that looks at one run has found.  problem: None where it is kept. compared: how many values were.
+
+    site: the first line of the script that the problem names; "" for none.
+    """
+
+    law: str
+    problem: str | None
+    compared: int
+    site: str = ""
+
+
+class Ending(NamedTuple):
+    """How one replica ended.
+
+    code: the exit code, negative for a signal. text: for people. caught: file and line where the script caught the
+    error that it received for a fault; "" for none. is_forced: whether the replica had to be ended. was_busy: whether
+    it computed all the time since the failure. steps: how many steps it made.
+    """
+
+    code: int
+    text: str
+    caught: str = ""
+    is_forced: bool = False
+    was_busy: bool = False
+    steps: int = 0
+
+
+class Ended(NamedTuple):
+    """What a run for the law of faults left behind.
+
+    endings: of each replica. is_planted: whether the fault's point was reached. points: of each replica the calls that
+    were complete, as texts, in their order. inputs: how many calls of models each replica made with floats. finding:
+    how the launcher names what was wrong, "failure", "blocked", "disagreement" or "overdue"; None for nothing. text: of
+    it. values: of the end.
+    """
+
+    endings: tuple[Ending, ...]
+    is_planted: bool
+    points: tuple[tuple[str, ...], ...]
+    inputs: tuple[int, ...]
+    finding: str | None
+    text: str
+    values: tuple[Value, ...]
 
 
 class ScriptRun(NamedTuple):
@@ -50,7 +107,10 @@ class ScriptRun(NamedTuple):
     error: class and text of how it ended, None where all is well. output: what replica 0 printed. values: in the order
     in which the script had them. steps: of its optimizers, where they were recorded. events: how many synchronisation
     points and steps there were. nudged: whether anything was moved, or could have been. notes: what was left out, as
-    sentences.
+    sentences. judged: what the laws of one run have found. remarks: what these laws remark, as sentences. traced: where
+    the run was detailed. draws: whether each replica draws numbers of its own between the steps. inputs: for each
+    replica a number for what its first module is given, equal for equal inputs; None where that is not known. ended:
+    what a run with a folder left behind. recording: for a page, where it was asked for.
     """
 
     error: tuple[str, str] | None
@@ -60,16 +120,25 @@ class ScriptRun(NamedTuple):
     events: int = 0
     nudged: bool = False
     notes: tuple[str, ...] = ()
+    judged: tuple[JudgedRun, ...] = ()
+    remarks: tuple[str, ...] = ()
+    traced: Traced = Traced()
+    draws: bool = False
+    inputs: tuple[int | None, ...] = ()
+    ended: Ended | None = None
+    recording: Recording | None = None
 
 
 class Runner(Protocol):
     """Runs one script, as often as it is asked to.
 
-    name: for the rows of a report. nothing: why a run may have no values, and what to do, as a sentence.
+    name: for the rows of a report. nothing: why a run may have no values, and what to do, as a sentence. laws: those
+    that look at one run.
     """
 
     name: str
     nothing: str
+    laws: Sequence[str]
 
     def run(self, settings: ScriptSettings) -> ScriptRun:
         """Runs the script to its end."""
@@ -81,8 +150,8 @@ class Runner(Protocol):
 class Front(Protocol):
     """Makes a runner of a script: an entry point of the group `simstrategy.scripts`, named like the launcher."""
 
-    def __call__(self, script: str, /) -> Runner:
-        """Raises InvalidArgument for what is no script."""
+    def __call__(self, script: str, /, *, is_module: bool = False) -> Runner:
+        """Raises InvalidArgument for what is no script.  is_module: whether it is the name of a module."""
 
 
 def bits_equal(values: Sequence[Host]) -> bool:

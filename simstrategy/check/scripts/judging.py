@@ -2,38 +2,65 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from simstrategy.check.given import BACKENDS, Given
 from simstrategy.check.law_table import LAWS
 from simstrategy.check.laws.cut import cut
+from simstrategy.check.laws.explained import explained
 from simstrategy.check.laws.order import order as law_of_order
 from simstrategy.check.laws.repeat import repeated
 from simstrategy.check.laws.replicas import replicas as law_of_replicas
 from simstrategy.check.openings import LINEAR
 from simstrategy.check.remarks import remarks_of
 from simstrategy.check.report import Report
-from simstrategy.check.row import Row
+from simstrategy.check.row import Row, shown_in
 from simstrategy.check.rows import law_row, not_judged
-from simstrategy.check.runs import Settings, VariedRuns
+from simstrategy.check.runs import Settings
 from simstrategy.check.scripts.facts import Front
+from simstrategy.check.scripts.faults import faults_of_script, require_kinds
 from simstrategy.check.scripts.printed import pattern_of
 from simstrategy.check.scripts.study import ScriptStudy
 from simstrategy.check.scripts.templates import REPLICAS, require_names
+from simstrategy.check.shown import Way, of_replicas
 from simstrategy.check.validation import OnRow, arguments_of, exemptions_of
 from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import InOrder
 from simstrategy.strategy import Semantics
+from simstrategy.trace import Recording
+from simstrategy.trace.recording import EventAt
 
 __all__ = ["check_script"]
 
-_LAWS: Final[dict[str, Callable[[VariedRuns], Iterator[Row]]]] = {
-    "replicas": law_of_replicas,
+_OTHER_DATA: Final = (
+    "each rank is given a batch of its own, whatever the number of ranks, so the runs have other global batches: "
+    "divide the batch size by the number of ranks, such as {64//replicas} in an argument, or leave the law out with "
+    "--not replicas"
+)
+
+
+def _of_replicas(study: ScriptStudy) -> Iterator[Row]:
+    """Yields the rows of the law of replicas; runs that have other data are not judged.  Clause: G-39."""
+    first, *others = study.replicas
+    for count, row in zip(others, law_of_replicas(study), strict=True):
+        if row.problem is not None and study.has_other_data((first, count)):
+            yield row._replace(problem=None, finding=None, undecided=_OTHER_DATA, why="other global batches")
+        else:
+            yield row
+
+
+_OF_RUNS: Final[dict[str, Callable[[ScriptStudy], Iterator[Row]]]] = {
+    "replicas": _of_replicas,
     "cut": cut,
     "order": law_of_order,
 }
+"""The laws of scripts that compare whole runs."""
+_LAWS: Final = (*_OF_RUNS, "faults")
 """The laws of scripts."""
+_HELD: Final = {"state": "equal on all ranks", "coverage": "all samples drawn"}
+"""What a law of one run has found to hold, in the column of its row."""
 _REMARKS: Final = ("replicas", "nudged")
 """What a check of a script may not have tried."""
 
@@ -52,6 +79,8 @@ def check_script(
     vary: Mapping[str, Sequence[Any]] | None = None,
     require: Sequence[str] = (),
     same_output: str | None = None,
+    faults: Sequence[str] = (),
+    seed: int = 0,
     allow_errors: bool = False,
     on_row: OnRow = lambda row: None,
 ) -> Report:
@@ -59,25 +88,51 @@ def check_script(
 
     front: runs scripts of one launcher; `front_named` finds it. arguments: of the script; in braces stand expressions
     of `replicas` and of the names of `vary`. same_output: a pattern; the numbers in matching lines of what replica 0
-    prints are compared. The other settings are those of `check`. Clauses: G-20 to G-31. Raises InvalidArgument for
-    settings that a script does not have.
+    prints are compared. faults: words of `faults.KINDS`, or "all", for the law of faults, which is judged then; seed:
+    by which its points are chosen. The other settings are those of `check`. Clauses: G-20 to G-39, G-72 to G-79. Raises
+    InvalidArgument for settings that a script does not have.
     """
-    runs = (BACKENDS, replicas, (), (InOrder,), Semantics.TF1_15)
-    given = Given(*runs, laws, without, same_on, order, exemptions_of(exempt), arguments_of(None, vary), require)
-    names = _judged(given)
-    require_names(arguments, [*given.vary])
-    pattern = None if same_output is None else pattern_of(same_output)
-    asked = {*laws, *same_on}
-    settings = Settings(allow_errors=allow_errors, exempt=given.exempt, vary=given.vary, asked=asked, order=order)
+    kinds = require_kinds(faults)
+    laws = [*laws, "faults"] if faults and "faults" not in (*laws, *same_on) else laws
     with closing(front(script)) as runner:
-        study = ScriptStudy(runner, arguments, replicas, settings, pattern)
+        of_runs, of_one_run = _apart(runner.laws, laws, without, same_on)
+        runs = (BACKENDS, replicas, (), (InOrder,), Semantics.TF1_15, False)
+        given = Given(*runs, *of_runs, same_on, order, exemptions_of(exempt), arguments_of(None, vary), require)
+        names = _judged(given)
+        require_names(arguments, [*given.vary])
+        pattern = None if same_output is None else pattern_of(same_output)
+        asked = {*laws, *same_on}
+        settings = Settings(allow_errors=allow_errors, exempt=given.exempt, vary=given.vary, asked=asked, order=order)
+        study = ScriptStudy(runner, arguments, replicas, settings, pattern, of_one_run)
+        of_faults = partial(faults_of_script, kinds=kinds, seed=seed)
+        judge: dict[str, Callable[[ScriptStudy], Iterator[Row]]] = {**_OF_RUNS, "faults": of_faults}
         rows = []
-        for row in _rows(study, names):
+        for row in _rows(study, {name: judge[name] for name in names}):
             on_row(row)
             rows.append(row)
         study.require_exemptions()
-        not_tried = remarks_of(rows, study.tried(), _REMARKS)
-        return Report(Path(script).name, rows, not_tried, require, study.notes)
+        not_tried = remarks_of(rows, study.tried(), _REMARKS if {*names} - {"faults"} else ())
+        again = partial(_recorded_again, front, script, study)
+        folder = str(Path(script).absolute().parent)
+        return Report(Path(script).name, rows, not_tried, require, study.notes, again, folder)
+
+
+def _recorded_again(front: Front, script: str, study: ScriptStudy, way: Way) -> Recording:
+    """Runs a script once more and returns the recording.  What the study has used to run it is closed by then."""
+    with closing(front(script)) as runner:
+        return study.recorded_by(runner, way)
+
+
+def _apart(
+    own: Sequence[str], laws: Sequence[str], without: Sequence[str], same_on: Sequence[str]
+) -> tuple[tuple[list[str], list[str]], list[str]]:
+    """Returns what names laws that compare runs, to add and to leave out, and the laws of one run that are judged.
+
+    own: the laws of one run.
+    """
+    of_runs = [[name for name in names if name not in own] for names in (laws, without)]
+    left_out = {*own} if "all" in without or same_on else {*without}
+    return (of_runs[0], of_runs[1]), [name for name in own if name not in left_out]
 
 
 def _judged(given: Given) -> list[str]:
@@ -96,15 +151,32 @@ def _judged(given: Given) -> list[str]:
     return [name for name in names if name in _LAWS]
 
 
-def _rows(study: ScriptStudy, names: Sequence[str]) -> Iterator[Row]:
-    for count in study.replicas:
+def _rows(study: ScriptStudy, judge: Mapping[str, Callable[[ScriptStudy], Iterator[Row]]]) -> Iterator[Row]:
+    """Yields the rows of the laws, after those of equal runs, which the law of faults does not compare with."""
+    for count in study.replicas if judge.keys() != {"faults"} else ():
         yield _repeated(study, count)
-    for name in names:
-        rows = [*_LAWS[name](study)]
+        yield from _of_one_run(study, count)
+    for name, law in judge.items():
+        rows = [*law(study)]
         yield from rows
         if not rows and name in study.settings.asked:
             row = law_row(name, study.reference, ", ".join(map(str, study.replicas)), study.schedule)
             yield not_judged(row, "nothing to compare", f"nothing was compared; {LAWS[name].needs}", asked=True)
+
+
+def _of_one_run(study: ScriptStudy, count: int) -> Iterator[Row]:
+    """Yields the rows of laws that look at one run; a law that had nothing to look at has none.  Clause: G-32."""
+    for found in study.judged[count]:
+        if found.problem is None and not found.compared:
+            continue
+        row = law_row(found.law, study.reference, str(count), study.schedule)
+        why = _HELD.get(found.law, "kept")
+        row = row._replace(compared=found.compared, problem=found.problem, why="" if found.problem else why)
+        way = (of_replicas(count),)
+        if found.law == "state":
+            yield explained(row, lambda: study.explain_state(count), way)
+        else:
+            yield shown_in(row, way, at=EventAt(found.site) if found.site else None)
 
 
 def _repeated(study: ScriptStudy, count: int) -> Row:

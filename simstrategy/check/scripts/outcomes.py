@@ -1,7 +1,7 @@
 """Makes an outcome of a script's run, so that the laws compare it like that of any program."""
 
 import re
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from simstrategy.check.scripts.printed import numbers_in
 
 __all__ = ["outcome_of"]
 
+_DRAWN: Final = "the random generator of each replica"
+"""What values may depend on, for which a run with other seeds shows whether they do."""
+
 
 def outcome_of(run: ScriptRun, pattern: "re.Pattern[str] | None") -> Outcome:
     """Returns a run as an outcome.  pattern: of the lines of its output whose numbers are compared; None for none."""
@@ -19,10 +22,10 @@ def outcome_of(run: ScriptRun, pattern: "re.Pattern[str] | None") -> Outcome:
     computed, kinds, resolutions = [], [], []
     for value in run.values:
         paths = [value.path]
+        if value.is_state:
+            kinds.append(VariableKind(value.path, COPIES, "", "NONE"))
         if len(value.copies) > 1:
             paths = [f"{value.path} of local replica {rank}" for rank in range(len(value.copies))]
-            if value.is_state:
-                kinds.append(VariableKind(value.path, COPIES, "", "NONE"))
         leaves += zip(paths, value.copies, strict=True)
         computed += [value.computed] * len(paths)
     for one in () if pattern is None else numbers_in(run.output, pattern):
@@ -37,4 +40,5 @@ def outcome_of(run: ScriptRun, pattern: "re.Pattern[str] | None") -> Outcome:
         variables=tuple(kinds),
         floats_put=run.nudged,
         resolutions=tuple(resolutions),
+        seeds=(_DRAWN,) if run.draws else (),
     )

@@ -4,15 +4,21 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, final
 
-from simstrategy.check.causes.facts import Cause
+from simstrategy.check.causes.facts import Cause, StepFacts
+from simstrategy.check.causes.lines import Sides, with_lines
 from simstrategy.check.causes.steps import explain_steps
+from simstrategy.check.causes.ways import ways_apart
 from simstrategy.check.compare import NUDGES, sensitivity
+from simstrategy.check.injection import Fault
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.runs import Measured, Settings, require_known
-from simstrategy.check.scripts.facts import Runner, ScriptRun, ScriptSettings
+from simstrategy.check.scripts.facts import JudgedRun, Runner, ScriptRun, ScriptSettings
 from simstrategy.check.scripts.outcomes import outcome_of
 from simstrategy.check.scripts.templates import REPLICAS, filled
+from simstrategy.check.shown import Way
+from simstrategy.errors import Unsupported
 from simstrategy.sim import ORDERS
+from simstrategy.trace import Recording
 
 __all__ = ["ScriptStudy"]
 
@@ -23,7 +29,8 @@ _ADDED: Final = "{}: order of additions"
 class ScriptStudy:
     """A script, its arguments, and its runs.  arguments: with what stands for numbers in braces.
 
-    pattern: of the lines of its output whose numbers are compared; None for none.
+    pattern: of the lines of its output whose numbers are compared; None for none. of_one_run: the laws that are judged
+    in the first run of each number of replicas.
     """
 
     def __init__(
@@ -33,6 +40,7 @@ class ScriptStudy:
         replicas: Sequence[int],
         settings: Settings,
         pattern: "re.Pattern[str] | None",
+        of_one_run: Sequence[str] = (),
     ) -> None:
         self.replicas = tuple(dict.fromkeys(replicas))
         self.settings = settings._replace(nothing=runner.nothing)
@@ -40,10 +48,18 @@ class ScriptStudy:
         """What limits the runs, as sentences."""
         self.events: dict[int, int] = {}
         """How many synchronisation points and steps the first run had, by the number of replicas."""
+        self.judged: dict[int, tuple[JudgedRun, ...]] = {}
+        """What laws found in the first run, by the number of replicas."""
+        self._of_one_run = tuple(of_one_run)
         self._runner = runner
         self._arguments = tuple(arguments)
         self._pattern = pattern
         self._measured: dict[int, Measured] = {}
+        self._references: dict[int, ScriptRun] = {}
+        """Recorded runs, by the number of replicas."""
+        self._inputs: dict[int, tuple[int | None, ...]] = {}
+        self._nudged: list[Sequence[StepFacts]] = []
+        """The steps of the nudged runs of the first number of replicas."""
         for count in self.replicas:  # an argument that is wrong is an error before anything runs
             for name, value in ((name, value) for name, values in settings.vary.items() for value in values):
                 filled(self._arguments, self._values(count, {name: value}))
@@ -61,41 +77,72 @@ class ScriptStudy:
     def measured(self, replicas: int) -> Measured:
         """Returns what is known of the script at a number of replicas; runs it at the first call.
 
-        A run that fails is not repeated.
+        A run that fails is not repeated. How far rounding moves values is measured at the first number.
         """
         found = self._measured.get(replicas)
         if found is None:
-            run = self._run(replicas, {})
+            run = self._run(replicas, {}, laws=self._of_one_run)
             self.notes += [note for note in run.notes if note not in self.notes]
             self.events[replicas] = run.events
+            self.judged[replicas] = run.judged
+            self._inputs[replicas] = run.inputs
             first = again = self._outcome(run)
             moved: tuple[Outcome, ...] = ()
             if first.error is None:
                 again = self._outcome(self._run(replicas, {}))
-                nudged = [self._outcome(self._run(replicas, {}, nudge=pattern)) for pattern in NUDGES]
-                moved = tuple(one for one in nudged if one.error is None)
+                if replicas == self.replicas[0]:
+                    runs = [self._run(replicas, {}, detailed=True, nudge=pattern) for pattern in NUDGES]
+                    self._nudged = [run.steps for run in runs]
+                    moved = tuple(one for one in map(self._outcome, runs) if one.error is None)
             found = self._measured[replicas] = Measured(first, again, moved, sensitivity(first, moved))
         return found
+
+    def planted(self, replicas: int, folder: str, fault: Fault | None) -> ScriptRun:
+        """Runs the script once in a folder, with a fault or without one."""
+        given = filled(self._arguments, self._values(replicas, {}))
+        return self._runner.run(ScriptSettings(replicas, given, self.settings.order, folder=folder, fault=fault))
+
+    def recorded_by(self, runner: Runner, way: Way) -> Recording:
+        """Runs the script once more and returns the recording.  Raises Unsupported where the front makes none."""
+        given = filled(self._arguments, self._values(way.replicas, dict(way.arguments)))
+        order = way.order or self.settings.order
+        run = runner.run(ScriptSettings(way.replicas, given, order, detailed=True, recorded=True))
+        if run.recording is None:
+            raise Unsupported(f"Runs of {runner.name} are not recorded for a page.")
+        return run.recording
 
     def run_with(self, replicas: int, arguments: Mapping[str, Any]) -> Outcome:
         return self._outcome(self._run(replicas, arguments))
 
     def reseeded(self, replicas: int) -> Outcome:
-        """Runs the script once: a replica draws no seeds of the strategy."""
-        return self._outcome(self._run(replicas, {}))
+        """Runs the script once, with another seed of each replica's generator from its first call of a module on."""
+        return self._outcome(self._run(replicas, {}, reseeded=True))
 
-    def reordered(self, replicas: int) -> Iterator[tuple[str, Outcome]]:
-        """Yields runs in the other orders of additions, with their names."""
+    def reordered(self, replicas: int) -> Iterator[tuple[Way, Outcome]]:
+        """Yields runs in the other orders of additions, with their ways."""
         for order in ORDERS:
             if order != self.settings.order:
-                yield _ADDED.format(order), self._outcome(self._run(replicas, {}, order=order))
+                way = Way(_ADDED.format(order), replicas, order=order)
+                yield way, self._outcome(self._run(replicas, {}, order=order))
+
+    def has_other_data(self, counts: tuple[int, int]) -> bool:
+        """Returns whether the replicas that two runs have in common are given the same, and others something else.
+
+        Each number of replicas has a global batch of its own then: no law demands equal results. Replicas that are all
+        given the same share no batch out.
+        """
+        one, other = [self._inputs.get(count, ()) for count in counts]
+        common = min(len(one), len(other))
+        known = common > 0 and None not in (*one, *other)
+        return known and one[:common] == other[:common] and len({*one, *other}) == max(len(one), len(other)) > common
 
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause | None:
-        """Runs the script again, recorded with its gradients, and returns why two runs differ."""
-        one, other = [
-            self._run(count, given, detailed=True) for count, given in zip(counts, ({}, arguments), strict=True)
-        ]
-        nudged = [self._run(counts[0], {}, detailed=True, nudge=pattern).steps for pattern in NUDGES]
+        """Runs the script again, recorded with its gradients and names, and returns why two runs differ."""
+        if counts[0] != counts[1] and self.has_other_data(counts):
+            return None
+        one = self._recorded(counts[0])
+        other = self._detailed(counts[1], arguments) if arguments else self._recorded(counts[1])
+        nudged = self._nudged if counts[0] == self.replicas[0] else []
         first = {name: self.settings.vary[name][0] for name in arguments}
         numbers = {
             name: (first[name], value) for name, value in arguments.items() if type(value) is type(first[name]) is int
@@ -104,7 +151,24 @@ class ScriptStudy:
         if arguments:
             texts = [", ".join(f"{name}={value}" for name, value in given.items()) for given in (first, arguments)]
             who = (texts[0], texts[1])
-        return explain_steps(one.steps, other.steps, nudged=nudged, counts=counts, varied=numbers, who=who)
+        cause = explain_steps(one.steps, other.steps, nudged=nudged, counts=counts, varied=numbers, who=who)
+        sides = Sides(one.traced, other.traced, one.steps, other.steps, counts, who, other.remarks)
+        return with_lines(cause, sides)
+
+    def explain_state(self, replicas: int) -> Cause | None:
+        """Runs the script again, as `explain` does, and returns why its replicas do not have the same."""
+        run = self._recorded(replicas)
+        return ways_apart(run.traced, run.steps)
+
+    def _recorded(self, replicas: int) -> ScriptRun:
+        """Returns a recorded run without other arguments; made once."""
+        found = self._references.get(replicas)
+        if found is None:
+            found = self._references[replicas] = self._detailed(replicas, {})
+        return found
+
+    def _detailed(self, replicas: int, arguments: Mapping[str, Any]) -> ScriptRun:
+        return self._run(replicas, arguments, detailed=True, laws=self._of_one_run)
 
     def tried(self) -> set[str]:
         """Returns words of `REMARKS` for what the runs tried."""
@@ -126,9 +190,12 @@ class ScriptStudy:
         nudge: int | None = None,
         order: str | None = None,
         detailed: bool = False,
+        laws: tuple[str, ...] = (),
+        reseeded: bool = False,
     ) -> ScriptRun:
         given = filled(self._arguments, self._values(replicas, arguments))
-        return self._runner.run(ScriptSettings(replicas, given, order or self.settings.order, nudge, detailed))
+        order = order or self.settings.order
+        return self._runner.run(ScriptSettings(replicas, given, order, nudge, detailed, laws, reseeded))
 
     def _outcome(self, run: ScriptRun) -> Outcome:
         return outcome_of(run, self._pattern)

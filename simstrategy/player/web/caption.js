@@ -1,19 +1,40 @@
 // What happens at the position, in a sentence, and the text of an error word for word.
 
 import { element } from "./dom.js";
+import { linked } from "./lines.js";
 import { BEGINS, stopAt } from "./recording.js";
 
 /** Returns the view. spoken: the sentence, which readers of the screen announce. more: what stands below it. */
 export function captionView(spoken, more, state) {
+  let shown = "";
   return () => {
     const run = state.current();
+    const here = `${state.run} ${state.at} ${state.arrived}`;
+    if (here === shown) return; // the focus stays where it is
+    shown = here;
     const { event, phase, caption } = stopAt(run, state.at);
+    if (state.arrived) {
+      spoken.textContent = arrivalText(event, state.arrivals(), state.arrived);
+      more.replaceChildren();
+      return;
+    }
     spoken.textContent = caption;
     const below = [];
-    if (event.error && phase !== BEGINS) below.push(element("pre", { class: "error" }, `${event.error[0]}: ${event.error[1]}`));
+    const note = run.notes[state.at];
+    const withLines = (text) => linked(text, run, state.show);
+    if (note) below.push(element("p", { class: "note" }, withLines(note)));
+    if (event.error && phase !== BEGINS) below.push(element("pre", { class: "error" }, withLines(`${event.error[0]}: ${event.error[1]}`)));
     if (state.at === state.last() && !run.complete) below.push(element("p", { class: "bad" }, UNFINISHED));
     more.replaceChildren(...below);
   };
 }
 
+function arrivalText(event, ranks, arrived) {
+  const missing = ranks.slice(arrived);
+  const shown = missing.length > NAMED ? `${missing.length} replicas` : `replica${missing.length > 1 ? "s" : ""} ${missing.join(", ")}`;
+  const who = arrived > 1 ? `the ${arrived} that are here wait` : "it waits";
+  return `Replica ${ranks[arrived - 1]} arrives at ${event.label}, ${arrived} of ${ranks.length}: ${who} for ${shown}.`;
+}
+
+const NAMED = 6;
 const UNFINISHED = "The recording has no end: the run was stopped here, or its file was cut off.";

@@ -5,11 +5,13 @@ import { element } from "./dom.js";
 const KEYS = [
   ["ArrowRight", "forward", "→", "the next event"],
   ["ArrowLeft", "back", "←", "the event before"],
-  ["PageDown", "later", "Page down", "the next run"],
-  ["PageUp", "earlier", "Page up", "the run before"],
+  ["Shift+ArrowRight", "arrives", "Shift →", "the next arrival of a replica at a synchronisation point"],
+  ["Shift+ArrowLeft", "leaves", "Shift ←", "the arrival before"],
+  ["PageDown", "later", "Page down", "the next run, or step of an optimizer"],
+  ["PageUp", "earlier", "Page up", "the run or step before"],
   ["Home", "first", "Home", "the first event"],
   ["End", "last", "End", "the last event"],
-  ["f", "difference", "f", "of several runs: the first difference from the first run"],
+  ["f", "difference", "f", "of several runs: where the next one first differs from the first"],
   ["e", "error", "e", "the next error"],
   ["u", "unequal", "u", "the next step with unequal parts"],
   ["n", "not_finite", "n", "the next value that is not finite"],
@@ -18,14 +20,15 @@ const KEYS = [
   ["?", "help", "?", "these keys"],
 ];
 
-/** Listens to the keys. actions: by name. dialog: the list of the keys. */
-export function listen(actions, dialog) {
+/** Listens to the keys. actions: by name. dialog: the list of the keys. inSight: whether the player is. */
+export function listen(actions, dialog, inSight) {
   const rows = KEYS.map(([, , shown, text]) => element("div", {}, element("dt", {}, element("kbd", {}, shown)), element("dd", {}, text)));
   dialog.querySelector("dl").append(...rows);
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || dialog.open) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || dialog.open || !inSight()) return;
     if (event.target.closest("input:not([type=range]), select, textarea")) return;
-    const found = KEYS.find(([key]) => key === event.key);
+    const pressed = event.shiftKey && event.key.startsWith("Arrow") ? `Shift+${event.key}` : event.key;
+    const found = KEYS.find(([key]) => key === pressed);
     if (!found) return;
     event.preventDefault();
     actions[found[1]]?.();

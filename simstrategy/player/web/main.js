@@ -10,6 +10,7 @@ import { replicasView } from "./replicas.js";
 import { search } from "./search.js";
 import { sourceView } from "./source.js";
 import { makeState } from "./state.js";
+import { timesView } from "./times.js";
 import { actionsOf, toolbar } from "./toolbar.js";
 import { variablesView } from "./variables.js";
 
@@ -33,13 +34,26 @@ async function begin() {
     captionView(at("caption"), at("more"), state),
     replicasView(at("replicas"), state),
     pointView(at("point"), at("point-title"), state),
+    timesView(at("times"), state),
     partsView(at("parts"), state, index),
     variablesView(at("variables"), state),
     sourceView(at("source"), at("source-title"), state, index),
     factsView(at("facts"), state));
-  listen(actions, dialog);
+  listen(actions, dialog, inSight);
+  const asked = location.hash !== "";
   state.follow();
+  for (const link of document.querySelectorAll(".report a[href^='#']")) link.addEventListener("click", reveal);
+  if (asked) reveal();
   document.documentElement.dataset.ready = "true";
+}
+
+/** Returns whether the player fills the window: above it the keys scroll the page. */
+function inSight() {
+  return at("player").getBoundingClientRect().top < innerHeight / 2;
+}
+
+function reveal() {
+  at("player").scrollIntoView();
 }
 
 function factsView(box, state) {

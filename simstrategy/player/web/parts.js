@@ -11,7 +11,7 @@ export function partsView(box, state, index) {
       const place = lastUpTo(stops, state.at, (at) => at);
       return place < 0 ? [] : partsOf(run, worker, stops[place], state);
     });
-    const none = run.events.some((event) => event.is === "parts")
+    const none = !run.has_values ? "This trace has no steps of data." : run.events.some((event) => event.is === "parts")
       ? "No step was drawn yet." : "The program drew no step from a distributed dataset.";
     box.replaceChildren(...(shown.length ? shown : [element("p", {}, none)]));
   };

@@ -10,8 +10,11 @@ export function pointView(box, title, state) {
   return () => {
     const run = state.current();
     const { event, phase } = stopAt(run, state.at);
-    title.textContent = TITLES[event.is];
-    box.replaceChildren(...SHOWN[event.is](run, event, phase).filter((one) => one !== null), ...beside(state, run));
+    title.textContent = SPECIAL[event.kind] || SPECIAL[event.operation] || TITLES[event.is];
+    const shown = state.arrived ? arriving(run, event, state) : SHOWN[event.is](run, event, phase);
+    const button = state.arrivals().length && !state.arrived
+      ? [element("button", { type: "button", class: "link", click: () => state.go(state.at, state.run, 1) }, "arrivals one by one")] : [];
+    box.replaceChildren(...shown.filter((one) => one !== null), ...button, ...beside(state, run));
   };
 }
 
@@ -27,10 +30,22 @@ function beside(state, run) {
     element("button", { type: "button", class: "link", click: () => state.go(there, 0) }, `this event of ${reference.name}`))];
 }
 
+/** Returns a point at which not all replicas have arrived. */
+function arriving(run, event, state) {
+  const step = (by, text) => element("button", { type: "button", click: () => state.arrive(by) }, text);
+  return [
+    element("p", { class: "request" }, event.label),
+    brought(run, event, BEGINS, state.arrivals().slice(state.arrived)),
+    element("div", { class: "group" }, step(-1, "‹ arrival"), step(1, "arrival ›")),
+  ];
+}
+
 const TITLES = {
   point: "Synchronisation point", parts: "Step of data", write: "Write", print: "Printed text", result: "Result",
   nothing: "Nothing",
 };
+
+const SPECIAL = { optimizer_step: "Step of the optimizer", holds: "Value of a name" };
 
 const SHOWN = {
   point: (run, event, phase) => [
@@ -41,7 +56,9 @@ const SHOWN = {
   parts: () => [element("p", {}, "A step of data was drawn: the view of the data shows its parts.")],
   write: (run, event) => [
     element("p", { class: "request" }, event.label),
-    table("Components before and after the write", ["replica", "before", "after"], written(run, event)),
+    event.operation === "holds"
+      ? table("The value on each replica", ["replica", "value"], written(run, event).map(([who, , after]) => [who, after]))
+      : table("Components before and after the write", ["replica", "before", "after"], written(run, event)),
   ],
   print: (run, event) => [element("pre", {}, event.text)],
   nothing: (run, event) => [element("p", {}, event.label)],
@@ -52,20 +69,26 @@ const SHOWN = {
   ],
 };
 
-function brought(run, event, phase) {
+/** Returns a table of what replicas brought and got. missing: the ranks that have not arrived. */
+function brought(run, event, phase, missing = []) {
   const local = run.columns[event.worker] || [];
   const own = ranksOf(run, event);
   const rows = Math.max(event.in.length, phase === BEGINS ? 0 : event.out.length);
   if (!rows) return element("p", {}, run.has_values ? "No array entered or left this point." : "This trace has no values.");
   const inside = event.replicas.some((rank) => rank !== null);
-  // A trace without values may have the replicas in an order of its own.
-  const arrivals = inside && run.has_values;
+  const arrivals = inside && run.has_arrivals;
+  // A trace without values may have the replicas in an order of its own, and its rows are in that.
+  const ranks = rows !== own.length ? local : run.has_values ? [...own].sort((a, b) => a - b) : own;
   const lines = [];
   for (let place = 0; place < rows; place += 1) {
-    const rank = rows === own.length && !local.includes(own[0]) ? own[place] : local[place] ?? place;
+    const rank = ranks[place] ?? place;
     const arrived = event.replicas.indexOf(rank);
     const line = [`replica ${rank}`];
     if (arrivals) line.push(arrived < 0 ? "" : String(arrived + 1));
+    if (missing.includes(rank)) {
+      lines.push([...line.slice(0, 1), "", "", element("span", { class: "none" }, "has not arrived")]);
+      continue;
+    }
     if (inside) line.push(siteOf(event, arrived));
     line.push(rowOf(run, event.in[place]));
     if (phase !== BEGINS) line.push(event.out.length ? rowOf(run, event.out[place]) : "");

@@ -28,6 +28,14 @@ export function placeOf(site) {
   return [site.slice(0, colon), Number(site.slice(colon + 1))];
 }
 
+/** Returns the ranks that arrive one by one at a stop, in their order; [] where that is not known, or one is alone. */
+export function arrivalsAt(run, at) {
+  const { event, phase } = stopAt(run, at);
+  if (event.is !== "point" || event.kind === "run" || phase === ENDS || !run.has_arrivals) return [];
+  const ranks = event.replicas.filter((rank) => rank !== null);
+  return ranks.length > 1 ? ranks : [];
+}
+
 /** Returns the ranks that an event is about: of the replicas in it, or of the whole worker. */
 export function ranksOf(run, event) {
   if (event.requests) return run.columns[event.worker] || [];

@@ -12,6 +12,7 @@ export function replicasView(box, state) {
   const rows = element("div", { class: "rows", role: "presentation" });
   box.append(head, rows);
   let shown = null;
+  let partial = -1;
 
   const drawn = new Map();
 
@@ -37,6 +38,11 @@ export function replicasView(box, state) {
     box.setAttribute("aria-activedescendant", `stop-${state.at}`);
   };
 
+  const redraw = (at) => {
+    drawn.get(at)?.remove();
+    drawn.delete(at);
+  };
+
   box.addEventListener("scroll", () => requestAnimationFrame(draw));
   box.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -57,6 +63,9 @@ export function replicasView(box, state) {
       head.replaceChildren(...headings(run));
     }
     reveal(box, state.at);
+    redraw(partial);
+    partial = state.arrived ? state.at : -1;
+    redraw(partial);
     draw();
   };
 }
@@ -77,9 +86,10 @@ function headings(run) {
 
 function rowAt(run, at, state) {
   const { event, phase, caption } = stopAt(run, at);
-  const ranks = ranksOf(run, event);
+  const isPartial = state.arrived && at === state.at;
+  const ranks = isPartial ? state.arrivals().slice(0, state.arrived) : ranksOf(run, event);
   const cells = run.columns.flatMap((column, worker) => column.map((rank, place) => {
-    const mark = ranks.includes(rank) ? markOf(run, event, phase, rank, place) : "";
+    const mark = ranks.includes(rank) ? markOf(run, event, isPartial ? BEGINS : phase, rank, place) : "";
     const first = run.columns.length > 1 && !place ? " first" : "";
     return element("span", { class: `cell ${mark ? kindOf(event) : ""}${first}` }, mark);
   }));
@@ -105,10 +115,15 @@ function kindOf(event) {
   return event.is === "point" && event.replicas.includes(null) ? "program" : event.is;
 }
 
+/** Returns whether a replica has the value of the first one. */
+function heldMark(event, place) {
+  return event.replica === null && event.after[place] !== event.after[0] ? "≠" : "=";
+}
+
 /** Returns what stands in the column of a replica: of a call its place in the order of arrival. */
 function markOf(run, event, phase, rank, place) {
   if (event.is === "parts") return String(event.rows[place] ? event.rows[place][1] : "");
-  if (event.is === "write") return "w";
+  if (event.is === "write") return event.operation === "holds" ? heldMark(event, place) : "w";
   if (event.is === "print") return "p";
   if (event.is === "result") return event.error ? "✗" : "✓";
   if (event.is === "nothing") return "";
@@ -116,5 +131,5 @@ function markOf(run, event, phase, rank, place) {
   if (event.kind === "run") return phase === ENDS ? "■" : "▶";
   if (event.replicas.includes(null)) return "·";
   if (phase === ENDS) return "■";
-  return !run.has_values ? "●" : String(event.replicas.indexOf(rank) + 1);
+  return !run.has_arrivals ? "●" : String(event.replicas.indexOf(rank) + 1);
 }

@@ -12,7 +12,8 @@ export function sourceView(box, title, state, index) {
     const run = state.current();
     const { event } = stopAt(run, state.at);
     const sites = sitesOf(event);
-    const file = sites.length ? placeOf(sites[0])[0] : shown && shown.run === run ? shown.file : Object.keys(run.sources)[0];
+    const before = shown && shown.run === run ? shown.file : Object.keys(run.sources)[0];
+    const file = state.line ? state.line.file : sites.length ? placeOf(sites[0])[0] : before;
     if (!shown || shown.run !== run || shown.file !== file) {
       shown = { run, file };
       title.textContent = file ? `Source: ${file}` : "Source";
@@ -21,7 +22,13 @@ export function sourceView(box, title, state, index) {
       box.replaceChildren(...(lines.length ? lines : [element("p", {}, without(run, file))]));
     }
     for (const line of marked) unmark(line);
-    marked = mark(lines, file, event, sites);
+    marked = mark(lines, file, event, sites, state.arrived || Infinity);
+    const named = state.line && lines[state.line.number - 1];
+    if (named) {
+      named.classList.add("named");
+      named.querySelector(".at").prepend("◆ ");
+      marked = [named, ...marked];
+    }
     if (marked.length) {
       const top = marked[0].offsetTop - box.offsetTop;
       if (top < box.scrollTop + 20 || top > box.scrollTop + box.clientHeight - 60) box.scrollTop = top - box.clientHeight / 3;
@@ -48,13 +55,15 @@ function linesOf(run, file, state, { sites }) {
   });
 }
 
-function mark(lines, file, event, sites) {
+/** Marks the lines of an event. count: how many of its replicas have arrived. */
+function mark(lines, file, event, sites, count) {
   const found = new Map();
   sites.forEach((site, place) => {
+    if (place >= count) return;
     const [name, number] = placeOf(site);
     const line = lines[number - 1];
     if (name !== file || !line) return;
-    const ranks = (event.replicas || []).filter((rank) => rank !== null);
+    const ranks = (event.replicas || []).filter((rank) => rank !== null).slice(0, count);
     const who = sites.length > 1 ? [ranks[place]] : ranks;
     found.set(line, [...(found.get(line) || []), ...who.filter((rank) => rank !== undefined)]);
   });
@@ -67,7 +76,7 @@ function mark(lines, file, event, sites) {
 }
 
 function unmark(line) {
-  line.classList.remove("current");
+  line.classList.remove("current", "named");
   line.removeAttribute("aria-current");
   line.querySelector(".at").textContent = "";
 }

@@ -1,6 +1,7 @@
 // The additions of a point, in their order, with every partial sum. All numbers are texts of the recording's page.
 
 import { counted, element, table } from "./dom.js";
+import { orderOf } from "./order.js";
 
 /** Returns the additions of a point, or null where it adds nothing. */
 export function sumsOf(event) {
@@ -17,18 +18,19 @@ export function sumsOf(event) {
   return part(
     element("p", {}, `Order of additions: ${found.order}. Every partial sum is rounded to the dtype.`),
     own ? element("p", {}, own) : null,
-    [...groups.values()].map(tableOf));
+    [...groups.values()].map((sums) => tableOf(sums, found.ranks || [])),
+    found.movable ? orderOf(found.sums, found.ranks || []) : null);
 }
 
 function part(...children) {
   return element("div", { class: "sums" }, element("h3", {}, "Additions in their order"), ...children);
 }
 
-/** Returns the table of elements that are added in the same way: a line for each addition. */
-function tableOf(sums) {
+/** Returns the table of elements that are added in the same way: a line for each addition. ranks: of the terms. */
+function tableOf(sums, ranks) {
   const [first] = sums;
   const rows = first.steps.map(([left, right], place) => [
-    `${place + 1}: ${nameOf(left)} + ${nameOf(right)}`,
+    `${place + 1}: ${nameOf(left, ranks)} + ${nameOf(right, ranks)}`,
     ...sums.map((one) => `${textOf(one, left)} + ${textOf(one, right)} = ${one.steps[place][2]}`),
   ]);
   if (first.divided_by !== null) {
@@ -41,8 +43,8 @@ function headingOf(one) {
   return one.leaf ? `array ${one.leaf}, element ${one.element}` : `element ${one.element}`;
 }
 
-function nameOf(operand) {
-  return operand < 0 ? `sum ${-operand}` : `replica ${operand}`;
+function nameOf(operand, ranks) {
+  return operand < 0 ? `sum ${-operand}` : `replica ${ranks[operand] ?? operand}`;
 }
 
 function textOf(one, operand) {

@@ -3,8 +3,10 @@
 import { element } from "./dom.js";
 import { BEGINS, stopAt } from "./recording.js";
 
+const TURNS = ["run", "optimizer_step"];
+
 const JUMPS = [
-  ["difference", "f", "first difference", "No call and no common result differs from those of the first run."],
+  ["difference", "f", "first difference", "No call and no common result of any run differs from those of the first."],
   ["error", "e", "error", "No call ended with an error."],
   ["unequal", "u", "unequal parts", "All parts of every step are equal."],
   ["not_finite", "n", "value not finite", "All recorded values are finite."],
@@ -15,12 +17,14 @@ const JUMPS = [
 export function actionsOf(state) {
   const near = (places, ahead) => (ahead ? places.find((at) => at > state.at) : places.findLast((at) => at < state.at));
   const runs = () => state.current().stops.flatMap(([event, phase], at) =>
-    state.current().events[event].kind === "run" && phase !== 2 ? [at] : []);
+    TURNS.includes(state.current().events[event].kind) && phase !== 2 ? [at] : []);
   const actions = {
     first: () => state.go(0),
     back: () => state.go(state.at - 1),
     forward: () => state.go(state.at + 1),
     last: () => state.go(state.last()),
+    arrives: () => state.arrive(1),
+    leaves: () => state.arrive(-1),
     earlier: () => state.go(near(runs(), false) ?? 0),
     later: () => state.go(near(runs(), true) ?? state.last()),
   };
@@ -30,6 +34,13 @@ export function actionsOf(state) {
       if (places.length) state.go(near(places, true) ?? places[0]);
     };
   }
+  actions.difference = () => {
+    const { runs } = state.data;
+    const isThere = runs[state.run].marks.difference[0] === state.at;
+    const order = runs.map((_, place) => (state.run + place + (isThere ? 1 : 0)) % runs.length);
+    const next = order.find((run) => runs[run].marks.difference.length);
+    if (next !== undefined) state.go(runs[next].marks.difference[0], next);
+  };
   return actions;
 }
 
@@ -46,10 +57,11 @@ export function toolbar(bar, state, actions) {
   const jumps = shownJumps(state).map(([kind, key, text, none]) => [kind, none, element("button", { type: "button", click: actions[kind] }, text), key]);
   const picker = element("select", { "aria-label": "Run", input: () => state.go(state.at, picker.selectedIndex) },
     state.data.runs.map((run) => element("option", {}, run.name)));
+  const turn = state.data.runs.some((run) => run.events.some((event) => event.kind === "run")) ? "run" : "step";
   bar.append(
     state.data.runs.length > 1 ? picker : "",
-    element("div", { class: "group" }, button("first", "|‹ first", "Home"), button("earlier", "« run", "Page up"), button("back", "‹ back", "Left arrow"),
-      button("forward", "forward ›", "Right arrow"), button("later", "run »", "Page down"), button("last", "last ›|", "End")),
+    element("div", { class: "group" }, button("first", "|‹ first", "Home"), button("earlier", `« ${turn}`, "Page up"), button("back", "‹ back", "Left arrow"),
+      button("forward", "forward ›", "Right arrow"), button("later", `${turn} »`, "Page down"), button("last", "last ›|", "End")),
     slider, where,
     element("div", { class: "group", role: "group", "aria-label": "Jump to" }, element("span", { class: "form" }, "jump to"), jumps.map(([, , made]) => made)));
   return () => {
@@ -61,9 +73,9 @@ export function toolbar(bar, state, actions) {
     where.textContent = `${state.at + 1} of ${run.stops.length}`;
     picker.selectedIndex = state.run;
     for (const [kind, none, made, key] of jumps) {
-      const places = run.marks[kind];
+      const places = kind === "difference" ? state.data.runs.flatMap((one) => one.marks[kind]) : run.marks[kind];
       made.disabled = !places.length;
-      made.title = places.length ? `${places.length} in this run; key ${key}` : none;
+      made.title = places.length ? `${places.length} in ${kind === "difference" ? "this page" : "this run"}; key ${key}` : none;
     }
   };
 }

@@ -12,28 +12,36 @@ const POINTS = 200;
 export function variablesView(box, state) {
   return () => {
     const run = state.current();
-    const made = run.variables.filter((one) => one.writes.length && one.writes[0][0] <= state.at);
-    const none = run.variables.length ? "No variable was created yet." : "The program has no variable.";
-    box.replaceChildren(...(made.length ? made.map((one) => variable(run, one, state)) : [element("p", {}, none)]));
+    // What a point writes is there when all have arrived.
+    const until = state.arrived ? state.at - 1 : state.at;
+    const made = run.variables.filter((one) => one.writes.length && one.writes[0][0] <= until);
+    const none = !run.has_values ? "This trace has no variables."
+      : run.variables.length ? "No variable was created yet." : "The program has no variable.";
+    box.replaceChildren(...(made.length ? made.map((one) => variable(run, one, state, until)) : [element("p", {}, none)]));
+    const now = box.querySelector(".variable.now");
+    if (now) box.scrollTop = now.offsetTop - box.offsetTop - 20;
   };
 }
 
-function variable(run, one, state) {
-  const last = lastUpTo(one.writes, state.at, ([at]) => at);
+/** Returns a variable. until: the last stop that counts. */
+function variable(run, one, state, until) {
+  const last = lastUpTo(one.writes, until, ([at]) => at);
   const held = componentsAt(one, last);
   const values = [...new Set(held.values())];
   const worker = run.columns.length > 1 ? `, worker ${one.worker}` : "";
   const kind = one.apart ? "one value for each replica" : one.aggregation === null ? "" : `aggregation ${one.aggregation}`;
   const [at, operation] = one.writes[last];
   const isNow = at === state.at;
+  const isHeld = operation === "holds";
+  const done = isHeld ? "value" : operation;
   return element("div", { class: `variable${isNow ? " now" : ""}` },
     element("h3", {}, one.name, element("span", { class: "form" }, ` ${kind}${worker}`)),
     values.length === 1
       ? element("p", {}, element("span", { class: "form" }, held.size > 1 ? `equal on ${held.size} replicas: ` : ""), valueOf(run, values[0]))
       : differing(run, one, held),
     element("p", { class: "history" },
-      isNow ? element("strong", {}, `${operation} here`) : jump(state, at, `${operation} at ${at + 1}`),
-      last + 1 < one.writes.length ? jump(state, one.writes[last + 1][0], `next write at ${one.writes[last + 1][0] + 1}`) : null),
+      isNow ? element("strong", {}, `${done} here`) : jump(state, at, `${done} at ${at + 1}`),
+      last + 1 < one.writes.length ? jump(state, one.writes[last + 1][0], `next ${isHeld ? "value" : "write"} at ${one.writes[last + 1][0] + 1}`) : null),
     chart(run, one, last));
 }
 
@@ -75,7 +83,9 @@ function chart(run, one, last) {
       lines.get(rank).push([place, number]);
     }
   });
-  const numbers = [...lines.values()].flat().map(([, number]) => number);
+  // Components that are equal have one line.
+  const different = [...new Map([...lines.values()].map((line) => [line.join(";"), line])).values()];
+  const numbers = different.flat().map(([, number]) => number);
   if (numbers.length < 3 || one.writes.length < 3) return null;
   const low = numbers.reduce((a, b) => Math.min(a, b));
   const high = numbers.reduce((a, b) => Math.max(a, b));
@@ -84,6 +94,6 @@ function chart(run, one, last) {
   const name = `First element of ${one.name} over ${one.writes.length} writes, now ${shortText(run, one.writes[last][2][0][1])}`;
   return drawn("svg", { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": name },
     drawn("line", { class: "now", x1: x(last), x2: x(last), y1: 0, y2: HEIGHT }),
-    ...[...lines.values()].map((line) =>
+    ...different.map((line) =>
       drawn("polyline", { points: line.map(([place, number]) => `${x(place).toFixed(1)},${y(number).toFixed(1)}`).join(" ") })));
 }

@@ -9,12 +9,13 @@ from typing import Any, final
 
 from simstrategy import tree
 from simstrategy.errors import InvalidType
+from simstrategy.regrouping import regroup
 from simstrategy.short_repr import short_repr
 from simstrategy.strategy.group import Group
-from simstrategy.strategy.modes import require_cross_replica
+from simstrategy.strategy.modes import require_cross_replica, require_each_replica
 from simstrategy.strategy.reductions.reducing import is_distributed
 from simstrategy.strategy.variables.variable import Variable
-from simstrategy.values import DistributedValues, Mirrored, regroup, select
+from simstrategy.values import DistributedValues, Mirrored, select
 
 __all__ = ["ValueContext", "local_results", "values_from_function"]
 
@@ -52,6 +53,7 @@ def local_results(group: Group, value: Any) -> tuple[Any, ...]:
     """Returns a value's local components; see `Strategy.experimental_local_results`.  Clauses: V-5."""
     if not group.kind.wraps:
         return (value,)
+    require_each_replica(group, "local results")
     value = group.frontend.unwrap(value)
     if isinstance(value, DistributedValues):
         return value.values

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, final
 
 from simstrategy import tree
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType
+from simstrategy.regrouping import regroup
 from simstrategy.run import FunctionKey, Resolve, Sizes, compare_held, function_key, held_print
 from simstrategy.short_repr import short_repr
 from simstrategy.strategy.group import Group
@@ -18,7 +19,7 @@ from simstrategy.strategy.variables.components import VariableComponent
 from simstrategy.strategy.variables.identity import VariableIdentity
 from simstrategy.strategy.variables.variable import Variable
 from simstrategy.trace import Request, Site, Subject
-from simstrategy.values import DistributedValues, Mirrored, PerReplica, regroup, select
+from simstrategy.values import DistributedValues, Mirrored, PerReplica, select
 
 __all__ = ["non_slot_devices", "update", "update_non_slot"]
 

@@ -5,7 +5,8 @@ when the run has ended, or when the variable is next read outside replica functi
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any, Final, Protocol, final
 
 import numpy as np
@@ -47,8 +48,8 @@ class VariableRegistry:
         self.created: list[Any] = []
         """The strategy's `Variable`s, in creation order."""
         self._names: Counter[str] = Counter()
-        self._states: list[_State] = []
-        """Theirs, in the same order."""
+        self._states: dict[_State, int] = {}
+        """Theirs, in the same order, and the number of each."""
         self._written: dict[_State, tuple[str, Site]] = {}
         self._traced: dict[_State, tuple[str, Site]] = {}
         """Written while a framework traced: there were no values, and what was traced may run again and again."""
@@ -68,7 +69,7 @@ class VariableRegistry:
         """
         self.created.append(variable)
         self._names[state.name] += 1
-        self._states.append(state)
+        self._states[state] = len(self._states)
         if state.policy.may_diverge and self._coordinator.processes > 1 and self._coordinator.checks:
             self._compares_workers = self.pending = True
 
@@ -108,28 +109,27 @@ class VariableRegistry:
         if len(prints) != len(self._coordinator.backend.devices) or _UNREADABLE in prints:
             return
         different = [rank for rank, one in enumerate(prints) if one != prints[0]]
-        self._report(different, self._states.index(state), kind, site)
+        self._report(different, state, kind, site)
 
     def check(self, state: _State) -> None:
         """Compares a variable that is about to be read, if all its components are here."""
         how = self._written.pop(state, None) or self._traced.get(state) or self._exposed.get(state)
         if how is not None and self._coordinator.processes == 1:
-            self._compare_here(self._states.index(state), *how)
+            self._compare_here(state, *how)
 
     def end_run(self) -> None:
         """Compares the variables whose components replicas have written one by one."""
         written, self._written = self._exposed | self._written, {}
         self.pending = self._compares_workers or bool(self._exposed and self._coordinator.processes == 1)
         if self._coordinator.processes == 1:
-            for number, state in enumerate(self._states):
-                if state in written:
-                    self._compare_here(number, *written[state])
+            for state in self._in_order(written):
+                self._compare_here(state, *written[state])
         else:
             self._compare_workers(written)
 
     def warn_of_share(self, state: _State, method: str, site: Site) -> None:
         """Warns, once for each call site and variable, that a read outside a scope gives one of several components."""
-        key = (self._states.index(state), site)
+        key = (self._states[state], site)
         if self._coordinator.checks and len(self._coordinator.backend.devices) > 1 and key not in self._warned:
             self._warned.add(key)
             rank = self._coordinator.ranks[0]
@@ -140,55 +140,59 @@ class VariableRegistry:
             )
             warn_at(OneReplicasShare(text), site)
 
-    def _compare_here(self, number: int, kind: str, site: Site) -> None:
-        if (number, site) in self._warned:
+    def _compare_here(self, state: _State, kind: str, site: Site) -> None:
+        if (self._states[state], site) in self._warned:
             return
         backend = self._coordinator.backend
         try:
-            first, *others = [backend.get(array) for array in self._states[number].components]
+            first, *others = [backend.get(array) for array in state.components]
         except (InvalidType, Unsupported):
-            self._traced[self._states[number]] = (kind, site)
+            self._traced[state] = (kind, site)
             return
-        self._report([rank for rank, one in enumerate(others, 1) if not _same(one, first)], number, kind, site)
+        self._report([rank for rank, one in enumerate(others, 1) if not _same(one, first)], state, kind, site)
+
+    def _in_order(self, written: Iterable[_State]) -> list[_State]:
+        """Returns the variables of this strategy among these, in creation order."""
+        return sorted((one for one in written if one in self._states), key=self._states.__getitem__)
 
     def _compare_workers(self, written: dict[_State, tuple[str, Site]]) -> None:
         """Exchanges with all workers which variables their replicas have written, then the components' fingerprints."""
         coordinator = self._coordinator
-        mine = [number for number, one in enumerate(self._states) if one in written]
+        mine = [self._states[one] for one in self._in_order(written)]
         numbers = sorted({*self._exchange("which variables replicas have written", mine)})
         if not numbers:
             return
-        values = [
-            _fingerprint(coordinator.backend, one) for number in numbers for one in self._states[number].components
-        ]
+        states = [*self._states]
+        values = [_fingerprint(coordinator.backend, one) for number in numbers for one in states[number].components]
         received = iter(self._exchange("what replicas have written", values))
         prints: dict[int, list[int]] = {number: [] for number in numbers}
-        counts = [device.process for device in coordinator.backend.devices]
+        counts = Counter(device.process for device in coordinator.backend.devices)
         for worker in range(coordinator.processes):
             for number in numbers:
-                prints[number] += [next(received) for _ in range(counts.count(worker))]
+                prints[number] += islice(received, counts[worker])
         for number in numbers:
-            state = self._states[number]
+            state = states[number]
             self.compare(prints[number], state, *written.get(state, ("a write of another worker", ("", 0))))
 
     def _exchange(self, what: str, numbers: Sequence[int]) -> tuple[int, ...]:
         line = f"worker {self._coordinator.worker}: compare {what}"
         return self._coordinator.exchange(StatusMessage("request", what, (line,), tuple(numbers)))
 
-    def _report(self, ranks: Sequence[int], number: int, kind: str, site: Site) -> None:
-        if not ranks or (number, site) in self._warned:
+    def _report(self, ranks: Sequence[int], state: _State, kind: str, site: Site) -> None:
+        key = (self._states[state], site)
+        if not ranks or key in self._warned:
             return
         named = ", ".join(map(str, ranks[:_NAMED_MAX])) + (", …" if len(ranks) > _NAMED_MAX else "")
         who = f"replica {named} holds" if len(ranks) == 1 else f"replicas {named} hold"
         where = f" at {describe_site(site)}" if site[0] else ""
         text = (
-            f"{kind} of variable {self._states[number].name!r}{where} left its components unequal: {who} another "
+            f"{kind} of variable {state.name!r}{where} left its components unequal: {who} another "
             f"value than replica 0, which is all that is read outside replica functions. Write one value everywhere, "
             f"or make the variable with one of {AGGREGATIONS}, or ON_READ."
         )
         if self._coordinator.checks == "strict":
             raise ReplicasDisagree(text)
-        self._warned.add((number, site))
+        self._warned.add(key)
         warn_at(MirroredDiverged(text), site)
 
 

@@ -4,14 +4,15 @@ A total over all replicas is saved as one value, and each replica gets its share
 `numpy.savez`.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from hashlib import blake2b
 from typing import Any, NoReturn
 
 import numpy as np
 
 from simstrategy import tree
 from simstrategy.device import Array, canonical_dtype
+from simstrategy.digests import blake2b
 from simstrategy.errors import InvalidArgument, InvalidType, ReplicasDisagree
 from simstrategy.short_repr import short_repr
 from simstrategy.strategy.group import Group
@@ -62,7 +63,7 @@ def restore(group: Group, variables: Iterable[Variable], saved: Mapping[str, Any
             problems.append(f"  {variable.name!r}: {problem}")
         elif value is not None:
             values.append(value)
-    names = [variable.name for variable in listed]
+    names = {variable.name for variable in listed}
     problems += [
         f"  {short_repr(name)}: saved, and no variable of that name is given" for name in saved if name not in names
     ]
@@ -115,12 +116,12 @@ def _listed(variables: Any, call: str, site: Site) -> list[VariableState]:
 
 def _unfit(group: Group, listed: list[VariableState]) -> Iterable[str]:
     """Yields a line for each variable that has no value to save, or no name of its own."""
-    names = [variable.name for variable in listed]
-    for number, variable in enumerate(listed):
+    left = Counter(variable.name for variable in listed)
+    for variable in listed:
         name, policy, aggregation = variable.name, variable.policy, variable.aggregation.name
         averaged = variable.dtype.startswith(("int", "uint")) and len(variable.group.backend.devices) > 1
-        if names.index(name) == number and names.count(name) > 1:
-            yield f"  {name!r}: {names.count(name)} variables have this name; make them with names of their own"
+        if (count := left.pop(name, 1)) > 1:
+            yield f"  {name!r}: {count} variables have this name; make them with names of their own"
         if variable.group is not group and variable.group.kind is not DEFAULT:
             yield f"  {name!r}: a variable of another strategy"
         elif policy.layout == "per_replica" and aggregation == "NONE":

@@ -74,7 +74,8 @@ class VariableState:
         self.home = None if policy.layout == "shared" else group
         """The group whose replicas each have a component; None where they share one."""
         self.forms = self._plain_forms()
-        """The form of the array that each local replica may write without further checks; see docs/caches.md."""
+        """The form of the array that each local replica may write without further checks, or None for none; see
+        docs/caches.md."""
         alone = len(group.backend.devices) == 1
         self.is_reducible = dtype != "bool" and (
             aggregation is not VariableAggregation.MEAN or alone or dtype not in MEAN_DTYPES
@@ -116,7 +117,7 @@ class VariableState:
     def _plain_forms(self) -> tuple[object, ...]:
         group, cells = self.group, self.storage.cells
         if self.policy.replica_write != "reduce" or len(cells) != len(group.local_devices):
-            return ()
+            return (None,) * len(group.local_devices)
         if group.form != group.spec:
             return tuple([group.form(cell.read()) for cell in cells])
         return tuple([(self.shape, self.dtype, device.placement) for device in group.local_devices])

@@ -8,17 +8,13 @@ import numpy as np
 
 from simstrategy.device import Array, Cell
 from simstrategy.run import Sizes
+from simstrategy.strategy.cards import variable_card
 from simstrategy.strategy.enums import VariableAggregation, VariableSynchronization
 from simstrategy.strategy.kinds import DEFAULT
-from simstrategy.strategy.modes import MODE, Mode, current_mode
+from simstrategy.strategy.modes import MODE, Mode, current_mode, require_each_replica
 from simstrategy.strategy.variables import creation, cross_replica
 from simstrategy.strategy.variables.state import VariableState, expose, refuse_copy
-from simstrategy.strategy.variables.write_checks import (
-    refuse_reduction,
-    refuse_unaggregated,
-    require_form,
-    require_sum,
-)
+from simstrategy.strategy.variables.write_checks import refuse_reduction, refuse_unaggregated, require_form, require_sum
 from simstrategy.trace import Request, Site
 from simstrategy.values import LocalValue, Mirrored, PerReplica
 
@@ -30,7 +26,7 @@ _frame: Final = sys._getframe
 _NO_GROUP: Final = object()
 
 Write = tuple[Any, Array, Site]
-"""A replica's part in a write: the value as it was passed, the same on the replica's device, the call site."""
+"""A replica's part in a write: the value as given, the same on the replica's device, the call site."""
 
 
 @final
@@ -60,6 +56,8 @@ class Variable(LocalValue):
     _cells: tuple[Cell, ...]
     _home: object
     """`state.home`, or an object that is no group, so that one comparison is enough."""
+
+    _repr_html_ = variable_card
 
     # Replicas make one object together, so it cannot be filled by a constructor for each.
     def __new__(
@@ -184,6 +182,7 @@ class Variable(LocalValue):
     @property
     def components(self) -> tuple[Array, ...]:
         """The components of this process's replicas, in rank order; one, where the replicas share it."""
+        require_each_replica(self.state.group, "the components of a variable")
         return self.state.components
 
     def assign(self, value: Any, *, read_value: bool = True) -> Any:
@@ -212,11 +211,14 @@ class Variable(LocalValue):
             if twin is not None:
                 return twin.write_at(kind, value, read_value, site)
             return group.coordinator.one_thread.call(site, self._write_outside, kind, value, mode, read_value, site)
-        forms, suspend = state.forms, mode.suspend
-        assert suspend is not None
-        if forms and isinstance(value, group.array_types) and group.form(value) == forms[mode.index]:
-            # An array of the right form, on its device.
-            written = suspend(state.requests[kind], (value, value, site), site, self._resolve_reduced, None)
+        form, array = state.forms[mode.index], value
+        if not isinstance(value, group.array_types):
+            # Not examined, for its form is compared with one that was.
+            put, device = group.settings.backend.put, group.local_devices[mode.index]
+            array = put(value, device) if form is not None and type(value) is np.ndarray else None
+        if array is not None and group.form(array) == form:
+            suspend: Any = mode.suspend
+            written = suspend(state.requests[kind], (value, array, site), site, self._resolve_reduced, None)
             if written is not None:
                 return written if read_value else None
         else:
@@ -235,7 +237,9 @@ class Variable(LocalValue):
             refuse_unaggregated(state, kind, replica, site)
         array = self._adopt(value, replica.index, kind, site)
         if how == "component":
-            self._write_component(kind, array, replica.index, site)
+            state.storage.write_component(kind, replica.index, array, site)
+            if state.policy.layout == "mirrored":
+                state.group.variables.written(state, kind, site)
             return
         if isinstance(value, PerReplica) or (
             isinstance(value, Variable) and value.state.policy.layout == "per_replica"
@@ -243,11 +247,6 @@ class Variable(LocalValue):
             value = array  # one object, and yet another value on each replica
         request, write = state.requests[kind], (value, array, site)
         replica.suspend(request, write, site, self._resolve_first if how == "first" else self._resolve_reduced, None)
-
-    def _write_component(self, kind: str, array: Array, index: int, site: Site) -> None:
-        self.state.storage.write_component(kind, index, array, site)
-        if self.state.policy.layout == "mirrored":
-            self.state.group.variables.written(self.state, kind, site)
 
     def _resolve_reduced(self, request: Request, payloads: Sequence[Write], sizes: Sizes) -> Sequence[Array | None]:
         """Reduces the replicas' values and applies the result to every component; returns the components if known."""

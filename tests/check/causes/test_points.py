@@ -430,3 +430,16 @@ def test_values_at_one_bound_show_no_function() -> None:
     """J-27: the squares of a bound and of its negative have the square of the bound as their mean."""
     cause = explain([point(rows(0.207))], [point(rows(0.207), rows(-0.207))], counts=(1, 2))
     assert cause.kind != FUNCTION
+
+
+@pytest.mark.parametrize(("rate", "kind"), [(1.0, SUM_OF_MEANS), (0.5, SCALED)])
+def test_a_mean_of_a_sum_that_all_replicas_have_leaves_it_a_sum(rate: float, kind: str) -> None:
+    """J-22: what is averaged was summed before, in another shape. A multiple of it may be too large for itself."""
+    halves = [weighted((0.9, A), (1.2, B))[None], weighted((1.1, A), (0.8, B))[None]]
+    once, twice = [np.asarray(rate * count * (A + B), np.float32) for count in (1, 2)]
+    reference = [point((A + B)[None], line=4), point(once, op="MEAN", line=5), kept(once)]
+    other = [point(*halves, line=4), point(twice, twice, op="MEAN", line=5), kept(twice, replicas=2)]
+    cause = explain(reference, other, counts=(1, 2))
+    assert cause.kind == kind, cause.text
+    assert cause.site == "train.py:5"
+    assert ("the sum of train.py:4 already" in cause.text) == (kind == SUM_OF_MEANS)

@@ -1,27 +1,64 @@
 """Runs a script of torchrun for `simstrategy check --as torchrun`: an entry point of `simstrategy.scripts`."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, final
 
-from simstrategy.check.scripts.facts import ScriptRun, ScriptSettings
+from simstrategy.check.injection import Fault as PlantedFault
+from simstrategy.check.report import Report as CheckReport
+from simstrategy.check.scripts import check_script
+from simstrategy.check.scripts.facts import JudgedRun, ScriptRun, ScriptSettings
+from simstrategy_torch_distributed.checking.ends import ended_of
 from simstrategy_torch_distributed.checking.reading import found_in
+from simstrategy_torch_distributed.checking.recorded import recorded_run
+from simstrategy_torch_distributed.checking.tracing import traced_in
+from simstrategy_torch_distributed.laws.judged import DEFAULT
 from simstrategy_torch_distributed.preloading import modules_of_torch
 from simstrategy_torch_distributed.report import Report
 from simstrategy_torch_distributed.running import run_on, started
-from simstrategy_torch_distributed.settings import Settings, Watching
+from simstrategy_torch_distributed.settings import Fault, Settings, Watching
 
-__all__ = ["runner_of"]
+__all__ = ["judge_faults", "runner_of"]
 
 _LINES_MAX: Final = 20
+_SITE: Final = re.compile(r" at (\S+\.py:\d+)")
 _IMPORTED: Final = ("torch._dynamo",)
 """What torch imports when a rank makes its first step, or its first DistributedDataParallel: once for all ranks."""
 
 
-def runner_of(script: str) -> "TorchrunRunner":
-    """Returns what runs a script on simulated ranks.  Raises InvalidArgument for what is no script."""
-    return TorchrunRunner(Settings(script))
+_LIMIT_S: Final = 60.0
+"""How long a rank may be silent in a run for the law of faults."""
+_GRACE_S: Final = 10.0
+"""How long ranks have to end in such a run, after a failure."""
+
+
+def runner_of(script: str, *, is_module: bool = False) -> "TorchrunRunner":
+    """Returns what runs a script on simulated ranks.  Raises InvalidArgument for what is no script.
+
+    is_module: whether it is the name of a module, which Python finds in the current folder as well.
+    """
+    return TorchrunRunner(Settings(script, is_module=is_module))
+
+
+def judge_faults(settings: Settings, kinds: Sequence[str]) -> CheckReport:
+    """Returns what the law of faults makes of a script that is run with these settings.
+
+    kinds: words of `check.scripts.faults.KINDS`, or "all". Raises InvalidArgument for another word.
+    """
+    arguments = [text.replace("{", "{{").replace("}", "}}") for text in settings.arguments]
+    return check_script(
+        lambda *_, **__: TorchrunRunner(settings),
+        settings.script,
+        arguments=arguments,
+        replicas=[settings.ranks],
+        same_on=["faults"],
+        order=settings.order,
+        faults=kinds,
+        seed=settings.seed,
+    )
 
 
 @final
@@ -34,6 +71,8 @@ class TorchrunRunner:
         "what matters, such as losses, or name lines of its output with --same-output"
     )
 
+    laws: Sequence[str] = DEFAULT
+
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._server = started([*modules_of_torch(settings.script), *_IMPORTED])
@@ -45,33 +84,64 @@ class TorchrunRunner:
         """Runs the script once and returns what all its ranks did."""
         with TemporaryDirectory(prefix="simstrategy-") as folder:
             files = [Path(folder) / f"rank{rank}" for rank in range(settings.replicas)]
-            watching = Watching(tuple(map(str, files)), settings.nudge, settings.detailed)
-            made = Settings(
-                self._settings.script,
-                settings.arguments,
+            names = tuple(map(str, files))
+            watching = Watching(names, settings.nudge, settings.detailed, settings.reseeded, settings.recorded)
+            made = replace(
+                self._settings,
+                arguments=settings.arguments,
                 ranks=settings.replicas,
                 order=settings.order,
                 record=True,
                 watching=watching,
+                laws=settings.laws,
             )
+            if settings.folder is not None:
+                made = self._in_folder(made, settings.folder, settings.fault)
             report = run_on(self._server, made)
             found = found_in(files, detailed=settings.detailed)
+            ended = None if settings.folder is None else ended_of(report, files)
+            traced = traced_in(files if settings.detailed else ())
+            error = _error(report)
+            recording = recorded_run(made, report, files, error) if settings.recorded else None
         calls = 0 if report.record is None else len(report.record)
         return ScriptRun(
-            _error(report),
+            error,
             report.ranks[0].output,
             found.values,
             found.steps,
             calls + found.steps_made + len(found.values),
             any(value.copies[0].dtype.kind in "fc" for value in found.values if value.is_state),
             found.left,
+            tuple(_judged(report, settings.laws)),
+            report.noted,
+            traced,
+            found.draws,
+            found.inputs,
+            ended,
+            recording,
         )
+
+    def _in_folder(self, made: Settings, folder: str, planted: PlantedFault | None) -> Settings:
+        """Returns the settings of a run in a folder of its own, with a fault or without one."""
+        fault = Fault() if planted is None else Fault(planted.kind, planted.replica, planted.point)
+        script = made.script if made.is_module else str(Path(made.script).absolute())
+        return replace(
+            made, script=script, folder=folder, fault=fault, limit_s=made.limit_s or _LIMIT_S, grace_s=_GRACE_S
+        )
+
+
+def _judged(report: Report, laws: Sequence[str]) -> Iterator[JudgedRun]:
+    """Yields what each law of one run has found."""
+    for law in laws:
+        texts = [one.text for one in report.broken if one.kind == law]
+        site = _SITE.search("\n".join(texts))
+        yield JudgedRun(law, "\n".join(texts) or None, report.compared.get(law, 0), site[1] if site else "")
 
 
 def _error(report: Report) -> tuple[str, str] | None:
     """Returns how a run failed: a class, or an exit code, and a text; None for one that did not."""
-    if not report.exit_code:
-        return None
+    if report.finding is None and report.failed is None:
+        return None  # what the laws of one run find is no failure
     kind = f"exit code {report.exit_code}" if report.finding is None else report.finding.error
     parts = [report.text()] if report.finding is not None else [one.text for one in report.ranks if one.code]
     if not report.failed:

@@ -22,12 +22,14 @@ _BEGIN: Final = "before the first step"
 
 
 class Found(NamedTuple):
-    """values, steps, left as notes: as of a `ScriptRun`. steps_made: how many steps there were."""
+    """values, steps, left as notes, draws, inputs: as of a `ScriptRun`. steps_made: how many steps there were."""
 
     values: tuple[Value, ...]
     steps: tuple[StepFacts, ...]
     steps_made: int
     left: tuple[str, ...]
+    draws: bool
+    inputs: tuple[int | None, ...]
 
 
 def found_in(files: Sequence[Path], *, detailed: bool) -> Found:
@@ -45,7 +47,9 @@ def found_in(files: Sequence[Path], *, detailed: bool) -> Found:
         gathered.next_rank()
         entries.append(kept)
     steps = tuple(_steps(entries)) if detailed else ()
-    return Found(tuple(gathered.values()), steps, count, tuple(gathered.left))
+    return Found(
+        tuple(gathered.values()), steps, count, tuple(gathered.left), gathered.draws, tuple(gathered.inputs[:-1])
+    )
 
 
 @final
@@ -58,9 +62,24 @@ class _Gathered:
         self._state: set[str] = set()
         self._times: Counter[str] = Counter()
         self._unkept: dict[int, None] = {}
+        self._generators: dict[int, set[int]] = {}
+        self.inputs: list[int | None] = [None]
+        """What each rank gives its first module, as a number."""
+        self._after: dict[str, int] = {}
+        """After which step a value is, by its path."""
+        self._made: list[int] = [0]
+        """How many steps each rank has made."""
+
+    @property
+    def draws(self) -> bool:
+        """Whether the generators of the ranks differ at a step, and have moved since another step."""
+        moved = len({frozenset(states) for states in self._generators.values()}) > 1
+        return moved and any(len(states) > 1 for states in self._generators.values())
 
     def next_rank(self) -> None:
         self._times.clear()
+        self._made.append(0)
+        self.inputs.append(None)
 
     def add(self, entry: Entry) -> None:
         """Adds an entry of the present rank."""
@@ -69,13 +88,19 @@ class _Gathered:
             name = facts["name"]
             self._add(f"observed[{name!r}][{self._times[name]}]", entry.arrays[0], {})
             self._times[name] += 1
+        elif entry.what == "input":
+            self.inputs[-1] = facts["digest"]
         elif entry.what in ("step", "end"):
             after = facts["after"] if entry.what == "step" else facts["step"]
+            if entry.what == "step":
+                self._made[-1] += 1
+                self._generators.setdefault(facts["step"], set()).add(facts["generator"])
             if not facts["forms"] and facts["names"]:
                 self._unkept[after] = None
             for name, form, array in zip(facts["names"], facts["forms"], entry.arrays, strict=False):
                 path = f"{f'after step {after}' if after else _BEGIN}[{name!r}]"
                 self._state.add(path)
+                self._after[path] = after
                 self._add(path, array, form)
 
     def _add(self, path: str, array: Host, form: Form) -> None:
@@ -86,7 +111,10 @@ class _Gathered:
 
     def values(self) -> Iterator[Value]:
         """Yields the values; notes what cannot be put together."""
+        made = self._made[:-1]
         for path, parts in self._parts.items():
+            if len({*made}) > 1 and self._after.get(path, -1) >= min(made):
+                continue
             reason = next((form["left"] for _, form in parts if "left" in form), None)
             if reason is not None:
                 self.left[f"{path.partition('[')[2].rstrip(']')} is not compared: {reason}"] = None
@@ -96,6 +124,11 @@ class _Gathered:
             if computed.startswith("float8"):
                 computed = "bfloat16"
             yield Value(path, copies[:1] if bits_equal(copies) else copies, computed, path in self._state)
+        if len({*made}) > 1:
+            text = (
+                f"Parameters after step {min(made)} are not compared: the ranks make {min(made)} to {max(made)} steps."
+            )
+            self.left[text] = None
         if self._unkept:
             first, last = min(self._unkept), max(self._unkept)
             text = f"Parameters after steps {first} to {last} are not compared: they take more than 32 MiB."

@@ -49,19 +49,19 @@ class Coverage:
         self._passes: dict[tuple[_Site, int], dict[int, _Pass]] = {}
 
     def receive(self, rank: int, report: _Report) -> None:
-        """Takes one pass of a rank; `watching/samplers.py` has the fields."""
+        """Takes one pass of a rank; `hooks/samplers.py` has the fields."""
         drawn = np.frombuffer(base64.b64decode(report["drawn"]), dtype=np.int64).tolist()
         site = (report["site"][0], report["site"][1])
         self._passes.setdefault((site, report["pass"]), {})[rank] = (report, drawn)
 
     def close(self) -> Iterator[Finding | str]:
-        """Yields one finding or remark for each place that draws, and one for passes of the same order."""
+        """Yields one finding or remark for each place that draws, and one for shuffled passes of one order."""
         seen: set[tuple[_Site, type]] = set()
         for (site, number), of_ranks in sorted(self._passes.items()):
             if len(of_ranks) != self._ranks or self._ranks == 1:
                 continue
             passes = [of_ranks[rank] for rank in range(self._ranks)]
-            found = _judged(passes, f"the data of pass {number + 1} at {describe_site(site)}", site, self._later(site))
+            found = _judged(passes, _what(passes[0][0], number, site), site, self._later(site))
             if found is not None and (site, type(found)) not in seen:
                 seen.add((site, type(found)))
                 yield found
@@ -70,17 +70,36 @@ class Coverage:
     def _later(self, site: _Site) -> list[Mapping[int, _Pass]]:
         return [found for (other, _), found in sorted(self._passes.items()) if other == site]
 
-    def _same_orders(self) -> Iterator[str]:
-        """Yields a remark for each place whose shuffled passes have one order."""
+    def _same_orders(self) -> Iterator[Finding | str]:
+        """Yields what is wrong at each place whose shuffled passes have one order: a remark, unless it trains."""
         for site in sorted({site for site, _ in self._passes}):
             passes = [[found[rank] for rank in sorted(found)] for found in self._later(site) if 0 in found]
             if len(passes) < 2 or not passes[0][0][0]["seeded"] or (passes[0][0][0]["count"] or 0) < _SAMPLES_MIN:
                 continue
-            if all([drawn for _, drawn in one] == [drawn for _, drawn in passes[0]] for one in passes):
+            if not all([drawn for _, drawn in one] == [drawn for _, drawn in passes[0]] for one in passes):
+                continue
+            where = _what(passes[0][0][0], None, site)
+            if all(_trains(report) for one in passes for report, _ in one):
+                text = f"{where}: each of the {len(passes)} passes draws the shuffled samples in the same order"
+                yield uncovered(_lines(passes[0], site), text, "Call sampler.set_epoch(epoch) before each pass")
+            else:
                 yield (
-                    f"the {len(passes)} passes at {describe_site(site)} draw the samples in one order: call "
+                    f"the {len(passes)} passes over {where} draw the samples in one order: call "
                     f"sampler.set_epoch(epoch) before each"
                 )
+
+
+def _trains(report: _Report) -> bool:
+    """Returns whether a pass trains: gradients are recorded, and between batches something is reduced or stepped."""
+    return bool(report["graded"]) and report["acts"] > 0
+
+
+def _what(report: _Report, number: int | None, site: _Site) -> str:
+    """Returns what a pass is called.  report: of rank 0. number: from 0; None for all passes."""
+    made = (report["made"][0], report["made"][1])
+    loader = "" if made == site else f", whose loader is made at {describe_site(made)},"
+    which = "" if number is None else f" of pass {number + 1}"
+    return f"the data{which} at {describe_site(site)}{loader}".rstrip(",")
 
 
 def _judged(

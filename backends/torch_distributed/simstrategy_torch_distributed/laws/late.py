@@ -22,7 +22,7 @@ class Late:
         self._forgotten: dict[int, list[str]] = {}
 
     def receive(self, rank: int, report: Mapping[str, Any]) -> None:
-        """Takes a use, of which `watching/results.py` has the fields, or under "forgotten" calls as text."""
+        """Takes a use, of which `hooks/results.py` has the fields, or under "forgotten" calls as text."""
         if "forgotten" in report:
             self._forgotten[rank] = list(report["forgotten"])
             return

@@ -63,7 +63,7 @@ class State:
         self._sets: dict[str, _Judged] = {}
 
     def receive(self, rank: int, report: _Report) -> None:
-        """Takes what a rank has of one set after a step, or at the end; `watching/steps.py` has the fields."""
+        """Takes what a rank has of one set after a step, or at the end; `hooks/steps.py` has the fields."""
         judged = self._sets.setdefault(report["key"], _Judged(report["by"]))
         when = (report["when"][0], report["when"][1])
         judged.is_trained |= report["is_trained"]

@@ -9,21 +9,31 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, final
 
 import torch
-from torch.nn.modules.module import register_module_forward_pre_hook
+from torch.nn.modules.module import (
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_module_registration_hook,
+)
 from torch.nn.parallel import DistributedDataParallel
 from torch.nn.parameter import is_lazy
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from simstrategy_torch_distributed.link import site_of
+from simstrategy_torch_distributed.watched.contents import contents_of, generator_state
 from simstrategy_torch_distributed.watched.entries import append
 from simstrategy_torch_distributed.watched.moving import moved, nudge
+from simstrategy_torch_distributed.watched.names import Names
 from simstrategy_torch_distributed.watched.parts import part_of
+from simstrategy_torch_distributed.watched.shared import Shared
 
 __all__ = ["Watch"]
 
 _WHOLE_BYTES: Final = 32 << 20
 """Up to how many bytes of parameters are kept in all; of later steps only the last one is."""
+_SEEDS_APART: Final = 7919
+_BYPASSED: Final = "forward pass without DistributedDataParallel"
+_BROADCAST: Final = "broadcast"
 _COMBINED: Final = {"SUM": "SUM", "AVG": "MEAN"}
 
 
@@ -31,11 +41,25 @@ _COMBINED: Final = {"SUM": "SUM", "AVG": "MEAN"}
 class Watch:
     """The watch of one rank.  file: for the entries. pattern: by which parameters and inputs move; None for none.
 
-    detailed: whether gradients and collectives are kept as well.
+    detailed: whether gradients, collectives and what the script's names hold are kept as well. reseeded_by: by how much
+    the seed of torch's generator moves when the script first calls a module. shared: what records the values of all
+    calls; None for nothing. calls: returns how many calls the rank has made.
     """
 
-    def __init__(self, file: str, pattern: int | None, *, detailed: bool) -> None:
+    def __init__(
+        self,
+        file: str,
+        pattern: int | None,
+        *,
+        detailed: bool,
+        calls: Callable[[], int],
+        reseeded_by: int = 0,
+        shared: Shared | None = None,
+    ) -> None:
+        self.shared = shared
         self._file = file
+        self._made = calls
+        self._reseeded_by = reseeded_by
         self._pattern = pattern
         self._detailed = detailed
         self._names: dict[torch.Tensor, str] = {}
@@ -51,15 +75,27 @@ class Watch:
         """Of parameters and of what calls combine, each in all."""
         self._terms: dict[torch.Tensor, torch.Tensor] = {}
         self._gradient_site: Sequence[Any] = ("", 0)
+        self._has_input = False
+        self._held = Names(file, lambda: self._step + 1, calls) if detailed and pattern is None else None
+        self._wrapped: set[torch.nn.Module] = set()
+        """What DistributedDataParallel wraps, with all modules inside."""
+        self._wrappers = 0
+        """How many of the forward passes that run are those of a DistributedDataParallel."""
 
     def begin(self) -> None:
         """Registers the hooks."""
         register_module_forward_pre_hook(self._before_forward)  # type: ignore[arg-type]  # torch's type lacks results
         register_optimizer_step_pre_hook(self._before_step)
         register_optimizer_step_post_hook(self._after_step)
+        if self._held is not None:
+            register_module_module_registration_hook(self._registered)
+            register_module_forward_hook(self._after_forward, always_call=True)
+            self._held.begin()
 
     def end(self) -> None:
-        """Writes the parameters as they are in the end."""
+        """Writes the parameters as they are in the end, and what names held."""
+        if self._held is not None:
+            self._held.end()
         for optimizer, last in self._optimizers.items():
             self._write("end", {"step": last}, _parameters(optimizer), whole=True)
 
@@ -68,6 +104,9 @@ class Watch:
     ) -> Callable[[Any], None]:
         """Returns what finishes a call that combines tensors, [...] each, in place, and then writes both."""
         self._calls += 1
+        if self._held is not None:
+            name = f"all_reduce {op}"
+            self._held.called(name, name, sys._getframe(1), [one.data_ptr() for one in tensors])
         facts = {"number": self._calls, "step": self._step + 1, "op": _COMBINED.get(op), "site": list(site)}
         if not self._detailed or facts["op"] is None or self._is_full("calls", sum(one.nbytes for one in tensors)):
             return finish
@@ -79,18 +118,44 @@ class Watch:
 
         return finished
 
+    def sent(self, tensors: Sequence[torch.Tensor]) -> None:
+        """Notes a broadcast of tensors, [...] each, which has one rank's values on all of them."""
+        if self._held is not None:
+            self._held.called(_BROADCAST, _BROADCAST, sys._getframe(1), [one.data_ptr() for one in tensors])
+
     def _is_full(self, kind: str, size: int) -> bool:
         """Returns whether arrays of this size in bytes are too large together with those before of their kind."""
         self._bytes[kind] += size
         return self._bytes[kind] > _WHOLE_BYTES
 
+    def _registered(self, module: torch.nn.Module, name: str, child: torch.nn.Module | None) -> None:
+        if isinstance(module, DistributedDataParallel) and name == "module" and child is not None:
+            self._wrapped |= set(child.modules())
+
+    def _after_forward(self, module: torch.nn.Module, _inputs: Any, _outputs: Any) -> None:
+        self._wrappers -= isinstance(module, DistributedDataParallel)
+
     def _before_forward(self, module: torch.nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        self._wrappers += isinstance(module, DistributedDataParallel)
+        if self._held is not None and not self._wrappers and module in self._wrapped and torch.is_grad_enabled():
+            self._held.called(_BYPASSED, type(module).__name__, sys._getframe(1))
+        if self._reseeded_by:
+            torch.manual_seed(torch.initial_seed() + _SEEDS_APART * self._reseeded_by)
+            self._reseeded_by = 0
+        if not self._has_input and torch.is_grad_enabled():
+            self._has_input = True
+            self._write_input(inputs)
         if module not in self._modules:
             self._enter(module)
         if self._pattern is None or not self._modules.get(module, True):
             return None
         pattern = self._pattern
         return tuple([moved(one, pattern) if isinstance(one, torch.Tensor) else one for one in inputs])
+
+    def _write_input(self, inputs: tuple[Any, ...]) -> None:
+        """Writes what the first module that the script calls is given, as a number that is equal for equal inputs."""
+        found = contents_of(list(inputs))
+        append(self._file, "input", {"digest": None if found is None else found.digest}, [])
 
     def _enter(self, module: torch.nn.Module) -> None:
         """Names the parameters of a module that the script calls for the first time."""
@@ -136,6 +201,8 @@ class Watch:
             "step": self._step,
             "after": self._optimizers.get(optimizer, 0),
             "site": list(site_of(sys._getframe(1))),
+            "generator": generator_state(),
+            "calls": self._made(),
         }
         self._optimizers[optimizer] = self._step
         self._write("step", facts, parameters)

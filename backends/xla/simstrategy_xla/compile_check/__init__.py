@@ -1,8 +1,5 @@
 """Compares compiled steps with what they request on the simulator: `simstrategy compile-check`.
 
-It uses the core's strategies, as programs do. The backend beside it imports nothing of it.
+It uses the core's strategies, as programs do. The backend beside it imports nothing of it. `checking.py` has the
+function behind the command. Nothing is imported here, so that the list of commands is there without JAX.
 """
-
-from simstrategy_xla.compile_check.checking import CompiledReport, StepReport, check_compiled
-
-__all__ = ["CompiledReport", "StepReport", "check_compiled"]

@@ -1,15 +1,10 @@
 """The command `simstrategy compile-check`: an entry point of the group `simstrategy.commands`."""
 
-from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from simstrategy.check.outcome import Program
-from simstrategy.check.programs import load_program
-from simstrategy.cli.options import clear_errors, import_from_here, words
-from simstrategy_xla.compile_check.checking import check_compiled
-from simstrategy_xla.compile_check.collectives import collectives
+from simstrategy.cli.options import import_from_here, words
 
 __all__ = ["compile_check"]
 
@@ -29,26 +24,6 @@ def compile_check(
     Exit code 0: as requested. 1: not as requested. 2: it could not be compiled.
     """
     import_from_here(backend)
-    raise typer.Exit(_compile(backend, words(topology), program or []))
+    from simstrategy_xla.compile_check.running import compile_programs  # noqa: PLC0415 - JAX is slow, and help lists this
 
-
-def _compile(backend: str, topologies: Sequence[str], programs: Sequence[str]) -> int:
-    """Prints what the compiled steps of each program contain, for each topology; returns the exit code."""
-    agree = True
-    with clear_errors():
-        loaded = [(word, _loaded(word)) for word in programs]
-        for topology in topologies:
-            for name, program in (("collectives", collectives), *loaded):
-                report = check_compiled(program, backend=backend, topology=topology)
-                agree = agree and report.agrees
-                typer.echo(f"--- {name} on {topology}\n{report}")
-    where = ", ".join(topologies)
-    typer.echo(
-        f"All compiled steps are as requested on {where}." if agree else "Not all compiled steps are as requested."
-    )
-    return 0 if agree else 1
-
-
-def _loaded(word: str) -> Program:
-    file, colon, function = word.rpartition(":")
-    return load_program(file, function) if colon and function.isidentifier() else load_program(word)
+    raise typer.Exit(compile_programs(backend, words(topology), program or []))

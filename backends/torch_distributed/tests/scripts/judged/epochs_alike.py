@@ -1,4 +1,4 @@
-"""A sampler without set_epoch: every epoch has one order, on any number of ranks."""
+"""A sampler that does not shuffle: every epoch has one order, on any number of ranks."""
 
 # check: --replicas 1,2,4 -- --batch-size {8//replicas}
 
@@ -8,7 +8,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 arguments, rank, size = begin()
-sampler = DistributedSampler(TensorDataset(*rows()), shuffle=True)
+sampler = DistributedSampler(TensorDataset(*rows()), shuffle=False)
 loader = DataLoader(TensorDataset(*rows()), batch_size=arguments.batch_size, sampler=sampler)
 model = DistributedDataParallel(small())
 optimizer = torch.optim.AdamW(model.parameters(), lr=0.05)

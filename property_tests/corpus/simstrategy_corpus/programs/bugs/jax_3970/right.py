@@ -3,14 +3,13 @@
 import argparse
 import os
 
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, PartitionSpec
 
-def program(replicas):
-    import jax
-    import jax.numpy as jnp
-    import numpy as np
-    from jax.sharding import Mesh, PartitionSpec
 
-    mesh = Mesh(np.array(jax.devices()[:replicas]), ("data",))
+def program(mesh: Mesh):
     inputs = jnp.sin(jnp.arange(24.0)).reshape(8, 3)
     targets = jnp.cos(jnp.arange(8.0))
 
@@ -37,4 +36,4 @@ if __name__ == "__main__":
     count = parser.parse_args().replicas
     os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={count}"
     os.environ["JAX_PLATFORMS"] = "cpu"
-    print("result weights", *program(count).tolist())
+    print("result weights", *program(Mesh(np.array(jax.devices()), ("data",))).tolist())

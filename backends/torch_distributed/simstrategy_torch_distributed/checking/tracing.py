@@ -1,0 +1,49 @@
+"""Reads from the files of all ranks what names held, and which lines ran."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simstrategy.check.causes.held import Held, Traced
+from simstrategy.trace import describe_site
+from simstrategy_torch_distributed.watched.entries import Entry, read
+
+__all__ = ["traced_in"]
+
+
+def traced_in(files: Sequence[Path]) -> Traced:
+    """Returns what the ranks have traced, in rank order."""
+    held, lines = [], []
+    for file in files:
+        entries = list(read(file))
+        held.append(tuple(_held(one) for one in entries if one.what == "held"))
+        lines.append(tuple(line for one in entries if one.what == "lines" for line in _lines(one)))
+    return Traced(tuple(held), tuple(lines))
+
+
+def _held(entry: Entry) -> Held:
+    facts = entry.facts
+    return Held(
+        _site(facts["site"]),
+        tuple(map(_site, facts["callers"])),
+        facts["name"],
+        facts["attribute"],
+        entry.arrays,
+        facts["text"],
+        facts["step"],
+        facts["frame"],
+        facts["graded"],
+    )
+
+
+def _lines(entry: Entry) -> list[tuple[str, int]]:
+    """Returns the lines of a rank, each with the number of the step that came next.  entry: has [lines, 3] int32."""
+    files = entry.facts["files"]
+    rows: np.ndarray[Any, Any] = entry.arrays[0]
+    return [(_site((files[file], line)), int(step)) for file, line, step in rows.tolist()]
+
+
+def _site(site: Sequence[Any]) -> str:
+    return describe_site((site[0], site[1]))

@@ -1,0 +1,104 @@
+"""Which samples each rank draws: the indices of every pass of a BatchSampler, as DataLoaders make it.
+
+The class is replaced in the process of a rank by one that notes what it yields: torch has no hook there. Passes that a
+script leaves early are not sent. What is drawn otherwise, as from an IterableDataset, is not seen.
+"""
+
+import base64
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sized
+from typing import Any, Final, final
+
+import numpy as np
+import torch
+import torch.utils.data
+from torch.utils.data import BatchSampler, DistributedSampler, RandomSampler, SequentialSampler
+
+from simstrategy_torch_distributed.link import site_of
+
+__all__ = ["watch_samplers"]
+
+_INDICES_MAX: Final = 1 << 20
+"""Passes with more indices are not sent."""
+
+
+def watch_samplers(send: Callable[[list[Any]], None], acts: Callable[[], int]) -> None:
+    """Makes every BatchSampler that is made from now on note its passes.
+
+    send: takes a message. acts: returns how many collective calls and optimizer steps the rank has made.
+    """
+    passes: Counter[tuple[str, int]] = Counter()
+    original = BatchSampler
+
+    @final
+    class Watched(original):  # type: ignore[misc, valid-type]  # the class that is replaced
+        """torch's class; each pass that comes to its end is sent."""
+
+        def __init__(self, *given: Any, **named: Any) -> None:
+            original.__init__(self, *given, **named)
+            self._made = site_of(sys._getframe(1))
+
+        def __iter__(self) -> Iterator[list[int]]:
+            site = site_of(sys._getframe(1))
+            number = passes[site]
+            passes[site] += 1
+            drawn: list[Any] = []
+            begun = acts()
+            for batch in original.__iter__(self):
+                if len(drawn) <= _INDICES_MAX:
+                    drawn += batch
+                yield batch
+            if len(drawn) <= _INDICES_MAX and all(isinstance(one, int) for one in drawn):
+                data = base64.b64encode(np.asarray(drawn, dtype=np.int64).tobytes()).decode()
+                batch_size = self.batch_size if self.drop_last else 1
+                send(
+                    [
+                        "coverage",
+                        {
+                            **_facts(self.sampler),
+                            "batch": batch_size,
+                            "site": site,
+                            "made": self._made,
+                            "pass": number,
+                            "drawn": data,
+                            "acts": acts() - begun,
+                            "graded": torch.is_grad_enabled(),
+                        },
+                    ]
+                )
+
+    Watched.__name__ = Watched.__qualname__ = original.__name__
+    Watched.__module__ = original.__module__
+    for module in (torch.utils.data, torch.utils.data.sampler, torch.utils.data.dataloader):
+        vars(module)["BatchSampler"] = Watched
+
+
+def _facts(sampler: Any) -> dict[str, Any]:
+    """Returns what is known of a sampler: its kind, the number of samples, and which share it draws of how many."""
+    facts: dict[str, Any] = {
+        "name": type(sampler).__name__,
+        "kind": "own",
+        "count": None,
+        "share": None,
+        "seeded": False,
+    }
+    if isinstance(sampler, DistributedSampler) and type(sampler).__iter__ is DistributedSampler.__iter__:
+        share = [sampler.rank, sampler.num_replicas]
+        return {
+            **facts,
+            "kind": "distributed",
+            "count": _length(sampler.dataset),
+            "share": share,
+            "seeded": sampler.shuffle,
+        }
+    if isinstance(sampler, (SequentialSampler, RandomSampler)):
+        return {**facts, "kind": "torch", "count": _length(sampler.data_source)}
+    if type(sampler).__module__.startswith("torch."):
+        return {**facts, "kind": "torch"}
+    fields = vars(sampler)
+    return {**facts, "count": _length(fields.get("dataset", fields.get("data_source")))}
+
+
+def _length(data: object) -> int | None:
+    return len(data) if isinstance(data, Sized) else None

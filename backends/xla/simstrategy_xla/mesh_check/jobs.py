@@ -1,0 +1,119 @@
+"""What a check gives a process with host devices to do, and what that process returns.  Plain data, without JAX."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simstrategy.check.contents import Contents
+from simstrategy.trace import Event
+
+__all__ = ["Answer", "Found", "Job", "Moment", "Record", "Run", "Saved", "Site"]
+
+Host = np.ndarray[Any, Any]
+
+
+class Run(NamedTuple):
+    """How a program is run once.
+
+    arguments: beside the mesh. order: the devices of the mesh, by number. nudge: a pattern by which results move by one
+    ulp; None for none. saved: the bytes of a save with which a program that takes a checkpoint begins.
+    """
+
+    arguments: dict[str, Any]
+    order: tuple[int, ...]
+    nudge: int | None = None
+    saved: bytes | None = None
+
+
+class Job(NamedTuple):
+    """Runs of one function of one file, in one process, on one number of devices.
+
+    axes: the names of the mesh's axes; the first one has all devices. watched: what is recorded: the values of
+    collectives and of shard_maps ("calls"), of all lines as well ("lines"), or nothing ("").
+    """
+
+    file: str
+    function: str
+    axes: tuple[str, ...]
+    replicas: int
+    runs: tuple[Run, ...]
+    watched: str = ""
+
+
+class Saved(NamedTuple):
+    """What a run left in its checkpoint; fields as of `simstrategy.check.checkpoint.Checkpoint`."""
+
+    saved: dict[int, bytes]
+    saves: int
+    restored: bool
+
+
+class Site(NamedTuple):
+    """A place in a compiled program whose values are recorded: a call of a collective, or a part of a shard_map.
+
+    number: places count in the order of the program. module: the compiled program. kind, op: as of a recorded point;
+    "enter" and "leave" for what the function of a shard_map receives and returns. place: file and line, as in
+    ``train.py:31``. in_loop: whether it is in a loop of the compiled program. devices: how many run it. inputs: how
+    many of its values are inputs; the others are outputs. own: whether they are a line's results in a shard_map, where
+    each device computes its own. names: of all values, where they have any. cut: along which axis they are cut into
+    parts, one for each device; None for a value that is the same on all. by_pmap: whether the shard_map is one of
+    `jax.pmap`. transposed: whether differentiation made it of a call of the program.
+    """
+
+    number: int
+    module: int
+    kind: str
+    op: str | None
+    place: str
+    in_loop: bool
+    devices: int
+    inputs: int
+    own: bool = False
+    names: tuple[str, ...] = ()
+    cut: tuple[int | None, ...] = ()
+    by_pmap: bool = False
+    transposed: bool = False
+
+
+class Moment(NamedTuple):
+    """The values of one site on one device, once.  values: […]; None for one that is too large."""
+
+    site: int
+    device: int
+    values: tuple[Host | None, ...]
+
+
+class Record(NamedTuple):
+    """What was recorded of a run: its sites, and their moments in the order of time."""
+
+    sites: tuple[Site, ...]
+    moments: tuple[Moment, ...]
+
+
+class Found(NamedTuple):
+    """What one run gave.
+
+    copies: of arrays of which several devices have one value: path and number of the copies. unequal: the copies […] of
+    those that are not equal. by_device: paths of arrays with a row for each device. error, notes, events: as of an
+    `Outcome`. dtypes: that its compiled programs compute with. printed: what it printed. places: a note on each of
+    `unequal`.
+    """
+
+    contents: Contents
+    copies: dict[str, int]
+    unequal: dict[str, tuple[Host, ...]]
+    by_device: frozenset[str]
+    error: tuple[str, str] | None
+    notes: tuple[str, ...]
+    events: tuple[Event, ...]
+    dtypes: tuple[str, ...]
+    printed: str
+    saved: Saved | None
+    record: Record | None
+
+
+class Answer(NamedTuple):
+    """What a job gave: its runs; or why the program could not be loaded, or its result not be read, as a sentence."""
+
+    runs: tuple[Found, ...]
+    refused: str | None = None

@@ -1,0 +1,122 @@
+"""Puts functions around JAX's lowering rules, and reads places of a program from tracebacks.
+
+JAX turns every operation into code by a rule, also the ones that differentiation, `scan` and `pmap` make of it. A rule
+of ours calls the former one and adds to what it gives. So no operation of a program is missed, and no name is replaced.
+Nothing here records or changes values.
+"""
+
+import functools
+import os
+import site
+import sysconfig
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Final, NamedTuple, final
+
+import jax
+from jax.interpreters import mlir
+
+import simstrategy
+
+__all__ = ["Place", "Rules", "place_of"]
+
+Rule = Callable[..., Sequence[Any]]
+Around = Callable[[str, Rule], Rule]
+"""Makes a rule of the name of an operation and its former rule."""
+
+_JAX: Final = os.path.dirname(jax.__file__) + os.sep
+_OURS: Final = tuple({os.path.dirname(one) + os.sep for one in (simstrategy.__file__, os.path.dirname(__file__))})
+_PACKAGES: Final = tuple({*site.getsitepackages(), sysconfig.get_path("purelib"), sysconfig.get_path("stdlib")})
+_CALLS: Final = "cache_miss"
+"""The function of JAX that traces and calls a compiled function: lines that it calls are in that function."""
+_PMAP: Final = "pmap.py"
+
+
+class Place(NamedTuple):
+    """file, line: of the program. through: names of JAX's functions between the operation and this line.
+
+    inside: whether the line is in a function that is compiled. Else it calls one of JAX's, as `jnp.mean`.
+    """
+
+    file: str
+    line: int
+    through: frozenset[str]
+    inside: bool
+
+
+@final
+class Rules:
+    """The rules of one process that were put around JAX's."""
+
+    def __init__(self) -> None:
+        self._before: list[tuple[Any, str | None, Any]] = []
+        self._adding = False
+
+    def put_around(self, names: Collection[str], around: Around, *, cached: bool = False) -> None:
+        """Puts a rule around that of each operation of these names.
+
+        cached: whether operations that are alike share their code, and so one call of the rule.
+        """
+        tables: list[tuple[str | None, Any]] = [
+            (None, mlir._lowerings),  # noqa: SLF001 - JAX has no public way to read a rule
+            ("cpu", mlir._platform_specific_lowerings["cpu"]),  # noqa: SLF001 - as above
+        ]
+        for platform, table in tables:
+            for primitive, entry in [*table.items()]:
+                if primitive.name in names:
+                    self._before.append((primitive, platform, entry))
+                    rule = self._guarded(around(primitive.name, entry.rule), entry.rule)
+                    mlir.register_lowering(primitive, rule, platform, entry.inline, cached)
+
+    @property
+    def mark(self) -> int:
+        """How many rules were put, for `restore`."""
+        return len(self._before)
+
+    def restore(self, mark: int) -> None:
+        """Registers the rules again that there were at a mark.  What is compiled already stays as it is."""
+        while len(self._before) > mark:
+            primitive, platform, entry = self._before.pop()
+            mlir.register_lowering(primitive, entry.rule, platform, entry.inline)
+
+    def add(self, function: Callable[..., Any], ctx: Any, values: Sequence[Any], avals: Sequence[Any]) -> Sequence[Any]:
+        """Adds the code of a function of JAX values to a program, and returns its results.
+
+        What the function itself calls has the former rules.
+        """
+        lowered = mlir.lower_fun(function, multiple_results=True)
+        own = ctx.replace(primitive=None, avals_in=list(avals), avals_out=None, tokens_out=None)
+        adding, self._adding = self._adding, True
+        try:
+            found: Sequence[Any] = lowered(own, *values)
+        finally:
+            self._adding = adding
+        return found
+
+    def _guarded(self, rule: Rule, former: Rule) -> Rule:
+        @functools.wraps(former)
+        def guarded(*args: Any, **params: Any) -> Sequence[Any]:
+            return (former if self._adding else rule)(*args, **params)
+
+        return guarded
+
+
+def place_of(traceback: Any) -> Place | None:
+    """Returns the innermost line of a traceback of JAX that is the program's; None without one.
+
+    A line of an installed library stands for the program's where no other is there.
+    """
+    through: set[str] = set()
+    found: tuple[str, int, frozenset[str]] | None = None
+    inside = False
+    codes, lasts = traceback.raw_frames()
+    for code, last in zip(codes, lasts, strict=True):
+        file = code.co_filename
+        if file.startswith(_JAX):
+            inside = inside or (found is not None and code.co_name == _CALLS)
+            through |= {code.co_name, _PMAP} if file.endswith(_PMAP) else {code.co_name}
+        elif not file.startswith((*_OURS, "<frozen")):
+            library = file.startswith(_PACKAGES)
+            if found is None or (found[0].startswith(_PACKAGES) and not library):
+                found = file, traceback.code_addr2line(code, last), frozenset(through)
+                inside = False
+    return None if found is None else Place(*found, inside)

@@ -1,0 +1,62 @@
+"""Moves results of compiled operations by one ulp, to measure how far rounding moves the results of a program.
+
+Moved are the operations that libraries round differently, and sums. An integer stays one, so that counts and
+conditions remain.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+import jax.numpy as jnp
+from jax import lax
+
+from simstrategy_xla.mesh_check.lowering import Rule, Rules
+
+__all__ = ["ROUNDED", "nudged"]
+
+ROUNDED: Final = frozenset(
+    {
+        *("dot_general", "conv_general_dilated", "reduce_sum", "cumsum", "reduce_window_sum", "psum", "psum_invariant"),
+        *("exp", "exp2", "expm1", "log", "log1p", "tanh", "logistic", "div", "sqrt", "rsqrt", "cbrt", "pow"),
+        *("integer_pow", "sin", "cos", "tan", "erf", "erfc", "erf_inv", "lgamma", "digamma"),
+    }
+)
+"""The operations whose results are moved."""
+
+_STEP: Final = 7919
+"""Between the patterns of two operations."""
+
+
+@contextmanager
+def nudged(rules: Rules, pattern: int) -> Iterator[None]:
+    """Moves results in all programs that are compiled meanwhile.  pattern: which elements move up, and which down."""
+    salt, mark = pattern, rules.mark
+
+    def around(name: str, rule: Rule) -> Rule:
+        def moved(ctx: Any, *values: Any, **params: Any) -> Sequence[Any]:
+            nonlocal salt
+            results = rule(ctx, *values, **params)
+            if not all(jnp.issubdtype(aval.dtype, jnp.floating) for aval in ctx.avals_out):
+                return results
+            salt += _STEP
+            own = salt
+            return rules.add(lambda *found: [_moved(one, own) for one in found], ctx, results, ctx.avals_out)
+
+        return moved
+
+    rules.put_around(ROUNDED, around)
+    try:
+        yield
+    finally:
+        rules.restore(mark)
+
+
+def _moved(value: Any, salt: int) -> Any:
+    """Returns floats […] of which about two thirds are one ulp larger or smaller."""
+    index = jnp.full(value.shape, salt % 65521, jnp.int32)
+    for axis in range(value.ndim):
+        index = index * 31 + lax.broadcasted_iota(jnp.int32, value.shape, axis) * 13
+    sign = (lax.rem(lax.abs(index * 1103515245 + 12345) >> 8, jnp.int32(3)) - 1).astype(value.dtype)
+    factor = 1 + sign * float(jnp.finfo(value.dtype).eps)  # type: ignore[no-untyped-call]
+    return lax.select(value == lax.floor(value), value, value * factor.astype(value.dtype))

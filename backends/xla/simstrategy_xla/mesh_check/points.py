@@ -1,0 +1,230 @@
+"""Makes recorded points of what was recorded of a JAX program: collectives, state, and the parts of the data.
+
+State is what a `shard_map` returns and receives again in a later call.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simstrategy.check.causes.facts import Leaves, PointFacts
+from simstrategy.check.causes.watching import NamedValue
+from simstrategy.check.distances import same_bits
+from simstrategy_xla.mesh_check.calls import Call, Parts, calls_of
+from simstrategy_xla.mesh_check.jobs import Record
+
+__all__ = ["Diverged", "Facts", "facts_of"]
+
+Host = np.ndarray[Any, Any]
+Place = tuple[int, int]
+"""The number of a site, and of one of its values."""
+
+
+class Diverged(NamedTuple):
+    """State that should be equal on all devices and is not.  last: what the devices […] hold in the end.
+
+    first: the point where it is first unequal.
+    """
+
+    name: str
+    last: Parts
+    first: PointFacts
+
+
+class Facts(NamedTuple):
+    """points: in the order of the program. diverged: in the order in which it was first unequal.
+
+    named: what enters a shard_map, and what its lines compute, on each device. elsewhere: the same points, with what
+    another device holds than the first one, where they are not equal. transposed: sums that differentiation made.
+    """
+
+    points: tuple[PointFacts, ...]
+    diverged: tuple[Diverged, ...]
+    named: tuple[NamedValue, ...]
+    elsewhere: tuple[PointFacts, ...]
+    transposed: tuple[PointFacts, ...]
+
+
+def facts_of(record: Record) -> Facts:
+    """Returns the points of a run."""
+    calls = calls_of(record)
+    state = _state(calls)
+    parts = {step: (tuple([len(rows) for rows in texts]), texts) for step, texts in _parts_of(calls, state)}
+    found: list[PointFacts] = []
+    diverged: dict[str, Diverged] = {}
+    named: list[NamedValue] = []
+    transposed: list[PointFacts] = []
+    for number, call in enumerate(calls):
+        if call.site.own or call.site.kind == "enter":
+            named += _named(call, number)
+            continue
+        made = _leaving(call, state, diverged) if call.site.kind == "leave" else _collective(call)
+        sizes, rows = parts.get(call.step, (None, None))
+        known = sizes is not None and call.site.devices == len(sizes)
+        own = [
+            point._replace(number=number, parts=sizes if known else None, rows=rows if known else None)
+            for point in made
+        ]
+        found += own
+        transposed += own if call.site.transposed and call.site.op == "SUM" else []
+    elsewhere = tuple(map(_elsewhere, found))
+    return Facts(tuple(found), tuple(diverged.values()), tuple(named), elsewhere, tuple(transposed))
+
+
+class _State(NamedTuple):
+    """A value that returns to a shard_map.
+
+    enters, name: where, as the argument of this name. before: the values of each step. equal: whether it begins equal.
+    """
+
+    enters: Place
+    name: str
+    before: Mapping[int, Parts]
+    equal: bool
+
+
+def _state(calls: Sequence[Call]) -> dict[Place, _State]:
+    """Returns what a shard_map returns and receives again, by where it is returned."""
+    targets: dict[Place, Place] = {}
+    left: dict[Place, Parts] = {}
+    entered: dict[Place, dict[int, Parts]] = {}
+    names: dict[Place, str] = {}
+    for call in calls:
+        for place, value in enumerate(call.values):
+            if value is None or not (value[0].dtype.kind in "fc" or value[0].dtype.name == "bfloat16"):
+                continue
+            here = call.site.number, place
+            if call.site.kind == "leave":
+                left[here] = value
+            elif call.site.kind == "enter":
+                entered.setdefault(here, {})[call.step] = value
+                names[here] = call.site.names[place] if place < len(call.site.names) else ""
+                for source, parts in left.items():
+                    if source not in targets and _is_same(parts, value):
+                        targets[source] = here
+    found = {}
+    for source, target in targets.items():
+        values = entered[target]
+        found[source] = _State(target, names[target], values, _are_equal(values[min(values)]))
+    return found
+
+
+def _is_same(one: Parts, other: Parts) -> bool:
+    return len(one) == len(other) and all(same_bits(a, b) for a, b in zip(one, other, strict=True))
+
+
+def _are_equal(parts: Parts) -> bool:
+    return all(same_bits(parts[0], one) for one in parts[1:])
+
+
+def _leaving(call: Call, state: Mapping[Place, _State], diverged: dict[str, Diverged]) -> Iterator[PointFacts]:
+    """Yields the points of what a shard_map returns: state, and what is the same on all devices."""
+    site = call.site
+    for place, value in enumerate(call.values):
+        if value is None or not _is_number(value[0]):
+            continue
+        kept, equal = state.get((site.number, place)), _are_equal(value)
+        cut = site.cut[place]
+        joined = cut is not None and not (site.by_pmap and (kept is not None or equal))
+        if joined and site.by_pmap:
+            continue  # each device returns a value of its own
+        name = site.names[place] if place < len(site.names) else f"[{place}]"
+        name = name if kept is None else kept.name or name
+        before = None if kept is None else kept.before.get(call.step)
+        point = PointFacts(
+            call.step,
+            site.place,
+            "return" if kept is None else "assign",
+            name,
+            None,
+            _terms(value, before),
+            (np.concatenate(value, axis=cut) if cut is not None and joined else value[0],),
+            kept=not joined and (kept is not None or not equal),
+            own=not joined and not equal,
+            before=() if before is None or before[0].shape != value[0].shape else before[:1],
+        )
+        declared = cut is None or (site.by_pmap and kept is not None and kept.equal)
+        if name in diverged or (declared and not equal):
+            diverged[name] = Diverged(name, value, diverged[name].first if name in diverged else point)
+        yield point
+
+
+def _named(call: Call, number: int) -> Iterator[NamedValue]:
+    """Yields what each device has at a line."""
+    site = call.site
+    for place, value in enumerate(call.values):
+        name = site.names[place] if place < len(site.names) else site.kind
+        for device, one in enumerate(value or ()):
+            if _is_number(one):
+                yield NamedValue(call.step, number, device, site.place, name, one)
+
+
+def _terms(value: Parts, before: Parts | None) -> tuple[Leaves, ...]:
+    """Returns what each device holds; () for one that keeps the value before, where others do not."""
+    if before is None or len(before) != len(value):
+        return tuple([(one,) for one in value])
+    same = [same_bits(one, old) for one, old in zip(value, before, strict=True)]
+    return tuple([() if keeps and not all(same) else (one,) for one, keeps in zip(value, same, strict=True)])
+
+
+def _elsewhere(point: PointFacts) -> PointFacts:
+    """Returns a point with what another device holds than the first one, where that is another value."""
+    if not point.own or not point.outputs:
+        return point
+    held = [term or point.before for term in point.inputs]
+    others = [one for one in held if one and not same_bits(one[0], point.outputs[0])]
+    return point._replace(outputs=others[0]) if others else point
+
+
+def _is_number(value: Host) -> bool:
+    return value.dtype.kind in "biufc" or value.dtype.name == "bfloat16"
+
+
+def _collective(call: Call) -> Iterator[PointFacts]:
+    """Yields the point of a collective, or of a whole array that a line computes."""
+    site = call.site
+    values = [value for value in call.values if value is not None]
+    if len(values) < len(call.values):
+        return
+    terms: tuple[Leaves, ...] = tuple(zip(*values[: site.inputs], strict=True)) if site.inputs else ()
+    outputs = values[site.inputs :]
+    if site.op == "MEAN":  # JAX makes a mean of a sum and a division
+        outputs = [tuple([np.asarray(one / site.devices, one.dtype) for one in parts]) for parts in outputs]
+    own = not all(_are_equal(parts) for parts in outputs)
+    combined = () if own else tuple([parts[0] for parts in outputs])
+    yield PointFacts(call.step, site.place, site.kind, None, site.op, terms, combined, own=own)
+
+
+def _parts_of(
+    calls: Sequence[Call], state: Mapping[Place, _State]
+) -> Iterator[tuple[int, tuple[tuple[str, ...], ...]]]:
+    """Yields for each step the examples of each device, as texts that are equal for equal examples.
+
+    Examples are the rows of arrays that enter the first shard_map of the step in parts, and are no state.
+    """
+    returning = {one.enters for one in state.values()}
+    done: set[int] = set()
+    for call in calls:
+        if call.site.kind != "enter" or call.step in done:
+            continue
+        columns = []
+        for place, value in enumerate(call.values):
+            known = (
+                value is not None and call.site.cut[place] is not None and (call.site.number, place) not in returning
+            )
+            rows = tuple([one[0] for one in value]) if known and value is not None and call.site.by_pmap else value
+            if known and rows and rows[0].ndim and _is_number(rows[0]) and rows[0].dtype != np.uint32:
+                columns.append(rows)  # keys of random numbers are uint32
+        columns = [rows for rows in columns if len(rows[0]) == len(columns[0][0])]
+        if columns:
+            done.add(call.step)
+            devices = range(call.site.devices)
+            yield call.step, tuple([_texts([rows[device] for rows in columns]) for device in devices])
+
+
+def _texts(columns: Sequence[Host]) -> tuple[str, ...]:
+    """Returns a text for each row of some arrays [rows, …]."""
+    rows = zip(*[[one.tobytes() for one in np.ascontiguousarray(array)] for array in columns], strict=True)
+    return tuple([blake2b(b"\0".join(row), digest_size=8).hexdigest() for row in rows])

@@ -1,0 +1,247 @@
+"""Records the values of collectives, and what the functions of a `shard_map` receive and return, on each device.
+
+Callbacks are put into the compiled programs, since these are what runs: a program is not interpreted again. Recorded is
+also what each line computes: in a `shard_map` on each device, and outside of it, where JAX chooses the collectives, as
+whole arrays.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple, final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.extend.core import Primitive
+from jax.interpreters import mlir
+
+from simstrategy.trace import describe_site
+from simstrategy_xla.mesh_check.jobs import Moment, Record, Site
+from simstrategy_xla.mesh_check.lowering import Place, Rule, Rules, place_of
+from simstrategy_xla.mesh_check.noting import COLLECTIVES, meaning_of
+
+__all__ = ["Watch"]
+
+_COMPUTED: Final = frozenset(
+    {
+        *("reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "dot_general", "conv_general_dilated", "cumsum"),
+        *("add", "sub", "mul", "div", "max", "min", "exp", "log", "sqrt", "rsqrt", "integer_pow", "pow"),
+        *("tanh", "logistic", "select_n", "argmax", "argmin", "random_bits", "threefry2x32"),
+    }
+)
+"""Operations whose results are recorded."""
+
+_WHOLE_BYTES: Final = 1 << 20
+"""Up to which size a value is kept; larger ones are not compared."""
+_COMPUTED_BYTES: Final = 1 << 16
+"""The same of an array that a line computes, since there are many."""
+_TOTAL_BYTES: Final = 256 << 20
+"""Of all values of a run; later ones are not kept."""
+
+
+class _Edge(NamedTuple):
+    """Where a function of a shard_map begins or ends; fields as of `Site`."""
+
+    kind: str
+    place: Place
+    names: tuple[str, ...]
+    cut: tuple[int | None, ...]
+    devices: int
+
+
+@final
+class Watch:
+    """Records the programs that are compiled while it exists, from each `clear` on.
+
+    lines: whether the values are recorded that each line computes.
+    """
+
+    def __init__(self, rules: Rules, *, lines: bool) -> None:
+        self._rules = rules
+        self._sites: list[Site] = []
+        self._moments: list[Moment] = []
+        self._modules: list[Any] = []
+        self._edges: list[_Edge] = []
+        self._bytes = 0
+        self._observe = Primitive("simstrategy_observe")
+        self._observe.multiple_results = True
+        mlir.register_lowering(self._observe, self._observed, cacheable=False)
+        rules.put_around(COLLECTIVES, self._of_collective)
+        if lines:
+            rules.put_around(_COMPUTED, self._of_result)
+        rules.put_around({"shard_map"}, self._of_shard_map)
+
+    def clear(self) -> None:
+        """Forgets the values that were recorded.  A program that was compiled before may run again."""
+        self._moments = []
+        self._bytes = 0
+
+    def record(self) -> Record:
+        return Record(tuple(self._sites), tuple(self._moments))
+
+    # The rules.
+
+    def _of_collective(self, name: str, rule: Rule) -> Rule:
+        def watched(ctx: Any, *values: Any, **params: Any) -> Sequence[Any]:
+            results = rule(ctx, *values, **params)
+            place = place_of(ctx.traceback)
+            if place is not None and _axes_of(ctx):
+                kind, op = meaning_of(name, place.through)
+                site = self._site(ctx, kind, op, place, len(values))
+                self._emit(ctx, site, [*values, *results], [*ctx.avals_in, *ctx.avals_out])
+            return results
+
+        return watched
+
+    def _of_result(self, name: str, rule: Rule) -> Rule:
+        def watched(ctx: Any, *values: Any, **params: Any) -> Sequence[Any]:
+            results = rule(ctx, *values, **params)
+            place = place_of(ctx.traceback)
+            own = bool(_axes_of(ctx))
+            # The code of an operation that is not in a function of the program is shared by all its lines.
+            if place is None or not (own or place.inside) or not all(map(_is_computed, ctx.avals_out)):
+                return results
+            site = self._site(ctx, name, None, place, 0)
+            if own:
+                self._sites[-1] = site = site._replace(own=True)
+                self._emit(ctx, site, results, ctx.avals_out)
+            else:
+                self._emit_whole(ctx, site, results)
+            return results
+
+        return watched
+
+    def _of_shard_map(self, name: str, rule: Rule) -> Rule:
+        def watched(ctx: Any, *values: Any, jaxpr: Any, **params: Any) -> Sequence[Any]:
+            place = place_of(ctx.traceback)
+            if place is None or not jaxpr.eqns or len(_axes_of(ctx)):
+                return rule(ctx, *values, jaxpr=jaxpr, **params)
+            arguments, results = _names(jaxpr.debug_info)
+            devices = int(params["mesh"].size)
+            enter = _Edge("enter", place, arguments, _cuts(params["in_specs"]), devices)
+            leave = _Edge("leave", place, results, _cuts(params["out_specs"]), devices)
+            first = self._equation(jaxpr, enter, jaxpr.invars)
+            last = self._equation(jaxpr, leave, jaxpr.outvars)
+            return rule(ctx, *values, jaxpr=jaxpr.replace(eqns=[first, *jaxpr.eqns, last]), **params)
+
+        return watched
+
+    def _equation(self, jaxpr: Any, edge: _Edge, variables: Sequence[Any]) -> Any:
+        """Returns an equation that observes variables, made of one that is there."""
+        self._edges.append(edge)
+        return jaxpr.eqns[0].replace(
+            primitive=self._observe,
+            invars=list(variables),
+            outvars=[],
+            params={"edge": len(self._edges) - 1},
+            effects=frozenset(),
+        )
+
+    def _observed(self, ctx: Any, *values: Any, edge: int) -> Sequence[Any]:
+        one = self._edges[edge]
+        inputs = len(values) if one.kind == "enter" else 0
+        site = self._site(ctx, one.kind, None, one.place, inputs)
+        site = site._replace(names=one.names, cut=one.cut, devices=one.devices)
+        self._sites[-1] = site
+        self._emit(ctx, site, values, ctx.avals_in)
+        return []
+
+    def _site(
+        self,
+        ctx: Any,
+        kind: str,
+        op: str | None,
+        place: Place,
+        inputs: int,
+    ) -> Site:
+        """Returns a new site."""
+        module = ctx.module_context.module
+        if not any(module is one for one in self._modules):
+            self._modules.append(module)
+        number = next(place for place, one in enumerate(self._modules) if one is module)
+        stack = str(ctx.name_stack)
+        found = Site(
+            len(self._sites),
+            number,
+            kind,
+            op,
+            describe_site((place.file, place.line)),
+            any(part in ("while", "body", "cond") for part in stack.split("/")),
+            _devices_of(ctx),
+            inputs,
+            by_pmap="pmap.py" in place.through,
+            transposed="transpose(" in stack,
+        )
+        self._sites.append(found)
+        return found
+
+    # The callbacks.
+
+    def _emit(self, ctx: Any, site: Site, values: Sequence[Any], avals: Sequence[Any]) -> None:
+        """Adds a callback that each device makes."""
+        axes = tuple(_axes_of(ctx))
+        index = self._rules.add(lambda: [lax.axis_index(axes)], ctx, [], [])
+        kept = [number for number, aval in enumerate(avals) if _is_small(aval, _WHOLE_BYTES)]
+
+        def note(device: Any, *given: Any) -> tuple[()]:
+            found = dict(zip(kept, given, strict=True))
+            self._note(site.number, int(device), [found.get(number) for number in range(len(avals))])
+            return ()
+
+        operands = [*index, *[values[number] for number in kept]]
+        own = ctx.replace(primitive=None, avals_in=[_INDEX, *[avals[number] for number in kept]], avals_out=[])
+        mlir.emit_python_callback(own, note, None, operands, own.avals_in, [], has_side_effect=True, partitioned=True)
+
+    def _emit_whole(self, ctx: Any, site: Site, results: Sequence[Any]) -> None:
+        """Adds a callback with whole arrays, made once for all devices."""
+
+        def note(*given: Any) -> None:
+            self._note(site.number, 0, given)
+
+        def call(*found: Any) -> list[Any]:
+            jax.debug.callback(note, *found)
+            return []
+
+        self._rules.add(call, ctx, results, ctx.avals_out)
+
+    def _note(self, site: int, device: int, values: Sequence[Any]) -> None:
+        arrays = [None if value is None else np.array(value) for value in values]
+        self._bytes += sum(array.nbytes for array in arrays if array is not None)
+        if self._bytes <= _TOTAL_BYTES:
+            self._moments.append(Moment(site, device, tuple(arrays)))
+
+
+_INDEX: Final = jax.core.ShapedArray((), np.dtype(np.int32))
+
+
+def _axes_of(ctx: Any) -> Sequence[str]:
+    """Returns the mesh's axes where each device runs the code with its own arrays, as in `shard_map`; else ()."""
+    context = ctx.module_context.axis_context
+    return tuple(context.mesh.axis_names) if isinstance(context, mlir.SPMDAxisContext) else ()
+
+
+def _devices_of(ctx: Any) -> int:
+    return int(ctx.module_context.axis_context.mesh.size) if _axes_of(ctx) else 1
+
+
+def _is_small(aval: Any, bytes_max: int) -> bool:
+    """Returns whether an array is kept: it is none of random keys, and not too large."""
+    if jnp.issubdtype(aval.dtype, jax.dtypes.extended):
+        return False
+    return bool(np.prod(aval.shape, dtype=np.int64) * aval.dtype.itemsize <= bytes_max)
+
+
+def _is_computed(aval: Any) -> bool:
+    """Returns whether the result of an operation is kept."""
+    return _is_small(aval, _COMPUTED_BYTES)
+
+
+def _cuts(specs: Sequence[Any]) -> tuple[int | None, ...]:
+    return tuple([next((axis for axis, name in enumerate(spec) if name is not None), None) for spec in specs])
+
+
+def _names(info: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Returns the names of the arguments and results of a function, as JAX gives them."""
+    results = tuple([str(path).removeprefix("result") or "result" for path in info.result_paths or ()])
+    names = [str(name).replace("flat_args", "argument ") for name in info.arg_names or ()]
+    return tuple(names), results

@@ -1,0 +1,55 @@
+"""The programs of docs/jax.md end as the guide shows.
+
+Clauses: J-65.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import simstrategy as ss
+from simstrategy.check.programs import load_program
+
+GUIDE = Path(__file__).resolve().parents[3] / "docs" / "jax.md"
+FIRST, AXES, EXEMPT = range(3)
+
+
+def blocks(kind):
+    return re.findall(rf"^```{kind}\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def checked(tmp_path, text):
+    file = tmp_path / "train.py"
+    file.write_text(text)
+    return ss.check(load_program(file), replicas=[1, 2])
+
+
+@pytest.mark.slow
+def test_the_first_program_of_the_guide_is_reported_as_it_shows(tmp_path):
+    report = checked(tmp_path, blocks("python")[FIRST])
+    text = " ".join(str(report).split())
+    parts = [" ".join(part.split()) for part in re.split("…", blocks("text")[0])]
+    assert all(part in text for part in parts), str(report)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("out_specs=(P(), P()))", "out_specs=(P(), P()), check_vma=False)"),
+        ('jax.lax.pmean(gradient, "data")', 'gradient / jax.lax.axis_size("data")'),
+    ],
+)
+def test_both_ways_to_correct_the_first_program_agree(tmp_path, old, new):
+    text = blocks("python")[FIRST]
+    assert text.count(old) == 1
+    assert checked(tmp_path, text.replace(old, new)).agrees
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [AXES, EXEMPT])
+def test_the_other_programs_of_the_guide_agree(tmp_path, number):
+    report = checked(tmp_path, blocks("python")[number])
+    assert report.agrees, str(report)
+    assert any(row.exempt for row in report.rows) == (number == EXEMPT)

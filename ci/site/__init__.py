@@ -1,0 +1,1 @@
+"""What Sphinx makes the pages with: its configuration, and what is put into pages when they are read."""

@@ -1,0 +1,1 @@
+"""The tests of the clauses W of docs/c10d.md."""

@@ -1,0 +1,84 @@
+"""How a rank joins the default process group of a world: as the backend's vendor would have it joined."""
+
+import functools
+import os
+from collections.abc import Callable
+from datetime import timedelta
+from importlib import import_module
+from multiprocessing.connection import Connection
+
+import torch
+import torch.distributed as dist
+from torch._C._distributed_c10d import Store, TCPStore
+
+from simstrategy_conformance.c10d.answers import Answer, Place
+
+__all__ = ["device_of", "join"]
+
+_LOOPBACK = "127.0.0.1"
+
+
+def join(place: Place, channel: Connection, *, shared: Store | None) -> Answer:
+    """Joins; returns "right", "missing" with what this machine has not, or "refused" with what was raised.
+
+    shared: the store of ranks that are threads of one process.
+    """
+    try:
+        if place.module:
+            import_module(place.module)
+        missing = _missing(place)
+        if missing:
+            return Answer("missing", missing)
+        limit = timedelta(seconds=place.limit_s)
+        if place.launched:
+            dist.init_process_group(place.backend, timeout=limit)
+        else:
+            store = _store(place, channel) if shared is None else shared
+            dist.init_process_group(place.backend, store=store, rank=place.rank, world_size=place.ranks, timeout=limit)
+    except Exception as error:  # noqa: BLE001 - a backend may raise anything
+        return Answer("refused", f"{type(error).__name__}: {error}")
+    return Answer("right")
+
+
+def device_of(backend: str, rank: int) -> torch.device:
+    """Returns the device of a backend's tensors: the CPU where it takes them, else its first accelerator."""
+    kinds = dist.Backend.backend_capability.get(backend, ["cpu"])
+    return torch.device("cpu") if "cpu" in kinds else torch.device(kinds[0], rank)
+
+
+def _missing(place: Place) -> str:
+    """Returns what this machine lacks for a backend; "" where nothing is missing."""
+    known = dist.Backend.backend_list
+    if place.backend not in known:
+        there = ", ".join(one for one in known if one != "undefined" and dist.is_backend_available(one))
+        return (
+            f"torch {torch.__version__} has no backend {place.backend!r}; here it has {there}. "
+            f"Write c10d:MODULE:{place.backend} with the module that registers it."
+        )
+    if not dist.is_backend_available(place.backend):
+        return f"torch {torch.__version__} was built without {place.backend}. {_BUILDS.get(place.backend, '')}".strip()
+    device = device_of(place.backend, 0)
+    if device.type == "cuda" and torch.cuda.device_count() < place.ranks:
+        return f"{place.ranks} ranks of {place.backend} need a GPU each, and there are {torch.cuda.device_count()}."
+    return ""
+
+
+_BUILDS = {
+    "mpi": "Only a build from source, on a machine with MPI, has it.",
+    "ucc": "Only a build with UCC has it.",
+    "nccl": "The builds for CUDA have it, and it needs a GPU for each rank.",
+    "xccl": "The builds for Intel's GPUs have it.",
+}
+
+
+def _store(place: Place, channel: Connection) -> Store:
+    """Returns a store on the loopback address: that of rank 0, whose port the others receive."""
+    make: Callable[..., TCPStore] = functools.partial(
+        TCPStore, _LOOPBACK, world_size=place.ranks, wait_for_workers=False
+    )
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    if place.rank == 0:
+        store = make(port=0, is_master=True)
+        channel.send(store.port)
+        return store
+    return make(port=channel.recv(), is_master=False)

@@ -1,0 +1,76 @@
+"""Calls array functions of a subject, and compares what they return with what was expected.  It draws nothing."""
+
+import functools
+import inspect
+from typing import Any
+
+import numpy as np
+
+import simstrategy as ss
+from simstrategy_conformance.calls import Case
+from simstrategy_conformance.observe import same_bits
+from simstrategy_conformance.subject import Subject
+
+__all__ = ["agrees", "call", "check", "put"]
+
+
+def put(subject: Subject, value: Any) -> Any:
+    """Puts host arrays on the last of two devices, also those in a list, and leaves everything else as it is."""
+    backend = subject.open(2)
+    if isinstance(value, list):
+        return [put(subject, one) for one in value]
+    return backend.put(value, backend.devices[1]) if isinstance(value, np.ndarray) else value
+
+
+def check(subject: Subject, found: Any, wanted: Any) -> None:
+    """Fails unless an array has the dtype, the shape and the bits of a host array."""
+    wanted = np.asarray(wanted)
+    got = subject.open(2).get(found)
+    assert same_bits(wanted, got), f"expected {wanted.dtype} {wanted.tolist()}, found {got.dtype} {got.tolist()}"
+
+
+def call(subject: Subject, name: str, *arguments: Any, **options: Any) -> Any:
+    """Calls an array function of a subject by its name."""
+    return getattr(subject.open(2).xp, name)(*arguments, **options)
+
+
+def agrees(subject: Subject, name: str, case: Case) -> None:
+    """Fails unless a call returns what was expected: to the bit, or within a few last places where it is near.
+
+    It is made again without the settings that are what they are where they are not given.
+    """
+    _agrees(subject, name, case)
+    fewer = {key: value for key, value in case.options.items() if not _is_default(name, key, value)}
+    if len(fewer) < len(case.options):
+        _agrees(subject, name, case._replace(options=fewer))
+
+
+def _is_default(name: str, key: str, value: Any) -> bool:
+    default = _defaults(name).get(key, inspect.Parameter.empty)
+    return type(default) is type(value) and bool(default == value)
+
+
+@functools.cache
+def _defaults(name: str) -> dict[str, Any]:
+    parameters = inspect.signature(getattr(ss.device.ArrayNamespace, name)).parameters
+    return {key: one.default for key, one in parameters.items()}
+
+
+def _agrees(subject: Subject, name: str, case: Case) -> None:
+    backend = subject.open(2)
+    result = call(subject, name, *put(subject, list(case.arguments)), **case.options)
+    if any(isinstance(one, (np.ndarray, list)) for one in case.arguments):
+        for one in result if isinstance(result, (tuple, list)) else (result,):
+            place = backend.spec(one)[2]
+            assert place == backend.devices[1].placement, f"the arguments are not on {place}, and the result is"
+    # What several arrays are returned by, NumPy has stacked.
+    found = np.stack([backend.get(one) for one in result]) if isinstance(result, (tuple, list)) else backend.get(result)
+    message = f"expected {case.wanted.dtype} {case.wanted.tolist()}, found {found.dtype} {found.tolist()}"
+    if not case.near:
+        assert same_bits(case.wanted, found), message
+        return
+    assert (found.dtype, found.shape) == (case.wanted.dtype, case.wanted.shape), message
+    # 16 units in the last place: fast approximations pass, wrong functions do not.
+    least = 8 * float(np.finfo(found.dtype).eps) if found.dtype.kind in "fc" else 0.0
+    is_near = np.abs(found - case.wanted) <= 16 * np.spacing(np.abs(case.wanted)) + least
+    assert (is_near | (found == case.wanted) | ((found != found) & (case.wanted != case.wanted))).all(), message

@@ -1,0 +1,116 @@
+"""Calls of array functions with several dtypes and with numbers, and the dtype of each result, by the contract's rule.
+
+Beside NumPy, which computes what is right in that dtype. It calls no backend.
+"""
+
+import itertools
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from simstrategy_conformance.calls import PLAIN, Case, Host
+
+__all__ = ["FLOAT_FUNCTIONS", "float_calls", "mixed_calls", "narrow_calls", "number_calls", "promoted"]
+
+_KINDS: Final = "biufc"
+_HEIGHTS: Final = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+_TWO: Final = ("add", "multiply", "minimum", "equal", "where", "concat", "subtract", "maximum", "less", "stack")
+"""Functions of two arrays that are tried with dtypes that differ."""
+_PRODUCTS: Final = ("matmul", "vecdot", "tensordot")
+"""Functions of two arrays that are tried with the usual dtypes alone: not every library has them for others."""
+_ORDERED: Final = ("minimum", "maximum", "less")
+FLOAT_FUNCTIONS: Final = (
+    "sqrt", "exp", "expm1", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
+    "cosh", "tanh", "asinh", "acosh", "atanh", "mean", "var", "std", "divide", "atan2", "hypot", "logaddexp",
+    "copysign",
+)  # fmt: skip
+"""Functions of floats, which compute integers and bool as float32."""
+_OF_TWO: Final = ("divide", "atan2", "hypot", "logaddexp", "copysign")
+
+
+def promoted(one: str, other: str) -> str | None:
+    """Returns the dtype of two arrays beside each other; None where the contract names none.
+
+    >>> [promoted("int64", "float32"), promoted("int8", "uint8"), promoted("bool", "int16")]
+    ['float32', 'int16', 'int16']
+    """
+    heights = [_HEIGHTS[np.dtype(dtype).kind] for dtype in (one, other)]
+    if "float64" in (one, other) and "complex64" in (one, other):
+        return "complex128"
+    if heights[0] != heights[1]:
+        return (one, other)[heights.index(max(heights))]
+    found = np.promote_types(one, other).name
+    return found if np.dtype(found).kind in "biu" or heights[0] > 1 else None
+
+
+def mixed_calls(dtypes: tuple[str, ...]) -> Iterator[tuple[str, Case]]:
+    """Yields calls of each function with every pair of dtypes."""
+    for one, other in itertools.product(dtypes, repeat=2):
+        wanted = promoted(one, other)
+        for name in (*_TWO, *(_PRODUCTS if {one, other} <= set(PLAIN) else ())):
+            complex_order = name in _ORDERED and "c" in (np.dtype(one).kind, np.dtype(other).kind)
+            of_masks = name in ("subtract", *_ORDERED) and one == other == "bool"
+            if wanted in dtypes and not complex_order and not of_masks:
+                yield name, _mixed(name, np.array([1, 0], one), np.array([1, 1], other), str(wanted))
+
+
+def _mixed(name: str, x: Host, y: Host, dtype: str) -> Case:
+    wide = (x.astype(dtype), y.astype(dtype))
+    if name == "where":
+        which = np.array([True, False])
+        return Case((which, x, y), np.where(which, *wide))
+    if name in ("concat", "stack"):
+        return Case(([x, y],), np.asarray(getattr(np, name)(list(wide))))
+    options = {"axes": 1} if name == "tensordot" else {}
+    return Case((x, y), np.asarray(getattr(np, name)(*wide, **options)), options)
+
+
+def number_calls(dtypes: tuple[str, ...]) -> Iterator[tuple[str, Case]]:
+    """Yields calls with an array of each dtype and a number of Python of each type, on either side of it."""
+    numbers = {"b": True, "i": 2, "f": 0.5, "c": 1j}
+    defaults = {"b": "bool", "i": "int32", "f": "float32", "c": "complex64"}
+    for dtype, (kind, number) in itertools.product(dtypes, numbers.items()):
+        height = _HEIGHTS[np.dtype(dtype).kind]
+        wanted = dtype if _HEIGHTS[kind] <= height else defaults[kind]
+        wanted = "complex128" if kind == "c" and dtype == "float64" else wanted
+        if wanted not in dtypes or (kind == "b" and dtype == "bool"):
+            continue
+        x = np.array([3, 1], dtype)
+        right, left = x.astype(wanted), np.asarray(number, wanted)
+        yield "add", Case((x, number), right + left)
+        yield "subtract", Case((number, x), np.asarray(left - right, wanted))
+        yield "where", Case((np.array([False, True]), number, x), np.where([False, True], left, right))
+        yield "equal", Case((x, number), right == left)
+
+
+def float_calls(dtypes: tuple[str, ...]) -> Iterator[tuple[str, Case]]:
+    """Yields calls of functions of floats with arrays of integers and of bool: the results are float32."""
+    for name, dtype in itertools.product(FLOAT_FUNCTIONS, dtypes):
+        if np.dtype(dtype).kind in "biu":
+            x = np.array([1, 1] if name == "acosh" else [0, 0] if name == "atanh" else [1, 0], dtype)
+            given = (x, np.array([1, 1], dtype)) if name in _OF_TWO else (x,)
+            wide = [one.astype("float64") for one in given]
+            function = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
+                        "atanh": "arctanh", "atan2": "arctan2"}.get(name, name)  # fmt: skip
+            yield name, Case(given, np.asarray(getattr(np, function)(*wide)).astype("float32"), near=True)
+
+
+def narrow_calls(dtypes: tuple[str, ...]) -> Iterator[tuple[str, Case]]:
+    """Yields sums, products and means of many numbers of float16: computed in 32 bits or more, and rounded once."""
+    if "float16" not in dtypes:
+        return
+    many = np.ones((2, 2051), "float16")
+    many[0, 0] = 3
+    few = np.full((1, 9), 1.5, "float16")  # the product has 15 bits, and those on the way have more than 11
+    for x, axis, keepdims in itertools.product((many, few, many.T), (None, 0, 1, -1, (0, 1)), (False, True)):
+        wide, how = x.astype("float64"), {"axis": axis, "keepdims": keepdims}
+        exact = wide.sum(axis, keepdims=keepdims)
+        yield "sum", Case((x,), np.asarray(exact).astype("float16"), how)
+        if np.prod(x.shape) / max(np.size(exact), 1) > 3:
+            yield "mean", Case((x,), np.asarray(wide.mean(axis, keepdims=keepdims)).astype("float16"), how, near=True)
+            yield "prod", Case((x,), np.asarray(wide.prod(axis, keepdims=keepdims)).astype("float16"), how)
+    for axis in (0, 1, -1):
+        yield "cumulative_sum", Case((many,), np.cumsum(many.astype("float64"), axis).astype("float16"), {"axis": axis})
+        found = np.cumprod(few.astype("float64"), axis).astype("float16")
+        yield "cumulative_prod", Case((few,), found, {"axis": axis})

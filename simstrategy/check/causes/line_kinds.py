@@ -1,0 +1,262 @@
+"""What the values of one name at one line show, where they stand in no lawful way to the reference's.
+
+Each recogniser receives a `Spot` and returns a `Finding`, or None; the first one that finds something decides.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import numpy as np
+
+from simstrategy.check.causes.facts import (
+    CLIPPING,
+    DUPLICATED,
+    FACTOR,
+    MEAN_OF_MEANS,
+    MISSING_REDUCTION,
+    MISSING_SAMPLES,
+    SUMMED,
+    Finding,
+    Host,
+)
+from simstrategy.check.causes.held import Held, History, companions, is_near, rows_of
+from simstrategy.check.causes.part_means import is_weighted
+from simstrategy.check.causes.rounding import wide
+from simstrategy.check.causes.spots import Spot
+from simstrategy.check.causes.standing import all_near, combined, turns_of
+
+__all__ = ["is_divided", "not_reduced", "recognised_at"]
+
+_DISTINCT_MIN: Final = 3
+"""The fewest different rows by which examples are known again."""
+_DIGITS: Final = 5
+_ELEMENTS_MIN: Final = 3
+"""The fewest elements that prove a factor without a name."""
+_FACTOR_NEAR: Final = 1e-3
+_NAMED_MAX: Final = 4
+
+
+def by_empty_part(spot: Spot) -> Finding | None:
+    """Recognises values that are not finite on a replica that has no rows."""
+    for rank, values in enumerate(spot.found.values):
+        for one in values:
+            if all(np.isfinite(wide(leaf)).all() for leaf in one.leaves):
+                continue
+            empty = [name for name, held in companions(spot.other, rank, one).items() if _is_empty(held)]
+            if empty:
+                where = f"it is not finite on replica {rank}, where {empty[0]!r} has no rows"
+                reason = f"{where}: the mean of an empty part is 0/0"
+                return Finding(MEAN_OF_MEANS, reason, "Add, and divide by the number of rows of all replicas")
+            return None
+    return None
+
+
+def by_samples(spot: Spot) -> Finding | None:
+    """Recognises rows that come more often than in the reference, or that are missing."""
+    if len(spot.one.leaves) == 1 and not spot.one.leaves[0].ndim:
+        return None
+    rows = [_rows_of_ranks(history) for history in (spot.expected, spot.found)]
+    size = max([float(np.abs(one[np.isfinite(one)]).max(initial=0)) for one in rows[0]]) or 1.0
+    one, other = [_counted(side, size) for side in rows]
+    if len(one) < _DISTINCT_MIN or not other or not set(other) <= set(one):
+        return None
+    if len({other[row] / times for row, times in one.items()}) == 1:
+        return None  # as often as in the reference, or all rows more often: in more turns, such as epochs
+    again, lost = (other - one).total(), (one - other).total()
+    name = repr(spot.one.name)
+    if again:
+        reason = f"{_rows(again)} of {name} {'is' if again == 1 else 'are'} there twice or more often"
+        reason += f", and {lost} of the reference's are missing" if lost else ""
+        return Finding(DUPLICATED, reason, "Use each example once")
+    if lost:
+        verb = "row is" if lost == 1 else "rows are"
+        reason = f"{lost} {verb} missing of the {one.total()} that {name} has in the reference"
+        return Finding(MISSING_SAMPLES, reason, "Keep all examples")
+    return None
+
+
+def by_factor(spot: Spot) -> Finding | None:
+    """Recognises one factor, with a name, on all replicas."""
+    pairs = spot.pairs
+    if pairs is None:
+        return None
+    expected, found = pairs
+    k = _factor(expected[0], found)
+    if k is None or not _is_always(spot, k):
+        return None
+    ratio = spot.counts[1] / spot.counts[0]
+    named = any(abs(k / value - 1) < _FACTOR_NEAR for value in (ratio, 1 / ratio, ratio**2, ratio**-2) if value != 1)
+    if not named and sum(leaf.size for leaf in expected[0].leaves) < _ELEMENTS_MIN:
+        return None  # any number is some number times another
+    text = f"it is {k:.6g} times the reference's on {'all replicas' if len(found) > 1 else 'the replica'}"
+    if ratio == 1 or abs(k / ratio - 1) > _FACTOR_NEAR:
+        return Finding(FACTOR, text, factor=k)
+    shared = _same_data(spot)
+    if shared is not None:
+        reason = f"{text}: all replicas hold the same rows of {shared.name!r} at {shared.site}{_stream(spot)}"
+        reason += ", and what they give is added"
+        return Finding(DUPLICATED, reason, "Give each replica a part of its own", factor=k, also=(SUMMED,))
+    reason = f"{text}, the number of replicas: each of them contributes the whole value, and these are added"
+    return Finding(SUMMED, reason, "Take the mean, or let each replica contribute its own part", factor=k)
+
+
+def is_divided(spot: Spot) -> bool:
+    """Returns whether a sum over the replicas is divided by their number in the same call, and is right then."""
+    pairs, ratio = spot.pairs, spot.counts[1] / spot.counts[0]
+    if pairs is None or ratio == 1 or not all(all_near(pairs[1][0].leaves, one.leaves) for one in pairs[1][1:]):
+        return False
+    k = _factor(pairs[0][0], pairs[1])
+    if k is None or abs(k / ratio - 1) > _FACTOR_NEAR:
+        return False
+    wanted, run = pairs[0][0], spot.other[0]
+    begin = next(place for place, one in enumerate(run) if one is pairs[1][0])
+    later = [one for one in run[begin + 1 :] if one.frame == pairs[1][0].frame]
+    return any(all_near(wanted.leaves, one.leaves) for one in later)
+
+
+def not_reduced(spot: Spot) -> Finding | None:
+    """Recognises a value that each replica has for itself, where nothing combines it: the last one of a run."""
+    turns = turns_of(spot.expected, spot.found)
+    if spot.counts[0] == spot.counts[1] or turns is None or len(turns[0][1]) > 1 or len(turns[0][0]) > 1:
+        return None
+    expected, found = turns[0][0][0][0], turns[0][1][0]
+    if len(found) < 2 or all(all_near(found[0], other) for other in found[1:]):
+        return None
+    rules = [rule for rule in ("mean", "sum") if all_near(expected, combined([found], rule, "sum"))]
+    if not rules and is_weighted(spot) is None:
+        return None
+    how = f"their {rules[0]} is" if rules else "weighted by the sizes of their parts they give"
+    reason = f"each replica has a value of its own, which is not reduced over the replicas: {how} the reference's"
+    return Finding(MISSING_REDUCTION, reason, "Reduce it over all replicas")
+
+
+def by_root(spot: Spot) -> Finding | None:
+    """Recognises the norm of each replica's own part: the root of the sum of squares is the reference's."""
+    pairs = spot.pairs
+    if pairs is None or len(pairs[1]) < 2 or not _of_one_shape(pairs[1]):
+        return None
+    expected, found = pairs
+    squares = tuple(np.sqrt(sum(wide(leaf) ** 2 for leaf in column)) for column in zip(*_leaves(found), strict=True))
+    if not all_near(expected[0].leaves, squares) or any((leaf < 0).any() for one in found for leaf in one.leaves):
+        return None
+    reason = (
+        "it is the norm of each replica's own part, which is not reduced over the replicas: the root of the sum of "
+        "their squares is the reference's. What is clipped or scaled by it depends on the number of replicas"
+    )
+    return Finding(MISSING_REDUCTION, reason, "Add the squares over all replicas before the root")
+
+
+def by_scaled_parts(spot: Spot) -> Finding | None:
+    """Recognises parts of the reference's value that each replica has multiplied by a number of its own."""
+    pairs = spot.pairs
+    if pairs is None or len(pairs[1]) < 2 or len(spot.one.leaves) != 1:
+        return None
+    expected, found = wide(pairs[0][0].leaves[0]), [wide(one.leaves[0]) for one in pairs[1]]
+    if not expected.ndim or any(one.shape[1:] != expected.shape[1:] or not one.ndim for one in found):
+        return None
+    if sum(map(len, found)) != len(expected):
+        return None
+    starts = np.cumsum([0, *map(len, found)])
+    scales = [_scale(expected[start : start + len(one)], one) for start, one in zip(starts, found, strict=False)]
+    if any(scale is None for scale in scales):
+        return None
+    texts = [f"{scale:.4g}" for scale in scales]
+    reason = (
+        f"each replica has multiplied its part of the reference's value by a number of its own "
+        f"({', '.join(texts[:_NAMED_MAX])}), as clipping by the norm of a part does"
+    )
+    return Finding(CLIPPING, reason, "Clip by the norm of the whole value")
+
+
+_RECOGNISERS: Final[tuple[Callable[[Spot], Finding | None], ...]] = (
+    by_empty_part,
+    by_samples,
+    by_factor,
+    by_root,
+    by_scaled_parts,
+)
+
+
+def recognised_at(spot: Spot) -> Finding | None:
+    """Returns what the values of a spot show."""
+    for recogniser in _RECOGNISERS:
+        finding = recogniser(spot)
+        if finding is not None:
+            return finding
+    return None
+
+
+def _is_empty(held: Held) -> bool:
+    return any(leaf.ndim and not len(leaf) for leaf in held.leaves)
+
+
+def _rows(count: int) -> str:
+    return "1 of the rows" if count == 1 else f"{count} of the rows"
+
+
+def _rows_of_ranks(history: History) -> list[Host]:
+    """Returns the rows of each replica; once where all replicas have the same."""
+    found = [rows_of(tuple(leaf for one in values for leaf in one.leaves)) for values in history.values]
+    return found[:1] if all(is_near(found[0], other) for other in found[1:]) else found
+
+
+def _counted(ranks: Sequence[Host], size: float) -> Counter[tuple[float, ...]]:
+    rounded = [np.round(rows / size, _DIGITS) + 0.0 for rows in ranks]
+    return Counter(tuple(row) for rows in rounded for row in rows.tolist())
+
+
+def _factor(expected: Held, found: Sequence[Held]) -> float | None:
+    """Returns the one number by which all values are the expected one, other than 1."""
+    scales = []
+    for one in found:
+        if [leaf.shape for leaf in one.leaves] != [leaf.shape for leaf in expected.leaves]:
+            return None
+        pair = [np.concatenate([wide(leaf).reshape(-1) for leaf in held.leaves]) for held in (expected, one)]
+        scales.append(_scale(*pair))
+    known = [scale for scale in scales if scale is not None]
+    if len(known) < len(scales) or not known or max(known) - min(known) > _FACTOR_NEAR * abs(known[0]):
+        return None
+    return None if abs(known[0] - 1) < _FACTOR_NEAR else known[0]
+
+
+def _is_always(spot: Spot, k: float) -> bool:
+    """Returns whether the factor is that of all times, which a value that is divided later has not in all programs."""
+    times = range(spot.time, spot.found.times or 0)
+    factors = [_factor(spot.expected.values[0][time], [values[time] for values in spot.found.values]) for time in times]
+    return all(one is not None and abs(one / k - 1) < _FACTOR_NEAR for one in factors)
+
+
+def _scale(expected: Host, found: Host) -> float | None:
+    """Returns the number k with found = k × expected; None where there is none, and for zeros."""
+    size = float(np.sum(expected * expected)) if np.isfinite(expected).all() else 0.0
+    if not size or not np.isfinite(found).all():
+        return None
+    k = float(np.sum(expected * found)) / size
+    return k if k and is_near(expected * k, found) else None
+
+
+def _of_one_shape(found: Sequence[Held]) -> bool:
+    return len({tuple(leaf.shape for leaf in one.leaves) for one in found}) == 1
+
+
+def _leaves(found: Sequence[Held]) -> list[tuple[Host, ...]]:
+    return [one.leaves for one in found]
+
+
+def _stream(spot: Spot) -> str:
+    """Returns where the script returns an iterator over its data, as a clause; "" where it returns none."""
+    found = next((one for one in spot.other[0] if one.text and one.name.endswith("__iter__()")), None)
+    return "" if found is None else f", of which {found.name} returns the {found.text} at {found.site}"
+
+
+def _same_data(spot: Spot) -> Held | None:
+    """Returns the first value with rows that all replicas have as the reference has them."""
+    for expected, found in spot.both.values():
+        one = found.values[0][0]
+        rows = one.leaves[0] if len(one.leaves) == 1 else None
+        if rows is None or not rows.ndim or found.first > spot.found.first or len(np.unique(rows)) < 2:
+            continue
+        if all(all_near(expected.values[0][0].leaves, values[0].leaves) for values in found.values if values):
+            return one
+    return None

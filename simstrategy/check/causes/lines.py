@@ -1,0 +1,204 @@
+"""Finds the line of a script where two runs begin to differ, by what its names hold.
+
+A difference of steps is followed into the loss that the step's gradients are of; any other one to the first value that
+stands in no lawful way to the reference's.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from simstrategy.check.causes.decided import by_one_replica
+from simstrategy.check.causes.facts import FACTOR, MEAN_OF_MEANS, Cause, Finding, StepFacts
+from simstrategy.check.causes.held import Held, History, Key, Run, Traced, event_of, histories
+from simstrategy.check.causes.line_kinds import is_divided, not_reduced, recognised_at
+from simstrategy.check.causes.losses import fault_in_loss
+from simstrategy.check.causes.lost import by_lost_turns, where_rows_are_lost
+from simstrategy.check.causes.part_means import is_weighted
+from simstrategy.check.causes.rates import by_rate
+from simstrategy.check.causes.resumed import by_resume
+from simstrategy.check.causes.spots import Fault, Spot
+from simstrategy.check.causes.standing import all_near, failing_times
+from simstrategy.check.causes.terms import by_terms
+from simstrategy.check.causes.ways import computed_at, in_another_order
+
+__all__ = ["Sides", "with_lines"]
+
+
+Both = Mapping[Key, tuple[History, History]]
+
+
+class Sides(NamedTuple):
+    """Two runs of a script, the reference first.
+
+    counts: their numbers of replicas. who: what they are called, None for these numbers. remarks: of the other run, by
+    laws that look at one run.
+    """
+
+    reference: Traced
+    other: Traced
+    reference_steps: Sequence[StepFacts]
+    other_steps: Sequence[StepFacts]
+    counts: tuple[int, int]
+    who: tuple[str, str] | None
+    remarks: Sequence[str]
+
+
+def with_lines(cause: Cause, sides: Sides) -> Cause:
+    """Returns a cause with the line where it begins, and with the kind that its values show, where it had none.
+
+    Clauses: G-34 to G-37, G-85 to G-88.
+    """
+    if not sides.reference.held or not sides.other.held:
+        return cause
+    fault = _fault(cause, sides)
+    if fault is None:
+        return cause
+    one, finding = fault.one, fault.finding
+    sentences = [f"In the script it begins with {one.name!r} at {one.place}: {finding.reason}"]
+    if finding.kind is not None and finding.kind not in (cause.kind, FACTOR if cause.kind is not None else None):
+        also = "".join(f", or {kind}" for kind in finding.also)
+        sentences.append(f"The kind is {finding.kind}{also}")
+    sentences += [finding.remedy] if finding.remedy else []
+    if sides.remarks and (finding.kind is None or "samples" in finding.kind):
+        sentences.append(f"Of that run: {'; '.join(sides.remarks)}")
+    text = ". ".join(sentences) + "."
+    known = cause.step is not None or cause.kind is not None
+    return cause._replace(
+        kind=cause.kind or finding.kind,
+        site=cause.site or one.site,
+        variable=cause.variable or one.name,
+        source=cause.source or one.site,
+        at=event_of(sides.other.held, one),
+        text=f"{cause.text} {text}" if known else text,
+    )
+
+
+def _fault(cause: Cause, sides: Sides) -> Fault | None:
+    """Returns the value that is wrong first, and what it shows."""
+    runs = (sides.reference.held, sides.other.held)
+    if sides.who is not None and (found := by_resume(*runs, sides.who)) is not None:
+        return found
+    if (found := by_one_replica(*runs, sides.counts)) is not None:
+        return found
+    if cause.step is not None:
+        found = _of_step(cause, sides)
+        if found is not None:
+            return found
+    elif (found := in_another_order(sides.other.held)) is not None:
+        return found
+    return first_otherwise(*runs, sides.counts, lambda one: cause.step is None or one.step <= cause.step)
+
+
+def _of_step(cause: Cause, sides: Sides) -> Fault | None:
+    """Returns where the gradients of a step go wrong: in its loss, in the backward pass, or after it."""
+    number = (cause.step or 0) - 1
+    if number >= len(sides.reference_steps) or number >= len(sides.other_steps):
+        return None
+    steps = (sides.reference_steps[number], sides.other_steps[number])
+    runs = (sides.reference.held, sides.other.held)
+    if cause.what == "update" and (found := by_rate(*runs, steps[1].number)) is not None:
+        return found
+    found = computed_at(sides.other, steps[1])
+    if found is not None:
+        return found
+    fault = fault_in_loss(runs, steps, cause.factor)
+    if fault is None or fault.finding.kind is not None:
+        return fault
+    if fault.is_backward:
+        inner = first_otherwise(*runs, sides.counts, _inside(runs, fault.one))
+        return fault if inner is None else _returned(inner, fault.one)
+    spot = _spot(runs, sides.counts, fault.one)
+    shown = None if spot is None else is_weighted(spot) or recognised_at(spot) or by_terms(spot)
+    return fault if shown is None else fault._replace(finding=shown)
+
+
+def _inside(runs: tuple[Run, Run], returned: Held) -> Callable[[Held], bool]:
+    """Returns whether a value was noted in a call that returned a value under the same name, in the same step."""
+    frames = {
+        (one.step, one.frame)
+        for run in runs
+        for values in run
+        for one in values
+        if (one.name, one.step) == (returned.name, returned.step)
+    }
+    return lambda one: (one.step, one.frame) in frames
+
+
+def _returned(inner: Fault, one: Held) -> Fault:
+    """Returns a fault inside of a function with the line at which the function returns."""
+    reason = f"{inner.finding.reason}, and {one.name} returns at {one.place}"
+    return inner._replace(finding=inner.finding._replace(reason=reason))
+
+
+def _spot(runs: tuple[Run, Run], counts: tuple[int, int], one: Held) -> Spot | None:
+    sides = [histories(run, lambda other: other.key == one.key and other.step == one.step) for run in runs]
+    if one.key not in sides[0] or one.key not in sides[1]:
+        return None
+    return Spot(*runs, sides[0][one.key], sides[1][one.key], 0, counts, {})
+
+
+def first_otherwise(
+    reference: Run, other: Run, counts: tuple[int, int], wanted: Callable[[Held], bool]
+) -> Fault | None:
+    """Returns the first value that stands in no lawful way to the reference's, and what it shows.
+
+    A mean over unequal parts is lawful if it is weighted later: it counts where another value follows without weights.
+    """
+    expected, found = [histories(run, lambda one: _compares(one) and wanted(one)) for run in (reference, other)]
+    both = {key: (expected[key], history) for key, history in found.items() if key in expected and history.values[0]}
+    failing: list[Spot] = []
+    for before, now in both.values():
+        times = failing_times(before, now) if any(one.is_measured for one in now.values[0]) else iter(())
+        spots = (Spot(reference, other, before, now, time, counts, both) for time in times)
+        spot = next(spots, None)
+        if spot is not None:
+            failing.append(next((one for one in chain([spot], spots) if not is_divided(one)), spot))
+    found_first = _first(sorted(failing, key=_order))
+    if found_first is None or found_first.finding.kind == MEAN_OF_MEANS:
+        return _at_end(reference, other, counts, both) or found_first
+    return found_first
+
+
+def _at_end(reference: Run, other: Run, counts: tuple[int, int], both: Both) -> Fault | None:
+    """Returns the last float that replica 0 holds, where that is its own: what is printed follows from it."""
+    floats = [one for one in other[0] if one.is_float and not one.attribute and one.key in both]
+    if not floats:
+        return None
+    spot = Spot(reference, other, *both[floats[-1].key], 0, counts, both)
+    finding = not_reduced(spot)
+    return None if finding is None else Fault(floats[-1], finding)
+
+
+def _compares(one: Held) -> bool:
+    return bool(one.leaves)
+
+
+def _order(spot: Spot) -> int:
+    """Returns the place of the value that differs first among all values of replica 0."""
+    return next(place for place, one in enumerate(spot.other[0]) if one is spot.one)
+
+
+def _first(spots: Sequence[Spot]) -> Fault | None:
+    provisional: Fault | None = None
+    for spot in spots:
+        if provisional is not None and all_near(provisional.one.leaves, spot.one.leaves):
+            continue  # another name of the same value
+        shown = recognised_at(spot)
+        if shown is None and not any(leaf.dtype.kind == "f" for leaf in spot.one.leaves):
+            continue  # numbers of rows, ranks and the like depend on the number of replicas
+        weighted = is_weighted(spot) if shown is None and provisional is None else None
+        if weighted is not None:
+            provisional = Fault(spot.one, weighted)
+            continue
+        if provisional is not None and shown is None:
+            return _unweighted(provisional, spot.one)
+        if shown is None:
+            shown = by_lost_turns(spot) or by_terms(spot) or Finding(None, "it is another one than in the reference")
+        return Fault(where_rows_are_lost(spot, shown) or spot.one, shown)
+    return provisional
+
+
+def _unweighted(provisional: Fault, one: Held) -> Fault:
+    reason = f"{provisional.finding.reason}. It is not weighted in {one.name} at {one.place}"
+    return provisional._replace(finding=provisional.finding._replace(reason=reason))

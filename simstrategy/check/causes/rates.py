@@ -1,0 +1,47 @@
+"""Recognises a learning rate that is another one than in the reference, and the line that set it."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from simstrategy.check.causes.facts import RATE, Finding
+from simstrategy.check.causes.held import Held, Run, is_near
+from simstrategy.check.causes.spots import Fault
+
+__all__ = ["by_rate"]
+
+_SUFFIX: Final = ".lr"
+
+
+def by_rate(reference: Run, other: Run, step: int) -> Fault | None:
+    """Returns what set the learning rate of a step, where that is not the reference's.  step: from 1."""
+    before, now = [[one for one in _set(run[0]) if one.step <= step] for run in (reference, other)]
+    if not before or not now or is_near(before[-1].leaves[0], now[-1].leaves[0]):
+        return None
+    one = _innermost(now)
+    often = [
+        len([found for found in values if found.key == one.key and found.step == step]) for values in (before, now)
+    ]
+    reason = f"the learning rate of step {step} is {_number(now[-1])}, and {_number(before[-1])} in the reference"
+    if often[0] != often[1]:
+        reason += (
+            f": this line sets it {_times(often[1])} since the step before, and {_times(often[0])} in the reference"
+        )
+    return Fault(one, Finding(RATE, reason, "Let the schedule count the steps of the optimizer"))
+
+
+def _set(values: Sequence[Held]) -> Iterator[Held]:
+    yield from (one for one in values if one.attribute.endswith(_SUFFIX) and one.leaves)
+
+
+def _innermost(values: Sequence[Held]) -> Held:
+    """Returns the last value, as the line that was called from the most others has set it."""
+    same = [one for one in values if is_near(values[-1].leaves[0], one.leaves[0]) and one.step == values[-1].step]
+    return max(same, key=lambda one: len(one.callers))
+
+
+def _number(one: Held) -> str:
+    return f"{float(one.leaves[0].reshape(-1)[0]):.6g}"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
