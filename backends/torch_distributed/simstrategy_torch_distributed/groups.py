@@ -7,7 +7,7 @@ from typing import NamedTuple, final
 from simstrategy_torch_distributed.calls import ANY, Call, call_text, unlike
 from simstrategy_torch_distributed.findings import Finding, sizes_differ
 
-__all__ = ["Group", "Pair", "splits_differ"]
+__all__ = ["Group", "Pair", "addressed", "splits_differ"]
 
 
 class Pair(NamedTuple):
@@ -135,3 +135,9 @@ def splits_differ(group: Group, calls: Sequence[Call]) -> Finding | None:
                 )
                 return sizes_differ(lines, what)
     return None
+
+
+def addressed(parts: Sequence[int], member: int, members: int) -> list[int]:
+    """Returns where a block begins, and where its parts for one member are.  parts: those for all members, in order."""
+    each = (len(parts) - 1) // members
+    return [*parts[:1], *parts[1 + member * each : 1 + (member + 1) * each]]

@@ -19,7 +19,7 @@ from simstrategy_torch_distributed.findings import (
     sizes_differ,
     stopped,
 )
-from simstrategy_torch_distributed.groups import Group, Pair, splits_differ
+from simstrategy_torch_distributed.groups import Group, Pair, addressed, splits_differ
 from simstrategy_torch_distributed.record import Record
 from simstrategy_torch_distributed.waits import stuck
 
@@ -27,6 +27,8 @@ __all__ = ["Matcher"]
 
 _DIFFERENT_S: Final = 1.0
 """How long two different first calls wait for those of the other members, whose lines the message then has."""
+_FAILED_S: Final = 1.0
+"""How long a rank that has failed waits for those that still compute, which might fail too."""
 _REMARKS_MAX: Final = 100
 _THREADS_S: Final = 3.0
 """How long all ranks must have been silent if one that waits has other threads, which might call too."""
@@ -37,13 +39,15 @@ class Matcher:
     """The calls of one run.  `outgoing` has the answers: rank and message.  `finding`: what is wrong, once found.
 
     ends_all: whether a rank that fails ends the run, as under torchrun; else it does when another one waits for it.
+    The others go on until they wait or end, for a second at most: of several ranks that fail, the same one is named.
     """
 
     def __init__(self, ranks: int, schedule: Schedule, record: Record | None, *, ends_all: bool = True) -> None:
         self.outgoing: list[tuple[int, list[Any]]] = []
         self.finding: Finding | None = None
         self.failed: int | None = None
-        """The first rank that failed by itself."""
+        """The lowest rank that failed by itself before the finding was made."""
+        self._failed_since: float | None = None
         self.remarks: list[str] = []
         self._ends_all = ends_all
         self._schedule = schedule
@@ -90,9 +94,7 @@ class Matcher:
         self._ended[rank] = text
         self._waiting[rank].clear()
         if code and self.finding is None:
-            self.failed = rank if self.failed is None else self.failed
-            if self._ends_all:
-                self._fail(failed(self.lines(), self.failed))
+            self.failed = rank if self.failed is None else min(rank, self.failed)
         elif code and self.failed is not None and rank in self.busy_then and not text.startswith(PeerFailed.__name__):
             assert self.finding is not None
             lines = [*self.finding.lines]
@@ -155,6 +157,11 @@ class Matcher:
             return
         idle = self.idle
         if idle and self._take_any():
+            return
+        if self.failed is not None and self._ends_all:
+            self._failed_since = now_s if self._failed_since is None else self._failed_since
+            if idle or now_s - self._failed_since > _FAILED_S:
+                self._fail(failed(self.lines(), self.failed))
             return
         for group in self._groups:
             if group.differs_since is not None and (idle or now_s - group.differs_since > _DIFFERENT_S):
@@ -248,7 +255,7 @@ class Matcher:
             if call.kind in JOINS:
                 answer: list[Any] = [self._groups.index(group)]
             elif call.kind in ADDRESSED:
-                answer = [_addressed(other.parts, member, len(calls)) for other in calls]
+                answer = [addressed(other.parts, member, len(calls)) for other in calls]
             else:
                 answer = [other.parts for other in calls]
             self._answer(rank, call, answer)
@@ -310,9 +317,3 @@ class Matcher:
             text = f"different {what} in one call: {sides}"
             if text not in self.remarks and len(self.remarks) < _REMARKS_MAX:
                 self.remarks.append(text)
-
-
-def _addressed(parts: Sequence[int], member: int, members: int) -> list[int]:
-    """Returns where a block begins, and where its parts for one member are.  parts: those for all members, in order."""
-    each = (len(parts) - 1) // members
-    return [*parts[:1], *parts[1 + member * each : 1 + (member + 1) * each]]

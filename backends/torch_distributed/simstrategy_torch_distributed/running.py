@@ -118,7 +118,7 @@ class _Run:
             for key, _ in events:
                 self._receive(key.data, now_s)
             world.send()
-            if not events or world.matcher.idle:
+            if not events or world.matcher.idle or world.matcher.failed is not None:
                 world.examine(now_s)
             if not events:
                 self._outputs.copy()

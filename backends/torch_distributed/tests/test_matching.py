@@ -149,14 +149,30 @@ def test_a_rank_that_fails_ends_the_others_with_its_error():
     ranks = Ranks(2)
     ranks.call(0, "barrier", leaves=[])
     ranks.end(1, 1, "ValueError(no data) raised at train.py:3")
+    ranks.found()
     assert ranks.matcher.failed == 1
     assert ranks.matcher.finding.error == "PeerFailed"
     assert ranks.matcher.finding.lines[1] == "rank 1: ValueError(no data) raised at train.py:3"
 
 
-def test_ranks_that_fail_together_are_all_shown_with_their_own_errors():
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_of_ranks_that_fail_together_the_lowest_is_named_and_all_are_shown(order):
+    ranks = Ranks(2)
+    for rank in order:
+        assert ranks.found(0.5) is None
+        ranks.end(rank, 1, f"ValueError(bad) raised at train.py:{3 + rank}")
+    assert ranks.found().text.startswith("Rank 0 has failed")
+    assert ranks.matcher.finding.lines == tuple(
+        f"rank {rank}: ValueError(bad) raised at train.py:{3 + rank}" for rank in (0, 1)
+    )
+
+
+def test_a_rank_that_computes_for_longer_than_a_second_after_a_failure_is_ended_and_shown_with_its_own_error():
     ranks = Ranks(2)
     ranks.end(1, 1, "ValueError(bad) raised at train.py:3")
+    assert ranks.found() is None
+    assert ranks.found(1.1).text.startswith("Rank 1 has failed")
+    assert ranks.answers() == [(0, ["failed", "PeerFailed", ranks.matcher.finding.text])]
     ranks.end(0, 1, "ValueError(bad) raised at train.py:4")
     assert ranks.matcher.failed == 1
     assert ranks.matcher.finding.lines[0] == "rank 0: ValueError(bad) raised at train.py:4"
