@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -67,6 +68,7 @@ def test_a_broken_backend_is_told_by_clause_in_every_form_of_report(folder):
     assert done.returncode == 1, done.stdout + done.stderr
     assert "acme:open_wrong breaks B-15." in done.stdout
     assert "test_a_large_note_arrives_whole" in done.stdout
+    assert re.search(r"A combination that fails: \(\d, \(.*b'\\x00\\x01\\x02\\x03", done.stdout)
     report = json.loads((folder / "r.json").read_text())
     matches(report, SCHEMA)
     assert {one["clause"]: one["verdict"] for one in report["clauses"]} == {"B-8": "passed", "B-15": "failed"}

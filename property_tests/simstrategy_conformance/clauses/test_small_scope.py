@@ -155,7 +155,10 @@ def test_a_gather_of_all_small_sizes(subject: Subject, sizes: tuple[int, ...], o
     require_equal(backend, found, oracle.gathered(hosts, axis))
 
 
-NOTES = tuple(bytes(one) for count in range(3) for one in itertools.product(b"\0\n\r\xff", repeat=count))
+NOTES = (
+    *(bytes(one) for count in range(3) for one in itertools.product(b"\0\n\r\xff", repeat=count)),
+    bytes(range(32)),
+)
 
 
 def messages() -> Iterator[tuple[Any, ...]]:
