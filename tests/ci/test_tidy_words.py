@@ -71,6 +71,12 @@ def test_the_glossary_of_the_repository_has_the_table():
     assert all(word.instead for word in words)
 
 
+def test_the_glossary_has_at_most_40_terms_each_with_the_words_of_three_libraries():
+    rows = re.findall(r"^\| \*\*([^*]+)\*\* \|(.+)\|$", (ROOT / GLOSSARY).read_text(encoding="utf-8"), re.MULTILINE)
+    assert 30 <= len(rows) <= 40
+    assert {len(re.split(r"(?<!\\)\|", rest)) for _, rest in rows} == {4}
+
+
 def test_folders_are_refused_or_counted(monkeypatch):
     monkeypatch.setattr("ci.tidy.words.ENFORCED", ("simstrategy/data", "README.md"))
     assert is_enforced("simstrategy/data/x.py")
