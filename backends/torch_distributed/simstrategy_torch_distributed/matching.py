@@ -105,7 +105,7 @@ class Matcher:
         """Ends the run, of which a signal has stopped this rank."""
         if self.finding is None:
             self.stopped = rank
-            self._fail(stopped(self.lines(), rank))
+            self._fail(stopped(self._lines(), rank))
 
     @property
     def idle(self) -> bool:
@@ -121,12 +121,12 @@ class Matcher:
                 for group, member, call in list(self._open[rank].values())[:1]
             ]
             found[rank] = "; not complete is ".join([text, *open_calls])
-        self._fail(asleep(self.lines(found)))
+        self._fail(asleep(self._lines(found)))
 
     def exceed(self, rank: int, limit_s: float, place: str) -> None:
         """Ends the run, of which this rank has been silent for `limit_s` seconds.  place: where it is."""
         if self.finding is None:
-            self._fail(overdue(self.lines({rank: f"neither waits nor has ended{place}"}), rank, limit_s))
+            self._fail(overdue(self._lines({rank: f"neither waits nor has ended{place}"}), rank, limit_s))
 
     @property
     def moved_s(self) -> float:
@@ -161,7 +161,7 @@ class Matcher:
         if self.failed is not None and self._ends_all:
             self._failed_since = now_s if self._failed_since is None else self._failed_since
             if idle or now_s - self._failed_since > _FAILED_S:
-                self._fail(failed(self.lines(), self.failed))
+                self._fail(failed(self._lines(), self.failed))
             return
         for group in self._groups:
             if group.differs_since is not None and (idle or now_s - group.differs_since > _DIFFERENT_S):
@@ -171,7 +171,7 @@ class Matcher:
         if any(self._threads[rank] > len(self._waiting[rank]) for rank in found) and now_s - self.moved_s < _THREADS_S:
             return
         if found:
-            self._fail(blocked(self.lines()) if self.failed is None else failed(self.lines(), self.failed))
+            self._fail(blocked(self._lines()) if self.failed is None else failed(self._lines(), self.failed))
 
     def stuck(self, asleep: Collection[int] = ()) -> set[int]:
         """Returns the ranks that can never continue.  asleep: running ranks that go on only when another one does."""
@@ -185,7 +185,7 @@ class Matcher:
             needs[rank] = [{other} for other in running | set(needs) if other != rank]
         return stuck(running - set(asleep), needs)
 
-    def lines(self, texts: Mapping[int, str] | None = None) -> tuple[str, ...]:
+    def _lines(self, texts: Mapping[int, str] | None = None) -> tuple[str, ...]:
         """Returns a line for each rank: in which call it waits, how it ended, or that it computes.
 
         texts: of ranks of which more is known.
