@@ -11,6 +11,7 @@ import sys
 from importlib.metadata import version
 
 from evidence import CANNOT_RUN, ROOT, output
+from run import TEST_FOLDERS
 
 EVIDENCE = ROOT / "docs" / "evidence"
 VERSIONS = ("simstrategy", "numpy", "greenlet", "tensorflow", "torch", "jax")
@@ -32,13 +33,14 @@ RUNS = {
         *(sys.executable, "-m", "pytest", "-q", "tests/data/test_against_tensorflow.py"),
         *("--hypothesis-profile=pipelines", "--hypothesis-show-statistics"),
     ],
+    "cases": [sys.executable, "ci/run.py", "pytest", "-q", "-m", "deep", *TEST_FOLDERS],
     "scenarios": [
         *(sys.executable, "-m", "pytest", "-q", "-rs", "tests/processes/every_scenario.py", "--durations=10"),
     ],
     "processes": [sys.executable, "ci/bench/processes.py"],
     "kit_gloo": [sys.executable, "ci/kit_gloo.py"],
     "ends": [sys.executable, "-m", "pytest", "-q", "backends/tf_distribute/tests/every_end.py"],
-    "tf_programs": [sys.executable, "-m", "pytest", "-q", "backends/tf_distribute/tests/every_program.py"],
+    "tf_programs": [sys.executable, "-m", "pytest", "-q", "backends/tf_distribute/tests/test_corpus.py"],
     "tf_workers": [
         *(sys.executable, "-m", "simstrategy.cli", "check", "examples/keras_digits.py", "--function", "looped"),
         *("--replicas", "1,2,3", "--workers", "2,3", "--quiet-program"),

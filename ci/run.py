@@ -168,13 +168,15 @@ def test(options: list[str]) -> int:
 
 
 def pytest(options: list[str]) -> int:
-    """Runs every test at quick counts; options go to pytest."""
+    """Runs every test at quick counts, but for the cases of `ci/run.py deep cases`; options go to pytest."""
     # The slow tests of a folder are neighbours: a process that has no more tests takes half of another one's.
-    command = [str(PYTHON), "-m", "pytest", "-n", "auto", "--dist", "worksteal", "--simstrategy-profile=quick"]
+    # Tests wait for processes and time limits: one worker more than there are processors uses these waits.
+    workers = str(len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else "auto")
+    command = [str(PYTHON), "-m", "pytest", "-n", workers, "--dist", "worksteal", "--simstrategy-profile=quick"]
     # A test that hangs: the stack of every thread is printed, then its process ends and the test is named as failed.
     limit = [f"--timeout={SECONDS_OF_ONE_TEST}", "--timeout-method=thread"]
     stacks = ["-o", f"faulthandler_timeout={SECONDS_OF_ONE_TEST - 60}"]
-    return _run([*command, *limit, *stacks, *(options or TEST_FOLDERS)])
+    return _run([*command, "-m", "not deep", *limit, *stacks, *(options or TEST_FOLDERS)])
 
 
 def deep(options: list[str]) -> int:

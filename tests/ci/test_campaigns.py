@@ -24,22 +24,22 @@ def asked(file, *options):
 
 @pytest.mark.slow
 def test_generated_programs_agree_on_every_pair():
-    counts = ("--programs", "40", "--compiled", "12", "--jobs", "1")
+    counts = ("--programs", "20", "--compiled", "6", "--jobs", "1")
     code, printed = asked("campaign.py", "tensorflow", "witness", "xla", "stacked", "compiled", *counts)
     assert code == 0, printed
     assert re.findall(r"^(\w+): .*, (\d+) different programs", printed, re.MULTILINE) == [
-        ("tensorflow", "40"),
-        ("witness", "40"),
-        ("xla", "40"),
-        ("stacked", "40"),
-        ("compiled", "12"),
+        ("tensorflow", "20"),
+        ("witness", "20"),
+        ("xla", "20"),
+        ("stacked", "20"),
+        ("compiled", "6"),
     ]
     assert "DIFFERENT" not in printed
 
 
 @pytest.mark.slow
-def test_three_planted_bugs_are_found_and_become_small():
-    code, printed = asked("hunt.py", "--bugs", "3", "--programs", "40", "--jobs", "1")
+def test_a_planted_bug_is_found_and_becomes_small():
+    code, printed = asked("hunt.py", "--bugs", "1", "--programs", "40", "--jobs", "1")
     assert code == 0, printed
     assert "every bug was found, and became small" in printed
 

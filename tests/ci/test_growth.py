@@ -4,6 +4,7 @@ import gc
 
 import numpy as np
 import pytest
+from shares import one_in
 
 import simstrategy as ss
 from ci.bench.growth.counting import counted, exponent
@@ -21,7 +22,7 @@ OFTEN = (
     "reduce(MEAN, PerReplica, axis=0)",
 )
 """The styles that are counted at 1,024 replicas here; `ci/run.py bench growth` counts all of them, at 4,096 too."""
-OTHERS = sorted(STYLES.keys() - set(OFTEN))[::7]
+OTHERS = sorted(STYLES.keys() - set(OFTEN))
 
 pytestmark = pytest.mark.filterwarnings("ignore::simstrategy.errors.SimStrategyWarning")
 
@@ -32,13 +33,13 @@ def cost_of_one(style, size):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", OFTEN)
+@pytest.mark.parametrize("name", one_in(3, OFTEN))
 def test_a_replica_of_1024_costs_at_most_twice_one_of_64(name):
     assert cost_of_one(STYLES[name], 1024) <= 2 * cost_of_one(STYLES[name], 64)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("name", one_in(14, OTHERS))
 def test_a_unit_costs_no_more_among_eight_times_as_many(name):
     few = STYLES[name].sizes.counted[0]
     assert cost_of_one(STYLES[name], 8 * few) <= 1.5 * cost_of_one(STYLES[name], few)

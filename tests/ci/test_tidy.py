@@ -108,5 +108,6 @@ def test_dead_words_are_seen_in_code_and_addresses_everywhere():
 
 
 @pytest.mark.slow
+@pytest.mark.deep  # `ci/run.py test` begins with this step
 def test_the_repository_itself_is_tidy():
     assert [str(violation) for violation in check_repository(ROOT).violations] == []

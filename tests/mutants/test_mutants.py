@@ -14,6 +14,7 @@ import mutants_of_scope
 import mutants_of_sizes
 import mutants_of_strategies
 from mutation import failure_apart, mutates, subject_with
+from shares import one_in
 from sound_layouts import LAYOUTS
 from sound_variants import SOUND
 
@@ -57,7 +58,7 @@ FUNCTIONS_ALONE = ("B-18", "B-19", "B-20", "B-21", "B-22")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SOUND)
+@pytest.mark.parametrize("name", one_in(4, SOUND))
 def test_a_sound_variant_passes_every_test_of_the_kit(name):
     # The matrix runs every test on every variant; here the younger ones are tried by fewer rows.
     is_layout = name in LAYOUTS
@@ -92,7 +93,7 @@ def test_a_counterexample_of_arrays_is_small(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["the_last_rank_is_forgotten", "a_gather_is_in_order_of_arrival"])
+@pytest.mark.parametrize("name", one_in(2, ["the_last_rank_is_forgotten", "a_gather_is_in_order_of_arrival"]))
 def test_a_counterexample_of_a_whole_program_is_a_short_script(name):
     subject = BY_NAME[name].subject(Profile("programs", examples=200, replicas_max=4))
     error = failure_apart(ENTRIES["test_a_program_comes_to_the_same_everywhere"], subject)

@@ -5,6 +5,7 @@ Clauses: G-20 to G-28, G-39.
 
 import pytest
 from judged_scripts import judged, report_of
+from shares import one_in
 
 from simstrategy.check.scripts import check_script
 from simstrategy_corpus.cases import PROGRAMS
@@ -13,7 +14,7 @@ from simstrategy_torch_distributed.checking.front import runner_of
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm_checks")]
 
 
-@pytest.mark.parametrize("script", judged(wrong=True), ids=lambda one: one.file.stem)
+@pytest.mark.parametrize("script", one_in(2, judged(wrong=True)), ids=lambda one: one.file.stem)
 def test_a_mistake_is_found_with_its_step_parameter_and_line(script):
     report = report_of(script)
     assert report.verdict == "differ", str(report)
@@ -24,7 +25,7 @@ def test_a_mistake_is_found_with_its_step_parameter_and_line(script):
     assert first.site == script.line, str(report)
 
 
-@pytest.mark.parametrize("script", judged(wrong=False), ids=lambda one: one.file.stem)
+@pytest.mark.parametrize("script", one_in(2, judged(wrong=False)), ids=lambda one: one.file.stem)
 def test_a_lawful_script_agrees_and_something_was_compared(script):
     report = report_of(script)
     assert report.verdict == "agree", str(report)

@@ -16,6 +16,7 @@ import forks
 import pytest
 import script_corpus
 import two_sides
+from shares import one_in
 
 UNTIL_INSTALLED = pytest.mark.skipif(
     importlib.util.find_spec("simstrategy_torch_distributed") is None,
@@ -59,7 +60,7 @@ def is_running(process):
 
 @UNTIL_INSTALLED
 @pytest.mark.slow
-@pytest.mark.parametrize("script", NOT_ACCUSED, ids=name_of)
+@pytest.mark.parametrize("script", one_in(2, NOT_ACCUSED), ids=name_of)
 def test_a_script_without_mistakes_prints_what_it_prints_with_gloo(script):
     answer = two_sides.answers()[script.folder][script.name]
     one = run_forked(script, "--tee", "3")
