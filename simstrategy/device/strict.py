@@ -86,11 +86,12 @@ class Strict(Wrapper):
         forms = list(map(self._form, arrays))
         if not forms or self._good.get(forms[0]) != forms or op not in _OPS:
             self._check_equal_arrays("reduce", arrays, op)
-        placement = self._check_rank("reduce", root)
+        if root != self._first_rank:
+            self._check_rank("reduce", root)
         result = self._inner.reduce(arrays, op, root=root)
         if result is None or root != self._first_rank or self._form(result) != forms[0]:
             shape, dtype, _ = self._spec(arrays[0])
-            self._check_root("reduce", result, (shape, dtype, placement), root)
+            self._check_root("reduce", result, (shape, dtype, self.devices[root].placement), root)
         return result
 
     def broadcast(self, array: Array | None, *, spec: ArraySpec, root: int) -> tuple[Array, ...]:

@@ -15,8 +15,8 @@ __all__ = ["MANY", "collector"]
 
 MANY: Final = 1000
 """So many tasks and more."""
-_OBJECTS: Final = 10
-"""About as many objects a suspended task holds that the collector looks at."""
+_OBJECTS: Final = 16
+"""More objects than a suspended task of one collective holds that the collector looks at: about ten and its results."""
 
 
 @final

@@ -41,7 +41,7 @@ class _Round:
         """For each place in the round: the task that runs after it."""
         self.left: Iterator[Task] = iter(())
         """The same of the places that have not come."""
-        self.answers: list[Any] = []
+        self.answers: dict[int, Any] = {}
         """What the task at each place receives.  Not by its switch: who makes that would keep it for a round."""
         self.job: Job | None = None
         """What a task receives by its first switch."""
@@ -86,9 +86,7 @@ class HandoffScheduler(Generic[F, A]):
                 shared.withdraw(call, error)
                 raise
             # By its place, not the next one: an interrupt before this step leaves an answer behind.
-            answers, place = shared.answers, len(arrived)
-            answer, answers[place] = answers[place], None
-            return answer  # type: ignore[no-any-return]  # what `match` made
+            return shared.answers.pop(len(arrived))  # type: ignore[no-any-return]  # what `match` made
 
         self.suspend = suspend
 
@@ -101,7 +99,7 @@ class HandoffScheduler(Generic[F, A]):
         """Runs all tasks to their ends; see `ReplicaTasks.run`."""
         count, arrived = len(jobs), self._round.arrived
         self._round.job = jobs[0]
-        answers: list[Any] = []
+        answers: dict[int, Any] = {}
         calls: list[Any] = [None] * count
         running = list(range(count))
         loop = running_loop() if EVENTS in sys.modules else None
@@ -124,7 +122,7 @@ class HandoffScheduler(Generic[F, A]):
                     self._running = running
                     self._following[: len(order) - 1] = [self._tasks[one] for one in running[1:]]
                 found = match(calls, order)
-                answers = list(found) if len(running) == count else [found[one] for one in running]
+                answers = dict(enumerate(found if len(running) == count else [found[one] for one in running]))
                 # Of what was given to the calls, nothing is kept: it belongs to the tasks again.
                 calls = [one if one is FINISHED else None for one in calls] if len(running) < count else [None] * count
                 del found
@@ -143,10 +141,10 @@ class HandoffScheduler(Generic[F, A]):
         finally:
             self._end()
 
-    def _run_round(self, running: list[int], answers: list[Any]) -> bool:
+    def _run_round(self, running: list[int], answers: dict[int, Any]) -> bool:
         """Runs these tasks until each is suspended or has returned; returns whether one has returned.
 
-        answers: what each receives, in this order; each takes its own out of the list. Raises what a task raises: it
+        answers: what each receives, by its place in this order; each takes its own out. Raises what a task raises: it
         is the one after those that arrived.
         """
         shared, tasks, finished = self._round, self._tasks, False
@@ -157,8 +155,8 @@ class HandoffScheduler(Generic[F, A]):
         # The last handoff of a round goes to the hub.
         shared.following = self._following
         shared.left = iter(self._following)
-        while len(arrived) < len(running):
-            place = len(arrived)
+        count = len(running)
+        while (place := len(arrived)) < count:
             outcome = tasks[running[place]].switch(shared.job)
             if outcome is FINISHED:
                 finished = True

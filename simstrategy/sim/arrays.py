@@ -16,7 +16,17 @@ from simstrategy.device.terms import Operand
 from simstrategy.errors import InvalidArgument
 from simstrategy.sim.mixed import masked, mixed
 
-__all__ = ["Host", "Placement", "SimArray", "array_class", "current_class", "freeze", "set_writeable", "view"]
+__all__ = [
+    "NUMBERS",
+    "Host",
+    "Placement",
+    "SimArray",
+    "array_class",
+    "current_class",
+    "freeze",
+    "set_writeable",
+    "view",
+]
 
 
 Host = np.ndarray[Any, Any]
@@ -48,6 +58,8 @@ view: Final[Callable[[Host, type[K]], K]] = np.ndarray.view
 
 
 Operator = Callable[[SimArray, Operand], Host]
+NUMBERS: Final = (float, int)
+"""The types of Python's numbers that take the dtype of the array beside them."""
 
 
 def _operator(name: str, ufunc: np.ufunc) -> Operator:
@@ -56,11 +68,11 @@ def _operator(name: str, ufunc: np.ufunc) -> Operator:
     takes_masks = ufunc is np.multiply  # what is looked for first there: an exception costs more than the product
 
     def operator(self: SimArray, other: Operand) -> Host:
-        kind, of_other = type(self), type(other)
-        if of_other is kind or of_other is float or of_other is int:
+        kind = type(self)
+        if type(other) is kind or type(other) in NUMBERS:
             try:
-                if takes_masks and of_other is kind and self.dtype.num != other.dtype.num:  # type: ignore[union-attr]
-                    result = masked(ufunc, self, other)  # type: ignore[arg-type]
+                if takes_masks and type(other) is kind and self.dtype.num != other.dtype.num:
+                    result = masked(ufunc, self, other)
                     result = mixed(ufunc, (self, other)) if result is None else result
                 else:
                     result = ufunc(self, other, casting="no", subok=False)
@@ -81,7 +93,7 @@ def _reflected(name: str, ufunc: np.ufunc) -> Operator:
     inherited: Callable[..., Host] = getattr(np.ndarray, name)
 
     def operator(self: SimArray, other: Operand) -> Host:
-        if type(other) is float or type(other) is int:
+        if type(other) in NUMBERS:
             try:
                 result = ufunc(other, self, casting="no", subok=False)
             except (TypeError, OverflowError) as error:

@@ -232,7 +232,7 @@ class SimBackend:
         return tuple(map(total.view, self._local))
 
     def reduce(self, arrays: tuple[SimArray, ...], op: Op, *, root: int) -> SimArray | None:
-        total = self._total(arrays, op)
+        total = combine(arrays, op, self._fold) if self._link is None else self._total(arrays, op)
         set_writeable(total, False)
         return total.view(self._classes[root]) if root in self._classes else None
 
@@ -260,8 +260,8 @@ class SimBackend:
         return function
 
     def _total(self, arrays: tuple[SimArray, ...], op: Op) -> np.ndarray[Any, Any]:
-        if self._link is None:
-            return combine(arrays, op, self._fold)
+        """Combines the arrays of all workers."""
+        assert self._link is not None
 
         def total(parts: list[tuple[SimArray, ...]]) -> np.ndarray[Any, Any]:
             return combine([array for part in parts for array in part], op, self._fold)

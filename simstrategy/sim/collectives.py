@@ -5,6 +5,7 @@
 round the ring and ends at rank k. `tree`: neighbours first, then neighbouring pairs, and so on.
 """
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Any, Final
@@ -51,8 +52,8 @@ def _linear(arrays: Sequence[Host], pair: Pair) -> Host:
         total = pair(first, second)
         if first.ndim == 0:
             total = np.asarray(total)
-        for array in others:
-            pair(total, array, total)
+        into = repeat(total)
+        deque(map(pair, into, others, into), maxlen=0)  # one addition after the other, in rank order
         return total
     total = np.empty(first.shape, first.dtype)
     flat = total.reshape(-1)

@@ -14,7 +14,7 @@ from simstrategy.device.functions.reductions import Axis
 from simstrategy.device.promotion import kind_of
 from simstrategy.device.terms import Operand
 from simstrategy.errors import InvalidType, SimStrategyError
-from simstrategy.sim.arrays import Host, SimArray, view
+from simstrategy.sim.arrays import NUMBERS, Host, SimArray, view
 from simstrategy.sim.host_functions import wide
 from simstrategy.sim.mistakes import FOREIGN, MISSING, misformed, refused, require_comparable
 from simstrategy.sim.mixed import joined, masked, mixed, name_of
@@ -92,9 +92,8 @@ def binary(function: Callable[..., Any], *, floats: bool = False, compares: bool
         if more or others:
             raise misformed(call, (x1, x2, *more), others)
         kind: type[SimArray] = type(x1)
-        other = type(x2)
         # The usual arguments, without the rest: two arrays of one device, or an array and a number.
-        if (other is kind or other is float or other is int) and isinstance(x1, SimArray):
+        if (type(x2) is kind or type(x2) in NUMBERS) and isinstance(x1, SimArray):
             try:
                 if compares and x1.dtype.kind != "f":  # NumPy refuses what is wrong beside a float
                     require_comparable(call, x1, x2)
@@ -199,8 +198,12 @@ def unary(function: Callable[..., Any], *, floats: bool = False, otherwise: Call
     return call
 
 
-def reduction(function: Callable[..., Any], *, keep_dtype: bool = False) -> Method:
-    """Makes a reduction of one called as `function(array, axis, dtype, None, keepdims)`."""
+def reduction(function: Callable[..., Any], *, keep_dtype: bool = False, quick: tuple[Any, int] = (None, 0)) -> Method:
+    """Makes a reduction of one called as `function(array, axis, dtype, None, keepdims)`.
+
+    quick: what `function` calls for dtypes that NumPy numbers below a limit, which it keeps, and this limit.
+    """
+    direct, limit = quick
 
     def call(
         _self: Adopting, x: Any = MISSING, /, *more: Any, axis: Axis = None, keepdims: bool = False, **others: Any
@@ -214,14 +217,18 @@ def reduction(function: Callable[..., Any], *, keep_dtype: bool = False) -> Meth
                 array = adopted(_self, call, x)
                 kind = type(array)
             plain = view(array, _Plain)
-            if axis is not None and not plain.ndim and axis != ():
-                raise IndexError("an array without axes")
-            result = function(plain, axis, plain.dtype if keep_dtype else None, None, keepdims)
+            dtype = plain.dtype
+            if dtype.num < limit:
+                result = direct(plain, axis, dtype, None, keepdims)
+            else:
+                result = function(plain, axis, dtype if keep_dtype else None, None, keepdims)
         except FOREIGN as error:
             raise refused(call, (x,), {"axis": axis, "keepdims": keepdims}, error) from error
         try:
             return view(result, kind)
-        except TypeError:  # a number
+        except TypeError:  # a number; of an array without axes NumPy takes axis 0 and -1
+            if axis is not None and not plain.ndim and axis != ():
+                raise refused(call, (x,), {"axis": axis, "keepdims": keepdims}, IndexError("no axes")) from None
             return np.asarray(result).view(kind)
 
     return call

@@ -43,11 +43,15 @@ from simstrategy.sim.host_functions import (
     true_divide,
 )
 from simstrategy.sim.mistakes import FOREIGN, MISSING, form, misformed, refused
-from simstrategy.sim.mixed import in_common
+from simstrategy.sim.mixed import NARROW, in_common
 
 __all__ = ["SimNamespace"]
 
+_COMPLEX: Final = np.dtype(np.complex64).num
+"""NumPy numbers the dtypes without an order from here on, and all real ones of ours but float16 below."""
+_FLOAT32: Final = DTYPES["float32"]
 _empty: Final = np.empty
+_zeros: Final = np.zeros
 _where: Final[Callable[..., Host]] = np.where
 _transpose: Final[Callable[..., SimArray]] = np.ndarray.transpose
 
@@ -89,10 +93,12 @@ class SimNamespace:
         return self.place(array)
 
     def zeros(self, shape: Shape, *, dtype: str | None = None) -> SimArray:
-        return self.place(np.zeros(shape, dtype_named(dtype or "float32")))
+        return view(_zeros(shape, _FLOAT32 if dtype is None else dtype_named(dtype or "float32")), self.kind)
 
     def ones(self, shape: Shape, *, dtype: str | None = None) -> SimArray:
-        return self.place(np.ones(shape, dtype_named(dtype or "float32")))
+        array = _empty(shape, _FLOAT32 if dtype is None else dtype_named(dtype or "float32"))
+        array.fill(1)
+        return view(array, current_class() or self._default)
 
     def full(self, shape: Shape, fill_value: Number | Array, *, dtype: str | None = None) -> SimArray:
         wanted = DTYPES.get(dtype or "") or (self.asarray(fill_value).dtype if dtype is None else dtype_named(dtype))
@@ -252,15 +258,15 @@ class SimNamespace:
     take = plain(take)
     take_along_axis = plain(lambda x, indices, *, axis=-1: np.take_along_axis(x, np.asarray(indices), axis))
 
-    sum = reduction(sum_in_dtype, keep_dtype=True)
-    prod = reduction(product_in_dtype, keep_dtype=True)
+    sum = reduction(sum_in_dtype, keep_dtype=True, quick=(np.add.reduce, NARROW))
+    prod = reduction(product_in_dtype, keep_dtype=True, quick=(np.multiply.reduce, NARROW))
     cumulative_sum = running(np.cumulative_sum)
     cumulative_prod = running(np.cumulative_prod)
     mean = reduction(averaging(mean))
     var = plain(spread(np.var))
     std = plain(spread(np.std))
-    max = reduction(of_reals(np.maximum.reduce))
-    min = reduction(of_reals(np.minimum.reduce))
+    max = reduction(of_reals(np.maximum.reduce), quick=(np.maximum.reduce, _COMPLEX))
+    min = reduction(of_reals(np.minimum.reduce), quick=(np.minimum.reduce, _COMPLEX))
     all = reduction(np.logical_and.reduce)
     any = reduction(np.logical_or.reduce)
     diff = composed.diff

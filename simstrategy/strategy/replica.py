@@ -119,12 +119,12 @@ class ReplicaContext(ReplicaLocal, NotCopied):
             self._require_default("all_reduce")
         group = self.group
         site = group.source(_frame(1))
-        cache, tracks = group.requests, group.requests.tracks
+        cache = group.requests
         array: Any = value
         plain = name is None and isinstance(array, cache.plain_types)
-        if tracks is not None:
+        if cache.tracks is not None:
             self._calls += 1
-            plain = plain and not tracks(array)
+            plain = plain and not cache.tracks(array)
         if not plain and name is None and (put := cache.puts.get(type(array))) is not None:
             array, plain = put(array, group.local_devices[self.index]), True
         if plain:

@@ -22,11 +22,32 @@ def threshold():
 def test_the_threshold_of_young_objects_grows_with_the_runs_tasks_and_ends_with_the_run():
     gc.set_threshold(700, 11, 12)
     with collector().patient(MANY):
-        assert gc.get_threshold() == (10 * MANY, 11, 12)
+        assert gc.get_threshold() == (16 * MANY, 11, 12)
         with collector().patient(2 * MANY):
-            assert threshold() == 20 * MANY
-        assert threshold() == 10 * MANY
+            assert threshold() == 32 * MANY
+        assert threshold() == 16 * MANY
     assert gc.get_threshold() == (700, 11, 12)
+
+
+def test_a_run_of_many_replicas_with_one_collective_is_not_collected_before_it_ends():
+    gc.set_threshold(700, 10, 10)
+    strategy, going, collected = ss.Strategy.mirrored("sim", replicas=MANY), [], []
+
+    def replica():
+        context = ss.get_replica_context()
+        going.append(True)
+        total = context.all_reduce(ss.ReduceOp.SUM, context.xp.ones(()))
+        going.pop()
+        return total
+
+    strategy.run(replica)
+    gc.collect()
+    gc.callbacks.append(lambda phase, info: collected.append(phase) if going else None)
+    try:
+        strategy.run(replica)
+    finally:
+        gc.callbacks.pop()
+    assert not collected
 
 
 def test_it_is_restored_when_the_last_of_several_runs_ends_in_any_order():
@@ -35,7 +56,7 @@ def test_it_is_restored_when_the_last_of_several_runs_ends_in_any_order():
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
-    assert threshold() == 10 * MANY
+    assert threshold() == 16 * MANY
     second.__exit__(None, None, None)
     assert threshold() == 700
 
@@ -48,7 +69,7 @@ def test_what_the_program_sets_meanwhile_stays():
             assert gc.get_threshold() == (500, 5, 5)
     assert gc.get_threshold() == (500, 5, 5)
     with collector().patient(MANY):
-        assert gc.get_threshold() == (10 * MANY, 5, 5)
+        assert gc.get_threshold() == (16 * MANY, 5, 5)
 
 
 @pytest.mark.parametrize("young", [0, 10**6])

@@ -13,7 +13,7 @@ from simstrategy.errors import ContextError, InvalidArgument, InvalidType
 from simstrategy.strategy.enums import VariableAggregation
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.kinds import DEFAULT
-from simstrategy.strategy.modes import Mode
+from simstrategy.strategy.modes import Mode, require_each_replica
 from simstrategy.strategy.reductions.leaf import reduce_leaf
 from simstrategy.strategy.variables.state import VariableState, variable_request
 from simstrategy.trace import Site, describe_site
@@ -25,6 +25,7 @@ __all__ = [
     "operand",
     "read_across",
     "read_outside",
+    "read_written",
     "require_cross_write",
     "require_own",
     "tracing_twin",
@@ -68,6 +69,18 @@ def move_to_current(array: Array, owner: Group, mode: Mode | None) -> Array:
     if not isinstance(array, mode.group.array_types):
         array = owner.backend.get(array)
     return mode.group.adopt(array, mode.index)
+
+
+def read_written(variable: VariableState, mode: Mode | None, site: Site) -> Any:
+    """Returns what a write outside the variable's replicas returns: the new value, as it is read there."""
+    group, layout = variable.group, variable.policy.layout
+    if layout == "mirrored":
+        require_each_replica(group, "the components of a variable")
+        return Mirrored(variable.components)
+    if layout == "per_replica":
+        returns = group.semantics.on_read_cross_write_returns == "value"
+        return read_across(variable, site) if returns and variable.policy.cross_read != "refuse" else None
+    return move_to_current(variable.storage.cells[0].read(), group, mode)
 
 
 def require_own(variable: VariableState, mode: Mode | None, call: str, site: Site) -> None:

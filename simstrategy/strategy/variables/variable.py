@@ -1,7 +1,8 @@
 """Variables: one component per replica, read and written by the rules of `policies.py`."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any, Final, NoReturn, final
 
 import numpy as np
@@ -11,12 +12,12 @@ from simstrategy.run import Sizes
 from simstrategy.strategy.cards import variable_card
 from simstrategy.strategy.enums import VariableAggregation, VariableSynchronization
 from simstrategy.strategy.kinds import DEFAULT
-from simstrategy.strategy.modes import MODE, Mode, current_mode, require_each_replica
+from simstrategy.strategy.modes import MODE, Mode, Replica, current_mode, require_each_replica
 from simstrategy.strategy.variables import creation, cross_replica
 from simstrategy.strategy.variables.state import VariableState, expose, refuse_copy
 from simstrategy.strategy.variables.write_checks import refuse_reduction, refuse_unaggregated, require_form, require_sum
 from simstrategy.trace import Request, Site
-from simstrategy.values import LocalValue, Mirrored, PerReplica
+from simstrategy.values import LocalValue, PerReplica
 
 __all__ = ["Variable"]
 
@@ -50,12 +51,13 @@ class Variable(LocalValue):
     Raises InvalidArgument for an impossible synchronization, aggregation or dtype, and ReplicasDisagree.
     """
 
-    __slots__ = ("_cells", "_home", "state")
+    __slots__ = ("_cells", "_home", "_source", "state")
     state: VariableState
     """For the modules of this package."""
     _cells: tuple[Cell, ...]
-    _home: object
+    _home: Any
     """`state.home`, or an object that is no group, so that one comparison is enough."""
+    _source: Callable[[FrameType], Site]
 
     _repr_html_ = variable_card
 
@@ -101,6 +103,7 @@ class Variable(LocalValue):
         self.state = state
         self._cells = state.storage.cells
         self._home = _NO_GROUP if state.home is None else state.home
+        self._source = state.group.source
         return self
 
     def __repr__(self) -> str:
@@ -142,7 +145,7 @@ class Variable(LocalValue):
         mode = _mode()
         if mode is not None and mode.home is self._home:
             return self._cells[mode.index].read()
-        return self.value_at(self.state.group.source(_frame(1)))
+        return self.value_at(self._source(_frame(1)))
 
     here = value
 
@@ -152,12 +155,12 @@ class Variable(LocalValue):
 
     def read_value(self) -> Array:
         """Returns `value()`; outside every scope, a variable with a component for each replica is always aggregated."""
-        site = self.state.group.source(_frame(1))
+        site = self._source(_frame(1))
         return cross_replica.move_to_current(self.read_at("read_value", site), self.state.group, current_mode())
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """Returns `value()` as a host copy [shape]."""
-        return self.state.group.backend.get(self.read_at("numpy", self.state.group.source(_frame(1))))
+        return self.state.group.backend.get(self.read_at("numpy", self._source(_frame(1))))
 
     def read_at(self, method: str, site: Site) -> Array:
         """Returns what a method of reading gives at a site: for the modules of this package, like `write_at`."""
@@ -176,7 +179,7 @@ class Variable(LocalValue):
         A write to it, as of an optimizer, changes this component alone, so components are compared after each run.
         """
         if not self.state.storage.is_exposed:
-            expose(self.state, self.state.cell, self.state.group.source(_frame(1)))
+            expose(self.state, self.state.cell, self._source(_frame(1)))
         return self.state.cell.native
 
     @property
@@ -192,46 +195,54 @@ class Variable(LocalValue):
         components where they are equal and no replica runs; None without `read_value`, which saves the reading. Raises
         InvalidArgument for another shape or dtype, ContextError and ReplicasDisagree.
         """
-        return self.write_at("assign", value, read_value, self.state.group.source(_frame(1)))
+        return self.write_at("assign", value, read_value, self._source(_frame(1)))
 
     def assign_add(self, delta: Any, *, read_value: bool = True) -> Any:
         """Adds to the value; in a replica function the aggregation of all replicas' deltas.  See `assign`."""
-        return self.write_at("assign_add", delta, read_value, self.state.group.source(_frame(1)))
+        return self.write_at("assign_add", delta, read_value, self._source(_frame(1)))
 
     def assign_sub(self, delta: Any, *, read_value: bool = True) -> Any:
         """Subtracts from the value; in a replica function the aggregation of all replicas' deltas.  See `assign`."""
-        return self.write_at("assign_sub", delta, read_value, self.state.group.source(_frame(1)))
+        return self.write_at("assign_sub", delta, read_value, self._source(_frame(1)))
 
     def write_at(self, kind: str, value: Any, read_value: bool, site: Site) -> Any:
         """Writes for a call at this site.  kind: assign, assign_add or assign_sub."""
-        mode, state = _mode(), self.state
-        group = state.group
+        mode: Any = _mode()
+        if mode is None or (group := mode.home) is not self._home:
+            return self._write_elsewhere(kind, value, mode, read_value, site)
+        state = self.state
+        if isinstance(value, group.array_types) and group.form(value) == state.forms[mode.index]:
+            written = mode.suspend(state.requests[kind], (value, value, site), site, self._resolve_reduced, None)
+        else:
+            written = self._write_converted(kind, value, mode, site)
+        return (self._cells[mode.index].read() if written is None else written) if read_value else None
+
+    def _write_elsewhere(self, kind: str, value: Any, mode: Mode | None, read_value: bool, site: Site) -> Any:
+        """Writes where no replica with a component of its own runs: outside, or to what all replicas share."""
+        group = self.state.group
         if mode is None or mode.home is not group:
             twin = cross_replica.tracing_twin(self, group, mode)
             if twin is not None:
                 return twin.write_at(kind, value, read_value, site)
             return group.coordinator.one_thread.call(site, self._write_outside, kind, value, mode, read_value, site)
-        form, array = state.forms[mode.index], value
-        if not isinstance(value, group.array_types):
-            # Not examined, for its form is compared with one that was.
-            put, device = group.settings.backend.put, group.local_devices[mode.index]
-            array = put(value, device) if form is not None and type(value) is np.ndarray else None
-        if array is not None and group.form(array) == form:
-            suspend: Any = mode.suspend
-            written = suspend(state.requests[kind], (value, array, site), site, self._resolve_reduced, None)
-            if written is not None:
-                return written if read_value else None
-        else:
-            self._write_in_replica(kind, value, mode, site)
-        if not read_value:
-            return None
-        if state.home is None:
-            return cross_replica.move_to_current(self._cells[0].read(), group, mode)
-        return self._cells[mode.index].read()
+        assert mode.replica is not None  # its home is the group
+        self._write_in_replica(kind, value, mode.replica, site)
+        return cross_replica.move_to_current(self._cells[0].read(), group, mode) if read_value else None
 
-    def _write_in_replica(self, kind: str, value: Any, mode: Mode, site: Site) -> None:
-        state, replica = self.state, mode.replica
-        assert replica is not None
+    def _write_converted(self, kind: str, value: Any, replica: Replica, site: Site) -> Array | None:
+        """Writes in a replica what is no array of the variable's form yet; returns the new component if it is known."""
+        state, index = self.state, replica.index
+        group, form = state.group, state.forms[index]
+        if form is not None and type(value) is np.ndarray:
+            # Not examined, for its form is compared with one that was.
+            array = group.settings.backend.put(value, group.local_devices[index])
+            if group.form(array) == form:
+                return replica.suspend(state.requests[kind], (value, array, site), site, self._resolve_reduced, None)
+        self._write_in_replica(kind, value, replica, site)
+        return None
+
+    def _write_in_replica(self, kind: str, value: Any, replica: Replica, site: Site) -> None:
+        state = self.state
         how = state.policy.replica_write
         if how == "refuse":
             refuse_unaggregated(state, kind, replica, site)
@@ -289,15 +300,7 @@ class Variable(LocalValue):
         else:
             cross_replica.require_own(self.state, mode, kind, site)
             self._write_across(kind, value, site)
-        if not read_value:
-            return None
-        if layout == "mirrored":
-            return Mirrored(self.components)
-        if layout == "per_replica":
-            returns = group.semantics.on_read_cross_write_returns == "value"
-            readable = self.state.policy.cross_read != "refuse"
-            return cross_replica.read_across(self.state, site) if returns and readable else None
-        return cross_replica.move_to_current(self._cells[0].read(), group, mode)
+        return cross_replica.read_written(self.state, mode, site) if read_value else None
 
     def _write_across(self, kind: str, value: Any, site: Site) -> None:
         state = self.state
