@@ -1,8 +1,8 @@
 """Opens pages of recordings in Chromium: Debian's, driven by Playwright, which downloads none of its own.
 
-    python3 ci/run.py browser [options of pytest]
+    python3 ci/run.py browser [--install] [options of pytest]
 
-Where there is no Chromium it is installed by apt; where that is not possible either, the reason is given and the step
+--install: installs what is missing and opens nothing, as `ci/run.py test` does before its tests. Where there is no Chromium it is installed by apt; where that is not possible either, the reason is given and the step
 succeeds. The rules of accessibility are axe-core's, one file of an npm package in `build/browser`; without npm they are
 left out, and the tests state it.
 """
@@ -27,6 +27,8 @@ def main(options: list[str]) -> int:
     if not AXE.exists() and shutil.which("npm") is not None:
         FOLDER.mkdir(parents=True, exist_ok=True)
         subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", str(FOLDER), PACKAGE], check=False)
+    if options == ["--install"]:
+        return 0
     settings = {**os.environ, "SIMSTRATEGY_BROWSER": "required"}
     command = [sys.executable, "-m", "pytest", "-n", "auto", "tests/player", *options]
     return subprocess.run(command, cwd=ROOT, env=settings, check=False).returncode

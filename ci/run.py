@@ -161,6 +161,7 @@ def demo(options: list[str]) -> int:
 def test(options: list[str]) -> int:
     """Runs lint, types, layers and tidy, then every test at quick counts."""
     failed = _all("lint", "types", "layers", "tidy")
+    _run([str(PYTHON), "ci/browser.py", "--install"])  # without it the tests of pages are skipped, with the reason
     tested = pytest(options)
     if failed:
         print("FAILED before the tests: see lint, types, layers and tidy above.", file=sys.stderr)
