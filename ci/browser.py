@@ -2,7 +2,9 @@
 
     python3 ci/run.py browser [--install] [options of pytest]
 
---install: installs what is missing and opens nothing, as `ci/run.py test` does before its tests. Where there is no Chromium it is installed by apt; where that is not possible either, the reason is given and the step
+--install: installs what is missing and opens nothing, as `ci/run.py test` does before its tests.
+
+Where there is no Chromium it is installed by apt; where that is not possible either, the reason is given and the step
 succeeds. The rules of accessibility are axe-core's, one file of an npm package in `build/browser`; without npm they are
 left out, and the tests state it.
 """
