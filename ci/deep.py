@@ -22,6 +22,7 @@ RUNS = {
     "interrupts": [sys.executable, "ci/interrupts.py", "--count", "20000"],
     "bench": [sys.executable, "ci/bench/budgets.py", "--rounds", "5"],
     "growth": [sys.executable, "-m", "ci.bench.growth"],
+    "player": [sys.executable, "ci/bench/player.py"],
     "long": [sys.executable, "ci/bench/long.py"],
     "golden": [sys.executable, "ci/replays.py"],
     "estimator": [sys.executable, "ci/golden/estimator_replay.py"],
