@@ -34,11 +34,11 @@ _SUMS: Final = (
 
 _GOLDEN: Final = 0x9E3779B97F4A7C15
 """2**64 divided by the golden ratio."""
-_NEIGHBOURS: Final[dict[str, tuple[np.floating[Any], ...]]] = {
-    kind.__name__: (np.nextafter(kind(1), kind(0)), kind(1), np.nextafter(kind(1), kind(2)))
+_NEIGHBOURS: Final[dict[str, np.ndarray]] = {
+    kind.__name__: np.array([np.nextafter(kind(1), kind(0)), np.nextafter(kind(1), kind(2))])
     for kind in (np.float16, np.float32, np.float64)
 }
-"""By dtype 1 and its neighbours."""
+"""By dtype the neighbours of 1, as [2]: the smaller one and the larger one."""
 
 
 def perturb(value: np.ndarray, pattern: int) -> np.ndarray:
@@ -63,17 +63,22 @@ def _products(size: int) -> np.ndarray:
 
 
 _FIRST_PRODUCTS: Final = _products(4096)
+_SHIFT: Final = np.uint64(29)
+_FACTOR: Final = np.uint64(0xBF58476D1CE4E5B9)
+_BIT: Final = np.uint64(40)
+_ONE: Final = np.uint64(1)
 
 
 def _upward(shape: tuple[int, ...], pattern: int) -> np.ndarray:
-    """Returns for each element of an array of a shape whether it moves up, as bool [...]."""
+    """Returns for each element of an array of a shape 1 where it moves up, else 0, as uint64 [...]."""
     size = prod(shape)
     products = _FIRST_PRODUCTS[:size] if size <= len(_FIRST_PRODUCTS) else _products(size)
     mixed = products + np.uint64(pattern * 7919 * _GOLDEN % 2**64)
-    mixed ^= mixed >> np.uint64(29)
-    mixed *= np.uint64(0xBF58476D1CE4E5B9)
-    mixed &= np.uint64(1 << 40)
-    return mixed.astype(bool).reshape(shape)
+    mixed ^= mixed >> _SHIFT
+    mixed *= _FACTOR
+    mixed >>= _BIT
+    mixed &= _ONE
+    return mixed.reshape(shape)
 
 
 def _nudged(inner: Backend, result: Array, pattern: int, *, sums: bool) -> Array:
@@ -90,12 +95,12 @@ def _nudged(inner: Backend, result: Array, pattern: int, *, sums: bool) -> Array
         host = inner.get(result)
     except (InvalidType, Unsupported):
         return result  # a framework traces, and has no value yet
-    smaller, one, larger = _NEIGHBOURS[dtype]
-    factors = np.where(_upward(host.shape, pattern + crc32(host.tobytes())), larger, smaller)
+    neighbours = _NEIGHBOURS[dtype]
+    factors = np.asarray(neighbours.take(_upward(host.shape, pattern + crc32(host.tobytes())).view(np.int64)))
     if sums:
-        factors[host == np.rint(host)] = one
+        factors[host == np.rint(host)] = 1
     else:
-        factors[np.abs(host) == 1] = smaller
+        factors[np.abs(host) == 1] = neighbours[0]
     moved: Array = inner.xp.multiply(result, factors)
     return moved
 
