@@ -12,6 +12,7 @@ from typing import Any
 from ci.run import DISTRIBUTIONS
 from ci.site.docstrings import Known, as_markup
 from ci.site.insertions import CLAUSE, commands, course, with_anchors
+from ci.site.term_links import anchor, link
 
 ROOT = Path(__file__).resolve().parents[2]
 # Commands of the other distributions, which .venv has as links that an environment over it does not follow.
@@ -80,6 +81,12 @@ def on_source_read(app: Any, name: str, content: list[str]) -> None:
         content[0] = content[0].replace("<!-- course -->", course(ROOT, lessons))
 
 
+def on_page_read(app: Any, page: Any) -> None:
+    """Gives the terms that a page defines their places."""
+    name = app.env.docname
+    anchor(name, (ROOT / f"{name}.md").read_text(encoding="utf-8"), page)
+
+
 def on_docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
     """Makes markup of a docstring; a module's is for those who read the file, and its page has an introduction."""
     lines[:] = [] if what == "module" else as_markup(lines, Known(names_of(value), clauses))
@@ -106,5 +113,7 @@ def names_of(value: Any) -> frozenset[str]:
 def setup(app: Any) -> None:
     """Connects what is above; Sphinx calls it."""
     app.connect("source-read", on_source_read)
+    app.connect("doctree-read", on_page_read)
+    app.connect("doctree-resolved", link)
     app.connect("autodoc-process-docstring", on_docstring)
     app.connect("autodoc-process-signature", on_signature)
