@@ -24,7 +24,7 @@ ENDED: Final = {
     "SystemExit": ("the program calls sys.exit", "Take the call out. A graded function returns its result."),
     "ReplicasDisagree": (
         "the replicas make different calls",
-        "All replicas have to make the same collective calls in the same order. Look for an if that depends on data.",
+        "All replicas make the same collective calls in the same order. Look for an if on data or on the rank.",
     ),
     "ReplicasBlocked": (
         "a replica waits for what never comes",
