@@ -74,7 +74,8 @@ clauses = frozenset(clause for clause, _ in CLAUSE.findall(law))
 def on_source_read(app: Any, name: str, content: list[str]) -> None:
     """Puts into a page what is made, and not written."""
     if name == "docs/semantics":
-        content[0] = with_anchors(content[0], (ROOT / "docs" / "examples_of_clauses.md").read_text(encoding="utf-8"))
+        examples = {page.name: page.read_text(encoding="utf-8") for page in sorted(ROOT.glob("docs/examples_of_*.md"))}
+        content[0] = with_anchors(content[0], examples)
     elif name == "docs/reference/command_line":
         content[0] = content[0].replace("<!-- commands -->", commands())
     elif name == "docs/index":

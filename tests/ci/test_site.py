@@ -48,8 +48,11 @@ def test_a_word_before_a_colon_is_no_parameter_unless_the_function_has_it():
 
 
 def test_a_clause_has_an_anchor_and_a_link_to_its_example():
-    first = "(a-1)=\n**A-1** One\nclause. [Example](examples_of_clauses.md#a-1-a-3)."
-    assert with_anchors(LAW, "### A-1, A-3\n") == f"## A\n\n{first}\n\n(a-2)=\n**A-2** Another one.\n"
+    first = "(a-1)=\n**A-1** One\nclause. [Example](one.md#a-1-a-3)."
+    assert (
+        with_anchors(LAW, {"one.md": "### A-1, A-3\n", "other.md": "### B-1\n"})
+        == f"## A\n\n{first}\n\n(a-2)=\n**A-2** Another one.\n"
+    )
 
 
 def test_every_command_is_in_the_reference_with_its_options():
