@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 
 import simstrategy as ss
-from simstrategy_course.folder import GradedRow, as_csv, graded_rows, submissions_in
+from simstrategy_course.folder import COLUMNS, graded_rows, lines_of_csv, submissions_in
 from simstrategy_course.grading import grade as graded
 from simstrategy_course.holes import template_of
 from simstrategy_course.lesson import CourseError, Lesson
@@ -161,12 +161,22 @@ def _show(verdict: Verdict, page: Path | None, *, as_json: bool) -> None:
 def _grade_folder(folder: Path, csv: Path, limits: Limits, lesson: int | None, secret: str) -> None:
     if not folder.is_dir():
         raise CourseError(f"--csv grades a folder of submissions, and {str(folder)!r} is no folder.")
-    files = submissions_in(folder)
-    rows: list[GradedRow] = []
-    with Runner(limits) as runner:
+    files, others = submissions_in(folder)
+    passed = 0
+    try:
+        stream = csv.open("w", encoding="utf-8", newline="")
+    except OSError as error:
+        raise CourseError(
+            f"The table {str(csv)!r} cannot be written: {error.strerror}. Choose another place."
+        ) from error
+    with stream, Runner(limits) as runner:
+        stream.write(lines_of_csv([COLUMNS]))
         for row in graded_rows(files, folder, runner, lesson=lesson, secret=secret):
-            rows.append(row)
+            stream.write(lines_of_csv([row]))
+            stream.flush()  # a table of a folder that was graded in part is of use too
+            passed += row.state == "passed"
             typer.echo(f"{row.file}: {row.state}, {row.points} points{f', {row.idea}' if row.idea else ''}")
-    csv.write_text(as_csv(rows), encoding="utf-8")
-    passed = sum(row.state == "passed" for row in rows)
-    typer.echo(f"{csv}: {len(rows)} submissions, {passed} passed.")
+    if others:
+        names = ", ".join(one.relative_to(folder).as_posix() for one in others)
+        typer.echo(f"Not graded, since their names have no lesson, as in lesson_3.py: {names}.")
+    typer.echo(f"{csv}: {len(files)} submissions, {passed} passed.")

@@ -38,6 +38,8 @@ def read_submission(file: Path, number: int | None = None) -> Submission:
 
     Raises CourseError for a file that is missing, too large, no text, or no Python.
     """
+    if file.is_dir():
+        raise CourseError(f"{str(file)!r} is a folder. Add --csv points.csv to grade each submission in it.")
     if not file.is_file():
         raise CourseError(
             f"There is no file {str(file)!r}. Write one with `simstrategy learn NUMBER`, and fill its holes."

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from simstrategy.cli.app import add_command
 from simstrategy_course import points
 from simstrategy_course.commands import grade, learn
+from simstrategy_course.holes import template_of
 from simstrategy_course.reading import lessons
 from simstrategy_course.submission import read_submission
 
@@ -157,6 +158,38 @@ def test_a_folder_is_graded_into_a_table_whatever_a_file_does(folder):
     assert rows[0]["student"] == "anna"
     assert [row["idea"] for row in rows[1:3]] == ["a mean of means", "the program ended its process"]
     assert rows[4]["idea"] == "the program looks into the grader"
+
+
+def test_files_that_nothing_grades_are_named_and_those_of_systems_are_not(folder):
+    for name in ("Lesson-3.py", "mine.py", "lesson_3.ipynb", "__MACOSX/._lesson_3.py", "__pycache__/lesson_3.py"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(template_of(lessons()[4].solution))
+    run = command("grade", ".", "--csv", "points.csv")
+    assert run.exit_code == 0, run.output
+    (row,) = csv.DictReader((folder / "points.csv").read_text().splitlines())
+    assert (row["file"], row["lesson"], row["state"]) == ("Lesson-3.py", "4", "unfinished")
+    assert row["detail"].startswith("The file is of lesson 4, and its name has 3.")
+    assert "as in lesson_3.py: lesson_3.ipynb, mine.py." in run.output
+
+
+@pytest.mark.slow
+def test_a_row_states_what_is_open_and_what_was_raised(folder):
+    lesson = lessons()[3]
+    (folder / "a_lesson_3.py").write_text(answered(lesson, lesson.solution, **{"1": "5"}))
+    (folder / "b_lesson_3.py").write_text(filled(lesson, "    return losses.nothing\n"))
+    command("grade", ".", "--csv", "points.csv")
+    first, second = csv.DictReader((folder / "points.csv").read_text().splitlines())
+    assert (first["state"], first["points"], first["idea"]) == ("wrong", "9", "3 of 4 questions right")
+    assert "AttributeError at line " in second["detail"]
+
+
+def test_a_folder_without_a_table_and_a_place_that_has_no_folder_are_refused_before_anything_runs(folder):
+    (folder / "lesson_3.py").write_text(lessons()[3].solution)
+    assert "is a folder. Add --csv points.csv" in command("grade", ".").stderr
+    run = command("grade", ".", "--csv", folder / "missing" / "points.csv")
+    assert run.exit_code == 2
+    assert "points.csv' cannot be written: No such file or directory." in run.stderr
+    assert "lesson_3.py:" not in run.stdout
 
 
 def test_a_folder_without_submissions_and_a_file_in_its_place_are_refused(folder):
