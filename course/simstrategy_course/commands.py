@@ -21,6 +21,7 @@ __all__ = ["grade", "learn"]
 
 _Number = Annotated[int | None, typer.Argument(help="Of the lesson; without it all lessons are listed.")]
 _Seed = Annotated[str, typer.Option(help="A student's name or number: data of the file are drawn from it.")]
+_Torch = Annotated[bool, typer.Option("--torch", help="Write the exercise in PyTorch alone: lesson_N_torch.py.")]
 _Force = Annotated[bool, typer.Option("--force", help="Replace files that are there.")]
 _File = Annotated[Path, typer.Argument(metavar="FILE", help="A file that learn wrote; with --csv, a folder of them.")]
 _Lesson = Annotated[int | None, typer.Option(help="The number of the lesson, where the file does not name it.")]
@@ -37,10 +38,11 @@ _Memory = Annotated[int, typer.Option(help="The memory in MB that a submission m
 _PAGE_BEGINS: Final = b"<!DOCTYPE html>"
 
 
-def learn(number: _Number = None, seed: _Seed = "", force: _Force = False) -> None:
+def learn(number: _Number = None, seed: _Seed = "", torch: _Torch = False, force: _Force = False) -> None:
     """Lists the lessons, or writes a lesson and its exercise into the current folder.
 
-    lesson_N.md is the text, and lesson_N.py the program with holes. Files that are there are not replaced.
+    lesson_N.md is the text, lesson_N.py the program with holes, and lesson_N_torch.py, with --torch, its exercise in
+    PyTorch, where the lesson has one. Files that are there are not replaced.
 
     Exit code 0: listed or written. 2: not.
     """
@@ -49,7 +51,11 @@ def learn(number: _Number = None, seed: _Seed = "", force: _Force = False) -> No
             typer.echo(one)
         return
     lesson = lesson_numbered(number)
-    texts = {Path(f"lesson_{number}.md"): lesson.text, Path(f"lesson_{number}.py"): template_of(lesson.solution, seed)}
+    exercise = Path(f"lesson_{number}_torch.py" if torch else f"lesson_{number}.py")
+    if torch:
+        texts = {exercise: template_of(lesson.in_torch.torch_solution, seed)}
+    else:
+        texts = {Path(f"lesson_{number}.md"): lesson.text, exercise: template_of(lesson.solution, seed)}
     there = [file.name for file, text in texts.items() if file.exists() and not _holds(file, text)]
     if there and not force:
         verb = "is" if len(there) == 1 else "are"
@@ -60,8 +66,8 @@ def learn(number: _Number = None, seed: _Seed = "", force: _Force = False) -> No
     for file, text in texts.items():
         file.write_text(text, encoding="utf-8")
     typer.echo(f"Lesson {number}: {lesson.title} ({lesson.minutes} minutes).")
-    typer.echo(f"Read lesson_{number}.md, fill the holes of lesson_{number}.py, and run:")
-    typer.echo(f"  simstrategy grade lesson_{number}.py")
+    typer.echo(f"Read lesson_{number}.md, fill the holes of {exercise}, and run:")
+    typer.echo(f"  simstrategy grade {exercise}")
 
 
 def _lines(every: tuple[Lesson, ...]) -> Iterator[str]:

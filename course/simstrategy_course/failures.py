@@ -40,7 +40,7 @@ ENDED: Final = {
 _OF_PROCESS: Final = ("TimeLimit", "ProcessEnded")
 """What is no exception: it has no text."""
 
-_RAISED: Final = "Read the error and the line. Run the file with simstrategy run to see all of it."
+_RAISED: Final = "Read the error and the line. Run the file without the grader to see all of it."
 
 
 def failed(failure: Failure, setting: Setting | None = None) -> Idea:
