@@ -36,6 +36,8 @@ _Seconds = Annotated[float, typer.Option(help="The time that a submission may ta
 _Memory = Annotated[int, typer.Option(help="The memory in MB that a submission may take.", min=16)]
 
 _PAGE_BEGINS: Final = b"<!DOCTYPE html>"
+_NAMES_MAX: Final = 10
+"""Of files that are not graded: a folder may have an environment of Python beside the submissions."""
 
 
 def learn(number: _Number = None, seed: _Seed = "", torch: _Torch = False, force: _Force = False) -> None:
@@ -183,6 +185,7 @@ def _grade_folder(folder: Path, csv: Path, limits: Limits, lesson: int | None, s
             passed += row.state == "passed"
             typer.echo(f"{row.file}: {row.state}, {row.points} points{f', {row.idea}' if row.idea else ''}")
     if others:
-        names = ", ".join(one.relative_to(folder).as_posix() for one in others)
-        typer.echo(f"Not graded, since their names have no lesson, as in lesson_3.py: {names}.")
+        names = [one.relative_to(folder).as_posix() for one in others[:_NAMES_MAX]]
+        names += [f"{len(others) - _NAMES_MAX} more"] if len(others) > _NAMES_MAX else []
+        typer.echo(f"Not graded, since their names have no lesson, as in lesson_3.py: {', '.join(names)}.")
     typer.echo(f"{csv}: {len(files)} submissions, {passed} passed.")

@@ -5,6 +5,9 @@ import csv
 import gzip
 import json
 import re
+import resource
+import subprocess
+import sys
 
 import pytest
 import typer
@@ -17,6 +20,9 @@ from simstrategy_course.commands import grade, learn
 from simstrategy_course.holes import template_of
 from simstrategy_course.reading import lessons
 from simstrategy_course.submission import read_submission
+
+PROCESSOR_S = 3.0
+"""Of a grading, with all its processes."""
 
 
 def command(*words):
@@ -170,6 +176,9 @@ def test_files_that_nothing_grades_are_named_and_those_of_systems_are_not(folder
     assert (row["file"], row["lesson"], row["state"]) == ("Lesson-3.py", "4", "unfinished")
     assert row["detail"].startswith("The file is of lesson 4, and its name has 3.")
     assert "as in lesson_3.py: lesson_3.ipynb, mine.py." in run.output
+    for number in range(20):
+        (folder / f"module{number}.py").write_text("")
+    assert "module15.py, 12 more." in command("grade", ".", "--csv", "points.csv").output
 
 
 @pytest.mark.slow
@@ -268,3 +277,15 @@ def test_the_page_of_an_earlier_grading_is_removed_and_another_file_is_not(folde
     page.write_text("<!DOCTYPE html>\n")
     assert command("grade", "lesson_0.py").exit_code == 0
     assert not page.exists()
+
+
+@pytest.mark.slow
+def test_a_grading_takes_less_than_three_seconds_of_processor_time(folder):
+    lesson = lessons()[5]
+    (folder / "lesson_5.py").write_text(answered(lesson, lesson.changed(lesson.wrong[0])))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    code = "import sys; from simstrategy_course.commands import grade; import typer; typer.run(grade)"
+    run = subprocess.run([sys.executable, "-c", code, "lesson_5.py"], capture_output=True, text=True, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert (run.returncode, "A sum of the proposals" in run.stdout) == (1, True), run.stderr
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < PROCESSOR_S
