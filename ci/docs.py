@@ -2,10 +2,10 @@
 
     python3 ci/run.py docs [options of sphinx-build]
 
-Writes `build/docs/html`; open `index.html` there. A warning of Sphinx is an error, and so is a link of a built page to
-what does not exist, or to another host for anything but reading on. Where there is a Chromium, the pages are opened
-as files, and their search has to find something. Sphinx and its packages are in an environment of their own over
-`.venv`, so no other step installs them.
+Writes `build/docs/html`; open `index.html` there. A warning of Sphinx is an error, and so are a link of a built page to
+what does not exist, or to another host for anything but reading on, and a term of the glossary without a link. Where
+there is a Chromium, the pages are opened as files, and their search has to find something.
+Sphinx and its packages are in an environment of their own over `.venv`, so no other step installs them.
 """
 
 import shutil
@@ -16,6 +16,7 @@ from pathlib import Path
 from ci.overlay import install, python_over
 from ci.site.links import broken_links
 from ci.site.opened import problems_when_opened
+from ci.site.term_check import unlinked_terms
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "build" / "docs"
@@ -32,12 +33,13 @@ def main(options: list[str]) -> int:
     command = [python, "-m", "sphinx", *builder, *options, str(ROOT), str(html)]
     if subprocess.run(command, cwd=ROOT, check=False).returncode:
         return 1
-    broken, failed = broken_links(html), problems_when_opened(html)
-    for problem in [*broken, *(failed or ())]:
+    broken, unlinked, failed = broken_links(html), unlinked_terms(html, ROOT), problems_when_opened(html)
+    for problem in [*broken, *unlinked, *(failed or ())]:
         print(problem, file=sys.stderr)
     search = "not tried, there is no chromium" if failed is None else f"{len(failed)} problems"
-    print(f"{len(broken)} broken links; opened as files, with a search: {search}. The pages: {html / 'index.html'}")
-    return 1 if broken or failed else 0
+    counted = f"{len(broken)} broken links; {len(unlinked)} terms without a link"
+    print(f"{counted}; opened as files, with a search: {search}. The pages: {html / 'index.html'}")
+    return 1 if broken or unlinked or failed else 0
 
 
 def environment() -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from ci.run import DISTRIBUTIONS
 from ci.site.docstrings import Known, as_markup
 from ci.site.insertions import CLAUSE, commands, course, with_anchors
+from ci.site.term_links import anchor, link
 
 ROOT = Path(__file__).resolve().parents[2]
 # Commands of the other distributions, which .venv has as links that an environment over it does not follow.
@@ -73,11 +74,18 @@ clauses = frozenset(clause for clause, _ in CLAUSE.findall(law))
 def on_source_read(app: Any, name: str, content: list[str]) -> None:
     """Puts into a page what is made, and not written."""
     if name == "docs/semantics":
-        content[0] = with_anchors(content[0], (ROOT / "docs" / "examples_of_clauses.md").read_text(encoding="utf-8"))
+        examples = {page.name: page.read_text(encoding="utf-8") for page in sorted(ROOT.glob("docs/examples_of_*.md"))}
+        content[0] = with_anchors(content[0], examples)
     elif name == "docs/reference/command_line":
         content[0] = content[0].replace("<!-- commands -->", commands())
     elif name == "docs/index":
         content[0] = content[0].replace("<!-- course -->", course(ROOT, lessons))
+
+
+def on_page_read(app: Any, page: Any) -> None:
+    """Gives the terms that a page defines their places."""
+    name = app.env.docname
+    anchor(name, (ROOT / f"{name}.md").read_text(encoding="utf-8"), page)
 
 
 def on_docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
@@ -106,5 +114,7 @@ def names_of(value: Any) -> frozenset[str]:
 def setup(app: Any) -> None:
     """Connects what is above; Sphinx calls it."""
     app.connect("source-read", on_source_read)
+    app.connect("doctree-read", on_page_read)
+    app.connect("doctree-resolved", link)
     app.connect("autodoc-process-docstring", on_docstring)
     app.connect("autodoc-process-signature", on_signature)

@@ -1,7 +1,7 @@
 """What is put into a page when it is read: anchors of clauses, the commands, the lessons.  No file is changed."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import typer
@@ -15,16 +15,21 @@ CLAUSE = re.compile(r"^\*\*([A-Z]-\d+)\*\* (.*?)(?=\n\n|\n*\Z)", re.MULTILINE | 
 _EXAMPLE = re.compile(r"^### (.+)$", re.MULTILINE)
 
 
-def with_anchors(law: str, examples: str) -> str:
+def with_anchors(law: str, examples: Mapping[str, str]) -> str:
     """Returns the law with an anchor for each clause, and with links to those of its examples that there are.
 
-    examples: the text of the page of examples, whose headings are clauses.
+    examples: the texts of the pages of examples, whose headings are clauses, by the names of their files.
     """
-    headings = {clause: heading for heading in _EXAMPLE.findall(examples) for clause in heading.split(", ")}
+    places = {
+        clause: f"{name}#{_slug(heading)}"
+        for name, text in examples.items()
+        for heading in _EXAMPLE.findall(text)
+        for clause in heading.split(", ")
+    }
 
     def anchored(found: re.Match[str]) -> str:
         clause, text = found.groups()
-        link = f" [Example](examples_of_clauses.md#{_slug(headings[clause])})." if clause in headings else ""
+        link = f" [Example]({places[clause]})." if clause in places else ""
         return f"({clause.lower()})=\n**{clause}** {text}{link}"
 
     return CLAUSE.sub(anchored, law)

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 
 import simstrategy as ss
-from simstrategy_course.folder import GradedRow, as_csv, graded_rows, submissions_in
+from simstrategy_course.folder import COLUMNS, graded_rows, lines_of_csv, submissions_in
 from simstrategy_course.grading import grade as graded
 from simstrategy_course.holes import template_of
 from simstrategy_course.lesson import CourseError, Lesson
@@ -21,6 +21,7 @@ __all__ = ["grade", "learn"]
 
 _Number = Annotated[int | None, typer.Argument(help="Of the lesson; without it all lessons are listed.")]
 _Seed = Annotated[str, typer.Option(help="A student's name or number: data of the file are drawn from it.")]
+_Torch = Annotated[bool, typer.Option("--torch", help="Write the exercise in PyTorch alone: lesson_N_torch.py.")]
 _Force = Annotated[bool, typer.Option("--force", help="Replace files that are there.")]
 _File = Annotated[Path, typer.Argument(metavar="FILE", help="A file that learn wrote; with --csv, a folder of them.")]
 _Lesson = Annotated[int | None, typer.Option(help="The number of the lesson, where the file does not name it.")]
@@ -35,12 +36,15 @@ _Seconds = Annotated[float, typer.Option(help="The time that a submission may ta
 _Memory = Annotated[int, typer.Option(help="The memory in MB that a submission may take.", min=16)]
 
 _PAGE_BEGINS: Final = b"<!DOCTYPE html>"
+_NAMES_MAX: Final = 10
+"""Of files that are not graded: a folder may have an environment of Python beside the submissions."""
 
 
-def learn(number: _Number = None, seed: _Seed = "", force: _Force = False) -> None:
+def learn(number: _Number = None, seed: _Seed = "", torch: _Torch = False, force: _Force = False) -> None:
     """Lists the lessons, or writes a lesson and its exercise into the current folder.
 
-    lesson_N.md is the text, and lesson_N.py the program with holes. Files that are there are not replaced.
+    lesson_N.md is the text, lesson_N.py the program with holes, and lesson_N_torch.py, with --torch, its exercise in
+    PyTorch, where the lesson has one. Files that are there are not replaced.
 
     Exit code 0: listed or written. 2: not.
     """
@@ -49,7 +53,11 @@ def learn(number: _Number = None, seed: _Seed = "", force: _Force = False) -> No
             typer.echo(one)
         return
     lesson = lesson_numbered(number)
-    texts = {Path(f"lesson_{number}.md"): lesson.text, Path(f"lesson_{number}.py"): template_of(lesson.solution, seed)}
+    exercise = Path(f"lesson_{number}_torch.py" if torch else f"lesson_{number}.py")
+    if torch:
+        texts = {exercise: template_of(lesson.in_torch.torch_solution, seed)}
+    else:
+        texts = {Path(f"lesson_{number}.md"): lesson.text, exercise: template_of(lesson.solution, seed)}
     there = [file.name for file, text in texts.items() if file.exists() and not _holds(file, text)]
     if there and not force:
         verb = "is" if len(there) == 1 else "are"
@@ -60,8 +68,8 @@ def learn(number: _Number = None, seed: _Seed = "", force: _Force = False) -> No
     for file, text in texts.items():
         file.write_text(text, encoding="utf-8")
     typer.echo(f"Lesson {number}: {lesson.title} ({lesson.minutes} minutes).")
-    typer.echo(f"Read lesson_{number}.md, fill the holes of lesson_{number}.py, and run:")
-    typer.echo(f"  simstrategy grade lesson_{number}.py")
+    typer.echo(f"Read lesson_{number}.md, fill the holes of {exercise}, and run:")
+    typer.echo(f"  simstrategy grade {exercise}")
 
 
 def _lines(every: tuple[Lesson, ...]) -> Iterator[str]:
@@ -161,12 +169,23 @@ def _show(verdict: Verdict, page: Path | None, *, as_json: bool) -> None:
 def _grade_folder(folder: Path, csv: Path, limits: Limits, lesson: int | None, secret: str) -> None:
     if not folder.is_dir():
         raise CourseError(f"--csv grades a folder of submissions, and {str(folder)!r} is no folder.")
-    files = submissions_in(folder)
-    rows: list[GradedRow] = []
-    with Runner(limits) as runner:
+    files, others = submissions_in(folder)
+    passed = 0
+    try:
+        stream = csv.open("w", encoding="utf-8", newline="")
+    except OSError as error:
+        raise CourseError(
+            f"The table {str(csv)!r} cannot be written: {error.strerror}. Choose another place."
+        ) from error
+    with stream, Runner(limits) as runner:
+        stream.write(lines_of_csv([COLUMNS]))
         for row in graded_rows(files, folder, runner, lesson=lesson, secret=secret):
-            rows.append(row)
+            stream.write(lines_of_csv([row]))
+            stream.flush()  # a table of a folder that was graded in part is of use too
+            passed += row.state == "passed"
             typer.echo(f"{row.file}: {row.state}, {row.points} points{f', {row.idea}' if row.idea else ''}")
-    csv.write_text(as_csv(rows), encoding="utf-8")
-    passed = sum(row.state == "passed" for row in rows)
-    typer.echo(f"{csv}: {len(rows)} submissions, {passed} passed.")
+    if others:
+        names = [one.relative_to(folder).as_posix() for one in others[:_NAMES_MAX]]
+        names += [f"{len(others) - _NAMES_MAX} more"] if len(others) > _NAMES_MAX else []
+        typer.echo(f"Not graded, since their names have no lesson, as in lesson_3.py: {', '.join(names)}.")
+    typer.echo(f"{csv}: {len(files)} submissions, {passed} passed.")

@@ -24,7 +24,7 @@ ENDED: Final = {
     "SystemExit": ("the program calls sys.exit", "Take the call out. A graded function returns its result."),
     "ReplicasDisagree": (
         "the replicas make different calls",
-        "All replicas have to make the same collective calls in the same order. Look for an if that depends on data.",
+        "All replicas make the same collective calls in the same order. Look for an if on data or on the rank.",
     ),
     "ReplicasBlocked": (
         "a replica waits for what never comes",
@@ -40,7 +40,7 @@ ENDED: Final = {
 _OF_PROCESS: Final = ("TimeLimit", "ProcessEnded")
 """What is no exception: it has no text."""
 
-_RAISED: Final = "Read the error and the line. Run the file with simstrategy run to see all of it."
+_RAISED: Final = "Read the error and the line. Run the file without the grader to see all of it."
 
 
 def failed(failure: Failure, setting: Setting | None = None) -> Idea:

@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -14,15 +14,20 @@ from simstrategy_course.observing import Runner
 from simstrategy_course.submission import read_submission
 from simstrategy_course.verdict import Verdict
 
-__all__ = ["COLUMNS", "GradedRow", "as_csv", "graded_rows", "submissions_in"]
+__all__ = ["COLUMNS", "Found", "GradedRow", "graded_rows", "lines_of_csv", "submissions_in"]
 
-COLUMNS: Final = ("file", "student", "lesson", "state", "points", "points_max", "idea")
+COLUMNS: Final = ("file", "student", "lesson", "state", "points", "points_max", "idea", "detail")
 _IDEA_MAX: Final = 300
-_NAMED: Final = re.compile(r".*lesson_\d+.*\.py")
+_NAMED: Final = re.compile(r".*lesson[ _-]?(\d+).*\.py", re.IGNORECASE)
+_WRITTEN: Final = (".py", ".ipynb")
+"""The ends of names of what a student writes."""
 
 
 class GradedRow(NamedTuple):
-    """One file.  state: of the verdict, or `unreadable`. idea: what is wrong, "" where nothing is."""
+    """One file.  state: of the verdict, or `unreadable`. idea: what is wrong, "" where nothing is.
+
+    detail: what was seen of it first, such as the error.
+    """
 
     file: str
     student: str
@@ -31,17 +36,33 @@ class GradedRow(NamedTuple):
     points: int
     points_max: int | None
     idea: str
+    detail: str = ""
 
 
-def submissions_in(folder: Path) -> list[Path]:
-    """Returns the files of a folder, and of those in it, that are named after a lesson, in the order of their names.
+class Found(NamedTuple):
+    """The files of a folder.  submissions: named after a lesson. others: what a student may have meant to hand in."""
 
-    Raises CourseError where there are none.
+    submissions: list[Path]
+    others: list[Path]
+
+
+def submissions_in(folder: Path) -> Found:
+    """Returns the files of a folder, and of those in it, in the order of their names.
+
+    Hidden files are left out, and those that systems and Python add. Raises CourseError where no file is named after a
+    lesson.
     """
-    found = sorted(one for one in folder.rglob("*.py") if _NAMED.fullmatch(one.name))
-    if not found:
+    files = sorted(one for one in folder.rglob("*") if one.suffix in _WRITTEN and not _is_added(one, folder))
+    found = Found([one for one in files if _NAMED.fullmatch(one.name)], [])
+    if not found.submissions:
         raise CourseError(f"No file in {str(folder)!r} is named after a lesson, such as anna/lesson_3.py.")
-    return found
+    return found._replace(others=[one for one in files if one not in found.submissions])
+
+
+def _is_added(file: Path, folder: Path) -> bool:
+    """Returns whether a file is hidden, or in a folder such as `__pycache__` and `__MACOSX`."""
+    *folders, name = file.relative_to(folder).parts
+    return name.startswith(".") or any(one.startswith((".", "__")) for one in folders)
 
 
 def graded_rows(
@@ -65,18 +86,23 @@ def graded_rows(
 
 
 def _row(name: str, verdict: Verdict) -> GradedRow:
-    idea = "" if verdict.idea is None else verdict.idea.name
+    lesson, idea = verdict.lesson.number, verdict.idea
+    right = sum(bool(one.right) for one in verdict.answers)
+    open_ = "" if right == len(verdict.answers) else f"{right} of {len(verdict.answers)} questions right"
+    detail = "" if idea is None else printable(" ".join(idea.facts), _IDEA_MAX)
+    named = _NAMED.fullmatch(name)
+    if named is not None and int(named[1]) != lesson:
+        detail = f"The file is of lesson {lesson}, and its name has {named[1]}. {detail}".rstrip()
     earned = verdict.points, verdict.points_max
-    return GradedRow(name, verdict.student, verdict.lesson.number, verdict.state, *earned, idea)
+    return GradedRow(
+        name, verdict.student, lesson, verdict.state, *earned, open_ if idea is None else idea.name, detail
+    )
 
 
-def as_csv(rows: Sequence[GradedRow]) -> str:
-    """Returns the rows as CSV with a line of names.  A text that a spreadsheet would compute gets an apostrophe."""
+def lines_of_csv(rows: Iterable[Sequence[object]]) -> str:
+    """Returns rows as lines of CSV.  A text that a spreadsheet would compute gets an apostrophe."""
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for row in rows:
-        writer.writerow([_plain(cell) for cell in row])
+    csv.writer(stream, lineterminator="\n").writerows([_plain(cell) for cell in row] for row in rows)
     return stream.getvalue()
 
 

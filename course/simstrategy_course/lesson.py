@@ -9,7 +9,18 @@ from typing import Final, NamedTuple, final
 
 from simstrategy.errors import InvalidArgument
 
-__all__ = ["SIMULATOR", "CourseError", "Lesson", "Question", "Rule", "Setting", "WrongAnswer", "counted", "printable"]
+__all__ = [
+    "SIMULATOR",
+    "CourseError",
+    "Lesson",
+    "Question",
+    "Rule",
+    "Setting",
+    "TorchPart",
+    "WrongAnswer",
+    "counted",
+    "printable",
+]
 
 
 SIMULATOR: Final = "sim"
@@ -75,12 +86,24 @@ class Question(NamedTuple):
     hint: str
 
 
+class TorchPart(NamedTuple):
+    """The exercise of a lesson in PyTorch, which gives what the lesson's solution gives on the same data.
+
+    functions: names of what a student writes. ranks: the numbers of ranks that it runs on. names: of a result in the
+    solution's runs, made of `{name}`, that of a result here, and `{rank}`.
+    """
+
+    functions: tuple[str, ...]
+    ranks: tuple[int, ...]
+    names: str
+
+
 class Lesson(NamedTuple):
     """One lesson.
 
     folder: with lesson.md, solution.py and grader.toml. functions: names of what a student writes; the rest of the
     solution calls them. same_bits: whether all runs must give the same bits. general: the hint for an answer that
-    nothing recognises. alone: what is right with one replica, in words.
+    nothing recognises. alone: what is right with one replica, in words. torch: the exercise in PyTorch, if it has one.
     """
 
     number: int
@@ -96,6 +119,16 @@ class Lesson(NamedTuple):
     same_bits: bool
     general: str
     alone: str
+    torch: TorchPart | None = None
+
+    @property
+    def in_torch(self) -> "Lesson":
+        """The lesson with the exercise in PyTorch in place of its own.  Raises CourseError where it has none."""
+        if self.torch is None:
+            raise CourseError(f"Lesson {self.number} has no exercise in PyTorch. Leave --torch, or the line PART, out.")
+        settings = tuple(Setting(ranks) for ranks in self.torch.ranks)
+        title = f"{self.title} (in PyTorch)"
+        return self._replace(title=title, functions=self.torch.functions, settings=settings, rules=(), questions=())
 
     def on(self, backends: Sequence[str]) -> "Lesson":
         """Returns the lesson with its plain runs on other backends as well, by their names."""
@@ -107,6 +140,11 @@ class Lesson(NamedTuple):
     def solution(self) -> str:
         """The text of the reference solution."""
         return (self.folder / "solution.py").read_text(encoding="utf-8")
+
+    @property
+    def torch_solution(self) -> str:
+        """The text of the reference solution in PyTorch."""
+        return (self.folder / "torch_solution.py").read_text(encoding="utf-8")
 
     @property
     def text(self) -> str:

@@ -15,6 +15,7 @@ from simstrategy.trace import Recorder, Recording, read
 from simstrategy_course.child import recording_name
 from simstrategy_course.holes import template_of
 from simstrategy_course.lesson import SIMULATOR, Lesson, printable
+from simstrategy_course.on_ranks import Command, runs_on_ranks, torchrun
 from simstrategy_course.reading import LESSONS
 from simstrategy_course.running import PROGRAM, Data, Failure, Run, module_of, run_recorded
 from simstrategy_course.submission import Submission
@@ -49,11 +50,13 @@ class Observed(NamedTuple):
 class Runner:
     """Runs submissions one after the other, each in a new process; use it as a context manager.
 
+    command: what runs those in PyTorch, as `simstrategy torchrun` does.
     `observe` raises BackendUnavailable where the system is not Linux.
     """
 
-    def __init__(self, limits: Limits | None = None) -> None:
+    def __init__(self, limits: Limits | None = None, command: Command = torchrun) -> None:
         self.limits = Limits() if limits is None else limits
+        self._command = command
         self._started: Launcher | None = None
 
     def __enter__(self) -> "Runner":
@@ -75,6 +78,9 @@ class Runner:
 
         closed: files and folders that it may not read, besides the lessons.
         """
+        if submission.in_torch:
+            runs, refused = runs_on_ranks(submission, data, closed, self.limits._asdict(), self._command)
+            return Observed(runs, None, tuple(dict.fromkeys(refused)))
         lesson = submission.lesson
         folder = Path(tempfile.mkdtemp(dir=self._launcher.folder))
         file = folder / f"lesson_{lesson.number}.py"

@@ -11,7 +11,7 @@ __all__ = ["page_of"]
 
 def page_of(submission: Submission, verdict: Verdict) -> str | None:
     """Returns the HTML of a page, None where there is no run to show.  The solution is not in it."""
-    runs = [run for run in verdict.shown if run.recording is not None]
+    runs = [run for run in verdict.shown if run.recording is not None and run.recording.points]
     if not runs:
         return None
     lesson = submission.lesson

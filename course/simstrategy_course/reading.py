@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from simstrategy_course.lesson import CourseError, Lesson, Question, Rule, Setting, WrongAnswer
+from simstrategy_course.lesson import CourseError, Lesson, Question, Rule, Setting, TorchPart, WrongAnswer
 
 __all__ = ["LESSONS", "lesson_numbered", "lessons", "read_lesson"]
 
@@ -27,6 +27,7 @@ _OF_LESSON: Final = frozenset(
         "rule",
         "wrong",
         "question",
+        "pytorch",
     }
 )
 _OF_RUNS: Final = {
@@ -39,6 +40,7 @@ _OF_RUNS: Final = {
 """What a table of runs may have, and what stands for what it leaves out."""
 _OF_RULE: Final = frozenset({"name", "kind", "op", "least", "most", "hint"})
 _OF_WRONG: Final = frozenset({"name", "old", "new", "changes", "hint"})
+_OF_TORCH: Final = frozenset({"functions", "ranks", "names"})
 _OF_QUESTION: Final = frozenset({"name", "answer", "hint"})
 
 
@@ -78,6 +80,7 @@ def read_lesson(folder: Path) -> Lesson:
             same_bits=bool(table.get("same_bits", False)),
             general=_text(table["general"]),
             alone=_text(table["alone"]),
+            torch=_torch(file, table["pytorch"]) if "pytorch" in table else None,
         )
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise CourseError(f"{file} cannot be read: {error}.") from error
@@ -117,6 +120,11 @@ def _wrong(file: Path, table: Mapping[str, Any]) -> WrongAnswer:
 def _question(file: Path, table: Mapping[str, Any]) -> Question:
     _require(file, table, _OF_QUESTION)
     return Question(str(table["name"]), str(table["answer"]), _text(table["hint"]))
+
+
+def _torch(file: Path, table: Mapping[str, Any]) -> TorchPart:
+    _require(file, table, _OF_TORCH)
+    return TorchPart(tuple(table["functions"]), tuple(table["ranks"]), str(table["names"]))
 
 
 def _text(value: object) -> str:

@@ -20,7 +20,7 @@ class Submission(NamedTuple):
     """name: of the file. answers: by the name of the question, as text. holes: lines that are still to be written.
 
     missing: names of functions of the lesson that the file has not. unread: lines of answers that cannot be read, by
-    the name of the question.
+    the name of the question. in_torch: whether it is the exercise in PyTorch.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Submission(NamedTuple):
     holes: tuple[int, ...]
     missing: tuple[str, ...]
     unread: Mapping[str, int]
+    in_torch: bool = False
 
 
 def read_submission(file: Path, number: int | None = None) -> Submission:
@@ -38,6 +39,8 @@ def read_submission(file: Path, number: int | None = None) -> Submission:
 
     Raises CourseError for a file that is missing, too large, no text, or no Python.
     """
+    if file.is_dir():
+        raise CourseError(f"{str(file)!r} is a folder. Add --csv points.csv to grade each submission in it.")
     if not file.is_file():
         raise CourseError(
             f"There is no file {str(file)!r}. Write one with `simstrategy learn NUMBER`, and fill its holes."
@@ -61,12 +64,16 @@ def submission_of(text: str, name: str, number: int | None = None) -> Submission
     except (ValueError, RecursionError, MemoryError) as error:
         raise CourseError(f"{name}: this is no Python that can be read: {error}.") from error
     values = _values(tree)
-    lesson = lesson_numbered(_number(values, name) if number is None else number)
+    lesson, in_torch = (
+        lesson_numbered(_number(values, name) if number is None else number),
+        values.get("PART") == "pytorch",
+    )
+    lesson = lesson.in_torch if in_torch else lesson
     defined = set(_defined(tree))
     answers, unread = _answers(tree)
     missing = tuple(one for one in lesson.functions if one not in defined)
     seed, holes = _seed(values.get("SEED")), tuple(open_holes(tree))
-    return Submission(name, text, lesson, seed, answers, holes, missing, unread)
+    return Submission(name, text, lesson, seed, answers, holes, missing, unread, in_torch)
 
 
 def _seed(given: object) -> str:

@@ -5,6 +5,9 @@ import csv
 import gzip
 import json
 import re
+import resource
+import subprocess
+import sys
 
 import pytest
 import typer
@@ -14,8 +17,12 @@ from typer.testing import CliRunner
 from simstrategy.cli.app import add_command
 from simstrategy_course import points
 from simstrategy_course.commands import grade, learn
+from simstrategy_course.holes import template_of
 from simstrategy_course.reading import lessons
 from simstrategy_course.submission import read_submission
+
+PROCESSOR_S = 3.0
+"""Of a grading, with all its processes."""
 
 
 def command(*words):
@@ -159,6 +166,41 @@ def test_a_folder_is_graded_into_a_table_whatever_a_file_does(folder):
     assert rows[4]["idea"] == "the program looks into the grader"
 
 
+def test_files_that_nothing_grades_are_named_and_those_of_systems_are_not(folder):
+    for name in ("Lesson-3.py", "mine.py", "lesson_3.ipynb", "__MACOSX/._lesson_3.py", "__pycache__/lesson_3.py"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(template_of(lessons()[4].solution))
+    run = command("grade", ".", "--csv", "points.csv")
+    assert run.exit_code == 0, run.output
+    (row,) = csv.DictReader((folder / "points.csv").read_text().splitlines())
+    assert (row["file"], row["lesson"], row["state"]) == ("Lesson-3.py", "4", "unfinished")
+    assert row["detail"].startswith("The file is of lesson 4, and its name has 3.")
+    assert "as in lesson_3.py: lesson_3.ipynb, mine.py." in run.output
+    for number in range(20):
+        (folder / f"module{number}.py").write_text("")
+    assert "module15.py, 12 more." in command("grade", ".", "--csv", "points.csv").output
+
+
+@pytest.mark.slow
+def test_a_row_states_what_is_open_and_what_was_raised(folder):
+    lesson = lessons()[3]
+    (folder / "a_lesson_3.py").write_text(answered(lesson, lesson.solution, **{"1": "5"}))
+    (folder / "b_lesson_3.py").write_text(filled(lesson, "    return losses.nothing\n"))
+    command("grade", ".", "--csv", "points.csv")
+    first, second = csv.DictReader((folder / "points.csv").read_text().splitlines())
+    assert (first["state"], first["points"], first["idea"]) == ("wrong", "9", "3 of 4 questions right")
+    assert "AttributeError at line " in second["detail"]
+
+
+def test_a_folder_without_a_table_and_a_place_that_has_no_folder_are_refused_before_anything_runs(folder):
+    (folder / "lesson_3.py").write_text(lessons()[3].solution)
+    assert "is a folder. Add --csv points.csv" in command("grade", ".").stderr
+    run = command("grade", ".", "--csv", folder / "missing" / "points.csv")
+    assert run.exit_code == 2
+    assert "points.csv' cannot be written: No such file or directory." in run.stderr
+    assert "lesson_3.py:" not in run.stdout
+
+
 def test_a_folder_without_submissions_and_a_file_in_its_place_are_refused(folder):
     assert "is no folder" in command("grade", "nothing", "--csv", "points.csv").stderr
     assert "No file in '.' is named after a lesson" in command("grade", ".", "--csv", "points.csv").stderr
@@ -235,3 +277,15 @@ def test_the_page_of_an_earlier_grading_is_removed_and_another_file_is_not(folde
     page.write_text("<!DOCTYPE html>\n")
     assert command("grade", "lesson_0.py").exit_code == 0
     assert not page.exists()
+
+
+@pytest.mark.slow
+def test_a_grading_takes_less_than_three_seconds_of_processor_time(folder):
+    lesson = lessons()[5]
+    (folder / "lesson_5.py").write_text(answered(lesson, lesson.changed(lesson.wrong[0])))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    code = "import sys; from simstrategy_course.commands import grade; import typer; typer.run(grade)"
+    run = subprocess.run([sys.executable, "-c", code, "lesson_5.py"], capture_output=True, text=True, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert (run.returncode, "A sum of the proposals" in run.stdout) == (1, True), run.stderr
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < PROCESSOR_S

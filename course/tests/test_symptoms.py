@@ -106,3 +106,33 @@ def test_three_reductions_in_a_merge_call_are_more_than_one_collective(runner):
 def test_one_value_for_all_replicas_has_the_right_form(runner):
     body = '    return ctx.merge_call(lambda strategy, part: strategy.reduce("MEAN", part, axis=0), args=(losses,))\n'
     assert idea_of(3, body, runner) is None
+
+
+MADE = (
+    '    large = ss.Variable(np.float32(0), aggregation=ss.VariableAggregation.SUM, name="large")\n'
+    '    weight = ss.Variable(np.float32(0), aggregation=ss.VariableAggregation.MEAN, name="weight")\n'
+)
+PROPOSED = (
+    '    count = xp.sum(xp.astype(inputs > 5, "float32"))\n'
+    "    change = 0.5 * (xp.mean(inputs) - weight.value())\n"
+    "    rank = ss.get_replica_context().replica_id_in_sync_group\n"
+)
+WRITES = {
+    "the replicas write different variables": (
+        "    for one, value in [(large, count), (weight, change)][:: 1 if rank == 0 else -1]:\n"
+        "        one.assign_add(value)\n"
+    ),
+    "one replica alone writes the weight": (
+        "    large.assign_add(count)\n    if rank == 0:\n        weight.assign_add(change)\n"
+    ),
+    "one replica alone writes": (
+        "    if rank == 0:\n        large.assign_add(count)\n        weight.assign_add(change)\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_what_is_wrong_with_the_writes_of_lesson_5_is_true_of_it(name, runner):
+    text = filled(lesson_numbered(5), MADE, PROPOSED + WRITES[name])
+    idea = grade(submission_of(text, "lesson_5.py"), runner).idea
+    assert (idea.name, idea.source) == (name, "known")

@@ -7,6 +7,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import pytest
 
+from simstrategy_torch_distributed import running
 from simstrategy_torch_distributed.checking import front
 from simstrategy_torch_distributed.running import started
 
@@ -16,6 +17,7 @@ class Kept:
 
     def __init__(self, server):
         self.start, self.end, self.process = server.start, server.end, server.process
+        self.folder = server.folder
 
     def close(self):
         """Leaves the forkserver to the session."""
@@ -33,3 +35,9 @@ def server():
 def warm_checks(server, monkeypatch):
     """Checks of this test run their scripts on the forkserver of the session."""
     monkeypatch.setattr(front, "started", lambda _modules: Kept(server))
+
+
+@pytest.fixture
+def warm_runs(server, monkeypatch):
+    """Programs of this test that start a forkserver of their own get that of the session."""
+    monkeypatch.setattr(running, "started", lambda: Kept(server))
