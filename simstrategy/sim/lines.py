@@ -1,4 +1,4 @@
-"""The line of a frame, looked up once where calls follow each other from one line.  It knows no frameworks."""
+"""The line of a frame, looked up once where calls follow each other from one line.  No frameworks and no strategies."""
 
 from collections.abc import Callable
 from types import CodeType, FrameType
