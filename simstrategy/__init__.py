@@ -99,17 +99,19 @@ _LATE: Final = MappingProxyType(
 """The modules that define the names which are imported on their first use; two names are their modules themselves."""
 
 
+def __getattr__(name: str) -> Any:
+    """Imports a name of `_LATE`.  Of the module, not of its type, which would be asked for every name."""
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+    module = importlib.import_module(_LATE[name])
+    value = vars(module).get(name, module)
+    ModuleType.__setattr__(sys.modules[__name__], name, value)
+    return value
+
+
 @final
 class _Public(ModuleType):
-    """The type of this module, which imports the names of `_LATE`; of two of them packages have the name too."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in _LATE:
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
-        module = importlib.import_module(_LATE[name])
-        value = vars(module).get(name, module)
-        ModuleType.__setattr__(self, name, value)
-        return value
+    """The type of this module: of two names of `_LATE` packages have the name too."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         # The import of the package `check` sets it as an attribute here, in the place of the function.

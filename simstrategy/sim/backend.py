@@ -19,6 +19,7 @@ from simstrategy.short_repr import short_repr
 from simstrategy.sim.arrays import Placement, SimArray, array_class, freeze, set_writeable, view
 from simstrategy.sim.collectives import combine, order_named
 from simstrategy.sim.dtypes import DTYPES, dtype_named, dtype_names
+from simstrategy.sim.lines import last_line
 from simstrategy.sim.namespace import SimNamespace
 from simstrategy.sim.stacked import StackedCompilation
 
@@ -157,6 +158,7 @@ class SimBackend:
         "local_devices",
         "memory",
         "order",
+        "source",
         "xp",
     )
 
@@ -168,7 +170,6 @@ class SimBackend:
     frontend = None
     composites = None
     forms = SimForms()
-    source: Final = staticmethod(attrgetter("f_code.co_filename", "f_lineno"))
 
     def __init__(
         self,
@@ -186,6 +187,7 @@ class SimBackend:
         self._placements = {rank: Placement(kind) for rank, kind in self._classes.items()}
         self.order = order
         """The order of additions, by name."""
+        self.source = last_line()
         self._fold = order_named(order)
         self._link = link
         self.memory = SimMemory(self._local)
