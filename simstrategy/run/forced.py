@@ -28,17 +28,25 @@ def raise_in_thread(ident: int) -> None:
     Where that is another thread, this one looks for nothing any more: see `raise_no_more`. A thread that waits without
     end takes no step, and the other one looks again when it goes on.
     """
-    _SCHEDULE(ident, TaskStopped, None, None, None)
-    if ident != get_ident():
-        _end_look()
+    if ident == get_ident():
+        _SCHEDULE(ident, TaskStopped, None, None, None)
+    else:
+        _end_look(ident)
 
 
-def _end_look() -> None:
-    """Lets one exception arrive in this thread, whatever else is raised in it meanwhile."""
+def _end_look(other: int | None = None) -> None:
+    """Lets one exception arrive in this thread, whatever else is raised in it meanwhile.
+
+    other: a thread in which it is raised too, and first. That is scheduled here: under a trace function, a call between
+    the two would not come past its first step while the other thread waits.
+    """
     interrupted = None
     try:
         while True:
             try:
+                if other is not None:
+                    _SCHEDULE(other, TaskStopped, None, None, None)
+                    other = None
                 while True:
                     _SCHEDULE(get_ident(), TaskStopped, None, None, None)
             except TaskStopped:
