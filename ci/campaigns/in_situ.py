@@ -109,7 +109,8 @@ def side(folder, packages, bug):
     if problem is not None:
         return "", f"does not install: {problem}", 0.0
     code, text, seconds = checked(python, bug)
-    if "Could not be judged" in text or "FAILED" in text:
+    is_finding = code == DIFFERS and re.search(r"raises Replicas(?:Disagree|Blocked):", text)
+    if not is_finding and ("Could not be judged" in text or "FAILED" in text):
         return code, f"does not run: {_error(text)}", seconds
     return code, text, seconds
 
@@ -146,6 +147,13 @@ def tried(bug, folder, examine=side):
     return not is_accused, f"{words}; {named(bug.corrected)} {end}"
 
 
+def refused(row, folder, make=environment):
+    """Returns a line on a bug whose packages do not install.  make: as `environment`."""
+    problem = make(folder / f"{row['name']}-refused", row["packages"])[1]
+    end = "INSTALLS: give it a program" if problem is None else f"does not install: {problem}"
+    return f"{row['name']:22} {named(row['packages']):26} {end}"
+
+
 def named(packages):
     """Returns the first package of a list that has a version, which is the one that a bug is about."""
     return next((one for one in packages if "==" in one), "as installed")
@@ -174,6 +182,8 @@ def main():
             is_found, line = tried(bug, options.environments or Path(place))
             found += is_found
             evidence.add(f"{bug.name:22} {named(bug.packages):26} {line}")
+        for row in table()["not_installed"] if not options.names else ():
+            evidence.add(refused(row, options.environments or Path(place)))
     evidence.add(f"{found} of {len(chosen)} bugs found")
     evidence.write(options.evidence)
     return evidence.exit_code
