@@ -178,12 +178,13 @@ def main():
     chosen = [bug for bug in bugs() if not options.names or any(one in bug.name for one in options.names)]
     found = 0
     with tempfile.TemporaryDirectory() as place:
+        folder = (options.environments or Path(place)).resolve()
         for bug in chosen:
-            is_found, line = tried(bug, options.environments or Path(place))
+            is_found, line = tried(bug, folder)
             found += is_found
             evidence.add(f"{bug.name:22} {named(bug.packages):26} {line}")
         for row in table()["not_installed"] if not options.names else ():
-            evidence.add(refused(row, options.environments or Path(place)))
+            evidence.add(refused(row, folder))
     evidence.add(f"{found} of {len(chosen)} bugs found")
     evidence.write(options.evidence)
     return evidence.exit_code
