@@ -34,6 +34,7 @@ def test_no_right_program_is_accused_by_a_tool_of_ours():
     assert not accused
 
 
-def test_the_page_has_the_table_of_the_scores():
-    page = (HERE.parents[1] / "docs" / "corpus.md").read_text(encoding="utf-8")
-    assert markdown([score_of(file) for file in SCORES]) in page
+def test_the_page_and_the_readme_have_the_table_of_the_scores():
+    root = HERE.parents[1]
+    for file in (root / "docs" / "corpus.md", root / "README.md"):
+        assert markdown([score_of(one) for one in SCORES]) in file.read_text(encoding="utf-8"), file.name
