@@ -1,0 +1,71 @@
+"""The page of a failed check in Chromium: the way to the cause, its line, and the run that it is compared with."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import simstrategy as ss
+from simstrategy.check.formats import as_page, played
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+context = ss.get_replica_context
+TEXT = Path(__file__).read_text("utf-8")
+
+
+def mean_of_means(strategy):
+    def step(rows):
+        mean = context().xp.sum(rows) / max(rows.shape[0], 1)
+        return context().all_reduce("MEAN", mean)  # the cause
+
+    rows = ss.data.Dataset.from_tensor_slices(np.arange(10, dtype=np.float32)).batch(4)
+    parts = strategy.experimental_distribute_dataset(rows)
+    return [strategy.experimental_local_results(strategy.run(step, args=(part,)))[0] for part in parts]
+
+
+def line_of(text):
+    """Returns the number of the first line of this file with a text."""
+    return TEXT[: TEXT.index(text)].count("\n") + 1
+
+
+CAUSE = line_of("# the cause")
+
+
+def written(program, folder, replicas):
+    report = ss.check(program, replicas=replicas)
+    file = folder / "check.html"
+    file.write_text(as_page(report, played(report)), "utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def failed(tmp_path_factory):
+    """The page of a check that has a cause with 3 replicas, at the first step, and one with 4, at the last."""
+    return written(mean_of_means, tmp_path_factory.mktemp("page"), [1, 3, 4])
+
+
+def jump(tab, name):
+    return tab.get_by_role("group", name="Jump to").get_by_role("button", name=name, exact=True)
+
+
+def test_a_jump_leads_back_to_the_cause_and_from_it_to_the_next_one(failed, opened):
+    tab = opened(failed)
+    tab.evaluate("document.querySelector('#player').scrollIntoView()")
+    causes = []
+    for key in ("End", "c", "c", "c"):
+        tab.keyboard.press(key)
+        causes.append((tab.url.partition("#")[2], tab.locator(".note").count()))
+    assert [count for _, count in causes] == [0, 1, 1, 1]
+    assert [where.partition("&")[0] for where, _ in causes] == ["run=2", "run=2", "run=3", "run=2"]
+    tab.keyboard.press("Home")
+    jump(tab, "cause").click()
+    assert tab.url.endswith(causes[1][0])
+    assert jump(tab, "cause").get_attribute("title") == "2 in this page; key c"
+    assert jump(tab, "first difference").is_enabled()
+
+
+def test_a_page_without_a_cause_states_why_the_jump_to_it_is_disabled(page, opened):
+    tab = opened(page(lambda strategy: strategy.run(lambda: None)))
+    assert jump(tab, "cause").is_disabled()
+    assert jump(tab, "cause").get_attribute("title").startswith("This page has no cause of a finding")
