@@ -7,6 +7,7 @@ import pytest
 
 import simstrategy as ss
 from simstrategy.check.formats import as_page, played
+from simstrategy.player import PlayedRun, as_player
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -69,3 +70,54 @@ def test_a_page_without_a_cause_states_why_the_jump_to_it_is_disabled(page, open
     tab = opened(page(lambda strategy: strategy.run(lambda: None)))
     assert jump(tab, "cause").is_disabled()
     assert jump(tab, "cause").get_attribute("title").startswith("This page has no cause of a finding")
+
+
+def numbers(tab, kind):
+    """Returns the numbers of the lines of the source that are marked."""
+    return [int(text) for text in tab.locator(f".line.{kind} .number").all_inner_texts()]
+
+
+def linked(strategy):
+    """Its error names a line that is not the one of the cause."""
+    strategy.run(lambda: context().all_reduce("SUM", np.zeros(context().replica_id_in_sync_group)))
+
+
+def page_of(record, file):
+    """Writes a page of a run that has a cause at its first stop, and a note that names another line of this file."""
+    note = f"It begins at {Path(__file__).name}:3."
+    run = PlayedRun(
+        "run", record(linked), {Path(__file__).name: TEXT}, {0: note}, {0: f"{Path(__file__).name}:{CAUSE}"}
+    )
+    file.write_text(as_player("cause", [run]), "utf-8")
+    return file
+
+
+def test_the_sign_of_the_cause_stays_on_its_line(record, opened, tmp_path):
+    tab = opened(page_of(record, tmp_path / "page.html"))
+    assert numbers(tab, "cause") == [CAUSE]
+    tab.locator(".note button").click()
+    assert (numbers(tab, "cause"), numbers(tab, "named")) == ([CAUSE], [3])
+    for key in ("ArrowRight", "End", "Home"):
+        tab.keyboard.press(key)
+        assert numbers(tab, "cause") == [CAUSE]
+        assert tab.locator(".line .sign").all_inner_texts() == ["◆"]
+    assert numbers(tab, "named") == [CAUSE]
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_link_to_a_line_brings_it_into_view(record, opened, tmp_path, width):
+    tab = opened(page_of(record, tmp_path / "page.html"), width=width, height=740)
+    tab.locator(".note button").click()
+    line = tab.locator(".line.named").bounding_box()
+    assert 0 <= line["y"] <= 740 - line["height"]
+
+
+@pytest.mark.parametrize("width", [360, 1280, 1600])
+def test_the_text_of_a_line_stands_beside_its_number_and_is_not_cut_off(failed, opened, width):
+    tab = opened(failed, width=width)
+    box, number, text = (
+        tab.locator(one).bounding_box() for one in ("#source", ".line.cause .number", ".line.cause code")
+    )
+    assert text["x"] - number["x"] - number["width"] < 40
+    assert text["x"] + text["width"] <= box["x"] + box["width"]
+    assert tab.evaluate("(box => box.scrollWidth - box.clientWidth)(document.querySelector('#source'))") <= 0

@@ -3,8 +3,11 @@
 import { lineOf } from "./lines.js";
 import { arrivalsAt } from "./recording.js";
 
-/** Returns the state of a page. data: of the page. changed: called with the state after every change. */
-export function makeState(data, changed) {
+/**
+ * Returns the state of a page. data: of the page. changed: called with the state after every change. revealed: called
+ * after a change that a line was asked for.
+ */
+export function makeState(data, changed, revealed) {
   const state = { run: 0, at: 0, arrived: 0, line: null, data };
 
   state.current = () => data.runs[state.run];
@@ -28,6 +31,7 @@ export function makeState(data, changed) {
   state.show = (line) => {
     state.line = line;
     changed(state);
+    revealed();
   };
 
   /** Goes to the next arrival of a replica, or the one before. step: 1 or -1. */
