@@ -89,7 +89,7 @@ def _event(
         line |= {"is": "print", "replica": event.replica, "text": event.text}
     else:
         line |= {"is": "result", "leaves": [[path, table.number(value)] for path, value in event.leaves]}
-        line["error"] = event.error
+        line |= {"error": event.error, "site": event.site}
     return line
 
 

@@ -121,3 +121,16 @@ def test_the_text_of_a_line_stands_beside_its_number_and_is_not_cut_off(failed, 
     assert text["x"] - number["x"] - number["width"] < 40
     assert text["x"] + text["width"] <= box["x"] + box["width"]
     assert tab.evaluate("(box => box.scrollWidth - box.clientWidth)(document.querySelector('#source'))") <= 0
+
+
+def raises(strategy):
+    strategy.run(lambda: context().all_reduce("SUM", np.float32(1)))
+    raise ValueError("of the program")  # the raising line
+
+
+def test_the_source_opens_at_the_line_that_raised(opened, tmp_path):
+    tab = opened(written(raises, tmp_path, [2]))
+    assert "The program ends with ValueError at test_cause_in_browser.py:" in tab.inner_text("#caption")
+    assert numbers(tab, "current") == [line_of("# the raising line")]
+    box, line = (tab.locator(one).bounding_box() for one in ("#source", ".line.current"))
+    assert box["y"] <= line["y"] <= box["y"] + box["height"] - line["height"]
