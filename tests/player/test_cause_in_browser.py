@@ -8,6 +8,7 @@ import pytest
 import simstrategy as ss
 from simstrategy.check.formats import as_page, played
 from simstrategy.player import PlayedRun, as_player
+from simstrategy.trace.recording import HOLDS
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -134,3 +135,45 @@ def test_the_source_opens_at_the_line_that_raised(opened, tmp_path):
     assert numbers(tab, "current") == [line_of("# the raising line")]
     box, line = (tab.locator(one).bounding_box() for one in ("#source", ".line.current"))
     assert box["y"] <= line["y"] <= box["y"] + box["height"] - line["height"]
+
+
+def held(values, *before):
+    """Returns a run of a script in which names hold values: a value for each replica."""
+    recorder = ss.trace.Recorder()
+    recorder.describe(replicas=len(values), workers=1, order="linear", arrivals="not recorded")
+    for name in (*before, "loss"):
+        recorder.wrote(0, None, name, HOLDS, (), [np.float32(value) for value in values], ("/home/user/train.py", 7))
+    recorder.ended(0, [])
+    recorder.close()
+    return recorder.recording()
+
+
+@pytest.fixture
+def two(tmp_path):
+    """A page of two runs: the cause is the second event of the second, which is the first one of the first run."""
+    runs = [
+        PlayedRun("1 replica", held([4.5]), {}),
+        PlayedRun("2 replicas", held([3, 5], "rank"), {}, {1: "The cause."}),
+    ]
+    file = tmp_path / "page.html"
+    file.write_text(as_player("two", runs, start=(1, 1)), "utf-8")
+    return file
+
+
+def test_the_reference_stands_beside_the_cause(two, opened):
+    tab = opened(two)
+    assert "The same event in the run with 1 replica" in tab.inner_text(".beside")
+    assert tab.locator("#point > .wide tbody tr td").all_inner_texts() == ["float32[] 3.0", "float32[] 5.0"]
+    assert tab.locator(".beside tbody tr td").all_inner_texts() == ["float32[] 4.5"]
+    tab.keyboard.press("Home")
+    assert tab.locator(".beside").count() == 0
+
+
+def test_another_run_is_shown_at_the_same_event_where_it_has_one(two, opened):
+    tab = opened(two)
+    for run, at in ((0, 1), (1, 2)):
+        tab.select_option("#bar select", index=run)
+        assert tab.url.endswith(f"#run={run + 1}&at={at}")
+    tab.get_by_role("button", name="back").click()
+    tab.select_option("#bar select", index=0)
+    assert tab.url.endswith("#run=1&at=1")

@@ -13,6 +13,13 @@ export function makeState(data, changed, revealed) {
   state.current = () => data.runs[state.run];
   state.last = () => state.current().stops.length - 1;
 
+  /** Returns the stop of a run that is the same event as the one that is shown; the same number where it is not known. */
+  state.sameIn = (run) => {
+    const there = data.runs[state.run].aligned ? data.runs[state.run].aligned[state.at] : state.at;
+    const found = data.runs[run].aligned ? data.runs[run].aligned.indexOf(there) : there;
+    return there === null || found === -1 ? state.at : found;
+  };
+
   state.arrivals = () => arrivalsAt(state.current(), state.at);
 
   /** Goes to a stop. arrived: how many replicas have arrived there; 0 for all. */

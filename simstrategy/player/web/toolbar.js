@@ -67,7 +67,7 @@ export function toolbar(bar, state, actions) {
   const where = element("output", { class: "where" });
   const button = (action, text, title) => element("button", { type: "button", title, click: actions[action] }, text);
   const jumps = shownJumps(state).map(([kind, key, text, none]) => [kind, none, element("button", { type: "button", click: actions[kind] }, text), key]);
-  const picker = element("select", { "aria-label": "Run", input: () => state.go(state.at, picker.selectedIndex) },
+  const picker = element("select", { "aria-label": "Run", input: () => state.go(state.sameIn(picker.selectedIndex), picker.selectedIndex) },
     state.data.runs.map((run) => element("option", {}, run.name)));
   const turn = state.data.runs.some((run) => run.events.some((event) => event.kind === "run")) ? "run" : "step";
   bar.append(
