@@ -63,8 +63,8 @@ def as_player(
     """Returns the HTML of a page that plays recordings, the same for the same ones; others are compared with the first.
 
     start: the run and the stop that are shown first. cost: of the runs' virtual time, None for a page without it.
-    above: HTML before the player, whose links such as ``#run=2&at=31`` lead to an event; style: its CSS. Both are put
-    into the page as they are.
+    above: HTML before the player, whose links such as ``#run=2&at=31`` lead to an event, and with
+    ``&line=train.py:31`` to a line of the source as well; style: its CSS. Both are put into the page as they are.
 
     >>> import simstrategy as ss
     >>> recorder = ss.trace.Recorder()

@@ -177,3 +177,17 @@ def test_another_run_is_shown_at_the_same_event_where_it_has_one(two, opened):
     tab.get_by_role("button", name="back").click()
     tab.select_option("#bar select", index=0)
     assert tab.url.endswith("#run=1&at=1")
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_line_that_the_report_names_is_a_link_to_it_in_the_player(failed, opened, width):
+    tab = opened(failed, width=width)
+    links = tab.locator(".report p a", has_text=f"{Path(__file__).name}:{CAUSE}")
+    assert links.count() == 2
+    for _ in range(2):
+        links.last.click()
+        tab.wait_for_function("location.hash.startsWith('#run=3&at=') && !location.hash.includes('line')")
+        assert numbers(tab, "named") == [CAUSE]
+        line = tab.locator(".line.named").bounding_box()
+        assert 0 <= line["y"] <= 900 - line["height"]
+        tab.evaluate("scrollTo(0, 0)")

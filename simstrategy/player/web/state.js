@@ -55,6 +55,8 @@ export function makeState(data, changed, revealed) {
     const run = numberOf(asked.get("run"), data.start.run + 1) - 1;
     const first = run === data.start.run ? data.start.at + 1 : 1;
     state.go(numberOf(asked.get("at"), first) - 1, run, numberOf(asked.get("arrived"), 0));
+    const line = lineOf(state.current(), asked.get("line") ?? "");
+    if (line) state.show(line);
   };
 
   addEventListener("hashchange", state.follow);
