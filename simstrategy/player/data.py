@@ -47,6 +47,7 @@ def run_data(
     counts = {"replicas": len(ranks), "workers": len(columns)}
     shown = [[stop.event, stop.phase, caption(events[stop.event], stop.phase, **counts)] for stop in stops]
     lines = [_event(event, columns, table, additions) for event in events]
+    _place_raised(recording, events, lines)
     found, same = None, None
     if reference is not None:
         before = events_of(reference)
@@ -93,6 +94,14 @@ def _event(
         line |= {"is": "result", "leaves": [[path, table.number(value)] for path, value in event.leaves]}
         line |= {"error": event.error, "site": event.site}
     return line
+
+
+def _place_raised(recording: Recording, events: Sequence[Event], lines: Sequence[dict[str, Any]]) -> None:
+    """Gives points that failed without a call the line that raised the error, where the program ends with it."""
+    sites = {(result.worker, result.error): result.site for result in recording.results if result.site}
+    for event, line in zip(events, lines, strict=True):
+        if isinstance(event, SyncPoint) and not event.sites and (event.worker, event.error) in sites:
+            line["sites"] = [sites[event.worker, event.error]]
 
 
 def _point(point: SyncPoint, columns: Sequence[Sequence[int]], table: ValueTable) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The page of a failed check in Chromium: the way to the cause, its line, and the run that it is compared with."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -129,10 +130,24 @@ def raises(strategy):
     raise ValueError("of the program")  # the raising line
 
 
-def test_the_source_opens_at_the_line_that_raised(opened, tmp_path):
-    tab = opened(written(raises, tmp_path, [2]))
-    assert "The program ends with ValueError at test_cause_in_browser.py:" in tab.inner_text("#caption")
-    assert numbers(tab, "current") == [line_of("# the raising line")]
+def raises_in_a_replica(strategy):
+    def step():
+        raise ValueError("of a replica")  # the line of the replica
+
+    strategy.run(step)
+
+
+@pytest.mark.parametrize(
+    ("program", "says", "line"),
+    [
+        (raises, "The program ends with ValueError at test_cause_in_browser.py:", "# the raising line"),
+        (raises_in_a_replica, "A replica function raised ValueError", "# the line of the replica"),
+    ],
+)
+def test_the_source_opens_at_the_line_that_raised(opened, tmp_path, program, says, line):
+    tab = opened(written(program, tmp_path, [2]))
+    assert says in tab.inner_text("#caption")
+    assert numbers(tab, "current") == [line_of(line)]
     box, line = (tab.locator(one).bounding_box() for one in ("#source", ".line.current"))
     assert box["y"] <= line["y"] <= box["y"] + box["height"] - line["height"]
 
@@ -186,8 +201,18 @@ def test_a_line_that_the_report_names_is_a_link_to_it_in_the_player(failed, open
     assert links.count() == 2
     for _ in range(2):
         links.last.click()
-        tab.wait_for_function("location.hash.startsWith('#run=3&at=') && !location.hash.includes('line')")
+        tab.wait_for_url(re.compile(r"#run=3&at=\d+$"))
         assert numbers(tab, "named") == [CAUSE]
         line = tab.locator(".line.named").bounding_box()
         assert 0 <= line["y"] <= 900 - line["height"]
         tab.evaluate("scrollTo(0, 0)")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_that_is_not_accessible_at_a_cause_and_at_a_line_that_a_link_shows(
+    record, failed, opened, inaccessible, tmp_path, scheme
+):
+    assert inaccessible(opened(failed, scheme=scheme)) == []
+    tab = opened(page_of(record, tmp_path / "page.html"), scheme=scheme)
+    tab.locator(".note button").click()
+    assert inaccessible(tab) == []

@@ -13,8 +13,7 @@ export function sourceView(box, title, state, index) {
     const run = state.current();
     const { event } = stopAt(run, state.at);
     const sites = sitesOf(event);
-    const before = shown && shown.run === run ? shown.file : Object.keys(run.sources)[0];
-    const file = state.line ? state.line.file : sites.length ? placeOf(sites[0])[0] : before;
+    const file = state.line ? state.line.file : fileAt(run, state.at);
     if (!shown || shown.run !== run || shown.file !== file) {
       shown = { run, file };
       title.textContent = file ? `Source: ${file}` : "Source";
@@ -40,6 +39,15 @@ export function sourceView(box, title, state, index) {
 
 function without(run, file) {
   return file ? `The text of ${file} is not in this page.` : "The recording does not state its program.";
+}
+
+/** Returns the file of a stop: of the last event up to it whose file is known, or else the program. */
+function fileAt(run, last) {
+  for (let at = last; at >= 0; at -= 1) {
+    const file = sitesOf(stopAt(run, at).event).map((site) => placeOf(site)[0]).find((one) => one !== "");
+    if (file !== undefined) return file;
+  }
+  return Object.keys(run.sources)[0];
 }
 
 /** Returns the lines of a file at which causes of the run are. */
