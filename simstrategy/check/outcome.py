@@ -14,12 +14,12 @@ from simstrategy.check.contents import Contents, contents_of
 from simstrategy.check.distances import is_float, one_unit
 from simstrategy.check.prints import WORKER
 from simstrategy.check.probe import GroupCallProbe
-from simstrategy.run import raised_where
+from simstrategy.run import raised_site, raised_where
 from simstrategy.short_repr import without_addresses
 from simstrategy.strategy import Strategy, group_of
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.reductions.arithmetic import MEAN_DTYPES
-from simstrategy.trace import AnyTrace, Event, Recorder
+from simstrategy.trace import AnyTrace, Event, Recorder, Site
 
 __all__ = [
     "Outcome",
@@ -136,6 +136,7 @@ def run_program(
     group = _begun(strategy, probe, watch)
     raised: tuple[str, str] | None = None
     notes: tuple[str, ...] = ()
+    site: Site | None = None
     found = Contents.none()
     try:
         result = with_checkpoint(program)(strategy)
@@ -143,11 +144,12 @@ def run_program(
         group.coordinator.disconnect(error)
         notes = tuple(getattr(error, "__notes__", ())) or (raised_where(error, with_text=False),)
         raised = (type(error).__name__, without_addresses(str(error)))
+        site = raised_site(error)
     else:
         found = contents_of(result, group.backend.get, group.array_types, group.frontend.unwrap)
     kinds, written_alone = _read_variables(group, found, after_error=raised is not None)
     if isinstance(trace, Recorder):
-        trace.ended(group.coordinator.worker, found.leaves, raised)
+        trace.ended(group.coordinator.worker, found.leaves, raised, site=site)
     events = tuple(trace.events(worker=group.coordinator.worker))
     return Outcome(
         tuple(found.leaves),

@@ -188,7 +188,7 @@ def _counted(counts: Sequence[int]) -> str:
 
 def _of_result(result: Result, worker: str) -> str:
     if result.error is not None:
-        return f"The program{worker} ends with {result.error[0]}."
+        return f"The program{worker} ends with {result.error[0]}{_at([result.site])}."
     count = len(result.leaves)
     return f"The program{worker} has returned. It leaves {count} {_plural('value', count)}."
 

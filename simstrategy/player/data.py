@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from simstrategy.player.additions import Additions, additions_of
+from simstrategy.player.aligned import aligned
 from simstrategy.player.captions import caption, label
 from simstrategy.player.components import Components, kept_apart, variables_of, writes_at
-from simstrategy.player.difference import Difference, first_difference
+from simstrategy.player.difference import first_difference
 from simstrategy.player.marks import marks_of
 from simstrategy.player.stops import WHOLE, Event, Stop, columns_of, events_of, stops_of
 from simstrategy.player.times import times_data
@@ -31,7 +32,8 @@ def run_data(
 ) -> dict[str, Any]:
     """Returns one run.  name: how it is called in the page. sources: texts of the program's files, by their names.
 
-    reference: another run, from which the first difference is found. cost: of its virtual time, or None.
+    reference: another run, from which the first difference is found, and with whose stops those of this one are
+    aligned. cost: of its virtual time, or None.
 
     columns: for each worker the ranks of its replicas. events, stops: as in `stops.py`, a stop with its caption. marks:
     places to jump to. values: what events refer to by number.
@@ -45,7 +47,12 @@ def run_data(
     counts = {"replicas": len(ranks), "workers": len(columns)}
     shown = [[stop.event, stop.phase, caption(events[stop.event], stop.phase, **counts)] for stop in stops]
     lines = [_event(event, columns, table, additions) for event in events]
-    found = None if reference is None else _difference(reference, events, stops)
+    _place_raised(recording, events, lines)
+    found, same = None, None
+    if reference is not None:
+        before = events_of(reference)
+        pair = (before, stops_of(before)), (events, stops)
+        found, same = first_difference(*pair), aligned(*pair)
     marks = marks_of(recording, columns, events, stops) | {"difference": [] if found is None else [found.here]}
     return {
         "name": name,
@@ -58,16 +65,12 @@ def run_data(
         "stops": shown or [[0, WHOLE, _NOTHING]],
         "marks": marks,
         "difference": None if found is None else found._asdict(),
+        "aligned": same,
         "variables": _variables(recording, columns, events, stops, table),
         "sources": dict(sorted(sources.items())),
         "values": table.values,
         "times": None if cost is None else times_data(timeline(recording, cost), events, ranks),
     }
-
-
-def _difference(reference: Recording, events: Sequence[Event], stops: Sequence[Stop]) -> Difference | None:
-    before = events_of(reference)
-    return first_difference((before, stops_of(before)), (events, stops))
 
 
 def _event(
@@ -89,8 +92,16 @@ def _event(
         line |= {"is": "print", "replica": event.replica, "text": event.text}
     else:
         line |= {"is": "result", "leaves": [[path, table.number(value)] for path, value in event.leaves]}
-        line["error"] = event.error
+        line |= {"error": event.error, "site": event.site}
     return line
+
+
+def _place_raised(recording: Recording, events: Sequence[Event], lines: Sequence[dict[str, Any]]) -> None:
+    """Gives points that failed without a call the line that raised the error, where the program ends with it."""
+    sites = {(result.worker, result.error): result.site for result in recording.results if result.site}
+    for event, line in zip(events, lines, strict=True):
+        if isinstance(event, SyncPoint) and not event.sites and (event.worker, event.error) in sites:
+            line["sites"] = [sites[event.worker, event.error]]
 
 
 def _point(point: SyncPoint, columns: Sequence[Sequence[int]], table: ValueTable) -> dict[str, Any]:

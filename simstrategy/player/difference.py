@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from simstrategy.player.stops import ENDS, Event, Stop
 from simstrategy.trace import SyncPoint
 
-__all__ = ["Difference", "first_difference"]
+__all__ = ["Difference", "calls_of", "first_difference", "request_of"]
 
 _OWN: Final = ("run", "merge_call", "update", "update_non_slot", "sizes", "next")
 """Calls of which each replica brings and gets values of its own, which follow from the number of replicas."""
@@ -29,12 +29,12 @@ def first_difference(
     Bits are compared, so a difference may be rounding alone. here: in the other run. there: in the reference.
     """
     last = (max(len(other[1]) - 1, 0), max(len(reference[1]) - 1, 0))
-    for one, two in zip_longest(_calls(*reference), _calls(*other)):
+    for one, two in zip_longest(calls_of(*reference), calls_of(*other)):
         if one is None or two is None:
             missing = "has ended where this one goes on" if one is None else "goes on where this one has ended"
             return Difference(two[0] if two else last[0], one[0] if one else last[1], f"The other run {missing}.")
         (there, call), (here, its) = one, two
-        if _request(call) != _request(its):
+        if request_of(call) != request_of(its):
             return Difference(here, there, "The runs make different calls here.")
         if call.error != its.error:
             return Difference(here, there, "One of the runs ends with an error here.")
@@ -43,7 +43,7 @@ def first_difference(
     return None
 
 
-def _calls(events: Sequence[Event], stops: Sequence[Stop]) -> Iterator[tuple[int, SyncPoint]]:
+def calls_of(events: Sequence[Event], stops: Sequence[Stop]) -> Iterator[tuple[int, SyncPoint]]:
     """Yields the calls of worker 0, each once."""
     for place, stop in enumerate(stops):
         event = events[stop.event]
@@ -51,7 +51,8 @@ def _calls(events: Sequence[Event], stops: Sequence[Stop]) -> Iterator[tuple[int
             yield place, event
 
 
-def _request(point: SyncPoint) -> tuple[object, ...]:
+def request_of(point: SyncPoint) -> tuple[object, ...]:
+    """Returns what makes a call the same in two runs."""
     return point.kind, point.op, point.axis, point.subject, point.sites[:1]
 
 

@@ -30,7 +30,8 @@ class PlayedRun(NamedTuple):
     """One run of a page.
 
     name: how the page calls it. sources: texts of the program's files, by their names. notes: a paragraph for each of
-    some stops, by their numbers. causes: for some stops the line at which their cause is, as in ``train.py:31``.
+    some stops, by their numbers: the cause of a finding. causes: for some stops the line at which their cause is, as in
+    ``train.py:31``.
     """
 
     name: str
@@ -62,8 +63,8 @@ def as_player(
     """Returns the HTML of a page that plays recordings, the same for the same ones; others are compared with the first.
 
     start: the run and the stop that are shown first. cost: of the runs' virtual time, None for a page without it.
-    above: HTML before the player, whose links such as ``#run=2&at=31`` lead to an event; style: its CSS. Both are put
-    into the page as they are.
+    above: HTML before the player, whose links such as ``#run=2&at=31`` lead to an event, and with
+    ``&line=train.py:31`` to a line of the source as well; style: its CSS. Both are put into the page as they are.
 
     >>> import simstrategy as ss
     >>> recorder = ss.trace.Recorder()
@@ -71,21 +72,18 @@ def as_player(
     >>> as_player("two replicas", [PlayedRun("2 replicas", recorder.recording(), {})]).startswith("<!DOCTYPE html>")
     True
     """
+    first = runs[0].recording if runs else None
     data = {
-        "runs": [
-            run_data(
-                run.recording,
-                name=run.name,
-                sources=run.sources,
-                reference=runs[0].recording if number else None,
-                cost=cost,
-            )
-            | {"notes": _by_stop(run.notes), "causes": _by_stop(run.causes)}
-            for number, run in enumerate(runs)
-        ],
+        "runs": [_run_data(run, first if number else None, cost) for number, run in enumerate(runs)],
         "start": {"run": start[0], "at": start[1]},
     }
     return _page(title, data, above, style)
+
+
+def _run_data(run: PlayedRun, reference: Recording | None, cost: Cost | None) -> dict[str, Any]:
+    data = run_data(run.recording, name=run.name, sources=run.sources, reference=reference, cost=cost)
+    data["marks"]["cause"] = sorted(run.notes)
+    return data | {"notes": _by_stop(run.notes), "causes": _by_stop(run.causes)}
 
 
 def _by_stop(texts: Mapping[int, str]) -> dict[str, str]:

@@ -18,6 +18,7 @@ def files_of(recording: Recording) -> list[str]:
     """Returns the names of the files in which a recording's call sites are, its program first."""
     sites = [site for point in recording.points for site in point.sites]
     sites += [write.site for write in recording.writes] + [parts.site for parts in recording.parts]
+    sites += [result.site for result in recording.results]
     source = recording.header.get("source") or {}
     names = [str(source["file"])] if "file" in source else []
     return list(dict.fromkeys([*names, *(site.rpartition(":")[0] for site in sites if site)]))[:_FILES_MAX]

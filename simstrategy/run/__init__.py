@@ -10,7 +10,7 @@ from simstrategy.run.isolation import Isolation, WatchDraws
 from simstrategy.run.left import when_left_for_ever
 from simstrategy.run.observing import Matcher
 from simstrategy.run.replica_tasks import WAIT_LIMIT_S, ReplicaTasks
-from simstrategy.run.status import StatusMessage, raised_where
+from simstrategy.run.status import StatusMessage, raised_site, raised_where, stated_site
 from simstrategy.run.task import FINISHED, Body, Failed, Match, SuspendTask, TaskStopped
 
 __all__ = [
@@ -38,6 +38,8 @@ __all__ = [
     "function_key",
     "held_print",
     "path_source",
+    "raised_site",
     "raised_where",
+    "stated_site",
     "when_left_for_ever",
 ]

@@ -5,15 +5,17 @@ executed.
 """
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Final, Literal, NamedTuple, NoReturn
 
 from simstrategy.errors import PeerFailed, ReplicasDisagree, SimStrategyError
 from simstrategy.run.calls import Sizes
 from simstrategy.run.frames import is_library, places_of
 from simstrategy.short_repr import without_addresses
-from simstrategy.trace import Request, Subject, describe_request, describe_site
+from simstrategy.trace import Request, Site, Subject, describe_request, describe_site
 
 __all__ = [
     "StatusMessage",
@@ -22,11 +24,15 @@ __all__ = [
     "fingerprint",
     "located",
     "raise_located",
+    "raised_site",
     "raised_where",
     "read_replies",
+    "stated_site",
     "words_of",
 ]
 
+_RAISED_AT: Final = " raised at "
+_STATED: Final = re.compile(_RAISED_AT + r"(\S+):(\d+)")
 _ENCODE: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -153,8 +159,24 @@ def raised_where(error: BaseException, *, with_text: bool = True) -> str:
     text = type(error).__name__
     if with_text:
         text += f"({without_addresses(str(error).splitlines()[0]) if str(error) else ''!s})"
+    site = raised_site(error)
+    return text if site is None else f"{text}{_RAISED_AT}{describe_site(site)}"
+
+
+def raised_site(error: BaseException) -> Site | None:
+    """Returns the user's line that raised an exception; None where none is known."""
     users = [place for place in places_of(error) if not is_library(place[0])]
-    if not users:
-        return text
-    frame, line = users[-1]
-    return f"{text} raised at {describe_site((frame.f_code.co_filename, line))}"
+    return (users[-1][0].f_code.co_filename, users[-1][1]) if users else None
+
+
+def stated_site(texts: Iterable[str], folder: Path) -> Site | None:
+    """Returns the line of the first text that `raised_where` has written with one.  folder: in which the file is.
+
+    >>> stated_site(["rank 0: returned", "rank 1: ValueError(bad) raised at train.py:31"], Path("/home/user"))
+    ('/home/user/train.py', 31)
+    """
+    for text in texts:
+        found = _STATED.search(text)
+        if found is not None:
+            return str(folder / found[1]), int(found[2])
+    return None

@@ -95,6 +95,7 @@ _MAY_HAVE: Final[dict[str, dict[str, Field]]] = {
     "point": {"requests": _TEXTS},
     "end": {"out": _ROWS},
     "parts": {"site": _TEXT},
+    "result": {"site": _TEXT},
 }
 
 

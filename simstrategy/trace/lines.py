@@ -179,7 +179,8 @@ class _Reading:
 
     def take_result(self, line: Line) -> None:
         leaves = tuple((path, self.values[number]) for path, number in line["leaves"])
-        self.results.append(Result(line["result"], leaves, _error(line)))
+        # Recordings of the first releases of this version have no site.
+        self.results.append(Result(line["result"], leaves, _error(line), line.get("site", "")))
 
     def take_closed(self, line: Line) -> None:
         self.complete = True

@@ -125,9 +125,18 @@ class Recorder:
         """Returns a schedule that makes the same choices and whose draws are recorded."""
         return self._log.watched(schedule)
 
-    def ended(self, worker: int, leaves: Iterable[tuple[str, Leaf]], error: Failure | None = None) -> None:
-        """Records how a worker's program ended."""
+    def ended(
+        self,
+        worker: int,
+        leaves: Iterable[tuple[str, Leaf]],
+        error: Failure | None = None,
+        *,
+        site: Site | None = None,
+    ) -> None:
+        """Records how a worker's program ended.  site: the line that raised the error, where it is known."""
         line: dict[str, Any] = {"result": worker, "leaves": [[path, self._log.value(leaf)] for path, leaf in leaves]}
+        if site is not None:
+            line["site"] = self._site(site)
         self._log.put(line | self._failure(error))
 
     # Synchronisation points.

@@ -114,11 +114,15 @@ class Printed(NamedTuple):
 
 
 class Result(NamedTuple):
-    """How the program of one worker ended: path and value of each result, or class and text of its exception."""
+    """How the program of one worker ended: path and value of each result, or class and text of its exception.
+
+    site: file and line that raised the exception; "" where it is not known, or none was raised.
+    """
 
     worker: int
     leaves: tuple[tuple[str, Value], ...]
     error: tuple[str, str] | None
+    site: str = ""
 
 
 class EventAt(NamedTuple):

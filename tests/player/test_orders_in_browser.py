@@ -170,7 +170,7 @@ def test_the_page_of_a_failed_check_leads_from_each_finding_to_its_event(opened,
     at = tab.inner_text("output.where")
     tab.keyboard.press("Home")
     assert tab.inner_text("output.where") == at
-    links = tab.locator(".report a")
+    links = tab.locator(".report a", has_text="See it below")
     assert links.count() == len(report.findings) == 2
     links.nth(1).click()
     tab.wait_for_function("document.getElementById('player').getBoundingClientRect().top < 20")

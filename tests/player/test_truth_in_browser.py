@@ -141,6 +141,8 @@ def check_stop(shown, event, phase):
 
 def check_lines(shown, event, sources):
     sites = event.sites if isinstance(event, SyncPoint) else [getattr(event, "site", "")]
+    if not sites:
+        return  # a replica function raised: no call was made
     file = sites[0].rpartition(":")[0]
     if file not in sources:
         return

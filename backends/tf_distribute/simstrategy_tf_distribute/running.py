@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import keras  # type: ignore[import-untyped]
@@ -12,7 +13,7 @@ from simstrategy.check.contents import Contents
 from simstrategy.check.folder import same_folder
 from simstrategy.check.outcome import Outcome, computed_in, program_folder, source_of
 from simstrategy.errors import InvalidArgument
-from simstrategy.run import raised_where
+from simstrategy.run import raised_where, stated_site
 from simstrategy.short_repr import without_addresses
 from simstrategy.trace import Recorder, Recording, Trace
 from simstrategy_tf_distribute.devices import ObservedStrategy
@@ -63,7 +64,8 @@ def _attempt(program: Program, seed: int, count: int, pattern: int | None, *, re
     observer = partial(Observer, Steps(recorder)) if recorded else None
     strategy = ObservedStrategy(count, Trace(root=program_folder(program)), observer, pattern=pattern)
     outcome, models = run_under(program, strategy, strategy.observation, pattern)
-    recorder.ended(0, outcome.leaves, outcome.error)
+    site = stated_site(outcome.notes, Path(program_folder(program)))
+    recorder.ended(0, outcome.leaves, outcome.error, site=site)
     recorder.close()
     recording = recorder.recording()
     observation = strategy.observation

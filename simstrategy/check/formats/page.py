@@ -4,10 +4,12 @@ Where runs are given in which its findings show, the player stands below it, and
 its cause. Without them the page runs no script.
 """
 
+import re
 from collections.abc import Iterator
 from html import escape
 from itertools import groupby, zip_longest
 from typing import Final
+from urllib.parse import quote
 
 from simstrategy.check.formats.data import below_the_table
 from simstrategy.check.formats.junit import printable
@@ -47,6 +49,7 @@ _TITLES: Final[dict[Kind, str]] = {
     "undecided": "What could not be judged",
     "remark": "Remarks",
 }
+_LINE: Final = re.compile(r"([\w./-]+\.py):\d+", re.ASCII)
 _VERDICTS: Final = {"agree": "✓ agrees", "differ": "✗ differs", "undecided": "? not judged"}
 
 
@@ -93,9 +96,9 @@ def _findings(report: Report, shown: Played) -> Iterator[str]:
         yield '<h2 class="problem">What differs</h2>'
     for one, place in zip_longest(report.findings, shown.places):
         where = f"{one.law}: {one.backend}, replicas {one.replicas}, {one.schedule}"
-        yield f"<h3>{_text(where)}</h3>\n<pre>{_text(one.text)}</pre>"
+        yield f"<h3>{_text(where)}</h3>\n<pre>{_with_lines(one.text, shown, place)}</pre>"
         if one.cause is not None:
-            yield f"<p><strong>Cause:</strong> {_text(one.cause)}</p>"
+            yield f"<p><strong>Cause:</strong> {_with_lines(one.cause, shown, place)}</p>"
         if place is not None:
             yield f"<p>{_link(shown, place)}</p>"
 
@@ -105,8 +108,29 @@ def _link(shown: Played, place: Place) -> str:
     if place.left:
         return f"Not shown below: {_text(place.left)}"
     name = _text(shown.runs[place.run].name)
+    return f'<a href="{_address(shown, place)}">See it below, in the run with {name}</a>'
+
+
+def _address(shown: Played, place: Place) -> str:
     run = f"run={place.run + 1}&amp;" if len(shown.runs) > 1 else ""
-    return f'<a href="#{run}at={place.stop + 1}">See it below, in the run with {name}</a>'
+    return f"#{run}at={place.stop + 1}"
+
+
+def _with_lines(text: str, shown: Played, place: Place | None) -> str:
+    """Returns a text in which each line of the program, such as ``train.py:31``, leads to it in the player below."""
+    if place is None or place.left:
+        return _text(text)
+    sources = shown.runs[place.run].sources
+    address = _address(shown, place)
+
+    def link(found: re.Match[str]) -> str:
+        line, name = found[0], found[1]
+        if not any(one == name or one.endswith(f"/{name}") for one in sources):
+            return line
+        return f'<a href="{address}&amp;line={quote(line)}">{line}</a>'
+
+    # A line has no character that is escaped.
+    return _LINE.sub(link, _text(text))
 
 
 def _laws(report: Report) -> Iterator[str]:

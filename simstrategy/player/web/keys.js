@@ -11,6 +11,7 @@ const KEYS = [
   ["PageUp", "earlier", "Page up", "the run or step before"],
   ["Home", "first", "Home", "the first event"],
   ["End", "last", "End", "the last event"],
+  ["c", "cause", "c", "the cause that a check found; of several the next one"],
   ["f", "difference", "f", "of several runs: where the next one first differs from the first"],
   ["e", "error", "e", "the next error"],
   ["u", "unequal", "u", "the next step with unequal parts"],

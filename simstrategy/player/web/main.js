@@ -20,7 +20,7 @@ async function begin() {
   const data = await unpacked(at("recording").textContent);
   const indexes = data.runs.map(indexed);
   const views = [];
-  const state = makeState(data, () => views.forEach((view) => view()));
+  const state = makeState(data, () => views.forEach((view) => view()), revealLine);
   const index = () => indexes[state.run];
   const actions = actionsOf(state);
   const field = search(at("search"), state);
@@ -54,6 +54,13 @@ function inSight() {
 
 function reveal() {
   at("player").scrollIntoView();
+}
+
+/** Scrolls the page to the source, where the line that was asked for is not in sight. */
+function revealLine() {
+  const line = at("source").querySelector(".named")?.getBoundingClientRect();
+  const top = Math.max(0, at("player").getBoundingClientRect().bottom);
+  if (line && (line.top < top || line.bottom > innerHeight)) at("source").scrollIntoView({ block: "center" });
 }
 
 function factsView(box, state) {

@@ -18,14 +18,16 @@ export function pointView(box, title, state) {
   };
 }
 
-/** Returns the other run at the first difference, to stand beside this one. */
+/** Returns the first run at this event, to stand beside this one at a cause and at the first difference. */
 function beside(state, run) {
-  if (!run.difference || run.difference.here !== state.at) return [];
+  const isDifference = run.difference?.here === state.at;
+  const there = isDifference ? run.difference.there : state.at in run.notes ? run.aligned?.[state.at] ?? null : null;
+  if (there === null) return [];
   const reference = state.data.runs[0];
-  const { there, text } = run.difference;
   const { event, phase } = stopAt(reference, there);
+  const title = isDifference ? `First difference from the run with ${reference.name}` : `The same event in the run with ${reference.name}`;
   return [element("div", { class: "beside" },
-    element("h3", {}, `First difference from the run with ${reference.name}`), element("p", {}, text),
+    element("h3", {}, title), isDifference ? element("p", {}, run.difference.text) : null,
     ...SHOWN[event.is](reference, event, phase).filter((one) => one !== null),
     element("button", { type: "button", class: "link", click: () => state.go(there, 0) }, `this event of ${reference.name}`))];
 }

@@ -1,6 +1,7 @@
 // The source, with the lines at which the replicas are.
 
 import { element } from "./dom.js";
+import { lineOf } from "./lines.js";
 import { placeOf, sitesOf, stopAt } from "./recording.js";
 
 /** Returns the view. index: the stops of each call site. */
@@ -12,21 +13,21 @@ export function sourceView(box, title, state, index) {
     const run = state.current();
     const { event } = stopAt(run, state.at);
     const sites = sitesOf(event);
-    const before = shown && shown.run === run ? shown.file : Object.keys(run.sources)[0];
-    const file = state.line ? state.line.file : sites.length ? placeOf(sites[0])[0] : before;
+    const file = state.line ? state.line.file : fileAt(run, state.at);
     if (!shown || shown.run !== run || shown.file !== file) {
       shown = { run, file };
       title.textContent = file ? `Source: ${file}` : "Source";
       lines = linesOf(run, file, state, index());
       marked = [];
+      box.style.setProperty("--digits", String(lines.length).length);
       box.replaceChildren(...(lines.length ? lines : [element("p", {}, without(run, file))]));
+      for (const line of causesIn(run, file, lines)) markCause(line);
     }
     for (const line of marked) unmark(line);
     marked = mark(lines, file, event, sites, state.arrived || Infinity);
     const named = state.line && lines[state.line.number - 1];
     if (named) {
       named.classList.add("named");
-      named.querySelector(".at").prepend("◆ ");
       marked = [named, ...marked];
     }
     if (marked.length) {
@@ -40,6 +41,27 @@ function without(run, file) {
   return file ? `The text of ${file} is not in this page.` : "The recording does not state its program.";
 }
 
+/** Returns the file of a stop: of the last event up to it whose file is known, or else the program. */
+function fileAt(run, last) {
+  for (let at = last; at >= 0; at -= 1) {
+    const file = sitesOf(stopAt(run, at).event).map((site) => placeOf(site)[0]).find((one) => one !== "");
+    if (file !== undefined) return file;
+  }
+  return Object.keys(run.sources)[0];
+}
+
+/** Returns the lines of a file at which causes of the run are. */
+function causesIn(run, file, lines) {
+  const causes = Object.values(run.causes).map((site) => lineOf(run, site));
+  const numbers = new Set(causes.filter((line) => line?.file === file).map((line) => line.number));
+  return [...numbers].map((number) => lines[number - 1]).filter((line) => line !== undefined);
+}
+
+function markCause(line) {
+  line.classList.add("cause");
+  line.querySelector(".at").before(element("span", { class: "sign", title: "the line of the cause" }, "◆"));
+}
+
 function linesOf(run, file, state, { sites }) {
   const text = run.sources[file];
   if (text === undefined) return [];
@@ -51,7 +73,8 @@ function linesOf(run, file, state, { sites }) {
         click: () => state.go(stops.find((at) => at > state.at) ?? stops[0]) }, number)
       : number;
     return element("div", { class: "line" }, element("span", { class: "number" }, shown),
-      element("span", { class: "at" }), element("code", {}, line || " "));
+      element("span", { class: "signs" }, element("span", { class: "at" })),
+      element("span", { class: "text" }, element("code", {}, line || " "), element("span", { class: "whose" })));
   });
 }
 
@@ -70,13 +93,21 @@ function mark(lines, file, event, sites, count) {
   for (const [line, ranks] of found) {
     line.classList.add("current");
     line.setAttribute("aria-current", "step");
-    line.querySelector(".at").textContent = `▶${ranks.length > 4 ? ` ×${ranks.length}` : ranks.length ? ` ${ranks.join(" ")}` : ""}`;
+    line.querySelector(".at").textContent = "▶";
+    line.querySelector(".whose").textContent = whose(ranks);
   }
   return [...found.keys()];
+}
+
+/** Returns which replicas are at a line, to stand behind its text. */
+function whose(ranks) {
+  if (!ranks.length) return "";
+  return ranks.length > 4 ? ` ${ranks.length} replicas` : ` replica${ranks.length > 1 ? "s" : ""} ${ranks.join(" ")}`;
 }
 
 function unmark(line) {
   line.classList.remove("current", "named");
   line.removeAttribute("aria-current");
   line.querySelector(".at").textContent = "";
+  line.querySelector(".whose").textContent = "";
 }

@@ -3,12 +3,22 @@
 import { lineOf } from "./lines.js";
 import { arrivalsAt } from "./recording.js";
 
-/** Returns the state of a page. data: of the page. changed: called with the state after every change. */
-export function makeState(data, changed) {
+/**
+ * Returns the state of a page. data: of the page. changed: called with the state after every change. revealed: called
+ * after a change that a line was asked for.
+ */
+export function makeState(data, changed, revealed) {
   const state = { run: 0, at: 0, arrived: 0, line: null, data };
 
   state.current = () => data.runs[state.run];
   state.last = () => state.current().stops.length - 1;
+
+  /** Returns the stop of a run that is the same event as the one that is shown; the same number where it is not known. */
+  state.sameIn = (run) => {
+    const there = data.runs[state.run].aligned ? data.runs[state.run].aligned[state.at] : state.at;
+    const found = data.runs[run].aligned ? data.runs[run].aligned.indexOf(there) : there;
+    return there === null || found === -1 ? state.at : found;
+  };
 
   state.arrivals = () => arrivalsAt(state.current(), state.at);
 
@@ -28,6 +38,7 @@ export function makeState(data, changed) {
   state.show = (line) => {
     state.line = line;
     changed(state);
+    revealed();
   };
 
   /** Goes to the next arrival of a replica, or the one before. step: 1 or -1. */
@@ -44,6 +55,8 @@ export function makeState(data, changed) {
     const run = numberOf(asked.get("run"), data.start.run + 1) - 1;
     const first = run === data.start.run ? data.start.at + 1 : 1;
     state.go(numberOf(asked.get("at"), first) - 1, run, numberOf(asked.get("arrived"), 0));
+    const line = lineOf(state.current(), asked.get("line") ?? "");
+    if (line) state.show(line);
   };
 
   addEventListener("hashchange", state.follow);

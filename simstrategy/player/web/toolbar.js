@@ -6,12 +6,16 @@ import { BEGINS, stopAt } from "./recording.js";
 const TURNS = ["run", "optimizer_step"];
 
 const JUMPS = [
+  ["cause", "c", "cause", "This page has no cause of a finding: a failed check names one where it recognises it."],
   ["difference", "f", "first difference", "No call and no common result of any run differs from those of the first."],
   ["error", "e", "error", "No call ended with an error."],
   ["unequal", "u", "unequal parts", "All parts of every step are equal."],
   ["not_finite", "n", "value not finite", "All recorded values are finite."],
   ["diverged", "d", "divergence", "No run ended with components that differ."],
 ];
+
+/** Jumps that go through the runs of the page, and not through one of them. */
+const ACROSS = ["cause", "difference"];
 
 /** Returns the actions of the page by name; keys and buttons call them. */
 export function actionsOf(state) {
@@ -29,19 +33,27 @@ export function actionsOf(state) {
     later: () => state.go(near(runs(), true) ?? state.last()),
   };
   for (const [kind] of shownJumps(state)) {
-    actions[kind] = () => {
+    actions[kind] = ACROSS.includes(kind) ? () => goAcross(state, kind) : () => {
       const places = state.current().marks[kind];
       if (places.length) state.go(near(places, true) ?? places[0]);
     };
   }
-  actions.difference = () => {
-    const { runs } = state.data;
-    const isThere = runs[state.run].marks.difference[0] === state.at;
-    const order = runs.map((_, place) => (state.run + place + (isThere ? 1 : 0)) % runs.length);
-    const next = order.find((run) => runs[run].marks.difference.length);
-    if (next !== undefined) state.go(runs[next].marks.difference[0], next);
-  };
   return actions;
+}
+
+/** Returns the marks of a kind in all runs, each as its run and stop. */
+function marksAcross(state, kind) {
+  return state.data.runs.flatMap((run, number) => run.marks[kind].map((at) => [number, at]));
+}
+
+/** Goes to the first mark of the run that is shown, or of the next one; from a mark to the one after it. */
+function goAcross(state, kind) {
+  const places = marksAcross(state, kind);
+  if (!places.length) return;
+  const here = places.findIndex(([run, at]) => run === state.run && at === state.at);
+  const next = here < 0 ? places.find(([run]) => run >= state.run) : places[here + 1];
+  const [run, at] = next ?? places[0];
+  state.go(at, run);
 }
 
 /** Returns the jumps of a page: those to differences where it has several runs. */
@@ -55,7 +67,7 @@ export function toolbar(bar, state, actions) {
   const where = element("output", { class: "where" });
   const button = (action, text, title) => element("button", { type: "button", title, click: actions[action] }, text);
   const jumps = shownJumps(state).map(([kind, key, text, none]) => [kind, none, element("button", { type: "button", click: actions[kind] }, text), key]);
-  const picker = element("select", { "aria-label": "Run", input: () => state.go(state.at, picker.selectedIndex) },
+  const picker = element("select", { "aria-label": "Run", input: () => state.go(state.sameIn(picker.selectedIndex), picker.selectedIndex) },
     state.data.runs.map((run) => element("option", {}, run.name)));
   const turn = state.data.runs.some((run) => run.events.some((event) => event.kind === "run")) ? "run" : "step";
   bar.append(
@@ -73,9 +85,10 @@ export function toolbar(bar, state, actions) {
     where.textContent = `${state.at + 1} of ${run.stops.length}`;
     picker.selectedIndex = state.run;
     for (const [kind, none, made, key] of jumps) {
-      const places = kind === "difference" ? state.data.runs.flatMap((one) => one.marks[kind]) : run.marks[kind];
-      made.disabled = !places.length;
-      made.title = places.length ? `${places.length} in ${kind === "difference" ? "this page" : "this run"}; key ${key}` : none;
+      const isAcross = ACROSS.includes(kind);
+      const { length } = isAcross ? marksAcross(state, kind) : run.marks[kind];
+      made.disabled = !length;
+      made.title = length ? `${length} in ${isAcross ? "this page" : "this run"}; key ${key}` : none;
     }
   };
 }

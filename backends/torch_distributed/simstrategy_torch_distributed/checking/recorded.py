@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, final
 
+from simstrategy.run import stated_site
 from simstrategy.trace import Recorder, Recording, Request, Site
 from simstrategy.trace.recording import HOLDS, OPTIMIZER_STEP
 from simstrategy_torch_distributed.calls import Call, request_of
@@ -58,15 +59,16 @@ def recorded_run(
     record = report.record or Record()
     for found in merged([moments_of(file, rank, record) for rank, file in enumerate(files)]):
         writer.put(found)
+    site = None if report.finding is None else stated_site(report.finding.lines, script.absolute().parent)
     if report.finding is not None:
         lines = _lines(report.finding.lines, settings.ranks)
         brought = {rank: calls_of(files[rank], [call])[0] for rank, call in report.calls.items()}
         error = report.finding.error, report.finding.text
-        writer.put_failed(report.calls, brought, lines, error)
+        writer.put_failed(report.calls, brought, lines, error, site)
     for one in report.ranks:
         if one.output:
             recorder.printed(0, one.rank, one.output)
-    recorder.ended(0, _end_values(files), error)
+    recorder.ended(0, _end_values(files), error, site=site)
     recorder.close()
     return recorder.recording()
 
@@ -121,15 +123,23 @@ class _Writer:
             self._holds(first.name, {rank: one.value for rank, one in named.items()}, first.site)
 
     def put_failed(
-        self, calls: Mapping[int, Call], brought: Mapping[int, Shared], lines: Sequence[str], error: tuple[str, str]
+        self,
+        calls: Mapping[int, Call],
+        brought: Mapping[int, Shared],
+        lines: Sequence[str],
+        error: tuple[str, str],
+        raised: Site | None,
     ) -> None:
-        """Writes the point at which a run ended.  calls: of ranks whose call was not complete. lines: of all ranks."""
+        """Writes the point at which a run ended.
+
+        calls: of ranks whose call was not complete. lines: of all ranks. raised: the line that raised the error.
+        """
         ranks = sorted(calls)
         request = request_of(calls[ranks[0]]) if ranks else _NO_CALL
         sites = [_site(calls[rank]) for rank in ranks]
         depth = self._recorder.depth(0)
         inputs = [brought[rank].brought for rank in ranks]
-        self._recorder.begin(0, request, ranks or [None], sites or [("", 0)], inputs, lines)
+        self._recorder.begin(0, request, ranks or [None], sites or [raised or ("", 0)], inputs, lines)
         self._recorder.leave(0, depth, error=error)
 
     def _call(self, found: Mapping[int, Shared]) -> None:

@@ -1,11 +1,13 @@
 """Makes a recording of a run with recorded values, for the page of a check: its collectives, and what lines compute."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from simstrategy.check.outcome import program_folder, source_of
+from simstrategy.run import stated_site
 from simstrategy.trace import Recorder, Recording, Request, Site
 from simstrategy.trace.recording import HOLDS
 from simstrategy_xla.mesh_check.calls import Call, calls_of
@@ -38,7 +40,8 @@ def _written(found: Found, program: Callable[..., Any], replicas: int) -> tuple[
             _write_collective(recorder, call)
     if found.printed:
         recorder.printed(0, None, found.printed)
-    recorder.ended(0, found.contents.leaves, found.error)
+    site = stated_site(found.notes, Path(program_folder(program)))
+    recorder.ended(0, found.contents.leaves, found.error, site=site)
     recorder.close()
     return recorder.recording(), places
 
