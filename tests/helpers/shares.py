@@ -19,7 +19,7 @@ def one_in(count: int, cases: Iterable[Any], *, deep: Iterable[Any] = ()) -> lis
     >>> [bool(one.marks) for one in one_in(2, "abc")]
     [False, True, False]
     """
-    late = list(deep)
-    usual = [one for one in cases if one not in late]
+    listed, late = list(cases), list(deep)
+    usual = [one for one in listed if one not in late]
     chosen = [pytest.param(one, marks=DEEP if place % count else ()) for place, one in enumerate(usual)]
-    return chosen + [pytest.param(one, marks=DEEP) for one in late]
+    return chosen + [pytest.param(one, marks=DEEP) for one in listed if one in late]
