@@ -20,7 +20,7 @@ RUNS = {
     "torture": [sys.executable, "ci/torture.py", "--seeds", "2000"],
     "red": [sys.executable, "ci/seen_red.py"],
     "interrupts": [sys.executable, "ci/interrupts.py", "--count", "20000"],
-    "bench": [sys.executable, "ci/bench/budgets.py", "--rounds", "5"],
+    "bench": [sys.executable, "ci/bench/budgets.py"],
     "growth": [sys.executable, "-m", "ci.bench.growth"],
     "player": [sys.executable, "ci/bench/player.py"],
     "long": [sys.executable, "ci/bench/long.py"],
