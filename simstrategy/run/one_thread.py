@@ -92,7 +92,8 @@ class OneThread:
 
     def fail(self, user: int, failure: Failure) -> bool:
         """Makes the use of a thread end with an error; returns False where it has ended."""
-        use, (ident, _) = next(iter(list(self._users.items())), (None, (None, None)))
+        use = next(iter(list(self._users)), None)
+        ident, _ = self._users.get(use, (None, None))
         if ident != user:
             return False
         # In this order, and `ended` in the opposite one: either the use sees the failure, or this sees that it ended.

@@ -167,7 +167,8 @@ _CARRIED: Final[dict[int, _Channel]] = {}
 
 def hubs() -> dict[int, int]:
     """Returns for each thread that carries a task the thread that runs the task's group."""
-    return {ident: one.hub for ident, one in list(_CARRIED.items()) if one.hub and not one.ended}
+    # Not by `items`: the collector may run where a pair is made, and a destructor may begin or end a thread meanwhile.
+    return {one.ident: one.hub for one in list(_CARRIED.values()) if one.hub and not one.ended}
 
 
 @final

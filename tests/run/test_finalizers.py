@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import time
 import weakref
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from vocabulary import ctx
 
 import simstrategy as ss
+from simstrategy.run.threads import TaskThread, hubs
 from simstrategy.schedules import Seeded
 from simstrategy.sim import Cluster
 
@@ -208,3 +210,37 @@ def test_a_collective_of_another_replica_is_refused_in_a_finalizer(mirrored, exe
     assert [float(one) for one in mirrored(2, executor=executor).run(step).values] == [2.0, 2.0]
     assert len(raised) == 1
     assert "on the context of replica 0 inside replica 1" in raised[0]
+
+
+@pytest.mark.parametrize("young", range(8, 28, 4))
+def test_a_destructor_may_begin_and_end_threads_while_all_are_listed(young):
+    class Begins:
+        def __init__(self):
+            self.itself = self
+
+        def __del__(self):
+            other = TaskThread()
+            while not other.ident:
+                time.sleep(1e-5)
+            other.begin()
+            kept.append(other)
+
+    kept = [TaskThread() for _ in range(20)]
+    for one in kept:
+        one.begin()
+    pairs = [(one, one) for one in range(5000)]  # no more are left for which Python has memory already
+    gc.collect()
+    Begins()
+    before = gc.get_threshold()
+    gc.set_threshold(young)
+    gc.enable()
+    try:
+        assert len(hubs()) >= 20
+    finally:
+        gc.disable()
+        gc.set_threshold(*before)
+        gc.collect()
+        for one in kept:
+            one.end()
+    assert len(kept) == 21
+    assert len(pairs) == 5000

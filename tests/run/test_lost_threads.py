@@ -20,6 +20,7 @@ from vocabulary import ctx, rank
 
 import simstrategy as ss
 from simstrategy.errors import ReplicasBlocked, ReplicaWaits
+from simstrategy.run.lost import Waits
 from simstrategy.sim import Cluster
 
 pause = threading.Event().wait
@@ -278,3 +279,12 @@ def test_a_replica_that_joins_a_thread_that_will_end_is_not_accused(carrier, pro
         result = run_on(carrier, first_alone(lambda: program(4 * LIMIT_S)))
     assert float(first_of(result)) == 2.0
     assert all(isinstance(one.message, ReplicaWaits) for one in caught)
+
+
+def test_a_thread_that_makes_another_one_goes_on():
+    class Name:
+        def __str__(self):
+            waits = Waits({1: sys._getframe(1)}, lambda _: [])
+            return f"{waits.circle(1)} {waits.lost_with(1)}"
+
+    assert threading.Thread(name=Name()).name == "set() set()"

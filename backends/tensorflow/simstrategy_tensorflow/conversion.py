@@ -43,8 +43,9 @@ def leave_ours_alone() -> None:
     """
     # AutoGraph replaces errors of unknown classes; the text of ours has the user's line already.
     setattr(SimStrategyError, "ag_pass_through", True)  # noqa: B010 - a mark that TensorFlow reads
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] in _NAMES:
+    for name in list(sys.modules):  # another thread may import meanwhile
+        module = sys.modules.get(name)
+        if module is not None and name.partition(".")[0] in _NAMES:
             _mark(module, name)
 
 
