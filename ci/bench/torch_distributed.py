@@ -24,6 +24,7 @@ from xml.etree import ElementTree as Xml
 ROOT = Path(__file__).resolve().parents[2]
 OURS = (sys.executable, "-m", "simstrategy_torch_distributed")
 GLOO = (sys.executable, "-m", "torch.distributed.run", "--standalone")
+GLOO_TRIES = 3
 SMALL = ROOT / "backends" / "torch_distributed" / "tests" / "scripts" / "lawful" / "as_module.py"
 
 SCRIPT = """
@@ -88,6 +89,7 @@ found = {
 }
 if dist.get_rank() == 0:
     print(json.dumps(found))
+dist.destroy_process_group()
 """
 
 TESTS = """
@@ -105,6 +107,7 @@ def body():
 def spawned(rank, folder):
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=4)
     body()
+    dist.destroy_process_group()
 
 @pytest.mark.world_size(4)
 @pytest.mark.parametrize("number", range(6))
@@ -119,14 +122,24 @@ def test_spawned(number, tmp_path):
 
 
 def seconds_of(command, folder):
-    """Returns how long a command takes, and what it prints.  Ends the bench with what a command printed that fails."""
-    begun = time.perf_counter()
-    done = subprocess.run(
-        command, cwd=folder, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        sys.exit(f"{done.stdout}{done.stderr}exit code {done.returncode} of {shlex.join(map(str, command))}")
-    return time.perf_counter() - begun, done.stdout
+    """Returns how long a command takes, and what it prints.
+
+    Ends the bench with what it printed where it fails. Torchrun is run again: gloo's threads may still run when the
+    process ends, which aborts it then.
+    """
+    tries = GLOO_TRIES if command[: len(GLOO)] == [*GLOO] else 1
+    while True:
+        begun = time.perf_counter()
+        done = subprocess.run(
+            command, cwd=folder, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False
+        )
+        if not done.returncode:
+            return time.perf_counter() - begun, done.stdout
+        failed = f"exit code {done.returncode} of {shlex.join(map(str, command))}"
+        tries -= 1
+        if not tries:
+            sys.exit(f"{done.stdout}{done.stderr}{failed}")
+        print(f"{failed}; it is run again", file=sys.stderr)
 
 
 def paired(rounds, run):
