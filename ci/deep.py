@@ -84,6 +84,8 @@ RUNS = {
             tool,
             "--seconds",
             "120",
+            "--jobs",
+            "2",
         ]
         for tool in ("gloo", "gloo-detail", "rank0-compare", "simstrategy-torchrun", "simstrategy-check")
     },

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,7 +29,10 @@ from simstrategy_course.submission import Submission
 __all__ = ["Command", "runs_on_ranks", "torchrun"]
 
 Command = Callable[[Sequence[str], Path, float], object]
-"""Runs `simstrategy torchrun` with arguments, in a folder; raises subprocess.TimeoutExpired after so many seconds."""
+"""Runs `simstrategy torchrun` with arguments, in a folder; raises subprocess.TimeoutExpired after so many seconds.
+
+It is called from several threads at a time.
+"""
 
 _NEEDED: Final = ("torch", "simstrategy_torch_distributed")
 _SCRIPT: Final = "on_rank.py"
@@ -79,18 +83,27 @@ def runs_on_ranks(
     """
     part = submission.lesson.torch
     assert part is not None
+    settings = submission.lesson.settings
     folder = Path(tempfile.mkdtemp(prefix="simstrategy-grade-"))
+    folders = [folder / str(number) for number in range(len(settings))]
+
+    def ran(one: Path, setting: Setting) -> list[Mapping[str, Any]]:
+        _prepare(one, submission, part, data, closed, limits)
+        return _left(one, setting, command, limits["seconds"])
+
     try:
-        _prepare(folder, submission, part, data, closed, limits)
-        runs, refused = [], list[str]()
-        for setting in submission.lesson.settings:
-            left = _left(folder, setting, command, limits["seconds"])
-            refused += [printable(one, _TEXT_MAX) for rank in left for one in _texts(rank.get("refused"))]
-            failure = _failure(left)
-            runs.append(Run(setting, None if failure else _recording(left, part), failure))
-        return tuple(runs), refused
+        # Side by side: most of a run's time is the import of PyTorch.
+        with ThreadPoolExecutor(len(settings)) as pool:
+            found = list(pool.map(ran, folders, settings))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    refused = [printable(one, _TEXT_MAX) for left in found for rank in left for one in _texts(rank.get("refused"))]
+    return tuple(_run(left, setting, part) for left, setting in zip(found, settings, strict=True)), refused
+
+
+def _run(left: Sequence[Mapping[str, Any]], setting: Setting, part: TorchPart) -> Run:
+    failure = _failure(left)
+    return Run(setting, None if failure else _recording(left, part), failure)
 
 
 def _prepare(
@@ -107,6 +120,7 @@ def _prepare(
         "closed": [str(LESSONS), *map(str, closed)],
         **limits,
     }
+    folder.mkdir()
     for name, text in (
         (job["file"], submission.text),
         (PROGRAM, template_of(lesson.torch_solution)),
@@ -119,8 +133,6 @@ def _prepare(
 def _left(folder: Path, setting: Setting, command: Command, seconds: float) -> list[Mapping[str, Any]]:
     """Runs a submission with one setting; returns what each rank has left, in rank order."""
     files = [folder / rank_name(number) for number in range(setting.ranks)]
-    for file in files:
-        file.unlink(missing_ok=True)
     ranks = ("--nproc-per-node", str(setting.ranks), "--limit-seconds", str(seconds))
     try:
         command([*ranks, _SCRIPT], folder, seconds + _START_S)

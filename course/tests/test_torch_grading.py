@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import threading
 
 import pytest
 
@@ -41,10 +42,20 @@ WRONG = [
 
 
 @pytest.fixture(scope="session")
-def on_forks():
-    """Runs commands that do not import PyTorch again."""
-    forks = importlib.import_module("forks")
-    with Runner(Limits(seconds=20.0), command=forks.torchrun) as made:
+def command():
+    """Runs commands that do not import PyTorch again, one at a time: one process forks them all."""
+    forks, turn = importlib.import_module("forks"), threading.Lock()
+
+    def run(*arguments):
+        with turn:
+            return forks.torchrun(*arguments)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def on_forks(command):
+    with Runner(Limits(seconds=20.0), command=command) as made:
         yield made
 
 
@@ -88,12 +99,12 @@ def test_a_wrong_answer_in_pytorch_is_named_as_on_the_simulator(number, old, new
 
 @needs_torch
 @pytest.mark.slow
-def test_a_file_of_the_grader_is_closed_to_a_rank_and_a_rank_that_never_ends_is_named(on_forks):
+def test_a_file_of_the_grader_is_closed_to_a_rank_and_a_rank_that_never_ends_is_named(command):
     lesson, begins = lessons()[3], "    both = torch.stack"
     reads = f"    open({str(lesson.folder / 'solution.py')!r}).read()\n{begins}"
     loops = f"    while True:\n        pass\n{begins}"
     names = []
-    with Runner(Limits(seconds=1.0), command=importlib.import_module("forks").torchrun) as runner:
+    with Runner(Limits(seconds=1.0), command=command) as runner:
         for body in (reads, loops):
             submission = submission_of(lesson.torch_solution.replace(begins, body), "lesson_3_torch.py")
             names.append(grade(submission, runner).idea.name)

@@ -25,7 +25,9 @@ def main(number: int, modules: list[str]) -> None:
     """Serves the channel of this number until it closes."""
     control = Channel(socket.socket(fileno=number))
     signal.signal(signal.SIGTERM, _leave)
+    gc.disable()  # nothing that an import leaves is garbage for long, and a collection looks at all modules
     problem = _import(modules)
+    gc.enable()
     if modules and len(os.listdir("/proc/self/task")) > 1:
         # A process with threads cannot be forked: start again without imports; each worker imports its modules.
         os.set_inheritable(number, True)
