@@ -246,5 +246,5 @@ def _larger(found: Sequence[LeafSensitivity]) -> LeafSensitivity:
 def _structures(left: Meaning, right: Meaning) -> str:
     one = [text for text in left.structure if text not in right.structure]
     two = [text for text in right.structure if text not in left.structure]
-    named = [f"{path}: {text}" for path, text in (*one[:1], *two[:1])]
+    named = [f"{path}: {text}" for path, text in (*two[:1], *one[:1])]
     return f"the results have different structures: {' against '.join(named)}"

@@ -142,7 +142,7 @@ def _different(expected: dict[str, Host], found: Run, what: str) -> str | None:
         if path not in values:
             return f"{what} the result: {path} is missing"
         if not _same(value, values[path]):
-            return f"{what} {path}: {_short(value)} against {_short(values[path])}"
+            return f"{what} {path}: {_short(values[path])} against {_short(value)}"
     return None
 
 

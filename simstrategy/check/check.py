@@ -67,7 +67,7 @@ def check(
     >>> def program(strategy):
     ...     return strategy.reduce("SUM", strategy.run(lambda: strategy.xp.ones(())), axis=None)
     >>> check(program, replicas=[1, 2]).findings[0].text.partition(";")[0]
-    'result: 1.0 against 2.0'
+    'result: 2.0 against 1.0'
     """
     require_settings(program, timeout_s, allow_errors, compiled, on_row)
     runs = backends, replicas, workers, schedules, semantics, compiled

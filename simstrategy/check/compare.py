@@ -92,11 +92,13 @@ def exactly(reference: Outcome) -> Sensitivity:
 def compare(reference: Outcome, other: Outcome, one_ulp: Sensitivity, *, ordered: bool = True) -> Comparison:
     """Compares the values, structures, variables and errors of two outcomes.  It does not compare traces.
 
+    Texts have the other's value against the reference's, as the label of their row has.
+
     ordered: whether replicas ran in one order in both runs. Else components that replicas write alone are left out
     after an error: which of them came to their writes before it depends on the order.
     """
     if reference.error != other.error:
-        return _differs(f"errors differ: {_error(reference)} against {_error(other)}")
+        return _differs(f"errors differ: {_error(other)} against {_error(reference)}")
     if paths(reference) != paths(other):
         return _differs(_different_leaves(reference, other))
     for one, two in zip_longest(reference.structure, other.structure):
@@ -128,7 +130,7 @@ def compare_leaf(path: str, one: Host, two: Host, leaf: LeafSensitivity) -> Comp
     """Compares two leaves [...] of one path.  leaf: how far rounding moves them."""
     texts = one.dtype.kind == two.dtype.kind == "U" and one.shape == two.shape
     if (one.shape, one.dtype) != (two.shape, two.dtype) and not texts:
-        forms = f"{one.dtype}{list(one.shape)} against {two.dtype}{list(two.shape)}"
+        forms = f"{two.dtype}{list(two.shape)} against {one.dtype}{list(one.shape)}"
         return _differs(f"{path}: {forms}")
     if same_bits(one, two):
         return Comparison(True, 0.0, 0.0, None)
@@ -161,7 +163,7 @@ def _unequal_without_floats(path: str, one: Host, two: Host, leaf: LeafSensitivi
 def _element(one: Host, two: Host, flat: int) -> str:
     index = tuple(int(i) for i in np.unravel_index(flat, one.shape))
     where = f"element {list(index)} is " if index else ""
-    return f"{where}{one[index]!s} against {two[index]!s}"
+    return f"{where}{two[index]!s} against {one[index]!s}"
 
 
 def _first_unequal(one: Host, two: Host, distance: float, explained: str) -> str:
@@ -196,11 +198,11 @@ def _error(outcome: Outcome) -> str:
 def _text_difference(one: str, two: str) -> str:
     """Quotes two texts, long ones from shortly before the place where they differ."""
     if max(len(one), len(two)) <= _TEXT_MAX:
-        return f"{one} against {two}"
+        return f"{two} against {one}"
     place = next((i for i, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
     first = max(0, place - _TEXT_MAX // 4)
     parts = [text[first : first + _TEXT_MAX] for text in (one, two)]
-    return f"texts differ at character {place}: …{parts[0]}… against …{parts[1]}…"
+    return f"texts differ at character {place}: …{parts[1]}… against …{parts[0]}…"
 
 
 def _different_leaves(reference: Outcome, other: Outcome) -> str:
@@ -212,6 +214,6 @@ def _different_leaves(reference: Outcome, other: Outcome) -> str:
 
 def _different_structures(one: tuple[str, str] | None, two: tuple[str, str] | None) -> str:
     if one is None or two is None or one[0] != two[0]:
-        named = " against ".join("nothing" if found is None else f"{found[0]}: {found[1]}" for found in (one, two))
+        named = " against ".join("nothing" if found is None else f"{found[0]}: {found[1]}" for found in (two, one))
         return f"results have different structures: {named}"
-    return f"{one[0]}: {one[1]} against {two[1]}"
+    return f"{one[0]}: {two[1]} against {one[1]}"

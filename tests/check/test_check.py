@@ -107,7 +107,7 @@ FAULTS = {
         lambda r: tuple(changed(one, lambda a: a * np.float32(2)) for one in r),
         "result[0] of local replica 0",
     ),
-    "nan": (lambda r: spoiled(r, lambda a: a * np.float32(np.nan)), "against nan"),
+    "nan": (lambda r: spoiled(r, lambda a: a * np.float32(np.nan)), "nan against"),
     "swapped sign": (lambda r: spoiled(r, np.negative), "result[0] of local replica 1"),
 }
 
@@ -171,12 +171,12 @@ def test_a_wrong_dtype_structure_error_trace_and_variable_are_each_told(wrong):
             ss.Variable(2.0 if on_wrong(strategy) else 1.0, name="w")
 
     wanted = {
-        dtype: "result: float32[2] against float64[2]",
+        dtype: "result: float64[2] against float32[2]",
         structure: "missing [\"result['a']\"], not expected [\"result['b']\"]",
-        error: "errors differ: none against KeyError('only here')",
+        error: "errors differ: KeyError('only here') against none",
         both_raise: None,
         trace: 'traces differ at event 1: {"axis":null,"dtypes":["float32"],"kind":"all_reduce","op":"SUM"',
-        variable: "variable 0 'w', replica 0: 1.0 against 2.0",
+        variable: "variable 0 'w', replica 0: 2.0 against 1.0",
     }
     for one, text in wanted.items():
         problem = ss.check(one, backends=["sim", name], replicas=[2]).rows[1].problem

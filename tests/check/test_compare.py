@@ -35,7 +35,7 @@ def test_a_unit_in_the_last_place_is_explained_and_ten_are_not():
     assert not near.equal_bits
     assert 0 < near.distance <= near.one_ulp
     far = compare(reference, outcome(moved(ONE, 12)), units(reference))
-    assert far.problem.startswith("result[0]: element [1] is 2.0 against 2.0")
+    assert far.problem.startswith("result[0]: element [1] is 2.0000029 against 2.0;")
     assert far.problem.endswith(" apart, relative to its size (up to 6e-07 may be rounding)")
     assert far.distance > MARGIN * far.one_ulp
 
@@ -86,7 +86,7 @@ def test_a_difference_states_what_was_measured_and_what_may_be_rounding():
         (reference, "(rounding of the inputs does not move it; up to 1.1e-15 may be rounding)"),
     ):
         found = compare(reference, outcome(np.float64([1.5, 1.0])), units(reference, nudged))
-        assert found.problem == f"result[0]: element [0] is 1.0 against 1.5; 0.5 apart, relative to its size {text}"
+        assert found.problem == f"result[0]: element [0] is 1.5 against 1.0; 0.5 apart, relative to its size {text}"
     wider = units(reference, outcome(np.float64([1.0 + 1e-6, 1.0])))[0].at_least(1e-3)
     found = compare(reference, outcome(np.float64([1.5, 1.0])), [wider])
     assert found.problem.endswith("(rounding of the inputs moves it by 1e-06; up to 0.005 may be rounding)")
@@ -99,7 +99,7 @@ def test_a_bound_that_explains_everything_explains_nothing():
     moving = units(reference, outcome(np.float16([2990.0])))
     far = compare(reference, outcome(np.float16([3000.0])), moving)
     assert far.problem is None
-    assert far.undecided.startswith("result[0]: element [0] is 2.048e+03 against 3e+03; 0.46 apart")
+    assert far.undecided.startswith("result[0]: element [0] is 3e+03 against 2.048e+03; 0.46 apart")
     near = compare(reference, outcome(moved(np.float16([2048.0]), 2)), moving)
     assert (near.problem, near.undecided) == (None, None)
     assert compare(reference, outcome(np.float16([3e4])), moving).problem is not None
@@ -123,16 +123,16 @@ def test_a_nudged_run_with_other_results_sets_no_bound():
 @pytest.mark.parametrize(
     ("one", "two", "text"),
     [
-        (np.int32([1, 2]), np.int32([1, 3]), "element [1] is 2 against 3"),
-        (np.array("a"), np.array("b"), "a against b"),
-        (np.array([True]), np.array([False]), "element [0] is True against False"),
-        (np.float32([1, np.nan]), np.float32([1, 2]), "element [1] is nan against 2.0"),
-        (np.float32([1, 2]), np.float32([1, np.nan]), "element [1] is 2.0 against nan"),
-        (np.float32([np.inf]), np.float32([-np.inf]), "element [0] is inf against -inf"),
-        (np.float32([0, 0]), np.float32([0, 1e-3]), "element [1] is 0.0 against 0.001"),
-        (np.float32([1]), np.float64([1]), "float32[1] against float64[1]"),
-        (np.float32([1]), np.float32(1), "float32[1] against float32[]"),
-        (np.complex64([1 + 1j]), np.complex64([1 + 2j]), "element [0] is (1+1j) against (1+2j)"),
+        (np.int32([1, 2]), np.int32([1, 3]), "element [1] is 3 against 2"),
+        (np.array("a"), np.array("b"), "b against a"),
+        (np.array([True]), np.array([False]), "element [0] is False against True"),
+        (np.float32([1, np.nan]), np.float32([1, 2]), "element [1] is 2.0 against nan"),
+        (np.float32([1, 2]), np.float32([1, np.nan]), "element [1] is nan against 2.0"),
+        (np.float32([np.inf]), np.float32([-np.inf]), "element [0] is -inf against inf"),
+        (np.float32([0, 0]), np.float32([0, 1e-3]), "element [1] is 0.001 against 0.0"),
+        (np.float32([1]), np.float64([1]), "float64[1] against float32[1]"),
+        (np.float32([1]), np.float32(1), "float32[] against float32[1]"),
+        (np.complex64([1 + 1j]), np.complex64([1 + 2j]), "element [0] is (1+2j) against (1+1j)"),
     ],
 )
 def test_what_rounding_does_not_explain_is_told_with_both_values(one, two, text):
@@ -167,8 +167,8 @@ def test_numbers_too_large_or_small_to_square_are_compared():
 def test_errors_are_compared_like_values():
     raised, other = outcome(error=("KeyError", "'a'")), outcome(error=("KeyError", "'b'"))
     assert compare(raised, outcome(error=("KeyError", "'a'")), ()).problem is None
-    assert compare(raised, other, ()).problem == "errors differ: KeyError('a') against KeyError('b')"
-    assert compare(outcome(ONE), raised, units(outcome(ONE))).problem == "errors differ: none against KeyError('a')"
+    assert compare(raised, other, ()).problem == "errors differ: KeyError('b') against KeyError('a')"
+    assert compare(outcome(ONE), raised, units(outcome(ONE))).problem == "errors differ: KeyError('a') against none"
 
 
 def test_structures_are_compared_by_path():

@@ -235,7 +235,7 @@ def test_variables_are_compared_after_an_error_too(wrong):
     settings = {"backends": ["sim", wrong()], "replicas": [2], "allow_errors": True}
     assert ss.check(stops(lambda _: True), **settings).agrees
     (problem,) = ss.check(stops(is_wrong), **settings).problems()
-    assert "variable 0 'w', replica 0: element [1] is 5.0 against 4.0" in problem
+    assert "variable 0 'w', replica 0: element [1] is 4.0 against 5.0" in problem
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -442,4 +442,4 @@ def test_a_number_that_no_array_was_used_for_is_single_only_if_it_fits(wrong):
 def test_results_that_change_from_run_to_run_are_found_in_objects_too():
     counter = itertools.count()
     report = ss.check(lambda strategy: Point(next(counter), 1), replicas=[1])
-    assert "result.x: 0 against 1" in str(report)
+    assert "result.x: 1 against 0" in str(report)

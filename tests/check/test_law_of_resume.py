@@ -74,7 +74,7 @@ def test_a_history_by_step_is_compared_where_the_new_start_has_it():
     assert report.agrees, str(report)
     assert "Not compared: result['loss'][0]: the run that restored does not have it" in str(report)
     report = judged(lambda strategy, checkpoint: program(strategy, checkpoint, wrong=1.0), replicas=[1, 2])
-    assert "result['loss'][1]: 1.0 against 2.0" in report.findings[0].text
+    assert "result['loss'][1]: 2.0 against 1.0" in report.findings[0].text
 
 
 def test_a_program_without_a_seed_is_not_accused():

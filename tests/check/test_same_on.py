@@ -119,7 +119,7 @@ def test_the_order_of_additions_is_that_of_all_runs():
     assert added["ring"] == ["added in rank order", "added as a tree"]
     assert added["tree"] == ["added in rank order", "added as a ring"]
     # 1e8 + 1 - 1e8 + 1 is 1 in rank order and 0 as a tree.
-    assert "0.0 against 1.0" in found["tree"][1].undecided
+    assert "1.0 against 0.0" in found["tree"][1].undecided
 
 
 def test_a_backend_that_is_no_simulator_has_no_order_to_choose():

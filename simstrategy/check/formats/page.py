@@ -42,6 +42,14 @@ tr.undecided td:nth-child(5), h2.undecided { color: light-dark(#9a6700, #e3b341)
 tr.reference td, tr.skipped td { color: light-dark(#59636e, #9198a1); }
 .report td:nth-child(-n+3), .report td:nth-child(6) { white-space: nowrap; }
 .report td:nth-child(5) { min-width: 22rem; }
+.report summary { cursor: pointer; }
+@media (max-width: 40rem) {
+  .report thead { display: none; }
+  .report tr { display: flex; flex-wrap: wrap; border-bottom: 1px solid #8886; padding: .3rem 0; }
+  .report td { border: 0; padding: 0 .8rem 0 0; }
+  .report td:nth-child(5) { flex-basis: 100%; min-width: 0; }
+  .report dl { grid-template-columns: 1fr; }
+}
 .report pre { max-height: none; white-space: pre-wrap; overflow-wrap: anywhere; background: #8882; padding: .8rem; }
 """.strip()
 
@@ -51,6 +59,8 @@ _TITLES: Final[dict[Kind, str]] = {
 }
 _LINE: Final = re.compile(r"([\w./-]+\.py):\d+", re.ASCII)
 _VERDICTS: Final = {"agree": "✓ agrees", "differ": "✗ differs", "undecided": "? not judged"}
+_FAILS: Final = "✗ fails"
+"""In place of "differs", where the program raised."""
 
 
 def as_page(report: Report, shown: Played = NOTHING) -> str:
@@ -74,10 +84,11 @@ def as_page(report: Report, shown: Played = NOTHING) -> str:
 
 def _article(report: Report, title: str, shown: Played) -> str:
     *_, last = report.lines()
+    verdict = _FAILS if report.verdict == "differ" and _only_fails(report) else _VERDICTS[report.verdict]
     columns = "".join(f'<th scope="col">{_text(name)}</th>' for name in COLUMNS)
     body = [
         f"<h1>{_text(title)}</h1>",
-        f'<p class="verdict {report.verdict}"><strong>{_VERDICTS[report.verdict]}</strong><br>{_text(last.text)}</p>',
+        f'<p class="verdict {report.verdict}"><strong>{verdict}</strong><br>{_text(last.text)}</p>',
         *_findings(report, shown),
         *_sections(report),
         '<h2>All rows</h2>\n<div class="scroll"><table>',
@@ -91,16 +102,27 @@ def _article(report: Report, title: str, shown: Played) -> str:
 
 
 def _findings(report: Report, shown: Played) -> Iterator[str]:
-    """Yields what differs: for each row that does its place, its text, the cause and the event of it, where known."""
-    if report.findings:
-        yield '<h2 class="problem">What differs</h2>'
-    for one, place in zip_longest(report.findings, shown.places):
-        where = f"{one.law}: {one.backend}, replicas {one.replicas}, {one.schedule}"
-        yield f"<h3>{_text(where)}</h3>\n<pre>{_with_lines(one.text, shown, place)}</pre>"
+    """Yields what differs: for each row that does its place, the cause and the event of it, where known, and its text.
+
+    A text beside a cause is folded: its values are of the end of the run.
+    """
+    rows = [row for row in report.rows if row.problem is not None]
+    if rows:
+        yield f'<h2 class="problem">{"What fails" if _only_fails(report) else "What differs"}</h2>'
+    for row, one, place in zip_longest(rows, report.findings, shown.places):
+        where = f"{one.backend}, replicas {one.replicas}, {one.schedule}"
+        yield f"<h3>{_text(where if row.raised else f'{one.law}: {where}')}</h3>"
         if one.cause is not None:
             yield f"<p><strong>Cause:</strong> {_with_lines(one.cause, shown, place)}</p>"
         if place is not None:
             yield f"<p>{_link(shown, place)}</p>"
+        text = f"<pre>{_with_lines(one.text, shown, place)}</pre>"
+        yield text if one.cause is None else f"<details><summary>the values that differ</summary>{text}</details>"
+
+
+def _only_fails(report: Report) -> bool:
+    """Returns whether the program raised in each row that has a problem: nothing was found to differ."""
+    return all(row.raised for row in report.rows if row.problem is not None)
 
 
 def _link(shown: Played, place: Place) -> str:

@@ -24,6 +24,7 @@ from simstrategy_torch_distributed.settings import Fault, Settings, Watching
 __all__ = ["judge_faults", "runner_of"]
 
 _LINES_MAX: Final = 20
+_TRACEBACK: Final = "Traceback (most recent call last):"
 _SITE: Final = re.compile(r" at (\S+\.py:\d+)")
 _IMPORTED: Final = ("torch._dynamo",)
 """What torch imports when a rank makes its first step, or its first DistributedDataParallel: once for all ranks."""
@@ -145,10 +146,19 @@ def _error(report: Report) -> tuple[str, str] | None:
     kind = f"exit code {report.exit_code}" if report.finding is None else report.finding.error
     parts = [report.text()] if report.finding is not None else [one.text for one in report.ranks if one.code]
     if not report.failed:
-        parts += _end_of(report.ranks[0].output)
+        parts += _end_of(report.ranks[0].output, parts[0].partition("\n")[0])
     return kind, "\n".join(parts)
 
 
-def _end_of(output: str) -> Sequence[str]:
-    lines = output.splitlines()[-_LINES_MAX:]
+def _end_of(output: str, error: str) -> Sequence[str]:
+    """Returns the end of what rank 0 printed, without the traceback of the error that is shown already.
+
+    error: the first line of its text.
+    """
+    lines = output.splitlines()
+    raised = next((at for at, line in enumerate(lines) if error and error in line), None)
+    if raised is not None:
+        begun = [at for at, line in enumerate(lines[:raised]) if _TRACEBACK in line]
+        lines = lines[: begun[-1]] if begun else lines
+    lines = lines[-_LINES_MAX:]
     return ["\n  ".join(["Rank 0 printed, at the end:", *lines])] if lines else []
