@@ -16,7 +16,7 @@ SECTIONS = [
 SHOWN = [clause for _, heading, _ in SECTIONS for clause in heading.split(", ")]
 LETTERS = {clause[0] for clause in LAW}
 WITHOUT_MOST = {"G": 43}
-"""How many clauses of these letters have no example: no more may come to them.  Of the others, a page names each one."""
+"""How many clauses of these letters have no example.  Of the other letters, a page names each one without."""
 
 
 def without(letters):
