@@ -1,4 +1,7 @@
-"""The lessons on TensorFlow do what they say: the reference page's loop, and a Keras model on two frameworks."""
+"""The lessons on TensorFlow do what they say, and so does docs/examples_of_tensorflow.md, the examples of clauses.
+
+Clauses: D-16, F-1 to F-5, F-7.
+"""
 
 import os
 import runpy
@@ -8,12 +11,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from block_runs import PageRun
+from blocks import ROOT, blocks_of
 
 import simstrategy as ss
 
 ss.backend("tensorflow")  # makes the logical CPUs, while that is still possible
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
+EXAMPLES = ROOT / "examples"
+PAGE = ROOT / "docs" / "examples_of_tensorflow.md"
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:To make it possible to preserve tf.data options")  # MirroredStrategy's own
+def test_the_examples_of_clauses_do_what_they_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    run = PageRun(tmp_path)
+    for block in blocks_of(PAGE):
+        run.run(block)
 
 
 @pytest.mark.slow

@@ -1,19 +1,19 @@
-"""The examples of the clauses on torch.distributed, in docs/examples_of_scripts.md, do what they show.
+"""The examples of the clauses on torch.distributed, in three pages of docs/, do what they show.
 
-Clauses: G-1 to G-9, G-20, G-26, G-31, G-40 to G-45, G-47, G-49, G-50, G-52, G-62, G-63, G-66, G-67, G-69 to G-71.
+They are examples_of_scripts.md, examples_of_checked_scripts.md and examples_of_script_faults.md. Clauses: G-1 to G-9,
+G-20 to G-50, G-52, G-63, G-66, G-67, G-69 to G-79, G-85 to G-88.
 """
 
 import pytest
 from block_runs import PageRun
 from blocks import ROOT, blocks_of
 
-PAGE = ROOT / "docs" / "examples_of_scripts.md"
-
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("warm_runs")
-def test_the_examples_of_scripts_do_what_they_show(tmp_path, monkeypatch):
+@pytest.mark.usefixtures("warm_runs", "warm_checks")
+@pytest.mark.parametrize("name", ["scripts", "checked_scripts", "script_faults"])
+def test_the_examples_of_a_page_do_what_they_show(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = PageRun(tmp_path)
-    for block in blocks_of(PAGE):
+    for block in blocks_of(ROOT / "docs" / f"examples_of_{name}.md"):
         run.run(block)

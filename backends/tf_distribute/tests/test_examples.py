@@ -1,0 +1,38 @@
+"""The examples of the clauses on tf.distribute, in docs/examples_of_tf_distribute.md, do what they show.
+
+Clauses: J-29, J-38, J-39, J-44 to J-56.
+"""
+
+import pytest
+from block_runs import PageRun
+from blocks import ROOT, blocks_of
+
+from simstrategy_tf_distribute.multi_worker import processes
+from simstrategy_tf_distribute.multi_worker import runs as worker_runs
+
+PAGE = ROOT / "docs" / "examples_of_tf_distribute.md"
+
+
+class Kept:
+    """Workers of all examples, which a check does not close."""
+
+    def __init__(self, workers: processes.Workers) -> None:
+        self.run, self.process = workers.run, workers.process
+
+    def close(self) -> None:
+        """Does nothing."""
+
+
+# Warnings of Keras and TensorFlow.
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
+@pytest.mark.slow
+def test_the_examples_of_tf_distribute_do_what_they_show(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    workers = processes.Workers()  # each needs seconds to import TensorFlow
+    monkeypatch.setattr(worker_runs, "Workers", lambda: Kept(workers))
+    run = PageRun(tmp_path)
+    try:
+        for block in blocks_of(PAGE):
+            run.run(block)
+    finally:
+        workers.close()

@@ -1,0 +1,19 @@
+"""The examples of the clauses on JAX, in docs/examples_of_meshes.md, do what they show.
+
+Clauses: P-6, P-7, J-37, J-57 to J-69.
+"""
+
+import pytest
+from block_runs import PageRun
+from blocks import ROOT, blocks_of
+
+PAGE = ROOT / "docs" / "examples_of_meshes.md"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("xla")  # it makes the devices of this process
+def test_the_examples_of_meshes_do_what_they_show(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = PageRun(tmp_path)
+    for block in blocks_of(PAGE):
+        run.run(block)
