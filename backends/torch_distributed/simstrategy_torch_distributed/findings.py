@@ -116,7 +116,7 @@ def overdue(lines: Sequence[str], rank: int, limit_s: float) -> Finding:
 
 def stopped(lines: Sequence[str], rank: int) -> Finding:
     """Returns the finding for a rank that a signal has stopped, and for which others wait."""
-    head = f"Rank {rank} was stopped by a signal, as SIGSTOP does, and nobody continues it. Others wait for it:"
+    head = f"Rank {rank} was stopped by a signal, as SIGSTOP does, and no process continues it. Others wait for it:"
     return _headed("blocked", "PeerFailed", head, lines)
 
 

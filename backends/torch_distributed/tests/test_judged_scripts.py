@@ -34,6 +34,31 @@ def test_a_lawful_script_agrees_and_something_was_compared(script):
     assert all(row.compared >= 12 for row in of_runs), str(report)
 
 
+DRAWN_BEFORE = """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("gloo")
+torch.manual_seed(dist.get_rank())
+model = DistributedDataParallel(torch.nn.Linear(2, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+rows = torch.arange(24.0).reshape(12, 2).chunk(dist.get_world_size())[dist.get_rank()] / 24
+for step in range(3):
+    optimizer.zero_grad()
+    model(torch.nn.functional.dropout(rows)).square().mean().backward()
+    optimizer.step()
+"""
+
+
+def test_numbers_that_each_rank_draws_before_a_module_is_called_are_not_judged(tmp_path):
+    """Clause: G-39."""
+    (tmp_path / "drawn.py").write_text(DRAWN_BEFORE, encoding="utf-8")
+    report = check_script(runner_of, str(tmp_path / "drawn.py"), arguments=[], replicas=(2, 3))
+    assert report.verdict == "undecided", str(report)
+    assert "each replica draws numbers of its own" in str(report)
+
+
 def test_numbers_that_each_rank_draws_are_not_judged():
     """Dropout differs on each rank, as it should, and so do the runs.  Clause: G-39."""
     file = PROGRAMS / "healthy" / "dropout_per_rank" / "program.py"

@@ -87,8 +87,9 @@ class Watch:
         register_module_forward_pre_hook(self._before_forward)  # type: ignore[arg-type]  # torch's type lacks results
         register_optimizer_step_pre_hook(self._before_step)
         register_optimizer_step_post_hook(self._after_step)
-        if self._held is not None:
+        if self._held is not None or self._reseeded_by:
             register_module_module_registration_hook(self._registered)
+        if self._held is not None:
             register_module_forward_hook(self._after_forward, always_call=True)
             self._held.begin()
 
@@ -131,6 +132,15 @@ class Watch:
     def _registered(self, module: torch.nn.Module, name: str, child: torch.nn.Module | None) -> None:
         if isinstance(module, DistributedDataParallel) and name == "module" and child is not None:
             self._wrapped |= set(child.modules())
+            self._reseed()
+
+    def _reseed(self) -> None:
+        """Gives this rank other seeds: what it draws from now on is no part of the model as it begins.
+
+        At a DistributedDataParallel and at the first call of a module: the script may seed between the two.
+        """
+        if self._reseeded_by:
+            torch.manual_seed(torch.initial_seed() + _SEEDS_APART * self._reseeded_by)
 
     def _after_forward(self, module: torch.nn.Module, _inputs: Any, _outputs: Any) -> None:
         self._wrappers -= isinstance(module, DistributedDataParallel)
@@ -139,9 +149,8 @@ class Watch:
         self._wrappers += isinstance(module, DistributedDataParallel)
         if self._held is not None and not self._wrappers and module in self._wrapped and torch.is_grad_enabled():
             self._held.called(_BYPASSED, type(module).__name__, sys._getframe(1))
-        if self._reseeded_by:
-            torch.manual_seed(torch.initial_seed() + _SEEDS_APART * self._reseeded_by)
-            self._reseeded_by = 0
+        self._reseed()
+        self._reseeded_by = 0
         if not self._has_input and torch.is_grad_enabled():
             self._has_input = True
             self._write_input(inputs)
