@@ -16,7 +16,9 @@ def python_over(folder):
         venv.create(folder, with_pip=True)
         site = next((folder / "lib").glob("python*")) / "site-packages"
         own = [path for path in sys.path if path.endswith("site-packages")]
-        (site / "below.pth").write_text("\n".join(own) + "\n", encoding="utf-8")
+        # Not by its path alone: its own .pth files lead to what is installed there to be edited.
+        lines = [f"import site; site.addsitedir({path!r})\n" for path in own]
+        (site / "below.pth").write_text("".join(lines), encoding="utf-8")
     return str(python)
 
 
