@@ -5,6 +5,7 @@ from typing import Any, final
 
 from simstrategy.player.stops import WHOLE, Event, Stop
 from simstrategy.trace import Recording, SyncPoint, Value, VariableWrite
+from simstrategy.trace.recording import HOLDS
 
 __all__ = ["Components", "kept_apart", "variables_of", "writes_at"]
 
@@ -65,7 +66,9 @@ class Components:
         """Takes a write; returns the components after it, by rank."""
         key = (write.worker, write.variable)
         ranks = self._columns[write.worker] if write.worker < len(self._columns) else range(len(write.after))
-        if write.replica is not None and len(write.after) == 1 and len(self._held.get(key, ())) != 1:
+        # A lone component may be shared by all replicas; what a name holds is not.
+        is_shared = write.operation != HOLDS and len(self._held.get(key, ())) == 1
+        if write.replica is not None and len(write.after) == 1 and not is_shared:
             self._held.setdefault(key, {})[write.replica] = write.after[0]
         else:
             # One component that all replicas share is the first one's.

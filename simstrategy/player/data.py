@@ -9,11 +9,12 @@ from simstrategy.player.captions import caption, label
 from simstrategy.player.components import Components, kept_apart, variables_of, writes_at
 from simstrategy.player.difference import first_difference
 from simstrategy.player.marks import marks_of
+from simstrategy.player.names import differ, held_at
 from simstrategy.player.stops import WHOLE, Event, Stop, columns_of, events_of, stops_of
 from simstrategy.player.times import times_data
 from simstrategy.player.values import ValueTable
 from simstrategy.sim import Cost, timeline
-from simstrategy.trace import Printed, Recording, StepParts, SyncPoint, VariableWrite
+from simstrategy.trace import Printed, Recording, StepParts, SyncPoint, Value, VariableWrite
 from simstrategy.trace.recording import HOLDS
 
 __all__ = ["run_data"]
@@ -45,8 +46,15 @@ def run_data(
     additions = additions_of(recording)
     ranks = [rank for column in columns for rank in column]
     counts = {"replicas": len(ranks), "workers": len(columns)}
-    shown = [[stop.event, stop.phase, caption(events[stop.event], stop.phase, **counts)] for stop in stops]
-    lines = [_event(event, columns, table, additions) for event in events]
+    names = held_at(recording, columns, events)
+    shown = [
+        [stop.event, stop.phase, caption(events[stop.event], stop.phase, **counts, held=names.get(stop.event))]
+        for stop in stops
+    ]
+    lines = [
+        _event(event, columns, table, additions) | _held(event, names.get(place), table)
+        for place, event in enumerate(events)
+    ]
     _place_raised(recording, events, lines)
     found, same = None, None
     if reference is not None:
@@ -93,6 +101,16 @@ def _event(
     else:
         line |= {"is": "result", "leaves": [[path, table.number(value)] for path, value in event.leaves]}
         line |= {"error": event.error, "site": event.site}
+    return line
+
+
+def _held(event: Event, held: Mapping[int, Value] | None, table: ValueTable) -> dict[str, Any]:
+    """Returns what is known of a name beside its event: of one replica alone, what the others hold as well."""
+    if held is None or not isinstance(event, VariableWrite):
+        return {}
+    line: dict[str, Any] = {"differs": True} if differ(held) else {}
+    if event.replica is not None:
+        line["held"] = [[rank, table.number(value)] for rank, value in sorted(held.items())]
     return line
 
 
@@ -152,7 +170,7 @@ def _variables(
     made = variables_of(recording)
     found: dict[tuple[int, str], dict[str, Any]] = {}
     for (worker, name), point in made.items():
-        line: dict[str, Any] = {"worker": worker, "name": name, "writes": []}
+        line: dict[str, Any] = {"worker": worker, "name": name, "writes": [], "ranks": []}
         line["aggregation"] = None if point is None else point.op
         line["apart"] = point is not None and kept_apart(name, point)
         found[worker, name] = line
@@ -167,4 +185,5 @@ def _variables(
             variable["apart"] = variable["apart"] or write.operation == HOLDS
             values = [[rank, table.number(value)] for rank, value in changed.items()]
             variable["writes"].append([place, write.operation, values])
+            variable["ranks"] = sorted({*variable["ranks"], *changed})
     return [*found.values()]

@@ -14,19 +14,32 @@ export function variablesView(box, state) {
     const run = state.current();
     // What a point writes is there when all have arrived.
     const until = state.arrived ? state.at - 1 : state.at;
-    const made = run.variables.filter((one) => one.writes.length && one.writes[0][0] <= until);
+    const made = run.variables.filter((one) => one.writes.length && one.writes[0][0] <= until).map((one) => stateOf(one, until));
+    const shown = [...made.filter(differs).sort((a, b) => placeOf(b) - placeOf(a)), ...made.filter((one) => !differs(one))];
     const none = !run.has_values ? "This trace has no variables."
       : run.variables.length ? "No variable was created yet." : "The program has no variable.";
-    box.replaceChildren(...(made.length ? made.map((one) => variable(run, one, state, until)) : [element("p", {}, none)]));
+    box.replaceChildren(...(shown.length ? shown.map((one) => variable(run, one, state)) : [element("p", {}, none)]));
     const now = box.querySelector(".variable.now");
     if (now) box.scrollTop = now.offsetTop - box.offsetTop - 20;
   };
 }
 
-/** Returns a variable. until: the last stop that counts. */
-function variable(run, one, state, until) {
+/** Returns a variable with its last write, and what its replicas hold after it. until: the last stop that counts. */
+function stateOf(one, until) {
   const last = lastUpTo(one.writes, until, ([at]) => at);
-  const held = componentsAt(one, last);
+  return { one, last, held: componentsAt(one, last) };
+}
+
+/** Returns whether replicas hold different values: these variables stand first, the last written of them before the others. */
+function differs({ held }) {
+  return new Set(held.values()).size > 1;
+}
+
+function placeOf({ one, last }) {
+  return one.writes[last][0];
+}
+
+function variable(run, { one, last, held }, state) {
   const values = [...new Set(held.values())];
   const worker = run.columns.length > 1 ? `, worker ${one.worker}` : "";
   const kind = one.apart ? "one value for each replica" : one.aggregation === null ? "" : `aggregation ${one.aggregation}`;
@@ -48,7 +61,7 @@ function variable(run, one, state, until) {
 function differing(run, one, held) {
   const lines = [...held].sort(([a], [b]) => a - b).map(([rank, value]) =>
     element("li", {}, element("span", { class: "who" }, `replica ${rank}: `), valueOf(run, value)));
-  const text = one.apart ? null : element("p", {}, element("strong", { class: "bad" }, "The components differ."));
+  const text = element("p", {}, element("strong", { class: one.apart ? null : "bad" }, one.apart ? "The values differ." : "The components differ."));
   return element("div", {}, text, element("ul", { class: "components" }, lines));
 }
 
@@ -59,8 +72,7 @@ function jump(state, at, text) {
 /** Returns the component of each replica after a write. */
 function componentsAt(one, last) {
   const held = new Map();
-  const [, , first] = one.writes[0];
-  const missing = new Set(first.map(([rank]) => rank));
+  const missing = new Set(one.ranks);
   for (let place = last; place >= 0; place -= 1) {
     const [, , changed] = one.writes[place];
     for (const [rank, value] of changed) if (!held.has(rank)) held.set(rank, value);

@@ -1,0 +1,66 @@
+"""What names of a script hold, in Chromium: where replicas differ, and what stands first."""
+
+import numpy as np
+import pytest
+
+import simstrategy as ss
+from simstrategy.errors import ReplicasDisagree
+from simstrategy.player import PlayedRun, as_player
+from simstrategy.trace.recording import HOLDS
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+SOURCE = "".join(f"line {number}\n" for number in range(1, 60))
+
+
+def site(line):
+    return "/home/user/train.py", line
+
+
+def stopped(*, before=40):
+    """Returns a run of a script whose ranks make different calls, since one of them has stopped."""
+    recorder = ss.trace.Recorder()
+    recorder.describe(replicas=2, workers=1, order="linear", arrivals="not recorded")
+    recorder.wrote(0, None, "rank", HOLDS, (), [np.int64(0), np.int64(1)], site(1))
+    for number in range(before):
+        recorder.wrote(0, None, f"setting {number}", HOLDS, (), [np.int64(number)] * 2, site(2))
+    recorder.wrote(0, None, "stop", HOLDS, (), [np.int64(0)] * 2, site(36))
+    recorder.wrote(0, 0, "stop", HOLDS, (), [np.int64(1)], site(38))
+    depth = recorder.depth(0)
+    request = ss.trace.Request("barrier", None, None, None, None, ())
+    lines = ["rank 0: barrier at train.py:42", "rank 1: all_reduce SUM float32[] at train.py:31"]
+    recorder.begin(0, request, [0, 1], [site(42), site(31)], [(), ()], lines)
+    error = (ReplicasDisagree.__name__, "Ranks make different collective calls here.")
+    recorder.leave(0, depth, error=error)
+    recorder.ended(0, [], error)
+    recorder.close()
+    return recorder.recording()
+
+
+@pytest.fixture
+def script(tmp_path):
+    file = tmp_path / "page.html"
+    file.write_text(as_player("script", [PlayedRun("2 replicas", stopped(), {"train.py": SOURCE})]), "utf-8")
+    return file
+
+
+def test_variables_whose_values_differ_stand_first_at_every_event(script, opened):
+    tab = opened(script, "#at=44")
+    names = tab.locator("#variables h3").all_inner_texts()
+    assert [name.split()[0] for name in names[:3]] == ["stop", "rank", "setting"]
+    box, first = (tab.locator(one).first.bounding_box() for one in ("#variables", "#variables h3"))
+    assert box["y"] <= first["y"] <= box["y"] + 60
+    assert tab.locator("#variables li").all_inner_texts()[:2] == ["replica 0: int64[] 1", "replica 1: int64[] 0"]
+    tab.keyboard.press("Home")
+    assert tab.inner_text("#variables h3").startswith("rank")
+
+
+def test_a_value_of_one_replica_is_marked_and_stated_beside_that_of_the_other(script, opened):
+    tab = opened(script, "#at=43")
+    assert tab.locator(".row.current .cell").all_inner_texts() == ["≠", ""]
+    assert tab.inner_text("#caption") == "After train.py:38 has run, stop is 1 on replica 0; replica 1 has 0."
+    assert tab.locator("#point tbody td").all_inner_texts() == ["int64[] 1", "int64[] 0 since before"]
+    tab.keyboard.press("ArrowLeft")
+    assert tab.locator(".row.current .cell").all_inner_texts() == ["=", "="]
+    tab.keyboard.press("Home")
+    assert tab.locator(".row.current .cell").all_inner_texts() == ["≠", "≠"]
