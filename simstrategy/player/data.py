@@ -8,7 +8,7 @@ from simstrategy.player.aligned import aligned
 from simstrategy.player.captions import caption, label
 from simstrategy.player.components import Components, kept_apart, variables_of, writes_at
 from simstrategy.player.difference import first_difference
-from simstrategy.player.marks import marks_of
+from simstrategy.player.marks import marks_of, raised_at
 from simstrategy.player.names import differ, held_at
 from simstrategy.player.stops import WHOLE, Event, Stop, columns_of, events_of, stops_of
 from simstrategy.player.times import times_data
@@ -36,7 +36,7 @@ def run_data(
     reference: another run, from which the first difference is found, and with whose stops those of this one are
     aligned. cost: of its virtual time, or None.
 
-    columns: for each worker the ranks of its replicas. events, stops: as in `stops.py`, a stop with its caption. marks:
+    raised: where an error ended the program, or None. columns: for each worker the ranks of its replicas. events, stops: as in `stops.py`, a stop with its caption. marks:
     places to jump to. values: what events refer to by number.
     """
     columns = columns_of(recording)
@@ -62,8 +62,10 @@ def run_data(
         pair = (before, stops_of(before)), (events, stops)
         found, same = first_difference(*pair), aligned(*pair)
     marks = marks_of(recording, columns, events, stops) | {"difference": [] if found is None else [found.here]}
+    raised = raised_at(recording, events, stops)
     return {
         "name": name,
+        "raised": None if raised is None else _raised(*raised, lines[stops[raised[0]].event]),
         "facts": [[fact, str(recording.header[fact])] for fact in _FACTS if fact in recording.header],
         "complete": recording.complete,
         "has_values": recording.header.get("version") != 1,
@@ -102,6 +104,12 @@ def _event(
         line |= {"is": "result", "leaves": [[path, table.number(value)] for path, value in event.leaves]}
         line |= {"error": event.error, "site": event.site}
     return line
+
+
+def _raised(at: int, what: str, line: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns where the error that ended the program was raised: the stop, what happens there, and the lines."""
+    sites = line["sites"] if "sites" in line else [line["site"]]
+    return {"at": at, "what": what, "lines": [site for site in dict.fromkeys(sites) if site]}
 
 
 def _held(event: Event, held: Mapping[int, Value] | None, table: ValueTable) -> dict[str, Any]:

@@ -64,3 +64,15 @@ def test_a_value_of_one_replica_is_marked_and_stated_beside_that_of_the_other(sc
     assert tab.locator(".row.current .cell").all_inner_texts() == ["=", "="]
     tab.keyboard.press("Home")
     assert tab.locator(".row.current .cell").all_inner_texts() == ["≠", "≠"]
+
+
+def test_the_jump_to_the_cause_leads_to_the_disagreement_and_marks_its_lines(script, opened):
+    tab = opened(script, "#at=2")
+    cause = tab.get_by_role("button", name="cause", exact=True)
+    assert cause.get_attribute("title") == "where the replicas disagree: 1 in this page; key c"
+    lines = tab.locator(".line.cause .number")
+    assert lines.all_inner_texts() == ["31", "42"]
+    tab.keyboard.press("c")
+    assert "do not all make the same call here" in tab.inner_text("#caption")
+    assert lines.all_inner_texts() == ["31", "42"]
+    assert tab.locator(".line.current .signs").all_inner_texts() == ["◆▶"] * 2

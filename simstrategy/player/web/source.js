@@ -52,7 +52,7 @@ function fileAt(run, last) {
 
 /** Returns the lines of a file at which causes of the run are. */
 function causesIn(run, file, lines) {
-  const causes = Object.values(run.causes).map((site) => lineOf(run, site));
+  const causes = Object.values(run.causes).flat().map((site) => lineOf(run, site));
   const numbers = new Set(causes.filter((line) => line?.file === file).map((line) => line.number));
   return [...numbers].map((number) => lines[number - 1]).filter((line) => line !== undefined);
 }

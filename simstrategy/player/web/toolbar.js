@@ -14,10 +14,12 @@ const JUMPS = [
   ["diverged", "d", "divergence", "No run ended with components that differ."],
 ];
 
+export const JUMP_NAMES = JUMPS.map(([kind]) => kind);
+
 /** Jumps that go through the runs of the page, and not through one of them. */
 const ACROSS = ["cause", "difference"];
 
-/** Returns the actions of the page by name; keys and buttons call them. */
+/** Returns the actions of the page by name; keys and buttons call them. Those that jump return whether there is a place. */
 export function actionsOf(state) {
   const near = (places, ahead) => (ahead ? places.find((at) => at > state.at) : places.findLast((at) => at < state.at));
   const runs = () => state.current().stops.flatMap(([event, phase], at) =>
@@ -35,7 +37,9 @@ export function actionsOf(state) {
   for (const [kind] of shownJumps(state)) {
     actions[kind] = ACROSS.includes(kind) ? () => goAcross(state, kind) : () => {
       const places = state.current().marks[kind];
-      if (places.length) state.go(near(places, true) ?? places[0]);
+      if (!places.length) return false;
+      state.go(near(places, true) ?? places[0]);
+      return true;
     };
   }
   return actions;
@@ -46,14 +50,22 @@ function marksAcross(state, kind) {
   return state.data.runs.flatMap((run, number) => run.marks[kind].map((at) => [number, at]));
 }
 
-/** Goes to the first mark of the run that is shown, or of the next one; from a mark to the one after it. */
+/** Returns where the jump to causes leads in runs that have none of a finding, and ended with an error. */
+function raisedIn(state) {
+  const where = [...new Set(state.data.runs.map((run) => run.raised))].filter((what) => what !== null);
+  const others = state.data.runs.some((run) => run.raised === null && run.marks.cause.length) ? "the cause of a finding, or " : "";
+  return where.length ? `${others}where ${where.join(", or ")}: ` : "";
+}
+
+/** Goes to the first mark of the run that is shown, or of the next one; from a mark to the one after it. Returns false where there is none. */
 function goAcross(state, kind) {
   const places = marksAcross(state, kind);
-  if (!places.length) return;
+  if (!places.length) return false;
   const here = places.findIndex(([run, at]) => run === state.run && at === state.at);
   const next = here < 0 ? places.find(([run]) => run >= state.run) : places[here + 1];
   const [run, at] = next ?? places[0];
   state.go(at, run);
+  return true;
 }
 
 /** Returns the jumps of a page: those to differences where it has several runs. */
@@ -88,7 +100,8 @@ export function toolbar(bar, state, actions) {
       const isAcross = ACROSS.includes(kind);
       const { length } = isAcross ? marksAcross(state, kind) : run.marks[kind];
       made.disabled = !length;
-      made.title = length ? `${length} in ${isAcross ? "this page" : "this run"}; key ${key}` : none;
+      const counted = `${length} in ${isAcross ? "this page" : "this run"}; key ${key}`;
+      made.title = length ? (kind === "cause" ? raisedIn(state) : "") + counted : none;
     }
   };
 }
