@@ -50,7 +50,9 @@ def label(event: Event) -> str:
         if event.kind == OPTIMIZER_STEP:
             return f"step {event.subject} of the optimizer"
         axis = None if event.axis is None else f"axis={event.axis}"
-        words = [event.kind, event.op, axis, event.subject]
+        # Of a variable its name comes first: the end of a long label is cut off where the list is narrow.
+        named = event.kind == "variable" or event.kind in _WRITES
+        words = [event.kind, event.subject, event.op] if named else [event.kind, event.op, axis, event.subject]
         return _cut(" ".join(word for word in words if word is not None))
     if isinstance(event, StepParts):
         return f"parts of a step, {sum(count for _, count in event.rows)} rows"

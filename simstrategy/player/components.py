@@ -62,6 +62,10 @@ class Components:
         self._held: dict[Key, dict[int, Value]] = {}
         self._differed: set[Key] = set()
 
+    def held(self, write: VariableWrite) -> Mapping[int, Value]:
+        """Returns the components of the variable that is written, as they are now, by rank."""
+        return dict(self._held.get((write.worker, write.variable), {}))
+
     def write(self, write: VariableWrite) -> Mapping[int, Value]:
         """Takes a write; returns the components after it, by rank."""
         key = (write.worker, write.variable)

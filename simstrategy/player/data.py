@@ -194,4 +194,4 @@ def _variables(
             values = [[rank, table.number(value)] for rank, value in changed.items()]
             variable["writes"].append([place, write.operation, values])
             variable["ranks"] = sorted({*variable["ranks"], *changed})
-    return [*found.values()]
+    return [line for line in found.values() if line["writes"]]

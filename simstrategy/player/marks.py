@@ -1,7 +1,9 @@
 """Places to jump to: errors, unequal parts, values that are not finite, variables that diverged."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
+
+import numpy as np
 
 from simstrategy.errors import ReplicasDisagree
 from simstrategy.player.components import Components, writes_at
@@ -20,7 +22,8 @@ def marks_of(
 ) -> dict[str, list[int]]:
     """Returns for each kind of mark the numbers of its stops.
 
-    A variable counts as diverged where a run ends and components that should be equal are not: until then some replicas
+    Values that variables and names begin with count as not finite where one is NaN, since a search for the least value
+    begins with infinity. A variable counts as diverged where a run ends and components that should be equal are not: until then some replicas
     may have written and others not.
     """
     found: dict[str, list[int]] = {kind: [] for kind in MARKS}
@@ -32,10 +35,9 @@ def marks_of(
             found["error"].append(place)
         if isinstance(event, StepParts) and len({count for _, count in event.rows}) > 1:
             found["unequal"].append(place)
-        if any(value.not_finite for value in _values_at(event, stop)):
+        changed = [_not_finite(components.held(write), components.write(write)) for write in writes(event, stop)]
+        if any(changed if _is_variable(event) else (value.not_finite for value in _values_at(event, stop))):
             found["not_finite"].append(place)
-        for write in writes(event, stop):
-            components.write(write)
         has_run = isinstance(event, SyncPoint) and event.kind == "run" and stop.phase != BEGINS
         if has_run and components.newly_differing(event.worker):
             found["diverged"].append(place)
@@ -60,12 +62,26 @@ def _has_error(event: Event) -> bool:
     return isinstance(event, Result) and event.error is not None
 
 
+def _is_variable(event: Event) -> bool:
+    """Returns whether an event gives a value to a variable or a name, and does nothing else with values."""
+    return isinstance(event, VariableWrite) or (isinstance(event, SyncPoint) and event.kind == "variable")
+
+
+def _not_finite(before: Mapping[int, Value], after: Mapping[int, Value]) -> bool:
+    """Returns whether a component was written that is NaN, or that is infinite and was finite before."""
+    written = ((rank, value) for rank, value in after.items() if value.not_finite and before.get(rank) is not value)
+    return any(_has_nan(value) or (rank in before and not before[rank].not_finite) for rank, value in written)
+
+
+def _has_nan(value: Value) -> bool:
+    """Returns whether an element is NaN, or may be: of a value that is not whole that is not known."""
+    return value.array is None or bool(np.isnan(value.array).any())
+
+
 def _values_at(event: Event, stop: Stop) -> Iterator[Value]:
     if isinstance(event, SyncPoint):
         rows = [*(event.inputs if stop.phase != ENDS else ()), *(event.outputs if stop.phase != BEGINS else ())]
         for row in rows:
             yield from row
-    elif isinstance(event, VariableWrite):
-        yield from event.after
     elif isinstance(event, Result):
         yield from (value for _, value in event.leaves)

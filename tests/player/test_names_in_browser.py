@@ -76,3 +76,46 @@ def test_the_jump_to_the_cause_leads_to_the_disagreement_and_marks_its_lines(scr
     assert "do not all make the same call here" in tab.inner_text("#caption")
     assert lines.all_inner_texts() == ["31", "42"]
     assert tab.locator(".line.current .signs").all_inner_texts() == ["◆▶"] * 2
+
+
+def test_a_page_whose_runs_drew_no_data_has_no_view_of_it_and_no_jump_to_unequal_parts(script, opened, page):
+    tab = opened(script)
+    assert not tab.locator("section.parts").is_visible()
+    assert tab.get_by_role("button", name="unequal parts").count() == 0
+    before = tab.url
+    tab.keyboard.press("u")
+    assert tab.url == before
+    drawing = opened(page(draws))
+    assert drawing.locator("section.parts").is_visible()
+    assert drawing.get_by_role("button", name="unequal parts").count() == 1
+
+
+def draws(strategy):
+    next(iter(strategy.experimental_distribute_dataset(ss.data.Dataset.range(4).batch(2))))
+
+
+def test_a_curve_has_its_least_and_its_greatest_value_beside_it(opened, tmp_path):
+    recorder = ss.trace.Recorder()
+    recorder.describe(replicas=2, workers=1, order="linear", arrivals="not recorded")
+    for value in (0.5, 0.125, 4.0):
+        recorder.wrote(0, None, "loss", HOLDS, (), [np.float32(value), np.float32(value + 1)], site(1))
+    recorder.close()
+    file = tmp_path / "page.html"
+    file.write_text(as_player("curve", [PlayedRun("run", recorder.recording(), {})]), "utf-8")
+    assert opened(file).inner_text(".curve .form") == "0.125 to 5.0"
+
+
+def test_titles_of_jumps_state_what_is_compared(page, opened):
+    def program(strategy):
+        own = {"synchronization": ss.VariableSynchronization.ON_READ, "trainable": False}
+        with strategy.scope():
+            count = ss.Variable(np.float32(0), aggregation=ss.VariableAggregation.SUM, name="count", **own)
+        strategy.run(lambda: count.assign(np.float32(ss.get_replica_context().replica_id_in_sync_group)))
+
+    tab = opened(page(program))
+    tab.keyboard.press("End")
+    assert tab.inner_text("#variables h3") == "count values differ between replicas"
+    titles = {name: tab.get_by_role("button", name=name).get_attribute("title") for name in ("divergence", "value not")}
+    assert titles["divergence"].startswith("No variable whose components have to be equal on all replicas ended")
+    assert "Infinite values that variables and names begin with are not counted" in titles["value not"]
+    assert tab.inner_text("output.where").startswith("event ")

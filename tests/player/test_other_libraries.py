@@ -121,3 +121,21 @@ def test_a_name_that_replicas_get_one_after_the_other_is_kept_for_each_of_them()
     assert texts == [[(1, "7")], [(1, "8")], [(0, "9")]]
     assert given["ranks"] == [0, 1]
     assert captions(data)[-1] == "After train.py:7 has run, given is 9 on replica 0; replica 1 has 8."
+
+
+def test_an_infinite_value_that_a_name_begins_with_is_no_place_to_jump_to_on_any_replica():
+    recorder = begun(2)
+    values = [("best", None, [np.inf] * 2), ("best", 0, [3]), ("best", 1, [np.inf]), ("best", 0, [np.inf])]
+    values += [("loss", 1, [1]), ("loss", 1, [np.inf]), ("mean", None, [1, np.nan])]
+    for name, rank, each in values:
+        recorder.wrote(0, rank, name, HOLDS, (), [np.float64(value) for value in each], SITE)
+    assert data_of(recorder)["marks"]["not_finite"] == [3, 5, 6]
+
+
+def test_what_a_script_does_not_use_is_no_event():
+    recorder = begun(2)
+    for name in ("_", "loss", "_"):
+        recorder.wrote(0, None, name, HOLDS, (), [np.float64(1)] * 2, SITE)
+    data = data_of(recorder)
+    assert [event["label"] for event in data["events"]] == ["loss"]
+    assert [one["name"] for one in data["variables"]] == ["loss"]

@@ -1,17 +1,17 @@
 // The bar with the position: steps, the slider, jumps and the search.
 
 import { element } from "./dom.js";
-import { BEGINS, stopAt } from "./recording.js";
+import { BEGINS, drawsData, stopAt } from "./recording.js";
 
 const TURNS = ["run", "optimizer_step"];
 
 const JUMPS = [
   ["cause", "c", "cause", "This page has no cause of a finding: a failed check names one where it recognises it."],
-  ["difference", "f", "first difference", "No call and no common result of any run differs from those of the first."],
+  ["difference", "f", "first difference", "No call, and no result that all replicas get, differs from those of the first run. Values of single replicas are not compared."],
   ["error", "e", "error", "No call ended with an error."],
   ["unequal", "u", "unequal parts", "All parts of every step are equal."],
-  ["not_finite", "n", "value not finite", "All recorded values are finite."],
-  ["diverged", "d", "divergence", "No run ended with components that differ."],
+  ["not_finite", "n", "value not finite", "No value becomes infinite, and none is not a number. Infinite values that variables and names begin with are not counted."],
+  ["diverged", "d", "divergence", "No variable whose components have to be equal on all replicas ended a run with components that differ."],
 ];
 
 export const JUMP_NAMES = JUMPS.map(([kind]) => kind);
@@ -68,9 +68,11 @@ function goAcross(state, kind) {
   return true;
 }
 
-/** Returns the jumps of a page: those to differences where it has several runs. */
+/** Returns the jumps of a page: those to differences where it has several runs, to unequal parts where one drew data. */
 function shownJumps(state) {
-  return JUMPS.filter(([kind]) => kind !== "difference" || state.data.runs.length > 1);
+  const { runs } = state.data;
+  const left = { difference: runs.length < 2, unequal: !runs.some(drawsData) };
+  return JUMPS.filter(([kind]) => !left[kind]);
 }
 
 /** Fills the bar; returns what is called after each change. */
@@ -94,7 +96,7 @@ export function toolbar(bar, state, actions) {
     slider.value = String(state.at + 1);
     const { phase } = stopAt(run, state.at);
     slider.setAttribute("aria-valuetext", `${state.at + 1} of ${run.stops.length}${phase === BEGINS ? ", begins" : ""}`);
-    where.textContent = `${state.at + 1} of ${run.stops.length}`;
+    where.textContent = `event ${state.at + 1} of ${run.stops.length}`;
     picker.selectedIndex = state.run;
     for (const [kind, none, made, key] of jumps) {
       const isAcross = ACROSS.includes(kind);
