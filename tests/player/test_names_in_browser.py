@@ -119,3 +119,54 @@ def test_titles_of_jumps_state_what_is_compared(page, opened):
     assert titles["divergence"].startswith("No variable whose components have to be equal on all replicas ended")
     assert "Infinite values that variables and names begin with are not counted" in titles["value not"]
     assert tab.inner_text("output.where").startswith("event ")
+
+
+LONG = """class Average:
+    def __init__(self, name):
+        self.state = ss.Variable(
+            synchronization=ss.VariableSynchronization.ON_READ,
+                    aggregation=ss.VariableAggregation.ONLY_FIRST_REPLICA,
+            self.state.assign(DECAY * self.state.value() + (1 - DECAY) * value)  # of all replicas
+"""
+
+ROWS = """
+() => [...document.querySelectorAll("#source .line code")].map((code) => {
+  const rows = [];
+  const walker = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    for (let at = 0; at < node.length; at += 1) {
+      const range = document.createRange();
+      range.setStart(node, at);
+      range.setEnd(node, at + 1);
+      const { top } = range.getBoundingClientRect();
+      if (!rows.length || Math.abs(rows.at(-1).top - top) > 4) rows.push({ top, text: "" });
+      rows.at(-1).text += node.data[at];
+    }
+  }
+  return rows.map(({ text }) => text);
+})
+"""
+
+
+@pytest.mark.parametrize("width", [360, 900, 1600])
+def test_a_long_line_of_the_source_is_continued_after_a_word_or_a_sign_and_begins_in_its_first_row(
+    opened, tmp_path, width
+):
+    file = tmp_path / "page.html"
+    file.write_text(as_player("long", [PlayedRun("run", stopped(before=0), {"train.py": LONG})]), "utf-8")
+    tab = opened(file, "#at=1", width=width, height=740)
+    rows = tab.evaluate(ROWS)
+    assert ["".join(each) for each in rows] == LONG.splitlines()
+    assert width > 360 or sum(map(len, rows)) > len(rows) + 4
+    assert [each for each in rows if not each[0].strip()] == []
+    ends = {row[-1] for each in rows for row in each[:-1]}
+    assert ends <= set(" .([{,=:/")
+
+
+def test_the_bar_takes_less_than_a_third_of_a_narrow_window(script, opened):
+    tab = opened(script, width=360, height=740)
+    assert tab.locator("#player").bounding_box()["height"] < 740 / 3
+    for name in ("first", "back", "forward", "last", "cause"):
+        box = tab.get_by_role("button", name=name, exact=name == "cause").bounding_box()
+        assert min(box["width"], box["height"]) >= 24
+    assert not tab.get_by_role("button", name="divergence").is_visible()

@@ -79,17 +79,18 @@ function shownJumps(state) {
 export function toolbar(bar, state, actions) {
   const slider = element("input", { type: "range", min: "1", step: "1", "aria-label": "Position", input: () => state.go(slider.valueAsNumber - 1) });
   const where = element("output", { class: "where" });
-  const button = (action, text, title) => element("button", { type: "button", title, click: actions[action] }, text);
+  const button = (action, [before, text, after], title) => element("button", { type: "button", title, click: actions[action] },
+    before, element("span", { class: "word" }, text), after);
   const jumps = shownJumps(state).map(([kind, key, text, none]) => [kind, none, element("button", { type: "button", click: actions[kind] }, text), key]);
   const picker = element("select", { "aria-label": "Run", input: () => state.go(state.sameIn(picker.selectedIndex), picker.selectedIndex) },
     state.data.runs.map((run) => element("option", {}, run.name)));
   const turn = state.data.runs.some((run) => run.events.some((event) => event.kind === "run")) ? "run" : "step";
   bar.append(
     state.data.runs.length > 1 ? picker : "",
-    element("div", { class: "group" }, button("first", "|‹ first", "Home"), button("earlier", `« ${turn}`, "Page up"), button("back", "‹ back", "Left arrow"),
-      button("forward", "forward ›", "Right arrow"), button("later", `${turn} »`, "Page down"), button("last", "last ›|", "End")),
+    element("div", { class: "group" }, button("first", ["|‹", " first", ""], "Home"), button("earlier", ["«", ` ${turn}`, ""], "Page up"), button("back", ["‹", " back", ""], "Left arrow"),
+      button("forward", ["", "forward ", "›"], "Right arrow"), button("later", ["", `${turn} `, "»"], "Page down"), button("last", ["", "last ", "›|"], "End")),
     slider, where,
-    element("div", { class: "group", role: "group", "aria-label": "Jump to" }, element("span", { class: "form" }, "jump to"), jumps.map(([, , made]) => made)));
+    element("div", { class: "group jumps", role: "group", "aria-label": "Jump to" }, element("span", { class: "form" }, "jump to"), jumps.map(([, , made]) => made)));
   return () => {
     const run = state.current();
     slider.max = String(run.stops.length);
