@@ -36,14 +36,13 @@ def run_data(
     reference: another run, from which the first difference is found, and with whose stops those of this one are
     aligned. cost: of its virtual time, or None.
 
-    raised: where an error ended the program, or None. columns: for each worker the ranks of its replicas. events, stops: as in `stops.py`, a stop with its caption. marks:
-    places to jump to. values: what events refer to by number.
+    raised: where an error ended the program, or None. columns: for each worker the ranks of its replicas. events,
+    stops: as in `stops.py`, a stop with its caption. marks: places to jump to. values: what events refer to by number.
     """
     columns = columns_of(recording)
     events = events_of(recording)
     stops = stops_of(events)
     table = ValueTable()
-    additions = additions_of(recording)
     ranks = [rank for column in columns for rank in column]
     counts = {"replicas": len(ranks), "workers": len(columns)}
     names = held_at(recording, columns, events)
@@ -51,11 +50,7 @@ def run_data(
         [stop.event, stop.phase, caption(events[stop.event], stop.phase, **counts, held=names.get(stop.event))]
         for stop in stops
     ]
-    lines = [
-        _event(event, columns, table, additions) | _held(event, names.get(place), table)
-        for place, event in enumerate(events)
-    ]
-    _place_raised(recording, events, lines)
+    lines = _events(recording, columns, events, names, table)
     found, same = None, None
     if reference is not None:
         before = events_of(reference)
@@ -65,7 +60,7 @@ def run_data(
     raised = raised_at(recording, events, stops)
     return {
         "name": name,
-        "raised": None if raised is None else _raised(*raised, lines[stops[raised[0]].event]),
+        "raised": raised and _raised(*raised, lines[stops[raised[0]].event]),
         "facts": [[fact, str(recording.header[fact])] for fact in _FACTS if fact in recording.header],
         "complete": recording.complete,
         "has_values": recording.header.get("version") != 1,
@@ -81,6 +76,23 @@ def run_data(
         "values": table.values,
         "times": None if cost is None else times_data(timeline(recording, cost), events, ranks),
     }
+
+
+def _events(
+    recording: Recording,
+    columns: Sequence[Sequence[int]],
+    events: Sequence[Event],
+    names: Mapping[int, Mapping[int, Value]],
+    table: ValueTable,
+) -> list[dict[str, Any]]:
+    """Returns each event.  names: what replicas hold under a name, by the place of its event."""
+    additions = additions_of(recording)
+    lines = [
+        _event(event, columns, table, additions) | _held(event, names.get(place), table)
+        for place, event in enumerate(events)
+    ]
+    _place_raised(recording, events, lines)
+    return lines
 
 
 def _event(

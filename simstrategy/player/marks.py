@@ -22,9 +22,9 @@ def marks_of(
 ) -> dict[str, list[int]]:
     """Returns for each kind of mark the numbers of its stops.
 
-    Values that variables and names begin with count as not finite where one is NaN, since a search for the least value
-    begins with infinity. A variable counts as diverged where a run ends and components that should be equal are not: until then some replicas
-    may have written and others not.
+    Of the values that variables and names begin with only NaN counts as not finite, since a search for the least value
+    begins with infinity. A variable counts as diverged where a run ends and components that should be equal are not:
+    until then some replicas may have written and others not.
     """
     found: dict[str, list[int]] = {kind: [] for kind in MARKS}
     components = Components(recording, columns)

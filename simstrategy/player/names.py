@@ -1,4 +1,4 @@
-"""What a name of a script holds on each replica, and a sentence that states it; no write and no component of a variable."""
+"""What a name of a script holds on each replica, and a sentence that states it; no component of a variable."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
