@@ -44,12 +44,7 @@ def run_data(
     stops = stops_of(events)
     table = ValueTable()
     ranks = [rank for column in columns for rank in column]
-    counts = {"replicas": len(ranks), "workers": len(columns)}
     names = held_at(recording, columns, events)
-    shown = [
-        [stop.event, stop.phase, caption(events[stop.event], stop.phase, **counts, held=names.get(stop.event))]
-        for stop in stops
-    ]
     lines = _events(recording, columns, events, names, table)
     found, same = None, None
     if reference is not None:
@@ -67,7 +62,7 @@ def run_data(
         "has_arrivals": recording.header.get("version") != 1 and recording.header.get("arrivals") != "not recorded",
         "columns": columns,
         "events": lines or [{"is": "nothing", "worker": 0, "label": "nothing was recorded"}],
-        "stops": shown or [[0, WHOLE, _NOTHING]],
+        "stops": _stops(columns, events, stops, names) or [[0, WHOLE, _NOTHING]],
         "marks": marks,
         "difference": None if found is None else found._asdict(),
         "aligned": same,
@@ -76,6 +71,20 @@ def run_data(
         "values": table.values,
         "times": None if cost is None else times_data(timeline(recording, cost), events, ranks),
     }
+
+
+def _stops(
+    columns: Sequence[Sequence[int]],
+    events: Sequence[Event],
+    stops: Sequence[Stop],
+    names: Mapping[int, Mapping[int, Value]],
+) -> list[list[Any]]:
+    """Returns each stop with its caption.  names: what replicas hold under a name, by the place of its event."""
+    counts = {"replicas": sum(map(len, columns)), "workers": len(columns)}
+    return [
+        [stop.event, stop.phase, caption(events[stop.event], stop.phase, **counts, held=names.get(stop.event))]
+        for stop in stops
+    ]
 
 
 def _events(
