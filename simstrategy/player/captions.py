@@ -1,11 +1,12 @@
 """What happens at a stop, in plain words, one or two sentences; what it was about in values the views show."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from simstrategy.errors import ReplicasDisagree
+from simstrategy.player.names import name_sentence
 from simstrategy.player.stops import BEGINS, ENDS, Event
-from simstrategy.trace import Printed, Result, StepParts, SyncPoint, VariableWrite
+from simstrategy.trace import Printed, Result, StepParts, SyncPoint, Value, VariableWrite
 from simstrategy.trace.recording import HOLDS, OPTIMIZER_STEP
 
 __all__ = ["caption", "label"]
@@ -49,7 +50,9 @@ def label(event: Event) -> str:
         if event.kind == OPTIMIZER_STEP:
             return f"step {event.subject} of the optimizer"
         axis = None if event.axis is None else f"axis={event.axis}"
-        words = [event.kind, event.op, axis, event.subject]
+        # Of a variable its name comes first: the end of a long label is cut off where the list is narrow.
+        named = event.kind == "variable" or event.kind in _WRITES
+        words = [event.kind, event.subject, event.op] if named else [event.kind, event.op, axis, event.subject]
         return _cut(" ".join(word for word in words if word is not None))
     if isinstance(event, StepParts):
         return f"parts of a step, {sum(count for _, count in event.rows)} rows"
@@ -60,15 +63,15 @@ def label(event: Event) -> str:
     return "the program raised" if event.error is not None else "the program returned"
 
 
-def caption(event: Event, phase: int, *, replicas: int, workers: int) -> str:
-    """Returns the sentences on a stop.  replicas: of all workers."""
+def caption(event: Event, phase: int, *, replicas: int, workers: int, held: Mapping[int, Value] | None = None) -> str:
+    """Returns the sentences on a stop.  replicas: of all workers. held: of a name, what replicas hold, by rank."""
     worker = f" of worker {event.worker}" if workers > 1 else ""
     if isinstance(event, SyncPoint):
         return _of_point(event, phase, replicas, worker)
     if isinstance(event, StepParts):
         return _of_parts(event, worker)
     if isinstance(event, VariableWrite):
-        return _of_write(event, worker)
+        return _of_write(event, worker) if held is None else name_sentence(event, _cut(event.variable), held)
     if isinstance(event, Printed):
         who = f"The program{worker}" if event.replica is None else f"Replica {event.replica}"
         return f"{who} prints {_cut(event.text.strip())!r}."
@@ -76,24 +79,10 @@ def caption(event: Event, phase: int, *, replicas: int, workers: int) -> str:
 
 
 def _of_write(write: VariableWrite, worker: str) -> str:
-    if write.operation == HOLDS:
-        return _of_name(write)
     name, by = _cut(write.variable), f"{write.operation}{_at([write.site])}"
     if write.replica is not None:
         return f"Replica {write.replica} writes its component of the variable {name}, by {by}."
     return f"All components{worker} of the variable {name} are written, by {by}."
-
-
-def _of_name(write: VariableWrite) -> str:
-    """Returns what a name holds, in words."""
-    after = f"After {write.site} has run, " if write.site else ""
-    who = "" if write.replica is None else f" on replica {write.replica}"
-    found = f"{after}{_cut(write.variable)} has"
-    if len(write.after) < len(("one", "other")):
-        return f"{found} this value{who}."
-    if len({value.digest for value in write.after}) == 1:
-        return f"{found} the same value on all replicas."
-    return f"{found} a value on each replica, and these are not all equal."
 
 
 def _of_point(point: SyncPoint, phase: int, replicas: int, worker: str) -> str:

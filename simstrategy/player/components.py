@@ -5,6 +5,7 @@ from typing import Any, final
 
 from simstrategy.player.stops import WHOLE, Event, Stop
 from simstrategy.trace import Recording, SyncPoint, Value, VariableWrite
+from simstrategy.trace.recording import HOLDS
 
 __all__ = ["Components", "kept_apart", "variables_of", "writes_at"]
 
@@ -61,11 +62,17 @@ class Components:
         self._held: dict[Key, dict[int, Value]] = {}
         self._differed: set[Key] = set()
 
+    def held(self, write: VariableWrite) -> Mapping[int, Value]:
+        """Returns the components of the variable that is written, as they are now, by rank."""
+        return dict(self._held.get((write.worker, write.variable), {}))
+
     def write(self, write: VariableWrite) -> Mapping[int, Value]:
         """Takes a write; returns the components after it, by rank."""
         key = (write.worker, write.variable)
         ranks = self._columns[write.worker] if write.worker < len(self._columns) else range(len(write.after))
-        if write.replica is not None and len(write.after) == 1 and len(self._held.get(key, ())) != 1:
+        # A lone component may be shared by all replicas; what a name holds is not.
+        is_shared = write.operation != HOLDS and len(self._held.get(key, ())) == 1
+        if write.replica is not None and len(write.after) == 1 and not is_shared:
             self._held.setdefault(key, {})[write.replica] = write.after[0]
         else:
             # One component that all replicas share is the first one's.

@@ -8,12 +8,13 @@ from simstrategy.player.aligned import aligned
 from simstrategy.player.captions import caption, label
 from simstrategy.player.components import Components, kept_apart, variables_of, writes_at
 from simstrategy.player.difference import first_difference
-from simstrategy.player.marks import marks_of
+from simstrategy.player.marks import marks_of, raised_at
+from simstrategy.player.names import differ, held_at
 from simstrategy.player.stops import WHOLE, Event, Stop, columns_of, events_of, stops_of
 from simstrategy.player.times import times_data
 from simstrategy.player.values import ValueTable
 from simstrategy.sim import Cost, timeline
-from simstrategy.trace import Printed, Recording, StepParts, SyncPoint, VariableWrite
+from simstrategy.trace import Printed, Recording, StepParts, SyncPoint, Value, VariableWrite
 from simstrategy.trace.recording import HOLDS
 
 __all__ = ["run_data"]
@@ -35,34 +36,33 @@ def run_data(
     reference: another run, from which the first difference is found, and with whose stops those of this one are
     aligned. cost: of its virtual time, or None.
 
-    columns: for each worker the ranks of its replicas. events, stops: as in `stops.py`, a stop with its caption. marks:
-    places to jump to. values: what events refer to by number.
+    raised: where an error ended the program, or None. columns: for each worker the ranks of its replicas. events,
+    stops: as in `stops.py`, a stop with its caption. marks: places to jump to. values: what events refer to by number.
     """
     columns = columns_of(recording)
     events = events_of(recording)
     stops = stops_of(events)
     table = ValueTable()
-    additions = additions_of(recording)
     ranks = [rank for column in columns for rank in column]
-    counts = {"replicas": len(ranks), "workers": len(columns)}
-    shown = [[stop.event, stop.phase, caption(events[stop.event], stop.phase, **counts)] for stop in stops]
-    lines = [_event(event, columns, table, additions) for event in events]
-    _place_raised(recording, events, lines)
+    names = held_at(recording, columns, events)
+    lines = _events(recording, columns, events, names, table)
     found, same = None, None
     if reference is not None:
         before = events_of(reference)
         pair = (before, stops_of(before)), (events, stops)
         found, same = first_difference(*pair), aligned(*pair)
     marks = marks_of(recording, columns, events, stops) | {"difference": [] if found is None else [found.here]}
+    raised = raised_at(recording, events, stops)
     return {
         "name": name,
+        "raised": raised and _raised(*raised, lines[stops[raised[0]].event]),
         "facts": [[fact, str(recording.header[fact])] for fact in _FACTS if fact in recording.header],
         "complete": recording.complete,
         "has_values": recording.header.get("version") != 1,
         "has_arrivals": recording.header.get("version") != 1 and recording.header.get("arrivals") != "not recorded",
         "columns": columns,
         "events": lines or [{"is": "nothing", "worker": 0, "label": "nothing was recorded"}],
-        "stops": shown or [[0, WHOLE, _NOTHING]],
+        "stops": _stops(columns, events, stops, names) or [[0, WHOLE, _NOTHING]],
         "marks": marks,
         "difference": None if found is None else found._asdict(),
         "aligned": same,
@@ -71,6 +71,37 @@ def run_data(
         "values": table.values,
         "times": None if cost is None else times_data(timeline(recording, cost), events, ranks),
     }
+
+
+def _stops(
+    columns: Sequence[Sequence[int]],
+    events: Sequence[Event],
+    stops: Sequence[Stop],
+    names: Mapping[int, Mapping[int, Value]],
+) -> list[list[Any]]:
+    """Returns each stop with its caption.  names: what replicas hold under a name, by the place of its event."""
+    counts = {"replicas": sum(map(len, columns)), "workers": len(columns)}
+    return [
+        [stop.event, stop.phase, caption(events[stop.event], stop.phase, **counts, held=names.get(stop.event))]
+        for stop in stops
+    ]
+
+
+def _events(
+    recording: Recording,
+    columns: Sequence[Sequence[int]],
+    events: Sequence[Event],
+    names: Mapping[int, Mapping[int, Value]],
+    table: ValueTable,
+) -> list[dict[str, Any]]:
+    """Returns each event.  names: what replicas hold under a name, by the place of its event."""
+    additions = additions_of(recording)
+    lines = [
+        _event(event, columns, table, additions) | _held(event, names.get(place), table)
+        for place, event in enumerate(events)
+    ]
+    _place_raised(recording, events, lines)
+    return lines
 
 
 def _event(
@@ -93,6 +124,22 @@ def _event(
     else:
         line |= {"is": "result", "leaves": [[path, table.number(value)] for path, value in event.leaves]}
         line |= {"error": event.error, "site": event.site}
+    return line
+
+
+def _raised(at: int, what: str, line: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns where the error that ended the program was raised: the stop, what happens there, and the lines."""
+    sites = line["sites"] if "sites" in line else [line["site"]]
+    return {"at": at, "what": what, "lines": [site for site in dict.fromkeys(sites) if site]}
+
+
+def _held(event: Event, held: Mapping[int, Value] | None, table: ValueTable) -> dict[str, Any]:
+    """Returns what is known of a name beside its event: of one replica alone, what the others hold as well."""
+    if held is None or not isinstance(event, VariableWrite):
+        return {}
+    line: dict[str, Any] = {"differs": True} if differ(held) else {}
+    if event.replica is not None:
+        line["held"] = [[rank, table.number(value)] for rank, value in sorted(held.items())]
     return line
 
 
@@ -152,7 +199,7 @@ def _variables(
     made = variables_of(recording)
     found: dict[tuple[int, str], dict[str, Any]] = {}
     for (worker, name), point in made.items():
-        line: dict[str, Any] = {"worker": worker, "name": name, "writes": []}
+        line: dict[str, Any] = {"worker": worker, "name": name, "writes": [], "ranks": []}
         line["aggregation"] = None if point is None else point.op
         line["apart"] = point is not None and kept_apart(name, point)
         found[worker, name] = line
@@ -167,4 +214,5 @@ def _variables(
             variable["apart"] = variable["apart"] or write.operation == HOLDS
             values = [[rank, table.number(value)] for rank, value in changed.items()]
             variable["writes"].append([place, write.operation, values])
-    return [*found.values()]
+            variable["ranks"] = sorted({*variable["ranks"], *changed})
+    return [line for line in found.values() if line["writes"]]

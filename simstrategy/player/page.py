@@ -81,13 +81,15 @@ def as_player(
 
 
 def _run_data(run: PlayedRun, reference: Recording | None, cost: Cost | None) -> dict[str, Any]:
+    """Returns a run with its causes: of findings, or else the event whose error ended the program."""
     data = run_data(run.recording, name=run.name, sources=run.sources, reference=reference, cost=cost)
-    data["marks"]["cause"] = sorted(run.notes)
-    return data | {"notes": _by_stop(run.notes), "causes": _by_stop(run.causes)}
-
-
-def _by_stop(texts: Mapping[int, str]) -> dict[str, str]:
-    return {str(at): text for at, text in sorted(texts.items())}
+    causes = {str(at): [line] for at, line in sorted(run.causes.items())}
+    raised = None if run.notes or run.causes else data["raised"]
+    if raised is not None:
+        causes[str(raised["at"])] = raised["lines"]
+    data["marks"]["cause"] = sorted(run.notes) if raised is None else [raised["at"]]
+    data["raised"] = None if raised is None else raised["what"]
+    return data | {"notes": {str(at): text for at, text in sorted(run.notes.items())}, "causes": causes}
 
 
 def _page(title: str, data: Mapping[str, Any], above: str, above_style: str) -> str:

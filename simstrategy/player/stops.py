@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from simstrategy.trace import Printed, Recording, Result, StepParts, SyncPoint, VariableWrite
+from simstrategy.trace.recording import HOLDS
 
 __all__ = ["BEGINS", "ENDS", "WHOLE", "Event", "Stop", "columns_of", "events_of", "stops_of"]
 
@@ -44,7 +45,10 @@ def columns_of(recording: Recording) -> list[list[int]]:
 
 
 def events_of(recording: Recording) -> list[Event]:
-    """Returns all events in their order, results last; a write of a point that did nothing else is a part of it."""
+    """Returns all events in their order, results last; a write of a point that did nothing else is a part of it.
+
+    What `_` holds is none: a script that calls a value so does not use it.
+    """
     placed: list[SyncPoint | StepParts | VariableWrite | Printed] = [
         *recording.points,
         *recording.parts,
@@ -53,8 +57,13 @@ def events_of(recording: Recording) -> list[Event]:
     ]
     placed.sort(key=lambda one: one.number)
     points = {point.number for point in recording.points if not _inside(point, placed)}
-    kept = [one for one in placed if not (isinstance(one, VariableWrite) and one.point in points)]
+    kept = [one for one in placed if not (isinstance(one, VariableWrite) and (one.point in points or _unused(one)))]
     return [*kept, *recording.results]
+
+
+def _unused(write: VariableWrite) -> bool:
+    """Returns whether a write is a value that the script does not use."""
+    return write.operation == HOLDS and write.variable == "_"
 
 
 def _inside(point: SyncPoint, placed: Sequence[Event]) -> bool:

@@ -148,8 +148,24 @@ def test_the_source_opens_at_the_line_that_raised(opened, tmp_path, program, say
     tab = opened(written(program, tmp_path, [2]))
     assert says in tab.inner_text("#caption")
     assert numbers(tab, "current") == [line_of(line)]
-    box, line = (tab.locator(one).bounding_box() for one in ("#source", ".line.current"))
-    assert box["y"] <= line["y"] <= box["y"] + box["height"] - line["height"]
+    box, current = (tab.locator(one).bounding_box() for one in ("#source", ".line.current"))
+    assert box["y"] <= current["y"] <= box["y"] + box["height"] - current["height"]
+    assert numbers(tab, "cause") == [line_of(line)]
+    assert jump(tab, "cause").get_attribute("title") == "where the program raises ValueError: 1 in this page; key c"
+
+
+def test_a_jump_by_its_key_brings_the_player_into_view_and_other_keys_scroll_the_page(failed, opened):
+    tab = opened(failed)
+    top = "document.querySelector('#player').getBoundingClientRect().top"
+    tab.evaluate("scrollTo(0, 0)")
+    assert tab.evaluate(top) > 450
+    before = tab.url
+    for key in ("e", "ArrowRight"):  # no event of the page is an error
+        tab.keyboard.press(key)
+        assert (tab.url, tab.evaluate(top) > 450) == (before, True)
+    tab.keyboard.press("c")
+    assert tab.url != before
+    assert abs(tab.evaluate(top)) < 2
 
 
 def held(values, *before):
@@ -186,6 +202,7 @@ def test_the_reference_stands_beside_the_cause(two, opened):
 
 def test_another_run_is_shown_at_the_same_event_where_it_has_one(two, opened):
     tab = opened(two)
+    assert jump(tab, "first difference").get_attribute("title").endswith("Values of single replicas are not compared.")
     for run, at in ((0, 1), (1, 2)):
         tab.select_option("#bar select", index=run)
         assert tab.url.endswith(f"#run={run + 1}&at={at}")

@@ -37,11 +37,11 @@ def trained(strategy):
 
 
 def test_a_run_has_a_beginning_and_an_end_and_what_is_inside_stands_between(record):
-    step = [("run trained.<locals>.step", 1), ("assign_add SUM total", 0), ("all_reduce MEAN", 0)]
+    step = [("run trained.<locals>.step", 1), ("assign_add total SUM", 0), ("all_reduce MEAN", 0)]
     found = lines(data_of(record(trained)))
     names = [(label.replace("run step", "run trained.<locals>.step"), phase) for label, phase in found]
     assert names == [
-        ("variable SUM total ON_WRITE trainable", 0),
+        ("variable total ON_WRITE trainable SUM", 0),
         ("parts of a step, 3 rows", 0),
         *step,
         ("run trained.<locals>.step", 2),
@@ -89,6 +89,21 @@ def test_marks_lead_to_unequal_parts_and_values_that_are_not_finite(record):
     first, *_ = data["marks"]["not_finite"]
     assert lines(data)[first] == ("all_reduce SUM", 0)
     assert data["marks"]["error"] == data["marks"]["diverged"] == []
+
+
+def test_an_infinite_value_that_a_variable_begins_with_is_no_place_to_jump_to(record):
+    def program(strategy):
+        with strategy.scope():
+            ss.Variable(np.float32(np.inf), name="least")
+            largest = ss.Variable(np.float32(-np.inf), name="largest")
+            ss.Variable(np.float32([0, np.nan]), name="wrong")
+        for value in (3, np.inf):
+            largest.assign(np.float32(value))
+
+    data = data_of(record(program))
+    found = [lines(data)[at][0] for at in data["marks"]["not_finite"]]
+    assert found == ["variable wrong ON_WRITE trainable NONE", "assign largest"]
+    assert data["marks"]["not_finite"][1] == len(data["stops"]) - 2
 
 
 def test_an_empty_part_is_named(record):

@@ -99,14 +99,14 @@ def test_a_hostile_program_executes_nothing(page, opened):
 def test_the_position_is_in_the_fragment(page, opened):
     file = page(trained)
     tab = opened(file, "#at=4")
-    assert tab.inner_text("output.where").startswith("4 of ")
+    assert tab.inner_text("output.where").startswith("event 4 of ")
     tab.keyboard.press("End")
     last = tab.inner_text("output.where").split()[-1]
     assert tab.url.endswith(f"#at={last}")
     tab.evaluate("location.hash = 'at=2'")
-    tab.wait_for_function("document.querySelector('output.where').textContent.startsWith('2 of')")
-    assert opened(file, "#at=none&run=x").inner_text("output.where").startswith("1 of ")
-    assert opened(file, "#at=99999").inner_text("output.where").startswith(f"{last} of ")
+    tab.wait_for_function("document.querySelector('output.where').textContent.startsWith('event 2 of')")
+    assert opened(file, "#at=none&run=x").inner_text("output.where").startswith("event 1 of ")
+    assert opened(file, "#at=99999").inner_text("output.where").startswith(f"event {last} of ")
 
 
 def test_every_action_has_a_key_and_every_jump_that_leads_nowhere_is_disabled(page, opened):
@@ -127,7 +127,7 @@ def test_every_action_has_a_key_and_every_jump_that_leads_nowhere_is_disabled(pa
     tab.keyboard.press("Home")
     tab.focus("#replicas")
     tab.keyboard.press("ArrowDown")
-    assert tab.inner_text("output.where").startswith("2 of ")
+    assert tab.inner_text("output.where").startswith("event 2 of ")
     assert tab.get_attribute("#replicas", "aria-activedescendant") == "stop-1"
     assert tab.locator("#stop-1").get_attribute("aria-selected") == "true"
 
@@ -157,7 +157,7 @@ def test_ten_thousand_events_open_in_a_small_page_with_few_rows_in_the_document(
     tab = opened(file, "#at=9000")
     assert tab.locator(".row").count() < 100
     tab.keyboard.press("End")
-    assert tab.inner_text("output.where") == "10200 of 10200"
+    assert tab.inner_text("output.where") == "event 10200 of 10200"
     assert tab.locator(".row.current").inner_text().startswith("10200")
 
 

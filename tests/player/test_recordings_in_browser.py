@@ -127,7 +127,7 @@ def check_walk(tab):
         tab.keyboard.press("End")
         back = walked(tab, "ArrowLeft")
         assert len(back) == STEPS_MAX
-        assert tab.inner_text("output.where") == f"{count - STEPS_MAX} of {count}"
+        assert tab.inner_text("output.where") == f"event {count - STEPS_MAX} of {count}"
         assert walked(tab, "ArrowRight")[1:] == back[:0:-1]
         return
     assert walked(tab, "ArrowLeft") == there[::-1]

@@ -1,6 +1,7 @@
 // The keyboard: every action of the page has a key, and `?` lists them.
 
 import { element } from "./dom.js";
+import { JUMP_NAMES } from "./toolbar.js";
 
 const KEYS = [
   ["ArrowRight", "forward", "→", "the next event"],
@@ -11,7 +12,7 @@ const KEYS = [
   ["PageUp", "earlier", "Page up", "the run or step before"],
   ["Home", "first", "Home", "the first event"],
   ["End", "last", "End", "the last event"],
-  ["c", "cause", "c", "the cause that a check found; of several the next one"],
+  ["c", "cause", "c", "the cause that a check found, or the error that ended the program; of several the next one"],
   ["f", "difference", "f", "of several runs: where the next one first differs from the first"],
   ["e", "error", "e", "the next error"],
   ["u", "unequal", "u", "the next step with unequal parts"],
@@ -21,17 +22,21 @@ const KEYS = [
   ["?", "help", "?", "these keys"],
 ];
 
-/** Listens to the keys. actions: by name. dialog: the list of the keys. inSight: whether the player is. */
-export function listen(actions, dialog, inSight) {
+/**
+ * Listens to the keys. actions: by name. dialog: the list of the keys. inSight: whether the player is. reveal: brings it
+ * into view, after a jump.
+ */
+export function listen(actions, dialog, inSight, reveal) {
   const rows = KEYS.map(([, , shown, text]) => element("div", {}, element("dt", {}, element("kbd", {}, shown)), element("dd", {}, text)));
   dialog.querySelector("dl").append(...rows);
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || dialog.open || !inSight()) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || dialog.open) return;
     if (event.target.closest("input:not([type=range]), select, textarea")) return;
     const pressed = event.shiftKey && event.key.startsWith("Arrow") ? `Shift+${event.key}` : event.key;
     const found = KEYS.find(([key]) => key === pressed);
-    if (!found) return;
+    const isInSight = inSight();
+    if (!found || !(isInSight || JUMP_NAMES.includes(found[1]))) return;
     event.preventDefault();
-    actions[found[1]]?.();
+    if (actions[found[1]]?.() && !isInSight) reveal();
   });
 }

@@ -39,7 +39,7 @@ async function begin() {
     variablesView(at("variables"), state),
     sourceView(at("source"), at("source-title"), state, index),
     factsView(at("facts"), state));
-  listen(actions, dialog, inSight);
+  listen(actions, dialog, inSight, reveal);
   const asked = location.hash !== "";
   state.follow();
   for (const link of document.querySelectorAll(".report a[href^='#']")) link.addEventListener("click", reveal);
@@ -47,7 +47,7 @@ async function begin() {
   document.documentElement.dataset.ready = "true";
 }
 
-/** Returns whether the player fills the window: above it the keys scroll the page. */
+/** Returns whether the player fills the window: above it the keys scroll the page, but for jumps. */
 function inSight() {
   return at("player").getBoundingClientRect().top < innerHeight / 2;
 }

@@ -1,17 +1,18 @@
 // The data: which rows of the step each replica received.
 
 import { counted, element } from "./dom.js";
-import { lastUpTo } from "./recording.js";
+import { drawsData, lastUpTo } from "./recording.js";
 
-/** Returns the view. index: the stops that draw data, by worker. */
+/** Returns the view, which is left out where no run drew data. index: the stops that draw data, by worker. */
 export function partsView(box, state, index) {
+  box.closest("section").hidden = !state.data.runs.some(drawsData);
   return () => {
     const run = state.current();
     const shown = index().parts.flatMap((stops, worker) => {
       const place = lastUpTo(stops, state.at, (at) => at);
       return place < 0 ? [] : partsOf(run, worker, stops[place], state);
     });
-    const none = !run.has_values ? "This trace has no steps of data." : run.events.some((event) => event.is === "parts")
+    const none = !run.has_values ? "This trace has no steps of data." : drawsData(run)
       ? "No step was drawn yet." : "The program drew no step from a distributed dataset.";
     box.replaceChildren(...(shown.length ? shown : [element("p", {}, none)]));
   };

@@ -59,7 +59,7 @@ const SHOWN = {
   write: (run, event) => [
     element("p", { class: "request" }, event.label),
     event.operation === "holds"
-      ? table("The value on each replica", ["replica", "value"], written(run, event).map(([who, , after]) => [who, after]))
+      ? table("The value on each replica", ["replica", "value"], event.held ? held(run, event) : written(run, event).map(([who, , after]) => [who, after]))
       : table("Components before and after the write", ["replica", "before", "after"], written(run, event)),
   ],
   print: (run, event) => [element("pre", {}, event.text)],
@@ -115,6 +115,12 @@ function written(run, event) {
     place < event.before.length ? valueOf(run, event.before[place]) : "",
     place < event.after.length ? valueOf(run, event.after[place]) : "",
   ]);
+}
+
+/** Returns what a name holds on each replica, where one of them has got a value alone. */
+function held(run, event) {
+  return event.held.map(([rank, value]) => [`replica ${rank}`,
+    rank === event.replica ? valueOf(run, value) : element("span", {}, valueOf(run, value), element("span", { class: "form" }, " since before"))]);
 }
 
 function siteOf(event, place) {

@@ -36,6 +36,11 @@ export function arrivalsAt(run, at) {
   return ranks.length > 1 ? ranks : [];
 }
 
+/** Returns whether a run drew a step of data. */
+export function drawsData(run) {
+  return run.events.some((event) => event.is === "parts");
+}
+
 /** Returns the ranks that an event is about: of the replicas in it, or of the whole worker. */
 export function ranksOf(run, event) {
   if (event.requests) return run.columns[event.worker] || [];

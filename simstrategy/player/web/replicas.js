@@ -115,15 +115,10 @@ function kindOf(event) {
   return event.is === "point" && event.replicas.includes(null) ? "program" : event.is;
 }
 
-/** Returns whether a replica has the value of the first one. */
-function heldMark(event, place) {
-  return event.replica === null && event.after[place] !== event.after[0] ? "≠" : "=";
-}
-
 /** Returns what stands in the column of a replica: of a call its place in the order of arrival. */
 function markOf(run, event, phase, rank, place) {
   if (event.is === "parts") return String(event.rows[place] ? event.rows[place][1] : "");
-  if (event.is === "write") return event.operation === "holds" ? heldMark(event, place) : "w";
+  if (event.is === "write") return event.operation === "holds" ? (event.differs ? "≠" : "=") : "w";
   if (event.is === "print") return "p";
   if (event.is === "result") return event.error ? "✗" : "✓";
   if (event.is === "nothing") return "";

@@ -4,6 +4,9 @@ import { element } from "./dom.js";
 import { lineOf } from "./lines.js";
 import { placeOf, sitesOf, stopAt } from "./recording.js";
 
+/** Characters of a word that may not fit into a row of a narrow window. */
+const LONG = 18;
+
 /** Returns the view. index: the stops of each call site. */
 export function sourceView(box, title, state, index) {
   let shown = null;
@@ -52,7 +55,7 @@ function fileAt(run, last) {
 
 /** Returns the lines of a file at which causes of the run are. */
 function causesIn(run, file, lines) {
-  const causes = Object.values(run.causes).map((site) => lineOf(run, site));
+  const causes = Object.values(run.causes).flat().map((site) => lineOf(run, site));
   const numbers = new Set(causes.filter((line) => line?.file === file).map((line) => line.number));
   return [...numbers].map((number) => lines[number - 1]).filter((line) => line !== undefined);
 }
@@ -74,8 +77,19 @@ function linesOf(run, file, state, { sites }) {
       : number;
     return element("div", { class: "line" }, element("span", { class: "number" }, shown),
       element("span", { class: "signs" }, element("span", { class: "at" })),
-      element("span", { class: "text" }, element("code", {}, line || " "), element("span", { class: "whose" })));
+      element("span", { class: "text" }, element("code", {}, piecesOf(line || " ")), element("span", { class: "whose" })));
   });
+}
+
+/** Returns a line as its indentation, after which no row ends, and its words; a long one may end a row after a sign. */
+function piecesOf(line) {
+  const words = line.trimStart();
+  return [element("span", { class: "indent" }, line.slice(0, line.length - words.length)),
+    ...words.split(/(?<=\s)(?=\S)/).flatMap((word) => (word.length < LONG ? [word] : broken(word)))];
+}
+
+function broken(word) {
+  return word.split(/(?<=[.([{,=:/])(?=[\w"'])/).flatMap((part, place) => (place ? [element("wbr"), part] : [part]));
 }
 
 /** Marks the lines of an event. count: how many of its replicas have arrived. */

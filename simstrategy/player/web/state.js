@@ -27,8 +27,9 @@ export function makeState(data, changed, revealed) {
     state.run = within(run, data.runs.length - 1);
     state.at = within(at, state.last());
     state.arrived = arrived > 0 && arrived < state.arrivals().length ? arrived : 0;
-    const cause = state.current().causes[state.at];
-    state.line = cause ? lineOf(state.current(), cause) : null;
+    const cause = state.current().causes[state.at] ?? [];
+    // Of several lines none is the one that is shown.
+    state.line = cause.length === 1 ? lineOf(state.current(), cause[0]) : null;
     const fragment = fragmentOf(state);
     if (location.hash !== fragment) history.replaceState(null, "", fragment);
     changed(state);

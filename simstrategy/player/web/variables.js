@@ -14,22 +14,36 @@ export function variablesView(box, state) {
     const run = state.current();
     // What a point writes is there when all have arrived.
     const until = state.arrived ? state.at - 1 : state.at;
-    const made = run.variables.filter((one) => one.writes.length && one.writes[0][0] <= until);
+    const made = run.variables.filter((one) => one.writes.length && one.writes[0][0] <= until).map((one) => stateOf(one, until));
+    const shown = [...made.filter(differs).sort((a, b) => placeOf(b) - placeOf(a)), ...made.filter((one) => !differs(one))];
     const none = !run.has_values ? "This trace has no variables."
       : run.variables.length ? "No variable was created yet." : "The program has no variable.";
-    box.replaceChildren(...(made.length ? made.map((one) => variable(run, one, state, until)) : [element("p", {}, none)]));
+    box.replaceChildren(...(shown.length ? shown.map((one) => variable(run, one, state)) : [element("p", {}, none)]));
     const now = box.querySelector(".variable.now");
     if (now) box.scrollTop = now.offsetTop - box.offsetTop - 20;
   };
 }
 
-/** Returns a variable. until: the last stop that counts. */
-function variable(run, one, state, until) {
+/** Returns a variable with its last write, and what its replicas hold after it. until: the last stop that counts. */
+function stateOf(one, until) {
   const last = lastUpTo(one.writes, until, ([at]) => at);
-  const held = componentsAt(one, last);
+  return { one, last, held: componentsAt(one, last) };
+}
+
+/** Returns whether replicas hold different values: these variables stand first, the last written of them before the others. */
+function differs({ held }) {
+  return new Set(held.values()).size > 1;
+}
+
+function placeOf({ one, last }) {
+  return one.writes[last][0];
+}
+
+function variable(run, { one, last, held }, state) {
   const values = [...new Set(held.values())];
   const worker = run.columns.length > 1 ? `, worker ${one.worker}` : "";
-  const kind = one.apart ? "one value for each replica" : one.aggregation === null ? "" : `aggregation ${one.aggregation}`;
+  const apart = values.length > 1 ? "values differ between replicas" : "one value for each replica";
+  const kind = one.apart ? apart : one.aggregation === null ? "" : `aggregation ${one.aggregation}`;
   const [at, operation] = one.writes[last];
   const isNow = at === state.at;
   const isHeld = operation === "holds";
@@ -59,8 +73,7 @@ function jump(state, at, text) {
 /** Returns the component of each replica after a write. */
 function componentsAt(one, last) {
   const held = new Map();
-  const [, , first] = one.writes[0];
-  const missing = new Set(first.map(([rank]) => rank));
+  const missing = new Set(one.ranks);
   for (let place = last; place >= 0; place -= 1) {
     const [, , changed] = one.writes[place];
     for (const [rank, value] of changed) if (!held.has(rank)) held.set(rank, value);
@@ -70,30 +83,34 @@ function componentsAt(one, last) {
   return held;
 }
 
-/** Draws the first element of each component over the writes; numbers are read for the drawing alone. */
+/** Draws the first element of each component over the writes, with the least and the greatest beside it; numbers are read for the drawing alone. */
 function chart(run, one, last) {
   const step = Math.max(1, Math.ceil(one.writes.length / POINTS));
   const lines = new Map();
   one.writes.forEach(([, , changed], place) => {
     if (place % step && place !== last) return;
     for (const [rank, value] of changed) {
-      const number = Number(run.values[value].texts[0]);
+      const text = run.values[value].texts[0];
+      const number = Number(text);
       if (!Number.isFinite(number)) continue;
       if (!lines.has(rank)) lines.set(rank, []);
-      lines.get(rank).push([place, number]);
+      lines.get(rank).push([place, number, text]);
     }
   });
   // Components that are equal have one line.
   const different = [...new Map([...lines.values()].map((line) => [line.join(";"), line])).values()];
-  const numbers = different.flat().map(([, number]) => number);
-  if (numbers.length < 3 || one.writes.length < 3) return null;
-  const low = numbers.reduce((a, b) => Math.min(a, b));
-  const high = numbers.reduce((a, b) => Math.max(a, b));
+  const points = different.flat();
+  if (points.length < 3 || one.writes.length < 3) return null;
+  const [, low, least] = points.reduce((a, b) => (b[1] < a[1] ? b : a));
+  const [, high, greatest] = points.reduce((a, b) => (b[1] > a[1] ? b : a));
   const x = (place) => 4 + ((WIDTH - 8) * place) / (one.writes.length - 1);
   const y = (number) => HEIGHT - 4 - ((HEIGHT - 8) * (number - low)) / (high - low || 1);
   const name = `First element of ${one.name} over ${one.writes.length} writes, now ${shortText(run, one.writes[last][2][0][1])}`;
-  return drawn("svg", { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": name },
+  const drawing = drawn("svg", { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": name },
     drawn("line", { class: "now", x1: x(last), x2: x(last), y1: 0, y2: HEIGHT }),
     ...different.map((line) =>
       drawn("polyline", { points: line.map(([place, number]) => `${x(place).toFixed(1)},${y(number).toFixed(1)}`).join(" ") })));
+  // Of several elements the first is drawn.
+  const of = run.values[one.writes[last][2][0][1]].texts.length > 1 ? ", first element" : "";
+  return element("div", { class: "curve" }, drawing, element("span", { class: "form" }, `${least} to ${greatest}${of}`));
 }
