@@ -94,7 +94,7 @@ class Waits:
         if awaited is None or awaited.ends:
             return None
         if isinstance(awaited.thing, threading.Thread):
-            return getattr(awaited.thing, "_ident", None)  # not by the property, which raises where one is being made
+            return vars(awaited.thing).get("_ident")  # not by the property, which raises where one is being made
         return owner_of(awaited.thing) or awaited.thing
 
     def _roots(self, ident: int) -> Iterator[object]:

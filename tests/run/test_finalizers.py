@@ -2,7 +2,7 @@
 
 import contextlib
 import gc
-import time
+import os
 import weakref
 
 import numpy as np
@@ -221,7 +221,7 @@ def test_a_destructor_may_begin_and_end_threads_while_all_are_listed(young):
         def __del__(self):
             other = TaskThread()
             while not other.ident:
-                time.sleep(1e-5)
+                os.sched_yield()
             other.begin()
             kept.append(other)
 
