@@ -1,15 +1,18 @@
 """The markup of one cell: its state, and behind a disclosure what has to be known of it.  All text is escaped."""
 
+import re
 from collections.abc import Iterator
 from html import escape
 from typing import Final
 
 from simstrategy_conformance.matrix.columns import Cell, Reason
 
-__all__ = ["SIGNS", "as_cell", "counted", "escaped"]
+__all__ = ["SIGNS", "as_cell", "as_command", "as_name", "counted", "escaped"]
 
 SIGNS: Final = {"passed": "✓", "failed": "✗", "excepted": "!", "skipped": "–", "not run": "○"}
 """By state, beside its name: no state is shown by a colour alone."""
+_OPTION: Final = re.compile(r"(?<= )--[a-z]+(?: [A-Z]-\d+)?")
+_JOINT: Final = re.compile(r"[_:]")
 
 
 def as_cell(cell: Cell | None) -> str:
@@ -29,11 +32,11 @@ def _more(cell: Cell) -> Iterator[str]:
         yield f"<p>{counted(cell.tests, 'test')}{examples}</p>"
     for one in cell.reasons:
         yield from _reason(one)
-    yield f"<p>Repeat: <code>{escaped(cell.repeat)}</code></p>"
+    yield f"<p>Repeat: {as_command(cell.repeat)}</p>"
 
 
 def _reason(reason: Reason) -> Iterator[str]:
-    name, text, link = f"<b>{escaped(reason.what)}</b>", escaped(reason.text), _link(reason.link)
+    name, text, link = f"<b>{as_name(reason.what)}</b>", escaped(reason.text), _link(reason.link)
     if "\n" in text:
         yield f"<p>{name}:{link}</p><pre>{text}</pre>"
     else:
@@ -46,6 +49,21 @@ def _link(address: str) -> str:
     if address.startswith(("https://", "http://")):
         return f' <a href="{text}" rel="noreferrer">{text}</a>'
     return f" {text}" if text else ""
+
+
+def as_command(command: str) -> str:
+    """Returns the markup of a command, in which no line ends inside of an option or a clause."""
+    shown = _OPTION.sub(r"<span>\g<0></span>", escaped(command))
+    return f"<code>{shown}</code>"
+
+
+def as_name(name: str) -> str:
+    """Returns the markup of a name that may be long: a line may end behind an underscore or a colon.
+
+    >>> as_name("test_sum")
+    'test_<wbr>sum'
+    """
+    return _JOINT.sub(r"\g<0><wbr>", escaped(name))
 
 
 def counted(number: int, name: str) -> str:

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Final
 
 from simstrategy_conformance.matrix.badge import not_passed, summary
-from simstrategy_conformance.matrix.cells import SIGNS, as_cell, counted, escaped
+from simstrategy_conformance.matrix.cells import SIGNS, as_cell, as_command, as_name, counted, escaped
 from simstrategy_conformance.matrix.columns import STATES, Column, rows_of
 from simstrategy_conformance.matrix.style import STYLE
 from simstrategy_conformance.titles import HEADINGS
@@ -66,7 +66,8 @@ def _facts(column: Column) -> dict[str, str]:
 def _introduction(columns: Sequence[Column]) -> Iterator[str]:
     """Yields what holds for all columns, a mark where they are of different laws, and the legend."""
     alike = ", ".join(f"{escaped(name)} {escaped(text)}" for name, text in _common(columns).items())
-    yield f"<p>Alike in all runs: {alike or 'nothing'}. What differs stands at the head of a column.</p>"
+    yield f"<p>Alike in all runs: {alike or 'nothing'}. What differs stands at the head of a column."
+    yield "Under “The runs” each has all its versions, and its findings that are no faults.</p>"
     for kind in _KINDS:
         laws: dict[str, list[str]] = {}
         for one in columns:
@@ -109,7 +110,7 @@ def _head(column: Column, place: str, alike: Mapping[str, str], law: str) -> str
     verdict = "good" if column.conforms else "bad"
     count = f"{'' if column.conforms else '✗ '}{column.passed} of {len(column.cells)}"
     lines = "".join(f"<small>{escaped(one)}</small>" for one in own)
-    name = f'<a href="#{place}">{escaped(column.backend)}</a>'
+    name = f'<a href="#{place}">{as_name(column.backend)}</a>'
     return f'<th scope="col">{name}<span class="{verdict}">{count}</span>{other}{lines}</th>'
 
 
@@ -123,7 +124,7 @@ def _run(column: Column, place: str) -> str:
     return (
         f'<li id="{place}"><h3>{escaped(column.backend)}</h3>: <span class="{name}">{word}</span>; '
         f"{escaped(summary(column))}.{wrong}"
-        f"<p><code>{escaped(column.repeat)}</code></p><p>{escaped(versions)}; law {escaped(column.law)}.</p>"
+        f"<p>{as_command(column.repeat)}</p><p>{escaped(versions)}; law {escaped(column.law)}.</p>"
         f"{shown if notes else ''}</li>"
     )
 

@@ -25,10 +25,12 @@ th, td { text-align: left; vertical-align: top; padding: .25rem .6rem; border-bo
 thead th { position: sticky; top: 0; z-index: 2; background: var(--paper); min-width: 7.5rem; font-weight: 400; }
 thead th a { font-weight: 700; overflow-wrap: anywhere; }
 thead span { display: block; } thead small { display: block; color: var(--quiet); overflow-wrap: anywhere; }
-tr > :first-child { position: sticky; left: 0; z-index: 1; background: var(--paper); min-width: 17rem; }
+tr > :first-child { position: sticky; left: 0; z-index: 1; background: var(--paper); min-width: 22.5rem; }
 thead tr > :first-child { z-index: 3; }
-tbody th { font-weight: 400; } tbody th b { display: inline-block; min-width: 2.9rem; }
-tr.group > :first-child { font-weight: 700; } tr.group > * { background: light-dark(#eef0f2, #23272b) !important; }
+tbody th { font-weight: 400; padding-left: 3.6rem; text-indent: -3rem; }
+tbody th b { display: inline-block; min-width: 3rem; text-indent: 0; }
+tr.group > :first-child { font-weight: 700; padding-left: .6rem; text-indent: 0; }
+tr.group > * { background: light-dark(#eef0f2, #23272b) !important; }
 summary { cursor: pointer; white-space: nowrap; } td summary { list-style: none; }
 td summary::-webkit-details-marker { display: none; }
 td summary::after { content: " ▾"; opacity: .55; } td summary:hover { text-decoration: underline; }
@@ -38,14 +40,16 @@ td summary::after { content: " ▾"; opacity: .55; } td summary:hover { text-dec
 td div { width: 17rem; font-size: .87rem; padding: .2rem 0 .5rem; overflow-wrap: anywhere; }
 td div p { margin: .25rem 0; } td pre { margin: .2rem 0; white-space: pre-wrap; font-size: .78rem; }
 code { font: .86em/1.4 ui-monospace, monospace; background: #8882; border-radius: .2rem; padding: 0 .2rem; }
+code span { white-space: nowrap; }
 dt { font-weight: 600; margin-top: .7rem; } dd { margin: .1rem 0 0; }
 dt:target, dt:target + dd, .runs > li:target { background: light-dark(#fff3c4, #4a3f16); }
 .runs { list-style: none; padding: 0; } .runs > li { border-top: 1px solid var(--line); padding: .7rem 0; }
 .runs ul { padding-left: 1.2rem; font-size: .87rem; }
 @media (max-width: 40rem) {
   body { font-size: 14px; } th, td { padding: .25rem .4rem; }
-  tr > :first-child { min-width: 8.6rem; max-width: 8.6rem; } tbody th b { display: block; }
-  thead th { min-width: 6rem; } td div { width: 12rem; }
+  tr > :first-child { min-width: 8.6rem; max-width: 8.6rem; }
+  tbody th { padding-left: .4rem; text-indent: 0; } tbody th b { display: block; }
+  thead th { min-width: 6rem; } thead small { display: none; } td div { width: 12rem; }
   tr.group > :first-child { max-width: none; }
 }
 @media print { .scroll { max-height: none; overflow: visible; border: 0; } }
