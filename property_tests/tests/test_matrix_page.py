@@ -7,15 +7,17 @@ from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 import pytest
-from kit_reports import KNOWN, OUTCOMES, document, failed, note
+from kit_reports import KNOWN, OUTCOMES, REASON, document, failed, note
 from typer.testing import CliRunner
 
 from simstrategy.cli.app import app_for
 from simstrategy.errors import InvalidArgument
+from simstrategy_conformance.exceptions import Excepted
 from simstrategy_conformance.matrix.badge import badge_text, summary
 from simstrategy_conformance.matrix.columns import column_of
 from simstrategy_conformance.matrix.made import badge_of_files, page_of_files
 from simstrategy_conformance.matrix.page import page_text
+from simstrategy_conformance.reports import Outcome
 
 HOSTILE = "</pre></script><script>alert(1)</script>\"'&\x00\x07\ud800<img src=x onerror=alert(2)>"
 VOID = {"meta", "wbr"}
@@ -224,6 +226,8 @@ def test_the_command_writes_both_files_and_refuses_what_it_cannot_use(tmp_path, 
         (["--matrix", "a.json", "--html", "none/m.html"], "there is no folder 'none'"),
         (["--matrix", "a.json", "--html", "m.html", "--json", "r.json"], "--json examines a backend"),
         (["--matrix", "a.json", "--html", "m.html", "--clauses", "B-8"], "--clauses examines a backend"),
+        (["--matrix", "a.json", "--html", "m.html", "--profile", "deep"], "--profile examines a backend"),
+        (["--matrix", "a.json", "--badge", "m.svg", "--law", "a.json"], "--law is of the page: add --html"),
         (["--matrix", "a.json", "b.json", "--html", "m.html", "--badge", "m.svg"], "A badge is that of one report"),
         (["--matrix", "a.json", "--html", "m.html", "--law", "a.json"], "a.json has no clause"),
         (["sim", "--html", "m.html"], "--html is of reports: add --matrix"),
@@ -239,3 +243,13 @@ def test_what_the_command_cannot_use_ends_with_2_and_writes_nothing(tmp_path, mo
     assert done.exit_code == 2
     assert words in " ".join(re.sub(r"[│╭╰─╮╯]", " ", done.output).split())
     assert {one.name for one in tmp_path.iterdir()} == {"a.json", "b.json"}
+
+
+def test_an_exception_stands_at_the_clauses_of_its_tests_and_at_no_other():
+    shared = Outcome("test_both", ("B-9", "R-2"), "excepted", 1, 0.1, "")
+    other = Excepted("R-2", "missing", "Not yet.", "", "")
+    outcomes = (*OUTCOMES, shared)
+    cells = column_of(document(outcomes=outcomes, exceptions=(REASON, other))).cells
+    assert [one.text for one in cells["B-9"].reasons] == ["The processor flushes <subnormals>.", "Not yet."]
+    assert [one.text for one in cells["R-2"].reasons if one.what != "not run"] == ["Not yet."]
+    assert cells["B-8"].reasons == ()

@@ -17,7 +17,7 @@ _COMMANDS: Final = MappingProxyType(
     {
         "backends": "List the backends: what is installed, in which versions, and how to install the others.",
         "check": "Judge a program: compare its values, variables, errors and traces over replica counts and backends.",
-        "conform": "Run the conformance kit on a backend, or put its reports side by side.",
+        "conform": "Run the conformance kit on a backend.",
         "play": "Write a page in which to step through a run: replicas, synchronisation points, data, variables and "
         "source.",
         "recompute": "Compute the synchronisation points of a recording again, and compare to the bit.",

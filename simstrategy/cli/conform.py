@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -24,6 +24,8 @@ _KIT = "simstrategy_conformance"
 _KINDS = ("c10d",)
 """Kinds of backends that the kit opens itself, each in the folder of its tests."""
 _NO_KIT = f"The conformance kit is not installed. {install_advice('pip install ./property_tests')}"
+_DEFAULTS: Final[Mapping[str, object]] = {"clauses": "", "profile": "default", "seed": 0, "jobs": "1"}
+"""Of the options that examine a backend."""
 
 
 def conform(
@@ -50,19 +52,24 @@ def conform(
         list[Path] | None, typer.Option(help="With --html: a page of clauses, for links to their text; repeatable.")
     ] = None,
 ) -> None:
-    """Run the conformance kit on a backend, or put its reports side by side.
+    """Run the conformance kit on a backend.
 
-    Exit code 0: it conforms. 1: it does not, or an exception passes. 2: the kit could not be run. With --matrix the
-    code is 0 where the page or badge is written, whatever the reports state.
+    Exit code 0: it conforms. 1: it does not, or an exception passes. 2: the kit could not be run.
+
+    With --matrix, put reports side by side: conform --matrix a.json b.json --html page.html. Exit code 0: the page is
+    written, whatever the reports state. 2: a file is no report.
     """
     files = {"exceptions": exceptions, "json": json, "markdown": markdown, "junit": junit}
     if matrix:
-        given = [f"--{name}" for name, value in {**files, "clauses": clauses or None}.items() if value is not None]
+        others = {"clauses": clauses, "profile": profile, "seed": seed, "jobs": jobs}
+        given = [name for name, file in files.items() if file is not None]
+        given += [name for name, value in others.items() if value != _DEFAULTS[name]]
         _refuse(given, "examines a backend, and --matrix examines none")
+        _refuse(["law"] if law and html is None else [], "is of the page: add --html FILE")
         _write_matrix(names, html, badge, law or [])
         return
     shown = {"html": html, "badge": badge, "law": law or None}
-    _refuse([f"--{name}" for name, value in shown.items() if value is not None], "is of reports: add --matrix")
+    _refuse([name for name, value in shown.items() if value is not None], "is of reports: add --matrix")
     if len(names) > 1:
         raise typer.BadParameter(f"{len(names)} names: one backend is examined at a time, and --matrix takes reports")
     raise typer.Exit(_run(_arguments(str(names[0]), profile, seed, clauses, files, jobs)))
@@ -71,7 +78,7 @@ def conform(
 def _refuse(options: Sequence[str], reason: str) -> None:
     """Raises BadParameter that names the first of the options, if there is one."""
     if options:
-        raise typer.BadParameter(f"{options[0]} {reason}")
+        raise typer.BadParameter(f"--{options[0]} {reason}")
 
 
 def _write_matrix(reports: Sequence[Path], html: Path | None, badge: Path | None, laws: Sequence[Path]) -> None:
