@@ -73,6 +73,7 @@ RUNS = {
     "kit": [sys.executable, "ci/bench/kit.py"],
     "course": [sys.executable, "ci/campaigns/course_mutants.py"],
     "c10d": [sys.executable, "ci/c10d.py"],
+    "matrix": [sys.executable, "ci/matrix.py", "--page", "docs/evidence/matrix.html"],
     "corpus": [sys.executable, "-m", "simstrategy_corpus.command", "prove", "--jobs", "2"],
     **{
         f"corpus_{tool}": [

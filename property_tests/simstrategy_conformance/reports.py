@@ -5,25 +5,30 @@ pytest (`--junitxml`), with times; clauses and counts are among its properties.
 """
 
 import json
-import platform
 import statistics
-from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from simstrategy_conformance.c10d.names import is_c10d
 from simstrategy_conformance.coverage import CONSTRUCTS
 from simstrategy_conformance.covered import Covered
+from simstrategy_conformance.examined import command_of, law_of, versions_of
 from simstrategy_conformance.exceptions import Excepted
+from simstrategy_conformance.titles import TITLES
 
-__all__ = ["VERSION", "Note", "Outcome", "Report", "json_text", "markdown_text", "table_lines"]
+__all__ = ["FORMAT", "VERSION", "Note", "Outcome", "Report", "json_text", "markdown_text", "table_lines"]
 
-VERSION: Final = 1
+FORMAT: Final = "simstrategy-conformance"
+VERSION: Final = 2
 _ORDER: Final = ("failed", "excepted", "passed", "skipped")
 """The worst first: a clause is as good as its worst test, and skipped only if all its tests are."""
 
 
 class Outcome(NamedTuple):
-    """What came of one test.  text: of its failure.  covered: what its rows held, where it passed and has rows."""
+    """What came of one test.
+
+    text: of its failure, or why it was skipped. covered: what its rows held, where it passed and has rows.
+    """
 
     name: str
     clauses: tuple[str, ...]
@@ -42,7 +47,10 @@ class Note(NamedTuple):
 
 
 class Report(NamedTuple):
-    """wrong: what no single test shows, such as exceptions that pass.  words: the number of programs with each."""
+    """wrong: what no single test shows, such as exceptions that pass.  words: the number of programs with each.
+
+    known: the tests of each clause that the kit has for such backends. file: the exceptions that the command named.
+    """
 
     backend: str
     profile: str
@@ -52,6 +60,8 @@ class Report(NamedTuple):
     wrong: tuple[str, ...]
     words: dict[str, int]
     notes: tuple[Note, ...] = ()
+    known: Mapping[str, Sequence[str]] = {}
+    file: str = ""
 
     @property
     def conforms(self) -> bool:
@@ -64,7 +74,12 @@ class Report(NamedTuple):
         for outcome in self.outcomes:
             for one in outcome.clauses:
                 found.setdefault(one, []).append(outcome)
-        return {one: found[one] for one in sorted(found, key=lambda one: (one[0], int(one[2:])))}
+        return {one: found[one] for one in sorted(found, key=_place)}
+
+
+def _place(clause: str) -> tuple[str, int]:
+    """Returns by what clauses are sorted: letter, then number."""
+    return clause[0], int(clause[2:])
 
 
 def _verdict(outcomes: list[Outcome]) -> str:
@@ -134,40 +149,21 @@ def _last_words(report: Report, failed: Sequence[str]) -> str:
     return "conforms in what it offers; what it does not offer is listed above." if parts else "conforms."
 
 
-def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for name in ("simstrategy", "simstrategy-conformance", "numpy", "hypothesis"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
-
-
 def json_text(report: Report) -> str:
     """Returns the report as JSON, as report.schema.json describes it."""
     shares, median = constructs(report)
     document: dict[str, Any] = {
-        "format": "simstrategy-conformance",
+        "format": FORMAT,
         "version": VERSION,
         "backend": report.backend,
+        "kind": "c10d" if is_c10d(report.backend) else "device",
         "profile": report.profile,
         "seed": report.seed,
-        "versions": _versions(),
+        "repeat": command_of(report.backend, report.profile, report.seed, exceptions=report.file),
+        "law": law_of(report.known),
+        "versions": versions_of(report.backend),
         "conforms": report.conforms,
-        "clauses": [
-            {
-                "clause": name,
-                "verdict": _verdict(found),
-                "tests": [
-                    {"name": o.name, "verdict": o.verdict, "examples": o.examples}
-                    | ({"failure": o.text} if o.text else {})
-                    | ({"covered": o.covered._asdict()} if o.covered else {})
-                    for o in found
-                ],
-            }
-            for name, found in report.clauses().items()
-        ],
+        "clauses": list(_clauses(report)),
         "exceptions": [one._asdict() for one in report.exceptions],
         "wrong": list(report.wrong),
         "programs": {"shares": shares, "collectives_median": median},
@@ -175,9 +171,31 @@ def json_text(report: Report) -> str:
     return json.dumps(document, indent=2) + "\n"
 
 
+def _clauses(report: Report) -> Iterator[dict[str, Any]]:
+    """Yields the table of each clause that the kit has, also of those that did not run."""
+    outcomes = report.clauses()
+    for name in sorted({*outcomes, *report.known}, key=_place):
+        found = outcomes.get(name, [])
+        ran = {one.name.partition("[")[0] for one in found}
+        yield {
+            "clause": name,
+            "title": TITLES.get(name, ""),
+            "verdict": _verdict(found) if found else "not run",
+            "repeat": command_of(report.backend, report.profile, report.seed, exceptions=report.file, clause=name),
+            "tests": [_test(one) for one in found],
+            "not_run": [one for one in report.known.get(name, ()) if one not in ran],
+        }
+
+
+def _test(one: Outcome) -> dict[str, Any]:
+    text = {"failure" if one.verdict == "failed" else "reason": one.text} if one.text else {}
+    covered = {"covered": one.covered._asdict()} if one.covered else {}
+    return {"name": one.name, "verdict": one.verdict, "examples": one.examples} | text | covered
+
+
 def markdown_text(report: Report) -> str:
     """Returns the report as a page."""
-    versions = ", ".join(f"{name} {number}" for name, number in _versions().items())
+    versions = ", ".join(f"{name} {number}" for name, number in versions_of(report.backend).items())
     lines = [f"# Conformance of `{report.backend}`", ""]
     lines += [f"Profile `{report.profile}`, seed {report.seed}; {versions}.", ""]
     lines += [f"**{'Conforms' if report.conforms else 'Does not conform'}.**", ""]

@@ -35,11 +35,10 @@ class Session:
         self._words: dict[str, int] = {}
         self._wrong: list[str] = []
         self._notes: list[Note] = []
+        self._known = by_clause(self._backend)
         file = config.getoption("--simstrategy-exceptions")
         try:
-            self._exceptions = exceptions_of(
-                self._backend, by_clause(self._backend), None if file is None else Path(file)
-            )
+            self._exceptions = exceptions_of(self._backend, self._known, None if file is None else Path(file))
         except SimStrategyError as error:
             raise pytest.UsageError(str(error)) from error
 
@@ -76,7 +75,7 @@ class Session:
         name = report.nodeid.rpartition("::")[2]
         verdict = "excepted" if "wasxfail" in vars(report) else report.outcome
         # An address is another one in each process.
-        text = without_addresses(str(report.longrepr)) if report.failed else ""
+        text = without_addresses(str(report.longrepr)) if report.failed else _why_skipped(report)
         clauses = tuple(properties["clauses"].split())
         rows = Covered(**properties["covered"]) if "covered" in properties else None
         self._outcomes.append(Outcome(name, clauses, verdict, int(properties["examples"]), report.duration, text, rows))
@@ -110,6 +109,8 @@ class Session:
             wrong=tuple(self._wrong),
             words=self._words,
             notes=tuple(sorted(self._notes)),
+            known=self._known,
+            file=self._config.getoption("--simstrategy-exceptions") or "",
         )
 
     def lines(self) -> list[str]:
@@ -118,6 +119,13 @@ class Session:
 
 
 _PARAMETERS: Final = "["
+
+
+def _why_skipped(report: pytest.TestReport) -> str:
+    """Returns the reason of a test that was skipped; "" for any other."""
+    if isinstance(report.longrepr, tuple) and "wasxfail" not in vars(report):
+        return without_addresses(report.longrepr[2].removeprefix("Skipped: "))
+    return ""
 
 
 def _name_of(item: pytest.Item) -> str:
