@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, NoReturn
 
-from simstrategy.errors import PeerFailed, ReplicasDisagree, SimStrategyError
+from simstrategy.errors import ContextError, PeerFailed, ReplicasDisagree, SimStrategyError
 from simstrategy.run.calls import Sizes
 from simstrategy.run.frames import is_library, places_of
 from simstrategy.short_repr import without_addresses
@@ -142,12 +142,16 @@ def located(error: PeerFailed, lines: Sequence[str]) -> PeerFailed:
 def raise_located(error: Exception, request: Request, lines: Sequence[str]) -> NoReturn:
     """Raises again what an answer has raised, with the calls of this process; called in its `except` block.
 
-    An error of this project names the call itself. A merge function and an update are the user's code.
+    An error of this project names the call itself, but for a backend that refuses where the call is made. A merge
+    function and an update are the user's code.
     """
     if isinstance(error, PeerFailed):
         raise located(error, lines) from error
-    if request.kind not in ("merge_call", "update") and not isinstance(error, SimStrategyError):
-        error.add_note("\n  ".join(["In the answer to", *lines]))
+    if request.kind not in ("merge_call", "update"):
+        if not isinstance(error, SimStrategyError):
+            error.add_note("\n  ".join(["In the answer to", *lines]))
+        elif type(error) is ContextError and not any(line.rpartition(" at ")[2] in str(error) for line in lines):
+            raise ContextError("\n  ".join([f"{error}\nThe call:", *lines])) from error
     raise  # noqa: PLE0704 - of the `except` block
 
 

@@ -1,6 +1,6 @@
 """The lessons on TensorFlow do what they say, and so does docs/examples_of_tensorflow.md, the examples of clauses.
 
-Clauses: D-16, F-1 to F-5, F-7.
+Clauses: D-16, F-1 to F-7.
 """
 
 import os
