@@ -57,7 +57,7 @@ def test_the_default_numbers_of_replicas_are_those_of_check():
             ones,
             {},
             ss.errors.Difference,
-            "breaks the law of replicas (sim, replicas 2 against 1): result: 1.0 against 2.0",
+            "breaks the law of replicas (sim, replicas 2 against 1): result: 2.0 against 1.0",
         ),
         (
             ones,

@@ -251,11 +251,11 @@ def test_other_results_and_results_that_change_from_run_to_run_are_told() -> Non
     counter = itertools.count()
     (text,) = replicas_agree(lambda strategy: [next(counter)], replicas=[1]).undecided()
     assert "gives different values in two identical runs, so it cannot be checked" in text
-    assert "a seed?): result[0]: 0 against" in text
+    assert "a seed?): result[0]: 2 against 0" in text
     (problem,) = replicas_agree(lambda s: {s.num_replicas_in_sync: 1.0}, replicas=[1, 2]).problems()
     assert "result[1]: it is in the result with 1 replica only" in problem
     (problem,) = replicas_agree(lambda s: np.zeros(s.num_replicas_in_sync + 1), replicas=[1, 2]).problems()
-    assert "result: float64[2] against float64[3]" in problem
+    assert "result: float64[3] against float64[2]" in problem
 
 
 @pytest.mark.slow
