@@ -23,7 +23,7 @@ def ended(tmp_path_factory):
 
 
 RED = {
-    "test_differs": "test_cases.py breaks the law of replicas (sim, replicas 3 against 1): result: element [0] is 1.0 ",
+    "test_differs": "test_cases.py breaks the law of replicas (sim, replicas 3 against 1): result: element [0] is 3.0 ",
     "test_differs_by_name": "test_cases.py breaks the law of replicas (sim, replicas 3 against 1): result['one']: ",
     "test_differs_nested": "test_cases.py breaks the law of replicas (sim, replicas 3 against 1): ",
     "test_returns_nothing": "test_cases.py could not be judged: sim, replicas 2 against 1, InOrder(): nothing was ",
