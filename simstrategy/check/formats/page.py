@@ -109,23 +109,15 @@ def _findings(report: Report, shown: Played) -> Iterator[str]:
     rows = [row for row in report.rows if row.problem is not None]
     if rows:
         yield f'<h2 class="problem">{"What fails" if _only_fails(report) else "What differs"}</h2>'
-    seen: set[tuple[str | None, ...]] = set()
     for row, one, place in zip_longest(rows, report.findings, shown.places):
         where = f"{one.backend}, replicas {one.replicas}, {one.schedule}"
         yield f"<h3>{_text(where if row.raised else f'{one.law}: {where}')}</h3>"
-        text = f"<pre>{_with_lines(one.text, shown, place)}</pre>"
         if one.cause is not None:
-            cause = f"<p><strong>Cause:</strong> {_with_lines(one.cause, shown, place)}</p>"
-            text = f"<details><summary>the values that differ</summary>{text}</details>"
-            found = (one.law, one.kind, one.site, one.variable)
-            if one.kind is not None and found in seen:
-                text = f"<details><summary>the cause, and the values that differ</summary>{cause}{text}</details>"
-                cause = f"<p>The kind, the line and the variable of the cause are those above: {_text(one.kind)}.</p>"
-            seen.add(found)
-            yield cause
+            yield f"<p><strong>Cause:</strong> {_with_lines(one.cause, shown, place)}</p>"
         if place is not None:
             yield f"<p>{_link(shown, place)}</p>"
-        yield text
+        text = f"<pre>{_with_lines(one.text, shown, place)}</pre>"
+        yield text if one.cause is None else f"<details><summary>the values that differ</summary>{text}</details>"
 
 
 def _only_fails(report: Report) -> bool:
