@@ -24,15 +24,22 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from blocks import Block
+from blocks import Block, blocks_of
 from typer.testing import CliRunner
 
 from simstrategy.cli.app import app_for
 
-__all__ = ["PageRun"]
+__all__ = ["PageRun", "run_page"]
 
 _OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _COMMAND = re.compile(r"^(?:\S*/)?simstrategy (.*?)(?:  +#.*)?$")
+
+
+def run_page(page: Path, folder: Path) -> None:
+    """Runs all blocks of a page in a folder, which is the current one.  Raises what `PageRun.run` raises."""
+    run = PageRun(folder)
+    for block in blocks_of(page):
+        run.run(block)
 
 
 class PageRun:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from block_runs import PageRun
-from blocks import ROOT, blocks_of
+from block_runs import run_page
+from blocks import ROOT
 
 import simstrategy as ss
 
@@ -27,9 +27,7 @@ PAGE = ROOT / "docs" / "examples_of_tensorflow.md"
 def test_the_examples_of_clauses_do_what_they_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    run = PageRun(tmp_path)
-    for block in blocks_of(PAGE):
-        run.run(block)
+    run_page(PAGE, tmp_path)
 
 
 @pytest.mark.slow

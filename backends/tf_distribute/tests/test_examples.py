@@ -4,8 +4,8 @@ Clauses: J-29, J-38, J-39, J-44 to J-56.
 """
 
 import pytest
-from block_runs import PageRun
-from blocks import ROOT, blocks_of
+from block_runs import run_page
+from blocks import ROOT
 
 from simstrategy_tf_distribute.multi_worker import processes
 from simstrategy_tf_distribute.multi_worker import runs as worker_runs
@@ -30,9 +30,7 @@ def test_the_examples_of_tf_distribute_do_what_they_show(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     workers = processes.Workers()  # each needs seconds to import TensorFlow
     monkeypatch.setattr(worker_runs, "Workers", lambda: Kept(workers))
-    run = PageRun(tmp_path)
     try:
-        for block in blocks_of(PAGE):
-            run.run(block)
+        run_page(PAGE, tmp_path)
     finally:
         workers.close()

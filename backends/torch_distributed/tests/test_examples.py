@@ -5,8 +5,8 @@ G-20 to G-50, G-52, G-63, G-66, G-67, G-69 to G-79, G-85 to G-88.
 """
 
 import pytest
-from block_runs import PageRun
-from blocks import ROOT, blocks_of
+from block_runs import run_page
+from blocks import ROOT
 
 
 @pytest.mark.slow
@@ -14,6 +14,4 @@ from blocks import ROOT, blocks_of
 @pytest.mark.parametrize("name", ["scripts", "checked_scripts", "script_faults"])
 def test_the_examples_of_a_page_do_what_they_show(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run = PageRun(tmp_path)
-    for block in blocks_of(ROOT / "docs" / f"examples_of_{name}.md"):
-        run.run(block)
+    run_page(ROOT / "docs" / f"examples_of_{name}.md", tmp_path)

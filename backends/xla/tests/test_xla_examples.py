@@ -4,8 +4,8 @@ Clauses: P-6, P-7, J-37, J-57 to J-69.
 """
 
 import pytest
-from block_runs import PageRun
-from blocks import ROOT, blocks_of
+from block_runs import run_page
+from blocks import ROOT
 
 PAGE = ROOT / "docs" / "examples_of_meshes.md"
 
@@ -14,6 +14,4 @@ PAGE = ROOT / "docs" / "examples_of_meshes.md"
 @pytest.mark.usefixtures("xla")  # it makes the devices of this process
 def test_the_examples_of_meshes_do_what_they_show(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run = PageRun(tmp_path)
-    for block in blocks_of(PAGE):
-        run.run(block)
+    run_page(PAGE, tmp_path)

@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("simstrategy_torch_distributed")
 
-from block_runs import PageRun
-from blocks import ROOT, blocks_of
+from block_runs import run_page
+from blocks import ROOT
 
 PAGE = ROOT / "docs" / "examples_of_waits_and_tests.md"
 
@@ -16,6 +16,4 @@ PAGE = ROOT / "docs" / "examples_of_waits_and_tests.md"
 @pytest.mark.slow
 def test_the_examples_of_waits_and_tests_do_what_they_show(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run = PageRun(tmp_path)
-    for block in blocks_of(PAGE):
-        run.run(block)
+    run_page(PAGE, tmp_path)
