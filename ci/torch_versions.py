@@ -18,7 +18,6 @@ from evidence import Evidence, arguments, output
 from overlay import install, python_over
 
 VERSIONS = ("2.9.1", "2.10.0", "2.11.0", "2.12.1", "2.13.0")
-GLOO_TRIES = 4
 TWO_SIDES = "backends/torch_distributed/tests/two_sides.py"
 
 
@@ -33,14 +32,15 @@ def recorded(python):
 def as_gloo(python, names):
     """Returns which scripts end and print the same with gloo of the same version, by name, with the row of each.
 
-    Several times where they do not: torchrun's ranks write to one file, and a line of one may stand inside another's.
+    Where they do not, once more by whole lines: what gloo itself prints may stand inside a line of the script.
     """
     ours = f"{python} -m simstrategy_torch_distributed"
     found: dict[str, tuple[bool, str]] = {}
-    for _ in range(GLOO_TRIES):
+    for options in ([], ["--by-lines"]):
         left = [name for name in names if not found.get(name, (False,))[0]]
         if left:
-            _, printed = output([python, TWO_SIDES, "compare", "--ours", ours, *left], errors=subprocess.STDOUT)
+            command = [python, TWO_SIDES, "compare", *options, "--ours", ours, *left]
+            _, printed = output(command, errors=subprocess.STDOUT)
             rows = re.findall(r"^lawful/(\w+) +(NOT )?right  (.*)$", printed, re.MULTILINE)
             found |= {name: (not wrong, text) for name, wrong, text in rows}
     return found

@@ -4,7 +4,8 @@ python backends/torch_distributed/tests/two_sides.py compare [NAME …]    a tab
 python backends/torch_distributed/tests/two_sides.py record [NAME …]     writes what gloo did to scripts/answers.json
 
 A name is that of a script or of a folder. `--ours COMMAND` is the command that stands before `--nproc-per-node`;
-`--recorded` takes gloo's part from the answers, and starts no torchrun; `--missing` records only what is not proven.
+`--recorded` takes gloo's part from the answers, and starts no torchrun; `--by-lines` has torchrun show whole lines, and
+compares them in any order; `--missing` records only what is not proven.
 What is right is decided in `script_corpus.py`. Linux only: processes are found in /proc.
 """
 
@@ -28,6 +29,8 @@ from script_corpus import LAWFUL, SCRIPTS, Mistake, Run, Script, mistakes, named
 
 ANSWERS = SCRIPTS / "answers.json"
 GLOO = (sys.executable, "-m", "torch.distributed.run", "--standalone")
+GLOO_BY_LINES = (*GLOO, "--tee", "1")
+"""Shows whole lines, but ranks in any order: else what gloo itself prints may stand inside a line of the script."""
 OURS = (str(Path(sys.executable).with_name("simstrategy")), "torchrun")
 TEED = (*OURS, "--tee", "3")
 """As torchrun does, shows what all ranks print, with the rank before each line."""
@@ -50,7 +53,7 @@ def ranks_and_target(script: Script) -> list[str]:
 
 def without_rank(line: str) -> str:
     """Returns a line as the script printed it, which a launcher has shown with its rank."""
-    return re.sub(r"^\[rank\d+\]: ", "", line, count=1)
+    return re.sub(r"^\[(rank\d+\]: |default\d+\]:)", "", line, count=1)
 
 
 def run(script: Script, launcher: Sequence[str], limit: float, settings: Mapping[str, str] | None = None) -> Run:
@@ -74,10 +77,11 @@ def run(script: Script, launcher: Sequence[str], limit: float, settings: Mapping
         _end_all(mark)
         process.wait()
         texts = [os.pread(one.fileno(), 10**7, 0).decode("utf-8", "replace") for one in (out, err)]
-    # What gloo itself prints in older versions of torch is no output of the script.
-    lines = [line for line in texts[0].splitlines() if not line.startswith("[Gloo] Rank ")]
+    lines = texts[0].splitlines()
     if "--tee" in launcher:
         lines = [without_rank(line) for line in lines]
+    # What gloo itself prints in older versions of torch is no output of the script.
+    lines = [line for line in lines if not line.startswith("[Gloo] Rank ")]
     return Run(code, tuple(lines), "".join(texts), ended - began, ended - first)
 
 
@@ -185,7 +189,7 @@ def chosen(names: Sequence[str]) -> list[Script]:
     return [one for one in every if not names or {one.name, one.folder} & set(names)]
 
 
-def compare(names: Sequence[str], ours: Sequence[str], recorded: bool) -> int:
+def compare(names: Sequence[str], ours: Sequence[str], gloo: Sequence[str] | None = GLOO) -> int:
     """Prints a row for each script; returns 1 if a lawful one differs or a mistake is not named at once, all ranks."""
     table = {one.script.name: one for one in mistakes()}
     right = []
@@ -194,22 +198,24 @@ def compare(names: Sequence[str], ours: Sequence[str], recorded: bool) -> int:
         if script.folder == "mistakes":
             text, is_right = mistake_row(table[script.name], answer, ours)
         else:
-            text, is_right = lawful_row(script, answer, ours, recorded)
+            text, is_right = lawful_row(script, answer, ours, gloo)
         right.append(is_right)
         print(f"{script.folder}/{script.name:28} {'' if is_right else 'NOT '}right  {text}", flush=True)
     print(f"{len(right)} scripts, {right.count(False)} not right")
     return int(not all(right))
 
 
-def lawful_row(script: Script, answer: Mapping, ours: Sequence[str], recorded: bool) -> tuple[str, bool]:
+def lawful_row(script: Script, answer: Mapping, ours: Sequence[str], gloo: Sequence[str] | None) -> tuple[str, bool]:
     """Returns a lawful script's row, and whether both sides printed and ended the same."""
+    asked = script._replace(is_ordered=script.is_ordered and gloo != GLOO_BY_LINES)
     here = run(script, ours, SECONDS_OF_LAWFUL)
-    there = None if recorded else run(script, GLOO, SECONDS_OF_LAWFUL)
-    code, lines = (there.code, printed(script, there.lines)) if there else (answer.get("code"), answer.get("lines"))
-    same = printed(script, here.lines) == lines
+    there = run(script, gloo, SECONDS_OF_LAWFUL) if gloo else None
+    code, lines = (there.code, printed(asked, there.lines)) if there else (answer.get("code"), answer.get("lines"))
+    same = printed(asked, here.lines) == lines
+    order = "" if asked == script else " in any order"
     ratio = f"{here.seconds / there.seconds:.2f} of its seconds" if there else f"{here.seconds:.1f} s"
     return (
-        f"same lines {'yes' if same else 'no'}, exit codes {code} and {here.code}, {ratio}",
+        f"same lines{order} {'yes' if same else 'no'}, exit codes {code} and {here.code}, {ratio}",
         same and here.code == code,
     )
 
@@ -230,12 +236,15 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("step", choices=("compare", "record"))
     parser.add_argument("names", nargs="*")
     parser.add_argument("--ours", default=shlex.join(OURS))
-    parser.add_argument("--recorded", action="store_true")
+    side = parser.add_mutually_exclusive_group()
+    side.add_argument("--recorded", action="store_true")
+    side.add_argument("--by-lines", action="store_true")
     parser.add_argument("--missing", action="store_true")
     given = parser.parse_intermixed_args(arguments)
     if given.step == "record":
         return record(given.names, given.missing)
-    return compare(given.names, shlex.split(given.ours), given.recorded)
+    gloo = None if given.recorded else GLOO_BY_LINES if given.by_lines else GLOO
+    return compare(given.names, shlex.split(given.ours), gloo)
 
 
 if __name__ == "__main__":
