@@ -87,6 +87,8 @@ RUNS = {
             "120",
             "--jobs",
             "2",
+            "--json",
+            f"property_tests/corpus/scores/{tool}.json",
         ]
         for tool in ("gloo", "gloo-detail", "rank0-compare", "simstrategy-torchrun", "simstrategy-check")
     },
