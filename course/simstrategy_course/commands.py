@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 
 import simstrategy as ss
-from simstrategy_course.folder import COLUMNS, graded_rows, lines_of_csv, submissions_in
+from simstrategy_course.folder import COLUMNS, graded_rows, lines_of_csv, not_graded, submissions_in
 from simstrategy_course.grading import grade as graded
 from simstrategy_course.holes import template_of
 from simstrategy_course.lesson import CourseError, Lesson
@@ -37,7 +37,7 @@ _Memory = Annotated[int, typer.Option(help="The memory in MB that a submission m
 
 _PAGE_BEGINS: Final = b"<!DOCTYPE html>"
 _NAMES_MAX: Final = 10
-"""Of files that are not graded: a folder may have an environment of Python beside the submissions."""
+"""Of files that are not graded: they are all in the table."""
 
 
 def learn(number: _Number = None, seed: _Seed = "", torch: _Torch = False, force: _Force = False) -> None:
@@ -184,6 +184,7 @@ def _grade_folder(folder: Path, csv: Path, limits: Limits, lesson: int | None, s
             stream.flush()  # a table of a folder that was graded in part is of use too
             passed += row.state == "passed"
             typer.echo(f"{row.file}: {row.state}, {row.points} points{f', {row.idea}' if row.idea else ''}")
+        stream.write(lines_of_csv(not_graded(one, folder) for one in others))
     if others:
         names = [one.relative_to(folder).as_posix() for one in others[:_NAMES_MAX]]
         names += [f"{len(others) - _NAMES_MAX} more"] if len(others) > _NAMES_MAX else []

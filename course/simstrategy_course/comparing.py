@@ -13,7 +13,7 @@ from simstrategy.trace import Recording, SyncPoint
 from simstrategy_course.lesson import Lesson, Rule, printable
 from simstrategy_course.running import Failure, Run
 
-__all__ = ["Mismatch", "alike", "broken_rules", "close", "mismatches", "ratio_of", "results_of", "unequal_bits"]
+__all__ = ["Host", "Mismatch", "alike", "broken_rules", "close", "mismatches", "ratio_of", "results_of", "right_values_of", "unequal_bits"]
 
 _APART_MAX: Final = 1e-4
 """Relative to the largest element: far above rounding in float32, far below what a wrong idea makes."""
@@ -78,6 +78,14 @@ def mismatches(runs: Sequence[Run], right: Sequence[Run]) -> Iterator[Mismatch]:
             pair = found.get(name), expected.get(name)
             if pair[0] is None or pair[1] is None or not close(pair[0], pair[1]):
                 yield Mismatch(run, name, *pair)
+
+
+def right_values_of(run: Run, found: Sequence[Mismatch]) -> list[str]:
+    """Returns the names of numbers of a run, zero left out, that are not among what differs from the solution."""
+    wrong = {one.name for one in found if one.run is run}
+    wrong |= {_REPLICA.sub("", name) for name in wrong}
+    values = results_of(run.recording).items()
+    return [name for name, value in values if name not in wrong and value.dtype.kind in "iuf" and value.any()]
 
 
 def unequal_bits(runs: Sequence[Run]) -> Mismatch | None:

@@ -14,26 +14,28 @@ from simstrategy_course.observing import Runner
 from simstrategy_course.submission import read_submission
 from simstrategy_course.verdict import Verdict
 
-__all__ = ["COLUMNS", "Found", "GradedRow", "graded_rows", "lines_of_csv", "submissions_in"]
+__all__ = ["COLUMNS", "Found", "GradedRow", "graded_rows", "lines_of_csv", "not_graded", "submissions_in"]
 
 COLUMNS: Final = ("file", "student", "lesson", "state", "points", "points_max", "idea", "detail")
 _IDEA_MAX: Final = 300
-_NAMED: Final = re.compile(r".*lesson[ _-]?(\d+).*\.py", re.IGNORECASE)
+_NAME_MAX: Final = 80
+_NAMED: Final = re.compile(r"(.*)lesson[ _-]?(\d+).*\.py", re.IGNORECASE)
 _WRITTEN: Final = (".py", ".ipynb")
 """The ends of names of what a student writes."""
 
 
 class GradedRow(NamedTuple):
-    """One file.  state: of the verdict, or `unreadable`. idea: what is wrong, "" where nothing is.
+    """One file.  state: of the verdict, `unreadable` or `not graded`. idea: what is wrong, "" where nothing is.
 
-    detail: what was seen of it first, such as the error.
+    student: the seed of the file; without one, its folder, or what its name begins with. points: None where it was not
+    graded. detail: what was seen of it first, such as the error.
     """
 
     file: str
     student: str
     lesson: int | None
     state: str
-    points: int
+    points: int | None
     points_max: int | None
     idea: str
     detail: str = ""
@@ -49,10 +51,12 @@ class Found(NamedTuple):
 def submissions_in(folder: Path) -> Found:
     """Returns the files of a folder, and of those in it, in the order of their names.
 
-    Hidden files are left out, and those that systems and Python add. Raises CourseError where no file is named after a
+    Hidden files are left out, those that systems and Python add, and environments of Python. Raises CourseError where no file is named after a
     lesson.
     """
-    files = sorted(one for one in folder.rglob("*") if one.suffix in _WRITTEN and not _is_added(one, folder))
+    environments = {one.parent for one in folder.rglob("pyvenv.cfg")}
+    written = (one for one in folder.rglob("*") if one.suffix in _WRITTEN and not _is_added(one, folder))
+    files = sorted(one for one in written if environments.isdisjoint(one.parents))
     found = Found([one for one in files if _NAMED.fullmatch(one.name)], [])
     if not found.submissions:
         raise CourseError(f"No file in {str(folder)!r} is named after a lesson, such as anna/lesson_3.py.")
@@ -78,11 +82,24 @@ def graded_rows(
         except BackendUnavailable:  # of this machine, and not of a file
             raise
         except CourseError as error:
-            row = GradedRow(name, "", None, "unreadable", 0, None, str(error))
+            row = GradedRow(name, _owner_of(name), None, "unreadable", 0, None, str(error))
         except Exception as error:  # noqa: BLE001 - whatever a file causes, the others are graded
             idea = f"the grader failed: {type(error).__name__}: {error}"
-            row = GradedRow(name, "", None, "unreadable", 0, None, printable(idea, _IDEA_MAX))
+            row = GradedRow(name, _owner_of(name), None, "unreadable", 0, None, printable(idea, _IDEA_MAX))
         yield row
+
+
+def not_graded(file: Path, folder: Path) -> GradedRow:
+    """Returns the row of a file that no lesson is known of."""
+    name = file.relative_to(folder).as_posix()
+    return GradedRow(name, _owner_of(name), None, "not graded", None, None, "its name has no lesson, as in lesson_3.py")
+
+
+def _owner_of(name: str) -> str:
+    """Returns whose file it seems to be: the first folder, or what stands before `lesson` in its name."""
+    folder, slash, _ = name.partition("/")
+    named = _NAMED.fullmatch(name)
+    return printable(folder if slash else named[1].strip(" _-") if named else "", _NAME_MAX)
 
 
 def _row(name: str, verdict: Verdict) -> GradedRow:
@@ -91,12 +108,10 @@ def _row(name: str, verdict: Verdict) -> GradedRow:
     open_ = "" if right == len(verdict.answers) else f"{right} of {len(verdict.answers)} questions right"
     detail = "" if idea is None else printable(" ".join(idea.facts), _IDEA_MAX)
     named = _NAMED.fullmatch(name)
-    if named is not None and int(named[1]) != lesson:
-        detail = f"The file is of lesson {lesson}, and its name has {named[1]}. {detail}".rstrip()
-    earned = verdict.points, verdict.points_max
-    return GradedRow(
-        name, verdict.student, lesson, verdict.state, *earned, open_ if idea is None else idea.name, detail
-    )
+    if named is not None and int(named[2]) != lesson:
+        detail = f"The file is of lesson {lesson}, and its name has {named[2]}. {detail}".rstrip()
+    student, wrong = verdict.student or _owner_of(name), open_ if idea is None else idea.name
+    return GradedRow(name, student, lesson, verdict.state, verdict.points, verdict.points_max, wrong, detail)
 
 
 def lines_of_csv(rows: Iterable[Sequence[object]]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from simstrategy_course.comparing import Mismatch, ratio_of
+from simstrategy_course.comparing import Mismatch, ratio_of, right_values_of
 from simstrategy_course.lesson import SIMULATOR, Setting
 from simstrategy_course.running import Run
 
@@ -39,14 +39,22 @@ def with_one_replica(found: Sequence[Mismatch], runs: Sequence[Run]) -> bool:
     return any(one.run.setting.ranks == 1 for one in found)
 
 
-def same_factor(least: float, most: float) -> Callable[[Sequence[Mismatch], Sequence[Run]], bool]:
-    """Returns whether all results that are wrong are so by one and the same factor, between these two."""
+def same_factor(
+    least: float, most: float, *, every: bool = True
+) -> Callable[[Sequence[Mismatch], Sequence[Run]], bool]:
+    """Returns whether all results that are wrong are so by one and the same factor, between these two.
+
+    every: whether no number other than zero is right. Where False, one is right in each run, as others are wrong.
+    """
 
     def shows(found: Sequence[Mismatch], runs: Sequence[Run]) -> bool:
         ratios = [ratio_of(one.found, one.right) for one in found]
         known = [ratio for ratio in ratios if ratio is not None]
         is_one = len(known) == len(ratios) and np.allclose(known, known[0], rtol=1e-4, atol=0.0)
-        return bool(is_one and least < known[0] < most and {one.run.setting for one in found} >= _plain(runs))
+        if not (is_one and least < known[0] < most and {one.run.setting for one in found} >= _plain(runs)):
+            return False
+        some_right = [bool(right_values_of(run, found)) for run in runs if run.setting.backend == SIMULATOR]
+        return not any(some_right) if every else all(some_right)
 
     return shows
 

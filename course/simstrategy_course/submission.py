@@ -56,6 +56,8 @@ def read_submission(file: Path, number: int | None = None) -> Submission:
 
 def submission_of(text: str, name: str, number: int | None = None) -> Submission:
     """Returns a student's file from its text.  Raises CourseError for what is no Python, and for an unknown lesson."""
+    if not text.strip():
+        raise CourseError(f"{name} is empty. Hand in the file that `simstrategy learn NUMBER` wrote, its holes filled.")
     try:
         tree = ast.parse(text, name)
     except SyntaxError as error:

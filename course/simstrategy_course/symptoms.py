@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from simstrategy_course.comparing import Mismatch
+from simstrategy_course.comparing import Host, Mismatch
 from simstrategy_course.failures import failed
 from simstrategy_course.lesson import Lesson
 from simstrategy_course.patterns import (
@@ -28,6 +28,8 @@ from simstrategy_course.running import Run
 from simstrategy_course.verdict import Idea
 
 __all__ = ["SYMPTOMS", "facts_of", "symptom_of"]
+
+_ELEMENTS_MAX: Final = 4
 
 
 class Symptom(NamedTuple):
@@ -59,13 +61,19 @@ def facts_of(one: Mismatch) -> tuple[str, ...]:
         return (
             f"With {setting} there is no result {one.name!r}." if one.name else f"With {setting} it left no record.",
         )
-    kind = "" if one.found.dtype.kind == "U" else f"{one.found.dtype.name} {list(one.found.shape)}, "
-    return (f"With {setting}, {one.name} is not right: {kind}{_shown(one)}.",)
+    return (f"With {setting}, {one.name} is not right. It is {_shown(one.found)}.",)
 
 
-def _shown(one: Mismatch) -> str:
-    values = [] if one.found is None else one.found.reshape(-1)[:4].tolist()
-    return ", ".join(f"{value:.6g}" if isinstance(value, float) else str(value) for value in values)
+def _shown(found: Host) -> str:
+    """Returns the first elements of a value [any shape], with its shape and dtype where it is no text."""
+    values = found.reshape(-1)[:_ELEMENTS_MAX].tolist()
+    shown = ", ".join(f"{value:.6g}" if isinstance(value, float) else str(value) for value in values)
+    if found.dtype.kind == "U":
+        return shown
+    if not found.ndim:
+        return f"{shown} ({found.dtype.name})"
+    more = ", …" if found.size > _ELEMENTS_MAX else ""
+    return f"[{shown}{more}] ({found.dtype.name}, shape {list(found.shape)})"
 
 
 SYMPTOMS: Final = (
@@ -93,6 +101,11 @@ SYMPTOMS: Final = (
         "every result is wrong by the same factor",
         same_factor(-np.inf, np.inf),
         "The factor does not depend on the replicas. Look for what is counted twice, or divided once too often.",
+    ),
+    Symptom(
+        "some results are right, and the others are wrong by the same factor",
+        same_factor(-np.inf, np.inf, every=False),
+        "What is different about the data of a wrong result? Compare them with those of a right one, row by row.",
     ),
     Symptom(
         "it is wrong with one replica already",

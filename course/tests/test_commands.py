@@ -161,7 +161,7 @@ def test_a_folder_is_graded_into_a_table_whatever_a_file_does(folder):
         ("eve/lesson_3.py", "wrong", "0"),
         ("fay/lesson_3.py", "passed", "10"),
     ]
-    assert rows[0]["student"] == "anna"
+    assert [row["student"] for row in rows] == ["anna", "ben", "carla", "dan", "eve", "fay"]
     assert [row["idea"] for row in rows[1:3]] == ["a mean of means", "the program ended its process"]
     assert rows[4]["idea"] == "the program looks into the grader"
 
@@ -172,13 +172,33 @@ def test_files_that_nothing_grades_are_named_and_those_of_systems_are_not(folder
         (folder / name).write_text(template_of(lessons()[4].solution))
     run = command("grade", ".", "--csv", "points.csv")
     assert run.exit_code == 0, run.output
-    (row,) = csv.DictReader((folder / "points.csv").read_text().splitlines())
+    row, *others = csv.DictReader((folder / "points.csv").read_text().splitlines())
     assert (row["file"], row["lesson"], row["state"]) == ("Lesson-3.py", "4", "unfinished")
+    ends = [(one["file"], one["state"], one["points"]) for one in others]
+    assert ends == [("lesson_3.ipynb", "not graded", ""), ("mine.py", "not graded", "")]
     assert row["detail"].startswith("The file is of lesson 4, and its name has 3.")
     assert "as in lesson_3.py: lesson_3.ipynb, mine.py." in run.output
     for number in range(20):
         (folder / f"module{number}.py").write_text("")
     assert "module15.py, 12 more." in command("grade", ".", "--csv", "points.csv").output
+    assert len((folder / "points.csv").read_text().splitlines()) == 1 + 1 + 22
+
+
+def test_an_environment_of_python_beside_the_submissions_is_left_out(folder):
+    (folder / "lesson_3.py").write_text(template_of(lessons()[3].solution))
+    module = folder / "venv" / "lib" / "module.py"
+    module.parent.mkdir(parents=True)
+    module.write_text("")
+    (folder / "venv" / "pyvenv.cfg").write_text("")
+    assert "Not graded" not in command("grade", ".", "--csv", "points.csv").output
+
+
+def test_an_empty_file_is_called_empty_and_the_row_has_whose_it_is(folder):
+    (folder / "ben_lesson_3.py").write_text("\n")
+    assert "ben_lesson_3.py is empty. Hand in the file" in command("grade", "ben_lesson_3.py").stderr
+    command("grade", ".", "--csv", "points.csv")
+    (row,) = csv.DictReader((folder / "points.csv").read_text().splitlines())
+    assert (row["student"], row["state"], row["points"]) == ("ben", "unreadable", "0")
 
 
 @pytest.mark.slow

@@ -13,6 +13,9 @@ RIGHT = '    total, rows = ctx.all_reduce("SUM", ctx.xp.sum(losses)), ctx.all_re
 BODIES = {
     "every result has the wrong sign": RIGHT + "    return -total / rows\n",
     "every result is wrong by the same factor": RIGHT + "    return total / rows * 3\n",
+    "some results are right, and the others are wrong by the same factor": (
+        RIGHT + "    return total / rows * (3 if rows == 2 else 1)\n"
+    ),
     "it is wrong with one replica already": RIGHT + "    return total / rows + 1\n",
     "it is too large by the number of replicas": RIGHT + "    return total / rows * ctx.num_replicas_in_sync\n",
     "it is too small by the number of replicas": RIGHT + "    return total / rows / ctx.num_replicas_in_sync\n",
@@ -40,6 +43,12 @@ def test_a_symptom_is_named_with_where_it_shows(name, runner):
     assert (idea.name, idea.source) == (name, "symptom")
     assert any("replica" in fact for fact in idea.facts)
     assert idea.hint.endswith(".")
+
+
+def test_a_mean_over_the_batch_size_is_a_wrong_answer_that_is_known(runner):
+    body = '    return ctx.all_reduce("SUM", ctx.xp.sum(losses)) / np.float32(10)\n'
+    idea = grade(submission_of(filled(lesson_numbered(3), body), "lesson_3.py"), runner).idea
+    assert (idea.name, idea.source) == ("divided by the batch size", "known")
 
 
 def test_an_order_of_replicas_that_matters_is_named(runner):
