@@ -90,7 +90,7 @@ RUNS = {
             "--json",
             f"property_tests/corpus/scores/{tool}.json",
         ]
-        for tool in ("gloo", "gloo-detail", "rank0-compare", "simstrategy-torchrun", "simstrategy-check")
+        for tool in ("gloo", "gloo-detail", "threads", "rank0-compare", "simstrategy-torchrun", "simstrategy-check")
     },
     "mesh_programs": [sys.executable, "backends/xla/tests/mesh_table.py"],
     "keras": [sys.executable, "ci/keras_programs.py"],

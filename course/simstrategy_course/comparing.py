@@ -13,7 +13,18 @@ from simstrategy.trace import Recording, SyncPoint
 from simstrategy_course.lesson import Lesson, Rule, printable
 from simstrategy_course.running import Failure, Run
 
-__all__ = ["Host", "Mismatch", "alike", "broken_rules", "close", "mismatches", "ratio_of", "results_of", "right_values_of", "unequal_bits"]
+__all__ = [
+    "Host",
+    "Mismatch",
+    "alike",
+    "broken_rules",
+    "close",
+    "mismatches",
+    "ratio_of",
+    "results_of",
+    "right_values_of",
+    "unequal_bits",
+]
 
 _APART_MAX: Final = 1e-4
 """Relative to the largest element: far above rounding in float32, far below what a wrong idea makes."""

@@ -51,8 +51,8 @@ class Found(NamedTuple):
 def submissions_in(folder: Path) -> Found:
     """Returns the files of a folder, and of those in it, in the order of their names.
 
-    Hidden files are left out, those that systems and Python add, and environments of Python. Raises CourseError where no file is named after a
-    lesson.
+    Hidden files are left out, those that systems and Python add, and environments of Python. Raises CourseError where
+    no file is named after a lesson.
     """
     environments = {one.parent for one in folder.rglob("pyvenv.cfg")}
     written = (one for one in folder.rglob("*") if one.suffix in _WRITTEN and not _is_added(one, folder))

@@ -53,21 +53,19 @@ def check(
 
     program: returns a nest of arrays. backends: by name; the first is the reference. replicas: numbers of them in one
     process; the law of replicas compares with the first. workers: the same of processes, for backends that span them.
-    schedules: functions that make a schedule, e.g. ``lambda: Seeded(1)``, or `Every`. semantics: the rules that
-    every run follows, such as `Semantics.TF2`. timeout_s: of each run in worker processes. allow_errors: unless
-    True, a program that raises is a difference, even if it raises the same everywhere. laws, without: laws to add
-    to the default ones and to leave out, by name; "all" adds every one. same_on: in place of these, all on which
-    the result must be the same, such as ``["replicas", "order"]``; "backends", "schedules" and "workers" are names
-    there as well. order: of the simulator's additions. exempt: names of values that no law compares, such as
-    ``"history/noise"``, each with the reason. vary: arguments of the program that cut the same work differently,
-    with the values of each. require: what must have been tried, such as "uneven"; else nothing is judged. compiled:
-    compiles every step as well. on_row: receives each row. Clauses: J-1 to J-69, P-9.
+    schedules: functions that make a schedule, e.g. ``lambda: Seeded(1)``, or `Every`. semantics: the rules that every
+    run follows, such as `Semantics.TF2`. timeout_s: of each run in worker processes. allow_errors: unless True, an
+    error is a difference, even if it is the same everywhere. laws, without: laws to add to the default ones and to
+    leave out, by name; "all" adds every one. same_on: in place of these, all on which the result must be the same, of
+    "replicas", "order", "backends", "schedules" and "workers". order: of the simulator's additions. exempt: names of
+    values that no law compares, such as ``"history/noise"``, each with the reason. vary: arguments of the program
+    that cut the same work differently, with their values. require: what must have been tried, such as "uneven"; else
+    nothing is judged. compiled: compiles every step as well. on_row: receives each row. Clauses: J-1 to J-69, P-9.
 
     Programs for other libraries' strategies: `checkers.py`. Raises InvalidArgument, and what opening a backend raises.
 
     >>> import simstrategy as ss
-    >>> def program(strategy):
-    ...     return strategy.reduce("SUM", strategy.run(lambda: strategy.xp.ones(())), axis=None)
+    >>> program = lambda strategy: strategy.reduce("SUM", strategy.run(lambda: strategy.xp.ones(())), axis=None)
     >>> ss.check(program, replicas=[1, 2]).findings[0].text.partition(";")[0]
     'result: 2.0 against 1.0'
     """

@@ -124,6 +124,9 @@ class ComparingTool:
         return Answer(Verdict.ACCUSES if far > SAME else Verdict.PASSES, text, seconds)
 
 
+_THREADS = ("{python}", "-m", "simstrategy_corpus.thread_ranks")
+
+
 def built_in() -> dict[str, Tool]:
     """Returns the tools that come with the corpus, by name."""
     script = ("{file}", "{arguments}")
@@ -135,6 +138,9 @@ def built_in() -> dict[str, Tool]:
         PlainTool("gloo"),
         PlainTool("gloo-detail", {"TORCH_DISTRIBUTED_DEBUG": "DETAIL"}),
         CommandTool("torchrun", {"torchrun": torchrun, **alone}),
+        CommandTool(
+            "threads", {"torchrun": ("{python}", "-m", "simstrategy_corpus.thread_ranks", "{replicas}", *script)}
+        ),
         ComparingTool("rank0-compare"),
         CommandTool(
             "simstrategy-torchrun",

@@ -25,6 +25,27 @@ class Answers:
         return Answer(*given, *((1.0,) if len(given) == 2 else ()))
 
 
+SUMMED = """import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+total = torch.tensor([1.0 + dist.get_rank()])
+dist.all_reduce(total)
+assert total.item() == {total}, f"wrong.py:2: the total is {{total.item()}}"
+print("result total", total.item())
+"""
+
+
+@pytest.mark.parametrize(("wrong", "end"), [("3.0", "silent"), ("5.0", "noticed")])
+def test_threads_run_a_script_and_what_one_raises_accuses(tmp_path, wrong, end):
+    pytest.importorskip("torch")
+    bug = small_bug(tmp_path, run={"launcher": "torchrun"})
+    bug.wrong.file.write_text(SUMMED.format(total=wrong))
+    bug.right.file.write_text(SUMMED.format(total="3.0"))
+    row = score_bug(built_in()["threads"], bug, 60.0)
+    assert (row.wrong, row.right) == (end, "passed")
+
+
 def raises(case, limit):
     raise KeyError(case.name)
 
