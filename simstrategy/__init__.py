@@ -11,6 +11,9 @@ import sys
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Final, final
 
+# First, while few imports are nested: CPython maps memory anew at each call that needs more than its frames have.
+import numpy as _numpy  # noqa: F401
+
 from simstrategy import data, device, errors, nn, schedules, sim, trace
 from simstrategy.data import AutoShardPolicy, InputContext, InputOptions, InputReplicationMode
 from simstrategy.device import available as backends

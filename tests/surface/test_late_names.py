@@ -49,6 +49,14 @@ def test_a_function_is_not_replaced_by_the_package_of_its_name_whichever_is_impo
     assert printed(ORDERS).split() == ["True"] * 8
 
 
+@pytest.mark.slow
+def test_numpy_is_imported_by_the_public_module_itself_and_not_deep_inside_others():
+    command = [sys.executable, "-X", "importtime", "-c", "import simstrategy"]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stderr.splitlines()
+    (numpy,) = (line for line in lines if line.split()[-1] == "numpy")
+    assert numpy.endswith("|   numpy"), "two spaces for each import that is not finished"
+
+
 def test_every_public_name_is_listed_before_and_after_its_first_use():
     assert set(ss.__all__) <= set(dir(ss))
     assert all(getattr(ss, name) is not None for name in ss.__all__)

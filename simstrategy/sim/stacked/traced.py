@@ -196,6 +196,6 @@ for _name, _rule in _METHODS.items():
     setattr(TracedArray, _name, _method(_rule, _name))
 for _name in _READING:
     setattr(TracedArray, f"__{_name}__", _refusing(f"{_name}()"))
-_OTHERS: Final = [name for name in dir(SimArray) if not name.startswith("_") and name not in dir(TracedArray)]
-for _name in _OTHERS:  # NumPy's attributes that are not among the above
+_OTHERS: Final = set(dir(SimArray)) - set(dir(TracedArray))
+for _name in sorted(name for name in _OTHERS if not name.startswith("_")):  # NumPy's attributes not among the above
     setattr(TracedArray, _name, property(_refusing(_name)))
