@@ -114,11 +114,12 @@ def from_data(data: Any) -> tuple[str, list[Row]]:
 
 
 def markdown(scores: Sequence[tuple[str, Sequence[Row]]]) -> str:
-    """Returns a table with a line for each tool and its rows."""
-    lines = [
+    """Returns a table with a line for each tool and its rows: who finds and notices most comes first."""
+    head = [
         "| tool | finds | in seconds | noticed | silent | undecided | hang, crash | cannot run | false accusations |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
+    lines: list[tuple[int, int, str]] = []
     for tool, rows in scores:
         bugs = [row for row in rows if row.wrong]
         wrong = Counter(row.wrong for row in bugs)
@@ -127,8 +128,8 @@ def markdown(scores: Sequence[tuple[str, Sequence[Row]]]) -> str:
         cells = [f"`{tool}`", f"{found} of {len(bugs)}", f"{sum(row.seconds for row in bugs):.0f}"]
         cells += [str(number) for number in (wrong["noticed"], wrong["silent"], wrong["undecided"], broken)]
         cells += [str(wrong["cannot run"]), f"{accused} of {len(rows)}"]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+        lines.append((-found, -wrong["noticed"], f"| {' | '.join(cells)} |"))
+    return "\n".join([*head, *(line for _, _, line in sorted(lines))])
 
 
 def _asked(tool: Tool, case: Case, limit: float) -> Answer:
