@@ -9,7 +9,7 @@ import { indexed, unpacked } from "./recording.js";
 import { replicasView } from "./replicas.js";
 import { search } from "./search.js";
 import { sourceView } from "./source.js";
-import { makeState } from "./state.js";
+import { isPosition, makeState } from "./state.js";
 import { timesView } from "./times.js";
 import { actionsOf, toolbar } from "./toolbar.js";
 import { variablesView } from "./variables.js";
@@ -40,10 +40,11 @@ async function begin() {
     sourceView(at("source"), at("source-title"), state, index),
     factsView(at("facts"), state));
   listen(actions, dialog, inSight, reveal);
-  const asked = location.hash !== "";
+  const { hash } = location;
   state.follow();
-  for (const link of document.querySelectorAll(".report a[href^='#']")) link.addEventListener("click", reveal);
-  if (asked) reveal();
+  for (const link of document.querySelectorAll(".report a[href^='#']:not(.term)")) link.addEventListener("click", reveal);
+  if (isPosition(hash)) reveal();
+  else if (hash) at(hash.slice(1))?.scrollIntoView({ block: "center" });
   document.documentElement.dataset.ready = "true";
 }
 
