@@ -1,6 +1,7 @@
 """Words of a page and their meanings in Chromium: kinds of causes and columns of the report; terms of the player."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ import pytest
 import simstrategy as ss
 from simstrategy.check.formats import as_page, played
 from simstrategy.check.formats.words import KIND_MEANINGS
+from simstrategy.check.outcome import run_program
+from simstrategy.player import PlayedRun, as_player
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -41,7 +44,7 @@ def test_one_card_leads_to_the_run_of_each_number_of_replicas(failed, opened):
         assert links.nth(place).is_visible()
         links.nth(place).click()
         tab.wait_for_url(re.compile(rf"#run={place + 2}&at=\d+$"))
-        assert f"{place + 2} replicas against 1 replica" in tab.inner_text(".note")
+        tab.locator(".note", has_text=f"{place + 2} replicas against 1 replica").wait_for()
         tab.evaluate("scrollTo(0, 0)")
 
 
@@ -73,10 +76,90 @@ def test_the_columns_of_the_table_are_named_and_nothing_is_wider_than_the_window
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
     cells = tab.locator(".report tbody tr").first.locator("td")
     named = tab.evaluate("(cell) => getComputedStyle(cell, '::before').content", cells.first.element_handle())
-    assert named == ('"law "' if width == 360 else "none")
+    assert named == ('"law: "' if width == 360 else "none")
     assert tab.locator(".report thead").is_visible() == (width > 360)
     boxes = [cells.nth(place).bounding_box() for place in range(6)]
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
     assert [
         one for one in ("law", "backend", "values", "trace") if not tab.locator(f"#column-{one} + dd").is_visible()
     ] == []
+
+
+TEXT = Path(__file__).read_text("utf-8")
+UNNAMED = "_".join(["Variable", "0"])
+"""This name stands nowhere in this file."""
+
+
+def line_of(text):
+    return f"{Path(__file__).name}:{TEXT[: TEXT.index(text)].count(chr(10)) + 1}"
+
+
+def two_variables(strategy):
+    with strategy.scope():
+        weight = ss.Variable(np.float32(0), aggregation=ss.VariableAggregation.SUM)  # the first
+        ss.Variable(np.float32(0), name="bias")  # the second
+    strategy.run(lambda: weight.assign_add(np.float32(1)))
+
+
+@pytest.fixture
+def variables(record, tmp_path):
+    file = tmp_path / "page.html"
+    file.write_text(as_player("page", [PlayedRun("run", record(two_variables), {Path(__file__).name: TEXT})]), "utf-8")
+    return file
+
+
+def test_a_variable_leads_to_the_line_that_made_it_with_its_text_where_its_name_is_not_in_the_program(
+    variables, opened
+):
+    tab = opened(variables, width=360, height=740)
+    tab.keyboard.press("End")
+    first, second = tab.locator("#variables .variable").all()
+    assert first.locator("h3").inner_text().startswith(UNNAMED)
+    made = [one.locator("p.form").first.inner_text() for one in (first, second)]
+    assert made[0].startswith(f"is made at {line_of('# the first')}: weight = ss.Variable(")
+    assert made[1] == f"is made at {line_of('# the second')}"
+    first.get_by_role("button", name=line_of("# the first")).click()
+    assert "# the first" in tab.inner_text(".line.named code")
+    box = tab.locator(".line.named").bounding_box()
+    assert 0 <= box["y"] <= 740 - box["height"]
+
+
+def test_a_write_has_the_line_of_its_variable(variables, opened):
+    tab = opened(variables, "#at=4")
+    assert tab.inner_text("#point .request") == f"assign_add {UNNAMED} SUM"
+    assert f"{UNNAMED} is made at {line_of('# the first')}" in tab.inner_text("#point")
+
+
+def raises_later(strategy):
+    strategy.run(lambda: context().all_reduce("SUM", np.float32(6) / context().num_replicas_in_sync))
+    if strategy.num_replicas_in_sync == 3:
+        raise ValueError("shard 3")  # the error
+
+
+@pytest.mark.parametrize("width", [360, 1600])
+def test_a_run_that_ended_with_an_error_states_it_in_place_of_a_first_difference(tmp_path, opened, width):
+    runs = []
+    for count in (1, 3):
+        recorder = ss.trace.Recorder(root=str(Path(__file__).parent))
+        outcome = run_program(raises_later, ss.Strategy.mirrored("sim", replicas=count, trace=recorder), recorder)
+        assert (outcome.error is None) == (count == 1)
+        recorder.close()
+        runs.append(PlayedRun(f"{count} replicas", recorder.recording(), {Path(__file__).name: TEXT}))
+    file = tmp_path / "page.html"
+    file.write_text(as_player("page", runs, start=(1, 0)), "utf-8")
+    tab = opened(file, width=width, height=740)
+    text = f"This run ended with ValueError: shard 3 (at {line_of('# the error')}). Up to there no call"
+    jump = tab.locator("#bar .jumps button", has_text="first difference")
+    assert jump.is_disabled()
+    assert jump.get_attribute("title").startswith(f"3 replicas: {text}")
+    tab.keyboard.press("e")
+    beside = tab.locator(".beside")
+    assert (
+        beside.locator("h3").first.inner_text()
+        == "No first difference from the run with 1 replicas: an error comes before one"
+    )
+    assert text in beside.inner_text()
+    beside.get_by_role("button", name=line_of("# the error")).click()
+    assert "# the error" in tab.inner_text(".line.named code")
+    box = tab.locator(".line.named").bounding_box()
+    assert 0 <= box["y"] <= 740 - box["height"]

@@ -122,11 +122,7 @@ def _counts(found: Sequence[Finding]) -> str:
     counts = [matched[1] for one in found if (matched := _COUNTS.fullmatch(one.replicas))]
     if len(counts) < len(found):
         return ""
-    return f"{_listed(counts)} {_plural('replica', 'replicas', counts)}"
-
-
-def _plural(one: str, many: str, counts: Sequence[str]) -> str:
-    return one if [*counts] == ["1"] else many
+    return f"{_listed(counts)} {'replica' if counts == ['1'] else 'replicas'}"
 
 
 def _count(one: Finding) -> str:

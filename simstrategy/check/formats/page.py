@@ -52,7 +52,7 @@ a.term { font-style: italic; text-decoration: underline dotted; } dt:target { ou
   .report tr { display: grid; grid-template-columns: 1fr 1fr; gap: 0 .8rem; }
   .report tr { border-bottom: 1px solid #8886; padding: .4rem 0; }
   .report td { border: 0; padding: 0; overflow-wrap: anywhere; }
-  .report td::before { content: attr(data-column) " "; color: light-dark(#59636e, #9198a1); font-weight: 400; }
+  .report td::before { content: attr(data-column) ": "; color: light-dark(#59636e, #9198a1); font-weight: 400; }
   .report td:empty { display: none; }
   .report td:nth-child(5) { grid-column: 1 / -1; min-width: 0; }
   .report dl { grid-template-columns: 1fr; } .report dd { margin-bottom: .4rem; }

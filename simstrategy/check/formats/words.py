@@ -73,7 +73,7 @@ KIND_MEANINGS: Final = {
 """What each of `check.causes.facts.KINDS` means."""
 
 COLUMN_MEANINGS: Final = {
-    "law": "What the row demands, which is listed below for each law.",
+    "law": "What the row demands; the list of the laws has it in words.",
     "backend": "What holds the arrays of the replicas and adds them up; sim is the simulator.",
     "replicas": "How many copies of the computation run. In 3 against 1, a run with 3 is compared with one with 1.",
     "schedule": "The order in which the replicas take their turns; in InOrder() it is that of their numbers. Some laws "
@@ -90,7 +90,7 @@ _CELLS: Final = {
     "distance from a number to the next one that its type has.",
     "equal to the bit": "All values that were compared have the same bits.",
     "agree:": f"The values have other bits, and are no further apart than {MARGIN:g} times what rounding moves them.",
-    "DIFFERS": "The law is broken; the first difference is in what differs.",
+    "DIFFERS": "The law is broken; the first difference is at the top of this page.",
     "FAILED": "The run with which others are compared breaks a law itself, or raised an error.",
     "NOT JUDGED": "There is no verdict on this row; the reason follows.",
     "reference; raises": "The run with which others are compared ended with an error.",

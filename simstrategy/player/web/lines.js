@@ -26,6 +26,15 @@ export function linked(text, run, show) {
   return [...nodes, text.slice(end)];
 }
 
+/** Returns where a variable is made, as nodes; with the text of that line where no text of the program has its name. */
+export function madeAt(run, one, show) {
+  if (!one.made) return [];
+  const line = lineOf(run, one.made);
+  const text = line && run.sources[line.file].split("\n")[line.number - 1]?.trim();
+  const isNamed = Object.values(run.sources).some((source) => source.includes(one.name));
+  return ["is made at ", ...linked(one.made, run, show), ...(text && !isNamed ? [": ", element("code", {}, text)] : [])];
+}
+
 /** Returns nodes in which each kind of a cause is a link to its meaning in the report. */
 export function withKinds(nodes) {
   const kinds = [...document.querySelectorAll("dt[id^='kind-']")].sort((a, b) => b.textContent.length - a.textContent.length);
