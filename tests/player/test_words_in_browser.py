@@ -163,3 +163,42 @@ def test_a_run_that_ended_with_an_error_states_it_in_place_of_a_first_difference
     assert "# the error" in tab.inner_text(".line.named code")
     box = tab.locator(".line.named").bounding_box()
     assert 0 <= box["y"] <= 740 - box["height"]
+
+
+@pytest.mark.parametrize("width", [360, 1600])
+def test_the_terms_of_the_player_have_their_meanings_in_a_list(failed, opened, width):
+    tab = opened(failed, "#run=2&at=1", width=width, height=740)
+    assert tab.locator("#terms dt").count() == 0  # made when it is asked for
+    tab.keyboard.press("t")
+    words = tab.locator("#terms dt").all_inner_texts()
+    assert words[:3] == ["replica", "worker", "event"]
+    assert tab.locator("#terms dt").first.bounding_box()["y"] >= 0
+    assert len(set(words)) == len(words)
+    assert all(text.endswith(".") for text in tab.locator("#terms dd").all_inner_texts())
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    tab.keyboard.press("?")  # no other list over it
+    assert not tab.locator("#help").is_visible()
+    tab.keyboard.press("Escape")
+    tab.get_by_role("button", name="terms", exact=True).click()
+    assert tab.locator("#terms dt").count() == len(words)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_that_is_not_accessible_in_a_card_and_in_the_list_of_terms(
+    failed, opened, inaccessible, scheme
+):
+    for width in (360, 1600):
+        tab = opened(failed, "#kind-mean-of-means", scheme=scheme, width=width)
+        assert inaccessible(tab) == []
+        tab.evaluate("document.querySelector('#player').scrollIntoView()")
+        tab.keyboard.press("t")
+        assert inaccessible(tab) == []
+
+
+def test_facts_and_columns_of_the_player_have_their_meanings_as_titles(failed, opened):
+    tab = opened(failed, "#run=2&at=1")
+    tab.keyboard.press("c")
+    for place in ("#facts b", "#point .wide thead th"):
+        titles = {one.inner_text(): one.get_attribute("title") for one in tab.locator(place).all()}
+        assert len(titles) > 3
+        assert {name for name, title in titles.items() if not title} <= {"replica", "line", "element 0"}

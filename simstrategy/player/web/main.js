@@ -10,6 +10,7 @@ import { replicasView } from "./replicas.js";
 import { search } from "./search.js";
 import { sourceView } from "./source.js";
 import { isPosition, makeState } from "./state.js";
+import { meaningOf, terms } from "./terms.js";
 import { timesView } from "./times.js";
 import { actionsOf, toolbar } from "./toolbar.js";
 import { variablesView } from "./variables.js";
@@ -27,6 +28,8 @@ async function begin() {
   const dialog = at("help");
   actions.search = () => field.select() || field.focus();
   actions.help = () => dialog.showModal();
+  actions.terms = () => showTerms(at("terms"));
+  at("terms-button").addEventListener("click", actions.terms);
   at("help-button").addEventListener("click", actions.help);
   at("theme").addEventListener("click", changeTheme);
   views.push(
@@ -64,9 +67,16 @@ function revealLine() {
   if (line && (line.top < top || line.bottom > innerHeight)) at("source").scrollIntoView({ block: "center" });
 }
 
+/** Shows the terms with their meanings; the list is made when it is first asked for. */
+function showTerms(dialog) {
+  const list = dialog.querySelector("dl");
+  if (!list.childElementCount) list.append(...terms().map(([word, meaning]) => element("div", {}, element("dt", {}, word), element("dd", {}, meaning))));
+  dialog.showModal();
+}
+
 function factsView(box, state) {
   return () => box.replaceChildren(...state.current().facts.map(([name, text]) =>
-    element("span", {}, element("b", {}, name), ` ${text}`)));
+    element("span", {}, element("b", { title: meaningOf(name) }, name), ` ${text}`)));
 }
 
 function changeTheme() {
