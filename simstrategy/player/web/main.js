@@ -45,7 +45,7 @@ async function begin() {
   listen(actions, dialog, inSight, reveal);
   const { hash } = location;
   state.follow();
-  for (const link of document.querySelectorAll(".report a[href^='#']:not(.term)")) link.addEventListener("click", reveal);
+  for (const link of document.querySelectorAll(".report a[href^='#']")) link.addEventListener("click", reveal);
   if (isPosition(hash)) reveal();
   else if (hash) at(hash.slice(1))?.scrollIntoView({ block: "center" });
   document.documentElement.dataset.ready = "true";
@@ -72,6 +72,7 @@ function showTerms(dialog) {
   const list = dialog.querySelector("dl");
   if (!list.childElementCount) list.append(...terms().map(([word, meaning]) => element("div", {}, element("dt", {}, word), element("dd", {}, meaning))));
   dialog.showModal();
+  dialog.querySelector("h2").focus(); // the list begins in sight
 }
 
 function factsView(box, state) {
