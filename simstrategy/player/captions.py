@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from simstrategy.errors import ReplicasDisagree
-from simstrategy.player.names import name_sentence
+from simstrategy.player.names import name_sentence, plural
 from simstrategy.player.stops import BEGINS, ENDS, Event
 from simstrategy.trace import Printed, Result, StepParts, SyncPoint, Value, VariableWrite
 from simstrategy.trace.recording import HOLDS, OPTIMIZER_STEP
@@ -160,7 +160,8 @@ def _failed(point: SyncPoint, what: str) -> str:
 def _of_parts(parts: StepParts, worker: str) -> str:
     counts = [count for _, count in parts.rows]
     total = sum(counts)
-    drawn = f"The program{worker} draws a step of {total} {_plural('row', total)} from its dataset{_at([parts.site])}."
+    rows = f"{total} {plural('row', 'rows', total)}"
+    drawn = f"The program{worker} draws a step of {rows} from its dataset{_at([parts.site])}."
     if not counts:
         return drawn
     if len(set(counts)) == 1:
@@ -179,7 +180,7 @@ def _of_result(result: Result, worker: str) -> str:
     if result.error is not None:
         return f"The program{worker} ends with {result.error[0]}{_at([result.site])}."
     count = len(result.leaves)
-    return f"The program{worker} has returned. It leaves {count} {_plural('value', count)}."
+    return f"The program{worker} has returned. It leaves {count} {plural('value', 'values', count)}."
 
 
 def _who(replicas: Sequence[int | None], count: int) -> str:
@@ -202,10 +203,6 @@ def _at(sites: Sequence[str]) -> str:
         return f" at {different[0]}"
     more = len(different) - 1
     return f" at {different[0]} and {'another line' if more == 1 else f'{more} other lines'}"
-
-
-def _plural(word: str, count: int) -> str:
-    return word if count == 1 else f"{word}s"
 
 
 def _cut(text: str) -> str:

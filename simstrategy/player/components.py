@@ -7,7 +7,7 @@ from simstrategy.player.stops import WHOLE, Event, Stop
 from simstrategy.trace import Recording, SyncPoint, Value, VariableWrite
 from simstrategy.trace.recording import HOLDS
 
-__all__ = ["Components", "kept_apart", "variables_of", "writes_at"]
+__all__ = ["Components", "kept_apart", "made_at", "variables_of", "writes_at"]
 
 Key = tuple[int, str]
 """A worker, and the name of a variable."""
@@ -28,6 +28,14 @@ def variables_of(recording: Recording) -> dict[Key, SyncPoint | None]:
         elif write.operation == "create":
             found[key] = None
     return found
+
+
+def made_at(recording: Recording) -> dict[str, str]:
+    """Returns for each variable the line that made it, such as ``train.py:12``, where that is known and is one line."""
+    found: dict[str, set[str]] = {}
+    for (_, name), point in variables_of(recording).items():
+        found.setdefault(name, set()).update(("",) if point is None else set(point.sites) or {""})
+    return {name: site for name, sites in found.items() if len(sites) == 1 and (site := next(iter(sites)))}
 
 
 def writes_at(recording: Recording) -> Callable[[Event, Stop], Sequence[VariableWrite]]:

@@ -6,10 +6,11 @@ from typing import Any, Final
 from simstrategy.player.additions import Additions, additions_of
 from simstrategy.player.aligned import aligned
 from simstrategy.player.captions import caption, label
-from simstrategy.player.components import Components, kept_apart, variables_of, writes_at
+from simstrategy.player.components import Components, kept_apart, made_at, variables_of, writes_at
 from simstrategy.player.difference import first_difference
-from simstrategy.player.marks import marks_of, raised_at
+from simstrategy.player.marks import marks_of
 from simstrategy.player.names import differ, held_at
+from simstrategy.player.raised import raised_at
 from simstrategy.player.stops import WHOLE, Event, Stop, columns_of, events_of, stops_of
 from simstrategy.player.times import times_data
 from simstrategy.player.values import ValueTable
@@ -51,8 +52,10 @@ def run_data(
         before = events_of(reference)
         pair = (before, stops_of(before)), (events, stops)
         found, same = first_difference(*pair), aligned(*pair)
-    marks = marks_of(recording, columns, events, stops) | {"difference": [] if found is None else [found.here]}
-    raised = raised_at(recording, events, stops)
+    marks = marks_of(recording, columns, events, stops) | {
+        "difference": [] if found is None or found.ended else [found.here]
+    }
+    raised = raised_at(events, stops)
     return {
         "name": name,
         "raised": raised and _raised(*raised, lines[stops[raised[0]].event]),
@@ -196,12 +199,14 @@ def _variables(
     table: ValueTable,
 ) -> list[dict[str, Any]]:
     """Returns each variable with its writes: the place, the operation, and the rank and value of what changed."""
-    made = variables_of(recording)
+    made, sites = variables_of(recording), made_at(recording)
     found: dict[tuple[int, str], dict[str, Any]] = {}
     for (worker, name), point in made.items():
         line: dict[str, Any] = {"worker": worker, "name": name, "writes": [], "ranks": []}
         line["aggregation"] = None if point is None else point.op
         line["apart"] = point is not None and kept_apart(name, point)
+        if name in sites:
+            line["made"] = sites[name]
         found[worker, name] = line
     writes = writes_at(recording)
     components = Components(recording, columns)

@@ -1,10 +1,14 @@
-"""Where two runs of a page differ first: another call, or other bits in what every replica gets."""
+"""Where two runs of a page differ first: another call, or other bits in what every replica gets.
 
-from collections.abc import Iterator, Sequence
+A run that ended with an error has no first difference where it is equal up to there: what comes after it is missing.
+"""
+
+from collections.abc import Container, Iterator, Sequence
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
-from simstrategy.player.stops import ENDS, Event, Stop
+from simstrategy.player.raised import error_text, errors_of, raised_at
+from simstrategy.player.stops import BEGINS, ENDS, Event, Stop
 from simstrategy.trace import SyncPoint
 
 __all__ = ["Difference", "calls_of", "first_difference", "request_of"]
@@ -13,22 +17,56 @@ _OWN: Final = ("run", "merge_call", "update", "update_non_slot", "sizes", "next"
 """Calls of which each replica brings and gets values of its own, which follow from the number of replicas."""
 
 
+Run = tuple[Sequence[Event], Sequence[Stop]]
+
+
 class Difference(NamedTuple):
-    """The first difference: the numbers of the stops in both runs, and what differs."""
+    """The first difference: the numbers of the stops in both runs, and what differs.
+
+    ended: whether nothing differs until one of the runs ended with an error; the stop of that run is its error then.
+    """
 
     here: int
     there: int
     text: str
+    ended: bool = False
 
 
-def first_difference(
-    reference: tuple[Sequence[Event], Sequence[Stop]], other: tuple[Sequence[Event], Sequence[Stop]]
-) -> Difference | None:
+def first_difference(reference: Run, other: Run) -> Difference | None:
     """Returns where another run differs from a reference; None where no call and no common result does.
 
     Bits are compared, so a difference may be rounding alone. here: in the other run. there: in the reference.
     """
+    found = _found(reference, other)
+    if found is None and [*errors_of(reference[0])] != [*errors_of(other[0])]:
+        found = Difference(len(other[1]) - 1, len(reference[1]) - 1, "")  # after all calls
+    if found is None:
+        return None
+    here, there = _raised(other, found.here), _raised(reference, found.there)
+    if here is None and there is None:
+        return found
+    ends = [
+        *([] if here is None else [f"This run ended with {here[1]}."]),
+        *([] if there is None else [f"The other run ended with {there[1]}."]),
+        "Up to there no call, and no result that all replicas get, differs.",
+    ]
+    places = (found.here if here is None else here[0], found.there if there is None else there[0])
+    return Difference(*places, " ".join(ends), ended=True)
+
+
+def _raised(run: Run, place: int) -> tuple[int, str] | None:
+    """Returns the stop and the text of the error that ended a run, where that stop is not after a place."""
+    events, stops = run
+    raised = raised_at(events, stops)
+    if raised is None or raised[0] > place:
+        return None
+    return raised[0], error_text(events[stops[raised[0]].event], errors_of(events))
+
+
+def _found(reference: Run, other: Run) -> Difference | None:
+    """Returns the first difference, which may follow from an error that ended one of the runs."""
     last = (max(len(other[1]) - 1, 0), max(len(reference[1]) - 1, 0))
+    ended = {**errors_of(reference[0]), **errors_of(other[0])}
     for one, two in zip_longest(calls_of(*reference), calls_of(*other)):
         if one is None or two is None:
             missing = "has ended where this one goes on" if one is None else "goes on where this one has ended"
@@ -36,11 +74,18 @@ def first_difference(
         (there, call), (here, its) = one, two
         if request_of(call) != request_of(its):
             return Difference(here, there, "The runs make different calls here.")
+        if _is_later(other[1][here], its, ended) or _is_later(reference[1][there], call, ended):
+            continue
         if call.error != its.error:
             return Difference(here, there, "One of the runs ends with an error here.")
         if call.kind not in _OWN and _result(call) != _result(its):
             return Difference(here, there, "The results have different bits here, for the first time.")
     return None
+
+
+def _is_later(stop: Stop, call: SyncPoint, ended: Container[object]) -> bool:
+    """Returns whether a call that begins here ends with the error of the program: its parts come before that."""
+    return stop.phase == BEGINS and call.error in ended
 
 
 def calls_of(events: Sequence[Event], stops: Sequence[Stop]) -> Iterator[tuple[int, SyncPoint]]:

@@ -5,12 +5,11 @@ from typing import Final
 
 import numpy as np
 
-from simstrategy.errors import ReplicasDisagree
 from simstrategy.player.components import Components, writes_at
 from simstrategy.player.stops import BEGINS, ENDS, Event, Stop
 from simstrategy.trace import Recording, Result, StepParts, SyncPoint, Value, VariableWrite
 
-__all__ = ["MARKS", "marks_of", "raised_at"]
+__all__ = ["MARKS", "marks_of"]
 
 MARKS: Final = ("error", "unequal", "not_finite", "diverged")
 _KEPT: Final = 10_000
@@ -42,18 +41,6 @@ def marks_of(
         if has_run and components.newly_differing(event.worker):
             found["diverged"].append(place)
     return {kind: places[:_KEPT] for kind, places in found.items()}
-
-
-def raised_at(recording: Recording, events: Sequence[Event], stops: Sequence[Stop]) -> tuple[int, str] | None:
-    """Returns the first stop with an error that ended the program, and what happens there; None where none did."""
-    ended = {result.error for result in recording.results if result.error is not None}
-    for place, stop in enumerate(stops):
-        event = events[stop.event]
-        if isinstance(event, SyncPoint | Result) and event.error in ended and stop.phase != BEGINS:
-            assert event.error is not None
-            disagree = event.error[0] == ReplicasDisagree.__name__
-            return place, "the replicas disagree" if disagree else f"the program raises {event.error[0]}"
-    return None
 
 
 def _has_error(event: Event) -> bool:

@@ -9,7 +9,7 @@ from simstrategy.player.values import element_text
 from simstrategy.trace import Recording, Value, VariableWrite
 from simstrategy.trace.recording import HOLDS
 
-__all__ = ["differ", "held_at", "name_sentence"]
+__all__ = ["differ", "held_at", "name_sentence", "plural"]
 
 Held = Mapping[int, Value]
 """A value for each rank that has one."""
@@ -60,7 +60,7 @@ def _alone(name: str, replica: int, held: Held) -> str:
     others = _groups({rank: value for rank, value in held.items() if rank != replica})
     if not others:
         return text
-    listed = [f"{_who(ranks)} {_plural('has', 'have', ranks)} {_other(held[ranks[0]], own)}" for ranks in others]
+    listed = [f"{_who(ranks)} {plural('has', 'have', len(ranks))} {_other(held[ranks[0]], own)}" for ranks in others]
     more = ", and so on" if len(listed) > _NAMED_MAX else ""
     return f"{text}; {', '.join(listed[:_NAMED_MAX])}{more}"
 
@@ -99,8 +99,9 @@ def _who(ranks: Sequence[int]) -> str:
     if len(ranks) > _NAMED_MAX:
         return f"{len(ranks)} replicas"
     shown = " and ".join(one for one in (", ".join(map(str, ranks[:-1])), str(ranks[-1])) if one)
-    return f"{_plural('replica', 'replicas', ranks)} {shown}"
+    return f"{plural('replica', 'replicas', len(ranks))} {shown}"
 
 
-def _plural(one: str, many: str, ranks: Sequence[int]) -> str:
-    return one if len(ranks) == 1 else many
+def plural(one: str, many: str, count: int) -> str:
+    """Returns the word for a count."""
+    return one if count == 1 else many

@@ -4,16 +4,16 @@ Where runs are given in which its findings show, the player stands below it, and
 its cause. Without them the page runs no script.
 """
 
-import re
 from collections.abc import Iterator
 from html import escape
-from itertools import groupby, zip_longest
+from itertools import groupby
 from typing import Final
-from urllib.parse import quote
 
+from simstrategy.check.formats.cards import cards, only_fails
 from simstrategy.check.formats.data import below_the_table
 from simstrategy.check.formats.junit import printable
-from simstrategy.check.formats.played import NOTHING, Place, Played
+from simstrategy.check.formats.played import NOTHING, Played
+from simstrategy.check.formats.words import COLUMN_MEANINGS, kinds_in, words_of
 from simstrategy.check.law_table import facts_of
 from simstrategy.check.report import HEADINGS, Report
 from simstrategy.check.row import COLUMNS, Kind, state_of
@@ -43,12 +43,19 @@ tr.reference td, tr.skipped td { color: light-dark(#59636e, #9198a1); }
 .report td:nth-child(-n+3), .report td:nth-child(6) { white-space: nowrap; }
 .report td:nth-child(5) { min-width: 22rem; }
 .report summary { cursor: pointer; }
+.report code { white-space: normal; }
+.report ul { font-size: inherit; }
+a.term { font-style: italic; text-decoration: underline dotted; } dt:target { outline: 2px solid; outline-offset: 2px; }
 @media (max-width: 40rem) {
   .report thead { display: none; }
-  .report tr { display: flex; flex-wrap: wrap; border-bottom: 1px solid #8886; padding: .3rem 0; }
-  .report td { border: 0; padding: 0 .8rem 0 0; }
-  .report td:nth-child(5) { flex-basis: 100%; min-width: 0; }
-  .report dl { grid-template-columns: 1fr; }
+  .report table, .report tbody { display: block; }
+  .report tr { display: grid; grid-template-columns: 1fr 1fr; gap: 0 .8rem; }
+  .report tr { border-bottom: 1px solid #8886; padding: .4rem 0; }
+  .report td { border: 0; padding: 0; overflow-wrap: anywhere; }
+  .report td::before { content: attr(data-column) ": "; color: light-dark(#59636e, #9198a1); font-weight: 400; }
+  .report td:empty { display: none; }
+  .report td:nth-child(5) { grid-column: 1 / -1; min-width: 0; }
+  .report dl { grid-template-columns: 1fr; } .report dd { margin-bottom: .4rem; }
 }
 .report pre { max-height: none; white-space: pre-wrap; overflow-wrap: anywhere; background: #8882; padding: .8rem; }
 """.strip()
@@ -57,7 +64,6 @@ _TITLES: Final[dict[Kind, str]] = {
     "undecided": "What could not be judged",
     "remark": "Remarks",
 }
-_LINE: Final = re.compile(r"([\w./-]+\.py):\d+", re.ASCII)
 _VERDICTS: Final = {"agree": "✓ agrees", "differ": "✗ differs", "undecided": "? not judged"}
 _FAILS: Final = "✗ fails"
 """In place of "differs", where the program raised."""
@@ -84,12 +90,12 @@ def as_page(report: Report, shown: Played = NOTHING) -> str:
 
 def _article(report: Report, title: str, shown: Played) -> str:
     *_, last = report.lines()
-    verdict = _FAILS if report.verdict == "differ" and _only_fails(report) else _VERDICTS[report.verdict]
-    columns = "".join(f'<th scope="col">{_text(name)}</th>' for name in COLUMNS)
+    verdict = _FAILS if report.verdict == "differ" and only_fails(report) else _VERDICTS[report.verdict]
+    columns = "".join(f'<th scope="col" title="{_text(COLUMN_MEANINGS[name])}">{name}</th>' for name in COLUMNS)
     body = [
         f"<h1>{_text(title)}</h1>",
         f'<p class="verdict {report.verdict}"><strong>{verdict}</strong><br>{_text(last.text)}</p>',
-        *_findings(report, shown),
+        *cards(report, shown),
         *_sections(report),
         '<h2>All rows</h2>\n<div class="scroll"><table>',
         f"<thead><tr>{columns}</tr></thead>",
@@ -97,62 +103,9 @@ def _article(report: Report, title: str, shown: Played) -> str:
         *_rows(report),
         "</tbody>\n</table></div>",
         *_laws(report),
+        *_words(report),
     ]
     return '<article class="report" role="region" aria-label="Report">\n' + "\n".join(body) + "\n</article>\n"
-
-
-def _findings(report: Report, shown: Played) -> Iterator[str]:
-    """Yields what differs: for each row that does its place, the cause and the event of it, where known, and its text.
-
-    A text beside a cause is folded: its values are of the end of the run.
-    """
-    rows = [row for row in report.rows if row.problem is not None]
-    if rows:
-        yield f'<h2 class="problem">{"What fails" if _only_fails(report) else "What differs"}</h2>'
-    for row, one, place in zip_longest(rows, report.findings, shown.places):
-        where = f"{one.backend}, replicas {one.replicas}, {one.schedule}"
-        yield f"<h3>{_text(where if row.raised else f'{one.law}: {where}')}</h3>"
-        if one.cause is not None:
-            yield f"<p><strong>Cause:</strong> {_with_lines(one.cause, shown, place)}</p>"
-        if place is not None:
-            yield f"<p>{_link(shown, place)}</p>"
-        text = f"<pre>{_with_lines(one.text, shown, place)}</pre>"
-        yield text if one.cause is None else f"<details><summary>the values that differ</summary>{text}</details>"
-
-
-def _only_fails(report: Report) -> bool:
-    """Returns whether the program raised in each row that has a problem: nothing was found to differ."""
-    return all(row.raised for row in report.rows if row.problem is not None)
-
-
-def _link(shown: Played, place: Place) -> str:
-    """Returns what leads to an event in the player below."""
-    if place.left:
-        return f"Not shown below: {_text(place.left)}"
-    name = _text(shown.runs[place.run].name)
-    return f'<a href="{_address(shown, place)}">See it below, in the run with {name}</a>'
-
-
-def _address(shown: Played, place: Place) -> str:
-    run = f"run={place.run + 1}&amp;" if len(shown.runs) > 1 else ""
-    return f"#{run}at={place.stop + 1}"
-
-
-def _with_lines(text: str, shown: Played, place: Place | None) -> str:
-    """Returns a text in which each line of the program, such as ``train.py:31``, leads to it in the player below."""
-    if place is None or place.left:
-        return _text(text)
-    sources = shown.runs[place.run].sources
-    address = _address(shown, place)
-
-    def link(found: re.Match[str]) -> str:
-        line, name = found[0], found[1]
-        if not any(one == name or one.endswith(f"/{name}") for one in sources):
-            return line
-        return f'<a href="{address}&amp;line={quote(line)}">{line}</a>'
-
-    # A line has no character that is escaped.
-    return _LINE.sub(link, _text(text))
 
 
 def _laws(report: Report) -> Iterator[str]:
@@ -160,6 +113,14 @@ def _laws(report: Report) -> Iterator[str]:
     names = dict.fromkeys(row.law for row in report.rows)
     items = "".join(f"<dt>{_text(name)}</dt><dd>{_text(facts_of(name).meaning)}</dd>" for name in names)
     yield f"<h2>What the laws demand</h2>\n<dl>{items}</dl>"
+
+
+def _words(report: Report) -> Iterator[str]:
+    """Yields what the kinds of causes mean, and the columns of the table with what stands in them."""
+    kinds = (kind for one in report.findings for kind in kinds_in(one.cause or ""))
+    words = words_of(kinds, (row.cells()[COLUMNS.index("values")] for row in report.rows))
+    items = "".join(f'<dt id="{place}">{_text(word)}</dt><dd>{_text(meaning)}</dd>' for word, place, meaning in words)
+    yield f"<h2>What the words mean</h2>\n<dl>{items}</dl>"
 
 
 def _sections(report: Report) -> Iterator[str]:
@@ -175,7 +136,8 @@ def _sections(report: Report) -> Iterator[str]:
 
 def _rows(report: Report) -> Iterator[str]:
     for row in report.rows:
-        cells = "".join(f"<td>{_text(text)}</td>" for text in row.cells())
+        texts = zip(COLUMNS, row.cells(), strict=True)
+        cells = "".join(f'<td data-column="{name}">{_text(text)}</td>' for name, text in texts)
         yield f'<tr class="{state_of(row)}">{cells}</tr>'
 
 

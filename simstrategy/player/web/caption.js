@@ -1,7 +1,7 @@
 // What happens at the position, in a sentence, and the text of an error word for word.
 
 import { element } from "./dom.js";
-import { linked } from "./lines.js";
+import { linked, withKinds } from "./lines.js";
 import { BEGINS, stopAt } from "./recording.js";
 
 /** Returns the view. spoken: the sentence, which readers of the screen announce. more: what stands below it. */
@@ -22,7 +22,7 @@ export function captionView(spoken, more, state) {
     const below = [];
     const note = run.notes[state.at];
     const withLines = (text) => linked(text, run, state.show);
-    if (note) below.push(element("p", { class: "note" }, withLines(note)));
+    if (note) below.push(element("p", { class: "note" }, withKinds(withLines(note))));
     if (event.error && phase !== BEGINS) below.push(element("pre", { class: "error" }, withLines(`${event.error[0]}: ${event.error[1]}`)));
     if (state.at === state.last() && !run.complete) below.push(element("p", { class: "bad" }, UNFINISHED));
     more.replaceChildren(...below);

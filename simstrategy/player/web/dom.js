@@ -1,5 +1,7 @@
 // Elements of the page. Texts become text nodes and never markup; sizes are set by properties, which the page's policy allows.
 
+import { meaningOf } from "./terms.js";
+
 /** Returns an element. attributes: by name; a function is a listener, true an empty attribute, null and false none. */
 export function element(tag, attributes, ...children) {
   const made = document.createElement(tag);
@@ -18,7 +20,7 @@ export function drawn(tag, attributes, ...children) {
 
 /** Returns a table with a caption for readers of the screen. headings: texts. rows: lists of cells. */
 export function table(caption, headings, rows) {
-  const head = headings.map((text) => element("th", { scope: "col" }, text));
+  const head = headings.map((text) => element("th", { scope: "col", title: meaningOf(text) }, text));
   const body = rows.map((cells) =>
     element("tr", {}, cells.map((cell, place) =>
       place ? element("td", {}, cell) : element("th", { scope: "row" }, cell))));

@@ -19,6 +19,7 @@ const KEYS = [
   ["n", "not_finite", "n", "the next value that is not finite"],
   ["d", "diverged", "d", "the next run that ends with diverged variables"],
   ["/", "search", "/", "search; Enter finds the next, Shift+Enter the one before"],
+  ["t", "terms", "t", "the terms of this page and what they mean"],
   ["?", "help", "?", "these keys"],
 ];
 
@@ -30,7 +31,7 @@ export function listen(actions, dialog, inSight, reveal) {
   const rows = KEYS.map(([, , shown, text]) => element("div", {}, element("dt", {}, element("kbd", {}, shown)), element("dd", {}, text)));
   dialog.querySelector("dl").append(...rows);
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || dialog.open) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     if (event.target.closest("input:not([type=range]), select, textarea")) return;
     const pressed = event.shiftKey && event.key.startsWith("Arrow") ? `Shift+${event.key}` : event.key;
     const found = KEYS.find(([key]) => key === pressed);

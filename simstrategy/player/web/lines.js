@@ -1,4 +1,4 @@
-// Lines of the program that a text names, such as train.py:31: links that show them in the source.
+// What a text names: lines of the program, such as train.py:31, and kinds of causes; links that lead to them.
 
 import { element } from "./dom.js";
 
@@ -24,4 +24,28 @@ export function linked(text, run, show) {
     end = found.index + found[0].length;
   }
   return [...nodes, text.slice(end)];
+}
+
+/** Returns where a variable is made, as nodes; with the text of that line where no text of the program has its name. */
+export function madeAt(run, one, show) {
+  if (!one.made) return [];
+  const line = lineOf(run, one.made);
+  const text = line && run.sources[line.file].split("\n")[line.number - 1]?.trim();
+  const isNamed = Object.values(run.sources).some((source) => source.includes(one.name));
+  return ["is made at ", ...linked(one.made, run, show), ...(text && !isNamed ? [": ", element("code", {}, text)] : [])];
+}
+
+/** Returns nodes in which each kind of a cause is a link to its meaning in the report. */
+export function withKinds(nodes) {
+  const kinds = [...document.querySelectorAll("dt[id^='kind-']")].sort((a, b) => b.textContent.length - a.textContent.length);
+  return nodes.flatMap((node) => (typeof node === "string" ? node.split(KINDS).flatMap((part, place) => (place % 2 ? kindsIn(part, kinds) : [part])) : [node]));
+}
+
+const KINDS = /(?<=The kind is )([^:.]+)/;
+
+function kindsIn(text, kinds) {
+  return text.split(/(, or )/).map((part) => {
+    const kind = kinds.find((one) => one.textContent === part);
+    return kind ? element("a", { class: "term", href: `#${kind.id}`, title: kind.nextElementSibling.textContent }, part) : part;
+  });
 }

@@ -9,7 +9,8 @@ import { indexed, unpacked } from "./recording.js";
 import { replicasView } from "./replicas.js";
 import { search } from "./search.js";
 import { sourceView } from "./source.js";
-import { makeState } from "./state.js";
+import { isPosition, makeState } from "./state.js";
+import { meaningOf, terms } from "./terms.js";
 import { timesView } from "./times.js";
 import { actionsOf, toolbar } from "./toolbar.js";
 import { variablesView } from "./variables.js";
@@ -27,6 +28,8 @@ async function begin() {
   const dialog = at("help");
   actions.search = () => field.select() || field.focus();
   actions.help = () => dialog.showModal();
+  actions.terms = () => showTerms(at("terms"));
+  at("terms-button").addEventListener("click", actions.terms);
   at("help-button").addEventListener("click", actions.help);
   at("theme").addEventListener("click", changeTheme);
   views.push(
@@ -40,10 +43,11 @@ async function begin() {
     sourceView(at("source"), at("source-title"), state, index),
     factsView(at("facts"), state));
   listen(actions, dialog, inSight, reveal);
-  const asked = location.hash !== "";
+  const { hash } = location;
   state.follow();
   for (const link of document.querySelectorAll(".report a[href^='#']")) link.addEventListener("click", reveal);
-  if (asked) reveal();
+  if (isPosition(hash)) reveal();
+  else if (hash) at(hash.slice(1))?.scrollIntoView({ block: "center" });
   document.documentElement.dataset.ready = "true";
 }
 
@@ -63,9 +67,17 @@ function revealLine() {
   if (line && (line.top < top || line.bottom > innerHeight)) at("source").scrollIntoView({ block: "center" });
 }
 
+/** Shows the terms with their meanings; the list is made when it is first asked for. */
+function showTerms(dialog) {
+  const list = dialog.querySelector("dl");
+  if (!list.childElementCount) list.append(...terms().map(([word, meaning]) => element("div", {}, element("dt", {}, word), element("dd", {}, meaning))));
+  dialog.showModal();
+  dialog.querySelector("h2").focus(); // the list begins in sight
+}
+
 function factsView(box, state) {
   return () => box.replaceChildren(...state.current().facts.map(([name, text]) =>
-    element("span", {}, element("b", {}, name), ` ${text}`)));
+    element("span", {}, element("b", { title: meaningOf(name) }, name), ` ${text}`)));
 }
 
 function changeTheme() {

@@ -1,6 +1,7 @@
 // The event at the position: of a synchronisation point what each replica brought and got.
 
 import { element, table } from "./dom.js";
+import { linked, madeAt } from "./lines.js";
 import { BEGINS, ranksOf, stopAt } from "./recording.js";
 import { sumsOf } from "./sums.js";
 import { rowOf, valueOf } from "./values.js";
@@ -14,7 +15,9 @@ export function pointView(box, title, state) {
     const shown = state.arrived ? arriving(run, event, state) : SHOWN[event.is](run, event, phase);
     const button = state.arrivals().length && !state.arrived
       ? [element("button", { type: "button", class: "link", click: () => state.go(state.at, state.run, 1) }, "arrivals one by one")] : [];
-    box.replaceChildren(...shown.filter((one) => one !== null), ...button, ...beside(state, run));
+    const made = run.variables.find((one) => one.name === event.subject && one.worker === event.worker && event.kind !== "variable");
+    const where = made?.made ? [element("p", { class: "form" }, `${made.name} `, madeAt(run, made, state.show))] : [];
+    box.replaceChildren(...shown.filter((one) => one !== null), ...where, ...button, ...beside(state, run));
   };
 }
 
@@ -25,9 +28,11 @@ function beside(state, run) {
   if (there === null) return [];
   const reference = state.data.runs[0];
   const { event, phase } = stopAt(reference, there);
-  const title = isDifference ? `First difference from the run with ${reference.name}` : `The same event in the run with ${reference.name}`;
+  const isEnded = isDifference && run.difference.ended;
+  const title = isEnded ? `No first difference from the run with ${reference.name}: an error comes before one`
+    : isDifference ? `First difference from the run with ${reference.name}` : `The same event in the run with ${reference.name}`;
   return [element("div", { class: "beside" },
-    element("h3", {}, title), isDifference ? element("p", {}, run.difference.text) : null,
+    element("h3", {}, title), isDifference ? element("p", {}, linked(run.difference.text, run, state.show)) : null,
     ...SHOWN[event.is](reference, event, phase).filter((one) => one !== null),
     element("button", { type: "button", class: "link", click: () => state.go(there, 0) }, `this event of ${reference.name}`))];
 }

@@ -8,6 +8,7 @@ import { arrivalsAt } from "./recording.js";
  * after a change that a line was asked for.
  */
 export function makeState(data, changed, revealed) {
+  let isShown = false;
   const state = { run: 0, at: 0, arrived: 0, line: null, data };
 
   state.current = () => data.runs[state.run];
@@ -52,6 +53,8 @@ export function makeState(data, changed, revealed) {
   };
 
   state.follow = () => {
+    if (isShown && location.hash && !isPosition(location.hash)) return; // the meaning of a word
+    isShown = true;
     const asked = new URLSearchParams(location.hash.slice(1));
     const run = numberOf(asked.get("run"), data.start.run + 1) - 1;
     const first = run === data.start.run ? data.start.at + 1 : 1;
@@ -62,6 +65,11 @@ export function makeState(data, changed, revealed) {
 
   addEventListener("hashchange", state.follow);
   return state;
+}
+
+/** Returns whether a fragment names a position, and not a word of the report. */
+export function isPosition(fragment) {
+  return /^#(run|at|arrived|line)=/.test(fragment);
 }
 
 function fragmentOf(state) {

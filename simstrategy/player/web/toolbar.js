@@ -57,6 +57,11 @@ function raisedIn(state) {
   return where.length ? `${others}where ${where.join(", or ")}: ` : "";
 }
 
+/** Returns which runs have no first difference since an error comes before one. */
+function endedBefore(state) {
+  return state.data.runs.filter((run) => run.difference?.ended).map((run) => `${run.name}: ${run.difference.text}`).join(" ");
+}
+
 /** Goes to the first mark of the run that is shown, or of the next one; from a mark to the one after it. Returns false where there is none. */
 function goAcross(state, kind) {
   const places = marksAcross(state, kind);
@@ -104,7 +109,8 @@ export function toolbar(bar, state, actions) {
       const { length } = isAcross ? marksAcross(state, kind) : run.marks[kind];
       made.disabled = !length;
       const counted = `${length} in ${isAcross ? "this page" : "this run"}; key ${key}`;
-      made.title = length ? (kind === "cause" ? raisedIn(state) : "") + counted : none;
+      const ended = kind === "difference" ? endedBefore(state) : "";
+      made.title = length ? `${kind === "cause" ? raisedIn(state) : ""}${counted}${ended && `. ${ended}`}` : ended || none;
     }
   };
 }

@@ -1,6 +1,7 @@
 // The variables: their components at the position, and how they came there.
 
 import { drawn, element } from "./dom.js";
+import { madeAt } from "./lines.js";
 import { lastUpTo } from "./recording.js";
 import { shortText, valueOf } from "./values.js";
 
@@ -50,6 +51,7 @@ function variable(run, { one, last, held }, state) {
   const done = isHeld ? "value" : operation;
   return element("div", { class: `variable${isNow ? " now" : ""}` },
     element("h3", {}, one.name, element("span", { class: "form" }, ` ${kind}${worker}`)),
+    one.made ? element("p", { class: "form" }, madeAt(run, one, state.show)) : null,
     values.length === 1
       ? element("p", {}, element("span", { class: "form" }, held.size > 1 ? `equal on ${held.size} replicas: ` : ""), valueOf(run, values[0]))
       : differing(run, one, held),
