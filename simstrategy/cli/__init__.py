@@ -1,5 +1,6 @@
 """The command line: a thin layer over the library.  Needs the extra `cli`; nothing else imports this."""
 
+import gc
 import sys
 
 from simstrategy.cli.leaving import leave
@@ -9,6 +10,7 @@ __all__ = ["main"]
 
 def main() -> None:
     """Runs the command line; names what to install where its libraries are missing."""
+    gc.disable()  # until a command runs: to look through what is imported takes a tenth of the time, and it stays
     try:
         from simstrategy.cli.app import app_for  # noqa: PLC0415 - so that a missing extra is reported
     except ModuleNotFoundError as error:

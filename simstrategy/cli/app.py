@@ -1,5 +1,6 @@
 """Puts the commands together: this distribution's, and those that other distributions install."""
 
+import gc
 from collections.abc import Callable, Sequence
 from functools import wraps
 from importlib import import_module
@@ -87,6 +88,7 @@ def _ending_clearly(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def run(*arguments: Any, **options: Any) -> Any:
+        gc.enable()
         with clear_errors():
             return command(*arguments, **options)
 

@@ -369,6 +369,14 @@ def test_lists_schedules_and_profiles_are_understood():
 
 
 @pytest.mark.slow
+def test_the_garbage_collector_runs_again_where_a_command_runs(tmp_path):
+    file = tmp_path / "program.py"
+    file.write_text("import gc\n\n\ndef program(strategy):\n    return float(gc.isenabled())\n")
+    command = [sys.executable, "-m", "simstrategy.cli", "run", str(file)]
+    assert "= 1.0" in subprocess.run(command, capture_output=True, check=True, text=True, timeout=300).stdout
+
+
+@pytest.mark.slow
 def test_the_command_line_says_what_to_install_where_its_libraries_are_missing():
     code = "import sys\nsys.modules['typer'] = None\nfrom simstrategy.cli import main\nmain()"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True, timeout=300)
