@@ -70,14 +70,19 @@ def _call(point: PointFacts) -> str:
 def _place(origin: Origin) -> str:
     point = origin.scene.one.other
     if point.what == "result":
-        return f"the result {point.subject!r}"
+        return _result(point.subject)
     where = f" at {point.site}" if point.site else ""
     text = f"in step {point.step}, {_call(point)}{where}" if point.step else f"{_call(point)}{where}"
     kept = None if origin.kept is None else origin.kept.other
     if kept is not None and kept is not point and kept.subject and kept.subject != point.subject:
-        what = "the result" if kept.what == "result" else "the variable"
-        text += f", from which {what} {kept.subject!r} is computed,"
+        kept_name = _result(kept.subject) if kept.what == "result" else f"the variable {kept.subject!r}"
+        text += f", from which {kept_name} is computed,"
     return text
+
+
+def _result(path: str | None) -> str:
+    """Returns the name of a result: a path such as result['mean'] as it is, any other text in quotes."""
+    return path if path is not None and path.startswith("result[") else f"the result {path!r}"
 
 
 def _size(one: Combination) -> str:
