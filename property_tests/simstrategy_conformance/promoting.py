@@ -15,7 +15,9 @@ __all__ = ["FLOAT_FUNCTIONS", "float_calls", "mixed_calls", "narrow_calls", "num
 
 _KINDS: Final = "biufc"
 _HEIGHTS: Final = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
-_TWO: Final = ("add", "multiply", "minimum", "equal", "where", "concat", "subtract", "maximum", "less", "stack")
+_TWO: Final = (
+    "add", "multiply", "minimum", "equal", "where", "concat", "subtract", "maximum", "less", "stack", "divide",
+)  # fmt: skip
 """Functions of two arrays that are tried with dtypes that differ."""
 _PRODUCTS: Final = ("matmul", "vecdot", "tensordot")
 """Functions of two arrays that are tried with the usual dtypes alone: not every library has them for others."""
@@ -62,6 +64,9 @@ def _mixed(name: str, x: Host, y: Host, dtype: str) -> Case:
         return Case((which, x, y), np.where(which, *wide))
     if name in ("concat", "stack"):
         return Case(([x, y],), np.asarray(getattr(np, name)(list(wide))))
+    if name == "divide":
+        floats = [one if one.dtype.kind in "fc" else one.astype("float32") for one in wide]
+        return Case((x, y), np.asarray(np.divide(*floats)), near=True)
     options = {"axes": 1} if name == "tensordot" else {}
     return Case((x, y), np.asarray(getattr(np, name)(*wide, **options)), options)
 
@@ -103,7 +108,9 @@ def narrow_calls(dtypes: tuple[str, ...]) -> Iterator[tuple[str, Case]]:
     many = np.ones((2, 2051), "float16")
     many[0, 0] = 3
     few = np.full((1, 9), 1.5, "float16")  # the product has 15 bits, and those on the way have more than 11
-    for x, axis, keepdims in itertools.product((many, few, many.T), (None, 0, 1, -1, (0, 1)), (False, True)):
+    long = (1 + np.arange(27) * 7 % 16 / 16).astype("float16").reshape(9, 3)  # rounded at each step they differ
+    axes = (None, 0, 1, -1, (0, 1), ())
+    for x, axis, keepdims in itertools.product((many, few, many.T, long, long.T), axes, (False, True)):
         wide, how = x.astype("float64"), {"axis": axis, "keepdims": keepdims}
         exact = wide.sum(axis, keepdims=keepdims)
         yield "sum", Case((x,), np.asarray(exact).astype("float16"), how)
