@@ -39,8 +39,7 @@ def elementwise_calls(dtypes: tuple[str, ...]) -> Calls:
         long = scattered((_LONG,), dtype)
         for name in _ones(dtype):
             for x in (numbers, long, *(np.asarray(number) for number in numbers)):
-                # Of the sign of -0.0 the sign is the framework's.
-                yield name, _case(name, np.asarray(x + 0, dtype) if name == "sign" else x)
+                yield name, _case(name, _signed_alike(name, x))
         for name in _twos(dtype):
             pairs = [(one, other), (long, np.flip(long)), (long[:1], long)]
             pairs += [(np.asarray(x), np.asarray(y)) for x, y in itertools.product(numbers[-3:], repeat=2)]
@@ -83,9 +82,18 @@ def _allowed(name: str, x: Host, y: Host) -> tuple[Host, Host]:
         return np.asarray(small + 0, x.dtype), np.asarray(np.where(np.isin(y, (1, 2, 4)), y, 4), x.dtype)
     if name in _SHIFTS:
         return x, np.asarray(y % 7, x.dtype)
+    if name == "copysign":
+        return x, _signed_alike("signbit", y)
     if name == "nextafter":
         return np.asarray(np.where(np.abs(x) > 0, x, 20), x.dtype), y
     return x, y
+
+
+def _signed_alike(name: str, x: Host) -> Host:
+    """Returns an array [...] of what has one result: the sign of NaN, and the sign of -0.0, are the framework's."""
+    if name == "sign":
+        return np.asarray(x + 0, x.dtype)
+    return np.asarray(np.nan_to_num(x, nan=1.0, posinf=np.inf, neginf=-np.inf)) if name == "signbit" else x
 
 
 def _case(name: str, *arrays: Host) -> Case:

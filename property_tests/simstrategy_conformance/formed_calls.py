@@ -28,6 +28,8 @@ def formed_calls(dtypes: tuple[str, ...]) -> Calls:
         yield from calls if dtype == plain[0] else thinned(calls, number)
     for name in (one for one in PLAIN if one in dtypes):
         yield from _spaced(name)
+    if "float32" in dtypes:
+        yield from _large(scattered((2, 1001), "float32"))
     if "complex64" in dtypes:
         yield "linspace", Case((0, 2j, 3), np.array([0, 1j, 2j], "complex64"))
     for number, one in enumerate(dtypes):
@@ -88,6 +90,42 @@ def _picked(x: Host) -> Calls:
             yield "take_along_axis", Case((x, indices), np.take_along_axis(x, indices, axis), {"axis": axis})
 
 
+def _large(x: Host) -> Calls:
+    """Yields calls of which the last element of a large result matters.  x: [2, 1001]."""
+    row, places, how = x[0], np.zeros((1, 1001), "int32"), {"axis": 0}
+    yield "permute_dims", Case((x, (1, 0)), x.T)
+    yield "moveaxis", Case((x, 0, 1), x.T)
+    yield "matrix_transpose", Case((x,), x.T)
+    yield "reshape", Case((x, (-1,)), x.reshape(-1))
+    yield "expand_dims", Case((x,), x[None], how)
+    yield "squeeze", Case((x[None], 0), x)
+    yield "tril", Case((x,), np.tril(x, 2000), {"k": 2000})
+    yield "triu", Case((x,), np.triu(x))
+    yield "flip", Case((x,), np.flip(x, 0), how)
+    yield "roll", Case((x, 1), np.roll(x, 1, 0), how)
+    yield "repeat", Case((x, 2), np.repeat(x, 2, 0), how)
+    yield "tile", Case((x, (1, 2)), np.tile(x, (1, 2)))
+    yield "concat", Case(([x, x],), np.concatenate([x, x], 0), how)
+    yield "stack", Case(([x, x],), np.stack([x, x], 0), how)
+    yield "unstack", Case((x,), x, how)
+    yield "take", Case((x, np.array([1], "int32")), x[1:], how)
+    yield "take_along_axis", Case((x, places), np.take_along_axis(x, places, 0), how)
+    yield "broadcast_to", Case((row, (2, 1001)), np.broadcast_to(row, (2, 1001)))
+    yield "broadcast_arrays", Case((x, row), np.stack(np.broadcast_arrays(x, row)))
+    yield "meshgrid", Case((row, row[:2]), np.stack(np.meshgrid(row, row[:2])))
+    yield "astype", Case((x, "bool"), x.astype("bool"))
+    for name in ("zeros_like", "ones_like"):
+        yield name, Case((x,), getattr(np, name)(x))
+    yield "full_like", Case((x, 3), np.full_like(x, 3))
+    for name in ("zeros", "ones"):
+        yield name, Case((1001,), getattr(np, name)(1001, "float32"))
+    yield "full", Case((1001, 0.5), np.full(1001, 0.5, "float32"))
+    yield "eye", Case((40,), np.eye(40, dtype="float32"))
+    yield "arange", Case((1001,), np.arange(1001, dtype="int32"))
+    yield "linspace", Case((0, 1000, 1001), np.arange(1001, dtype="float32"))
+    yield "asarray", Case((tuple(row.tolist()),), row)
+
+
 def _places(numbers: Any) -> Host:
     return np.array(numbers, "int32")
 
@@ -108,7 +146,7 @@ def _spaced(dtype: str) -> Calls:
             yield "arange", Case(part, np.arange(*part, dtype=dtype), how)
         for start, stop, count, last in itertools.product((0, -3, 2.5), (1, -7), (0, 1, 2, 5), (True, False)):
             wanted = np.linspace(start, stop, count, endpoint=last).astype(dtype)
-            yield "linspace", Case((start, stop, count), wanted, {"endpoint": last, **how})
+            yield "linspace", Case((start, stop, count), wanted, {"endpoint": last, **how}, near=dtype == "float64")
     rows = [np.arange(size).astype(dtype) + 5 for size in (2, 3, 1)]
     for indexing, given in itertools.product(("xy", "ij"), (rows[:1], rows[:2], rows, rows[::-1])):
         yield "meshgrid", Case(tuple(given), np.stack(np.meshgrid(*given, indexing=indexing)), {"indexing": indexing})

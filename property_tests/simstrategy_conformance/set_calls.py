@@ -23,6 +23,8 @@ SHAPES: Final = ((2, 3, 4), (3, 3, 3))
 """Of three unequal axes, and a cube."""
 _LONG: Final = (40, 3)
 """The shape of long rows: short ones are in order by any way to sort."""
+_LARGE: Final = (2, 1001)
+"""The shape of arrays whose results have more than 1,000 elements."""
 
 
 def scattered(shape: tuple[int, ...], dtype: str) -> Host:
@@ -59,6 +61,8 @@ def set_calls(dtypes: tuple[str, ...]) -> Calls:
         yield from _ordered(scattered(_LONG, dtype))
         yield from _found(dtype)
         yield from _products(dtype)
+    for dtype in plain[:1]:
+        yield from _large(scattered(_LARGE, dtype))
     for dtype in (one for one in FLOATS if one in dtypes):
         yield from _reduced_special(_with_special(scattered(SHAPES[0], dtype)))
 
@@ -77,6 +81,26 @@ def _reduced(x: Host) -> Calls:
         for name, correction in itertools.product(("var", "std"), (0, 1, 0.5)):
             wanted = getattr(np, name)(x, dtype="float64", ddof=correction, **how)
             yield name, Case((x,), np.asarray(wanted).astype(floats), how | {"correction": correction}, near=True)
+
+
+def _large(x: Host) -> Calls:
+    """Yields calls of which the last element of a large result matters."""
+    how: dict[str, Any] = {"axis": 0}
+    for name in ("sum", "prod", "max", "min", "all", "any", "mean", "var", "std"):
+        yield name, Case((x,), np.asarray(getattr(np, name)(x, **how)), how, near=name in ("mean", "var", "std"))
+    for name in ("argmax", "argmin", "count_nonzero", "argsort"):
+        more = {"stable": True} if name == "argsort" else {}
+        yield name, Case((x,), np.asarray(getattr(np, name)(x, **how, **more)).astype("int32"), how)
+    for name in ("sort", "cumulative_sum", "cumulative_prod"):
+        yield name, Case((x,), np.asarray(getattr(np, name)(x, **how)), how)
+    yield "diff", Case((x,), np.diff(x, axis=0), how)
+    yield (
+        "searchsorted",
+        Case((np.arange(-5, 5, dtype=x.dtype), x), np.searchsorted(np.arange(-5, 5), x).astype("int32")),
+    )
+    yield "matmul", Case((x[:, :1], x[:1]), x[:, :1] @ x[:1], near=True)
+    yield "vecdot", Case((x, x), np.asarray(np.vecdot(x.T, x.T)), how, near=True)
+    yield "tensordot", Case((x[:, 0], x[0]), np.tensordot(x[:, 0], x[0], 0), {"axes": 0}, near=True)
 
 
 def _reduced_special(x: Host) -> Calls:
