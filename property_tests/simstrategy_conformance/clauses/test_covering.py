@@ -149,7 +149,7 @@ def test_an_array_of_every_form_moves(subject: Subject, row: Row) -> None:
         require_bits(host, backend.get(moved), f"to {device.placement}")
 
 
-@clause("B-8")
+@clause("B-8", "B-14")
 def test_large_arrays_are_combined_to_their_last_element(subject: Subject) -> None:
     # Libraries send in chunks of up to some MiB, and add in blocks that fit a cache.
     for ranks, op, dtype in ((2, "SUM", "float32"), (3, "SUM", "int32"), (3, "MAX", "float32")):

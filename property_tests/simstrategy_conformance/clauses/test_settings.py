@@ -34,7 +34,7 @@ def _calls(dtypes: tuple[str, ...]) -> dict[str, list[Case]]:
 FUNCTIONS = tuple(name for name in ss.device.NAMES if name in _calls(("float32", "int32")))
 
 
-@clause("B-18")
+@clause("B-18", "B-2")
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_function_with_every_combination_of_settings(subject: Subject, function: str) -> None:
     all_agree(subject, COMBINED, ((function, case) for case in _calls(subject.having(*ALL)).get(function, ())))

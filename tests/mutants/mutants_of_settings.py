@@ -1,0 +1,102 @@
+"""Mutants that are wrong with one setting of an array function, one pair of numbers or dtypes, or one kind of argument.
+
+Generated wrong backends of this family passed the kit at its quick profile: their call was not among those drawn.
+"""
+
+import numpy as np
+from mutants_of_collectives import each
+from mutation import Altered, loose, mutates
+
+from simstrategy.sim.arrays import freeze
+
+COMBINED = "test_a_function_with_every_combination_of_settings"
+LARGE = 2**18
+
+
+@mutates("B-2", COMBINED, "xp.asarray")
+def a_cast_array_is_on_the_current_device(sim, state, value, *, dtype=None):
+    """What is cast is made anew, and new arrays are on the current device. The simulator did so."""
+    if dtype is None or not isinstance(value, sim.array_types):
+        return sim.xp.asarray(value, dtype=dtype)
+    return sim.xp.asarray(np.asarray(value), dtype=dtype)
+
+
+@mutates("B-18", COMBINED, "xp.eye")
+def every_diagonal_is_the_main_one(sim, state, n_rows, n_cols=None, *, k=0, dtype=None):
+    """`k` is taken and not passed on. The first backend of the guide had no `k`."""
+    return sim.xp.eye(n_rows, n_cols, dtype=dtype)
+
+
+@mutates("B-18", COMBINED, "xp.argsort")
+def equal_ones_are_reversed_with_the_others(sim, state, x, *, axis=-1, descending=False, stable=True):
+    """Down is up from behind: equal elements come in the wrong order."""
+    places = sim.xp.argsort(x, axis=axis, stable=stable)
+    return sim.xp.flip(places, axis=axis) if descending else places
+
+
+@mutates("B-18", COMBINED, "xp.all")
+def what_is_no_number_is_not_true(sim, state, x, *, axis=None, keepdims=False):
+    """Compares with 0 in a way that NaN never passes."""
+    known = sim.xp.logical_or(sim.xp.less(x, 0), sim.xp.greater(x, 0)) if str(x.dtype)[0] == "f" else x
+    return sim.xp.all(known, axis=axis, keepdims=keepdims)
+
+
+@mutates("B-18", "test_a_function_adopts_host_data", "xp.max")
+def host_data_is_an_error_of_its_own(sim, state, x, *, axis=None, keepdims=False):
+    """Reads the attributes of an array before it makes one."""
+    return sim.xp.max(x.view(type(x)), axis=axis, keepdims=keepdims)
+
+
+@mutates("B-22", "test_a_wrong_call_raises_the_error_of_its_mistake", "xp.searchsorted")
+def complex_numbers_are_found_by_their_real_parts(sim, state, *given, **options):
+    """Asks the row for its dtype, and not what is looked for in it."""
+    x1, x2 = given if len(given) == 2 else (None, None)
+    row, sought = getattr(x1, "dtype", None), getattr(x2, "dtype", None)
+    if row is not None and sought is not None and sought.kind == "c" and row.kind != "c":
+        given = (x1, sim.xp.real(x2))
+    return sim.xp.searchsorted(*given, **options)
+
+
+@mutates("B-19", "test_many_numbers_of_float16_are_added_in_more_bits", "xp.prod")
+def products_of_few_bits_are_rounded_each_time(sim, state, x, *, axis=None, keepdims=False):
+    """Multiplies row by row in the array's dtype, which has few bits."""
+    if axis != 0 or keepdims or x.dtype != "float16" or x.ndim != 2 or x.shape[0] < 2:
+        return sim.xp.prod(x, axis=axis, keepdims=keepdims)
+    total = np.asarray(x)[0]
+    for row in np.asarray(x)[1:]:
+        total = total * row
+    return freeze(total, type(x))
+
+
+@mutates("B-21", "test_arrays_of_two_dtypes_have_that_of_the_higher_kind", "xp.divide")
+def a_complex_number_keeps_its_width_over_a_wide_one(sim, state, x, y):
+    """Divides the parts and puts them into an array like the one on top."""
+    found = sim.xp.divide(x, y)
+    is_wider = getattr(x, "dtype", None) == "complex64" and found.dtype == "complex128"
+    return sim.xp.astype(found, "complex64") if is_wider else found
+
+
+@mutates("B-14", "test_large_arrays_are_combined_to_their_last_element", "all_reduce")
+def a_large_result_is_that_of_the_call_before(sim, state, arrays, op):
+    """The buffer for large arrays is chosen by their form, and is taken for filled."""
+    found = sim.all_reduce(arrays, op)
+    if found[0].size < LARGE:
+        return found
+    kept = state.setdefault((op, len(arrays), found[0].shape, str(found[0].dtype)), np.asarray(found[0]))
+    return each(sim, arrays, kept)
+
+
+@mutates("B-13", "test_what_is_shared_by_one_memory_is_not_written_to", "")
+def what_is_shared_can_be_written_to(sim):
+    """One memory for all devices, and no lock on it."""
+    return Altered(sim, {}, memory=_Unlocked(sim.memory))
+
+
+class _Unlocked:
+    def __init__(self, memory):
+        self._memory = memory
+
+    def share(self, array, cells=()):
+        shared = self._memory.share(array, cells)
+        whole = loose(shared[0])
+        return tuple(whole.view(type(one)) for one in shared)
