@@ -48,15 +48,16 @@ def agrees(subject: Subject, name: str, case: Case, *, given: Callable[[Subject,
         _agrees(subject, name, case._replace(options=fewer), given)
 
 
-def all_agree(subject: Subject, test: str, calls: Iterable[tuple[str, Case]]) -> None:
+def all_agree(subject: Subject, test: str, calls: Iterable[tuple[str, Case]], *, parts: int = 1) -> None:
     """Fails with the first call, of a function by its name, whose result is not the expected one.
 
-    test: for which the calls are counted. Where each form is compiled, so many are tried as rows are, evenly chosen.
+    test: for which the calls are counted. parts: in how many parts its calls come, of which these are one. Where each
+    form is compiled, as many calls of a test are tried as rows, evenly chosen, and at least one of each part.
     """
     with np.errstate(all="ignore"):  # some are about infinity
         tried = list(calls)
-        most = subject.profile.rows_max or len(tried)
-        for name, case in tried[:: max(1, len(tried) // most)]:
+        most = max(1, subject.profile.rows_max // parts) if subject.profile.rows_max else len(tried)
+        for name, case in tried[:: -(-len(tried) // most) or 1]:
             counted.examples[test] = counted.examples.get(test, 0) + 1
             try:
                 agrees(subject, name, case)

@@ -57,6 +57,14 @@ def complex_numbers_are_found_by_their_real_parts(sim, state, *given, **options)
     return sim.xp.searchsorted(*given, **options)
 
 
+@mutates("B-22", "test_wrong_dtypes_axes_shapes_and_settings_raise", "xp.meshgrid")
+def the_last_of_several_is_not_looked_at(sim, state, *arrays, indexing="xy"):
+    """Checks the arguments in pairs, each beside the next one, and the last has none."""
+    if len(arrays) > 1 and arrays[-1].ndim > 1 and all(one.ndim == 1 for one in arrays[:-1]):
+        arrays = (*arrays[:-1], sim.xp.reshape(arrays[-1], (-1,)))
+    return sim.xp.meshgrid(*arrays, indexing=indexing)
+
+
 @mutates("B-19", "test_many_numbers_of_float16_are_added_in_more_bits", "xp.prod")
 def products_of_few_bits_are_rounded_each_time(sim, state, x, *, axis=None, keepdims=False):
     """Multiplies row by row in the array's dtype, which has few bits."""
@@ -84,6 +92,27 @@ def a_large_result_is_that_of_the_call_before(sim, state, arrays, op):
         return found
     kept = state.setdefault((op, len(arrays), found[0].shape, str(found[0].dtype)), np.asarray(found[0]))
     return each(sim, arrays, kept)
+
+
+@mutates("B-7", "test_a_cell_of_every_form_holds_what_was_written", "cell")
+def the_end_of_a_long_array_is_not_written(sim, state, initial):
+    """Copies whole blocks into the storage: the rest keeps what it was."""
+    return _OfBlocks(sim.cell(initial))
+
+
+class _OfBlocks:
+    def __init__(self, cell):
+        self._cell = cell
+        self.native = cell.native
+
+    def read(self):
+        return self._cell.read()
+
+    def write(self, value):
+        whole = loose(value)
+        if value.size > 1000:
+            whole.reshape(-1)[-1] = np.asarray(self.read()).reshape(-1)[-1]
+        self._cell.write(whole)
 
 
 @mutates("B-13", "test_what_is_shared_by_one_memory_is_not_written_to", "")

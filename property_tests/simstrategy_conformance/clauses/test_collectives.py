@@ -22,15 +22,14 @@ UNUSUAL = (np.nan, np.inf, -np.inf, 0.0, 1.0, -1.0)
 
 def _beside_each_other(ranks: int, dtype: str) -> tuple[Host, ...]:
     """Returns an array for each rank: every two numbers that are unusual, at every two ranks, among zeros."""
-    of = min(2, ranks)
-    pairs = itertools.product(itertools.combinations(range(ranks), of), itertools.product(UNUSUAL, repeat=of))
+    pairs = itertools.product(itertools.combinations(range(ranks), 2), itertools.product(UNUSUAL, repeat=2))
     columns = [dict(zip(places, numbers, strict=True)) for places, numbers in pairs]
     return tuple(np.array([column.get(rank, 0.0) for column in columns], dtype) for rank in range(ranks))
 
 
 @clause("B-8")
 def test_nan_wins_minimum_and_maximum(subject: Subject) -> None:
-    for ranks, dtype in itertools.product((1, 2, 3, 4), subject.having("float32", "float64", "float16")):
+    for ranks, dtype in itertools.product((2, 3, 4), subject.having("float32", "float64", "float16")):
         backend, hosts = subject.open(ranks), _beside_each_other(ranks, dtype)
         arrays = put_all(backend, hosts)
         for op in ("MIN", "MAX"):

@@ -149,6 +149,18 @@ def test_an_array_of_every_form_moves(subject: Subject, row: Row) -> None:
         require_bits(host, backend.get(moved), f"to {device.placement}")
 
 
+@covering_test("B-7", levels=transfers)
+def test_a_cell_of_every_form_holds_what_was_written(subject: Subject, row: Row) -> None:
+    backend = subject.open(3)
+    device, host = backend.devices[place_of(row.root, 3)], special_of(row)[0]
+    array = placed(backend, row._replace(ranks=3), (host,) * 3)[device.rank]
+    written = backend.cell(backend.put(np.zeros_like(host), device))
+    written.write(array)
+    for cell in (written, backend.cell(array)):
+        require_form(backend, cell.read(), host, device.placement)
+        require_bits(host, backend.get(cell.read()), "a cell")
+
+
 @clause("B-8", "B-14")
 def test_large_arrays_are_combined_to_their_last_element(subject: Subject) -> None:
     # Libraries send in chunks of up to some MiB, and add in blocks that fit a cache.

@@ -186,9 +186,12 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("argmin", (MATRIX,), {"axis": 2}),
     ("searchsorted", (VECTOR, VECTOR), {"side": "middle"}),
     ("take", (MATRIX, np.array([True, False])), {"axis": 1}),
+    *(("meshgrid", (*[VECTOR] * place, MATRIX, *[VECTOR] * (2 - place)), {}) for place in range(3)),
+    *(("concat", ([*[MATRIX] * place, VECTOR, *[MATRIX] * (2 - place)],), {}) for place in range(3)),
+    *(("stack", ([*[MATRIX] * place, MATRIX[:, :2], *[MATRIX] * (2 - place)],), {}) for place in range(3)),
+    *(("broadcast_arrays", (*[MATRIX] * place, MATRIX[:, :2], *[MATRIX] * (2 - place)), {}) for place in range(3)),
     ("tril", (VECTOR,), {}),
     ("triu", (VECTOR,), {}),
-    ("meshgrid", (MATRIX, VECTOR), {}),
     ("roll", (MATRIX, 1.5), {}),
     ("full", ((2,), "text"), {}),
     ("full", ((2,), 300), {"dtype": "int8"}),
@@ -198,7 +201,7 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 ]
 
 
-@clause("B-18")
+@clause("B-18", "B-22")
 @pytest.mark.parametrize("number", range(len(WRONG)))
 def test_wrong_dtypes_axes_shapes_and_settings_raise(subject: Subject, number: int) -> None:
     name, arguments, options = WRONG[number]

@@ -37,7 +37,8 @@ FUNCTIONS = tuple(name for name in ss.device.NAMES if name in _calls(("float32",
 @clause("B-18", "B-2")
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_function_with_every_combination_of_settings(subject: Subject, function: str) -> None:
-    all_agree(subject, COMBINED, ((function, case) for case in _calls(subject.having(*ALL)).get(function, ())))
+    cases = _calls(subject.having(*ALL)).get(function, ())
+    all_agree(subject, COMBINED, ((function, case) for case in cases), parts=len(FUNCTIONS))
 
 
 def _as_it_is(subject: Subject, value: Any) -> Any:
@@ -58,8 +59,8 @@ def _can_be_lists(case: Case) -> bool:
 
 
 USUAL = ("float32", "int32", "bool")
-CASTING = ("asarray",)
-"""What refuses numbers that its dtype would change."""
+CASTING = ("asarray", "astype")
+"""What may refuse numbers that its dtype would change."""
 
 
 @clause("B-18")
@@ -67,6 +68,7 @@ CASTING = ("asarray",)
 def test_a_function_adopts_host_data(subject: Subject, function: str) -> None:
     cases = list(filter(_can_be_lists, _calls(subject.having(*ALL)).get(function, ())))
     device = subject.open(2).devices[1]
+    few = 2 if subject.profile.rows_max is None else 1
     with np.errstate(all="ignore"), subject.open(2).on(device):
-        for case, given in itertools.product(cases[:2], (_as_it_is, _as_lists)):
+        for case, given in itertools.product(cases[:few], (_as_lists, _as_it_is)[:few]):
             agrees(subject, function, case, given=given)
