@@ -141,6 +141,8 @@ def _spaced(dtype: str) -> Calls:
     how: dict[str, Any] = {"dtype": dtype}
     for given in ((4,), (0,), (1, 4), (4, 1), (4, 1, -1), (0, 7, 3), (7, 0, -3), (-3, 3, 2)):
         yield "arange", Case(given, np.arange(*given, dtype=dtype), how)
+    yield "arange", Case((7,), np.arange(0, 7, 2, dtype=dtype), {"step": 2, **how})
+    yield "arange", Case((2,), np.arange(2, 9, 3, dtype=dtype), {"stop": 9, "step": 3, **how})
     if np.dtype(dtype).kind == "f":
         for part in ((0.5,), (2.5,), (0.5, 2, 0.5), (1, 0, -0.25)):
             yield "arange", Case(part, np.arange(*part, dtype=dtype), how)

@@ -63,8 +63,8 @@ def set_calls(dtypes: tuple[str, ...]) -> Calls:
         yield from _products(dtype)
     for dtype in plain[:1]:
         yield from _large(scattered(_LARGE, dtype))
-    for dtype in (one for one in FLOATS if one in dtypes):
-        yield from _reduced_special(_with_special(scattered(SHAPES[0], dtype)))
+    for name in (one for one in (*FLOATS, "float16") if one in dtypes):
+        yield from _reduced_special(_with_special(scattered(SHAPES[0], name)))
 
 
 def _reduced(x: Host) -> Calls:
@@ -107,6 +107,17 @@ def _reduced_special(x: Host) -> Calls:
     """Yields reductions of numbers that are none: NaN wins, and is not 0."""
     for name, axis in itertools.product(("max", "min", "mean", "sum", "all", "any", "prod"), (None, *_ONE)):
         yield name, Case((x,), np.asarray(getattr(np, name)(x, axis=axis)), {"axis": axis}, near=name in _SUMS)
+    for name, axis in itertools.product(("cumulative_sum", "cumulative_prod"), _ONE):
+        yield name, Case((x,), np.asarray(getattr(np, name)(x, axis=axis)), {"axis": axis}, near=True)
+    near_zero = float(np.finfo(x.dtype).smallest_subnormal)
+    for sorted_by in (1, -1):
+        row = np.array([3, -np.inf, near_zero, np.inf, -2], x.dtype) * sorted_by
+        yield "sort", Case((row,), np.sort(row))
+    flat = np.array([1, np.nan, 2, np.inf, -3, 1], x.dtype).reshape(2, 3)
+    for y in (flat[::-1].copy(), np.ones_like(flat)):
+        yield "vecdot", Case((flat, y), np.asarray(np.vecdot(flat, y)), near=True)
+        yield "tensordot", Case((flat, y), np.asarray(np.tensordot(flat, y)), near=True)
+        yield "matmul", Case((flat, y.T.copy()), flat @ y.T, near=True)
 
 
 _SUMS: Final = ("mean", "sum", "prod")

@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 
 from simstrategy.device import ArraySpec
 from simstrategy_conformance import oracle
-from simstrategy_conformance.arrays import NUMBERS, Group, groups, put_all, require_equal, scribble, special_arrays
+from simstrategy_conformance.arrays import (
+    NUMBERS,
+    Group,
+    groups,
+    put_all,
+    require_bits,
+    require_equal,
+    require_form,
+    scribble,
+    special_arrays,
+)
 from simstrategy_conformance.checking import clause, property_test
 from simstrategy_conformance.observe import same_bits
 from simstrategy_conformance.subject import Subject
@@ -27,13 +37,19 @@ def _beside_each_other(ranks: int, dtype: str) -> tuple[Host, ...]:
     return tuple(np.array([column.get(rank, 0.0) for column in columns], dtype) for rank in range(ranks))
 
 
-@clause("B-8")
+@clause("B-8", "B-10")
 def test_nan_wins_minimum_and_maximum(subject: Subject) -> None:
     for ranks, dtype in itertools.product((2, 3, 4), subject.having("float32", "float64", "float16")):
         backend, hosts = subject.open(ranks), _beside_each_other(ranks, dtype)
         arrays = put_all(backend, hosts)
         for op in ("MIN", "MAX"):
-            require_equal(backend, backend.all_reduce(arrays, op), oracle.all_reduced(hosts, op))
+            wanted = oracle.all_reduced(hosts, op)
+            require_equal(backend, backend.all_reduce(arrays, op), wanted)
+            for root, device in enumerate(backend.devices):
+                result = backend.reduce(arrays, op, root=root)
+                assert result is not None, "the root is in this process"
+                require_form(backend, result, wanted, device.placement)
+                require_bits(wanted, backend.get(result), f"root {root}")
 
 
 @st.composite

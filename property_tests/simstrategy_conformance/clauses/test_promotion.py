@@ -1,9 +1,11 @@
 """The dtypes of results: of arrays of several dtypes, of numbers beside arrays, and of functions of floats."""
 
+import itertools
+
 from simstrategy_conformance.arrays import NUMBERS
 from simstrategy_conformance.calling import all_agree
 from simstrategy_conformance.checking import clause
-from simstrategy_conformance.promoting import float_calls, mixed_calls, narrow_calls, number_calls
+from simstrategy_conformance.promoting import float_calls, long_calls, mixed_calls, narrow_calls, number_calls
 from simstrategy_conformance.subject import Subject
 
 ALL = (*NUMBERS, "bool")
@@ -11,7 +13,8 @@ ALL = (*NUMBERS, "bool")
 
 @clause("B-21")
 def test_arrays_of_two_dtypes_have_that_of_the_higher_kind(subject: Subject) -> None:
-    calls = mixed_calls(subject.having(*ALL))
+    dtypes = subject.having(*ALL)
+    calls = itertools.chain(mixed_calls(dtypes), long_calls(dtypes))
     all_agree(subject, "test_arrays_of_two_dtypes_have_that_of_the_higher_kind", calls)
 
 
