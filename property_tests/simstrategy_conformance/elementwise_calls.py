@@ -114,7 +114,14 @@ def _parts(dtype: str) -> Calls:
         for below in (np.array(4), np.array([2, -4]), np.array([[1], [-2], [8]])):
             over = np.repeat(x.reshape(-1, 1), 2, -1)[:3] if below.ndim else x
             yield "divide", Case((over, below.astype(x.real.dtype)), np.asarray(over / below, dtype), near=True)
-            yield "divide", Case((x.reshape(-1)[:1], below.astype(x.real.dtype)), x.reshape(-1)[:1] / below, near=True)
+            yield (
+                "divide",
+                Case(
+                    (x.reshape(-1)[:1], below.astype(x.real.dtype)),
+                    np.asarray(x.reshape(-1)[:1] / below, dtype),
+                    near=True,
+                ),
+            )
         for name in ("add", "subtract", "multiply", "equal", "not_equal"):
             yield name, Case((x, y), np.asarray(getattr(np, name)(x, y)), near=name == "multiply")
 

@@ -44,7 +44,8 @@ class ToyArray:
 
 def adopt(value: Any, dtype: str | None = None) -> np.ndarray:
     """Copies host data; Python's numbers get `dtype`, or the default dtype of their kind."""
-    return np.array(host_array(value, dtype), copy=True)
+    array = host_array(value, dtype)
+    return np.array(array, array.dtype.newbyteorder("="), copy=True)
 
 
 def lifted(function: Callable[..., Any], count: int, dtype: str | None = None) -> Callable[..., Any]:
