@@ -57,7 +57,7 @@ def all_agree(subject: Subject, test: str, calls: Iterable[tuple[str, Case]], *,
     with np.errstate(all="ignore"):  # some are about infinity
         tried = list(calls)
         most = max(1, subject.profile.rows_max // parts) if subject.profile.rows_max else len(tried)
-        for name, case in tried[:: -(-len(tried) // most) or 1]:
+        for name, case in tried[:: -(-len(tried) // max(1, most)) or 1]:
             counted.examples[test] = counted.examples.get(test, 0) + 1
             try:
                 agrees(subject, name, case)

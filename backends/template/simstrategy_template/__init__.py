@@ -44,8 +44,7 @@ class ToyArray:
 
 def adopt(value: Any, dtype: str | None = None) -> np.ndarray:
     """Copies host data; Python's numbers get `dtype`, or the default dtype of their kind."""
-    array = host_array(value, dtype)
-    return np.array(array, array.dtype.newbyteorder("="), copy=True)
+    return np.array(array := host_array(value, dtype), array.dtype.newbyteorder("="), copy=True)
 
 
 def lifted(function: Callable[..., Any], count: int, dtype: str | None = None) -> Callable[..., Any]:

@@ -161,12 +161,22 @@ def test_a_cell_of_every_form_holds_what_was_written(subject: Subject, row: Row)
         require_bits(host, backend.get(cell.read()), "a cell")
 
 
-@clause("B-8", "B-14")
+def _large(ranks: int, dtype: str, first: int = 0) -> list[Host]:
+    return [((np.arange(2**20 + 3) + first) % 1000 + rank).astype(dtype) for rank in range(ranks)]
+
+
+@clause("B-8")
 def test_large_arrays_are_combined_to_their_last_element(subject: Subject) -> None:
     # Libraries send in chunks of up to some MiB, and add in blocks that fit a cache.
     for ranks, op, dtype in ((2, "SUM", "float32"), (3, "SUM", "int32"), (3, "MAX", "float32")):
-        backend, count = subject.open(ranks), 2**20 + 3
-        for first in (0, 7):  # a result of a former call would be of the same form
-            hosts = [((np.arange(count) + first) % 1000 + rank).astype(dtype) for rank in range(ranks)]
-            found = backend.all_reduce(put_all(backend, hosts), op)  # type: ignore[arg-type]  # one of the ops
-            require_equal(backend, found, oracle.all_reduced(hosts, op))
+        backend, hosts = subject.open(ranks), _large(ranks, dtype)
+        found = backend.all_reduce(put_all(backend, hosts), op)  # type: ignore[arg-type]  # one of the ops
+        require_equal(backend, found, oracle.all_reduced(hosts, op))
+
+
+@clause("B-14")
+def test_a_large_result_is_not_that_of_an_earlier_call(subject: Subject) -> None:
+    backend = subject.open(3)
+    for first in (0, 7):
+        hosts = _large(3, "int32", first)
+        require_equal(backend, backend.all_reduce(put_all(backend, hosts), "SUM"), oracle.all_reduced(hosts, "SUM"))

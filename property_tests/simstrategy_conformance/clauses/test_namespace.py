@@ -201,7 +201,7 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 ]
 
 
-@clause("B-18", "B-22")
+@clause("B-18")
 @pytest.mark.parametrize("number", range(len(WRONG)))
 def test_wrong_dtypes_axes_shapes_and_settings_raise(subject: Subject, number: int) -> None:
     name, arguments, options = WRONG[number]

@@ -36,7 +36,7 @@ NEAR = ("reciprocal", "hypot", "cos", "logaddexp", "atan2", "sin", "pow", "tan")
 FUNCTIONS = tuple(name for name in ss.device.NAMES if name not in NEAR)
 
 
-@clause("B-18", "B-2")
+@clause("B-18")
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_function_with_every_combination_of_settings(subject: Subject, function: str) -> None:
     cases = _calls(subject.having(*ALL)).get(function, ())
