@@ -85,15 +85,19 @@ def left_out(edit: Edit) -> str:
 def read_reasons(edits: Sequence[tuple[str, Edit]]) -> tuple[dict[str, str], dict[tuple[str, str], str]]:
     """Reads the reasons of those that are equivalent, by name, and of functions that no test reaches.
 
-    Raises SystemExit for a reason of an edit that nothing makes.
+    A reason with a `line` is for the edits in lines of that text alone. Raises SystemExit for a reason of an edit that
+    nothing makes.
     """
     tables = tomllib.loads(REASONS.read_text(encoding="utf-8"))
+    lines = {file: (ROOT / file).read_text(encoding="utf-8").splitlines() for file in FILES}
     names: dict[tuple[str, ...], list[str]] = {}
     for name, edit in edits:
         names.setdefault(key_of(edit), []).append(name)
+        names.setdefault((*key_of(edit), lines[edit.file][edit.line - 1].strip()), []).append(name)
     equivalent = {}
     for one in tables.get("equivalent", []):
-        key = tuple(one[field] for field in ("file", "function", "operator", "before", "after"))
+        fields = ("file", "function", "operator", "before", "after", *(("line",) if "line" in one else ()))
+        key = tuple(one[field] for field in fields)
         if key not in names:
             sys.exit(f"{REASONS.name}: no edit is {key}; take the reason out, or write what the edit is now.")
         equivalent |= dict.fromkeys(names[key], one["reason"])

@@ -27,7 +27,8 @@ from backend_runs import ROOT, Copies, Ended, counts_of, probed_text, texts_of, 
 
 __all__ = ["Probed", "main", "order_of"]
 
-SEEN, UNSEEN = "2026", "a third that stays unread until the kit is finished"
+SEEN, UNSEEN = "2026", "a third that stays unread until the kit is finished, the second one"
+"""What lived of the first such third has been read, and the kit was mended for its families."""
 COUNT_MIN, KILLED = 400, {"quick": 0.97, "default": 1.0}
 UNIT_S, TIMES = 10.0, 8.0
 """The limit of a test: so many seconds, and so many times what it takes without an edit."""

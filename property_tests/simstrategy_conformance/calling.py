@@ -2,16 +2,18 @@
 
 import functools
 import inspect
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 import simstrategy as ss
 from simstrategy_conformance.calls import Case
+from simstrategy_conformance.checking import counted
 from simstrategy_conformance.observe import same_bits
 from simstrategy_conformance.subject import Subject
 
-__all__ = ["agrees", "call", "check", "put"]
+__all__ = ["agrees", "all_agree", "call", "check", "put"]
 
 
 def put(subject: Subject, value: Any) -> Any:
@@ -34,15 +36,40 @@ def call(subject: Subject, name: str, *arguments: Any, **options: Any) -> Any:
     return getattr(subject.open(2).xp, name)(*arguments, **options)
 
 
-def agrees(subject: Subject, name: str, case: Case) -> None:
+def agrees(subject: Subject, name: str, case: Case, *, given: Callable[[Subject, Any], Any] = put) -> None:
     """Fails unless a call returns what was expected: to the bit, or within a few last places where it is near.
 
-    It is made again without the settings that are what they are where they are not given.
+    It is made again without the settings that are what they are where they are not given. given: what each list, host
+    array and setting of the call becomes.
     """
-    _agrees(subject, name, case)
+    _agrees(subject, name, case, given)
     fewer = {key: value for key, value in case.options.items() if not _is_default(name, key, value)}
     if len(fewer) < len(case.options):
-        _agrees(subject, name, case._replace(options=fewer))
+        _agrees(subject, name, case._replace(options=fewer), given)
+
+
+def all_agree(subject: Subject, test: str, calls: Iterable[tuple[str, Case]], *, parts: int = 1) -> None:
+    """Fails with the first call, of a function by its name, whose result is not the expected one.
+
+    test: for which the calls are counted. parts: in how many parts its calls come, of which these are one. Where each
+    form is compiled, as many calls of a test are tried as rows, evenly chosen, and at least one of each part.
+    """
+    with np.errstate(all="ignore"):  # some are about infinity
+        tried = list(calls)
+        most = max(1, subject.profile.rows_max // parts) if subject.profile.rows_max else len(tried)
+        for name, case in tried[:: -(-len(tried) // max(1, most)) or 1]:
+            counted.examples[test] = counted.examples.get(test, 0) + 1
+            try:
+                agrees(subject, name, case)
+            except Exception as error:
+                error.add_note(f"of {name}({', '.join(map(_form, case.arguments))}, {case.options})")
+                raise
+
+
+def _form(argument: object) -> str:
+    if isinstance(argument, list):
+        return f"[{', '.join(map(_form, argument))}]"
+    return f"{argument.dtype.name}{list(argument.shape)}" if isinstance(argument, np.ndarray) else repr(argument)
 
 
 def _is_default(name: str, key: str, value: Any) -> bool:
@@ -56,9 +83,9 @@ def _defaults(name: str) -> dict[str, Any]:
     return {key: one.default for key, one in parameters.items()}
 
 
-def _agrees(subject: Subject, name: str, case: Case) -> None:
+def _agrees(subject: Subject, name: str, case: Case, given: Callable[[Subject, Any], Any]) -> None:
     backend = subject.open(2)
-    result = call(subject, name, *put(subject, list(case.arguments)), **case.options)
+    result = call(subject, name, *[given(subject, one) for one in case.arguments], **case.options)
     if any(isinstance(one, (np.ndarray, list)) for one in case.arguments):
         for one in result if isinstance(result, (tuple, list)) else (result,):
             place = backend.spec(one)[2]

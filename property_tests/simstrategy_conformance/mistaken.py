@@ -109,3 +109,7 @@ def _of_values(name: str, case: Case, dtypes: frozenset[str]) -> Iterator[Mistak
         if dtype in dtypes:
             cast = tuple(one.real.astype(dtype) if isinstance(one, np.ndarray) else one for one in given)
             yield Mistaken(f"arrays of {dtype}", cast, options, ss.errors.InvalidType)
+            places = [place for place, one in enumerate(given) if isinstance(one, np.ndarray)]
+            for place in places if len(places) > 1 and dtype != "bool" else ():
+                alone = (*given[:place], cast[place], *given[place + 1 :])
+                yield Mistaken(f"{dtype} for array {place}", alone, options, ss.errors.InvalidType)

@@ -11,15 +11,19 @@ import numpy as np
 
 from simstrategy_conformance.calls import PLAIN, Case, Host
 
-__all__ = ["FLOAT_FUNCTIONS", "float_calls", "mixed_calls", "narrow_calls", "number_calls", "promoted"]
+__all__ = ["FLOAT_FUNCTIONS", "float_calls", "long_calls", "mixed_calls", "narrow_calls", "number_calls", "promoted"]
 
 _KINDS: Final = "biufc"
 _HEIGHTS: Final = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
-_TWO: Final = ("add", "multiply", "minimum", "equal", "where", "concat", "subtract", "maximum", "less", "stack")
+_TWO: Final = (
+    "add", "multiply", "minimum", "equal", "where", "concat", "subtract", "maximum", "less", "stack", "divide", "atan2",
+    "hypot", "logaddexp", "copysign", "floor_divide",
+)  # fmt: skip
 """Functions of two arrays that are tried with dtypes that differ."""
 _PRODUCTS: Final = ("matmul", "vecdot", "tensordot")
 """Functions of two arrays that are tried with the usual dtypes alone: not every library has them for others."""
-_ORDERED: Final = ("minimum", "maximum", "less")
+_ORDERED: Final = ("minimum", "maximum", "less", "atan2", "hypot", "logaddexp", "copysign", "floor_divide")
+_LONG: Final = 1001
 FLOAT_FUNCTIONS: Final = (
     "sqrt", "exp", "expm1", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
     "cosh", "tanh", "asinh", "acosh", "atanh", "mean", "var", "std", "divide", "atan2", "hypot", "logaddexp",
@@ -50,18 +54,31 @@ def mixed_calls(dtypes: tuple[str, ...]) -> Iterator[tuple[str, Case]]:
         wanted = promoted(one, other)
         for name in (*_TWO, *(_PRODUCTS if {one, other} <= set(PLAIN) else ())):
             complex_order = name in _ORDERED and "c" in (np.dtype(one).kind, np.dtype(other).kind)
-            of_masks = name in ("subtract", *_ORDERED) and one == other == "bool"
+            of_masks = name in ("subtract", "minimum", "maximum", "less", "floor_divide") and one == other == "bool"
             if wanted in dtypes and not complex_order and not of_masks:
                 yield name, _mixed(name, np.array([1, 0], one), np.array([1, 1], other), str(wanted))
+
+
+def long_calls(dtypes: tuple[str, ...]) -> Iterator[tuple[str, Case]]:
+    """Yields calls of two long arrays of which one is cast, each element another one."""
+    for one, other in itertools.permutations([name for name in ("bool", "int32", "float32") if name in dtypes], 2):
+        wanted = str(promoted(one, other))
+        x, y = (np.arange(1, _LONG + 1) % 7).astype(one), (np.arange(_LONG) % 5 + 1).astype(other)
+        for name in ("add", "multiply", "where", "concat"):
+            yield name, _mixed(name, x, y, wanted)
 
 
 def _mixed(name: str, x: Host, y: Host, dtype: str) -> Case:
     wide = (x.astype(dtype), y.astype(dtype))
     if name == "where":
-        which = np.array([True, False])
+        which = np.arange(x.size) % 2 == 0
         return Case((which, x, y), np.where(which, *wide))
     if name in ("concat", "stack"):
         return Case(([x, y],), np.asarray(getattr(np, name)(list(wide))))
+    if name in _OF_TWO:
+        function = {"atan2": "arctan2"}.get(name, name)
+        floats = [one if one.dtype.kind in "fc" else one.astype("float32") for one in wide]
+        return Case((x, y), np.asarray(getattr(np, function)(*floats)), near=True)
     options = {"axes": 1} if name == "tensordot" else {}
     return Case((x, y), np.asarray(getattr(np, name)(*wide, **options)), options)
 
@@ -81,7 +98,11 @@ def number_calls(dtypes: tuple[str, ...]) -> Iterator[tuple[str, Case]]:
         yield "add", Case((x, number), right + left)
         yield "subtract", Case((number, x), np.asarray(left - right, wanted))
         yield "where", Case((np.array([False, True]), number, x), np.where([False, True], left, right))
+        yield "where", Case((np.array([False, True]), x, number), np.where([False, True], right, left))
         yield "equal", Case((x, number), right == left)
+        if wanted[0] not in "bc":
+            places = np.searchsorted(np.sort(right), left).astype("int32")
+            yield "searchsorted", Case((np.sort(x), number), np.asarray(places))
 
 
 def float_calls(dtypes: tuple[str, ...]) -> Iterator[tuple[str, Case]]:
@@ -103,7 +124,9 @@ def narrow_calls(dtypes: tuple[str, ...]) -> Iterator[tuple[str, Case]]:
     many = np.ones((2, 2051), "float16")
     many[0, 0] = 3
     few = np.full((1, 9), 1.5, "float16")  # the product has 15 bits, and those on the way have more than 11
-    for x, axis, keepdims in itertools.product((many, few, many.T), (None, 0, 1, -1, (0, 1)), (False, True)):
+    long = (1 + np.arange(27) * 7 % 16 / 16).astype("float16").reshape(9, 3)  # rounded at each step they differ
+    axes = (None, 0, 1, -1, (0, 1), ())
+    for x, axis, keepdims in itertools.product((many, few, many.T, long, long.T), axes, (False, True)):
         wide, how = x.astype("float64"), {"axis": axis, "keepdims": keepdims}
         exact = wide.sum(axis, keepdims=keepdims)
         yield "sum", Case((x,), np.asarray(exact).astype("float16"), how)

@@ -90,13 +90,13 @@ class SimNamespace:
             raise refused(SimNamespace.asarray, (value,), {"dtype": dtype}, error) from error
         if array.dtype not in dtype_names:
             array = array.astype(dtype_named(array.dtype.name))  # the machine's byte order, or no dtype of ours
-        return self.place(array)
+        return view(array, type(value) if isinstance(value, SimArray) else self.kind)
 
     def zeros(self, shape: Shape, *, dtype: str | None = None) -> SimArray:
-        return view(_zeros(shape, _FLOAT32 if dtype is None else dtype_named(dtype or "float32")), self.kind)
+        return view(_zeros(shape, _FLOAT32 if dtype is None else dtype_named(dtype)), self.kind)
 
     def ones(self, shape: Shape, *, dtype: str | None = None) -> SimArray:
-        array = _empty(shape, _FLOAT32 if dtype is None else dtype_named(dtype or "float32"))
+        array = _empty(shape, _FLOAT32 if dtype is None else dtype_named(dtype))
         array.fill(1)
         return view(array, current_class() or self._default)
 

@@ -23,6 +23,7 @@ import mutants_of_collectives
 import mutants_of_functions
 import mutants_of_places
 import mutants_of_scope
+import mutants_of_settings
 import mutants_of_sizes
 import mutants_of_strategies
 from mutation import failure_apart, mutates, subject_with
@@ -38,6 +39,7 @@ GROUPS = (
     mutants_of_strategies,
     mutants_of_sizes,
     mutants_of_scope,
+    mutants_of_settings,
 )
 MUTANTS = {mutant.name: mutant for mutant in mutates.mutants}
 MUTANTS_MIN, CLAUSE_MAX, ALONE_MIN, SOUND_MIN = 50, 8, 15, 20

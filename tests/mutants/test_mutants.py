@@ -11,6 +11,7 @@ import mutants_of_collectives
 import mutants_of_functions
 import mutants_of_places
 import mutants_of_scope
+import mutants_of_settings
 import mutants_of_sizes
 import mutants_of_strategies
 from mutation import failure_apart, mutates, subject_with
@@ -28,6 +29,7 @@ GROUPS = (
     mutants_of_strategies,
     mutants_of_sizes,
     mutants_of_scope,
+    mutants_of_settings,
 )
 ENTRIES = {entry.name: entry for entry in entries()}
 CATCHING = Profile("catching", examples=60, replicas_max=4, shrink=False)

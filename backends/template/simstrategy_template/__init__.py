@@ -44,7 +44,7 @@ class ToyArray:
 
 def adopt(value: Any, dtype: str | None = None) -> np.ndarray:
     """Copies host data; Python's numbers get `dtype`, or the default dtype of their kind."""
-    return np.array(host_array(value, dtype), copy=True)
+    return np.array(array := host_array(value, dtype), array.dtype.newbyteorder("="), copy=True)
 
 
 def lifted(function: Callable[..., Any], count: int, dtype: str | None = None) -> Callable[..., Any]:
@@ -72,7 +72,7 @@ def lifted(function: Callable[..., Any], count: int, dtype: str | None = None) -
 
 def made(function: Callable[..., Any]) -> Callable[..., ToyArray]:
     """Makes a function that creates arrays, float32 where no dtype is given."""
-    return lambda *given, dtype=None: ToyArray(function(*given, dtype=dtype or "float32"), HERE.get())
+    return lambda *given, dtype=None, **how: ToyArray(function(*given, dtype=dtype or "float32", **how), HERE.get())
 
 
 def keeping(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -104,8 +104,8 @@ def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: str | None = N
 
 
 def linspace(start: Any, stop: Any, num: int, *, dtype: str | None = None, endpoint: bool = True) -> ToyArray:
-    """Spaces numbers equally, in float32."""
-    return asarray(np.linspace(start, stop, num, endpoint=endpoint).tolist(), dtype=dtype or "float32")
+    """Spaces numbers equally, in float32, or in complex64."""
+    return asarray(np.linspace(start, stop, num, endpoint=endpoint).tolist(), dtype=dtype)
 
 
 def full(shape: Any, fill_value: Any, *, dtype: str | None = None) -> ToyArray:

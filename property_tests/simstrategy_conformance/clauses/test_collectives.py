@@ -1,13 +1,25 @@
 """The group-calls: numbers that are none, memory, and large notes.  Forms of every kind are in test_covering.py."""
 
+import itertools
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 from simstrategy.device import ArraySpec
 from simstrategy_conformance import oracle
-from simstrategy_conformance.arrays import NUMBERS, Group, groups, put_all, require_equal, scribble, special_arrays
+from simstrategy_conformance.arrays import (
+    NUMBERS,
+    Group,
+    groups,
+    put_all,
+    require_bits,
+    require_equal,
+    require_form,
+    scribble,
+    special_arrays,
+)
 from simstrategy_conformance.checking import clause, property_test
 from simstrategy_conformance.observe import same_bits
 from simstrategy_conformance.subject import Subject
@@ -15,15 +27,35 @@ from simstrategy_conformance.subject import Subject
 Host = np.ndarray[Any, Any]
 
 
-@property_test("B-8", data=st.data(), op=st.sampled_from(["MIN", "MAX"]))
-def test_nan_wins_minimum_and_maximum(subject: Subject, data: st.DataObject, op: Any) -> None:
-    dtype = data.draw(st.sampled_from(subject.having("float32", "float64", "float16")))
-    ranks = data.draw(st.integers(2, 4))
-    values = st.sampled_from([0.0, 1.0, -1.0, np.inf, -np.inf, np.nan])
-    group = Group(tuple(np.array([data.draw(values)], dtype) for _ in range(ranks)))
-    backend = subject.open(ranks)
-    results = backend.all_reduce(put_all(backend, group.arrays), op)
-    require_equal(backend, results, oracle.all_reduced(group.arrays, op))
+UNUSUAL = (np.nan, np.inf, -np.inf, 0.0, 1.0, -1.0)
+
+
+def _beside_each_other(ranks: int, dtype: str) -> tuple[Host, ...]:
+    """Returns an array for each rank: every two numbers that are unusual, at every two ranks, among zeros."""
+    pairs = itertools.product(itertools.combinations(range(ranks), 2), itertools.product(UNUSUAL, repeat=2))
+    columns = [dict(zip(places, numbers, strict=True)) for places, numbers in pairs]
+    return tuple(np.array([column.get(rank, 0.0) for column in columns], dtype) for rank in range(ranks))
+
+
+@clause("B-8")
+def test_nan_wins_minimum_and_maximum(subject: Subject) -> None:
+    for ranks, dtype in itertools.product((2, 3, 4), subject.having("float32", "float64", "float16")):
+        backend, hosts = subject.open(ranks), _beside_each_other(ranks, dtype)
+        arrays = put_all(backend, hosts)
+        for op in ("MIN", "MAX"):
+            require_equal(backend, backend.all_reduce(arrays, op), oracle.all_reduced(hosts, op))
+
+
+@clause("B-10")
+def test_nan_wins_a_minimum_and_a_maximum_on_one_rank(subject: Subject) -> None:
+    for ranks, dtype in itertools.product((2, 3), subject.having("float32", "float64", "float16")):
+        backend, hosts = subject.open(ranks), _beside_each_other(ranks, dtype)
+        arrays, root = put_all(backend, hosts), ranks - 1
+        for op in ("MIN", "MAX"):
+            wanted, result = oracle.all_reduced(hosts, op), backend.reduce(arrays, op, root=root)
+            assert result is not None, "the root is in this process"
+            require_form(backend, result, wanted, backend.devices[root].placement)
+            require_bits(wanted, backend.get(result), f"root {root}")
 
 
 @st.composite
@@ -118,3 +150,17 @@ def test_each_rank_gets_an_object_of_its_own(subject: Subject, group: Group) -> 
 def test_a_large_note_arrives_whole(subject: Subject) -> None:
     note = bytes(range(256)) * 4096
     assert subject.open(1).exchange(note, timeout_s=60.0) == (note,)
+
+
+@clause("B-13")
+def test_what_is_shared_by_one_memory_is_not_written_to(subject: Subject) -> None:
+    for ranks, shape in itertools.product((1, 2, 3), ((), (1,), (2, 2))):
+        backend = subject.open(ranks)
+        if backend.memory is None:
+            pytest.skip("the devices have no memory in common")
+        host = np.arange(np.prod(shape, dtype=int), dtype="float32").reshape(shape)
+        with backend.on(backend.devices[0]):
+            shared = backend.memory.share(backend.xp.add(backend.put(host, backend.devices[0]), 0))
+        for array in shared:
+            scribble(array)
+        require_equal(backend, shared, host)

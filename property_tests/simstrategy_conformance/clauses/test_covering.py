@@ -149,11 +149,34 @@ def test_an_array_of_every_form_moves(subject: Subject, row: Row) -> None:
         require_bits(host, backend.get(moved), f"to {device.placement}")
 
 
+@covering_test("B-7", levels=transfers)
+def test_a_cell_of_every_form_holds_what_was_written(subject: Subject, row: Row) -> None:
+    backend = subject.open(3)
+    device, host = backend.devices[place_of(row.root, 3)], special_of(row)[0]
+    array = placed(backend, row._replace(ranks=3), (host,) * 3)[device.rank]
+    written = backend.cell(backend.put(np.zeros_like(host), device))
+    written.write(array)
+    for cell in (written, backend.cell(array)):
+        require_form(backend, cell.read(), host, device.placement)
+        require_bits(host, backend.get(cell.read()), "a cell")
+
+
+def _large(ranks: int, dtype: str, first: int = 0) -> list[Host]:
+    return [((np.arange(2**20 + 3) + first) % 1000 + rank).astype(dtype) for rank in range(ranks)]
+
+
 @clause("B-8")
 def test_large_arrays_are_combined_to_their_last_element(subject: Subject) -> None:
     # Libraries send in chunks of up to some MiB, and add in blocks that fit a cache.
     for ranks, op, dtype in ((2, "SUM", "float32"), (3, "SUM", "int32"), (3, "MAX", "float32")):
-        backend, count = subject.open(ranks), 2**20 + 3
-        hosts = [(np.arange(count) % 1000 + rank).astype(dtype) for rank in range(ranks)]
+        backend, hosts = subject.open(ranks), _large(ranks, dtype)
         found = backend.all_reduce(put_all(backend, hosts), op)  # type: ignore[arg-type]  # one of the ops
         require_equal(backend, found, oracle.all_reduced(hosts, op))
+
+
+@clause("B-14")
+def test_a_large_result_is_not_that_of_an_earlier_call(subject: Subject) -> None:
+    backend = subject.open(3)
+    for first in (0, 7):
+        hosts = _large(3, "int32", first)
+        require_equal(backend, backend.all_reduce(put_all(backend, hosts), "SUM"), oracle.all_reduced(hosts, "SUM"))

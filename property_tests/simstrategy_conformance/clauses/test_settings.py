@@ -1,0 +1,94 @@
+"""The array functions with all combinations of their settings, and with every pair of unusual numbers."""
+
+import functools
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import simstrategy as ss
+from simstrategy_conformance.arrays import NUMBERS
+from simstrategy_conformance.calling import agrees, all_agree, call, check
+from simstrategy_conformance.calls import Case
+from simstrategy_conformance.checking import clause
+from simstrategy_conformance.elementwise_calls import elementwise_calls
+from simstrategy_conformance.formed_calls import formed_calls
+from simstrategy_conformance.set_calls import scattered, set_calls
+from simstrategy_conformance.subject import Subject
+
+ALL = (*NUMBERS, "bool")
+COMBINED = "test_a_function_with_every_combination_of_settings"
+
+
+@functools.cache
+def _calls(dtypes: tuple[str, ...]) -> dict[str, list[Case]]:
+    """Returns the calls of each function."""
+    found: dict[str, list[Case]] = {}
+    with np.errstate(all="ignore"):
+        for name, case in itertools.chain(set_calls(dtypes), formed_calls(dtypes), elementwise_calls(dtypes)):
+            found.setdefault(name, []).append(case)
+    return found
+
+
+NEAR = ("reciprocal", "hypot", "cos", "logaddexp", "atan2", "sin", "pow", "tan")
+"""Functions without settings, which test_namespace.py tries."""
+FUNCTIONS = tuple(name for name in ss.device.NAMES if name not in NEAR)
+
+
+@clause("B-18")
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_function_with_every_combination_of_settings(subject: Subject, function: str) -> None:
+    cases = _calls(subject.having(*ALL)).get(function, ())
+    all_agree(subject, COMBINED, ((function, case) for case in cases), parts=len(FUNCTIONS))
+
+
+def _as_it_is(subject: Subject, value: Any) -> Any:
+    return value
+
+
+def _as_lists(subject: Subject, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_as_lists(subject, one) for one in value]
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _can_be_lists(case: Case) -> bool:
+    """Returns whether the dtypes of a call's arrays are those that lists of their numbers become."""
+    arrays = [one for given in case.arguments for one in (given if isinstance(given, list) else [given])]
+    found = [one for one in arrays if isinstance(one, np.ndarray)]
+    return bool(found) and all(one.ndim and one.size and one.dtype in USUAL for one in found)
+
+
+USUAL = ("float32", "int32", "bool")
+CASTING = ("asarray", "astype")
+"""What may refuse numbers that its dtype would change."""
+
+
+@clause("B-18")
+@pytest.mark.parametrize("function", [name for name in FUNCTIONS if name not in CASTING])
+def test_a_function_adopts_host_data(subject: Subject, function: str) -> None:
+    cases = list(filter(_can_be_lists, _calls(subject.having(*ALL)).get(function, ())))
+    device = subject.open(2).devices[1]
+    few = 2 if subject.profile.rows_max is None else 1
+    with np.errstate(all="ignore"), subject.open(2).on(device):
+        for case, given in itertools.product(cases[:few], (_as_lists, _as_it_is)[:few]):
+            agrees(subject, function, case, given=given)
+
+
+@clause("B-18")
+@pytest.mark.parametrize("layout", ["big-endian", "from behind", "transposed", "read-only"])
+def test_host_data_of_any_layout_is_adopted(subject: Subject, layout: str) -> None:
+    device = subject.open(2).devices[1]
+    with subject.open(2).on(device):
+        for dtype in subject.having("float32", "int32", "float16", "int64", "complex64"):
+            host = scattered((2, 3), dtype)
+            given = {
+                "big-endian": host.astype(host.dtype.newbyteorder(">")),
+                "from behind": host[::-1, ::-1].copy()[::-1, ::-1],
+                "transposed": host.T.copy().T,
+                "read-only": host.copy(),
+            }[layout]
+            given.setflags(write=layout != "read-only")
+            check(subject, call(subject, "asarray", given), host)
+            check(subject, call(subject, "negative", given), -host)
