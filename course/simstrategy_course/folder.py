@@ -51,16 +51,16 @@ class Found(NamedTuple):
 def submissions_in(folder: Path) -> Found:
     """Returns the files of a folder, and of those in it, in the order of their names.
 
-    Hidden files are left out, those that systems and Python add, and environments of Python. Raises CourseError where
-    no file is named after a lesson.
+    Hidden files are left out, and those that systems and Python add; of others, those of environments of Python. Raises
+    CourseError where no file is named after a lesson.
     """
-    environments = {one.parent for one in folder.rglob("pyvenv.cfg")}
-    written = (one for one in folder.rglob("*") if one.suffix in _WRITTEN and not _is_added(one, folder))
-    files = sorted(one for one in written if environments.isdisjoint(one.parents))
+    files = sorted(one for one in folder.rglob("*") if one.suffix in _WRITTEN and not _is_added(one, folder))
     found = Found([one for one in files if _NAMED.fullmatch(one.name)], [])
     if not found.submissions:
         raise CourseError(f"No file in {str(folder)!r} is named after a lesson, such as anna/lesson_3.py.")
-    return found._replace(others=[one for one in files if one not in found.submissions])
+    environments = {one.parent for one in folder.rglob("pyvenv.cfg")}
+    others = (one for one in files if environments.isdisjoint(one.parents))
+    return found._replace(others=[one for one in others if one not in found.submissions])
 
 
 def _is_added(file: Path, folder: Path) -> bool:

@@ -185,12 +185,14 @@ def test_files_that_nothing_grades_are_named_and_those_of_systems_are_not(folder
 
 
 def test_an_environment_of_python_beside_the_submissions_is_left_out(folder):
-    (folder / "lesson_3.py").write_text(template_of(lessons()[3].solution))
-    module = folder / "venv" / "lib" / "module.py"
+    module = folder / "anna" / "lib" / "module.py"
     module.parent.mkdir(parents=True)
     module.write_text("")
-    (folder / "venv" / "pyvenv.cfg").write_text("")
+    (folder / "anna" / "pyvenv.cfg").write_text("")
+    (folder / "anna" / "lesson_3.py").write_text(template_of(lessons()[3].solution))
     assert "Not graded" not in command("grade", ".", "--csv", "points.csv").output
+    (row,) = csv.DictReader((folder / "points.csv").read_text().splitlines())
+    assert (row["file"], row["state"]) == ("anna/lesson_3.py", "unfinished"), "an environment may be where they work"
 
 
 def test_an_empty_file_is_called_empty_and_the_row_has_whose_it_is(folder):

@@ -30,10 +30,13 @@ def variables_of(recording: Recording) -> dict[Key, SyncPoint | None]:
     return found
 
 
-def made_at(recording: Recording) -> dict[str, str]:
-    """Returns for each variable the line that made it, such as ``train.py:12``, where that is known and is one line."""
+def made_at(made: Mapping[Key, SyncPoint | None]) -> dict[str, str]:
+    """Returns for each variable the line that made it, such as ``train.py:12``, where that is known and is one line.
+
+    made: what `variables_of` returns.
+    """
     found: dict[str, set[str]] = {}
-    for (_, name), point in variables_of(recording).items():
+    for (_, name), point in made.items():
         found.setdefault(name, set()).update(("",) if point is None else set(point.sites) or {""})
     return {name: site for name, sites in found.items() if len(sites) == 1 and (site := next(iter(sites)))}
 

@@ -199,7 +199,8 @@ def _variables(
     table: ValueTable,
 ) -> list[dict[str, Any]]:
     """Returns each variable with its writes: the place, the operation, and the rank and value of what changed."""
-    made, sites = variables_of(recording), made_at(recording)
+    made = variables_of(recording)
+    sites = made_at(made)
     found: dict[tuple[int, str], dict[str, Any]] = {}
     for (worker, name), point in made.items():
         line: dict[str, Any] = {"worker": worker, "name": name, "writes": [], "ranks": []}

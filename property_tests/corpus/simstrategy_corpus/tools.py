@@ -124,23 +124,19 @@ class ComparingTool:
         return Answer(Verdict.ACCUSES if far > SAME else Verdict.PASSES, text, seconds)
 
 
-_THREADS = ("{python}", "-m", "simstrategy_corpus.thread_ranks")
-
-
 def built_in() -> dict[str, Tool]:
     """Returns the tools that come with the corpus, by name."""
     script = ("{file}", "{arguments}")
     alone = dict.fromkeys(LAUNCHERS[1:], ("{python}", "{file}", "--replicas", "{replicas}", "{arguments}"))
     torchrun = ("{python}", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "{replicas}", *script)
+    threads = ("{python}", "-m", "simstrategy_corpus.thread_ranks")
     checked = ("simstrategy", "check", "{file}", "--replicas", "{all_replicas}")
     as_script = ("--as", "torchrun", "{vary}", "--same-output", "{same_output}", "--", "{template}")
     tools: tuple[Tool, ...] = (
         PlainTool("gloo"),
         PlainTool("gloo-detail", {"TORCH_DISTRIBUTED_DEBUG": "DETAIL"}),
         CommandTool("torchrun", {"torchrun": torchrun, **alone}),
-        CommandTool(
-            "threads", {"torchrun": ("{python}", "-m", "simstrategy_corpus.thread_ranks", "{replicas}", *script)}
-        ),
+        CommandTool("threads", {"torchrun": (*threads, "{replicas}", *script)}),
         ComparingTool("rank0-compare"),
         CommandTool(
             "simstrategy-torchrun",

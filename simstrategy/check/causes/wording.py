@@ -11,7 +11,7 @@ from simstrategy.check.causes.kinds import the_factor
 from simstrategy.check.causes.origin import Origin
 from simstrategy.check.distances import distances
 
-__all__ = ["nothing_text", "paragraph"]
+__all__ = ["listed", "nothing_text", "paragraph"]
 
 
 def paragraph(
@@ -36,7 +36,7 @@ def paragraph(
             )
     else:
         if finding.by_parts and one.parts is not None and str(one.parts[0]) not in finding.reason:
-            sentences.append(f"The parts of this step have {_listed(one.parts)} examples")
+            sentences.append(f"The parts of this step have {listed(one.parts)} examples")
         also = "".join([f", or {one}" for one in finding.also])
         sentences.append(f"The kind is {finding.kind}{also}: {finding.reason}")
         if finding.remedy:
@@ -58,7 +58,8 @@ def _replicas(count: int) -> str:
     return "1 replica" if count == 1 else f"{count} replicas"
 
 
-def _listed(parts: Sequence[int]) -> str:
+def listed(parts: Sequence[object]) -> str:
+    """Returns some things, at least one, as in "1, 2 and 3"."""
     return " and ".join([", ".join(map(str, parts[:-1])), str(parts[-1])]) if len(parts) > 1 else str(parts[0])
 
 

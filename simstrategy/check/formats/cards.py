@@ -10,12 +10,13 @@ from itertools import zip_longest
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
+from simstrategy.check.causes.wording import listed
 from simstrategy.check.formats.junit import printable
 from simstrategy.check.formats.played import Place, Played
 from simstrategy.check.formats.words import linked_kinds
 from simstrategy.check.report import Report
 from simstrategy.check.row import Finding, Row
-from simstrategy.player import PlayedRun, made_at
+from simstrategy.player import PlayedRun, made_at, variables_of
 
 __all__ = ["cards", "only_fails"]
 
@@ -100,7 +101,7 @@ def _same(members: Sequence[_Member]) -> str:
     one = members[0].finding
     common = ["kind", *(["line"] if one.site else []), *(["variable"] if one.variable else [])]
     counts = _counts([member.finding for member in members[1:]])
-    named = f"The {_listed(common)} of the cause {'is' if len(common) == 1 else 'are'} the same"
+    named = f"The {listed(common)} of the cause {'is' if len(common) == 1 else 'are'} the same"
     return f"{named} with {counts or ' and '.join(_count(member.finding) for member in members[1:])}."
 
 
@@ -113,7 +114,7 @@ def _replicas(members: Sequence[_Member]) -> str:
     return (
         f"{counts}{behind.pop()}"
         if counts and len(behind) == 1
-        else f"replicas {_listed([one.replicas for one in found])}"
+        else f"replicas {listed([one.replicas for one in found])}"
     )
 
 
@@ -122,15 +123,11 @@ def _counts(found: Sequence[Finding]) -> str:
     counts = [matched[1] for one in found if (matched := _COUNTS.fullmatch(one.replicas))]
     if len(counts) < len(found):
         return ""
-    return f"{_listed(counts)} {'replica' if counts == ['1'] else 'replicas'}"
+    return f"{listed(counts)} {'replica' if counts == ['1'] else 'replicas'}"
 
 
 def _count(one: Finding) -> str:
     return _counts([one]) or f"replicas {one.replicas}"
-
-
-def _listed(texts: Sequence[str]) -> str:
-    return " and ".join([", ".join(texts[:-1]), texts[-1]]) if len(texts) > 1 else texts[0]
 
 
 def _link(shown: Played, member: _Member, *, is_first: bool, first: Finding) -> str:
@@ -175,7 +172,7 @@ def _made(text: str, shown: Played, place: Place | None) -> str:
     if place is None or place.left:
         return ""
     run = shown.runs[place.run]
-    sites = made_at(run.recording)
+    sites = made_at(variables_of(run.recording))
     names = dict.fromkeys(name for name in _QUOTED.findall(text) if sites.get(name) and not _has(run, name))
     lines = ((name, _with_lines(sites[name], shown, place), _code(run, sites[name])) for name in names)
     return "".join(f" {_text(repr(name))} is the variable that is made at {line}{code}." for name, line, code in lines)
