@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 import tempfile
+import weakref
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -27,6 +28,7 @@ def main(number: int, modules: list[str]) -> None:
     signal.signal(signal.SIGTERM, _leave)
     gc.disable()  # nothing that an import leaves is garbage for long, and a collection looks at all modules
     problem = _import(modules)
+    _keep_finalizers()
     gc.enable()
     if modules and len(os.listdir("/proc/self/task")) > 1:
         # A process with threads cannot be forked: start again without imports; each worker imports its modules.
@@ -69,6 +71,15 @@ def _import(modules: list[str]) -> str | None:
     return None
 
 
+def _keep_finalizers() -> None:
+    """Lets no worker run at its end what an import left for the end of the process: that is this process's.
+
+    Torch's imports leave some that take apart the tables of all operators, and a worker would copy each page of them.
+    """
+    for finalizer in list(vars(weakref.finalize)["_registry"]):  # there is no public list
+        finalizer.atexit = False
+
+
 def _started(end: int, main: str, control: Channel, folder: Path, workers: dict[int, KeptWorker]) -> int:
     """Starts a worker, whose end of the channel to the launcher is `end`; returns its process number.
 
@@ -98,3 +109,6 @@ def _ended(process: int, workers: dict[int, KeptWorker]) -> int:
 
 if __name__ == "__main__":
     main(int(sys.argv[1]), sys.argv[2:])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # to take apart all modules, as an interpreter does at its end, is longer than a short run

@@ -18,6 +18,7 @@ import pytest
 from simstrategy.errors import BackendUnavailable, InvalidArgument
 from simstrategy.launch import Launcher, reserved_port
 from simstrategy.launch import server as serving
+from simstrategy.launch.channel import Closed
 
 LIMIT_S = 10.0
 STARTING = Path(__file__).with_name("starting.py")
@@ -255,6 +256,26 @@ def test_a_module_that_starts_threads_is_imported_by_each_worker_itself(tmp_path
         with Launcher(1, preload=["threaded"]) as launcher:
             assert launcher.problem is None
             assert launcher.run(jobs.hello)[0].ok
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("preload", "code"), [(["finalized"], 3), ([], 4)], ids=["preloaded", "imported"])
+def test_what_an_import_leaves_for_the_end_is_of_the_process_that_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, preload: list[str], code: int
+) -> None:
+    (tmp_path / "finalized.py").write_text(
+        "import weakref\nclass Kept: pass\nkept = Kept()\nend = weakref.finalize(kept, print)\n"
+        "def main(channel, output): return 3 + end.atexit\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    server = serving.Server(preload)
+    try:
+        worker = server.start("finalized:main")
+        with pytest.raises(Closed):
+            worker.channel.receive(within_s=LIMIT_S)
+        assert server.end(worker) == code
+    finally:
+        server.close()
 
 
 @pytest.mark.slow

@@ -274,8 +274,9 @@ names += ("ROLE_WORLD_SIZE", "ROLE_NAME", "MASTER_ADDR", "TORCHELASTIC_RESTART_C
 names += ("TORCHELASTIC_USE_AGENT_STORE", "OMP_NUM_THREADS")
 print(json.dumps([{name: os.environ[name] for name in names}, sys.argv[1:], __name__, __file__, dist.get_backend()]))
 sys.stdout.write("y" * 3_000_000 + "\\n")
-import atexit, threading
+import atexit, threading, weakref
 atexit.register(lambda: print("exit function"))
+weakref.finalize(PROCESS := type("Process", (), {}), print, "finalizer")
 threading.Thread(target=lambda: print("thread", dist.all_reduce(torch.ones(1)))).start()
 child = os.fork()
 if not child:
@@ -323,7 +324,7 @@ def test_a_rank_is_a_process_as_torchrun_starts_it(tmp_path):
         "gloo",
     ]
     assert len(megabytes) == 3_000_000
-    assert sorted(others) == ["exit function", "thread None"]
+    assert sorted(others) == ["exit function", "finalizer", "thread None"]
 
 
 ROUNDED = BEGIN + "x = torch.full((4,), [1e8, 1.0, 1.0, -1e8][rank])\ndist.all_reduce(x)\nprint(x.tolist())\n"
