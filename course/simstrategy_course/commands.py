@@ -188,5 +188,5 @@ def _grade_folder(folder: Path, csv: Path, limits: Limits, lesson: int | None, s
     if others:
         names = [one.relative_to(folder).as_posix() for one in others[:_NAMES_MAX]]
         names += [f"{len(others) - _NAMES_MAX} more"] if len(others) > _NAMES_MAX else []
-        typer.echo(f"Not graded, since their names have no lesson, as in lesson_3.py: {', '.join(names)}.")
+        typer.echo(f"Not graded, for the reasons in the table: {', '.join(names)}.")
     typer.echo(f"{csv}: {len(files)} submissions, {passed} passed.")

@@ -11,24 +11,28 @@ from simstrategy.errors import BackendUnavailable
 from simstrategy_course.grading import grade
 from simstrategy_course.lesson import CourseError, printable
 from simstrategy_course.observing import Runner
+from simstrategy_course.reading import lesson_numbered
 from simstrategy_course.submission import read_submission
-from simstrategy_course.verdict import Verdict
+from simstrategy_course.verdict import POINTS_EXERCISE, Verdict
 
 __all__ = ["COLUMNS", "Found", "GradedRow", "graded_rows", "lines_of_csv", "not_graded", "submissions_in"]
 
-COLUMNS: Final = ("file", "student", "lesson", "state", "points", "points_max", "idea", "detail")
+COLUMNS: Final = ("file", "student", "lesson", "state", "points", "points_max", "idea", "detail", "questions")
 _IDEA_MAX: Final = 300
 _NAME_MAX: Final = 80
 _NAMED: Final = re.compile(r"(.*)lesson[ _-]?(\d+).*\.py", re.IGNORECASE)
 _WRITTEN: Final = (".py", ".ipynb")
 """The ends of names of what a student writes."""
+_OURS: Final = (".md", ".html")
+"""The ends of names of what `learn` and `grade` write beside it."""
+_MEANT: Final = re.compile(r".*lesson[ _-]?\d+.*", re.IGNORECASE)
 
 
 class GradedRow(NamedTuple):
     """One file.  state: of the verdict, `unreadable` or `not graded`. idea: what is wrong, "" where nothing is.
 
     student: the seed of the file; without one, its folder, or what its name begins with. points: None where it was not
-    graded. detail: what was seen of it first, such as the error.
+    graded. detail: what was seen of it first, such as the error. questions: those without a right answer.
     """
 
     file: str
@@ -39,6 +43,7 @@ class GradedRow(NamedTuple):
     points_max: int | None
     idea: str
     detail: str = ""
+    questions: str = ""
 
 
 class Found(NamedTuple):
@@ -54,13 +59,18 @@ def submissions_in(folder: Path) -> Found:
     Hidden files are left out, and those that systems and Python add; of others, those of environments of Python. Raises
     CourseError where no file is named after a lesson.
     """
-    files = sorted(one for one in folder.rglob("*") if one.suffix in _WRITTEN and not _is_added(one, folder))
+    files = sorted(one for one in folder.rglob("*") if _is_written(one) and not _is_added(one, folder))
     found = Found([one for one in files if _NAMED.fullmatch(one.name)], [])
     if not found.submissions:
         raise CourseError(f"No file in {str(folder)!r} is named after a lesson, such as anna/lesson_3.py.")
     environments = {one.parent for one in folder.rglob("pyvenv.cfg")}
     others = (one for one in files if environments.isdisjoint(one.parents))
     return found._replace(others=[one for one in others if one not in found.submissions])
+
+
+def _is_written(file: Path) -> bool:
+    end = file.suffix.lower()
+    return end in _WRITTEN or (end not in _OURS and _MEANT.fullmatch(file.name) is not None and file.is_file())
 
 
 def _is_added(file: Path, folder: Path) -> bool:
@@ -72,27 +82,48 @@ def _is_added(file: Path, folder: Path) -> bool:
 def graded_rows(
     files: Sequence[Path], folder: Path, runner: Runner, *, lesson: int | None = None, secret: str = ""
 ) -> Iterator[GradedRow]:
-    """Yields a row for each file when it is graded.  A file that cannot be read has no points, and the next follows."""
+    """Yields a row for each file when it is graded.  A file that cannot be read has no points, and the next follows.
+
+    lesson: of the files whose names have it; the others are of the lesson that they name themselves.
+    """
     for file in files:
         name = file.relative_to(folder).as_posix()
         try:
-            submission = read_submission(file, lesson)
+            submission = read_submission(file, lesson if lesson == _number_in(name) else None)
             others = [one for one in files if one != file]
             row = _row(name, grade(submission, runner, secret=secret, closed=others))
         except BackendUnavailable:  # of this machine, and not of a file
             raise
         except CourseError as error:
-            row = GradedRow(name, _owner_of(name), None, "unreadable", 0, None, str(error))
+            row = _unreadable(name, str(error))
         except Exception as error:  # noqa: BLE001 - whatever a file causes, the others are graded
-            idea = f"the grader failed: {type(error).__name__}: {error}"
-            row = GradedRow(name, _owner_of(name), None, "unreadable", 0, None, printable(idea, _IDEA_MAX))
+            row = _unreadable(name, printable(f"the grader failed: {type(error).__name__}: {error}", _IDEA_MAX))
         yield row
 
 
+def _unreadable(name: str, idea: str) -> GradedRow:
+    """Returns the row of a file that could not be graded, with the lesson of its name."""
+    number = _number_in(name)
+    try:
+        points_max = None if number is None else POINTS_EXERCISE + len(lesson_numbered(number).questions)
+    except CourseError:
+        number = points_max = None
+    return GradedRow(name, _owner_of(name), number, "unreadable", 0, points_max, idea)
+
+
+def _number_in(name: str) -> int | None:
+    named = _NAMED.fullmatch(name)
+    return None if named is None else int(named[2])
+
+
 def not_graded(file: Path, folder: Path) -> GradedRow:
-    """Returns the row of a file that no lesson is known of."""
-    name = file.relative_to(folder).as_posix()
-    return GradedRow(name, _owner_of(name), None, "not graded", None, None, "its name has no lesson, as in lesson_3.py")
+    """Returns the row of a file that is not named after a lesson, or is no file of Python."""
+    name, end = file.relative_to(folder).as_posix(), file.suffix.lower()
+    reason = "its name has no lesson, as in lesson_3.py"
+    if end != ".py" and _MEANT.fullmatch(file.name):
+        kind = "a notebook" if end == ".ipynb" else "no .py file"
+        reason = f"it is {kind}: a submission is the file that `simstrategy learn NUMBER` writes, filled in"
+    return GradedRow(name, _owner_of(name), None, "not graded", None, None, reason)
 
 
 def _owner_of(name: str) -> str:
@@ -107,11 +138,14 @@ def _row(name: str, verdict: Verdict) -> GradedRow:
     right = sum(bool(one.right) for one in verdict.answers)
     open_ = "" if right == len(verdict.answers) else f"{right} of {len(verdict.answers)} questions right"
     detail = "" if idea is None else printable(" ".join(idea.facts), _IDEA_MAX)
-    named = _NAMED.fullmatch(name)
-    if named is not None and int(named[2]) != lesson:
-        detail = f"The file is of lesson {lesson}, and its name has {named[2]}. {detail}".rstrip()
+    number = _number_in(name)
+    if number is not None and number != lesson:
+        detail = f"The file is of lesson {lesson}, and its name has {number}. {detail}".rstrip()
     student, wrong = verdict.student or _owner_of(name), open_ if idea is None else idea.name
-    return GradedRow(name, student, lesson, verdict.state, verdict.points, verdict.points_max, wrong, detail)
+    questions = ", ".join(
+        one.question + (" (no answer)" if one.right is None else "") for one in verdict.answers if not one.right
+    )
+    return GradedRow(name, student, lesson, verdict.state, verdict.points, verdict.points_max, wrong, detail, questions)
 
 
 def lines_of_csv(rows: Iterable[Sequence[object]]) -> str:

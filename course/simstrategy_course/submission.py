@@ -143,9 +143,9 @@ def _number(values: Mapping[str, Any], name: str) -> int:
 
 
 def _answer(value: object) -> str:
-    """Returns an answer as it is compared: numbers without a useless fraction, texts in lower case."""
+    """Returns an answer as it is compared: numbers without a useless fraction, texts in lower case, "c)" as "c"."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, int) and abs(value) > _NUMBER_MAX:
         raise CourseError("An answer is a number of too many digits. Write the number that the question needs.")
-    return str(value).strip().lower()
+    return str(value).strip().lstrip("( ").rstrip(" ).:").lower()

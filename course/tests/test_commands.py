@@ -167,21 +167,26 @@ def test_a_folder_is_graded_into_a_table_whatever_a_file_does(folder):
 
 
 def test_files_that_nothing_grades_are_named_and_those_of_systems_are_not(folder):
-    for name in ("Lesson-3.py", "mine.py", "lesson_3.ipynb", "__MACOSX/._lesson_3.py", "__pycache__/lesson_3.py"):
+    names = ("Lesson-3.PY", "mine.py", "lesson_3.ipynb", "lesson_3.txt", "lesson_3.md", "notes.txt")
+    for name in (*names, "__MACOSX/._lesson_3.py", "__pycache__/lesson_3.py"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(template_of(lessons()[4].solution))
     run = command("grade", ".", "--csv", "points.csv")
     assert run.exit_code == 0, run.output
     row, *others = csv.DictReader((folder / "points.csv").read_text().splitlines())
-    assert (row["file"], row["lesson"], row["state"]) == ("Lesson-3.py", "4", "unfinished")
-    ends = [(one["file"], one["state"], one["points"]) for one in others]
-    assert ends == [("lesson_3.ipynb", "not graded", ""), ("mine.py", "not graded", "")]
+    assert (row["file"], row["lesson"], row["state"]) == ("Lesson-3.PY", "4", "unfinished")
+    assert {(one["state"], one["points"]) for one in others} == {("not graded", "")}
+    assert [(one["file"], one["idea"].partition(":")[0]) for one in others] == [
+        ("lesson_3.ipynb", "it is a notebook"),
+        ("lesson_3.txt", "it is no .py file"),
+        ("mine.py", "its name has no lesson, as in lesson_3.py"),
+    ]
     assert row["detail"].startswith("The file is of lesson 4, and its name has 3.")
-    assert "as in lesson_3.py: lesson_3.ipynb, mine.py." in run.output
+    assert "Not graded, for the reasons in the table: lesson_3.ipynb, lesson_3.txt, mine.py." in run.output
     for number in range(20):
         (folder / f"module{number}.py").write_text("")
-    assert "module15.py, 12 more." in command("grade", ".", "--csv", "points.csv").output
-    assert len((folder / "points.csv").read_text().splitlines()) == 1 + 1 + 22
+    assert "module14.py, 13 more." in command("grade", ".", "--csv", "points.csv").output
+    assert len((folder / "points.csv").read_text().splitlines()) == 1 + 1 + 23
 
 
 def test_an_environment_of_python_beside_the_submissions_is_left_out(folder):
@@ -201,6 +206,16 @@ def test_an_empty_file_is_called_empty_and_the_row_has_whose_it_is(folder):
     command("grade", ".", "--csv", "points.csv")
     (row,) = csv.DictReader((folder / "points.csv").read_text().splitlines())
     assert (row["student"], row["state"], row["points"]) == ("ben", "unreadable", "0")
+    assert (row["lesson"], row["points_max"]) == ("3", "10")
+
+
+def test_a_lesson_that_is_given_is_that_of_the_files_that_are_named_after_it(folder):
+    for number in (2, 3):
+        text = template_of(lessons()[number].solution).replace(f"LESSON = {number}", "")
+        (folder / f"lesson_{number}.py").write_text(text)
+    command("grade", ".", "--csv", "points.csv", "--lesson", "3")
+    rows = csv.DictReader((folder / "points.csv").read_text().splitlines())
+    assert [(row["lesson"], row["state"]) for row in rows] == [("2", "unreadable"), ("3", "unfinished")]
 
 
 @pytest.mark.slow
@@ -211,6 +226,10 @@ def test_a_row_states_what_is_open_and_what_was_raised(folder):
     command("grade", ".", "--csv", "points.csv")
     first, second = csv.DictReader((folder / "points.csv").read_text().splitlines())
     assert (first["state"], first["points"], first["idea"]) == ("wrong", "9", "3 of 4 questions right")
+    assert (first["questions"], second["questions"]) == (
+        "1",
+        "prediction (no answer), 1 (no answer), 2 (no answer), 3 (no answer)",
+    )
     assert "AttributeError at line " in second["detail"]
 
 

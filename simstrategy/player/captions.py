@@ -150,7 +150,8 @@ def _ended(point: SyncPoint, what: str, worker: str) -> str:
 def _failed(point: SyncPoint, what: str) -> str:
     assert point.error is not None
     if point.kind == "raised":
-        return f"A replica function raised {point.error[0]}, so the other replicas cannot make their next call."
+        others = ", so the other replicas cannot make their next call" if len(point.requests) > 1 else ""
+        return f"A replica function raised {point.error[0]}{others}."
     if point.requests and point.error[0] == ReplicasDisagree.__name__:
         return f"The replicas do not all make the same call here: {what} ends with {point.error[0]} in every replica."
     others = " Not all replicas had made this call." if point.requests else ""

@@ -1,6 +1,7 @@
 """What a page has of a recording: stops, captions, marks, variables and values."""
 
 import numpy as np
+import pytest
 
 import simstrategy as ss
 from simstrategy.player.data import run_data
@@ -219,3 +220,17 @@ def test_a_recording_without_an_end_is_walked_to_where_it_stops(record):
 def test_an_empty_recording_has_one_stop_that_states_it(record):
     data = data_of(ss.trace.Recorder().recording())
     assert [text.partition(":")[0] for _, _, text in data["stops"]] == ["Nothing was recorded"]
+
+
+@pytest.mark.parametrize(
+    ("replicas", "others"), [(1, "."), (2, ", so the other replicas cannot make their next call.")]
+)
+def test_who_waits_for_a_replica_that_raised_is_stated_where_there_is_another(replicas, others):
+    recorder = ss.trace.Recorder()
+
+    def program():
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        ss.Strategy.mirrored("sim", replicas=replicas, trace=recorder).run(program)
+    assert f"A replica function raised ValueError{others}" in str(data_of(recorder.recording()))

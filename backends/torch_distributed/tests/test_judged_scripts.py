@@ -65,3 +65,44 @@ def test_numbers_that_each_rank_draws_are_not_judged():
     report = check_script(runner_of, str(file), arguments=[], replicas=(2, 3), same_output="^result ")
     assert report.verdict == "undecided", str(report)
     assert "each replica draws numbers of its own" in str(report)
+
+
+BETWEEN = """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("gloo")
+rank, size = dist.get_rank(), dist.get_world_size()
+torch.manual_seed(0)
+model = torch.nn.Linear(4, 1)
+HOOK
+model = DistributedDataParallel(model)
+optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
+rows = torch.randn(24, 4, generator=torch.Generator().manual_seed(1))
+for step in range(3):
+    part = rows[8 * step : 8 * step + 8][rank::size]
+    loss = (model(part) - part.sum(1, keepdim=True)).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print(f"loss {loss.item():.4f}")
+"""
+ROUNDED = "model.weight.register_hook(lambda gradient: gradient.round(decimals=1))"
+
+
+@pytest.mark.parametrize(
+    ("hook", "rate", "text"),
+    [
+        (ROUNDED, "0.1", "The loss of this step agrees, and its gradients do not"),
+        ("", "0.1 * size", "Set it as it is with one replica"),
+    ],
+    ids=["gradient", "rate"],
+)
+def test_the_loss_of_each_replica_is_not_accused_of_what_its_gradients_or_the_rate_do(tmp_path, hook, rate, text):
+    script = tmp_path / "between.py"
+    script.write_text(BETWEEN.replace("HOOK", hook).replace("RATE", rate))
+    report = check_script(runner_of, str(script), replicas=(1, 2))
+    assert report.verdict == "differ", str(report)
+    assert text in str(report)
+    assert "missing reduction" not in str(report)

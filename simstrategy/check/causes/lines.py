@@ -6,13 +6,13 @@ stands in no lawful way to the reference's.
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from simstrategy.check.causes.decided import by_one_replica
 from simstrategy.check.causes.facts import FACTOR, MEAN_OF_MEANS, Cause, Finding, StepFacts
 from simstrategy.check.causes.held import Held, History, Key, Run, Traced, event_of, histories
 from simstrategy.check.causes.line_kinds import is_divided, not_reduced, recognised_at
-from simstrategy.check.causes.losses import fault_in_loss
+from simstrategy.check.causes.losses import fault_in_loss, losses_agree
 from simstrategy.check.causes.lost import by_lost_turns, where_rows_are_lost
 from simstrategy.check.causes.part_means import is_weighted
 from simstrategy.check.causes.rates import by_rate
@@ -26,6 +26,10 @@ __all__ = ["Sides", "with_lines"]
 
 
 Both = Mapping[Key, tuple[History, History]]
+_BETWEEN: Final = (
+    "The loss of this step agrees, and its gradients do not: what differs is between them, as a hook of the backward "
+    "pass, a detached value, or a gather that passes no gradient on is."
+)
 
 
 class Sides(NamedTuple):
@@ -53,7 +57,7 @@ def with_lines(cause: Cause, sides: Sides) -> Cause:
         return cause
     fault = _fault(cause, sides)
     if fault is None:
-        return cause
+        return cause._replace(text=f"{cause.text} {_BETWEEN}") if _is_between(cause, sides) else cause
     one, finding = fault.one, fault.finding
     sentences = [f"In the script it begins with {one.name!r} at {one.place}: {finding.reason}"]
     if finding.kind is not None and finding.kind not in (cause.kind, FACTOR if cause.kind is not None else None):
@@ -87,7 +91,18 @@ def _fault(cause: Cause, sides: Sides) -> Fault | None:
             return found
     elif (found := in_another_order(sides.other.held)) is not None:
         return found
-    return first_otherwise(*runs, sides.counts, lambda one: cause.step is None or one.step <= cause.step)
+    if cause.step is not None:
+        # What a replica holds at the end, such as its own loss, does not change a step.
+        return _first_of_all(*runs, sides.counts, lambda one: one.step <= (cause.step or 0))[0]
+    return first_otherwise(*runs, sides.counts, lambda _: True)
+
+
+def _is_between(cause: Cause, sides: Sides) -> bool:
+    """Returns whether the gradients of a step differ, and its loss does not."""
+    number = (cause.step or 0) - 1
+    if cause.step is None or cause.what == "update" or number >= len(sides.other_steps):
+        return False
+    return losses_agree((sides.reference.held, sides.other.held), sides.other_steps[number])
 
 
 def _of_step(cause: Cause, sides: Sides) -> Fault | None:
@@ -145,6 +160,16 @@ def first_otherwise(
 
     A mean over unequal parts is lawful if it is weighted later: it counts where another value follows without weights.
     """
+    found_first, both = _first_of_all(reference, other, counts, wanted)
+    if found_first is None or found_first.finding.kind == MEAN_OF_MEANS:
+        return _at_end(reference, other, counts, both) or found_first
+    return found_first
+
+
+def _first_of_all(
+    reference: Run, other: Run, counts: tuple[int, int], wanted: Callable[[Held], bool]
+) -> tuple[Fault | None, Both]:
+    """Returns the first value that stands in no lawful way to the reference's, and the values of both runs."""
     expected, found = [histories(run, lambda one: _compares(one) and wanted(one)) for run in (reference, other)]
     both = {key: (expected[key], history) for key, history in found.items() if key in expected and history.values[0]}
     failing: list[Spot] = []
@@ -154,10 +179,7 @@ def first_otherwise(
         spot = next(spots, None)
         if spot is not None:
             failing.append(next((one for one in chain([spot], spots) if not is_divided(one)), spot))
-    found_first = _first(sorted(failing, key=_order))
-    if found_first is None or found_first.finding.kind == MEAN_OF_MEANS:
-        return _at_end(reference, other, counts, both) or found_first
-    return found_first
+    return _first(sorted(failing, key=_order)), both
 
 
 def _at_end(reference: Run, other: Run, counts: tuple[int, int], both: Both) -> Fault | None:

@@ -15,7 +15,7 @@ from simstrategy.check.causes.rounding import wide
 from simstrategy.check.causes.spots import Fault
 from simstrategy.check.causes.standing import all_near, combined, failing_at
 
-__all__ = ["fault_in_loss"]
+__all__ = ["fault_in_loss", "losses_agree"]
 
 _BACKWARD: Final = "backward()"
 _NEAR: Final = 1e-3
@@ -26,21 +26,34 @@ def fault_in_loss(runs: tuple[Run, Run], steps: tuple[StepFacts, StepFacts], fac
 
     factor: by which the gradients differ, None where that is not one number.
     """
-    number = steps[1].number
-    expected, found = [
-        histories(run, lambda one: one.step == number and one.is_graded and one.is_scalar and one.is_float)
-        for run in runs
-    ]
-    rule = _rule(steps[1])
-    totals = {
-        key: (_total(expected[key], rule), _total(history, rule)) for key, history in found.items() if key in expected
-    }
+    expected, found, totals = _scalars(runs, steps[1])
     if not totals:
         return None
     root = totals[[*totals][-1]]
     if is_near(*root):
         return _backward(runs[1], steps[1].number)
     return _of_factor(found, totals, factor) or _unlawful(expected, found, totals)
+
+
+def losses_agree(runs: tuple[Run, Run], step: StepFacts) -> bool:
+    """Returns whether the last scalar in the graph of a step has the reference's total."""
+    *_, totals = _scalars(runs, step)
+    return bool(totals) and is_near(*totals[[*totals][-1]])
+
+
+def _scalars(
+    runs: tuple[Run, Run], step: StepFacts
+) -> tuple[Mapping[Key, History], Mapping[Key, History], Mapping[Key, tuple[Host, Host]]]:
+    """Returns the scalars in the graph of a step in both runs, and the totals of those that both have."""
+    expected, found = [
+        histories(run, lambda one: one.step == step.number and one.is_graded and one.is_scalar and one.is_float)
+        for run in runs
+    ]
+    rule = _rule(step)
+    totals = {
+        key: (_total(expected[key], rule), _total(history, rule)) for key, history in found.items() if key in expected
+    }
+    return expected, found, totals
 
 
 def _of_factor(

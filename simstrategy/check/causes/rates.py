@@ -10,6 +10,7 @@ from simstrategy.check.causes.spots import Fault
 __all__ = ["by_rate"]
 
 _SUFFIX: Final = ".lr"
+_ONCE: Final = "Set it as it is with one replica, where the gradients are the mean over the whole batch"
 
 
 def by_rate(reference: Run, other: Run, step: int) -> Fault | None:
@@ -26,7 +27,12 @@ def by_rate(reference: Run, other: Run, step: int) -> Fault | None:
         reason += (
             f": this line sets it {_times(often[1])} since the step before, and {_times(often[0])} in the reference"
         )
-    return Fault(one, Finding(RATE, reason, "Let the schedule count the steps of the optimizer"))
+    remedy = "Let the schedule count the steps of the optimizer" if len(_values_of(now)) > 1 else _ONCE
+    return Fault(one, Finding(RATE, reason, remedy))
+
+
+def _values_of(found: Sequence[Held]) -> set[float]:
+    return {float(value) for one in found for value in one.leaves[0].reshape(-1)}
 
 
 def _set(values: Sequence[Held]) -> Iterator[Held]:

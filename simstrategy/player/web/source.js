@@ -41,7 +41,7 @@ export function sourceView(box, title, state, index) {
 }
 
 function without(run, file) {
-  return file ? `The text of ${file} is not in this page.` : "The recording does not state its program.";
+  return file ? `The text of ${file} is not in this page: the recording does not hold it, and no file beside it is known to be the same.` : "The recording does not state its program.";
 }
 
 /** Returns the file of a stop: of the last event up to it whose file is known, or else the program. */
