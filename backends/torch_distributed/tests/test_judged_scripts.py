@@ -88,6 +88,34 @@ for step in range(3):
     optimizer.step()
     print(f"loss {loss.item():.4f}")
 """
+REDUCED_BY_MAX = """
+import torch
+import torch.distributed as dist
+from simstrategy_torch_distributed import observe
+
+dist.init_process_group("gloo")
+rank, size = dist.get_rank(), dist.get_world_size()
+rows = torch.randn(30, generator=torch.Generator().manual_seed(4))
+worst = torch.tensor(0.0)
+for part in rows[rank::size].split(4):
+    worst = torch.maximum(worst, part.abs().max())
+part = rows[rank::size] ** 3
+share = part.sum() / len(part)
+dist.all_reduce(share)
+share /= size
+dist.all_reduce(worst, op=dist.ReduceOp.MAX)
+observe("share", share)
+observe("worst", worst)
+"""
+
+
+def test_a_value_that_is_reduced_by_max_is_not_accused_of_what_another_one_does(tmp_path):
+    script = tmp_path / "metric.py"
+    script.write_text(REDUCED_BY_MAX)
+    (first, *_) = check_script(runner_of, str(script), replicas=(1, 4)).findings
+    assert (first.kind, first.site) == ("mean of means", "metric.py:13"), str(first)
+
+
 ROUNDED = "model.weight.register_hook(lambda gradient: gradient.round(decimals=1))"
 
 

@@ -5,6 +5,7 @@ Each recogniser receives a `Spot` and returns a `Finding`, or None; the first on
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Final
 
 import numpy as np
@@ -19,6 +20,7 @@ from simstrategy.check.causes.facts import (
     SUMMED,
     Finding,
     Host,
+    Leaves,
 )
 from simstrategy.check.causes.held import Held, History, companions, is_near, rows_of
 from simstrategy.check.causes.part_means import is_weighted
@@ -26,7 +28,7 @@ from simstrategy.check.causes.rounding import wide
 from simstrategy.check.causes.spots import Spot
 from simstrategy.check.causes.standing import all_near, combined, turns_of
 
-__all__ = ["is_divided", "not_reduced", "recognised_at"]
+__all__ = ["is_divided", "is_extreme", "not_reduced", "recognised_at"]
 
 _DISTINCT_MIN: Final = 3
 """The fewest different rows by which examples are known again."""
@@ -113,6 +115,34 @@ def is_divided(spot: Spot) -> bool:
     begin = next(place for place, one in enumerate(run) if one is pairs[1][0])
     later = [one for one in run[begin + 1 :] if one.frame == pairs[1][0].frame]
     return any(all_near(wanted.leaves, one.leaves) for one in later)
+
+
+def is_extreme(spot: Spot) -> bool:
+    """Returns whether the largest or smallest of the replicas' last values is the reference's, and all hold it later.
+
+    So it is of values that are reduced by MAX or MIN.
+    """
+    sides = (spot.expected.values, spot.found.values)
+    if len(sides[1]) < 2 or not all(values for side in sides for values in side):
+        return False
+    ends = [[values[-1] for values in side] for side in sides]
+    if not _of_one_shape([*ends[0], *ends[1]]):
+        return False
+    for rule in (np.maximum, np.minimum):
+        one, other = [
+            tuple(reduce(rule, [wide(leaf) for leaf in column]) for column in zip(*_leaves(side), strict=True))
+            for side in ends
+        ]
+        if all_near(one, other) and all(
+            _holds_later(run, end, other) for run, end in zip(spot.other, ends[1], strict=False)
+        ):
+            return True
+    return False
+
+
+def _holds_later(run: Sequence[Held], end: Held, wanted: Leaves) -> bool:
+    begin = next(place for place, one in enumerate(run) if one is end)
+    return any(all_near(wanted, one.leaves) for one in run[begin + 1 :])
 
 
 def not_reduced(spot: Spot) -> Finding | None:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from simstrategy.check.causes.decided import by_one_replica
 from simstrategy.check.causes.facts import FACTOR, MEAN_OF_MEANS, Cause, Finding, StepFacts
 from simstrategy.check.causes.held import Held, History, Key, Run, Traced, event_of, histories
-from simstrategy.check.causes.line_kinds import is_divided, not_reduced, recognised_at
+from simstrategy.check.causes.line_kinds import is_divided, is_extreme, not_reduced, recognised_at
 from simstrategy.check.causes.losses import fault_in_loss, losses_agree
 from simstrategy.check.causes.lost import by_lost_turns, where_rows_are_lost
 from simstrategy.check.causes.part_means import is_weighted
@@ -177,7 +177,7 @@ def _first_of_all(
         times = failing_times(before, now) if any(one.is_measured for one in now.values[0]) else iter(())
         spots = (Spot(reference, other, before, now, time, counts, both) for time in times)
         spot = next(spots, None)
-        if spot is not None:
+        if spot is not None and not is_extreme(spot):
             failing.append(next((one for one in chain([spot], spots) if not is_divided(one)), spot))
     return _first(sorted(failing, key=_order)), both
 
