@@ -172,16 +172,21 @@ def first_of(result):
     return first.values[0] if isinstance(first, (ss.PerReplica, ss.Mirrored)) else first
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("carrier", ["greenlet", "thread", "cluster", "beside"])
-def test_a_replica_that_joins_a_thread_that_cannot_go_on_ends_with_an_error_that_names_both(carrier):
+def in_a_process(function, carrier):
+    """Calls a function of this file in a process of its own, which has no other threads, and no other objects."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
     # Without the shutdown of the interpreter, which waits for the threads of `ThreadPoolExecutor`.
-    code = "import os, sys, test_lost_threads; test_lost_threads.examine(sys.argv[1]); os._exit(0)"
+    code = f"import os, sys, test_lost_threads; test_lost_threads.{function.__name__}(sys.argv[1]); os._exit(0)"
     done = subprocess.run(
         [sys.executable, "-c", code, carrier], env=environment, capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("carrier", ["greenlet", "thread", "cluster", "beside"])
+def test_a_replica_that_joins_a_thread_that_cannot_go_on_ends_with_an_error_that_names_both(carrier):
+    in_a_process(examine, carrier)
 
 
 SET = threading.Event()
@@ -269,16 +274,21 @@ WILL_END = [
 ]
 
 
+def accuse_none(carrier):
+    """Runs all programs whose threads will end."""
+    for program in WILL_END:
+        SET.clear()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = run_on(carrier, first_alone(lambda program=program: program(4 * LIMIT_S)))
+        assert float(first_of(result)) == 2.0, program.__name__
+        assert all(isinstance(one.message, ReplicaWaits) for one in caught), (program.__name__, caught)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("program", WILL_END)
 @pytest.mark.parametrize("carrier", ["greenlet", "thread", "cluster"])
-def test_a_replica_that_joins_a_thread_that_will_end_is_not_accused(carrier, program):
-    SET.clear()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        result = run_on(carrier, first_alone(lambda: program(4 * LIMIT_S)))
-    assert float(first_of(result)) == 2.0
-    assert all(isinstance(one.message, ReplicaWaits) for one in caught)
+def test_a_replica_that_joins_a_thread_that_will_end_is_not_accused(carrier):
+    in_a_process(accuse_none, carrier)
 
 
 def test_a_thread_that_makes_another_one_goes_on():
