@@ -15,7 +15,7 @@ from simstrategy.trace import Recorder, Recording, read
 from simstrategy_course.child import recording_name
 from simstrategy_course.holes import template_of
 from simstrategy_course.lesson import SIMULATOR, Lesson, printable
-from simstrategy_course.on_ranks import Command, runs_on_ranks, torchrun
+from simstrategy_course.on_ranks import Command, runs_on_ranks, torch_runs
 from simstrategy_course.reading import LESSONS
 from simstrategy_course.running import PROGRAM, Data, Failure, Run, module_of, run_recorded
 from simstrategy_course.submission import Submission
@@ -50,11 +50,11 @@ class Observed(NamedTuple):
 class Runner:
     """Runs submissions one after the other, each in a new process; use it as a context manager.
 
-    command: what runs those in PyTorch, as `simstrategy torchrun` does.
+    command: what runs those in PyTorch on simulated ranks.
     `observe` raises BackendUnavailable where the system is not Linux.
     """
 
-    def __init__(self, limits: Limits | None = None, command: Command = torchrun) -> None:
+    def __init__(self, limits: Limits | None = None, command: Command = torch_runs) -> None:
         self.limits = Limits() if limits is None else limits
         self._command = command
         self._started: Launcher | None = None

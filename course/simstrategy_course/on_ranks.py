@@ -1,18 +1,19 @@
-"""How a submission in PyTorch is run: by `simstrategy torchrun`, on each number of ranks of its lesson.
+"""How a submission in PyTorch is run: on simulated ranks, on each number of ranks of its lesson.
 
-The command is that of another distribution, which imports PyTorch; here it is a process.
+They are another distribution's, which imports PyTorch; here they are a process.
 """
 
+import importlib
 import importlib.util
 import json
 import math
+import multiprocessing
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,21 +22,22 @@ import numpy as np
 from simstrategy.trace import Recorder, Recording
 from simstrategy_course.holes import template_of
 from simstrategy_course.lesson import CourseError, Setting, TorchPart, printable
-from simstrategy_course.rank import JOB, rank_name
+from simstrategy_course.rank import JOB, SCRIPT, rank_name
 from simstrategy_course.reading import LESSONS
 from simstrategy_course.running import PROGRAM, Data, Failure, Run
 from simstrategy_course.submission import Submission
 
-__all__ = ["Command", "runs_on_ranks", "torchrun"]
+__all__ = ["Command", "runs_on_ranks", "torch_runs"]
 
-Command = Callable[[Sequence[str], Path, float], object]
-"""Runs `simstrategy torchrun` with arguments, in a folder; raises subprocess.TimeoutExpired after so many seconds.
+Command = Callable[[Sequence[tuple[Path, int]], float], None]
+"""Runs the script of each folder on so many simulated ranks, for so many seconds each.
 
-It is called from several threads at a time.
+Raises TimeoutError when one takes longer; what has run then has left its files.
 """
 
 _NEEDED: Final = ("torch", "simstrategy_torch_distributed")
-_SCRIPT: Final = "on_rank.py"
+_RUNS: Final = "simstrategy_course.torch_runs"
+"""Imported by the process of the runs alone: it needs PyTorch."""
 _BEGIN: Final = """\
 from pathlib import Path
 
@@ -52,16 +54,20 @@ _BYTES_MAX: Final = 1_000_000
 """Of the file of a rank that is read."""
 _SIZE_MAX: Final = 10_000
 _TEXT_MAX: Final = 2000
+_TOO_LONG: Final = 3
+"""The exit code of a process of which a run took longer than it may."""
+_ENDED: Final = {"failure": ["ProcessEnded", "", None]}
+_TIMED_OUT: Final = {"failure": ["TimeLimit", "", None]}
 _MISSING_CALL: Final = "Ranks wait for calls that no rank will make."
 """How the text of a ReplicasBlocked begins that is a ReplicasDisagree on the simulator: a rank leaves a call out."""
 _AFTERWARDS: Final = ("PeerFailed", "ReplicasBlocked")
 """Errors that a rank has because of another one, where that one has an error of its own."""
 
 
-def torchrun(arguments: Sequence[str], folder: Path, limit_s: float) -> object:
-    """Runs the command in a process; what it prints is dropped.
+def torch_runs(runs: Sequence[tuple[Path, int]], seconds: float) -> None:
+    """Runs scripts in a process of its own; what they print is dropped.
 
-    Raises CourseError where PyTorch is not installed, and subprocess.TimeoutExpired after `limit_s` seconds.
+    Raises CourseError where PyTorch is not installed, and TimeoutError when one takes longer than `seconds`.
     """
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
@@ -69,8 +75,25 @@ def torchrun(arguments: Sequence[str], folder: Path, limit_s: float) -> object:
             f"This exercise needs {' and '.join(missing)}, not installed here. Install PyTorch, and simstrategy's "
             f"distribution for torch.distributed."
         )
-    command = [sys.executable, "-m", "simstrategy_torch_distributed", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, timeout=limit_s, check=False)
+    process = multiprocessing.get_context("fork").Process(target=_quietly, args=(runs, seconds))
+    process.start()
+    process.join(_START_S + 2 * len(runs) * seconds)
+    if process.exitcode is None:
+        process.kill()
+        process.join()
+        raise TimeoutError
+    if process.exitcode == _TOO_LONG:
+        raise TimeoutError
+
+
+def _quietly(runs: Sequence[tuple[Path, int]], seconds: float) -> None:
+    """Runs scripts in this process, whose output is dropped from now on."""
+    with open(os.devnull, "r+", encoding="utf-8") as nothing, redirect_stdout(nothing), redirect_stderr(nothing):
+        for stream in range(3):
+            os.dup2(nothing.fileno(), stream)
+        run_each = vars(importlib.import_module(_RUNS))["run_each"]
+        if not run_each(runs, seconds):
+            sys.exit(_TOO_LONG)
 
 
 def runs_on_ranks(
@@ -79,22 +102,22 @@ def runs_on_ranks(
     """Returns the runs of a submission, of each setting, and what it tried to read of the grader.
 
     data: arrays [any shape] by name. closed: files and folders that it may not read. limits: `seconds` and
-    `memory_bytes` of each rank. command: what runs simstrategy torchrun.
+    `memory_bytes` of each rank. command: what runs scripts on ranks.
     """
     part = submission.lesson.torch
     assert part is not None
     settings = submission.lesson.settings
     folder = Path(tempfile.mkdtemp(prefix="simstrategy-grade-"))
-    folders = [folder / str(number) for number in range(len(settings))]
-
-    def ran(one: Path, setting: Setting) -> list[Mapping[str, Any]]:
-        _prepare(one, submission, part, data, closed, limits)
-        return _left(one, setting, command, limits["seconds"])
-
+    runs = [(folder / str(number), setting.ranks) for number, setting in enumerate(settings)]
     try:
-        # Side by side: most of a run's time is the import of PyTorch.
-        with ThreadPoolExecutor(len(settings)) as pool:
-            found = list(pool.map(ran, folders, settings))
+        for one, _ in runs:
+            _prepare(one, submission, part, data, closed, limits)
+        try:
+            command(runs, limits["seconds"])
+            otherwise = _ENDED
+        except TimeoutError:
+            otherwise = _TIMED_OUT
+        found = [[_read(one / rank_name(number), otherwise) for number in range(ranks)] for one, ranks in runs]
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     refused = [printable(one, _TEXT_MAX) for left in found for rank in left for one in _texts(rank.get("refused"))]
@@ -125,32 +148,20 @@ def _prepare(
         (job["file"], submission.text),
         (PROGRAM, template_of(lesson.torch_solution)),
         (JOB, json.dumps(job)),
-        (_SCRIPT, _BEGIN.format(folder=str(folder))),
+        (SCRIPT, _BEGIN.format(folder=str(folder))),
     ):
         (folder / str(name)).write_text(text, encoding="utf-8")
 
 
-def _left(folder: Path, setting: Setting, command: Command, seconds: float) -> list[Mapping[str, Any]]:
-    """Runs a submission with one setting; returns what each rank has left, in rank order."""
-    files = [folder / rank_name(number) for number in range(setting.ranks)]
-    ranks = ("--nproc-per-node", str(setting.ranks), "--limit-seconds", str(seconds))
-    try:
-        command([*ranks, _SCRIPT], folder, seconds + _START_S)
-    except subprocess.TimeoutExpired:
-        return [{"failure": ["TimeLimit", "", None]}]
-    return [_read(file) for file in files]
-
-
-def _read(file: Path) -> Mapping[str, Any]:
-    """Returns what a rank has left; of one that left nothing that can be read, that its process ended."""
-    ended = {"failure": ["ProcessEnded", "", None]}
+def _read(file: Path, otherwise: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns what a rank has left.  otherwise: for one that left nothing that can be read."""
     if file.is_symlink() or not file.is_file() or os.stat(file).st_size > _BYTES_MAX:
-        return ended
+        return otherwise
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):
-        return ended
-    return found if isinstance(found, dict) else ended
+        return otherwise
+    return found if isinstance(found, dict) else otherwise
 
 
 def _texts(given: object) -> list[str]:

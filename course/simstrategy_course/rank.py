@@ -15,10 +15,12 @@ import numpy as np
 from simstrategy_course.guard import close_off, limit
 from simstrategy_course.running import PROGRAM, failure_of, module_of
 
-__all__ = ["JOB", "rank_name", "run"]
+__all__ = ["JOB", "SCRIPT", "rank_name", "run"]
 
 JOB: Final = "job.json"
 """The name of the file with what a rank needs, as JSON."""
+SCRIPT: Final = "on_rank.py"
+"""The name of the script that each rank runs."""
 
 _PACKAGE: Final = "simstrategy_course"
 

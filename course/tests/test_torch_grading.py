@@ -2,7 +2,6 @@
 
 import importlib
 import importlib.util
-import threading
 
 import pytest
 
@@ -10,8 +9,9 @@ from simstrategy_course.grading import grade
 from simstrategy_course.holes import template_of
 from simstrategy_course.lesson import CourseError
 from simstrategy_course.observing import Limits, Runner
-from simstrategy_course.on_ranks import torchrun
+from simstrategy_course.on_ranks import torch_runs
 from simstrategy_course.page import page_of
+from simstrategy_course.rank import SCRIPT
 from simstrategy_course.reading import lessons
 from simstrategy_course.submission import submission_of
 
@@ -43,12 +43,13 @@ WRONG = [
 
 @pytest.fixture(scope="session")
 def command():
-    """Runs commands that do not import PyTorch again, one at a time: one process forks them all."""
-    forks, turn = importlib.import_module("forks"), threading.Lock()
+    """Runs scripts by commands that do not import PyTorch again: one process forks them all."""
+    forks = importlib.import_module("forks")
 
-    def run(*arguments):
-        with turn:
-            return forks.torchrun(*arguments)
+    def run(runs, seconds):
+        for folder, ranks in runs:
+            arguments = ("--nproc-per-node", str(ranks), "--limit-seconds", str(seconds), SCRIPT)
+            forks.torchrun(arguments, folder, seconds + 60)
 
     return run
 
@@ -112,12 +113,26 @@ def test_a_file_of_the_grader_is_closed_to_a_rank_and_a_rank_that_never_ends_is_
     assert names[1] in {"the program does not end in time", "the program ended its process"}
 
 
-def test_without_pytorch_an_exercise_in_it_is_refused_with_a_reason(tmp_path, monkeypatch):
+def test_without_pytorch_an_exercise_in_it_is_refused_with_a_reason(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(CourseError, match="needs torch and simstrategy_torch_distributed, not installed here"):
-        torchrun([], tmp_path, 1.0)
+        torch_runs([], 1.0)
 
 
 def test_a_lesson_without_an_exercise_in_pytorch_refuses_a_file_that_states_one():
     with pytest.raises(CourseError, match="Lesson 4 has no exercise in PyTorch"):
         submission_of('LESSON = 4\nPART = "pytorch"\n', "lesson_4.py")
+
+
+@needs_torch
+@pytest.mark.slow
+def test_a_process_of_its_own_runs_each_number_of_ranks_and_one_that_takes_too_long_is_named(capfd):
+    lesson, begins = lessons()[3], "    both = torch.stack"
+    right = submission_of(lesson.torch_solution.replace(begins, f"    print('printed')\n{begins}"), "lesson_3_torch.py")
+    wrong = right.text.replace(begins, f"    while len(losses) > 1:\n        pass\n{begins}")
+    with Runner(Limits(seconds=20.0)) as runner:
+        assert grade(right, runner).state == "passed"
+    with Runner(Limits(seconds=1.0)) as runner:
+        verdict = grade(submission_of(wrong, "lesson_3_torch.py"), runner)
+    assert verdict.idea.name == "the program does not end in time"
+    assert capfd.readouterr() == ("", "")
