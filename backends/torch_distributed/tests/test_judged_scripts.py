@@ -59,6 +59,47 @@ def test_numbers_that_each_rank_draws_before_a_module_is_called_are_not_judged(t
     assert "each replica draws numbers of its own" in str(report)
 
 
+SAMPLED = """
+import sys
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+dist.init_process_group("gloo")
+torch.manual_seed(0)
+rows = torch.randn(24, 4, generator=torch.Generator().manual_seed(1))
+sampler = DistributedSampler(TensorDataset(rows), shuffle=True, seed=2)
+model = torch.nn.Linear(4, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+for (part,) in DataLoader(TensorDataset(rows), batch_size=int(sys.argv[1]), sampler=sampler):
+    optimizer.zero_grad()
+    for small in part.chunk(2):
+        loss = model(small).square().mean() / dist.get_world_size() / 2
+        (loss + DECAY).backward()
+    for parameter in model.parameters():
+        dist.all_reduce(parameter.grad)
+    optimizer.step()
+"""
+DECAYING = "0.05 * sum(one.square().sum() for one in model.parameters())"
+
+
+@pytest.mark.parametrize("decay", ["0", DECAYING])
+def test_ranks_with_a_batch_size_of_their_own_are_not_judged_unless_an_argument_states_one_batch(decay, tmp_path):
+    """Clauses: G-39, J-27."""
+    file = tmp_path / "sampled.py"
+    file.write_text(SAMPLED.replace("DECAY", decay), encoding="utf-8")
+    alone = check_script(runner_of, str(file), arguments=["4"], replicas=(1, 2))
+    assert alone.verdict == "undecided", str(alone)
+    assert "the runs have other global batches" in str(alone)
+    report = check_script(runner_of, str(file), arguments=["{12//replicas}"], replicas=(1, 2, 3))
+    if decay == "0":
+        assert report.verdict == "agree", str(report)
+        return
+    causes = [row.cause for row in report.findings]
+    assert all("The kind is added on every replica" in cause for cause in causes), causes
+    assert "2 times 0.2 × the variable itself besides" in causes[1]
+
+
 def test_numbers_that_each_rank_draws_are_not_judged():
     """Dropout differs on each rank, as it should, and so do the runs.  Clause: G-39."""
     file = PROGRAMS / "healthy" / "dropout_per_rank" / "program.py"

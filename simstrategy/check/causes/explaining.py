@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from simstrategy.check.causes.alignment import Pair, aligned
-from simstrategy.check.causes.facts import DUPLICATED, Cause, Finding, PointFacts, Units
+from simstrategy.check.causes.facts import DUPLICATED, REPEATED, Cause, Finding, PointFacts, Units
 from simstrategy.check.causes.kinds import recognised
-from simstrategy.check.causes.named import Named, by_names
+from simstrategy.check.causes.named import Named, by_names, with_place
 from simstrategy.check.causes.origin import Origin, origin_of
 from simstrategy.check.causes.restoring import Experiment
 from simstrategy.check.causes.sources import completed, returned
@@ -50,6 +50,8 @@ def explain(
     finding = recognised(origin.scene)
     if named is not None and (finding is None or DUPLICATED in finding.also):
         finding = by_names(origin.scene, named) or finding
+    if named is not None and finding is not None and finding.kind == REPEATED:
+        finding = with_place(finding, origin.scene, named)
     if finding is not None and not origin.sure:
         finding = None
     return _cause(pairs, origin, finding, counts)

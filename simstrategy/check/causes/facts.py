@@ -27,6 +27,7 @@ __all__ = [
     "OTHER_BATCHES",
     "OTHER_CALLS",
     "RATE",
+    "REPEATED",
     "ROOT",
     "SCALED",
     "STATISTICS",
@@ -61,6 +62,7 @@ STEPS_COUNTED: Final = "steps counted by every replica"
 FACTOR: Final = "wrong factor"
 CLIPPING: Final = "clipping before the sum"
 STATISTICS: Final = "statistics per replica"
+REPEATED: Final = "added on every replica"
 DRAWS: Final = "different draws"
 DUPLICATED: Final = "duplicated samples"
 MISSING_SAMPLES: Final = "missing samples"
@@ -77,7 +79,7 @@ OTHER_CALLS: Final = "different calls"
 
 KINDS: Final = (
     *(MEAN_OF_MEANS, SUM_OF_MEANS, SUMMED, SCALED, DIVIDED, ROOT, NORMS_AGAIN, STEPS_COUNTED, FACTOR),
-    *(CLIPPING, STATISTICS, DRAWS, DUPLICATED, MISSING_SAMPLES),
+    *(CLIPPING, REPEATED, STATISTICS, DRAWS, DUPLICATED, MISSING_SAMPLES),
     *(ONE_REPLICA, MISSING_REDUCTION, FUNCTION, ORDER, OTHER_BATCHES, BATCH_GROWS),
     *(NOT_RESTORED, LOST, RATE, OTHER_CALLS),
 )

@@ -30,6 +30,7 @@ from simstrategy.check.causes.facts import (
 )
 from simstrategy.check.causes.functions import by_functions
 from simstrategy.check.causes.order import by_order
+from simstrategy.check.causes.repeated import by_repeated_term
 from simstrategy.check.causes.rounding import all_alike, allowed, unit_of, wide
 from simstrategy.check.causes.samples import by_rows, by_sizes, equal_terms, is_same_data
 from simstrategy.check.causes.scene import Scene
@@ -184,6 +185,7 @@ EXACT: Final[tuple[Recogniser, ...]] = (
     lambda scene: by_weights(scene.one),
     by_factor,
     by_functions,
+    by_repeated_term,
 )
 """Recognisers that prove that the replicas' values are right, and their combination is not."""
 

@@ -13,14 +13,14 @@ import numpy as np
 from simstrategy.check.causes.combination import whole
 from simstrategy.check.causes.companions import is_line, is_moved
 from simstrategy.check.causes.facts import CLIPPING, DRAWS, DUPLICATED, MISSING_SAMPLES, STATISTICS, Finding, Host
-from simstrategy.check.causes.rounding import wide
+from simstrategy.check.causes.rounding import allowed, wide
 from simstrategy.check.causes.row_order import DISTINCT_MIN, Order, Place, counted, of_selection, order_of
 from simstrategy.check.causes.samples import is_same_data
 from simstrategy.check.causes.scene import Scene
 from simstrategy.check.causes.watching import NamedValue
 from simstrategy.check.causes.weights import by_divisors
 
-__all__ = ["Named", "by_names"]
+__all__ = ["Named", "by_names", "with_place"]
 
 _NEAR: Final = 1e-4
 """How far rows may be apart, relatively: they were computed from a state that rounding has moved."""
@@ -59,6 +59,26 @@ def by_names(scene: Scene, named: Named) -> Finding | None:
     if finding is None and unclear is not None:
         reason = f"the first value in the replica functions that differs for the same examples is {unclear.what}"
         return Finding(None, reason, source=unclear.site)
+    return finding
+
+
+def with_place(finding: Finding, scene: Scene, named: Named) -> Finding:
+    """Returns the finding of a term that every replica adds, with the name and the line that have it.
+
+    On every replica, and in the reference, the name holds what the sum has too much, divided by the replicas that it
+    has more than the reference.
+    """
+    one = scene.one
+    more = one.counts[1] - one.counts[0]
+    terms = [(wide(new) - wide(old)) / more for old, new in zip(one.expected, one.found, strict=True)]
+    for place in _places(scene, named):
+        for number, term in enumerate(terms):
+            held = [wide(value) for value in (place.expected, *place.found) if value.dtype.kind == "f"]
+            bound = allowed(one.units[number], one.expected[number]) * float(np.abs(wide(one.expected[number])).max())
+            if len(held) > one.replicas and all(
+                value.shape == term.shape and np.abs(value - term).max(initial=0) <= bound for value in held
+            ):
+                return finding._replace(reason=f"{finding.reason}. {place.what} is this term", source=place.site)
     return finding
 
 

@@ -147,7 +147,11 @@ def _point(step: StepFacts, what: str, outputs: Leaves) -> PointFacts:
     inputs = step.terms if what == "gradient" and step.terms else values
     own = len(values) > 1 and varies(values, ())
     site = step.gradient_site if what == "gradient" else step.site
-    return PointFacts(step.number, site, what, None, None, inputs, outputs, kept=what == "assign", own=own)
+    # What a gradient has too much may be a multiple of the parameter.
+    before = step.before[0] if what == "gradient" else ()
+    names = "\n".join(step.names)
+    point = PointFacts(step.number, site, what, names, None, inputs, outputs, kept=what == "assign", own=own)
+    return point._replace(before=before)
 
 
 def _values(step: StepFacts, what: str) -> tuple[Leaves, ...]:
@@ -221,7 +225,8 @@ def _combined(step: StepFacts) -> PointFacts | None:
     inputs = tuple(tuple([call.inputs[rank][0] for call in calls]) for rank in range(len(calls[0].inputs)))
     outputs = tuple([call.outputs[0] for call in calls])
     subject = "\n".join(name for name, _ in found)
-    return calls[0]._replace(step=step.number, subject=subject, inputs=inputs, outputs=outputs)
+    before = tuple([step.before[0][step.names.index(name)] for name, _ in found])
+    return calls[0]._replace(step=step.number, subject=subject, inputs=inputs, outputs=outputs, before=before)
 
 
 def _multiple(one: Host, other: Host) -> float | None:
@@ -290,7 +295,7 @@ def _cause(sides: _Sides, number: int, pair: Pair, finding: Finding | None) -> C
     one = pair.one._replace(other=point)
     origin = Origin(Scene(one, (point,), (point,)), None, sure=True)
     last = next((call for call in reversed(step.calls) if call.site), None)
-    text = paragraph(origin, finding, sides.counts, None, sides.who)
+    text = paragraph(origin, finding, sides.counts, None, sides.who, leaf=numbers[0] if numbers else None)
     if len(names) > 1:
         text += f" {len(numbers)} of {len(names)} parameters differ there."
     if last is not None and pair.other.what != "initial value":

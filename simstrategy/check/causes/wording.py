@@ -6,9 +6,10 @@ import numpy as np
 
 from simstrategy.check.causes.alignment import Pair
 from simstrategy.check.causes.combination import Combination, differing
-from simstrategy.check.causes.facts import Finding, PointFacts
+from simstrategy.check.causes.facts import Finding, Host, PointFacts
 from simstrategy.check.causes.kinds import the_factor
 from simstrategy.check.causes.origin import Origin
+from simstrategy.check.causes.rounding import wide
 from simstrategy.check.distances import distances
 
 __all__ = ["listed", "nothing_text", "paragraph"]
@@ -20,14 +21,16 @@ def paragraph(
     counts: tuple[int, int],
     extra: PointFacts | None,
     who: tuple[str, str] | None = None,
+    leaf: int | None = None,
 ) -> str:
     """Returns one paragraph.
 
     extra: an earlier point of the step that one run alone has. who: what the two runs are called, the reference first;
-    None for their numbers of replicas.
+    None for their numbers of replicas. leaf: the number of the value that the point is named after; None for the one
+    that is farthest apart, with its number.
     """
     one = origin.scene.one
-    sentences = [f"{_place(origin)} differs first: {_size(one)}"]
+    sentences = [f"{_place(origin)} differs first: {_size(one, leaf)}"]
     if finding is None or finding.kind is None:
         sentences.append(_unrecognised(one, finding))
         if not origin.sure:
@@ -86,18 +89,31 @@ def _result(path: str | None) -> str:
     return path if path is not None and path.startswith("result[") else f"the result {path!r}"
 
 
-def _size(one: Combination) -> str:
+def _size(one: Combination, named: int | None) -> str:
     if [leaf.shape for leaf in one.expected] != [leaf.shape for leaf in one.found]:
         shapes = [" and ".join(str(list(leaf.shape)) for leaf in leaves) for leaves in (one.found, one.expected)]
         return f"its shape is {shapes[0]}, and {shapes[1]} in the reference"
-    worst = max(differing(one) or [0], key=lambda number: _apart(one, number))
+    worst = max(differing(one) or [0], key=lambda number: _apart(one, number)) if named is None else named
     apart, unit = _apart(one, worst), one.units[worst]
-    leaf = f"value {worst + 1} of {len(one.expected)} " if len(one.expected) > 1 else ""
+    leaf = f"of value {worst + 1} of {len(one.expected)}, " if len(one.expected) > 1 and named is None else ""
+    expected, found = one.expected[worst], one.found[worst]
     if not np.isfinite(apart):
-        expected, found = one.expected[worst].reshape(-1), one.found[worst].reshape(-1)
-        unequal = int(np.argmax(np.asarray(expected != found)))
-        return f"{leaf}it is {found[unequal]!s}, and {expected[unequal]!s} in the reference"
-    return f"{leaf}by {apart:.1e} of its size, and rounding explains {unit:.1e}"
+        unequal = int(np.argmax(np.asarray(expected.reshape(-1) != found.reshape(-1))))
+        return f"{leaf}{_element(expected, found, unequal)}"
+    size = f"{apart:.1e} of the largest element apart, where rounding explains {unit:.1e}"
+    if one.scale != 1.0:  # the program scales the value later: what it holds here stands beside no number like it
+        return f"{leaf}by {size}"
+    farthest = int(np.argmax(np.abs(wide(expected) - wide(found)).reshape(-1))) if expected.size else 0
+    return f"{leaf}{_element(expected, found, farthest)}: {size}"
+
+
+def _element(expected: Host, found: Host, number: int) -> str:
+    """Returns one element of two arrays [any shape] beside each other.  number: of the element."""
+    if not expected.size:
+        return "it is empty"
+    place = ", ".join(map(str, np.unravel_index(number, expected.shape)))
+    values = [array.reshape(-1)[number].item() for array in (found, expected)]
+    return f"{f'element [{place}]' if place else 'it'} is {values[0]:.7g}, and {values[1]:.7g} in the reference"
 
 
 def _apart(one: Combination, number: int) -> float:

@@ -27,6 +27,7 @@ from simstrategy.check.causes.facts import (
     OTHER_BATCHES,
     OTHER_CALLS,
     RATE,
+    REPEATED,
     ROOT,
     SCALED,
     STATISTICS,
@@ -51,6 +52,8 @@ KIND_MEANINGS: Final = {
     FACTOR: "All values that differ are one number times the reference's, and that number has no kind of its own.",
     CLIPPING: "Each replica limits its own value (its norm, or the size of its elements) before the values are "
     "combined; the reference limits the combined one.",
+    REPEATED: "A term that does not depend on the examples, such as a weight decay, is added on every replica, and the "
+    "sum has it once for each of them.",
     STATISTICS: "Means and spreads are taken of each replica's own part, as a normalisation does that is not reduced "
     "over the replicas.",
     DRAWS: "Random numbers, or the values with which replicas begin, are not those of the reference, or not the same "

@@ -14,7 +14,18 @@ from simstrategy.check.causes.held import Traced
 from simstrategy.check.injection import Fault
 from simstrategy.trace import Recording
 
-__all__ = ["Ended", "Ending", "Front", "JudgedRun", "Runner", "ScriptRun", "ScriptSettings", "Value", "bits_equal"]
+__all__ = [
+    "Ended",
+    "Ending",
+    "Front",
+    "Inputs",
+    "JudgedRun",
+    "Runner",
+    "ScriptRun",
+    "ScriptSettings",
+    "Value",
+    "bits_equal",
+]
 
 Host = np.ndarray[Any, Any]
 
@@ -101,6 +112,17 @@ class Ended(NamedTuple):
     values: tuple[Value, ...]
 
 
+class Inputs(NamedTuple):
+    """What one replica gives modules.
+
+    digest: a number for what the first one is given, equal for equal inputs. rows: of the first array of each call that
+    the script makes up to the first step of an optimizer, in all. Each is None where that is not known.
+    """
+
+    digest: int | None = None
+    rows: int | None = None
+
+
 class ScriptRun(NamedTuple):
     """What a script did.
 
@@ -108,9 +130,8 @@ class ScriptRun(NamedTuple):
     in which the script had them. steps: of its optimizers, where they were recorded. events: how many synchronisation
     points and steps there were. nudged: whether anything was moved, or could have been. notes: what was left out, as
     sentences. judged: what the laws of one run have found. remarks: what these laws remark, as sentences. traced: where
-    the run was detailed. draws: whether each replica draws numbers of its own between the steps. inputs: for each
-    replica a number for what its first module is given, equal for equal inputs; None where that is not known. ended:
-    what a run with a folder left behind. recording: for a page, where it was asked for.
+    the run was detailed. draws: whether each replica draws numbers of its own between the steps. inputs: of
+    each replica. ended: what a run with a folder left behind. recording: for a page, where it was asked for.
     """
 
     error: tuple[str, str] | None
@@ -124,7 +145,7 @@ class ScriptRun(NamedTuple):
     remarks: tuple[str, ...] = ()
     traced: Traced = Traced()
     draws: bool = False
-    inputs: tuple[int | None, ...] = ()
+    inputs: tuple[Inputs, ...] = ()
     ended: Ended | None = None
     recording: Recording | None = None
 

@@ -12,9 +12,9 @@ from simstrategy.check.compare import NUDGES, sensitivity
 from simstrategy.check.injection import Fault
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.runs import Measured, Settings, require_known
-from simstrategy.check.scripts.facts import JudgedRun, Runner, ScriptRun, ScriptSettings
+from simstrategy.check.scripts.facts import Inputs, JudgedRun, Runner, ScriptRun, ScriptSettings
 from simstrategy.check.scripts.outcomes import outcome_of
-from simstrategy.check.scripts.templates import REPLICAS, filled
+from simstrategy.check.scripts.templates import REPLICAS, filled, names_in
 from simstrategy.check.shown import Way
 from simstrategy.errors import Unsupported
 from simstrategy.sim import ORDERS
@@ -57,7 +57,7 @@ class ScriptStudy:
         self._measured: dict[int, Measured] = {}
         self._references: dict[int, ScriptRun] = {}
         """Recorded runs, by the number of replicas."""
-        self._inputs: dict[int, tuple[int | None, ...]] = {}
+        self._inputs: dict[int, tuple[Inputs, ...]] = {}
         self._nudged: list[Sequence[StepFacts]] = []
         """The steps of the nudged runs of the first number of replicas."""
         for count in self.replicas:  # an argument that is wrong is an error before anything runs
@@ -126,15 +126,21 @@ class ScriptStudy:
                 yield way, self._outcome(self._run(replicas, {}, order=order))
 
     def has_other_data(self, counts: tuple[int, int]) -> bool:
-        """Returns whether the replicas that two runs have in common are given the same, and others something else.
+        """Returns whether each number of replicas has a global batch of its own: no law demands equal results then.
 
-        Each number of replicas has a global batch of its own then: no law demands equal results. Replicas that are all
-        given the same share no batch out.
+        So it is where the replicas that two runs have in common are given the same, and others something else. So it is
+        too where every replica is given as many rows, whatever their number, unless an argument depends on the number:
+        it states that the runs have one batch. Replicas that are all given the same share no batch out.
         """
         one, other = [self._inputs.get(count, ()) for count in counts]
-        common = min(len(one), len(other))
-        known = common > 0 and None not in (*one, *other)
-        return known and one[:common] == other[:common] and len({*one, *other}) == max(len(one), len(other)) > common
+        found = [[given.digest for given in run] for run in (one, other)]
+        common = min(map(len, found))
+        if not common or None in (*found[0], *found[1]) or any(len({*run}) < len(run) for run in found):
+            return False
+        if found[0][:common] == found[1][:common]:
+            return len({*found[0], *found[1]}) == max(map(len, found)) > common
+        rows = {given.rows for given in (*one, *other)}
+        return len(rows) == 1 and not rows & {None, 0} and REPLICAS not in names_in(self._arguments)
 
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause | None:
         """Runs the script again, recorded with its gradients and names, and returns why two runs differ."""

@@ -13,7 +13,7 @@ from typing import Any, Final
 from simstrategy.errors import InvalidArgument
 from simstrategy.short_repr import short_repr
 
-__all__ = ["REPLICAS", "filled", "require_names"]
+__all__ = ["REPLICAS", "filled", "names_in", "require_names"]
 
 REPLICAS: Final = "replicas"
 """The name that stands for the number of replicas."""
@@ -46,11 +46,19 @@ def filled(arguments: Sequence[str], values: Mapping[str, Any]) -> tuple[str, ..
     return tuple("".join(_filled(text, values)) for text in arguments)
 
 
+def names_in(arguments: Sequence[str]) -> set[str]:
+    """Returns the names that stand in braces.
+
+    >>> names_in(["--batch-size", "{64//replicas}"])
+    {'replicas'}
+    """
+    trees = [tree for text in arguments for tree in _trees(text)]
+    return {one.id for tree in trees for one in ast.walk(tree) if isinstance(one, ast.Name)}
+
+
 def require_names(arguments: Sequence[str], names: Sequence[str]) -> None:
     """Raises InvalidArgument for a name of `vary` that no argument has, since all its runs would be the same."""
-    found = {
-        one.id for text in arguments for tree in _trees(text) for one in ast.walk(tree) if isinstance(one, ast.Name)
-    }
+    found = names_in(arguments)
     for name in names:
         if name not in found:
             raise InvalidArgument(

@@ -81,6 +81,26 @@ def statistics_of_the_whole_batch(strategy):
 
 
 @registered(LAWFUL)
+def a_share_of_the_decay_on_every_replica(strategy):
+    def step(w, x, y):
+        share = 0.05 * w.value() / strategy.num_replicas_in_sync
+        w.assign_sub(0.1 * ctx().all_reduce("SUM", total(gradient(w, x, y)) / BATCH + share))
+
+    return trained(strategy, step, start=(1.0, -2.0, 0.5))
+
+
+@registered(UNCLEAR)
+def a_decay_that_depends_on_the_examples(strategy):
+    """Each replica adds a term, and its weight is not the same everywhere."""
+
+    def step(w, x, y):
+        spread = strategy.xp.sum(x * x, axis=0) ** 2
+        w.assign_sub(0.1 * ctx().all_reduce("SUM", total(gradient(w, x, y)) / BATCH + 0.01 * spread * w.value()))
+
+    return trained(strategy, step, start=(1.0, -2.0, 0.5))
+
+
+@registered(LAWFUL)
 def clipped_after_the_sum(strategy):
     xp = strategy.xp
 

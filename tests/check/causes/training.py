@@ -54,9 +54,9 @@ def total(rows):
     return rows.sum(axis=0)
 
 
-def trained(strategy, step, *, rows=15, batch=BATCH, aggregation=MEAN):
+def trained(strategy, step, *, rows=15, batch=BATCH, aggregation=MEAN, start=(1.0, 1.0, 1.0)):
     """Runs `step(w, x, y)` for each batch, and returns the weights."""
-    w = variable(strategy, "w", aggregation)
+    w = variable(strategy, "w", aggregation, value=start)
     for one in batches(strategy, rows, batch):
         strategy.run(lambda x, y: step(w, x, y), args=one)
     return w.numpy()

@@ -434,4 +434,32 @@ def every_nth_row(strategy):
     return strategy.experimental_local_results(strategy.run(step))[0]
 
 
+@wrong(kinds.REPEATED, 2, step=2)
+def a_decay_of_every_replica(strategy):
+    """In the first step all weights are 0: the decay is, too."""
+
+    def step(w, x, y):
+        g = total(gradient(w, x, y)) / BATCH + 0.05 * w.value()
+        w.assign_sub(0.1 * ctx().all_reduce("SUM", g))  # here
+
+    return trained(strategy, step, start=(0.0, 0.0, 0.0))
+
+
+@wrong(kinds.REPEATED, 3)
+def the_signs_of_every_replica(strategy):
+    def step(w, x, y):
+        g = total(gradient(w, x, y)) / BATCH + 0.05 * strategy.xp.sign(w.value())
+        w.assign_sub(0.1 * ctx().all_reduce("SUM", g))  # here
+
+    return trained(strategy, step, start=(1.0, -2.0, 0.5))
+
+
+@wrong(kinds.REPEATED, 4)
+def a_number_of_every_replica(strategy):
+    def step(w, x, y):
+        w.assign_sub(0.1 * ctx().all_reduce("SUM", total(gradient(w, x, y)) / BATCH + 0.25))  # here
+
+    return trained(strategy, step)
+
+
 _ = MEAN

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, final
 import numpy as np
 
 from simstrategy.check.causes.facts import Leaves, PointFacts, StepFacts
-from simstrategy.check.scripts.facts import Value, bits_equal
+from simstrategy.check.scripts.facts import Inputs, Value, bits_equal
 from simstrategy.trace import describe_site
 from simstrategy_torch_distributed.watched.entries import Entry, read
 
@@ -29,7 +29,7 @@ class Found(NamedTuple):
     steps_made: int
     left: tuple[str, ...]
     draws: bool
-    inputs: tuple[int | None, ...]
+    inputs: tuple[Inputs, ...]
 
 
 def found_in(files: Sequence[Path], *, detailed: bool) -> Found:
@@ -63,8 +63,8 @@ class _Gathered:
         self._times: Counter[str] = Counter()
         self._unkept: dict[int, None] = {}
         self._generators: dict[int, set[int]] = {}
-        self.inputs: list[int | None] = [None]
-        """What each rank gives its first module, as a number."""
+        self.inputs = [Inputs()]
+        """What each rank gives its modules."""
         self._after: dict[str, int] = {}
         """After which step a value is, by its path."""
         self._made: list[int] = [0]
@@ -79,7 +79,7 @@ class _Gathered:
     def next_rank(self) -> None:
         self._times.clear()
         self._made.append(0)
-        self.inputs.append(None)
+        self.inputs.append(Inputs())
 
     def add(self, entry: Entry) -> None:
         """Adds an entry of the present rank."""
@@ -89,7 +89,9 @@ class _Gathered:
             self._add(f"observed[{name!r}][{self._times[name]}]", entry.arrays[0], {})
             self._times[name] += 1
         elif entry.what == "input":
-            self.inputs[-1] = facts["digest"]
+            self.inputs[-1] = self.inputs[-1]._replace(digest=facts["digest"])
+        elif entry.what == "rows":
+            self.inputs[-1] = self.inputs[-1]._replace(rows=facts["rows"])
         elif entry.what in ("step", "end"):
             after = facts["after"] if entry.what == "step" else facts["step"]
             if entry.what == "step":

@@ -76,6 +76,8 @@ class Watch:
         self._terms: dict[torch.Tensor, torch.Tensor] = {}
         self._gradient_site: Sequence[Any] = ("", 0)
         self._has_input = False
+        self._rows: int | None = 0
+        """Of what modules are given that the script calls, up to the first step; None where that is not known."""
         self._held = Names(file, lambda: self._step + 1, calls) if detailed and pattern is None else None
         self._wrapped: set[torch.nn.Module] = set()
         """What DistributedDataParallel wraps, with all modules inside."""
@@ -156,6 +158,8 @@ class Watch:
             self._write_input(inputs)
         if module not in self._modules:
             self._enter(module)
+        if not self._step and torch.is_grad_enabled() and self._modules.get(module, False):
+            self._count_rows(inputs)
         if self._pattern is None or not self._modules.get(module, True):
             return None
         pattern = self._pattern
@@ -165,6 +169,10 @@ class Watch:
         """Writes what the first module that the script calls is given, as a number that is equal for equal inputs."""
         found = contents_of(list(inputs))
         append(self._file, "input", {"digest": None if found is None else found.digest}, [])
+
+    def _count_rows(self, inputs: tuple[Any, ...]) -> None:
+        sizes = [len(one) for one in inputs if isinstance(one, torch.Tensor) and one.dim()]
+        self._rows = None if self._rows is None or not sizes else self._rows + sizes[0]
 
     def _enter(self, module: torch.nn.Module) -> None:
         """Names the parameters of a module that the script calls for the first time."""
@@ -205,6 +213,8 @@ class Watch:
             for parameter in parameters:
                 if parameter.grad is not None:
                     nudge(parameter.grad, self._pattern)
+        if not self._step:
+            append(self._file, "rows", {"rows": self._rows}, [])
         self._step += 1
         facts = {
             "step": self._step,
