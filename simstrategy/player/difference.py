@@ -7,15 +7,21 @@ from collections.abc import Container, Iterator, Sequence
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from simstrategy.player.raised import error_text, errors_of, raised_at
 from simstrategy.player.stops import BEGINS, ENDS, Event, Stop
-from simstrategy.trace import SyncPoint
+from simstrategy.trace import SyncPoint, Value
 
 __all__ = ["Difference", "calls_of", "first_difference", "request_of"]
 
 _OWN: Final = ("run", "merge_call", "update", "update_non_slot", "sizes", "next")
 """Calls of which each replica brings and gets values of its own, which follow from the number of replicas."""
 
+_ULPS: Final = 80.0
+"""Ulps of the largest element by which rounding alone may set floats apart: other parts add in another order."""
+_BITS: Final = "The results have different bits here, for the first time."
+_BEYOND: Final = "The results are apart here by more than rounding explains, for the first time."
 
 Run = tuple[Sequence[Event], Sequence[Stop]]
 
@@ -35,7 +41,8 @@ class Difference(NamedTuple):
 def first_difference(reference: Run, other: Run) -> Difference | None:
     """Returns where another run differs from a reference; None where no call and no common result does.
 
-    Bits are compared, so a difference may be rounding alone. here: in the other run. there: in the reference.
+    A result that rounding may have set apart is a difference where no other follows. here: in the other run. there: in
+    the reference.
     """
     found = _found(reference, other)
     if found is None and [*errors_of(reference[0])] != [*errors_of(other[0])]:
@@ -67,6 +74,7 @@ def _found(reference: Run, other: Run) -> Difference | None:
     """Returns the first difference, which may follow from an error that ended one of the runs."""
     last = (max(len(other[1]) - 1, 0), max(len(reference[1]) - 1, 0))
     ended = {**errors_of(reference[0]), **errors_of(other[0])}
+    rounded: Difference | None = None
     for one, two in zip_longest(calls_of(*reference), calls_of(*other)):
         if one is None or two is None:
             missing = "has ended where this one goes on" if one is None else "goes on where this one has ended"
@@ -79,8 +87,28 @@ def _found(reference: Run, other: Run) -> Difference | None:
         if call.error != its.error:
             return Difference(here, there, "One of the runs ends with an error here.")
         if call.kind not in _OWN and _result(call) != _result(its):
-            return Difference(here, there, "The results have different bits here, for the first time.")
-    return None
+            if not _may_be_rounding(call, its):
+                return Difference(here, there, _BITS if rounded is None else _BEYOND)
+            rounded = rounded or Difference(here, there, f"{_BITS} Rounding may explain all of them.")
+    return rounded
+
+
+def _may_be_rounding(one: SyncPoint, two: SyncPoint) -> bool:
+    """Returns whether all that the first replicas got are floats that rounding may have set apart, as far as known."""
+    got = [point.outputs[0] if point.outputs else () for point in (one, two)]
+    return len(got[0]) == len(got[1]) and all(_near(*pair) for pair in zip(*got, strict=True))
+
+
+def _near(one: Value, two: Value) -> bool:
+    if one.digest == two.digest:
+        return True
+    if one.array is None or two.array is None or (one.dtype, one.shape) != (two.dtype, two.shape):
+        return False
+    left, right = one.array, two.array
+    if left.dtype.kind != "f" or not (np.isfinite(left).all() and np.isfinite(right).all()):
+        return False
+    bound = _ULPS * float(np.finfo(left.dtype).eps) * float(np.abs(left).max(initial=0))
+    return bool(np.abs(left.astype(np.float64) - right).max(initial=0) <= bound)
 
 
 def _is_later(stop: Stop, call: SyncPoint, ended: Container[object]) -> bool:

@@ -195,7 +195,7 @@ def test_the_reference_stands_beside_the_cause(two, opened):
     tab = opened(two)
     assert "The same event in the run with 1 replica" in tab.inner_text(".beside")
     assert tab.locator("#point > .wide tbody tr td").all_inner_texts() == ["float32[] 3.0", "float32[] 5.0"]
-    assert tab.locator(".beside tbody tr td").all_inner_texts() == ["float32[] 4.5"]
+    assert tab.locator(".beside tbody tr td").all_inner_texts() == ["float32[] 4.5", "-1.5"]
     tab.keyboard.press("Home")
     assert tab.locator(".beside").count() == 0
 

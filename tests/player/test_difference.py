@@ -81,6 +81,30 @@ def test_a_difference_before_an_error_is_the_first_one(record, fails, is_referen
     assert here.kind == there.kind == "all_reduce"
 
 
+class Rounded:
+    """A program whose first sum has other bits with another number of replicas, and whose second sum is `far` more."""
+
+    def __init__(self, far):
+        self.far = far
+
+    def __call__(self, strategy):
+        strategy.run(self.step)
+
+    def step(self):
+        rank, count = int(context().replica_id_in_sync_group), context().num_replicas_in_sync
+        part = np.float32([0.1, 0.7, 0.2, -3.0, 0.3, 0.4, 1e-3, 2.0])[rank::count]
+        context().all_reduce("SUM", part.sum())
+        return context().all_reduce("SUM", part.sum() + np.float32(self.far))
+
+
+def test_what_rounding_may_explain_is_passed_over_where_more_follows(record):
+    near, first, _ = difference(record(Rounded(0.0), 2), record(Rounded(0.0), 4))
+    assert near.text == "The results have different bits here, for the first time. Rounding may explain all of them."
+    far, second, _ = difference(record(Rounded(0.1), 2), record(Rounded(0.1), 4))
+    assert far.text == "The results are apart here by more than rounding explains, for the first time."
+    assert second.number > first.number
+
+
 def test_a_run_without_a_first_difference_has_no_place_for_the_jump_to_it(record):
     reference, other = record(Sums(4), 2), record(Sums(4, in_replica=True), 2)
     data = run_data(other, name="other", sources={}, reference=reference)

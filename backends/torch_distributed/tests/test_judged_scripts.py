@@ -100,6 +100,19 @@ def test_ranks_with_a_batch_size_of_their_own_are_not_judged_unless_an_argument_
     assert "2 times 0.2 × the variable itself besides" in causes[1]
 
 
+def test_a_sum_that_is_made_after_each_micro_batch_is_named_with_its_line(tmp_path):
+    """Clause: G-36."""
+    of_loop = ("    for parameter", "        dist.all_reduce")
+    inside = "\n".join(f"    {line}" if line.startswith(of_loop) else line for line in SAMPLED.splitlines())
+    (tmp_path / "again.py").write_text(inside.replace("DECAY", "0"), encoding="utf-8")
+    report = check_script(runner_of, str(tmp_path / "again.py"), arguments=["{12//replicas}"], replicas=(1, 2, 3))
+    line = 1 + inside.splitlines().index("            dist.all_reduce(parameter.grad)")
+    texts = [f"all_reduce at again.py:{line} is made 2 times before the update", "counts {} times then"]
+    for count, row in zip((2, 3), report.findings, strict=True):
+        assert "The kind is combined again" in row.cause, row.cause
+        assert all(text.format(count) in row.cause for text in texts), row.cause
+
+
 def test_numbers_that_each_rank_draws_are_not_judged():
     """Dropout differs on each rank, as it should, and so do the runs.  Clause: G-39."""
     file = PROGRAMS / "healthy" / "dropout_per_rank" / "program.py"

@@ -8,6 +8,7 @@ import numpy as np
 from simstrategy.trace.recording import EventAt
 
 __all__ = [
+    "AGAIN",
     "BATCH_GROWS",
     "CLIPPING",
     "DIVIDED",
@@ -62,6 +63,7 @@ STEPS_COUNTED: Final = "steps counted by every replica"
 FACTOR: Final = "wrong factor"
 CLIPPING: Final = "clipping before the sum"
 STATISTICS: Final = "statistics per replica"
+AGAIN: Final = "combined again"
 REPEATED: Final = "added on every replica"
 DRAWS: Final = "different draws"
 DUPLICATED: Final = "duplicated samples"
@@ -78,7 +80,7 @@ RATE: Final = "other learning rate"
 OTHER_CALLS: Final = "different calls"
 
 KINDS: Final = (
-    *(MEAN_OF_MEANS, SUM_OF_MEANS, SUMMED, SCALED, DIVIDED, ROOT, NORMS_AGAIN, STEPS_COUNTED, FACTOR),
+    *(MEAN_OF_MEANS, SUM_OF_MEANS, SUMMED, SCALED, DIVIDED, ROOT, NORMS_AGAIN, AGAIN, STEPS_COUNTED, FACTOR),
     *(CLIPPING, REPEATED, STATISTICS, DRAWS, DUPLICATED, MISSING_SAMPLES),
     *(ONE_REPLICA, MISSING_REDUCTION, FUNCTION, ORDER, OTHER_BATCHES, BATCH_GROWS),
     *(NOT_RESTORED, LOST, RATE, OTHER_CALLS),

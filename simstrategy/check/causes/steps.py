@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from simstrategy.check.causes.again import by_turns
 from simstrategy.check.causes.alignment import Pair, paired
 from simstrategy.check.causes.combination import differing
 from simstrategy.check.causes.facts import (
@@ -107,6 +108,8 @@ def _of_step(sides: _Sides, number: int) -> Cause:
     if not gradients.differs:
         update = _pair(sides, number, "update")
         return _cause(sides, number, update, _by_varied(sides, update) or _recognised(sides, update))
+    if (finding := by_turns(sides.other[number], sides.reference[number])) is not None:
+        return _cause(sides, number, gradients, finding)
     combined = _of_calls(sides, number)
     for pair in (combined, gradients):
         finding = None if pair is None else _by_varied(sides, pair) or _recognised(sides, pair)

@@ -65,6 +65,7 @@ _TITLES: Final[dict[Kind, str]] = {
     "remark": "Remarks",
 }
 _VERDICTS: Final = {"agree": "✓ agrees", "differ": "✗ differs", "undecided": "? not judged"}
+_FOLD: Final = "<details><summary>all rows, what was not tried, what the laws demand, what the words mean</summary>"
 _FAILS: Final = "✗ fails"
 """In place of "differs", where the program raised."""
 
@@ -96,6 +97,7 @@ def _article(report: Report, title: str, shown: Played) -> str:
         f"<h1>{_text(title)}</h1>",
         f'<p class="verdict {report.verdict}"><strong>{verdict}</strong><br>{_text(last.text)}</p>',
         *cards(report, shown),
+        *([_FOLD] if shown.runs else []),  # so that the player is near
         *_sections(report),
         '<h2>All rows</h2>\n<div class="scroll"><table>',
         f"<thead><tr>{columns}</tr></thead>",
@@ -104,6 +106,7 @@ def _article(report: Report, title: str, shown: Played) -> str:
         "</tbody>\n</table></div>",
         *_laws(report),
         *_words(report),
+        *(["</details>"] if shown.runs else []),
     ]
     return '<article class="report" role="region" aria-label="Report">\n' + "\n".join(body) + "\n</article>\n"
 

@@ -9,6 +9,7 @@ from html import escape
 from typing import Final
 
 from simstrategy.check.causes.facts import (
+    AGAIN,
     BATCH_GROWS,
     CLIPPING,
     DIVIDED,
@@ -48,6 +49,7 @@ KIND_MEANINGS: Final = {
     DIVIDED: "Values are too small by the number of replicas: there is one division too many.",
     ROOT: "Values differ from the reference's by the square root of the number of replicas.",
     NORMS_AGAIN: "Squared norms that are combined over the replicas already are added over them once more.",
+    AGAIN: "What the replicas hold is combined already, in part, and is combined over them once more.",
     STEPS_COUNTED: "Each replica adds to one count of steps, which grows faster by the number of replicas.",
     FACTOR: "All values that differ are one number times the reference's, and that number has no kind of its own.",
     CLIPPING: "Each replica limits its own value (its norm, or the size of its elements) before the values are "

@@ -34,7 +34,24 @@ function beside(state, run) {
   return [element("div", { class: "beside" },
     element("h3", {}, title), isDifference ? element("p", {}, linked(run.difference.text, run, state.show)) : null,
     ...SHOWN[event.is](reference, event, phase).filter((one) => one !== null),
+    apart(run, stopAt(run, state.at).event, reference, event),
     element("button", { type: "button", class: "link", click: () => state.go(there, 0) }, `this event of ${reference.name}`))];
+}
+
+/** Returns how far what the first replica got is from what the other run's has, element by element; null without numbers. */
+function apart(run, event, reference, there) {
+  const got = (one) => (one.out ? one.out[0] : one.after) || [];
+  const lines = [];
+  got(event).forEach((number, place) => {
+    const [one, other] = [run.values[number], reference.values[got(there)[place]]];
+    const isPair = other && one.known && other.known && !one.more && !other.more && one.shape.join() === other.shape.join();
+    if (!isPair || !one.dtype.includes("float")) return;
+    const less = one.texts.map((text, at) => String(Number((Number(text) - Number(other.texts[at])).toPrecision(6))));
+    lines.push([`array ${place + 1}`, element("span", { class: "value elements" }, less.join(" "))]);
+  });
+  return lines.length ? element("div", {}, element("h3", {}, "How far they are apart"),
+    element("p", {}, `What replica 0 has here, less what it has in the run with ${reference.name}.`),
+    table("How far the values are apart", ["array", "less the other's"], lines)) : null;
 }
 
 /** Returns a point at which not all replicas have arrived. */

@@ -11,6 +11,7 @@ from wrong_programs import WRONG, line_of
 
 from simstrategy.check.causes import KINDS
 from simstrategy.check.causes.facts import (
+    AGAIN,
     BATCH_GROWS,
     DIVIDED,
     FACTOR,
@@ -48,7 +49,7 @@ def test_every_kind_has_two_programs() -> None:
     """One factor has several kinds: each has programs in `tests/judging` or points by hand."""
     counted = Counter(wrong.kind for wrong in WRONG.values())
     factors = {SUMMED, DIVIDED, ROOT, NORMS_AGAIN, STEPS_COUNTED, FACTOR}
-    of_scripts = {RATE, NOT_RESTORED, OTHER_CALLS, LOST}
+    of_scripts = {AGAIN, RATE, NOT_RESTORED, OTHER_CALLS, LOST}
     elsewhere = {OTHER_BATCHES, BATCH_GROWS, MISSING_REDUCTION} | of_scripts
     assert {kind for kind in KINDS if counted[kind] < 2} - factors == elsewhere
     assert sum(counted[kind] for kind in factors) >= 3
