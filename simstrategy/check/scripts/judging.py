@@ -36,8 +36,8 @@ __all__ = ["check_script"]
 
 _OTHER_DATA: Final = (
     "each rank is given a batch of its own, whatever the number of ranks, so the runs have other global batches: "
-    "divide the batch size by the number of ranks, such as {64//replicas} in an argument for 64 in all, or leave the law "
-    "out with --not replicas"
+    "divide the batch size by the number of ranks, such as {64//replicas} in an argument for 64 in all, or leave the "
+    "law out with --not replicas"
 )
 
 
