@@ -141,7 +141,8 @@ class Report:
         ):
             yield from dict.fromkeys(f"{what}: {text}" for text in texts)
         yield from dict.fromkeys(self._notes)
-        if not any(row.events or row.raised for row in self.rows):
+        looked = [row for row in self.rows if row.law != "faults"]  # of a script that fails without a fault nothing ran
+        if (looked or not self.rows) and not any(row.events or row.raised for row in self.rows):
             little = " Their agreement means little." if self.agrees else ""
             yield (
                 f"The program used nothing of its strategies: no variable, no run, no collective.{little} For a "

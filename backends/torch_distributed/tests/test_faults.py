@@ -74,6 +74,7 @@ def test_a_script_that_fails_or_makes_no_call_is_not_judged(checked):
     report = checked("raise ValueError('wrong')\n", ["kill"])
     assert report.verdict == "undecided"
     assert "no fault was planted: the script fails without one: PeerFailed: Rank 0 has failed" in str(report)
+    assert "The program used nothing of its strategies" not in str(report)
     report = checked(BEGIN, ["kill"])
     assert report.verdict == "undecided"
     assert "no fault was planted: the script makes no collective call" in str(report)
