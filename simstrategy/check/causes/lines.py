@@ -4,6 +4,7 @@ A difference of steps is followed into the loss that the step's gradients are of
 stands in no lawful way to the reference's.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
@@ -26,6 +27,8 @@ __all__ = ["Sides", "with_lines"]
 
 
 Both = Mapping[Key, tuple[History, History]]
+_UNRECOGNISED: Final = re.compile(r" The kind is not recognised(?:: .*?)?\.(?= [0-9A-Z]|$)")
+"""The sentence about the numbers of a step, where the line shows a kind that they do not."""
 _BETWEEN: Final = (
     "The loss of this step agrees, and its gradients do not: what differs is between them, as a hook of the backward "
     "pass, a detached value, or a gather that passes no gradient on is."
@@ -67,6 +70,7 @@ def with_lines(cause: Cause, sides: Sides) -> Cause:
     if sides.remarks and (finding.kind is None or "samples" in finding.kind):
         sentences.append(f"Of that run: {'; '.join(sides.remarks)}")
     text = ". ".join(sentences) + "."
+    before = cause.text if finding.kind is None else _UNRECOGNISED.sub("", cause.text)
     known = cause.step is not None or cause.kind is not None
     return cause._replace(
         kind=cause.kind or finding.kind,
@@ -74,7 +78,7 @@ def with_lines(cause: Cause, sides: Sides) -> Cause:
         variable=cause.variable or one.name,
         source=cause.source or one.site,
         at=event_of(sides.other.held, one),
-        text=f"{cause.text} {text}" if known else text,
+        text=f"{before} {text}" if known else text,
     )
 
 

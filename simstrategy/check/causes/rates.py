@@ -10,6 +10,8 @@ from simstrategy.check.causes.spots import Fault
 __all__ = ["by_rate"]
 
 _SUFFIX: Final = ".lr"
+_COUNT: Final = "Let the schedule count the steps of the optimizer"
+_READ: Final = "Let what the schedule counts, or reads, not depend on the number of replicas"
 _ONCE: Final = "Set it as it is with one replica, where the gradients are the mean over the whole batch"
 
 
@@ -27,7 +29,7 @@ def by_rate(reference: Run, other: Run, step: int) -> Fault | None:
         reason += (
             f": this line sets it {_times(often[1])} since the step before, and {_times(often[0])} in the reference"
         )
-    remedy = "Let the schedule count the steps of the optimizer" if len(_values_of(now)) > 1 else _ONCE
+    remedy = _ONCE if len(_values_of(now)) == 1 else _COUNT if often[0] != often[1] else _READ
     return Fault(one, Finding(RATE, reason, remedy))
 
 
