@@ -1,5 +1,6 @@
 """What ends a run, or the process of a submission: by the class of the error, a name and a hint."""
 
+import errno
 from typing import Final
 
 from simstrategy_course.lesson import Setting
@@ -43,9 +44,16 @@ _OF_PROCESS: Final = ("TimeLimit", "ProcessEnded")
 _RAISED: Final = "Read the error and the line. Run the file without the grader to see all of it."
 
 
+_TOO_LARGE: Final = (
+    "the program prints or writes too much",
+    "Take the printing out, or look for a loop without an end. Return the result instead.",
+)
+
+
 def failed(failure: Failure, setting: Setting | None = None) -> Idea:
     """Returns what ended a run, or for no setting the whole process, as an idea."""
-    name, hint = ENDED.get(failure.name, (f"the program raises {failure.name}", _RAISED))
+    too_large = failure.name == "OSError" and failure.text.startswith(f"[Errno {errno.EFBIG}]")
+    name, hint = _TOO_LARGE if too_large else ENDED.get(failure.name, (f"the program raises {failure.name}", _RAISED))
     facts = [] if setting is None else [f"It happens with {setting}."]
     if failure.name not in _OF_PROCESS:
         line = "" if failure.line is None else f" at line {failure.line}"

@@ -86,6 +86,7 @@ def graded_rows(
 
     lesson: of the files whose names have it; the others are of the lesson that they name themselves.
     """
+    seen: dict[tuple[str, int | None], str] = {}
     for file in files:
         name = file.relative_to(folder).as_posix()
         try:
@@ -98,6 +99,9 @@ def graded_rows(
             row = _unreadable(name, str(error))
         except Exception as error:  # noqa: BLE001 - whatever a file causes, the others are graded
             row = _unreadable(name, printable(f"the grader failed: {type(error).__name__}: {error}", _IDEA_MAX))
+        other = seen.setdefault((row.student, row.lesson), name)
+        if row.student and other != name:
+            row = row._replace(detail=f"{other} is of this student and lesson, too. {row.detail}".rstrip())
         yield row
 
 
@@ -137,7 +141,8 @@ def _row(name: str, verdict: Verdict) -> GradedRow:
     lesson, idea = verdict.lesson.number, verdict.idea
     right = sum(bool(one.right) for one in verdict.answers)
     open_ = "" if right == len(verdict.answers) else f"{right} of {len(verdict.answers)} questions right"
-    detail = "" if idea is None else printable(" ".join(idea.facts), _IDEA_MAX)
+    facts = "" if idea is None else " ".join(idea.facts)
+    detail = printable(facts, _IDEA_MAX) + (" …" if len(facts) > _IDEA_MAX else "")
     number = _number_in(name)
     if number is not None and number != lesson:
         detail = f"The file is of lesson {lesson}, and its name has {number}. {detail}".rstrip()

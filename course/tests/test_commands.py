@@ -166,6 +166,20 @@ def test_a_folder_is_graded_into_a_table_whatever_a_file_does(folder):
     assert rows[4]["idea"] == "the program looks into the grader"
 
 
+def test_a_second_file_of_a_student_is_named_and_endless_printing_has_a_hint(folder):
+    solution = lessons()[3].solution.replace('SEED = ""', 'SEED = "anna"')
+    prints = solution.replace("def program(", "def unused(): pass\n\n\nprint('x' * 70_000_000)\n\n\ndef program(")
+    for name, text in (("anna", solution), ("tom", solution), ("zac", prints.replace("anna", "zac"))):
+        (folder / name).mkdir()
+        (folder / name / "lesson_3.py").write_text(text, encoding="utf-8")
+    command("grade", str(folder), "--csv", "table.csv")
+    rows = [line.split(",") for line in (folder / "table.csv").read_text("utf-8").splitlines()[1:]]
+    by_name = {row[0]: row for row in rows}
+    assert any("anna/lesson_3.py is of this student and lesson" in cell for cell in by_name["tom/lesson_3.py"])
+    assert not any("of this student" in cell for cell in by_name["anna/lesson_3.py"])
+    assert "the program prints or writes too much" in by_name["zac/lesson_3.py"], by_name
+
+
 def test_files_that_nothing_grades_are_named_and_those_of_systems_are_not(folder):
     names = ("Lesson-3.PY", "mine.py", "lesson_3.ipynb", "lesson_3.txt", "lesson_3.md", "notes.txt")
     for name in (*names, "__MACOSX/._lesson_3.py", "__pycache__/lesson_3.py"):
