@@ -208,7 +208,8 @@ def compare(names: Sequence[str], ours: Sequence[str], gloo: Sequence[str] | Non
 def lawful_row(script: Script, answer: Mapping, ours: Sequence[str], gloo: Sequence[str] | None) -> tuple[str, bool]:
     """Returns a lawful script's row, and whether both sides printed and ended the same."""
     asked = script._replace(is_ordered=script.is_ordered and gloo != GLOO_BY_LINES)
-    here = run(script, ours, SECONDS_OF_LAWFUL)
+    teed = ours if "--tee" in ours else [*ours, *TEED[len(OURS) :]]  # torchrun shows what all ranks print
+    here = run(script, teed, SECONDS_OF_LAWFUL)
     there = run(script, gloo, SECONDS_OF_LAWFUL) if gloo else None
     code, lines = (there.code, printed(asked, there.lines)) if there else (answer.get("code"), answer.get("lines"))
     same = printed(asked, here.lines) == lines
