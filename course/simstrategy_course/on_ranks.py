@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -36,6 +37,8 @@ Raises TimeoutError when one takes longer; what has run then has left its files.
 """
 
 _NEEDED: Final = ("torch", "simstrategy_torch_distributed")
+_THREADED: Final = ("jax", "tensorflow", "torch")
+"""Modules that start threads."""
 _RUNS: Final = "simstrategy_course.torch_runs"
 """Imported by the process of the runs alone: it needs PyTorch."""
 _BEGIN: Final = """\
@@ -75,7 +78,8 @@ def torch_runs(runs: Sequence[tuple[Path, int]], seconds: float) -> None:
             f"This exercise needs {' and '.join(missing)}, not installed here. Install PyTorch, and simstrategy's "
             f"distribution for torch.distributed."
         )
-    process = multiprocessing.get_context("fork").Process(target=_quietly, args=(runs, seconds))
+    context: Any = multiprocessing.get_context("fork" if _can_fork() else "spawn")
+    process = context.Process(target=_quietly, args=(runs, seconds))
     process.start()
     process.join(_START_S + 2 * len(runs) * seconds)
     if process.exitcode is None:
@@ -84,6 +88,11 @@ def torch_runs(runs: Sequence[tuple[Path, int]], seconds: float) -> None:
         raise TimeoutError
     if process.exitcode == _TOO_LONG:
         raise TimeoutError
+
+
+def _can_fork() -> bool:
+    """Returns whether this process has one thread, as that of the command: a fork of several may wait for ever."""
+    return threading.active_count() == 1 and sys.modules.keys().isdisjoint(_THREADED)
 
 
 def _quietly(runs: Sequence[tuple[Path, int]], seconds: float) -> None:

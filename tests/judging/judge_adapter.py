@@ -20,6 +20,7 @@ LAW: Final = "replicas"
 KINDS: Final = {
     "mean of means": r"mean of means",
     "sum of means": r"sum of means",
+    "added on every replica": r"added on every replica",
     "summed where averaged was meant": r"summed where averag",
     "divided by the number of replicas once too often": r"divided by .*replicas|once too often",
     "scaled by the square root of the number of replicas": r"square root|√",
