@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from simstrategy.player.additions import Additions, additions_of
 from simstrategy.player.aligned import aligned
+from simstrategy.player.apart import Compared, standings
 from simstrategy.player.captions import caption, label
 from simstrategy.player.components import Components, kept_apart, made_at, variables_of, writes_at
 from simstrategy.player.difference import first_difference
@@ -47,13 +48,10 @@ def run_data(
     ranks = [rank for column in columns for rank in column]
     names = held_at(recording, columns, events)
     lines = _events(recording, columns, events, names, table)
-    found, same = None, None
-    if reference is not None:
-        before = events_of(reference)
-        pair = (before, stops_of(before)), (events, stops)
-        found, same = first_difference(*pair), aligned(*pair)
+    beside = _beside(reference, (events, stops, names))
+    found = beside["difference"]
     marks = marks_of(recording, columns, events, stops) | {
-        "difference": [] if found is None or found.ended else [found.here]
+        "difference": [] if found is None or found["ended"] else [found["here"]]
     }
     raised = raised_at(events, stops)
     return {
@@ -67,12 +65,24 @@ def run_data(
         "events": lines or [{"is": "nothing", "worker": 0, "label": "nothing was recorded"}],
         "stops": _stops(columns, events, stops, names) or [[0, WHOLE, _NOTHING]],
         "marks": marks,
-        "difference": None if found is None else found._asdict(),
-        "aligned": same,
         "variables": _variables(recording, columns, events, stops, table),
         "sources": dict(sorted(sources.items())),
         "values": table.values,
         "times": None if cost is None else times_data(timeline(recording, cost), events, ranks),
+    } | beside
+
+
+def _beside(reference: Recording | None, run: Compared) -> dict[str, Any]:
+    """Returns where a run first differs from a reference, and for each stop the reference's, and how they stand."""
+    if reference is None:
+        return {"difference": None, "aligned": None, "stands": None}
+    events = events_of(reference)
+    other = events, stops_of(events), held_at(reference, columns_of(reference), events)
+    found, same = first_difference(other[:2], run[:2]), aligned(other[:2], run[:2])
+    return {
+        "difference": None if found is None else found._asdict(),
+        "aligned": same,
+        "stands": standings(other, run, same),
     }
 
 

@@ -7,19 +7,13 @@ from collections.abc import Container, Iterator, Sequence
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
-import numpy as np
-
+from simstrategy.player.apart import OWN, near
 from simstrategy.player.raised import error_text, errors_of, raised_at
 from simstrategy.player.stops import BEGINS, ENDS, Event, Stop
-from simstrategy.trace import SyncPoint, Value
+from simstrategy.trace import SyncPoint
 
 __all__ = ["Difference", "calls_of", "first_difference", "request_of"]
 
-_OWN: Final = ("run", "merge_call", "update", "update_non_slot", "sizes", "next")
-"""Calls of which each replica brings and gets values of its own, which follow from the number of replicas."""
-
-_ULPS: Final = 80.0
-"""Ulps of the largest element by which rounding alone may set floats apart: other parts add in another order."""
 _BITS: Final = "The results have different bits here, for the first time."
 _BEYOND: Final = "The results are apart here by more than rounding explains, for the first time."
 
@@ -86,7 +80,7 @@ def _found(reference: Run, other: Run) -> Difference | None:
             continue
         if call.error != its.error:
             return Difference(here, there, "One of the runs ends with an error here.")
-        if call.kind not in _OWN and _result(call) != _result(its):
+        if call.kind not in OWN and _result(call) != _result(its):
             if not _may_be_rounding(call, its):
                 return Difference(here, there, _BITS if rounded is None else _BEYOND)
             rounded = rounded or Difference(here, there, f"{_BITS} Rounding may explain all of them.")
@@ -96,19 +90,7 @@ def _found(reference: Run, other: Run) -> Difference | None:
 def _may_be_rounding(one: SyncPoint, two: SyncPoint) -> bool:
     """Returns whether all that the first replicas got are floats that rounding may have set apart, as far as known."""
     got = [point.outputs[0] if point.outputs else () for point in (one, two)]
-    return len(got[0]) == len(got[1]) and all(_near(*pair) for pair in zip(*got, strict=True))
-
-
-def _near(one: Value, two: Value) -> bool:
-    if one.digest == two.digest:
-        return True
-    if one.array is None or two.array is None or (one.dtype, one.shape) != (two.dtype, two.shape):
-        return False
-    left, right = one.array, two.array
-    if left.dtype.kind != "f" or not (np.isfinite(left).all() and np.isfinite(right).all()):
-        return False
-    bound = _ULPS * float(np.finfo(left.dtype).eps) * float(np.abs(left).max(initial=0))
-    return bool(np.abs(left.astype(np.float64) - right).max(initial=0) <= bound)
+    return near(*got)
 
 
 def _is_later(stop: Stop, call: SyncPoint, ended: Container[object]) -> bool:

@@ -88,8 +88,14 @@ def test_findings_that_differ_in_more_are_cards_of_their_own(changes):
     assert len(headings(page_of(of(2), of(3, **changes)))) == 2
 
 
-def test_causes_without_a_kind_are_cards_of_their_own():
+def test_causes_without_a_kind_are_one_card_where_their_lines_are_equal():
     page = page_of(*(of(count, kind=None) for count in (2, 3)))
+    assert headings(page) == ["replicas: sim, 2 and 3 replicas against 1, InOrder()"]
+    assert "<p>The line and variable of the cause are the same with 3 replicas.</p>" in page
+
+
+def test_causes_without_a_kind_and_a_line_are_cards_of_their_own():
+    page = page_of(*(of(count, kind=None, site=None) for count in (2, 3)))
     assert headings(page) == [f"replicas: sim, replicas {count} against 1, InOrder()" for count in (2, 3)]
 
 

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -525,3 +526,17 @@ def test_a_time_limit_that_no_system_can_wait_is_refused(seconds: Any) -> None:
         InvalidArgument, match=r"timeout_s is (a number of seconds above 0|at most 1000000 seconds), got"
     ):
         require_timeout(seconds)
+
+
+def test_a_free_port_is_none_that_the_system_gives_to_outgoing_connections():
+    first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    found = [free_port(LOOPBACK) for _ in range(40)]
+    assert all(1024 < port < first for port in found)
+    assert len(set(found)) > 30
+    with socket.create_server((LOOPBACK, found[0])):
+        assert free_port(LOOPBACK) != found[0]
+
+
+def test_without_an_address_of_this_machine_no_port_is_free():
+    with pytest.raises(OSError, match=r"No port of 192\.0\.2\.1 is free"):
+        free_port("192.0.2.1")

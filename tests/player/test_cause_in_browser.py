@@ -97,7 +97,8 @@ def page_of(record, file):
 def test_the_sign_of_the_cause_stays_on_its_line(record, opened, tmp_path):
     tab = opened(page_of(record, tmp_path / "page.html"))
     assert numbers(tab, "cause") == [CAUSE]
-    tab.locator(".note button").click()
+    tab.click(".note summary")
+    tab.locator(".note details button").click()
     assert (numbers(tab, "cause"), numbers(tab, "named")) == ([CAUSE], [3])
     for key in ("ArrowRight", "End", "Home"):
         tab.keyboard.press(key)
@@ -109,7 +110,8 @@ def test_the_sign_of_the_cause_stays_on_its_line(record, opened, tmp_path):
 @pytest.mark.parametrize("width", [360, 1280])
 def test_a_link_to_a_line_brings_it_into_view(record, opened, tmp_path, width):
     tab = opened(page_of(record, tmp_path / "page.html"), width=width, height=740)
-    tab.locator(".note button").click()
+    tab.click(".note summary")
+    tab.locator(".note details button").click()
     line = tab.locator(".line.named").bounding_box()
     assert 0 <= line["y"] <= 740 - line["height"]
 
@@ -163,9 +165,11 @@ def test_a_jump_by_its_key_brings_the_player_into_view_and_other_keys_scroll_the
     for key in ("e", "ArrowRight"):  # no event of the page is an error
         tab.keyboard.press(key)
         assert (tab.url, tab.evaluate(top) > 450) == (before, True)
+    tab.keyboard.press("c")  # the page opened at a cause: this one is shown, and not the next
+    assert tab.url == before
+    assert abs(tab.evaluate(top)) < 2
     tab.keyboard.press("c")
     assert tab.url != before
-    assert abs(tab.evaluate(top)) < 2
 
 
 def held(values, *before):
@@ -215,7 +219,7 @@ def test_another_run_is_shown_at_the_same_event_where_it_has_one(two, opened):
 def test_a_line_that_the_report_names_is_a_link_to_it_in_the_player(failed, opened, width):
     tab = opened(failed, width=width)
     links = tab.locator(".report p a", has_text=f"{Path(__file__).name}:{CAUSE}")
-    assert links.count() == 2
+    assert links.count() == 3
     for _ in range(2):
         links.last.click()
         tab.wait_for_url(re.compile(r"#run=3&at=\d+$"))
@@ -231,5 +235,27 @@ def test_axe_finds_nothing_that_is_not_accessible_at_a_cause_and_at_a_line_that_
 ):
     assert inaccessible(opened(failed, scheme=scheme)) == []
     tab = opened(page_of(record, tmp_path / "page.html"), scheme=scheme)
-    tab.locator(".note button").click()
+    tab.click(".note summary")
+    tab.locator(".note details button").click()
     assert inaccessible(tab) == []
+
+
+def test_a_value_that_is_another_one_than_in_the_first_run_has_a_sign(opened, tmp_path):
+    runs = [PlayedRun("1 replica", held([4.5]), {}), PlayedRun("2 replicas", held([5, 5]), {})]
+    file = tmp_path / "page.html"
+    file.write_text(as_player("two", runs, start=(1, 0)), "utf-8")
+    tab = opened(file)
+    assert tab.locator(".row .apart").all_inner_texts() == ["Δ "]
+    assert "another value here than in the first run" in tab.locator(".row").first.get_attribute("aria-label")
+    assert tab.locator(".versus").is_visible()
+    title = tab.locator(".beside summary")
+    assert title.inner_text().strip() == "The same event in the run with 1 replica: another value than here"
+    assert not tab.locator(".beside table").first.is_visible()
+    title.click()
+    assert tab.locator(".beside tbody tr td").all_inner_texts() == ["float32[] 4.5", "0.5"]
+    tab.keyboard.press("ArrowRight")
+    tab.keyboard.press("ArrowLeft")
+    assert tab.locator(".beside table").first.is_visible()  # it stays open
+    tab.select_option("#bar select", index=0)
+    assert tab.locator(".row .apart").count() == 0
+    assert not tab.locator(".versus").is_visible()

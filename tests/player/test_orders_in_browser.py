@@ -176,7 +176,8 @@ def test_the_page_of_a_failed_check_leads_from_each_finding_to_its_event(opened,
     tab.wait_for_function("document.getElementById('player').getBoundingClientRect().top < 20")
     assert tab.locator("#bar select").evaluate("(one) => one.selectedOptions[0].text") == "4 replicas"
     assert "all_reduce MEAN" in tab.inner_text("#caption")
-    assert tab.inner_text("#more .note") == report.findings[1].cause
+    tab.click("#more .note summary")
+    assert tab.inner_text("#more .note details p") == report.findings[1].cause
     line = int(report.findings[1].site.rpartition(":")[2])
     assert tab.locator(".line.current .number").inner_text() == str(line)
     assert "First difference from the run with 1 replica" in tab.inner_text("#point")

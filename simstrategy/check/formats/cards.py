@@ -58,8 +58,8 @@ def _problems(report: Report) -> list[Row]:
 
 
 def _alike(one: Finding) -> tuple[object, ...] | None:
-    """Returns what findings of one card have in common; None for one whose cause is not recognised."""
-    if one.kind is None or one.cause is None:
+    """Returns what findings of one card have in common; None for one whose cause has neither kind nor line."""
+    if one.cause is None or not (one.kind or one.site):
         return None
     return one.law, one.backend, one.schedule, one.kind, one.also, one.site, one.source, one.variable
 
@@ -69,6 +69,9 @@ def _card(members: Sequence[_Member], shown: Played) -> Iterator[str]:
     row, one, place = first
     where = f"{one.backend}, {_replicas(members)}, {one.schedule}"
     yield f"<h3>{_text(where if row.raised else f'{one.law}: {where}')}</h3>"
+    line = one.source or one.site
+    if one.cause and line:
+        yield f"<p><strong>Line:</strong> {_with_lines(line, shown, place)}{_code_at(line, shown, place)}</p>"
     if one.cause is not None:
         made = _made(one.cause, shown, place)
         yield f"<p><strong>Cause:</strong> {linked_kinds(_with_lines(one.cause, shown, place))}{made}</p>"
@@ -99,7 +102,7 @@ def _values(shown: Played, member: _Member, *, alone: bool, is_first: bool) -> s
 def _same(members: Sequence[_Member]) -> str:
     """Returns what the findings of a card have in common, as a sentence."""
     one = members[0].finding
-    common = ["kind", *(["line"] if one.site else []), *(["variable"] if one.variable else [])]
+    common = [word for word, has in (("kind", one.kind), ("line", one.site), ("variable", one.variable)) if has]
     counts = _counts([member.finding for member in members[1:]])
     named = f"The {listed(common)} of the cause {'is' if len(common) == 1 else 'are'} the same"
     return f"{named} with {counts or ' and '.join(_count(member.finding) for member in members[1:])}."
@@ -139,10 +142,11 @@ def _link(shown: Played, member: _Member, *, is_first: bool, first: Finding) -> 
         who = "" if is_first else f" with {_count(one)}"
         return f"Not shown below{_text(who)}: {_text(place.left)}"
     link = f'<a href="{_address(shown, place)}">See it below, in the run with {_text(shown.runs[place.run].name)}</a>'
-    if is_first or one.site is None:
+    site = one.source or one.site
+    if is_first or not site:
         return link
     step = f" in step {one.step}" if one.step is not None and one.step != first.step else ""
-    return f"{link}, at {_with_lines(one.site, shown, place)}{step}"
+    return f"{link}, at {_with_lines(site, shown, place)}{step}"
 
 
 def _address(shown: Played, place: Place) -> str:
@@ -175,18 +179,26 @@ def _made(text: str, shown: Played, place: Place | None) -> str:
     sites = made_at(variables_of(run.recording))
     names = dict.fromkeys(name for name in _QUOTED.findall(text) if sites.get(name) and not _has(run, name))
     lines = ((name, _with_lines(sites[name], shown, place), _code(run, sites[name])) for name in names)
-    return "".join(f" {_text(repr(name))} is the variable that is made at {line}{code}." for name, line, code in lines)
+    return "".join(
+        f" {_text(repr(name))} is the variable that is made at {line}{code and f', by {code}'}."
+        for name, line, code in lines
+    )
 
 
 def _has(run: PlayedRun, name: str) -> bool:
     return any(name in source for source in run.sources.values())
 
 
+def _code_at(site: str, shown: Played, place: Place | None) -> str:
+    """Returns the text of a line of a cause; "" where no run of the page shows it."""
+    return "" if place is None or place.left else f" {_code(shown.runs[place.run], site)}"
+
+
 def _code(run: PlayedRun, site: str) -> str:
-    """Returns the text of a line, as in ``: weight = ss.Variable(0.0)``; "" where the page has no text of its file."""
+    """Returns the text of a line, as in ``weight = ss.Variable(0.0)``; "" where the page has no text of its file."""
     file, _, number = site.rpartition(":")
     lines = run.sources.get(file, "").splitlines()
-    return f", by <code>{_text(lines[int(number) - 1].strip())}</code>" if 0 < int(number) <= len(lines) else ""
+    return f"<code>{_text(lines[int(number) - 1].strip())}</code>" if 0 < int(number) <= len(lines) else ""
 
 
 def _text(text: str) -> str:

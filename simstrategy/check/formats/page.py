@@ -30,7 +30,7 @@ body { margin: 0; }
 .report p, .report li, .report dd { max-width: 48rem; overflow-wrap: anywhere; }
 .report ul { list-style: disc; padding-inline-start: 2.5rem; }
 .report dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; }
-.report dt { font-weight: 600; } .report dd { margin: 0; }
+.report dt { font-weight: 600; scroll-margin: .5rem; } .report dd { margin: 0; }
 .report a { color: light-dark(#0a58ca, #6cb0ff); font-weight: 600; }
 .verdict { border-left: .4rem solid; padding: .6rem 1rem; }
 .agree { border-color: #1a7f37; } .differ { border-color: #cf222e; } .undecided { border-color: #9a6700; }

@@ -22,12 +22,24 @@ export function captionView(spoken, more, state) {
     const below = [];
     const note = run.notes[state.at];
     const withLines = (text) => linked(text, run, state.show);
-    if (note) below.push(element("p", { class: "note" }, withKinds(withLines(note))));
+    if (note) below.push(noteOf(note, run.causes[state.at] ?? [], withLines));
     if (event.error && phase !== BEGINS) below.push(element("pre", { class: "error" }, withLines(`${event.error[0]}: ${event.error[1]}`)));
     if (state.at === state.last() && !run.complete) below.push(element("p", { class: "bad" }, UNFINISHED));
     more.replaceChildren(...below);
   };
 }
+
+/** Returns a cause: the line of it and its kind, and the whole text folded; without them the text alone. */
+function noteOf(note, lines, withLines) {
+  const [kinds] = note.match(KINDS) ?? [""];
+  if (lines.length !== 1 && !kinds) return element("p", { class: "note" }, withLines(note));
+  const short = [...(lines.length === 1 ? ["The line of the cause is ", ...withLines(lines[0]), ". "] : []), ...(kinds ? [kinds] : [])];
+  return element("div", { class: "note" }, element("p", {}, withKinds(short)),
+    element("details", {}, element("summary", {}, "the whole cause"), element("p", {}, withLines(note))));
+}
+
+/** The first sentence that names a kind; the name of one has no full stop. */
+const KINDS = /The kind is (?!not )[^:.]+/;
 
 function arrivalText(event, ranks, arrived) {
   const missing = ranks.slice(arrived);

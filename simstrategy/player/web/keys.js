@@ -24,10 +24,10 @@ const KEYS = [
 ];
 
 /**
- * Listens to the keys. actions: by name. dialog: the list of the keys. inSight: whether the player is. reveal: brings it
- * into view, after a jump.
+ * Listens to the keys. actions: by name. dialog: the list of the keys. inSight: whether the player is. isAt: whether the
+ * place that is shown is one of a jump. reveal: brings the player into view, after a jump.
  */
-export function listen(actions, dialog, inSight, reveal) {
+export function listen(actions, dialog, inSight, isAt, reveal) {
   const rows = KEYS.map(([, , shown, text]) => element("div", {}, element("dt", {}, element("kbd", {}, shown)), element("dd", {}, text)));
   dialog.querySelector("dl").append(...rows);
   addEventListener("keydown", (event) => {
@@ -38,6 +38,8 @@ export function listen(actions, dialog, inSight, reveal) {
     const isInSight = inSight();
     if (!found || !(isInSight || JUMP_NAMES.includes(found[1]))) return;
     event.preventDefault();
-    if (actions[found[1]]?.() && !isInSight) reveal();
+    // Above the player a jump first brings the place into view that is shown already.
+    const isThere = !isInSight && isAt(found[1]);
+    if ((isThere || actions[found[1]]?.()) && !isInSight) reveal();
   });
 }

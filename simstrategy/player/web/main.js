@@ -42,7 +42,7 @@ async function begin() {
     variablesView(at("variables"), state),
     sourceView(at("source"), at("source-title"), state, index),
     factsView(at("facts"), state));
-  listen(actions, dialog, inSight, reveal);
+  listen(actions, dialog, inSight, (kind) => state.current().marks[kind].includes(state.at), reveal);
   const { hash } = location;
   state.follow();
   for (const link of document.querySelectorAll(".report a[href^='#']")) link.addEventListener("click", reveal);

@@ -21,22 +21,32 @@ export function pointView(box, title, state) {
   };
 }
 
-/** Returns the first run at this event, to stand beside this one at a cause and at the first difference. */
+/** Returns the first run at this event, where the runs are aligned; folded but for causes and the first difference. */
 function beside(state, run) {
   const isDifference = run.difference?.here === state.at;
-  const there = isDifference ? run.difference.there : state.at in run.notes ? run.aligned?.[state.at] ?? null : null;
+  const there = isDifference ? run.difference.there : run.aligned?.[state.at] ?? null;
   if (there === null) return [];
   const reference = state.data.runs[0];
   const { event, phase } = stopAt(reference, there);
-  const isEnded = isDifference && run.difference.ended;
-  const title = isEnded ? `No first difference from the run with ${reference.name}: an error comes before one`
-    : isDifference ? `First difference from the run with ${reference.name}` : `The same event in the run with ${reference.name}`;
-  return [element("div", { class: "beside" },
-    element("h3", {}, title), isDifference ? element("p", {}, linked(run.difference.text, run, state.show)) : null,
-    ...SHOWN[event.is](reference, event, phase).filter((one) => one !== null),
-    apart(run, stopAt(run, state.at).event, reference, event),
-    element("button", { type: "button", class: "link", click: () => state.go(there, 0) }, `this event of ${reference.name}`))];
+  const box = element("details", { class: "beside", open: isDifference || state.at in run.notes || state.beside,
+    toggle: () => { if (!isDifference && !(state.at in run.notes)) state.beside = box.open; } },
+  element("summary", {}, element("h3", {}, besideTitle(run, reference.name, isDifference, STANDS[run.stands[state.at]]))),
+  isDifference ? element("p", {}, linked(run.difference.text, run, state.show)) : null,
+  ...SHOWN[event.is](reference, event, phase).filter((one) => one !== null),
+  apart(run, stopAt(run, state.at).event, reference, event),
+  element("button", { type: "button", class: "link", click: () => state.go(there, 0) }, `this event of ${reference.name}`));
+  return [box];
 }
+
+/** Returns the title of the other run, with how this one stands to it; stands: "" where that is not compared. */
+function besideTitle(run, name, isDifference, stands) {
+  if (!isDifference) return `The same event in the run with ${name}${stands && `: ${stands}`}`;
+  return run.difference.ended ? `No first difference from the run with ${name}: an error comes before one`
+    : `First difference from the run with ${name}`;
+}
+
+/** What the signs of the data mean: what all replicas have here, against the other run. */
+const STANDS = ["", "equal to the bit", "rounding may explain what differs", "another value than here"];
 
 /** Returns how far what the first replica got is from what the other run's has, element by element; null without numbers. */
 function apart(run, event, reference, there) {

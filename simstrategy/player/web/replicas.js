@@ -61,6 +61,7 @@ export function replicasView(box, state) {
       rows.style.height = `${run.stops.length * ROW}px`;
       box.style.setProperty("--replicas", String(run.columns.flat().length));
       head.replaceChildren(...headings(run));
+      box.parentElement.querySelector(".versus").hidden = !run.stands;
     }
     reveal(box, state.at);
     redraw(partial);
@@ -93,18 +94,23 @@ function rowAt(run, at, state) {
     const first = run.columns.length > 1 && !place ? " first" : "";
     return element("span", { class: `cell ${mark ? kindOf(event) : ""}${first}` }, mark);
   }));
+  const isApart = run.stands?.[at] === "3";
   const row = element("div", {
     class: `row${event.error && phase !== BEGINS ? " failed" : ""}`,
     role: "option",
     id: `stop-${at}`,
     "aria-posinset": String(at + 1),
     "aria-setsize": String(run.stops.length),
-    "aria-label": `${at + 1}. ${caption}`,
+    "aria-label": `${at + 1}. ${caption}${isApart ? ` ${APART}` : ""}`,
+    title: isApart ? `${textOf(event, phase)}. ${APART}` : textOf(event, phase),
     click: () => state.go(at),
-  }, element("span", { class: "what" }, element("span", { class: "number" }, String(at + 1)), textOf(event, phase)), cells);
+  }, element("span", { class: "what" }, element("span", { class: "number" }, String(at + 1)),
+    isApart ? element("span", { class: "apart" }, "Δ ") : null, textOf(event, phase)), cells);
   row.style.top = `${at * ROW}px`;
   return row;
 }
+
+const APART = "All replicas have another value here than in the first run of the page.";
 
 function textOf(event, phase) {
   if (phase === ENDS) return `end of ${event.label}`;

@@ -9,7 +9,7 @@ import { arrivalsAt } from "./recording.js";
  */
 export function makeState(data, changed, revealed) {
   let isShown = false;
-  const state = { run: 0, at: 0, arrived: 0, line: null, data };
+  const state = { run: 0, at: 0, arrived: 0, line: null, beside: false, data };
 
   state.current = () => data.runs[state.run];
   state.last = () => state.current().stops.length - 1;

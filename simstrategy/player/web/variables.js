@@ -21,7 +21,7 @@ export function variablesView(box, state) {
       : run.variables.length ? "No variable was created yet." : "The program has no variable.";
     box.replaceChildren(...(shown.length ? shown.map((one) => variable(run, one, state)) : [element("p", {}, none)]));
     const now = box.querySelector(".variable.now");
-    if (now) box.scrollTop = now.offsetTop - box.offsetTop - 20;
+    if (now) box.scrollTop = now.offsetTop - box.offsetTop;
   };
 }
 
