@@ -97,6 +97,9 @@ def _of_values(name: str, case: Case, dtypes: frozenset[str]) -> Iterator[Mistak
     given, options = case.arguments, case.options
     if _takes_axis(name) and given:
         yield Mistaken("an axis that is none", given, options | {"axis": 9}, ss.errors.InvalidArgument)
+    for shift, axis in (((1, 1), (0,)), ((1,), 0), ((1,), None)) if name == "roll" and given[0].ndim else ():
+        what = f"shifts {shift} for axis {axis}"
+        yield Mistaken(what, (given[0], shift), {"axis": axis}, ss.errors.InvalidArgument)
     for dtype, number in _BEYOND if name in _BESIDE else ():
         if dtype in dtypes:
             array = np.ones(given[0].shape, dtype)

@@ -3,6 +3,7 @@
 from simstrategy.device.compilation import Collective, Facts
 from simstrategy.device.completed import completed
 from simstrategy.device.frontend import Composites, Frontend, MakeVariable
+from simstrategy.device.functions.shapes import require_shifts
 from simstrategy.device.generators import GLOBAL_GENERATORS, GlobalGenerator
 from simstrategy.device.host_data import host_array, is_python_data, numeric_array, python_array, refuse_masked
 from simstrategy.device.namespace import NAMES, ArrayNamespace, canonical_dtype, default_dtype
@@ -56,4 +57,5 @@ __all__ = [
     "open_backend",
     "python_array",
     "refuse_masked",
+    "require_shifts",
 ]

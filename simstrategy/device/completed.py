@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from simstrategy.device.functions.shapes import require_shifts
 from simstrategy.device.namespace import ArrayNamespace
 from simstrategy.device.promotion import common_dtype, float_dtype, kind_of
 from simstrategy.device.refusals import KIND_MAX, KIND_MIN, Form, guarded
@@ -108,8 +109,8 @@ def _require_forms(name: str, arguments: tuple[Any, ...], options: Mapping[str, 
     places = form(arguments[1]) if name in ("take", "take_along_axis") and len(arguments) > 1 else None
     if places is not None and kind_of(places[1]) != 1:
         raise TypeError("indices are integers")
-    if name == "roll" and any(isinstance(one, float) for one in arguments[1:]):
-        raise TypeError("a shift is an integer")
+    if name == "roll" and len(arguments) > 1:
+        require_shifts(arguments[1], axis)
 
 
 def _narrow(value: Any, form: Form) -> str | None:

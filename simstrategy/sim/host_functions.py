@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from simstrategy.device.functions.reductions import Axis
+from simstrategy.device.functions.shapes import require_shifts
 from simstrategy.device.terms import Number
 from simstrategy.sim.mixed import NARROW, Host, divided_parts, in_common
 
@@ -141,8 +142,7 @@ def take(x: Host, indices: Any, *, axis: int) -> Host:
 
 def roll(x: Host, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> Host:
     """Rolls; NumPy takes shifts and axes of other numbers, and cuts floats off."""
-    if isinstance(shift, float) or (isinstance(shift, tuple) and not isinstance(axis, tuple)):
-        raise TypeError("a shift for each axis")
+    require_shifts(shift, axis)
     return np.roll(x, shift, axis)
 
 

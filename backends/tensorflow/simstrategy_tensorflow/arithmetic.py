@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow.experimental.numpy as tnp
 
+from simstrategy.device import require_shifts
 from simstrategy.errors import InvalidArgument
 from simstrategy.short_repr import short_repr
 from simstrategy_tensorflow.functions import axes_of, axis_of, take, through
@@ -164,6 +165,7 @@ def flip(x: Any, *, axis: Any = None) -> Any:
 
 def roll(x: Any, shift: Any, *, axis: Any = None) -> Any:
     """Rolls along axes, or the flat array."""
+    require_shifts(shift, axis)
     if axis is None:
         return tf.reshape(tf.roll(tf.reshape(x, (-1,)), shift, 0), x.shape)
     axes = axes_of(x, axis)

@@ -31,15 +31,11 @@ from simstrategy_torch.functions import (
     place_of,
     power,
     reduction,
-    roll,
-    searchsorted,
     several,
     sign,
-    squeeze,
-    take,
-    take_along_axis,
     unary,
 )
+from simstrategy_torch.moving import roll, searchsorted, squeeze, take, take_along_axis
 from simstrategy_torch.promotion import in_more_bits, promoted, tensor
 
 __all__ = ["TorchNamespace"]

@@ -290,3 +290,10 @@ def test_a_complex_array_is_divided_by_a_real_number_part_by_part_and_has_a_grad
     quotient.abs().square().sum().backward()
     np.testing.assert_allclose(value.grad.numpy(), 2 * value.detach().numpy() / 36, rtol=1e-6)
     assert xp.divide(value.conj(), 2.0).resolve_conj()[1] == 1 - 3.5j
+
+
+@pytest.mark.parametrize(("shift", "axis"), [(1, 1), (1, -2), (1, (0, 1)), ((1, 1), (0,))])
+def test_the_axes_of_an_empty_array_are_looked_at(xps: Any, shift: Any, axis: Any) -> None:
+    for xp in xps:
+        with pytest.raises(InvalidArgument):
+            xp.roll(xp.zeros((0,)), shift, axis=axis)

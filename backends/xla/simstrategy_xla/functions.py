@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from simstrategy.device import require_shifts
 from simstrategy.errors import InvalidArgument, InvalidType
 
 __all__ = [
@@ -257,8 +258,7 @@ def searchsorted(x1: jax.Array, x2: jax.Array, **how: Any) -> jax.Array:
 
 def roll(x: jax.Array, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> jax.Array:
     """Rolls x […]; JAX takes shifts and axes of other numbers, and cuts floats off."""
-    if isinstance(shift, float) or (isinstance(shift, tuple) and not isinstance(axis, tuple)):
-        raise TypeError("a shift for each axis")
+    require_shifts(shift, axis)
     return jnp.roll(x, shift, axis)
 
 

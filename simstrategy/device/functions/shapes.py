@@ -95,3 +95,17 @@ class Shapes(Protocol):
         Negative indices count from the end. Raises beyond the ends; in a compiled step of XLA, as `take`.
         """
         ...
+
+
+def require_shifts(shift: object, axis: object) -> None:
+    """Raises TypeError for a shift that is no integer, ValueError for a tuple of them without an axis for each.
+
+    >>> require_shifts((1, 2), (0, 1))
+    >>> require_shifts((1, 2), (0,))
+    Traceback (most recent call last):
+    ValueError: not a shift for each axis
+    """
+    if isinstance(shift, float):
+        raise TypeError("a shift is an integer")
+    if isinstance(shift, tuple) and not (isinstance(axis, tuple) and len(shift) == len(axis)):
+        raise ValueError("not a shift for each axis")
