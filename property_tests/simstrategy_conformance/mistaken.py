@@ -97,9 +97,8 @@ def _of_values(name: str, case: Case, dtypes: frozenset[str]) -> Iterator[Mistak
     given, options = case.arguments, case.options
     if _takes_axis(name) and given:
         yield Mistaken("an axis that is none", given, options | {"axis": 9}, ss.errors.InvalidArgument)
-    for shift, axis in (((1, 1), (0,)), ((1,), 0), ((1,), None)) if name == "roll" and given[0].ndim else ():
-        what = f"shifts {shift} for axis {axis}"
-        yield Mistaken(what, (given[0], shift), {"axis": axis}, ss.errors.InvalidArgument)
+    if name == "roll":
+        yield from _of_shifts(given[0])
     for dtype, number in _BEYOND if name in _BESIDE else ():
         if dtype in dtypes:
             array = np.ones(given[0].shape, dtype)
@@ -116,3 +115,10 @@ def _of_values(name: str, case: Case, dtypes: frozenset[str]) -> Iterator[Mistak
             for place in places if len(places) > 1 and dtype != "bool" else ():
                 alone = (*given[:place], cast[place], *given[place + 1 :])
                 yield Mistaken(f"{dtype} for array {place}", alone, options, ss.errors.InvalidType)
+
+
+def _of_shifts(x: np.ndarray[Any, Any]) -> Iterator[Mistaken]:
+    """Yields rolls whose shifts are not one for each axis."""
+    for shift, axis in (((1, 1), (0,)), ((1,), 0), ((1,), None)) if x.ndim else ():
+        what = f"shifts {shift} for axis {axis}"
+        yield Mistaken(what, (x, shift), {"axis": axis}, ss.errors.InvalidArgument)

@@ -15,6 +15,8 @@ from simstrategy.trace import SyncPoint
 __all__ = ["Difference", "calls_of", "first_difference", "request_of"]
 
 _BITS: Final = "The results have different bits here, for the first time."
+_ROUNDED: Final = f"{_BITS} Rounding may explain all of them."
+_SIZED: Final = "The results have another shape here, for the first time: it may follow from the number of replicas."
 _BEYOND: Final = "The results are apart here by more than rounding explains, for the first time."
 
 Run = tuple[Sequence[Event], Sequence[Stop]]
@@ -35,7 +37,8 @@ class Difference(NamedTuple):
 def first_difference(reference: Run, other: Run) -> Difference | None:
     """Returns where another run differs from a reference; None where no call and no common result does.
 
-    A result that rounding may have set apart is a difference where no other follows. here: in the other run. there: in
+    A result that rounding may have set apart, or whose shape may follow from the number of replicas, is a difference
+    where no other follows. here: in the other run. there: in
     the reference.
     """
     found = _found(reference, other)
@@ -68,7 +71,7 @@ def _found(reference: Run, other: Run) -> Difference | None:
     """Returns the first difference, which may follow from an error that ended one of the runs."""
     last = (max(len(other[1]) - 1, 0), max(len(reference[1]) - 1, 0))
     ended = {**errors_of(reference[0]), **errors_of(other[0])}
-    rounded: Difference | None = None
+    lawful: Difference | None = None
     for one, two in zip_longest(calls_of(*reference), calls_of(*other)):
         if one is None or two is None:
             missing = "has ended where this one goes on" if one is None else "goes on where this one has ended"
@@ -81,16 +84,23 @@ def _found(reference: Run, other: Run) -> Difference | None:
         if call.error != its.error:
             return Difference(here, there, "One of the runs ends with an error here.")
         if call.kind not in OWN and _result(call) != _result(its):
-            if not _may_be_rounding(call, its):
-                return Difference(here, there, _BITS if rounded is None else _BEYOND)
-            rounded = rounded or Difference(here, there, f"{_BITS} Rounding may explain all of them.")
-    return rounded
+            why = _lawful(call, its)
+            if why is None:
+                return Difference(here, there, _BITS if lawful is None else _BEYOND)
+            lawful = lawful or Difference(here, there, why)
+    return lawful
 
 
-def _may_be_rounding(one: SyncPoint, two: SyncPoint) -> bool:
-    """Returns whether all that the first replicas got are floats that rounding may have set apart, as far as known."""
+def _lawful(one: SyncPoint, two: SyncPoint) -> str | None:
+    """Returns what explains that the first replicas got other values, as far as known; None for nothing.
+
+    It is rounding, or other shapes with another number of replicas, such as those of what is gathered.
+    """
     got = [point.outputs[0] if point.outputs else () for point in (one, two)]
-    return near(*got)
+    if near(*got):
+        return _ROUNDED
+    forms = [[(value.dtype, value.shape) for value in values] for values in got]
+    return _SIZED if len(one.replicas) != len(two.replicas) and forms[0] != forms[1] else None
 
 
 def _is_later(stop: Stop, call: SyncPoint, ended: Container[object]) -> bool:

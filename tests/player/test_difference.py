@@ -105,6 +105,25 @@ def test_what_rounding_may_explain_is_passed_over_where_more_follows(record):
     assert second.number > first.number
 
 
+class Gathers(Sums):
+    """A program that gathers a value of each replica, and adds up."""
+
+    def step(self):
+        context().all_gather(np.float32([1]), axis=0)
+        return context().all_reduce("SUM", np.float32(self.value) / context().num_replicas_in_sync)
+
+
+def test_another_shape_with_another_number_of_replicas_is_passed_over_where_more_follows(record):
+    found, here, _ = difference(record(Gathers(4), 1), record(Gathers(5), 2))
+    assert (here.kind, found.text) == (
+        "all_reduce",
+        "The results are apart here by more than rounding explains, for the first time.",
+    )
+    found, here, _ = difference(record(Gathers(4), 1), record(Gathers(4), 2))
+    assert here.kind == "all_gather"
+    assert "may follow from the number of replicas" in found.text
+
+
 def test_a_run_without_a_first_difference_has_no_place_for_the_jump_to_it(record):
     reference, other = record(Sums(4), 2), record(Sums(4, in_replica=True), 2)
     data = run_data(other, name="other", sources={}, reference=reference)

@@ -25,7 +25,7 @@ const TERMS = [
   ["trainable", "Of a variable: it is a parameter that training changes."],
   ["Variable_0", "The name of a variable that the program gives none. The view of the variables has the line that makes it."],
   ["cause", "What a failed check found to be wrong, or the error that ended the program."],
-  ["first difference", "The first call that is another one than in the first run of the page, or the first result of all replicas that is further away than rounding explains. Where there is none, the first whose bits are others."],
+  ["first difference", "The first call that is another one than in the first run of the page, or the first result of all replicas that is further away than rounding explains. Where there is none, the first whose bits are others. What has another shape with another number of replicas comes last too."],
   ["less the other's", "The numbers of an array here, less those of the same array in the other run."],
   ["array", "One array of a call, by its place: a call may have several."],
   ["value not finite", "An infinite number, or NaN, which is the result of a calculation such as 0/0."],
