@@ -88,6 +88,8 @@ def mistakes_of(name: str, case: Case, dtypes: frozenset[str]) -> Iterator[Mista
         for value in ("text", object()):
             others = (*given[:place], value, *given[place + 1 :])
             yield Mistaken(f"a {type(value).__name__} for array {place}", others, options, wrong)
+    if name == "roll":
+        yield from _of_shifts(given[0])
     if options.get("n") != 0:  # then nothing is computed, and any array comes back
         yield from _of_values(name, case, dtypes)
 
@@ -97,8 +99,6 @@ def _of_values(name: str, case: Case, dtypes: frozenset[str]) -> Iterator[Mistak
     given, options = case.arguments, case.options
     if _takes_axis(name) and given:
         yield Mistaken("an axis that is none", given, options | {"axis": 9}, ss.errors.InvalidArgument)
-    if name == "roll":
-        yield from _of_shifts(given[0])
     for dtype, number in _BEYOND if name in _BESIDE else ():
         if dtype in dtypes:
             array = np.ones(given[0].shape, dtype)

@@ -188,3 +188,35 @@ def test_the_loss_of_each_replica_is_not_accused_of_what_its_gradients_or_the_ra
     assert report.verdict == "differ", str(report)
     assert text in str(report)
     assert "missing reduction" not in str(report)
+
+
+FITTED = """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("gloo")
+rank, size = dist.get_rank(), dist.get_world_size()
+torch.manual_seed(0)
+model = DistributedDataParallel(torch.nn.Linear(4, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+rows = torch.randn(24, 4, generator=torch.Generator().manual_seed(1))
+rows = rows * torch.linspace(0.1, 4, 24)[:, None]
+own = rows[rank::size]
+mean, deviation = own.mean(0), own.std(0)
+for step in range(3):
+    part = (own - mean) / deviation
+    loss = (model(part) - own.sum(1, keepdim=True)).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_beside_a_loss_of_no_known_kind_stands_the_value_before_it_that_may_begin_it(tmp_path):
+    (tmp_path / "fitted.py").write_text(FITTED, encoding="utf-8")
+    report = check_script(runner_of, str(tmp_path / "fitted.py"), arguments=[], replicas=(1, 2))
+    (found, *_) = report.findings
+    assert found.kind is None, str(report)
+    assert "In the script it shows with 'loss' at fitted.py:17" in found.cause, found.cause
+    assert "Before it 'deviation' at fitted.py:14 is neither the reference's value" in found.cause, found.cause

@@ -29,6 +29,9 @@ __all__ = ["Sides", "with_lines"]
 Both = Mapping[Key, tuple[History, History]]
 _UNRECOGNISED: Final = re.compile(r" The kind is not recognised(?:: .*?)?\.(?= [0-9A-Z]|$)")
 """The sentence about the numbers of a step, where the line shows a kind that they do not."""
+_UNLAWFUL: Final = (
+    "is neither the reference's value, nor a part of it, nor one of which it is the sum or the mean: it may begin there"
+)
 _BETWEEN: Final = (
     "The loss of this step agrees, and its gradients do not: what differs is between them, as a hook of the backward "
     "pass, a detached value, or a gather that passes no gradient on is."
@@ -62,11 +65,15 @@ def with_lines(cause: Cause, sides: Sides) -> Cause:
     if fault is None:
         return cause._replace(text=f"{cause.text} {_BETWEEN}") if _is_between(cause, sides) else cause
     one, finding = fault.one, fault.finding
-    sentences = [f"In the script it begins with {one.name!r} at {one.place}: {finding.reason}"]
+    earlier = _earlier(one, sides) if finding.kind is None else None
+    begins = "it begins with" if earlier is None else "it shows with"
+    sentences = [f"In the script {begins} {one.name!r} at {one.place}: {finding.reason}"]
     if finding.kind is not None and finding.kind not in (cause.kind, FACTOR if cause.kind is not None else None):
         also = "".join(f", or {kind}" for kind in finding.also)
         sentences.append(f"The kind is {finding.kind}{also}")
     sentences += [finding.remedy] if finding.remedy else []
+    if earlier is not None:
+        sentences.append(f"Before it {earlier.name!r} at {earlier.place} {_UNLAWFUL}")
     if sides.remarks and (finding.kind is None or "samples" in finding.kind):
         sentences.append(f"Of that run: {'; '.join(sides.remarks)}")
     text = ". ".join(sentences) + "."
@@ -99,6 +106,17 @@ def _fault(cause: Cause, sides: Sides) -> Fault | None:
         # What a replica holds at the end, such as its own loss, does not change a step.
         return _first_of_all(*runs, sides.counts, lambda one: one.step <= (cause.step or 0))[0]
     return first_otherwise(*runs, sides.counts, lambda _: True)
+
+
+def _earlier(one: Held, sides: Sides) -> Held | None:
+    """Returns the first value before another one, in the order of replica 0, that stands in no lawful way."""
+    held = sides.other.held[0]
+    until = next((place for place, each in enumerate(held) if each is one), 0)
+    before = {each.key for each in held[:until]}
+    fault, _ = _first_of_all(sides.reference.held, sides.other.held, sides.counts, lambda each: each.key in before)
+    if fault is None or fault.one is one:
+        return None
+    return fault.one if any(each is fault.one for each in held[:until]) else None
 
 
 def _is_between(cause: Cause, sides: Sides) -> bool:

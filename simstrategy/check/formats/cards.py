@@ -71,7 +71,8 @@ def _card(members: Sequence[_Member], shown: Played) -> Iterator[str]:
     yield f"<h3>{_text(where if row.raised else f'{one.law}: {where}')}</h3>"
     line = one.source or one.site
     if one.cause and line:
-        yield f"<p><strong>Line:</strong> {_with_lines(line, shown, place)}{_code_at(line, shown, place)}</p>"
+        where = "Line" if one.kind else "Shows at"
+        yield f"<p><strong>{where}:</strong> {_with_lines(line, shown, place)}{_code_at(line, shown, place)}</p>"
     if one.cause is not None:
         made = _made(one.cause, shown, place)
         yield f"<p><strong>Cause:</strong> {linked_kinds(_with_lines(one.cause, shown, place))}{made}</p>"

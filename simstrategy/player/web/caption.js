@@ -33,7 +33,7 @@ export function captionView(spoken, more, state) {
 function noteOf(note, lines, withLines) {
   const [kinds] = note.match(KINDS) ?? [""];
   if (lines.length !== 1 && !kinds) return element("p", { class: "note" }, withLines(note));
-  const short = [...(lines.length === 1 ? ["The line of the cause is ", ...withLines(lines[0]), ". "] : []), ...(kinds ? [`${kinds}.`] : [])];
+  const short = [...(lines.length === 1 ? [kinds ? "The line of the cause is " : "It shows at ", ...withLines(lines[0]), kinds ? ". " : ": its kind is not recognised, and the cause may be earlier."] : []), ...(kinds ? [`${kinds}.`] : [])];
   return element("div", { class: "note" }, element("p", {}, withKinds(short)),
     element("details", {}, element("summary", {}, "the whole cause"), element("p", {}, withLines(note))));
 }

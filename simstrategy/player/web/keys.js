@@ -36,7 +36,7 @@ export function listen(actions, dialog, inSight, isAt, reveal) {
     const pressed = event.shiftKey && event.key.startsWith("Arrow") ? `Shift+${event.key}` : event.key;
     const found = KEYS.find(([key]) => key === pressed);
     const isInSight = inSight();
-    if (!found || !(isInSight || JUMP_NAMES.includes(found[1]))) return;
+    if (!found || !(isInSight || [...JUMP_NAMES, "terms", "help"].includes(found[1]))) return;
     event.preventDefault();
     // Above the player a jump first brings the place into view that is shown already.
     const isThere = !isInSight && isAt(found[1]);
