@@ -1,7 +1,7 @@
 """Things in order of which any can be taken out: as a list, whatever was taken before."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simstrategy.schedules.remaining import Remaining, taken_from
@@ -9,6 +9,7 @@ from simstrategy.schedules.remaining import Remaining, taken_from
 BLOCK = 4096
 
 
+@settings(deadline=None)
 @given(st.integers(0, 3 * BLOCK), st.lists(st.none() | st.floats(0, 1, exclude_max=True), max_size=200))
 def test_what_is_taken_and_what_is_left_is_that_of_a_list(count, steps):
     ours, theirs = Remaining(range(count)), list(range(count))
