@@ -19,6 +19,7 @@ OWN: Final = ("run", "merge_call", "update", "update_non_slot", "sizes", "next")
 
 _ULPS: Final = 80.0
 """Ulps of the largest element by which rounding alone may set floats apart: other parts add in another order."""
+_WHOLE: Final = ("int", "uint", "bool")
 _NOT_COMPARED, _EQUAL, _ROUNDED, _APART = "0123"
 
 Names: TypeAlias = Mapping[int, Held]
@@ -43,6 +44,8 @@ def _standing(one: Sequence[Value], two: Sequence[Value]) -> str:
         return _NOT_COMPARED  # the shape of what is gathered follows from the number of replicas
     if [value.digest for value in one] == [value.digest for value in two]:
         return _EQUAL
+    if all(value.dtype.startswith(_WHOLE) and not value.shape for value in one):
+        return _NOT_COMPARED  # a count, such as the number of replicas
     return _ROUNDED if near(one, two) else _APART
 
 

@@ -60,7 +60,7 @@ def of(count, **changes):
 
 def test_findings_that_differ_in_the_number_of_replicas_alone_are_one_card():
     page = page_of(of(2), of(3), of(4))
-    assert headings(page) == ["replicas: sim, 2, 3 and 4 replicas against 1, InOrder()"]
+    assert headings(page) == ["replicas: sim, 2, 3 and 4 replicas against 1"]
     assert "<p>The kind, line and variable of the cause are the same with 3 and 4 replicas.</p>" in page
     assert page.count("<strong>Cause:</strong>") == 1
     for count in (3, 4):
@@ -88,15 +88,22 @@ def test_findings_that_differ_in_more_are_cards_of_their_own(changes):
     assert len(headings(page_of(of(2), of(3, **changes)))) == 2
 
 
+def test_a_card_has_its_schedule_where_the_rows_have_several():
+    assert headings(page_of(of(2), of(3, schedule="Seeded(1)"))) == [
+        "replicas: sim, replicas 2 against 1, InOrder()",
+        "replicas: sim, replicas 3 against 1, Seeded(1)",
+    ]
+
+
 def test_causes_without_a_kind_are_one_card_where_their_lines_are_equal():
     page = page_of(*(of(count, kind=None) for count in (2, 3)))
-    assert headings(page) == ["replicas: sim, 2 and 3 replicas against 1, InOrder()"]
+    assert headings(page) == ["replicas: sim, 2 and 3 replicas against 1"]
     assert "<p>The line and variable of the cause are the same with 3 replicas.</p>" in page
 
 
 def test_causes_without_a_kind_and_a_line_are_cards_of_their_own():
     page = page_of(*(of(count, kind=None, site=None) for count in (2, 3)))
-    assert headings(page) == [f"replicas: sim, replicas {count} against 1, InOrder()" for count in (2, 3)]
+    assert headings(page) == [f"replicas: sim, replicas {count} against 1" for count in (2, 3)]
 
 
 def test_a_card_states_no_variable_and_no_line_that_its_findings_do_not_have():

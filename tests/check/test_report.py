@@ -109,7 +109,7 @@ def test_the_page_has_what_differs_with_its_cause_before_the_rows_and_what_the_l
     places = [
         page.index(text)
         for text in (
-            "<h3>backends: acme, replicas 2, InOrder()</h3>",
+            "<h3>backends: acme, replicas 2</h3>",
             "<strong>Cause:</strong> it is &lt;doubled&gt;",
             "<h2>All rows</h2>",
             "<dt>backends</dt><dd>another backend gives what the reference gives</dd>",

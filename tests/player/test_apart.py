@@ -49,6 +49,13 @@ def test_the_result_of_a_collective_is_compared(value, sign):
     assert ("all_reduce", sign) in stands_of(program)
 
 
+def test_a_whole_number_that_is_another_one_is_not_compared():
+    def program(strategy):
+        strategy.run(lambda: context().all_reduce("SUM", np.int32(1)))
+
+    assert ("all_reduce", "0") in stands_of(program)
+
+
 def test_what_each_replica_has_for_itself_is_not_compared():
     def program(strategy):
         strategy.run(lambda: np.float32(context().replica_id_in_sync_group))

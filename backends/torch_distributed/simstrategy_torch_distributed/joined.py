@@ -129,6 +129,7 @@ class Joined:
         watch = self.rank.watch
         if watch is None:
             return finish
+        watch.given(call["kind"], leaves)
         written = () if finish is nothing else result
         if call["kind"] == "all_reduce" and len(self.members) == self.rank.size:
             finish = watch.called(call["op"] or "", call["site"], leaves, finish)

@@ -176,7 +176,11 @@ ROUNDED = "model.weight.register_hook(lambda gradient: gradient.round(decimals=1
 @pytest.mark.parametrize(
     ("hook", "rate", "text"),
     [
-        (ROUNDED, "0.1", "The loss of this step agrees, and its gradients do not"),
+        (
+            ROUNDED,
+            "0.1",
+            "The loss of this step agrees, taken as the mean or the sum over its replicas, and its gradients do not",
+        ),
         ("", "0.1 * size", "Set it as it is with one replica"),
     ],
     ids=["gradient", "rate"],
@@ -220,3 +224,57 @@ def test_beside_a_loss_of_no_known_kind_stands_the_value_before_it_that_may_begi
     assert found.kind is None, str(report)
     assert "In the script it shows with 'loss' at fitted.py:17" in found.cause, found.cause
     assert "Before it 'deviation' at fitted.py:14 is neither the reference's value" in found.cause, found.cause
+
+
+CONTRASTIVE = """
+import torch
+import torch.distributed as dist
+import torch.distributed.nn.functional as with_gradients
+from torch.nn.functional import cross_entropy
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("gloo")
+rank, size = dist.get_rank(), dist.get_world_size()
+torch.manual_seed(0)
+module = torch.nn.Linear(4, 3)
+HOOK
+model = DistributedDataParallel(module)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.3)
+rows = torch.randn(24, 4, generator=torch.Generator().manual_seed(1))
+
+
+def gathered(part):
+    parts = [torch.empty_like(part) for _ in range(size)]
+    GATHER
+    return torch.cat(parts)
+
+
+for step in range(3):
+    own = rows[8 * step : 8 * step + 8].chunk(size)[rank]
+    part = model(own)
+    labels = torch.arange(len(part)) + rank * len(part)
+    loss = cross_entropy(part @ gathered(part).T, labels)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+ALONE = "dist.all_gather(parts, part); parts[rank] = part"
+
+
+@pytest.mark.parametrize(
+    ("hook", "gather", "is_named"),
+    [
+        ("", ALONE, True),
+        (ROUNDED.replace("model", "module"), "parts = with_gradients.all_gather(part)", False),
+    ],
+    ids=["without", "with"],
+)
+def test_a_gather_that_passes_no_gradient_on_is_named_and_one_that_does_is_not(tmp_path, hook, gather, is_named):
+    script = tmp_path / "pairs.py"
+    script.write_text(CONTRASTIVE.replace("HOOK", hook).replace("GATHER", gather))
+    (found, *_) = check_script(runner_of, str(script), replicas=(1, 2)).findings
+    assert "what differs is between them" in found.cause, found.cause
+    assert ("all_gather at pairs.py:20 (called from pairs.py:28) is called with" in found.cause) is is_named, (
+        found.cause
+    )
+    assert (found.source == "pairs.py:20") is is_named

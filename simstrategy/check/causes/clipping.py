@@ -5,16 +5,19 @@ from typing import Final
 
 import numpy as np
 
-from simstrategy.check.causes.facts import CLIPPING, Finding, Host, PointFacts
+from simstrategy.check.causes.facts import CLIPPING, STATISTICS, Finding, Host, PointFacts
 from simstrategy.check.causes.rounding import unit_of, varies, wide
 from simstrategy.check.causes.scene import Scene
 
-__all__ = ["by_clipping"]
+__all__ = ["by_clipping", "is_fixed", "of_bound"]
 
 _NEAR: Final = 16
 """Ulps by which two norms may differ that were scaled to one bound."""
 _PARALLEL: Final = 1e-9
 """Two vectors are one direction where the cosine is nearer to 1 than this."""
+_BOUND_NEAR: Final = 1e-3
+"""How near norms have to be that follow from one bound, relatively."""
+_CLIP_LATER: Final = "Combine the replicas' values first, and clip the result"
 _ELEMENTS_MIN: Final = 3
 """The fewest elements at the bound of a clip by value."""
 
@@ -34,12 +37,36 @@ def by_clipping(scene: Scene) -> Finding | None:
             reason = (
                 f"each replica's {what} is clipped, or scaled, to a norm of {bound:.6g} before the values are combined"
             )
-            return Finding(CLIPPING, reason, "Combine the replicas' values first, and clip the result")
+            return Finding(CLIPPING, reason, _CLIP_LATER)
         bound = _value_bound(vectors, here, one.replicas)
         if bound is not None:
             reason = f"elements of each replica's {what} are clipped to ±{bound:.6g} before the values are combined"
-            return Finding(CLIPPING, reason, "Combine the replicas' values first, and clip the result")
+            return Finding(CLIPPING, reason, _CLIP_LATER)
     return None
+
+
+def of_bound(bound: float, expected: float, ratio: float, what: str, site: str) -> Finding:
+    """Returns what values show that have one norm on several replicas.
+
+    bound: this norm. expected: that of the reference's value. ratio: the number of replicas to that of the reference.
+    what, site: the name and the line of the value.
+    """
+    if is_fixed(bound, expected, ratio):
+        reason = f"on several replicas {what} is clipped, or scaled, to a norm of {bound:.6g}"
+        return Finding(CLIPPING, reason, _CLIP_LATER, source=site)
+    reason = (
+        f"on each replica {what} is scaled by a number of that replica's part, so that its norm is {bound:.6g}, and "
+        f"{expected:.6g} in the reference"
+    )
+    return Finding(STATISTICS, reason, "Compute that number over all replicas first", also=(CLIPPING,), source=site)
+
+
+def is_fixed(bound: float, expected: float, ratio: float) -> bool:
+    """Returns whether a norm may be the bound of a clip: the reference's value is not longer then.
+
+    It may be longer by the ratio of the numbers of replicas, by which what was clipped may be divided.
+    """
+    return expected <= bound * (1 + _BOUND_NEAR) or abs(expected - bound * ratio) <= _BOUND_NEAR * expected
 
 
 def _groups(scene: Scene) -> Iterator[tuple[str, list[Host], list[Host]]]:

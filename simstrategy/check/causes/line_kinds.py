@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from simstrategy.check.causes.clipping import is_fixed
 from simstrategy.check.causes.facts import (
     CLIPPING,
     DUPLICATED,
@@ -17,6 +18,7 @@ from simstrategy.check.causes.facts import (
     MEAN_OF_MEANS,
     MISSING_REDUCTION,
     MISSING_SAMPLES,
+    STATISTICS,
     SUMMED,
     Finding,
     Host,
@@ -194,9 +196,15 @@ def by_scaled_parts(spot: Spot) -> Finding | None:
     texts = [f"{scale:.4g}" for scale in scales]
     reason = (
         f"each replica has multiplied its part of the reference's value by a number of its own "
-        f"({', '.join(texts[:_NAMED_MAX])}), as clipping by the norm of a part does"
+        f"({', '.join(texts[:_NAMED_MAX])})"
     )
-    return Finding(CLIPPING, reason, "Clip by the norm of the whole value")
+    bound = max(float(np.linalg.norm(one)) for one in found)
+    if is_fixed(bound, float(np.linalg.norm(expected)), len(found) / spot.counts[0]):
+        return Finding(
+            CLIPPING, f"{reason}, as clipping by the norm of a part does", "Clip by the norm of the whole value"
+        )
+    reason += ", as one does that divides by a mean, a spread or a norm of its part"
+    return Finding(STATISTICS, reason, "Compute that number over all replicas first", also=(CLIPPING,))
 
 
 _RECOGNISERS: Final[tuple[Callable[[Spot], Finding | None], ...]] = (

@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
+from simstrategy.check.causes.between import with_between
 from simstrategy.check.causes.decided import by_one_replica
 from simstrategy.check.causes.facts import FACTOR, MEAN_OF_MEANS, Cause, Finding, StepFacts
 from simstrategy.check.causes.held import Held, History, Key, Run, Traced, event_of, histories
 from simstrategy.check.causes.line_kinds import is_divided, is_extreme, not_reduced, recognised_at
-from simstrategy.check.causes.losses import fault_in_loss, losses_agree
+from simstrategy.check.causes.losses import fault_in_loss
 from simstrategy.check.causes.lost import by_lost_turns, where_rows_are_lost
 from simstrategy.check.causes.part_means import is_weighted
 from simstrategy.check.causes.rates import by_rate
@@ -31,10 +32,6 @@ _UNRECOGNISED: Final = re.compile(r" The kind is not recognised(?:: .*?)?\.(?= [
 """The sentence about the numbers of a step, where the line shows a kind that they do not."""
 _UNLAWFUL: Final = (
     "is neither the reference's value, nor a part of it, nor one of which it is the sum or the mean: it may begin there"
-)
-_BETWEEN: Final = (
-    "The loss of this step agrees, and its gradients do not: what differs is between them, as a hook of the backward "
-    "pass, a detached value, or a gather that passes no gradient on is."
 )
 
 
@@ -63,7 +60,10 @@ def with_lines(cause: Cause, sides: Sides) -> Cause:
         return cause
     fault = _fault(cause, sides)
     if fault is None:
-        return cause._replace(text=f"{cause.text} {_BETWEEN}") if _is_between(cause, sides) else cause
+        number = (cause.step or 0) - 1
+        if cause.step is None or number >= len(sides.other_steps):
+            return cause
+        return with_between(cause, (sides.reference.held, sides.other.held), sides.other_steps[number])
     one, finding = fault.one, fault.finding
     earlier = _earlier(one, sides) if finding.kind is None else None
     begins = "it begins with" if earlier is None else "it shows with"
@@ -117,14 +117,6 @@ def _earlier(one: Held, sides: Sides) -> Held | None:
     if fault is None or fault.one is one:
         return None
     return fault.one if any(each is fault.one for each in held[:until]) else None
-
-
-def _is_between(cause: Cause, sides: Sides) -> bool:
-    """Returns whether the gradients of a step differ, and its loss does not."""
-    number = (cause.step or 0) - 1
-    if cause.step is None or cause.what == "update" or number >= len(sides.other_steps):
-        return False
-    return losses_agree((sides.reference.held, sides.other.held), sides.other_steps[number])
 
 
 def _of_step(cause: Cause, sides: Sides) -> Fault | None:

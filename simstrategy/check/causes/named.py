@@ -10,9 +10,10 @@ from typing import Final, NamedTuple, final
 
 import numpy as np
 
+from simstrategy.check.causes.clipping import of_bound
 from simstrategy.check.causes.combination import whole
 from simstrategy.check.causes.companions import is_line, is_moved
-from simstrategy.check.causes.facts import CLIPPING, DRAWS, DUPLICATED, MISSING_SAMPLES, STATISTICS, Finding, Host
+from simstrategy.check.causes.facts import DRAWS, DUPLICATED, MISSING_SAMPLES, STATISTICS, Finding, Host
 from simstrategy.check.causes.rounding import allowed, wide
 from simstrategy.check.causes.row_order import DISTINCT_MIN, Order, Place, counted, of_selection, order_of
 from simstrategy.check.causes.samples import is_same_data
@@ -201,8 +202,7 @@ def _of_values(place: Place, rows: Sequence[tuple[Host, Host]], before: Place | 
     pairs = [(wide(one), wide(other)) for one, other in rows]
     bound = _bound(pairs) if place.expected.dtype.kind == "f" else None
     if bound is not None:
-        reason = f"on several replicas {place.what} is clipped, or scaled, to a norm of {bound:.6g}"
-        return Finding(CLIPPING, reason, "Combine the replicas' values first, and clip the result", source=place.site)
+        return of_bound(bound, float(np.linalg.norm(place.expected)), len(rows), place.what, place.site)
     if place.expected.dtype.kind == "f" and is_moved(pairs):
         reason = (
             f"on each replica {place.what} is the reference's value, shifted and scaled by numbers of that replica: it "

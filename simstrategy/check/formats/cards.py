@@ -44,8 +44,9 @@ def cards(report: Report, shown: Played) -> Iterator[str]:
     members: dict[tuple[object, ...], list[_Member]] = {}
     for number, (row, finding, place) in enumerate(found):
         members.setdefault(_alike(finding) or (number,), []).append(_Member(row, finding, place))
+    schedules = len({row.schedule for row in report.rows}) > 1
     for alike in members.values():
-        yield from _card(alike, shown)
+        yield from _card(alike, shown, schedules=schedules)
 
 
 def only_fails(report: Report) -> bool:
@@ -64,10 +65,11 @@ def _alike(one: Finding) -> tuple[object, ...] | None:
     return one.law, one.backend, one.schedule, one.kind, one.also, one.site, one.source, one.variable
 
 
-def _card(members: Sequence[_Member], shown: Played) -> Iterator[str]:
+def _card(members: Sequence[_Member], shown: Played, *, schedules: bool) -> Iterator[str]:
+    """Yields the HTML of findings of one card.  schedules: whether its title has the schedule."""
     first, *others = members
     row, one, place = first
-    where = f"{one.backend}, {_replicas(members)}, {one.schedule}"
+    where = f"{one.backend}, {_replicas(members)}" + (f", {one.schedule}" if schedules else "")
     yield f"<h3>{_text(where if row.raised else f'{one.law}: {where}')}</h3>"
     line = one.source or one.site
     if one.cause and line:

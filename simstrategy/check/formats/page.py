@@ -24,10 +24,10 @@ __all__ = ["as_page"]
 _STYLE: Final = """
 :root { color-scheme: light dark; }
 body { margin: 0; }
-.report { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; }
+.report { font: 16px/1.5 system-ui, sans-serif; margin: 2rem 0; max-width: 80rem; padding: 0 1rem; }
 .report h1 { font-size: 1.4rem; } .report h2 { font-size: 1.15rem; margin-top: 2rem; }
 .report h3 { font-size: 1rem; margin: 1.4rem 0 .4rem; }
-.report p, .report li, .report dd { max-width: 48rem; overflow-wrap: anywhere; }
+.report p, .report li, .report dd { max-width: 60rem; overflow-wrap: anywhere; }
 .report ul { list-style: disc; padding-inline-start: 2.5rem; }
 .report dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; }
 .report dt { font-weight: 600; scroll-margin: .5rem; } .report dd { margin: 0; }

@@ -2,7 +2,7 @@
 
 import { element } from "./dom.js";
 import { linked, withKinds } from "./lines.js";
-import { BEGINS, stopAt } from "./recording.js";
+import { BEGINS, marksAcross, stopAt } from "./recording.js";
 
 /** Returns the view. spoken: the sentence, which readers of the screen announce. more: what stands below it. */
 export function captionView(spoken, more, state) {
@@ -22,18 +22,25 @@ export function captionView(spoken, more, state) {
     const below = [];
     const note = run.notes[state.at];
     const withLines = (text) => linked(text, run, state.show);
-    if (note) below.push(noteOf(note, run.causes[state.at] ?? [], withLines));
+    if (note) below.push(noteOf(note, run.causes[state.at] ?? [], withLines, numberOf(state)));
     if (event.error && phase !== BEGINS) below.push(element("pre", { class: "error" }, withLines(`${event.error[0]}: ${event.error[1]}`)));
     if (state.at === state.last() && !run.complete) below.push(element("p", { class: "bad" }, UNFINISHED));
     more.replaceChildren(...below);
   };
 }
 
+/** Returns which of the page's causes is shown, as in "Cause 2 of 3. "; "" where there is one alone. */
+function numberOf(state) {
+  const all = marksAcross(state, "cause");
+  const here = all.findIndex(([run, at]) => run === state.run && at === state.at);
+  return here < 0 || all.length < 2 ? "" : `Cause ${here + 1} of ${all.length}. `;
+}
+
 /** Returns a cause: the line of it and its kind, and the whole text folded; without them the text alone. */
-function noteOf(note, lines, withLines) {
+function noteOf(note, lines, withLines, counted) {
   const [kinds] = note.match(KINDS) ?? [""];
-  if (lines.length !== 1 && !kinds) return element("p", { class: "note" }, withLines(note));
-  const short = [...(lines.length === 1 ? [kinds ? "The line of the cause is " : "It shows at ", ...withLines(lines[0]), kinds ? ". " : ": its kind is not recognised, and the cause may be earlier."] : []), ...(kinds ? [`${kinds}.`] : [])];
+  if (lines.length !== 1 && !kinds) return element("p", { class: "note" }, counted, withLines(note));
+  const short = [...(counted ? [counted] : []), ...(lines.length === 1 ? [kinds ? "The line of the cause is " : "It shows at ", ...withLines(lines[0]), kinds ? ". " : ": its kind is not recognised, and the cause may be earlier."] : []), ...(kinds ? [`${kinds}.`] : [])];
   return element("div", { class: "note" }, element("p", {}, withKinds(short)),
     element("details", {}, element("summary", {}, "the whole cause"), element("p", {}, withLines(note))));
 }

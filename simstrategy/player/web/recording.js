@@ -76,3 +76,8 @@ export function indexed(run) {
   });
   return { sites, parts };
 }
+
+/** Returns the marks of a kind in all runs, each as its run and stop. */
+export function marksAcross(state, kind) {
+  return state.data.runs.flatMap((run, number) => run.marks[kind].map((at) => [number, at]));
+}

@@ -1,7 +1,7 @@
 // The replicas: time as the order of events, a column for each replica. Only the rows in sight are in the document.
 
 import { element } from "./dom.js";
-import { BEGINS, ENDS, ranksOf, stopAt } from "./recording.js";
+import { BEGINS, ENDS, placeOf, ranksOf, sitesOf, stopAt } from "./recording.js";
 
 const ROW = 26;
 const BEYOND = 8;
@@ -105,9 +105,15 @@ function rowAt(run, at, state) {
     title: isApart ? `${textOf(event, phase)}. ${APART}` : textOf(event, phase),
     click: () => state.go(at),
   }, element("span", { class: "what" }, element("span", { class: "number" }, String(at + 1)),
-    isApart ? element("span", { class: "apart" }, "Δ ") : null, textOf(event, phase)), cells);
+    isApart ? element("span", { class: "apart" }, "Δ ") : null, textOf(event, phase), lineAt(event)), cells);
   row.style.top = `${at * ROW}px`;
   return row;
+}
+
+/** Returns the number of the line at which an event is, where that is one line. */
+function lineAt(event) {
+  const lines = new Set(sitesOf(event).map((site) => placeOf(site)[1]).filter((number) => number));
+  return lines.size === 1 ? element("span", { class: "at-line" }, `:${[...lines][0]}`) : null;
 }
 
 const APART = "All replicas have another value here than in the first run of the page.";

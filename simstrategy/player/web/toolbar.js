@@ -1,7 +1,7 @@
 // The bar with the position: steps, the slider, jumps and the search.
 
 import { element } from "./dom.js";
-import { BEGINS, drawsData, stopAt } from "./recording.js";
+import { BEGINS, drawsData, marksAcross, stopAt } from "./recording.js";
 
 const TURNS = ["run", "optimizer_step"];
 
@@ -43,11 +43,6 @@ export function actionsOf(state) {
     };
   }
   return actions;
-}
-
-/** Returns the marks of a kind in all runs, each as its run and stop. */
-function marksAcross(state, kind) {
-  return state.data.runs.flatMap((run, number) => run.marks[kind].map((at) => [number, at]));
 }
 
 /** Returns where the jump to causes leads in runs that have none of a finding, and ended with an error. */

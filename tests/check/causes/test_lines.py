@@ -114,9 +114,17 @@ def test_the_norm_of_each_part_and_parts_scaled_apart_are_recognised():
     cause = explained(reference, other)
     assert (cause.kind, cause.site) == ("missing reduction", "train.py:3")
     assert "the norm of each replica's own part" in cause.text
+    clipped = np.array([3.0, 4.0, 1.0, 2.0]) * 2.5 / 30**0.5
+    other = [[held(4, "gradient", [1.5, 2.0])], [held(4, "gradient", [1.0, 2.0])]]
+    assert explained([[held(4, "gradient", clipped)]], other).kind == "clipping before the sum"
+
+
+def test_parts_scaled_to_norms_that_no_bound_of_a_clip_gives_are_statistics():
     reference = [[held(4, "gradient", [3.0, 4.0, 1.0, 2.0])]]
     other = [[held(4, "gradient", [1.5, 2.0])], [held(4, "gradient", [0.25, 0.5])]]
-    assert explained(reference, other).kind == "clipping before the sum"
+    cause = explained(reference, other)
+    assert cause.kind == "statistics per replica"
+    assert "a number of its own (0.5, 0.25), as one does that divides by a mean, a spread or a norm" in cause.text
 
 
 def test_turns_of_which_the_last_one_counts_are_lost():

@@ -165,3 +165,28 @@ def test_rows_that_the_reference_has_twice_are_not_missing() -> None:
         return strategy.unwrap(strategy.run(step))[0]
 
     assert explain_difference(program, (1, 2)).kind == "duplicated samples"
+
+
+def test_what_is_divided_by_a_norm_of_its_part_is_not_called_clipped() -> None:
+    errors = np.random.default_rng(1).normal(size=(12, 3)).astype(np.float32)
+
+    def program(strategy: Any) -> Any:
+        w = variable(strategy, "w")
+        parts = strategy.experimental_distribute_values_from_function(
+            lambda one: np.array_split(errors, one.num_replicas_in_sync)[one.replica_id_in_sync_group]
+        )
+
+        def step(error: Any) -> None:
+            xp = ctx().xp
+            root = xp.sqrt(xp.sum(error * error) / error.shape[0])
+            gradient = error / (root * 12)
+            w.assign_sub(ctx().all_reduce("SUM", xp.sum(gradient, axis=0)))
+
+        strategy.run(step, args=(parts,))
+        return w.read_value()
+
+    for replicas in (2, 3):
+        cause = explain_difference(program, (1, replicas))
+        assert cause is not None
+        assert (cause.kind, cause.also) == ("statistics per replica", ("clipping before the sum",)), cause.text
+        assert cause.source == f"test_named_values.py:{program.__code__.co_firstlineno + 9}"

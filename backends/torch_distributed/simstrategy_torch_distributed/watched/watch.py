@@ -34,6 +34,7 @@ _WHOLE_BYTES: Final = 32 << 20
 _SEEDS_APART: Final = 7919
 _BYPASSED: Final = "forward pass without DistributedDataParallel"
 _BROADCAST: Final = "broadcast"
+_STOPPED: Final = "collective without a gradient"
 _COMBINED: Final = {"SUM": "SUM", "AVG": "MEAN"}
 
 
@@ -125,6 +126,15 @@ class Watch:
         """Notes a broadcast of tensors, [...] each, which has one rank's values on all of them."""
         if self._held is not None:
             self._held.called(_BROADCAST, _BROADCAST, sys._getframe(1), [one.data_ptr() for one in tensors])
+
+    def given(self, kind: str, tensors: Sequence[torch.Tensor]) -> None:
+        """Notes a collective whose tensors, [...] each, were computed for a backward pass: it passes no gradient on.
+
+        Collectives of torch.distributed.nn.functional run where gradients are off, and parameters are not computed.
+        """
+        is_computed = torch.is_grad_enabled() and any(one.grad_fn is not None for one in tensors)
+        if self._held is not None and is_computed:
+            self._held.called(_STOPPED, kind, sys._getframe(1))
 
     def _is_full(self, kind: str, size: int) -> bool:
         """Returns whether arrays of this size in bytes are too large together with those before of their kind."""
