@@ -1,4 +1,4 @@
-"""States what stands between a loss that agrees and gradients that do not, in a step where something between differs."""
+"""States what stands between a loss that agrees and gradients that do not, in a step whose runs differ there."""
 
 from typing import Final
 
