@@ -54,6 +54,7 @@ RUNS = {
     "programs_xla": [sys.executable, "ci/campaigns/campaign.py", "xla", "--programs", "5000"],
     "programs_compiled": [sys.executable, "ci/campaigns/campaign.py", "compiled", "--programs", "1000"],
     "stacked": [sys.executable, "ci/campaigns/campaign.py", "stacked", "--programs", "5000"],
+    "ray": [sys.executable, "ci/campaigns/on_cluster.py", "--programs", "100000"],
     "programs_bugs": [sys.executable, "ci/campaigns/hunt.py"],
     "recordings": [sys.executable, "ci/campaigns/recordings.py", "--programs", "2000"],
     "promises_red": [sys.executable, "ci/campaigns/promises_red.py"],

@@ -3,20 +3,23 @@
 Programs are drawn in batches, each by a seed of its own, so that a campaign is the same in every process and with
 any number of jobs. Programs that came before are not counted again.
 
-    python3 ci/campaigns/campaign.py tensorflow|witness|xla|compiled|stacked … [--programs N] [--jobs 2] [--minutes M]
+    python3 ci/campaigns/campaign.py tensorflow|template|witness|xla|compiled|stacked … [--programs N] [--jobs 2]
+        [--minutes M] [--on ray[://HOST:PORT]]
 """
 
 import argparse
 import hashlib
+import importlib
+import json
 import os
 import statistics
 import sys
 import time
 import zlib
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
-from itertools import count, islice
-from multiprocessing import active_children, get_context
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
 from typing import NamedTuple
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -34,10 +37,14 @@ from simstrategy_conformance.generate import programs
 from simstrategy_conformance.observe import Observed
 from simstrategy_conformance.profiles import PROFILES, Profile
 from simstrategy_conformance.script import script_text
+from simstrategy_conformance.spread import Lost, results, spread_over
 from simstrategy_conformance.subject import Subject
 
 BATCH = 250
 SHOWN = 3
+LOST_MAX = 3
+NOT_SENT = ("in_situ", "misuses", "torch_files", "__pycache__")
+"""What the nodes of a cluster do not need."""
 
 
 class Tally(NamedTuple):
@@ -116,58 +123,92 @@ def batch(name, seed_number, number, size, most):
     return tally
 
 
+def made(asked):
+    """Runs one batch.  asked: the arguments of `batch`."""
+    return batch(*asked)
+
+
+@contextmanager
 def tallies(name, options_):
-    """Yields the batches of a campaign in order, made by so many processes."""
+    """Gives the batches of a campaign in order, wherever they are made."""
     # Of a small campaign one batch is enough, though some programs come twice.
     most = options_.programs
     size = min(BATCH, 2 * most)
-    if options_.jobs == 1:
-        yield from (batch(name, options_.seed, number, size, most) for number in count())
-        return
-    with ProcessPoolExecutor(options_.jobs, mp_context=get_context("spawn")) as pool:
-        numbers = count()
-        waiting = [pool.submit(batch, name, options_.seed, one, size, most) for one in islice(numbers, options_.jobs)]
-        try:
-            while True:
-                yield waiting.pop(0).result()
-                waiting.append(pool.submit(batch, name, options_.seed, next(numbers), size, most))
-        finally:
-            # What runs now is beyond what was asked for.
-            for process in active_children():
-                process.terminate()
-            pool.shutdown(cancel_futures=True)
+    asked = ((name, options_.seed, number, size, most) for number in count())
+    # A module of its own name: processes elsewhere have another __main__.
+    function = importlib.import_module("campaign").made
+    with spread_over(options_.on, jobs=options_.jobs, folder=Path(__file__).parent, without=NOT_SENT) as spread:
+        yield results(spread, function, asked)
+
+
+class Found:
+    """What came of a campaign so far.  most: how many programs are asked for."""
+
+    def __init__(self, most):
+        self.most = most
+        self.seen, self.verdicts, self.words = set(), Counter(), Counter()
+        self.met, self.wrong, self.lost = [], [], []
+
+    def add(self, tally):
+        """Takes a batch, or that it is lost."""
+        if isinstance(tally, Lost):
+            self.lost.append(f"batch {tally.argument[2]}: {tally.text}")
+            return
+        for digest, verdict, collectives in tally.programs:
+            if digest in self.seen or len(self.seen) == self.most:
+                continue
+            self.seen.add(digest)
+            self.verdicts[verdict] += 1
+            self.words.update(tally.words[digest])
+            self.met.append(collectives)
+            self.wrong += [tally.wrong[digest]] if digest in tally.wrong else []
+
+    @property
+    def ends(self):
+        return len(self.seen) == self.most or len(self.lost) > LOST_MAX
+
+    def report(self, name, seed_number):
+        """Returns all of it without times, as JSON."""
+        told_of = {
+            "pair": name,
+            "seed": seed_number,
+            "asked": self.most,
+            "verdicts": dict(sorted(self.verdicts.items())),
+        }
+        told_of |= {"constructs": {word: self.words[word] for word in CONSTRUCTS}, "lost": self.lost}
+        told_of |= {"wrong": sorted(self.wrong), "programs": sorted(self.seen)}
+        return json.dumps(told_of, indent=1) + "\n"
 
 
 def campaign(name, options_):
     """Runs one campaign and prints what came of it; returns the number of differences without a name."""
-    pair, began = PAIRS[name], time.monotonic()
-    seen, verdicts, words, met, wrong = set(), Counter(), Counter(), [], []
-    for tally in tallies(name, options_):
-        for digest, verdict, collectives in tally.programs:
-            if digest in seen or len(seen) == options_.programs:
-                continue
-            seen.add(digest)
-            verdicts[verdict] += 1
-            words.update(tally.words[digest])
-            met.append(collectives)
-            wrong += [tally.wrong[digest]] if digest in tally.wrong else []
-        print(f"{name}: {len(seen)} programs, {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-        if len(seen) == options_.programs or time.monotonic() - began > 60 * options_.minutes:
-            break
-    print(f"{name}: {pair.left} beside {pair.right}, {len(seen)} different programs, seed {options_.seed}")
-    short = len(seen) < options_.programs
+    pair, began, found = PAIRS[name], time.monotonic(), Found(options_.programs)
+    with tallies(name, options_) as batches:
+        for tally in batches:
+            found.add(tally)
+            seconds = time.monotonic() - began
+            print(f"{name}: {len(found.seen)} programs, {seconds:.0f} s", file=sys.stderr, flush=True)
+            if found.ends or seconds > 60 * options_.minutes:
+                break
+    count_ = len(found.seen)
+    print(f"{name}: {pair.left} beside {pair.right}, {count_} different programs, seed {options_.seed}")
+    short = count_ < options_.programs
     if short:
-        print(f"  TIME WAS UP: {options_.programs} programs were asked for")
-    for verdict, times in verdicts.most_common():
+        print(f"  TIME WAS UP, OR BATCHES WERE LOST: {options_.programs} programs were asked for")
+    for one in found.lost:
+        print(f"  LOST: {one}")
+    for verdict, times in found.verdicts.most_common():
         print(f"  {times:>6}  {verdict}")
-    asked = [word for word in CONSTRUCTS if words[word]]
-    print("  " + ", ".join(f"{word} {words[word] / len(seen):.0%}" for word in asked))
-    print(
-        f"  median of collectives: {statistics.median(met):g}; {time.monotonic() - began:.0f} s, jobs {options_.jobs}"
-    )
-    for one in sorted(wrong, key=len)[:SHOWN]:
+    asked = [word for word in CONSTRUCTS if found.words[word]]
+    print("  " + ", ".join(f"{word} {found.words[word] / count_:.0%}" for word in asked))
+    where = f"jobs {options_.jobs}" if options_.on == "here" else f"on {options_.on}"
+    median = f"{statistics.median(found.met):g}" if found.met else "none"
+    print(f"  median of collectives: {median}; {time.monotonic() - began:.0f} s, {where}")
+    for one in sorted(found.wrong, key=len)[:SHOWN]:
         print(f"\n{one}\n")
-    return len(wrong) + short
+    if options_.report:
+        Path(options_.report).write_text(found.report(name, options_.seed), encoding="utf-8")
+    return len(found.wrong) + short + len(found.lost)
 
 
 def main(arguments):
@@ -176,6 +217,8 @@ def main(arguments):
     parser.add_argument("--programs", type=int, default=1000)
     parser.add_argument("--compiled", type=int, default=None, help="so many of the pair compiled, which takes longest")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--on", default="here", help="here, or ray[://HOST:PORT] for a Ray cluster")
+    parser.add_argument("--report", help="where to write what came of the last pair, without times, as JSON")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=600.0, help="after which no more batches are begun")
     options_ = parser.parse_args(arguments)

@@ -48,6 +48,7 @@ _COMPILED_BODY = (
 )
 PAIRS = {
     "tensorflow": Pair("sim", "tensorflow", _TF2),
+    "template": Pair("sim", "template", {}),
     "witness": Pair(
         "sim",
         "tf.distribute.MirroredStrategy",

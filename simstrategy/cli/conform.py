@@ -24,7 +24,7 @@ _KIT = "simstrategy_conformance"
 _KINDS = ("c10d",)
 """Kinds of backends that the kit opens itself, each in the folder of its tests."""
 _NO_KIT = f"The conformance kit is not installed. {install_advice('pip install ./property_tests')}"
-_DEFAULTS: Final[Mapping[str, object]] = {"clauses": "", "profile": "default", "seed": 0, "jobs": "1"}
+_DEFAULTS: Final[Mapping[str, object]] = {"clauses": "", "profile": "default", "seed": 0, "jobs": "1", "on": "here"}
 """Of the options that examine a backend."""
 
 
@@ -43,6 +43,7 @@ def conform(
     markdown: Annotated[Path | None, typer.Option(help="Where to write the report as Markdown.")] = None,
     junit: Annotated[Path | None, typer.Option(help="Where to write JUnit XML.")] = None,
     jobs: Annotated[str, typer.Option(help="Processes: a number or auto; needs pytest-xdist.")] = "1",
+    on: Annotated[str, typer.Option(help="Where tests run: here, or ray[://HOST:PORT] for a Ray cluster.")] = "here",
     matrix: Annotated[
         bool, typer.Option("--matrix", help="Examine nothing: the names are reports, written with --json.")
     ] = False,
@@ -61,7 +62,7 @@ def conform(
     """
     files = {"exceptions": exceptions, "json": json, "markdown": markdown, "junit": junit}
     if matrix:
-        others = {"clauses": clauses, "profile": profile, "seed": seed, "jobs": jobs}
+        others = {"clauses": clauses, "profile": profile, "seed": seed, "jobs": jobs, "on": on}
         given = [name for name, file in files.items() if file is not None]
         given += [name for name, value in others.items() if value != _DEFAULTS[name]]
         _refuse(given, "examines a backend, and --matrix examines none")
@@ -72,7 +73,10 @@ def conform(
     _refuse([name for name, value in shown.items() if value is not None], "is of reports: add --matrix")
     if len(names) > 1:
         raise typer.BadParameter(f"{len(names)} names: one backend is examined at a time, and --matrix takes reports")
-    raise typer.Exit(_run(_arguments(str(names[0]), profile, seed, clauses, files, jobs)))
+    _refuse(["jobs"] if on != "here" and jobs != "1" else [], "is of this machine, and the tests run on a cluster")
+    spread = ["-p", f"{_KIT}.spread.tests", f"--simstrategy-on={on}"]
+    places = spread if on != "here" else ["-n", jobs] if jobs != "1" else []
+    raise typer.Exit(_run([*_arguments(str(names[0]), profile, seed, clauses, files), *places]))
 
 
 def _refuse(options: Sequence[str], reason: str) -> None:
@@ -104,9 +108,7 @@ def _folder_of_kit() -> Path:
     return Path(kit.origin).parent
 
 
-def _arguments(
-    backend: str, profile: str, seed: int, clauses: str, files: Mapping[str, Path | None], jobs: str
-) -> list[str]:
+def _arguments(backend: str, profile: str, seed: int, clauses: str, files: Mapping[str, Path | None]) -> list[str]:
     """Returns the arguments of pytest for a backend, which is opened once before."""
     import_from_here(backend)
     with clear_errors():
@@ -120,8 +122,7 @@ def _arguments(
     options |= {"clauses": clauses} if clauses else {}
     arguments = [str(folder / kind / "clauses"), "-c", str(folder / "pytest.ini"), "--rootdir", str(folder), "-q"]
     arguments += [f"--simstrategy-{name}={value}" for name, value in options.items()]
-    arguments += [f"--junitxml={files['junit']}"] if files["junit"] else []
-    return [*arguments, *(["-n", jobs] if jobs != "1" else [])]
+    return [*arguments, *([f"--junitxml={files['junit']}"] if files["junit"] else [])]
 
 
 def _run(arguments: list[str]) -> int:

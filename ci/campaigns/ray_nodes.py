@@ -1,0 +1,36 @@
+"""A Ray cluster of two nodes on 127.0.0.1, each with one CPU: prints its address, and kills the second node when asked.
+
+    python3 ci/campaigns/ray_nodes.py FOLDER      reads lines: `kill` ends the second node at once; the end of the input
+                                                  ends the cluster. FOLDER has what Ray writes; its name is short.
+
+Ray's own utility for tests starts the nodes, since `ray start` binds to all interfaces.
+"""
+
+import os
+import sys
+
+os.environ |= {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+
+from ray.cluster_utils import Cluster
+
+STORE = 100_000_000
+
+
+def main(arguments):
+    given = {"num_cpus": 1, "object_store_memory": STORE}
+    cluster = Cluster(
+        initialize_head=True, head_node_args={**given, "include_dashboard": False, "temp_dir": arguments[0]}
+    )
+    try:
+        second = cluster.add_node(**given)
+        print(cluster.address, flush=True)
+        for line in sys.stdin:
+            if line.strip() == "kill":
+                cluster.remove_node(second, allow_graceful=False)
+                print("killed", flush=True)
+    finally:
+        cluster.shutdown()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
