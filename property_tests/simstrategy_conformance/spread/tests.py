@@ -1,7 +1,7 @@
 """A pytest plugin, `-p simstrategy_conformance.spread.tests --simstrategy-on ray`: the kit's tests as tasks.
 
-Each runs in a session of pytest of its own, and its reports come back. The session that collects takes the reports as if
-it had run the tests, so that what it writes is the same.
+Each runs in a session of pytest of its own, and its reports come back. The session that collects takes them as if it
+had run the tests, so that what it writes is the same.
 """
 
 import os
