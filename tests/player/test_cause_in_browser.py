@@ -240,6 +240,19 @@ def test_axe_finds_nothing_that_is_not_accessible_at_a_cause_and_at_a_line_that_
     assert inaccessible(tab) == []
 
 
+def test_in_a_narrow_window_what_replicas_brought_and_got_stands_below_each_other(failed, opened):
+    tab = opened(failed, width=360, height=740)
+    tab.keyboard.press("c")
+    tables = tab.locator("#point .wide")
+    assert tables.count() > 0
+    for number in range(tables.count()):
+        assert tables.nth(number).evaluate("box => box.scrollWidth <= box.clientWidth")
+    cell = tab.locator("#point tbody td[data-heading='brought']").first
+    assert cell.evaluate("cell => getComputedStyle(cell, '::before').content") == '"brought: "'
+    tab.set_viewport_size({"width": 1280, "height": 900})
+    assert cell.evaluate("cell => getComputedStyle(cell, '::before').content") == "none"
+
+
 def test_a_value_that_is_another_one_than_in_the_first_run_has_a_sign(opened, tmp_path):
     runs = [PlayedRun("1 replica", held([4.5]), {}), PlayedRun("2 replicas", held([5, 5]), {})]
     file = tmp_path / "page.html"

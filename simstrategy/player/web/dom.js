@@ -23,7 +23,7 @@ export function table(caption, headings, rows) {
   const head = headings.map((text) => element("th", { scope: "col", title: meaningOf(text) }, text));
   const body = rows.map((cells) =>
     element("tr", {}, cells.map((cell, place) =>
-      place ? element("td", {}, cell) : element("th", { scope: "row" }, cell))));
+      place ? element("td", { "data-heading": headings[place] }, cell) : element("th", { scope: "row" }, cell))));
   const made = element("table", {}, element("caption", { class: "unseen" }, caption),
     element("thead", {}, element("tr", {}, head)), element("tbody", {}, body));
   return element("div", { class: "wide", tabindex: "0", role: "group", "aria-label": caption }, made);
