@@ -41,7 +41,7 @@ RUNS = {
     "processes": [sys.executable, "ci/bench/processes.py"],
     "kit_gloo": [sys.executable, "ci/kit_gloo.py"],
     "ends": [sys.executable, "-m", "pytest", "-q", "backends/tf_distribute/tests/every_end.py"],
-    "tf_programs": [sys.executable, "-m", "pytest", "-q", "backends/tf_distribute/tests/test_corpus.py"],
+    "tf_programs": [sys.executable, "backends/tf_distribute/tests/tf_table.py"],
     "tf_workers": [
         *(sys.executable, "-m", "simstrategy.cli", "check", "examples/keras_digits.py", "--function", "looped"),
         *("--replicas", "1,2,3", "--workers", "2,3", "--quiet-program"),

@@ -4,26 +4,13 @@ Clauses: J-52, J-53, J-54, J-55, J-56.
 """
 
 import re
-import tomllib
-from pathlib import Path
-from typing import Any
 
-import features
-import keras_fits
-import loops
 import pytest
 from shares import one_in
+from tf_corpus import RIGHT, TABLE, WRONG, program_of
 
 from simstrategy_tf_distribute import replicas_agree, runs
 
-MODULES = {"loops": loops, "keras_fits": keras_fits, "features": features}
-TABLE: dict[str, dict[str, Any]] = {
-    f"{module}.{name}": row
-    for module, rows in tomllib.loads((Path(__file__).parent / "corpus.toml").read_text()).items()
-    for name, row in rows.items()
-}
-WRONG = [name for name, row in TABLE.items() if "law" in row]
-RIGHT = [name for name in TABLE if name not in WRONG]
 DEEP = [name for name, row in TABLE.items() if row.get("deep", False)]
 
 # Warnings of Keras and TensorFlow.
@@ -31,11 +18,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning"),
 ]
-
-
-def program_of(name: str) -> Any:
-    module, _, function = name.partition(".")
-    return vars(MODULES[module])[function]
 
 
 @pytest.mark.parametrize("name", one_in(3, WRONG, deep=DEEP))
