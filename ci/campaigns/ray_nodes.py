@@ -1,7 +1,9 @@
 """A Ray cluster of two nodes on 127.0.0.1, each with one CPU: prints its address, and kills the second node when asked.
 
-    python3 ci/campaigns/ray_nodes.py FOLDER      reads lines: `kill` ends the second node at once; the end of the input
-                                                  ends the cluster. FOLDER has what Ray writes; its name is short.
+    python3 ci/campaigns/ray_nodes.py FOLDER [PORT]
+
+It reads lines: `kill` ends the second node at once; the end of the input ends the cluster. FOLDER has what Ray writes;
+its name is short. PORT: of Ray's client server, for ray://127.0.0.1:PORT.
 
 Ray's own utility for tests starts the nodes, since `ray start` binds to all interfaces.
 """
@@ -18,9 +20,10 @@ STORE = 100_000_000
 
 def main(arguments):
     given = {"num_cpus": 1, "object_store_memory": STORE}
-    cluster = Cluster(
-        initialize_head=True, head_node_args={**given, "include_dashboard": False, "temp_dir": arguments[0]}
-    )
+    head = {**given, "include_dashboard": False, "temp_dir": arguments[0]}
+    if arguments[1:]:
+        head["ray_client_server_port"] = int(arguments[1])
+    cluster = Cluster(initialize_head=True, head_node_args=head)
     try:
         second = cluster.add_node(**given)
         print(cluster.address, flush=True)

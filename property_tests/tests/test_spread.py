@@ -6,10 +6,12 @@ import subprocess
 import sys
 from itertools import count, islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from simstrategy.errors import BackendUnavailable, InvalidArgument, PeerFailed
+from simstrategy.peers import free_port
 from simstrategy_conformance.spread import results, spread_over
 
 ROOT = Path(__file__).parents[2]
@@ -92,6 +94,25 @@ with spread_over("ray", jobs=2, folder=Path.cwd()) as place:
         "['came back']",
         "0 2 True 1 its process ended in each of 5 tries: ",
     ], printed + errors
+
+
+def test_a_cluster_is_reached_by_its_client_server(environment, tmp_path):
+    environment = environment | {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+    port = free_port("127.0.0.1")
+    with TemporaryDirectory(prefix="ray") as folder:  # Ray's sockets are in it, and their paths have to be short
+        command = [sys.executable, str(ROOT / "ci/campaigns/ray_nodes.py"), folder, str(port)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+        with subprocess.Popen(command, env=environment, **pipes) as nodes:
+            try:
+                assert nodes.stdout.readline().startswith("127.0.0.1:")
+                code = f"""{BEGIN}
+with spread_over("ray://127.0.0.1:{port}", folder=Path.cwd()) as place:
+    print(place.workers, [*results(place, tasks_here.late_if_even, range(4))])
+"""
+                printed, errors = run(environment, tmp_path, code)
+            finally:
+                nodes.stdin.close()
+    assert printed.strip().splitlines()[-1] == "2 [0, 1, 4, 9]", printed + errors
 
 
 def test_a_node_with_other_versions_is_refused_by_name(environment, tmp_path):
