@@ -10,9 +10,9 @@ import secrets
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 
 HERE = Path(__file__).parent
 MADE = re.compile(r": (\d+) programs, ")
@@ -20,15 +20,21 @@ MADE = re.compile(r": (\d+) programs, ")
 
 @contextmanager
 def cluster(environment):
-    """Gives the process of a cluster, and its address."""
-    with TemporaryDirectory(prefix="ray") as folder:
+    """Gives the process of a cluster, and its address.  A cluster that does not start ends the command."""
+    with TemporaryDirectory(prefix="ray") as folder, TemporaryFile("w+") as said:
         command = [sys.executable, str(HERE / "ray_nodes.py"), folder]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": said}
         process = subprocess.Popen(command, env=environment, text=True, **pipes)
         try:
-            yield process, process.stdout.readline().strip()
+            address = process.stdout.readline().strip()
+            if not address:
+                code = process.wait()
+                said.seek(0)
+                sys.exit(f"the cluster did not start: ray_nodes.py ended with {code}\n{said.read()[-4000:]}")
+            yield process, address
         finally:
-            process.stdin.close()
+            with suppress(BrokenPipeError):
+                process.stdin.close()
             process.wait(timeout=60)
 
 
