@@ -17,6 +17,7 @@ from simstrategy.check.causes.line_kinds import is_divided, is_extreme, not_redu
 from simstrategy.check.causes.losses import fault_in_loss
 from simstrategy.check.causes.lost import by_lost_turns, where_rows_are_lost
 from simstrategy.check.causes.part_means import is_weighted
+from simstrategy.check.causes.permuted import by_permuted
 from simstrategy.check.causes.rates import by_rate
 from simstrategy.check.causes.resumed import by_resume
 from simstrategy.check.causes.spots import Fault, Spot
@@ -229,6 +230,8 @@ def _first(spots: Sequence[Spot]) -> Fault | None:
             continue
         if provisional is not None and shown is None:
             return _unweighted(provisional, spot.one)
+        if shown is None and (permuted := by_permuted(spot)) is not None:
+            return permuted
         if shown is None:
             shown = by_lost_turns(spot) or by_terms(spot) or Finding(None, "it is another one than in the reference")
         return Fault(where_rows_are_lost(spot, shown) or spot.one, shown)

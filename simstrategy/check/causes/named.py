@@ -14,6 +14,7 @@ from simstrategy.check.causes.clipping import of_bound
 from simstrategy.check.causes.combination import whole
 from simstrategy.check.causes.companions import is_line, is_moved
 from simstrategy.check.causes.facts import DRAWS, DUPLICATED, MISSING_SAMPLES, STATISTICS, Finding, Host
+from simstrategy.check.causes.own_numbers import own_number
 from simstrategy.check.causes.rounding import allowed, wide
 from simstrategy.check.causes.row_order import DISTINCT_MIN, Order, Place, counted, of_selection, order_of
 from simstrategy.check.causes.samples import is_same_data
@@ -47,10 +48,13 @@ def by_names(scene: Scene, named: Named) -> Finding | None:
         return divided
     unclear: Place | None = None
     search = _Search(scene)
-    for place in places:
+    for number, place in enumerate(places):
         if len(place.found[0].shape) != len(place.expected.shape):
             continue
         finding, decided = search.look(place)
+        if decided and (finding is None or STATISTICS in finding.also):
+            own = own_number(place, places[:number])
+            finding = finding if own is None else own
         if finding is not None:
             return finding
         if decided:
@@ -216,6 +220,8 @@ def _of_values(place: Place, rows: Sequence[tuple[Host, Host]], before: Place | 
         reason = f"what changes {place.what} is the same on all replicas, row by row, though their examples are others"
     elif len(same) > 1 and same[0] and not all(same) and not is_line(*pairs[same.index(False)]):
         reason = f"{place.what} has the reference's values on replica 0, and others on replica {same.index(False)}"
+        remedy = "Draw for each example, or for the whole batch; what it depends on besides, take of all replicas"
+        return Finding(DRAWS, reason, remedy, source=place.site, also=(STATISTICS,))
     else:
         return None
     return Finding(DRAWS, reason, "Draw for each example, or for the whole batch", source=place.site)

@@ -7,17 +7,21 @@ from simstrategy.check.causes.facts import RATE, Finding
 from simstrategy.check.causes.held import Held, Run, is_near
 from simstrategy.check.causes.spots import Fault
 
-__all__ = ["by_rate"]
+__all__ = ["by_rate", "rates_apart"]
 
 _SUFFIX: Final = ".lr"
 _COUNT: Final = "Let the schedule count the steps of the optimizer"
 _READ: Final = "Let what the schedule counts, or reads, not depend on the number of replicas"
+_SAME: Final = "Let what the schedule counts, or reads, be the same on all replicas, such as a loss that is reduced first"
 _ONCE: Final = "Set it as it is with one replica, where the gradients are the mean over the whole batch"
 
 
 def by_rate(reference: Run, other: Run, step: int) -> Fault | None:
     """Returns what set the learning rate of a step, where that is not the reference's.  step: from 1."""
-    before, now = [[one for one in _set(run[0]) if one.step <= step] for run in (reference, other)]
+    apart = rates_apart(other, step)
+    if apart is not None:
+        return apart
+    before, now = _until(reference, 0, step), _until(other, 0, step)
     if not before or not now or is_near(before[-1].leaves[0], now[-1].leaves[0]):
         return None
     one = _innermost(now)
@@ -31,6 +35,24 @@ def by_rate(reference: Run, other: Run, step: int) -> Fault | None:
         )
     remedy = _ONCE if len(_values_of(now)) == 1 else _COUNT if often[0] != often[1] else _READ
     return Fault(one, Finding(RATE, reason, remedy))
+
+
+def rates_apart(run: Run, step: int) -> Fault | None:
+    """Returns what set the learning rate of a step on a replica, where replica 0 has another one.  step: from 1."""
+    rates = [_until(run, rank, step) for rank in range(len(run))]
+    if not all(rates):
+        return None
+    for rank, found in enumerate(rates):
+        if not is_near(rates[0][-1].leaves[0], found[-1].leaves[0]):
+            # The one of the two that was set last is where they part.
+            one = _innermost(max((rates[0], found), key=lambda values: values[-1].step))
+            numbers = f"{_number(rates[0][-1])} on replica 0 and {_number(found[-1])} on replica {rank}"
+            return Fault(one, Finding(RATE, f"the learning rate of step {step} is {numbers}", _SAME))
+    return None
+
+
+def _until(run: Run, rank: int, step: int) -> list[Held]:
+    return [one for one in _set(run[rank]) if one.step <= step]
 
 
 def _values_of(found: Sequence[Held]) -> set[float]:

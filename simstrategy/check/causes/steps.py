@@ -107,6 +107,10 @@ def _of_step(sides: _Sides, number: int) -> Cause:
         return _cause(sides, number, gradients, finding)
     if not gradients.differs:
         update = _pair(sides, number, "update")
+        assert update.other is not None
+        if update.other.own:  # what one replica alone has in another way says nothing of their number
+            finding = Finding(None, "equal gradients have other effects on some replicas")
+            return _cause(sides, number, update, finding)
         return _cause(sides, number, update, _by_varied(sides, update) or _recognised(sides, update))
     if (finding := by_turns(sides.other[number], sides.reference[number])) is not None:
         return _cause(sides, number, gradients, finding)

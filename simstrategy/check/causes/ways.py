@@ -16,6 +16,7 @@ from simstrategy.check.causes.facts import (
     StepFacts,
 )
 from simstrategy.check.causes.held import Held, Run, Traced, event_of, is_near
+from simstrategy.check.causes.rates import rates_apart
 from simstrategy.check.causes.rounding import wide
 from simstrategy.check.causes.spots import Fault
 
@@ -44,7 +45,11 @@ def ways_apart(traced: Traced, steps: Sequence[StepFacts]) -> Cause | None:
             at = None if fault is None else event_of(traced.held, fault.one)
             return _cause(step, fault, plain)._replace(at=at)
         if _apart(step, step.after):
-            return _cause(step, None, Finding(None, "equal gradients have other effects on some replicas"))
+            fault = rates_apart(traced.held, step.number)
+            at = None if fault is None else event_of(traced.held, fault.one)
+            return _cause(step, fault, Finding(None, "equal gradients have other effects on some replicas"))._replace(
+                at=at
+            )
     return None
 
 

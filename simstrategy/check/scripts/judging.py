@@ -48,6 +48,8 @@ def _of_replicas(study: ScriptStudy) -> Iterator[Row]:
         if row.problem is not None and study.has_other_data((first, count)):
             yield row._replace(problem=None, finding=None, undecided=_OTHER_DATA, why="other global batches")
         else:
+            if row.problem is row.undecided is None:
+                study.remark_on_output((first, count))
             yield row
 
 

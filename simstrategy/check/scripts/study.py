@@ -14,6 +14,7 @@ from simstrategy.check.outcome import Outcome
 from simstrategy.check.runs import Measured, Settings, require_known
 from simstrategy.check.scripts.facts import Inputs, JudgedRun, Runner, ScriptRun, ScriptSettings
 from simstrategy.check.scripts.outcomes import outcome_of
+from simstrategy.check.scripts.printed import Said, unlike_numbers
 from simstrategy.check.scripts.templates import REPLICAS, filled, names_in
 from simstrategy.check.shown import Way
 from simstrategy.errors import Unsupported
@@ -58,6 +59,8 @@ class ScriptStudy:
         self._references: dict[int, ScriptRun] = {}
         """Recorded runs, by the number of replicas."""
         self._inputs: dict[int, tuple[Inputs, ...]] = {}
+        self._said: dict[int, Said] = {}
+        """What replica 0 prints, by the number of replicas."""
         self._nudged: list[Sequence[StepFacts]] = []
         """The steps of the nudged runs of the first number of replicas."""
         for count in self.replicas:  # an argument that is wrong is an error before anything runs
@@ -89,11 +92,14 @@ class ScriptStudy:
             first = again = self._outcome(run)
             moved: tuple[Outcome, ...] = ()
             if first.error is None:
-                again = self._outcome(self._run(replicas, {}))
+                repeated, runs = self._run(replicas, {}), []
+                again = self._outcome(repeated)
                 if replicas == self.replicas[0]:
                     runs = [self._run(replicas, {}, detailed=True, nudge=pattern) for pattern in NUDGES]
                     self._nudged = [run.steps for run in runs]
                     moved = tuple(one for one in map(self._outcome, runs) if one.error is None)
+                nudged = tuple(one.output for one in runs)
+                self._said[replicas] = Said(replicas, run.output, repeated.output, nudged)
             found = self._measured[replicas] = Measured(first, again, moved, sensitivity(first, moved))
         return found
 
@@ -141,6 +147,12 @@ class ScriptStudy:
             return len({*found[0], *found[1]}) == max(map(len, found)) > common
         rows = {given.rows for given in (*one, *other)}
         return len(rows) == 1 and not rows & {None, 0} and REPLICAS not in names_in(self._arguments)
+
+    def remark_on_output(self, counts: tuple[int, int]) -> None:
+        """Notes that replica 0 prints other numbers with another number of replicas, which nothing compares."""
+        said = [self._said[count] for count in counts if count in self._said]
+        remark = unlike_numbers(*said, self._pattern) if len(said) == 2 else None
+        self.notes += [remark] if remark else []
 
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause | None:
         """Runs the script again, recorded with its gradients and names, and returns why two runs differ."""
