@@ -1,9 +1,10 @@
 """Scripts judged by the laws, with a front that computes what a script would: no process is started.
 
-Clauses: G-21, G-22, G-24, G-28, G-29, G-30, G-32.
+Clauses: G-21, G-22, G-24, G-28, G-29, G-30, G-32, G-89.
 """
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from simstrategy.check.causes.held import Held, Traced
 from simstrategy.check.formats import as_data, played
 from simstrategy.check.scripts import check_script
 from simstrategy.check.scripts.facts import JudgedRun, ScriptRun, Value
+from simstrategy.check.scripts.printed import Output, unlike_numbers
 from simstrategy.errors import InvalidArgument
 from simstrategy.player.stops import events_of, stops_of
 from simstrategy.trace import Recorder
@@ -262,3 +264,40 @@ def test_what_a_law_of_one_run_finds_opens_at_the_line_that_it_names():
 
     found = played(check_script(Fake(script), "train.py", replicas=[2]))
     assert [place.stop for place in found.places] == [0]
+
+
+@pytest.mark.parametrize(
+    ("one", "again", "other", "nudged"),
+    [
+        ("took 0.25", "took 0.31", "took 0.5", ()),  # a time
+        ("world 1, rows 8", "world 1, rows 8", "world 2, rows 4", ()),  # the number of replicas, and a part of the work
+        ("error 0.25", "error 0.25", "error 0.31", ("error 0.29",)),  # what rounding decides
+        ("error 0.25", "error 0.25", "error 0.26", ()),  # two units of the last digit
+        ("loss 1.5", "loss 1.5", "loss 2.5", ()),  # a line that is compared
+        ("step 1", "step 1", "step 1\nstep 2", ()),  # other lines
+        ("nan", "nan", "NaN", ()),
+    ],
+)
+def test_printed_numbers_that_may_lawfully_differ_are_not_remarked(one, again, other, nudged):
+    """Clause: G-89."""
+    pattern = re.compile("loss")
+    assert unlike_numbers(Output(1, one, again, nudged), Output(2, other, other), pattern) is None
+
+
+def test_printed_numbers_that_differ_are_remarked_where_the_values_agree_and_break_no_law():
+    """Clause: G-89."""
+
+    def printing(settings):
+        errors = {1: (0.25, 0.125), 2: (0.31, 0.155)}[settings.replicas]
+        output = "".join(f"epoch {epoch}: top-5 error (%) {error}\n" for epoch, error in enumerate(errors))
+        return trained(settings)._replace(output=output)
+
+    report = check_script(Fake(printing), "train.py", replicas=[1, 2])
+    assert report.verdict == "agree"
+    (remark,) = (text for text in report.remarks() if "prints" in text)
+    assert "'epoch 0: top-5 error (%) 0.25' with 1 replica and 'epoch 0: top-5 error (%) 0.31' with 2" in remark
+    assert "and 1 such line more" in remark
+    assert "--same-output 'error'" in remark
+    assert check_script(Fake(printing), "train.py", replicas=[1, 2], same_output="error").verdict == "differ"
+    wrong = Fake(lambda settings: printing(settings)._replace(values=trained(settings, settings.replicas).values))
+    assert not any("prints" in text for text in check_script(wrong, "train.py", replicas=[1, 2]).remarks())

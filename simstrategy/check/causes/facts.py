@@ -27,6 +27,7 @@ __all__ = [
     "ORDER",
     "OTHER_BATCHES",
     "OTHER_CALLS",
+    "OTHER_EFFECTS",
     "RATE",
     "REPEATED",
     "ROOT",
@@ -78,6 +79,8 @@ NOT_RESTORED: Final = "not restored at a resume"
 LOST: Final = "lost part"
 RATE: Final = "other learning rate"
 OTHER_CALLS: Final = "different calls"
+OTHER_EFFECTS: Final = "equal gradients have other effects on some replicas"
+"""What is known of a step that replicas make otherwise; no kind."""
 
 KINDS: Final = (
     *(MEAN_OF_MEANS, SUM_OF_MEANS, SUMMED, SCALED, DIVIDED, ROOT, NORMS_AGAIN, AGAIN, STEPS_COUNTED, FACTOR),

@@ -55,7 +55,7 @@ class Sides(NamedTuple):
 def with_lines(cause: Cause, sides: Sides) -> Cause:
     """Returns a cause with the line where it begins, and with the kind that its values show, where it had none.
 
-    Clauses: G-34 to G-37, G-85 to G-88.
+    Clauses: G-34 to G-37, G-85 to G-88, G-90, G-91.
     """
     if not sides.reference.held or not sides.other.held:
         return cause

@@ -21,7 +21,7 @@ def own_number(rows: Place, before: Sequence[Place]) -> Finding | None:
 
     before: the values before these, in order, whose rows are the reference's. A number is left out that combines to the
     reference's, as a sum, a mean, a largest or a smallest; that is whole, such as a count; and one that replica 0 has
-    in common with the reference, such as a draw.  Clause: G-91.
+    in common with the reference, such as a draw.  Clause: J-40.
     """
     for place in before:
         if _is_own(place, _sizes(before)):

@@ -59,7 +59,10 @@ def _is_permuted(expected: Held, found: Sequence[Held]) -> bool:
         return False
     rows = rows_of((leaf,))
     return all(
-        one.shape == leaf.shape and not is_near(leaf, one) and is_near(others[0], one) and is_near(rows, rows_of((one,)))
+        one.shape == leaf.shape
+        and not is_near(leaf, one)
+        and is_near(others[0], one)
+        and is_near(rows, rows_of((one,)))
         for one in others
     )
 

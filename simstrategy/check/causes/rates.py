@@ -12,7 +12,9 @@ __all__ = ["by_rate", "rates_apart"]
 _SUFFIX: Final = ".lr"
 _COUNT: Final = "Let the schedule count the steps of the optimizer"
 _READ: Final = "Let what the schedule counts, or reads, not depend on the number of replicas"
-_SAME: Final = "Let what the schedule counts, or reads, be the same on all replicas, such as a loss that is reduced first"
+_SAME: Final = (
+    "Let what the schedule counts, or reads, be the same on all replicas, such as a loss that is reduced first"
+)
 _ONCE: Final = "Set it as it is with one replica, where the gradients are the mean over the whole batch"
 
 
@@ -38,7 +40,7 @@ def by_rate(reference: Run, other: Run, step: int) -> Fault | None:
 
 
 def rates_apart(run: Run, step: int) -> Fault | None:
-    """Returns what set the learning rate of a step on a replica, where replica 0 has another one.  step: from 1."""
+    """Returns what set the learning rate of a step on a replica, where replica 0 has another one.  Clause: G-91."""
     rates = [_until(run, rank, step) for rank in range(len(run))]
     if not all(rates):
         return None

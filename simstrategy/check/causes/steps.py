@@ -17,6 +17,7 @@ from simstrategy.check.causes.facts import (
     DRAWS,
     FACTOR,
     MISSING_REDUCTION,
+    OTHER_EFFECTS,
     Cause,
     Finding,
     Host,
@@ -38,7 +39,6 @@ _PARALLEL: Final = 1e-5
 """How near a combined array has to be to a multiple of a gradient, relatively, to be where the gradient comes from."""
 _NEAR: Final = 1e-3
 """How near a factor has to be to the ratio of two values of a varied argument."""
-
 _UNIT: Final = 2e-4
 """A fifth of how near sums of gradients have to be to the reference's, relatively: the rest is of another kind."""
 
@@ -108,9 +108,8 @@ def _of_step(sides: _Sides, number: int) -> Cause:
     if not gradients.differs:
         update = _pair(sides, number, "update")
         assert update.other is not None
-        if update.other.own:  # what one replica alone has in another way says nothing of their number
-            finding = Finding(None, "equal gradients have other effects on some replicas")
-            return _cause(sides, number, update, finding)
+        if update.other.own:  # what one replica alone has otherwise is no factor of their number
+            return _cause(sides, number, update, Finding(None, OTHER_EFFECTS))
         return _cause(sides, number, update, _by_varied(sides, update) or _recognised(sides, update))
     if (finding := by_turns(sides.other[number], sides.reference[number])) is not None:
         return _cause(sides, number, gradients, finding)

@@ -10,6 +10,7 @@ from simstrategy.check.causes.facts import (
     DRAWS,
     MISSING_REDUCTION,
     OTHER_CALLS,
+    OTHER_EFFECTS,
     Cause,
     Finding,
     Host,
@@ -47,9 +48,7 @@ def ways_apart(traced: Traced, steps: Sequence[StepFacts]) -> Cause | None:
         if _apart(step, step.after):
             fault = rates_apart(traced.held, step.number)
             at = None if fault is None else event_of(traced.held, fault.one)
-            return _cause(step, fault, Finding(None, "equal gradients have other effects on some replicas"))._replace(
-                at=at
-            )
+            return _cause(step, fault, Finding(None, OTHER_EFFECTS))._replace(at=at)
     return None
 
 

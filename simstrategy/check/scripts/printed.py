@@ -8,7 +8,7 @@ import numpy as np
 
 from simstrategy.errors import InvalidArgument
 
-__all__ = ["Printed", "Said", "numbers_in", "pattern_of", "unlike_numbers"]
+__all__ = ["Output", "Printed", "numbers_in", "pattern_of", "unlike_numbers"]
 
 _NUMBER: Final = re.compile(r"(?<![\w.])[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan|inf)(?![\w])", re.IGNORECASE)
 
@@ -19,7 +19,7 @@ _LONGEST: Final = 100
 """How many characters of a line a remark has."""
 
 
-class Said(NamedTuple):
+class Output(NamedTuple):
     """What replica 0 prints with one number of replicas: in two equal runs, and in those in which rounding is tried."""
 
     replicas: int
@@ -68,15 +68,15 @@ def _printed(path: str, text: str) -> Printed:
     return Printed(path, np.asarray(float(text)), 1.001 * 10.0**-decimals if finite else 0.0)
 
 
-def unlike_numbers(one: Said, other: Said, pattern: "re.Pattern[str] | None") -> str | None:
+def unlike_numbers(one: Output, other: Output, pattern: "re.Pattern[str] | None") -> str | None:
     """Returns a remark on lines with other numbers in two runs, which nothing compares; None where there are none.
 
     Lines are the same but for their numbers, and are as many in both. Left out are numbers that two equal runs print
     differently, such as times, those that rounding may explain, whole numbers that are as many times larger or smaller
     as there are replicas, and lines that match the pattern.  Clause: G-89.
 
-    >>> print(unlike_numbers(Said(1, "loss 0.25", "loss 0.25"), Said(2, "loss 0.5", "loss 0.5"), None))
-    Not compared: replica 0 prints 'loss 0.25' with 1 replica and 'loss 0.5' with 2. A number...not, give --same-output 'loss'.
+    >>> print(unlike_numbers(Output(1, "loss 0.25", "loss 0.25"), Output(2, "loss 0.5", "loss 0.5"), None))
+    Not compared: replica 0 prints 'loss 0.25' with 1 replica and 'loss 0.5' with 2. A number...--same-output 'loss'.
     """
     found = [*_unlike(one, other, pattern)]
     if not found:
@@ -96,7 +96,7 @@ def _short(line: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
-def _unlike(one: Said, other: Said, pattern: "re.Pattern[str] | None") -> Iterator[tuple[str, str, str]]:
+def _unlike(one: Output, other: Output, pattern: "re.Pattern[str] | None") -> Iterator[tuple[str, str, str]]:
     """Yields lines of two runs with unlike numbers, and the words before the first of these numbers."""
     outputs = [_by_form(text) for text in (one.first, one.again, other.first, other.again)]
     nudged = [_by_form(text) for text in one.nudged]

@@ -14,7 +14,7 @@ from simstrategy.check.outcome import Outcome
 from simstrategy.check.runs import Measured, Settings, require_known
 from simstrategy.check.scripts.facts import Inputs, JudgedRun, Runner, ScriptRun, ScriptSettings
 from simstrategy.check.scripts.outcomes import outcome_of
-from simstrategy.check.scripts.printed import Said, unlike_numbers
+from simstrategy.check.scripts.printed import Output, unlike_numbers
 from simstrategy.check.scripts.templates import REPLICAS, filled, names_in
 from simstrategy.check.shown import Way
 from simstrategy.errors import Unsupported
@@ -59,7 +59,7 @@ class ScriptStudy:
         self._references: dict[int, ScriptRun] = {}
         """Recorded runs, by the number of replicas."""
         self._inputs: dict[int, tuple[Inputs, ...]] = {}
-        self._said: dict[int, Said] = {}
+        self._outputs: dict[int, Output] = {}
         """What replica 0 prints, by the number of replicas."""
         self._nudged: list[Sequence[StepFacts]] = []
         """The steps of the nudged runs of the first number of replicas."""
@@ -99,7 +99,7 @@ class ScriptStudy:
                     self._nudged = [run.steps for run in runs]
                     moved = tuple(one for one in map(self._outcome, runs) if one.error is None)
                 nudged = tuple(one.output for one in runs)
-                self._said[replicas] = Said(replicas, run.output, repeated.output, nudged)
+                self._outputs[replicas] = Output(replicas, run.output, repeated.output, nudged)
             found = self._measured[replicas] = Measured(first, again, moved, sensitivity(first, moved))
         return found
 
@@ -150,8 +150,8 @@ class ScriptStudy:
 
     def remark_on_output(self, counts: tuple[int, int]) -> None:
         """Notes that replica 0 prints other numbers with another number of replicas, which nothing compares."""
-        said = [self._said[count] for count in counts if count in self._said]
-        remark = unlike_numbers(*said, self._pattern) if len(said) == 2 else None
+        outputs = [self._outputs[count] for count in counts if count in self._outputs]
+        remark = unlike_numbers(*outputs, self._pattern) if len(outputs) == 2 else None
         self.notes += [remark] if remark else []
 
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause | None:

@@ -1,6 +1,6 @@
 """Kinds of a script's line that show on one replica alone, or in what objects count; and what is near them.
 
-Clauses: G-85, G-86, G-87, G-88.
+Clauses: G-85, G-86, G-87, G-88, G-90, G-91.
 """
 
 import itertools
@@ -8,9 +8,11 @@ import itertools
 import numpy as np
 import pytest
 
-from simstrategy.check.causes.facts import Cause
+from simstrategy.check.causes.facts import Cause, StepFacts
 from simstrategy.check.causes.held import Held, Traced
 from simstrategy.check.causes.lines import Sides, with_lines
+from simstrategy.check.causes.rates import rates_apart
+from simstrategy.check.causes.ways import ways_apart
 
 UNKNOWN = Cause(None, None, None, None, None, "The cause is not recognised: no step.", certain=False)
 
@@ -180,3 +182,48 @@ def test_sums_of_all_turns_and_other_differences_lose_none():
         for values in partitioned(3, wrong=False)
     ]
     assert explained(partitioned(1, wrong=False), scaled, who).kind != "lost part"
+
+
+SCORES = np.array([0.1, 0.2, 0.3, 0.4])
+
+
+def scored(scores, labels, error):
+    gathered = [held(5, "scores", scores), held(6, "labels", labels)]
+    return [held(3, "gather()", scores, frame=2), *gathered, held(7, "error", error)]
+
+
+def test_rows_in_another_order_beside_rows_that_are_not_are_named_where_they_are_first_held():
+    """Clause: G-90."""
+    labels = np.array([0.0, 1.0, 1.0, 0.0])
+    cause = explained([scored(SCORES, labels, 0.375)], [scored(SCORES[[0, 2, 1, 3]], labels, 0.425)] * 2)
+    assert (cause.kind, cause.source) == ("order or axis", "train.py:3")
+    assert "'scores' in another order than the reference, and the rows of 'labels'" in cause.text
+
+
+@pytest.mark.parametrize("labels", [[0.0, 1.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0, 1.0], [1.0, 1.0, 1.0, 1.0]])
+def test_rows_in_another_order_are_no_cause_where_nothing_stands_beside_them_in_the_references(labels):
+    """The rows beside them are in the same other order, are not as many, or are all the same.  Clause: G-90."""
+    order = [0, 2, 1, 3] if len(labels) == 4 else [0, 1, 2, 3, 4]
+    other = scored(SCORES[[0, 2, 1, 3]], np.array(labels)[order] if labels[0] == 0.0 else np.array(labels), 0.425)
+    if labels == [0.0, 1.0, 1.0, 0.0]:
+        labels, other[2] = [0.0, 1.0, 0.0, 1.0], held(6, "labels", [0.0, 0.0, 1.0, 1.0])
+    cause = explained([scored(SCORES, np.array(labels), 0.375)], [other] * 2)
+    assert (cause.kind, cause.source) == (None, "train.py:7")
+
+
+def test_rates_that_replicas_set_apart_are_named_with_the_later_line():
+    """Clause: G-91."""
+
+    def rate(line, value, step):
+        return held(line, "optimizer.lr", value, attribute="SGD.lr")._replace(step=step)
+
+    run = [[rate(3, 0.1, 1), rate(9, 0.05, 2)], [rate(3, 0.1, 1)]]
+    for values, place in ((run, 0), (run[::-1], 1)):
+        fault = rates_apart(values, 2)
+        assert (fault.one.site, fault.finding.kind) == ("train.py:9", "other learning rate")
+        assert fault.one is values[place][1]
+    assert rates_apart(run, 1) is None
+    assert rates_apart([run[0], []], 2) is None
+    one = StepFacts(2, "train.py:8", "train.py:7", ("w",), *[((np.ones(3),),) * 2] * 4)
+    cause = ways_apart(Traced(tuple(map(tuple, run))), [one._replace(after=((np.zeros(3),), (np.ones(3),)))])
+    assert (cause.kind, cause.source) == ("other learning rate", "train.py:9")

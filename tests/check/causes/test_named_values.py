@@ -190,3 +190,47 @@ def test_what_is_divided_by_a_norm_of_its_part_is_not_called_clipped() -> None:
         assert cause is not None
         assert (cause.kind, cause.also) == ("statistics per replica", ("clipping before the sum",)), cause.text
         assert cause.source == f"test_named_values.py:{program.__code__.co_firstlineno + 9}"
+
+
+ROWS_OF_ALL = (np.random.default_rng(7).normal(size=(12, 2)) ** 3).astype(np.float32)
+
+
+def kept_above(bound: Any) -> Any:
+    """Returns a program whose replicas keep the rows above a bound, which a function gives for a part."""
+
+    def program(strategy: Any) -> Any:
+        def step(rows: Any) -> Any:
+            middle = bound(rows)
+            chosen = np.where(np.asarray(rows) >= middle, np.asarray(rows), np.float32(0))
+            return ctx().all_reduce("SUM", chosen.sum(axis=0))
+
+        parts = strategy.experimental_distribute_values_from_function(
+            lambda one: np.array_split(ROWS_OF_ALL, one.num_replicas_in_sync)[one.replica_id_in_sync_group]
+        )
+        return strategy.unwrap(strategy.run(step, args=(parts,)))[0]
+
+    return program
+
+
+def test_a_number_that_each_replica_computes_of_its_rows_is_a_statistic_with_its_line() -> None:
+    """Clause: J-40."""
+    cause = explain_difference(kept_above(np.median), (1, 3))
+    assert cause.kind == "statistics per replica", cause.text
+    assert cause.source == f"test_named_values.py:{kept_above.__code__.co_firstlineno + 5}"
+    assert "each replica has its own middle at" in cause.text
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [
+        lambda rows: np.float32(np.random.default_rng(int(ctx().replica_id_in_sync_group)).normal() / 8),
+        lambda rows: np.float32(len(rows)) / 8,
+        lambda rows: np.mean(np.asarray(rows)),
+        lambda rows: np.max(np.asarray(rows)),
+    ],
+    ids=["a draw", "a part of the work", "a mean", "a largest"],
+)
+def test_a_number_of_another_kind_is_no_statistic_without_a_doubt(bound: Any) -> None:
+    """Clause: J-40."""
+    cause = explain_difference(kept_above(bound), (1, 3))
+    assert "each replica has its own" not in cause.text, cause.text
