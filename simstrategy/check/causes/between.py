@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from simstrategy.check.causes.facts import Cause, StepFacts
+from simstrategy.check.causes.facts import MISSING_REDUCTION, Cause, StepFacts
 from simstrategy.check.causes.held import Held, Run, event_of
 from simstrategy.check.causes.losses import losses_agree
 
@@ -26,7 +26,7 @@ def with_between(cause: Cause, runs: tuple[Run, Run], step: StepFacts) -> Cause:
 
     runs: what names held, of the reference and of the other run. step: that of the cause, in the other run.
     """
-    if cause.what == "update" or not losses_agree(runs, step):
+    if cause.what == "update" or cause.kind == MISSING_REDUCTION or not losses_agree(runs, step):
         return cause
     calls = _stopped(runs[1], step.number)
     if not calls:

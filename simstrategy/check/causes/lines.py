@@ -13,6 +13,7 @@ from simstrategy.check.causes.between import with_between
 from simstrategy.check.causes.decided import by_one_replica
 from simstrategy.check.causes.facts import FACTOR, MEAN_OF_MEANS, Cause, Finding, StepFacts
 from simstrategy.check.causes.held import Held, History, Key, Run, Traced, event_of, histories
+from simstrategy.check.causes.line_functions import by_function
 from simstrategy.check.causes.line_kinds import is_divided, is_extreme, not_reduced, recognised_at
 from simstrategy.check.causes.losses import fault_in_loss
 from simstrategy.check.causes.lost import by_lost_turns, where_rows_are_lost
@@ -55,7 +56,7 @@ class Sides(NamedTuple):
 def with_lines(cause: Cause, sides: Sides) -> Cause:
     """Returns a cause with the line where it begins, and with the kind that its values show, where it had none.
 
-    Clauses: G-34 to G-37, G-85 to G-88, G-90, G-91.
+    Clauses: G-34 to G-37, G-85 to G-88, G-90 to G-92.
     """
     if not sides.reference.held or not sides.other.held:
         return cause
@@ -233,7 +234,8 @@ def _first(spots: Sequence[Spot]) -> Fault | None:
         if shown is None and (permuted := by_permuted(spot)) is not None:
             return permuted
         if shown is None:
-            shown = by_lost_turns(spot) or by_terms(spot) or Finding(None, "it is another one than in the reference")
+            shown = by_lost_turns(spot) or by_terms(spot) or by_function(spot)
+            shown = shown or Finding(None, "it is another one than in the reference")
         return Fault(where_rows_are_lost(spot, shown) or spot.one, shown)
     return provisional
 

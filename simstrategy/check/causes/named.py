@@ -14,7 +14,7 @@ from simstrategy.check.causes.clipping import of_bound
 from simstrategy.check.causes.combination import whole
 from simstrategy.check.causes.companions import is_line, is_moved
 from simstrategy.check.causes.facts import DRAWS, DUPLICATED, MISSING_SAMPLES, STATISTICS, Finding, Host
-from simstrategy.check.causes.own_numbers import own_number
+from simstrategy.check.causes.own_numbers import first_uncombined, own_number
 from simstrategy.check.causes.rounding import allowed, wide
 from simstrategy.check.causes.row_order import DISTINCT_MIN, Order, Place, counted, of_selection, order_of
 from simstrategy.check.causes.samples import is_same_data
@@ -64,7 +64,7 @@ def by_names(scene: Scene, named: Named) -> Finding | None:
     if finding is None and unclear is not None:
         reason = f"the first value in the replica functions that differs for the same examples is {unclear.what}"
         return Finding(None, reason, source=unclear.site)
-    return finding
+    return finding or first_uncombined(places)
 
 
 def with_place(finding: Finding, scene: Scene, named: Named) -> Finding:

@@ -1,15 +1,15 @@
-"""Recognises a number that each replica computes of its own examples, before rows that follow from it differ."""
+"""Values without a row for each example, which each replica has for itself: what of them is not the reference's."""
 
 from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
-from simstrategy.check.causes.facts import STATISTICS, Finding
+from simstrategy.check.causes.facts import STATISTICS, Finding, Host
 from simstrategy.check.causes.rounding import wide
 from simstrategy.check.causes.row_order import Place
 
-__all__ = ["own_number"]
+__all__ = ["first_uncombined", "own_number"]
 
 _NEAR: Final = 1e-4
 """How far numbers may be apart, relatively: they were computed from a state that rounding has moved."""
@@ -36,6 +36,32 @@ def own_number(rows: Place, before: Sequence[Place]) -> Finding | None:
     return None
 
 
+def first_uncombined(places: Sequence[Place]) -> Finding | None:
+    """Returns the first value of one shape in both runs that no rule over the replicas makes the reference's.
+
+    The rules are the sum, the mean, the largest and the smallest.  It shows a place, and no kind.  Clause: J-41.
+    """
+    sizes = _sizes(places)
+    for place in places:
+        if place.expected.dtype.kind != "f" or any(one.shape != place.expected.shape for one in place.found):
+            continue
+        expected, found = wide(place.expected), np.stack([wide(one) for one in place.found])
+        if not np.isfinite(found).all() or not np.isfinite(expected).all() or _combines(expected, found, sizes):
+            continue
+        reason = f"the first value of which the replicas' sum or mean is not the reference's is {place.what}"
+        return Finding(None, reason, source=place.site)
+    return None
+
+
+def _combines(expected: Host, found: Host, sizes: Sequence[int]) -> bool:
+    """Returns whether one rule over the replicas gives an array [...], or each has it.  found: [replicas, ...]."""
+    lawful = [*found[:1], found.sum(axis=0), found.mean(axis=0), found.max(axis=0), found.min(axis=0)]
+    if len(sizes) == len(found) and sum(sizes):
+        lawful.append(np.average(found, axis=0, weights=sizes))
+    size = float(np.abs(expected).max(initial=0))
+    return any(float(np.abs(expected - one).max(initial=0)) <= _NEAR * size for one in lawful)
+
+
 def _sizes(places: Sequence[Place]) -> list[int]:
     """Returns how many examples each replica has; [] where no value shows it."""
     for place in places:
@@ -54,10 +80,7 @@ def _is_own(place: Place, sizes: Sequence[int]) -> bool:
         return False
     if all(_near(found[0], one) for one in found[1:]) or _near(expected, found[0]):
         return False
-    lawful = [sum(found), sum(found) / len(found), max(found), min(found)]
-    if len(sizes) == len(found) and sum(sizes):
-        lawful.append(float(np.average(found, weights=sizes)))
-    return not any(_near(expected, one) for one in lawful)
+    return not _combines(np.asarray(expected), np.asarray(found), sizes)
 
 
 def _near(one: float, other: float) -> bool:

@@ -1,6 +1,6 @@
 """Kinds of a script's line that show on one replica alone, or in what objects count; and what is near them.
 
-Clauses: G-85, G-86, G-87, G-88, G-90, G-91.
+Clauses: G-85, G-86, G-87, G-88, G-90, G-91, G-92.
 """
 
 import itertools
@@ -227,3 +227,28 @@ def test_rates_that_replicas_set_apart_are_named_with_the_later_line():
     one = StepFacts(2, "train.py:8", "train.py:7", ("w",), *[((np.ones(3),),) * 2] * 4)
     cause = ways_apart(Traced(tuple(map(tuple, run))), [one._replace(after=((np.zeros(3),), (np.ones(3),)))])
     assert (cause.kind, cause.source) == ("other learning rate", "train.py:9")
+
+
+LOSSES = np.array([[2.5, 0.5], [1.5, 1.0]])
+
+
+def numbers(values):
+    return [held(7, "number", one) for one in values]
+
+
+@pytest.mark.parametrize("function", [np.exp, np.log, np.cbrt, np.sqrt, np.square, np.reciprocal])
+@pytest.mark.parametrize("rule", [np.mean, np.sum])
+def test_a_function_of_each_replicas_own_value_is_named(function, rule):
+    """Clause: G-92."""
+    runs = [numbers(function(rule(LOSSES, axis=0)))], [numbers(function(one)) for one in LOSSES]
+    kinds = {np.cbrt: None}
+    # The root of a sum is the norm of the parts, which has a kind of its own.
+    if (function, rule) != (np.sqrt, np.sum):
+        assert explained(*runs).kind == kinds.get(function, "function before the sum")
+    assert explained(runs[0], [numbers(function(one) * 1.001) for one in LOSSES]).kind is None
+
+
+def test_one_number_or_the_same_on_all_replicas_shows_no_function():
+    """Clause: G-92."""
+    assert explained([numbers(np.exp([2.0]))], [numbers(np.exp([2.5])), numbers(np.exp([1.5]))]).kind is None
+    assert explained([numbers(np.exp([2.0, 1.0]))], [numbers(np.exp([2.5, 1.5]))] * 2).kind is None

@@ -234,3 +234,23 @@ def test_a_number_of_another_kind_is_no_statistic_without_a_doubt(bound: Any) ->
     """Clause: J-40."""
     cause = explain_difference(kept_above(bound), (1, 3))
     assert "each replica has its own" not in cause.text, cause.text
+
+
+def test_the_first_value_that_no_sum_gives_is_named_without_a_kind() -> None:
+    """Clause: J-41."""
+
+    def program(strategy: Any) -> Any:
+        def step(rows: Any) -> Any:
+            mine = np.asarray(rows).sum(axis=0)
+            other = np.float32(0.5) + mine**3
+            return ctx().all_reduce("SUM", other)
+
+        parts = strategy.experimental_distribute_values_from_function(
+            lambda one: np.array_split(ROWS_OF_ALL, one.num_replicas_in_sync)[one.replica_id_in_sync_group]
+        )
+        return strategy.unwrap(strategy.run(step, args=(parts,)))[0]
+
+    cause = explain_difference(program, (1, 3))
+    line = program.__code__.co_firstlineno + 3
+    assert cause.kind is None
+    assert cause.text.endswith(f"sum or mean is not the reference's is other at test_named_values.py:{line}.")
