@@ -69,13 +69,14 @@ def with_lines(cause: Cause, sides: Sides) -> Cause:
     one, finding = fault.one, fault.finding
     earlier = _earlier(one, sides) if finding.kind is None else None
     begins = "it begins with" if earlier is None else "it shows with"
-    sentences = [f"In the script {begins} {one.name!r} at {one.place}: {finding.reason}"]
+    alone = "" if finding.kind is not None else _alone(one, sides)
+    sentences = [f"In the script {begins} {one.name!r} at {one.place}: {finding.reason}{alone}"]
     if finding.kind is not None and finding.kind not in (cause.kind, FACTOR if cause.kind is not None else None):
         also = "".join(f", or {kind}" for kind in finding.also)
         sentences.append(f"The kind is {finding.kind}{also}")
     sentences += [finding.remedy] if finding.remedy else []
     if earlier is not None:
-        sentences.append(f"Before it {earlier.name!r} at {earlier.place} {_UNLAWFUL}")
+        sentences.append(f"Before it {earlier.name!r} at {earlier.place} {_UNLAWFUL}{_alone(earlier, sides)}")
     if sides.remarks and (finding.kind is None or "samples" in finding.kind):
         sentences.append(f"Of that run: {'; '.join(sides.remarks)}")
     text = ". ".join(sentences) + "."
@@ -89,6 +90,15 @@ def with_lines(cause: Cause, sides: Sides) -> Cause:
         at=event_of(sides.other.held, one),
         text=f"{before} {text}" if known else text,
     )
+
+
+def _alone(one: Held, sides: Sides) -> str:
+    """Returns which replicas run the line of a value, as the rest of a sentence; "" where all of them do."""
+    ran = [rank for rank, values in enumerate(sides.other.held) if any(each.site == one.site for each in values)]
+    if len(ran) == len(sides.other.held):
+        return ""
+    verb = "alone runs" if len(ran) == 1 else "alone run"
+    return f". Replica{'s' * (len(ran) > 1)} {', '.join(map(str, ran))} {verb} that line"
 
 
 def _fault(cause: Cause, sides: Sides) -> Fault | None:

@@ -61,6 +61,7 @@ class ScriptStudy:
         self._inputs: dict[int, tuple[Inputs, ...]] = {}
         self._outputs: dict[int, Output] = {}
         """What replica 0 prints, by the number of replicas."""
+        self._is_remarked = False
         self._nudged: list[Sequence[StepFacts]] = []
         """The steps of the nudged runs of the first number of replicas."""
         for count in self.replicas:  # an argument that is wrong is an error before anything runs
@@ -149,10 +150,13 @@ class ScriptStudy:
         return len(rows) == 1 and not rows & {None, 0} and REPLICAS not in names_in(self._arguments)
 
     def remark_on_output(self, counts: tuple[int, int]) -> None:
-        """Notes that replica 0 prints other numbers with another number of replicas, which nothing compares."""
+        """Notes, once, that replica 0 prints other numbers with another number of replicas, which nothing compares."""
+        if self._is_remarked:
+            return
         outputs = [self._outputs[count] for count in counts if count in self._outputs]
         remark = unlike_numbers(*outputs, self._pattern) if len(outputs) == 2 else None
         self.notes += [remark] if remark else []
+        self._is_remarked = remark is not None
 
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause | None:
         """Runs the script again, recorded with its gradients and names, and returns why two runs differ."""

@@ -54,6 +54,16 @@ def test_the_first_value_that_is_wrong_is_named_with_the_lines_that_led_there():
     assert "it begins with 'loss' at train.py:7 (called from train.py:20)" in cause.text
 
 
+def test_a_line_that_one_replica_alone_runs_is_stated_as_such():
+    def run(value, *more):
+        return [held(6, "slow", value), *more]
+
+    cause = explained([run(2.0)], [run(3.5), []])
+    assert (cause.kind, cause.site) == (None, "train.py:6")
+    assert cause.text.endswith("it is another one than in the reference. Replica 0 alone runs that line.")
+    assert "alone" not in explained([run(2.0)], [run(3.5), run(3.5)]).text
+
+
 def test_a_whole_value_that_every_replica_adds_is_duplicated():
     data = np.float32([1.5, -2.0, 0.25])
     reference = [[held(2, "batch", data), held(3, "total", [1.0, 3.0])]]
