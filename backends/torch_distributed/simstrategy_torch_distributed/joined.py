@@ -131,6 +131,7 @@ class Joined:
             return finish
         watch.given(call["kind"], leaves)
         written = () if finish is nothing else result
+        watch.written(written)
         if call["kind"] == "all_reduce" and len(self.members) == self.rank.size:
             finish = watch.called(call["op"] or "", call["site"], leaves, finish)
         elif call["kind"] == "broadcast" and len(self.members) == self.rank.size:

@@ -56,6 +56,31 @@ def test_a_line_notes_what_it_stores_and_what_it_changes_in_place(tmp_path):
     assert [line for line, _ in lines].count("script.py:3") == 2
 
 
+def test_what_is_written_into_memory_without_values_is_noted_whatever_was_there(tmp_path):
+    """Clause: G-33."""
+    made = ("empty", torch.zeros)  # such memory has the values by chance that are written later
+    held, _ = traced(
+        tmp_path,
+        """\
+        first = empty(2)
+        second = empty(2)
+        third = [empty(2), empty(2)]
+        count = len(first)
+        first.zero_()
+        torch.mul(first, 0, out=second)
+        third[0] = first
+        second[0] = 0
+        """,
+        **{made[0]: made[1]},
+    )
+    assert [(site, name) for site, name, _ in shown(held)] == [
+        ("script.py:4", "count"),
+        ("script.py:5", "first"),
+        ("script.py:6", "second"),
+        ("script.py:7", "third"),
+    ]
+
+
 def test_functions_note_arguments_and_what_they_return_with_the_lines_that_led_there(tmp_path):
     held, _ = traced(
         tmp_path,

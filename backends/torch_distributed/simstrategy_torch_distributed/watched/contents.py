@@ -17,7 +17,7 @@ from xxhash import xxh3_64_intdigest
 
 from simstrategy_torch_distributed.watched.parts import part_of
 
-__all__ = ["Contents", "address_of", "attributes_of", "contents_of", "generator_state"]
+__all__ = ["Contents", "addresses_of", "attributes_of", "contents_of", "generator_state"]
 
 _ELEMENTS_MAX: Final = 1 << 14
 _LEAVES_MAX: Final = 256
@@ -84,9 +84,13 @@ def _own(value: object) -> list[tuple[str, object]]:
         return []
 
 
-def address_of(value: object) -> int:
-    """Returns where the elements of a tensor [any shape] begin; -1 for another value."""
-    return value.data_ptr() if type(value) is torch.Tensor else -1
+def addresses_of(value: object) -> set[int]:
+    """Returns where the elements of a tensor [any shape], or of those in a list, begin; none for another value."""
+    if type(value) is torch.Tensor:
+        return {value.data_ptr()}
+    if isinstance(value, (list, tuple)) and len(value) <= _LEAVES_MAX:
+        return {one.data_ptr() for one in value if type(one) is torch.Tensor}
+    return set()
 
 
 def generator_state() -> int:

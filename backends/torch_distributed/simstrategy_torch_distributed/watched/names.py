@@ -18,7 +18,7 @@ import numpy as np
 from simstrategy.run.frames import is_users
 from simstrategy_torch_distributed.watched.contents import (
     Contents,
-    address_of,
+    addresses_of,
     attributes_of,
     contents_of,
     generator_state,
@@ -43,10 +43,10 @@ _STORES: Final = frozenset({"STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_D
 class _Seen:
     """What was last seen in one frame.  number: of the call. values: of its names, each with its digest.
 
-    changed: addresses of tensors that a call of this line changes in place.
+    changed: addresses of tensors that a call of this line changes in place. bare: names that were made without values.
     """
 
-    __slots__ = ("changed", "code", "line", "number", "values")
+    __slots__ = ("bare", "changed", "code", "line", "number", "values")
 
     def __init__(self, number: int, code: CodeType, line: int) -> None:
         self.number = number
@@ -54,6 +54,7 @@ class _Seen:
         self.line = line
         self.values: dict[str, tuple[object, int]] = {}
         self.changed: set[int] = set()
+        self.bare: set[str] = set()
 
 
 @final
@@ -88,6 +89,14 @@ class Names:
         files = list(dict.fromkeys(file for file, _, _ in self._lines))
         lines = np.asarray([(files.index(file), line, step) for file, line, step in self._lines], np.int32)
         append(self._file, "lines", {"files": files}, [lines.reshape(-1, 3)])
+
+    def written(self, frame: FrameType | None, changed: Sequence[int]) -> None:
+        """Notes that a call changes the tensors of some addresses in place.  frame: the newest one."""
+        while frame is not None and not _is_named(frame):
+            frame = frame.f_back
+        seen = None if frame is None else self._frames.get(id(frame))
+        if seen is not None:
+            seen.changed |= {*changed}
 
     def called(self, what: str, text: str, frame: FrameType | None, changed: Sequence[int] = ()) -> None:
         """Notes a call that is none of the script's functions.
@@ -154,8 +163,13 @@ class Names:
         if found is not None:
             before, digest = seen.values.get(name, (None, found.digest))
             is_new = name in line.stored and before is not value  # the last line of a loop sets its names no more
-            is_new = is_new or digest != found.digest or address_of(value) in seen.changed
-            if is_new and not line.used & _WITHOUT_VALUES:
+            is_new = is_new or digest != found.digest or not seen.changed.isdisjoint(addresses_of(value))
+            # What is in memory by chance may be what is written there.
+            is_new = is_new or (name in seen.bare and name in line.used and line.writes)
+            if is_new and line.used & _WITHOUT_VALUES:
+                seen.bare.add(name)
+            elif is_new:
+                seen.bare.discard(name)
                 self._note(frame, seen.line, name, "", found)
             seen.values[name] = (value, found.digest)
         for attribute, held in attributes_of(value):
@@ -207,25 +221,39 @@ def _callers(frame: FrameType | None) -> Iterator[tuple[str, int]]:
 
 
 class _Line(NamedTuple):
-    """stored: names that a line sets.  attributes: those that it sets of objects. used: what it names besides."""
+    """stored: names that a line sets.  attributes: those that it sets of objects. used: what it names besides.
+
+    writes: whether it may change an object in place, by an index or by a call such as ``zero_()``.
+    """
 
     stored: frozenset[str]
     attributes: frozenset[str]
     used: frozenset[str]
+    writes: bool = False
 
 
 _NO_LINE: Final = _Line(frozenset(), frozenset(), frozenset())
+
+
+def _writes(one: dis.Instruction, code: CodeType) -> bool:
+    if one.opname == "KW_NAMES":
+        return "out" in code.co_consts[one.arg or 0]
+    name = one.argval if isinstance(one.argval, str) else ""
+    return one.opname == "STORE_SUBSCR" or (name.endswith("_") and not name.endswith("__"))
 
 
 @lru_cache(maxsize=4096)
 def _lines_of(code: CodeType) -> dict[int, _Line]:
     """Returns what each line of some code sets and names, by its bytecode."""
     found: dict[int, tuple[set[str], set[str], set[str]]] = {}
+    writing: set[int] = set()
     for one in dis.get_instructions(code):
         line = one.positions.lineno if one.positions is not None else None
         if line is None:
             continue
         stored, attributes, used = found.setdefault(line, (set(), set(), set()))
+        if _writes(one, code):
+            writing.add(line)
         if one.opname in _STORES:
             stored.add(str(one.argval))
         elif one.opname == "STORE_ATTR":
@@ -234,4 +262,4 @@ def _lines_of(code: CodeType) -> dict[int, _Line]:
             used |= {name for inner in _lines_of(one.argval).values() for name in inner.used}
         elif isinstance(one.argval, str):
             used.add(one.argval)
-    return {line: _Line(*map(frozenset, names)) for line, names in found.items()}
+    return {line: _Line(*map(frozenset, names), line in writing) for line, names in found.items()}

@@ -122,6 +122,11 @@ class Watch:
 
         return finished
 
+    def written(self, tensors: Sequence[torch.Tensor]) -> None:
+        """Notes that a call changes tensors, [...] each, in place."""
+        if self._held is not None and tensors:
+            self._held.written(sys._getframe(1), [one.data_ptr() for one in tensors])
+
     def sent(self, tensors: Sequence[torch.Tensor]) -> None:
         """Notes a broadcast of tensors, [...] each, which has one rank's values on all of them."""
         if self._held is not None:
