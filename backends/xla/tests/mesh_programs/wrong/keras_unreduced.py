@@ -25,12 +25,12 @@ def program(mesh: jax.sharding.Mesh):
     def step(trainable, rows, targets):
         loss, gradients = jax.value_and_grad(loss_of)(trainable, rows, targets)  # wrong
         loss = jax.lax.pmean(loss, "data")
-        return loss, [one - 0.1 * gradient for one, gradient in zip(trainable, gradients, strict=True)]  # shows
+        return loss, [one - 0.1 * gradient for one, gradient in zip(trainable, gradients, strict=True)]
 
     parts = (P(), P("data"), P("data"))
     run = jax.jit(jax.shard_map(step, mesh=mesh, in_specs=parts, out_specs=(P(), P()), check_vma=False))
     losses = []
     for begin in range(0, 48, 12):
-        loss, state = run(state, ROWS[begin : begin + 12], TARGETS[begin : begin + 12])
+        loss, state = run(state, ROWS[begin : begin + 12], TARGETS[begin : begin + 12])  # shows
         losses.append(loss)
     return {"losses": losses, "weights": state}
