@@ -1,4 +1,4 @@
-"""The scripts of `scripts/judged/`, with what their first comments state, and how they are checked."""
+"""The scripts of `scripts/judged/` and `scripts/keras/`: what their first comments state, and how they are checked."""
 
 import re
 import shlex
@@ -9,7 +9,8 @@ from simstrategy.check.scripts import check_script
 from simstrategy.cli.options import numbers, varied
 from simstrategy_torch_distributed.checking.front import runner_of
 
-FOLDER = Path(__file__).parent / "scripts" / "judged"
+FOLDERS = [Path(__file__).parent / "scripts" / name for name in ("judged", "keras")]
+"""Those of keras/ have models of Keras on torch."""
 
 
 class Judged(NamedTuple):
@@ -29,7 +30,8 @@ class Judged(NamedTuple):
 def judged(*, wrong: bool):
     """Returns the scripts, by name: those with a mistake, or the lawful ones."""
     head = re.compile(r"^# (check|law|kind|step|variable): (.+)$", re.MULTILINE)
-    found = [Judged(file, dict(head.findall(file.read_text(encoding="utf-8")))) for file in sorted(FOLDER.glob("*.py"))]
+    files = [file for folder in FOLDERS for file in sorted(folder.glob("*.py"))]
+    found = [Judged(file, dict(head.findall(file.read_text(encoding="utf-8")))) for file in files]
     return [one for one in found if "check" in one.facts and ("law" in one.facts) == wrong]
 
 

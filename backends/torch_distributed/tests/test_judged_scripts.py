@@ -14,7 +14,11 @@ from simstrategy_torch_distributed.checking.front import runner_of
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm_checks")]
 
 
-@pytest.mark.parametrize("script", one_in(2, judged(wrong=True)), ids=lambda one: one.file.stem)
+def name_of(script):
+    return f"{script.file.parent.name}/{script.file.stem}"
+
+
+@pytest.mark.parametrize("script", one_in(2, judged(wrong=True)), ids=name_of)
 def test_a_mistake_is_found_with_its_step_parameter_and_line(script):
     report = report_of(script)
     assert report.verdict == "differ", str(report)
@@ -25,7 +29,7 @@ def test_a_mistake_is_found_with_its_step_parameter_and_line(script):
     assert first.site == script.line, str(report)
 
 
-@pytest.mark.parametrize("script", one_in(2, judged(wrong=False)), ids=lambda one: one.file.stem)
+@pytest.mark.parametrize("script", one_in(2, judged(wrong=False)), ids=name_of)
 def test_a_lawful_script_agrees_and_something_was_compared(script):
     report = report_of(script)
     assert report.verdict == "agree", str(report)

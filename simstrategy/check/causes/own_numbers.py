@@ -56,7 +56,7 @@ def first_uncombined(places: Sequence[Place]) -> Finding | None:
 def _combines(expected: Host, found: Host, sizes: Sequence[int]) -> bool:
     """Returns whether one rule over the replicas gives an array [...], or each has it.  found: [replicas, ...]."""
     lawful = [*found[:1], found.sum(axis=0), found.mean(axis=0), found.max(axis=0), found.min(axis=0)]
-    if len(sizes) == len(found) and sum(sizes):
+    if len(sizes) == len(found) and any(sizes):
         lawful.append(np.average(found, axis=0, weights=sizes))
     size = float(np.abs(expected).max(initial=0))
     return any(float(np.abs(expected - one).max(initial=0)) <= _NEAR * size for one in lawful)

@@ -153,8 +153,8 @@ class ScriptStudy:
         """Notes, once, that replica 0 prints other numbers with another number of replicas, which nothing compares."""
         if self._is_remarked:
             return
-        outputs = [self._outputs[count] for count in counts if count in self._outputs]
-        remark = unlike_numbers(*outputs, self._pattern) if len(outputs) == 2 else None
+        one, other = [self._outputs.get(count) for count in counts]
+        remark = None if one is None or other is None else unlike_numbers(one, other, self._pattern)
         self.notes += [remark] if remark else []
         self._is_remarked = remark is not None
 

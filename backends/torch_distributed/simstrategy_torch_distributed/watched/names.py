@@ -262,4 +262,7 @@ def _lines_of(code: CodeType) -> dict[int, _Line]:
             used |= {name for inner in _lines_of(one.argval).values() for name in inner.used}
         elif isinstance(one.argval, str):
             used.add(one.argval)
-    return {line: _Line(*map(frozenset, names), line in writing) for line, names in found.items()}
+    return {
+        line: _Line(frozenset(stored), frozenset(attributes), frozenset(used), line in writing)
+        for line, (stored, attributes, used) in found.items()
+    }

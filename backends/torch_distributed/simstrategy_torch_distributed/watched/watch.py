@@ -64,6 +64,9 @@ class Watch:
         self._pattern = pattern
         self._detailed = detailed
         self._names: dict[torch.Tensor, str] = {}
+        self._statistics: dict[torch.Tensor, int | None] = {}
+        """The version that a parameter without a gradient had when it was named; None once it was written: Keras keeps
+        the statistics of a normalisation in such parameters."""
         self._taken: Counter[str] = Counter()
         self._modules: dict[torch.nn.Module, bool] = {}
         """The modules that were called, and those inside of them: whether the script calls them itself."""
@@ -101,7 +104,7 @@ class Watch:
         if self._held is not None:
             self._held.end()
         for optimizer, last in self._optimizers.items():
-            self._write("end", {"step": last}, _parameters(optimizer), whole=True)
+            self._write("end", {"step": last}, self._trained(_parameters(optimizer)), whole=True)
 
     def called(
         self, op: str, site: Sequence[Any], tensors: Sequence[torch.Tensor], finish: Callable[[Any], None]
@@ -206,6 +209,8 @@ class Watch:
         self._names[parameter] = name if self._taken[name] == 1 else f"{name} ({self._taken[name]})"
         if self._pattern is not None:
             nudge(parameter, self._pattern)
+        if not parameter.requires_grad:
+            self._statistics[parameter] = parameter._version  # noqa: SLF001 - torch documents it, and has no other name
         if self._detailed and parameter.requires_grad and parameter.is_leaf:
             parameter.register_post_accumulate_grad_hook(self._accumulated)  # type: ignore[no-untyped-call]  # torch's
 
@@ -224,6 +229,7 @@ class Watch:
         first = len(self._optimizers) if optimizer not in self._optimizers else 0
         for number, parameter in enumerate(parameters):
             self._name(parameter, f"optimizer {first + 1}, parameter {number}" if first else f"parameter {number}")
+        parameters = self._trained(parameters)
         if self._pattern is not None:
             for parameter in parameters:
                 if parameter.grad is not None:
@@ -241,6 +247,13 @@ class Watch:
         self._optimizers[optimizer] = self._step
         self._write("step", facts, parameters)
         self._terms.clear()
+
+    def _trained(self, parameters: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """Returns the parameters, [...] each, without those that have no gradient and that the script itself writes."""
+        for one in parameters:
+            if not one.requires_grad and self._statistics.get(one, one._version) != one._version:  # noqa: SLF001 - as above
+                self._statistics[one] = None
+        return [one for one in parameters if self._statistics.get(one, 0) is not None]
 
     def _after_step(self, optimizer: Optimizer, _given: Any, _named: Any) -> None:
         if self._running:

@@ -63,10 +63,11 @@ def calls_of(record: Record) -> list[Call]:
     for turn in turns:
         of_all = [moments.get((turn.site.number, device), []) for device in range(turn.site.devices)]
         if all(turn.number < len(one) for one in of_all):
-            values = zip(*[one[turn.number].values for one in of_all], strict=True)
-            found.append(
-                Call(alike[turn.site.number], steps[turn.module, turn.run], tuple([_of_all(value) for value in values]))
-            )
+            now = [one[turn.number] for one in of_all]
+            values = tuple([_of_all(value) for value in zip(*[one.values for one in now], strict=True)])
+            site = alike[turn.site.number]
+            site = site._replace(place=now[0].place or site.place)
+            found.append(Call(site, steps[turn.module, turn.run], values))
     return found
 
 
@@ -96,7 +97,8 @@ def _programs(sites: Sequence[Site]) -> dict[int, str]:
     """Returns a text for each compiled program, equal for those that JAX has compiled of one function."""
     texts: dict[int, list[str]] = {}
     for site in sites:
-        texts.setdefault(site.module, []).append(f"{site.kind} {site.op} {site.place}")
+        # Which line calls a library's function is no part of that function.
+        texts.setdefault(site.module, []).append(f"{site.kind} {site.op} {site.called or site.place}")
     return {module: "\n".join(one) for module, one in texts.items()}
 
 

@@ -57,7 +57,8 @@ class Site(NamedTuple):
     many of its values are inputs; the others are outputs. own: whether they are a line's results in a shard_map, where
     each device computes its own. names: of all values, where they have any. cut: along which axis they are cut into
     parts, one for each device; None for a value that is the same on all. by_pmap: whether the shard_map is one of
-    `jax.pmap`. transposed: whether differentiation made it of a call of the program.
+    `jax.pmap`. transposed: whether differentiation made it of a call of the program. called: its line in a
+    function of a library that the program's line calls, so that each moment has a place of its own; "" otherwise.
     """
 
     number: int
@@ -73,14 +74,20 @@ class Site(NamedTuple):
     cut: tuple[int | None, ...] = ()
     by_pmap: bool = False
     transposed: bool = False
+    called: str = ""
 
 
 class Moment(NamedTuple):
-    """The values of one site on one device, once.  values: […]; None for one that is too large."""
+    """The values of one site on one device, once.
+
+    values: […]; None for one that is too large. place: the line of the program that ran, where the site is in a
+    function that any line calls.
+    """
 
     site: int
     device: int
     values: tuple[Host | None, ...]
+    place: str | None = None
 
 
 class Record(NamedTuple):

@@ -17,7 +17,7 @@ from jax.interpreters import mlir
 
 import simstrategy
 
-__all__ = ["Place", "Rules", "place_of"]
+__all__ = ["Place", "Rules", "is_of_program", "place_of"]
 
 Rule = Callable[..., Sequence[Any]]
 Around = Callable[[str, Rule], Rule]
@@ -25,6 +25,7 @@ Around = Callable[[str, Rule], Rule]
 
 _JAX: Final = os.path.dirname(jax.__file__) + os.sep
 _OURS: Final = tuple({os.path.dirname(one) + os.sep for one in (simstrategy.__file__, os.path.dirname(__file__))})
+_NO_LIBRARY: Final = (*_OURS, "<frozen")
 _PACKAGES: Final = tuple({*site.getsitepackages(), sysconfig.get_path("purelib"), sysconfig.get_path("stdlib")})
 _CALLS: Final = "cache_miss"
 """The function of JAX that traces and calls a compiled function: lines that it calls are in that function."""
@@ -34,13 +35,15 @@ _PMAP: Final = "pmap.py"
 class Place(NamedTuple):
     """file, line: of the program. through: names of JAX's functions between the operation and this line.
 
-    inside: whether the line is in a function that is compiled. Else it calls one of JAX's, as `jnp.mean`.
+    inside: whether the operation is in a function that is compiled. Else the line calls one of JAX's, as `jnp.mean`.
+    called: the operation's line in a function of a library that is compiled, and which any line may call; "" otherwise.
     """
 
     file: str
     line: int
     through: frozenset[str]
     inside: bool
+    called: str
 
 
 @final
@@ -107,16 +110,29 @@ def place_of(traceback: Any) -> Place | None:
     """
     through: set[str] = set()
     found: tuple[str, int, frozenset[str]] | None = None
-    inside = False
+    inside, called = False, ""
     codes, lasts = traceback.raw_frames()
     for code, last in zip(codes, lasts, strict=True):
         file = code.co_filename
         if file.startswith(_JAX):
             inside = inside or (found is not None and code.co_name == _CALLS)
             through |= {code.co_name, _PMAP} if file.endswith(_PMAP) else {code.co_name}
-        elif not file.startswith((*_OURS, "<frozen")):
-            library = file.startswith(_PACKAGES)
-            if found is None or (found[0].startswith(_PACKAGES) and not library):
-                found = file, traceback.code_addr2line(code, last), frozenset(through)
-                inside = False
-    return None if found is None else Place(*found, inside)
+        elif not file.startswith(_NO_LIBRARY) and (
+            found is None or (found[0].startswith(_PACKAGES) and is_of_program(file))
+        ):
+            called = _short(found) if found is not None and inside else ""
+            found = file, traceback.code_addr2line(code, last), frozenset(through)
+            inside = False
+    return None if found is None else Place(*found, inside or bool(called), "" if inside else called)
+
+
+def is_of_program(file: str) -> bool:
+    """Returns whether a file of code is neither of JAX, nor of this library, nor of an installed one."""
+    return not file.startswith((_JAX, *_NO_LIBRARY, *_PACKAGES))
+
+
+def _short(line: tuple[str, int, frozenset[str]]) -> str:
+    """Returns a line of a library, by its file below the folder of libraries."""
+    file, number, _ = line
+    folder = next(one for one in _PACKAGES if file.startswith(one))
+    return f"{file.removeprefix(folder).lstrip(os.sep)}:{number}"

@@ -5,6 +5,8 @@ also what each line computes: in a `shard_map` on each device, and outside of it
 whole arrays.
 """
 
+import sys
+import threading
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, final
 
@@ -17,7 +19,7 @@ from jax.interpreters import mlir
 
 from simstrategy.trace import describe_site
 from simstrategy_xla.mesh_check.jobs import Moment, Record, Site
-from simstrategy_xla.mesh_check.lowering import Place, Rule, Rules, place_of
+from simstrategy_xla.mesh_check.lowering import Place, Rule, Rules, is_of_program, place_of
 from simstrategy_xla.mesh_check.noting import COLLECTIVES, meaning_of
 
 __all__ = ["Watch"]
@@ -106,6 +108,7 @@ class Watch:
                 self._sites[-1] = site = site._replace(own=True)
                 self._emit(ctx, site, results, ctx.avals_out)
             else:
+                self._sites[-1] = site = site._replace(called=place.called)
                 self._emit_whole(ctx, site, results)
             return results
 
@@ -196,7 +199,7 @@ class Watch:
         """Adds a callback with whole arrays, made once for all devices."""
 
         def note(*given: Any) -> None:
-            self._note(site.number, 0, given)
+            self._note(site.number, 0, given, _running_line() if site.called else None)
 
         def call(*found: Any) -> list[Any]:
             jax.debug.callback(note, *found)
@@ -204,14 +207,22 @@ class Watch:
 
         self._rules.add(call, ctx, results, ctx.avals_out)
 
-    def _note(self, site: int, device: int, values: Sequence[Any]) -> None:
+    def _note(self, site: int, device: int, values: Sequence[Any], place: str | None = None) -> None:
         arrays = [None if value is None else np.array(value) for value in values]
         self._bytes += sum(array.nbytes for array in arrays if array is not None)
         if self._bytes <= _TOTAL_BYTES:
-            self._moments.append(Moment(site, device, tuple(arrays)))
+            self._moments.append(Moment(site, device, tuple(arrays), place))
 
 
 _INDEX: Final = jax.core.ShapedArray((), np.dtype(np.int32))
+
+
+def _running_line() -> str | None:
+    """Returns the innermost line of the program that the main thread is at, where it waits for a compiled function."""
+    frame = sys._current_frames().get(threading.main_thread().ident or 0)  # noqa: SLF001 - documented, under this name
+    while frame is not None and not is_of_program(frame.f_code.co_filename):
+        frame = frame.f_back
+    return None if frame is None else describe_site((frame.f_code.co_filename, frame.f_lineno))
 
 
 def _axes_of(ctx: Any) -> Sequence[str]:

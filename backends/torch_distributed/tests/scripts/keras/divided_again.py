@@ -1,0 +1,21 @@
+"""The loss is divided by the number of ranks, though DistributedDataParallel takes the mean."""
+
+# check: --replicas 1,2 -- --batch-size {8//replicas}
+# law: replicas
+# kind: divided by the number of replicas once too often
+# step: 1
+# variable: _torch_params.sequential/dense/bias
+
+import torch
+from parts import batches, begin, keras, model
+from torch.nn.parallel import DistributedDataParallel
+
+batch_size, rank, size = begin()
+net = DistributedDataParallel(model())
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+for inputs, labels in batches(batch_size, rank, size):
+    optimizer.zero_grad()
+    loss = loss_of(labels, net(inputs)) / size
+    loss.backward()  # here
+    optimizer.step()
