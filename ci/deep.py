@@ -53,6 +53,7 @@ RUNS = {
     "programs_witness": [sys.executable, "ci/campaigns/campaign.py", "witness", "--programs", "3000"],
     "programs_xla": [sys.executable, "ci/campaigns/campaign.py", "xla", "--programs", "5000"],
     "programs_compiled": [sys.executable, "ci/campaigns/campaign.py", "compiled", "--programs", "1000"],
+    "programs_interpreted": [sys.executable, "ci/campaigns/campaign.py", "interpreted", "--programs", "1000"],
     "stacked": [sys.executable, "ci/campaigns/campaign.py", "stacked", "--programs", "5000"],
     "ray": [sys.executable, "ci/campaigns/on_cluster.py", "--programs", "100000"],
     "programs_bugs": [sys.executable, "ci/campaigns/hunt.py"],

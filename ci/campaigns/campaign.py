@@ -3,8 +3,8 @@
 Programs are drawn in batches, each by a seed of its own, so that a campaign is the same in every process and with
 any number of jobs. Programs that came before are not counted again.
 
-    python3 ci/campaigns/campaign.py tensorflow|template|witness|xla|compiled|stacked … [--programs N] [--jobs 2]
-        [--minutes M] [--on ray[://HOST:PORT]]
+    python3 ci/campaigns/campaign.py tensorflow|template|witness|xla|compiled|interpreted|stacked …
+        [--programs N] [--jobs 2] [--minutes M] [--on ray[://HOST:PORT]]
 """
 
 import argparse
@@ -215,7 +215,9 @@ def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("pairs", nargs="+", choices=[*PAIRS])
     parser.add_argument("--programs", type=int, default=1000)
-    parser.add_argument("--compiled", type=int, default=None, help="so many of the pair compiled, which takes longest")
+    parser.add_argument(
+        "--compiled", type=int, default=None, help="so many of compiled and interpreted, which take longest"
+    )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--on", default="here", help="here, or ray[://HOST:PORT] for a Ray cluster")
     parser.add_argument("--report", help="where to write what came of the last pair, without times, as JSON")
@@ -224,7 +226,7 @@ def main(arguments):
     options_ = parser.parse_args(arguments)
     failed = 0
     for name in options_.pairs:
-        if name == "compiled":
+        if name in ("compiled", "interpreted"):
             options_.programs = options_.compiled or options_.programs
         failed += campaign(name, options_)
     return 1 if failed else 0

@@ -68,6 +68,17 @@ PAIRS = {
         compiled=True,
         rounds=True,
     ),
+    # The interpreter takes as many replicas as there are processors.
+    "interpreted": Pair(
+        "xla by lanes",
+        "xla interpreted",
+        {**_TF2, "body": _COMPILED_BODY, "draws": False, "stops": False, "sizes": (2,), "merges": ("sum", "mean")},
+        replicas_max=2,
+        traces=False,
+        messages=False,
+        compiled=True,
+        rounds=True,
+    ),
     "stacked": Pair(
         "sim by tasks",
         "sim compiled",
@@ -87,6 +98,7 @@ class Sides:
         self.pair = pair
         profile = Profile("campaign", examples=1, replicas_max=pair.replicas_max)
         options = {"x64": True} if "xla" in pair.right else {"stacked": True} if pair.right == "sim compiled" else {}
+        options |= {"interpreted": True} if pair.right == "xla interpreted" else {}
         name = {"tf.distribute.MirroredStrategy": "tensorflow"}.get(pair.right, pair.right.partition(" ")[0])
         self.subject = Subject(
             name, open_backend=lambda *, replicas=None: ss.backend(name, replicas=replicas, **options), profile=profile

@@ -20,6 +20,7 @@ from simstrategy_xla.compilation import XlaCompilation
 from simstrategy_xla.namespace import XlaNamespace, dtypes_here, require_values
 from simstrategy_xla.process_group import NAME, ProcessGroup
 from simstrategy_xla.ranks import ranks_on
+from simstrategy_xla.reference import InterpretedCompilation
 from simstrategy_xla.topology import ExaminedCompilation, Topology
 
 __all__ = ["XlaBackend"]
@@ -91,6 +92,11 @@ class XlaBackend:
             dtypes = self.xp.dtypes
             self.compilation = ExaminedCompilation(self.compilation, topology, self.capabilities, dtypes)
 
+    def interpret(self) -> None:
+        """Runs every compiled step by StableHLO's reference interpreter, from now on."""
+        if isinstance(self.compilation, XlaCompilation):
+            self.compilation = InterpretedCompilation(self.compilation, self._xla_devices)
+
     def on(self, device: Device) -> AbstractContextManager[None]:
         place: AbstractContextManager[None] = jax.default_device(self._xla_devices[device.rank])
         return place
@@ -103,6 +109,8 @@ class XlaBackend:
         """Ends the control channel.  JAX keeps its devices, and its group of processes, until the process ends."""
         if self._processes is not None:
             self._processes.close()
+        if isinstance(self.compilation, InterpretedCompilation):
+            self.compilation.close()
 
     def put(self, value: np.ndarray | jax.Array, device: Device) -> jax.Array:
         target = self._xla_devices[device.rank]

@@ -48,13 +48,18 @@ class XlaCompilation:
         jitted, structs = self._jitted(body, forms)
         return self._translated(lambda: jitted.lower(*structs)).compile()
 
-    def _jitted(self, body: JaxBody, forms: Sequence[Form]) -> tuple[Any, list[Any]]:
+    def lowered(self, body: JaxBody, forms: Sequence[Form]) -> Any:
+        """Returns JAX's own object of what is compiled: its module of StableHLO, of all inputs, used or not."""
+        jitted, structs = self._jitted(body, forms, keep_unused=True)
+        return self._translated(lambda: jitted.lower(*structs))
+
+    def _jitted(self, body: JaxBody, forms: Sequence[Form], *, keep_unused: bool = False) -> tuple[Any, list[Any]]:
         def ranked(*inputs: jax.Array) -> Arrays:
             backend: Backend[jax.Array] = SpmdBackend(self._ranks.count, self._capabilities, self._dtypes)
             return body(backend, jax.lax.axis_index(RANKS), inputs)
 
         native = [(shape, self._dtypes[dtype]) for shape, dtype in forms]
-        return self._ranks.jitted(ranked, native), self._ranks.structs(native)
+        return self._ranks.jitted(ranked, native, keep_unused=keep_unused), self._ranks.structs(native)
 
     @staticmethod
     def _translated(call: Callable[[], Any]) -> Any:

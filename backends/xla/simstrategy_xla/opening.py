@@ -11,6 +11,7 @@ from simstrategy.errors import BackendUnavailable, InvalidArgument
 from simstrategy.short_repr import short_repr
 from simstrategy_xla.backend import XlaBackend
 from simstrategy_xla.namespace import config
+from simstrategy_xla.reference.interpreter import ranks_max
 from simstrategy_xla.topology import open_topology
 
 __all__ = ["make_host_devices", "open_tpu", "open_xla"]
@@ -26,15 +27,19 @@ def open_xla(
     devices: Sequence[str] | None = None,
     platform: str | None = None,
     x64: bool | None = None,
+    interpreted: bool = False,
 ) -> XlaBackend:
     """Opens a backend of one process on its first `replicas` (default 1) devices of `platform` (default JAX's).
 
     devices: JAX's names of them instead, one for each replica, such as ["cuda:0", "cuda:1"]; the same name for
     all puts all replicas on one device. x64: switches jax_enable_x64 on or off for the whole process; None leaves
-    it, and `capabilities` follow it. Raises InvalidArgument for an impossible number or an unknown name,
-    BackendUnavailable where JAX has too few devices.
+    it, and `capabilities` follow it. interpreted: runs the programs of `Strategy.compile` by StableHLO's reference
+    interpreter instead, which takes as many replicas as there are processors; slow, a second witness for tests. Raises
+    InvalidArgument for an impossible number or an unknown name, BackendUnavailable where JAX has too few devices.
     """
     count = _counted(replicas, devices)
+    if interpreted:
+        _require_interpretable(count, devices)
     make_host_devices(count if devices is None else 1, platform)
     if x64 is not None:
         config.update("jax_enable_x64", x64)
@@ -46,7 +51,7 @@ def open_xla(
             f"or leave platform out."
         ) from error
     if devices is not None:
-        return XlaBackend(_named(devices, found))
+        return _opened(_named(devices, found), interpreted=interpreted)
     if len(found) < count:
         own = str(found[0])
         raise BackendUnavailable(
@@ -56,7 +61,27 @@ def open_xla(
             f"XLA_FLAGS=--{_FLAG}={count}. To put all replicas on one device, name it for each: "
             f'ss.backend("xla", devices=["{own}"] * {count}).'
         )
-    return XlaBackend(tuple(found[:count]))
+    return _opened(tuple(found[:count]), interpreted=interpreted)
+
+
+def _opened(devices: tuple[jax.Device, ...], *, interpreted: bool) -> XlaBackend:
+    backend = XlaBackend(devices)
+    if interpreted:
+        backend.interpret()
+    return backend
+
+
+def _require_interpretable(count: int, devices: Sequence[str] | None) -> None:
+    if count > ranks_max():
+        raise BackendUnavailable(
+            f"StableHLO's interpreter runs each replica on a processor of its own, and this process has {ranks_max()}: "
+            f"{count} replicas would wait for ever. Open at most {ranks_max()}, or leave out interpreted=True."
+        )
+    if devices is not None and len(set(devices)) < count:
+        raise InvalidArgument(
+            f"StableHLO's interpreter takes one device for each replica, got {', '.join(map(str, devices))}. Name "
+            f"different devices, or leave out interpreted=True."
+        )
 
 
 def _counted(replicas: int | None, devices: Sequence[str] | None) -> int:

@@ -43,8 +43,11 @@ class Ranks(Protocol):
     @property
     def count(self) -> int: ...
 
-    def jitted(self, ranked: Ranked, forms: Sequence[Form]) -> Any:
-        """Returns what JAX compiles for arrays of these forms; `run` and `program` call it."""
+    def jitted(self, ranked: Ranked, forms: Sequence[Form], *, keep_unused: bool = False) -> Any:
+        """Returns what JAX compiles for arrays of these forms; `run` and `program` call it.
+
+        keep_unused: whether arrays that the function does not read remain arguments of what is compiled.
+        """
         ...
 
     def structs(self, forms: Sequence[Form]) -> list[Any]:
@@ -89,7 +92,7 @@ class Spread:
         self._local = len(self._sharding.addressable_devices)
         self.wait = wait
 
-    def jitted(self, ranked: Ranked, forms: Sequence[Form]) -> Any:
+    def jitted(self, ranked: Ranked, forms: Sequence[Form], *, keep_unused: bool = False) -> Any:
         def beside(*inputs: jax.Array) -> tuple[list[jax.Array], dict[int, jax.Array]]:
             outputs = ranked(*[jnp.reshape(one, shape) for one, (shape, _) in zip(inputs, forms, strict=True)])
             wholes = [jnp.reshape(one, one.shape or (1,)) for one in outputs]
@@ -98,7 +101,8 @@ class Spread:
 
         # Unchecked: what goes by one name is each rank's own.
         specs = (_SPREAD, _SAME)
-        return jax.jit(jax.shard_map(beside, mesh=self._mesh, in_specs=_SPREAD, out_specs=specs, check_vma=False))
+        spread = jax.shard_map(beside, mesh=self._mesh, in_specs=_SPREAD, out_specs=specs, check_vma=False)
+        return jax.jit(spread, keep_unused=keep_unused)
 
     def structs(self, forms: Sequence[Form]) -> list[Any]:
         return [
@@ -210,14 +214,14 @@ class OnOne:
         self.count = count
         self._wait = wait
 
-    def jitted(self, ranked: Ranked, forms: Sequence[Form]) -> Any:
+    def jitted(self, ranked: Ranked, forms: Sequence[Form], *, keep_unused: bool = False) -> Any:
         mapped = jax.vmap(ranked, axis_name=RANKS, axis_size=self.count)
 
         def together(*inputs: Arrays) -> list[Arrays]:
             outputs = mapped(*[jnp.stack(arrays) for arrays in inputs])
             return [tuple([one[rank] for rank in range(self.count)]) for one in outputs]
 
-        return jax.jit(together)
+        return jax.jit(together, keep_unused=keep_unused)
 
     def structs(self, forms: Sequence[Form]) -> list[Any]:
         return [(jax.ShapeDtypeStruct(shape, dtype),) * self.count for shape, dtype in forms]  # type: ignore[no-untyped-call]
