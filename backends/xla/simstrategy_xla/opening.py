@@ -34,7 +34,7 @@ def open_xla(
     devices: JAX's names of them instead, one for each replica, such as ["cuda:0", "cuda:1"]; the same name for
     all puts all replicas on one device. x64: switches jax_enable_x64 on or off for the whole process; None leaves
     it, and `capabilities` follow it. interpreted: runs the programs of `Strategy.compile` by StableHLO's reference
-    interpreter instead, which takes as many replicas as there are processors; slow, a second witness for tests. Raises
+    interpreter instead, which takes as many replicas as there are processors; slow, to compare with XLA. Raises
     InvalidArgument for an impossible number or an unknown name, BackendUnavailable where JAX has too few devices.
     """
     count = _counted(replicas, devices)

@@ -1,4 +1,4 @@
-"""Compiled steps that StableHLO's reference interpreter runs: a second witness beside XLA.  Clauses: P-11."""
+"""Compiled steps that StableHLO's reference interpreter runs: to compare with XLA.  Clauses: P-11."""
 
 import os
 
@@ -78,11 +78,11 @@ def test_lanes_xla_and_the_interpreter_agree(step, interpreted):
         interpreted.run(interpreted.compile(step), args),
     ]
     leaves = [map(by_xla.experimental_local_results, jax.tree.leaves(one)) for one in results]
-    lanes, compiled, witness = [[np.asarray(one) for parts in values for one in parts] for values in leaves]
+    lanes, compiled, reference = [[np.asarray(one) for parts in values for one in parts] for values in leaves]
     if step is merged:  # one object for all replicas, where it is not compiled: P-2
         lanes *= REPLICAS
-    assert len(lanes) == len(compiled) == len(witness) > 0
-    for one, two, three in zip(lanes, compiled, witness, strict=True):
+    assert len(lanes) == len(compiled) == len(reference) > 0
+    for one, two, three in zip(lanes, compiled, reference, strict=True):
         assert one.dtype == two.dtype == three.dtype
         assert one.shape == two.shape == three.shape
         wide = [np.asarray(each, np.float64) for each in (one, two, three)]

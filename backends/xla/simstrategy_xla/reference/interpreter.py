@@ -29,7 +29,7 @@ _COMMAND: Final = (sys.executable, "-P", "-m", "simstrategy_xla.reference.evalua
 
 def ranks_max() -> int:
     """Returns how many ranks the interpreter runs here: one on each processor, since each waits for the others."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 @final
