@@ -7,12 +7,13 @@ import re
 from pathlib import Path
 
 import pytest
+from shares import one_in
 
 import simstrategy as ss
 from simstrategy.check.programs import load_program
 
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "jax.md"
-FIRST, AXES, EXEMPT = range(3)
+FIRST, AXES, KERAS, EXEMPT = range(4)
 
 
 def blocks(kind):
@@ -48,7 +49,7 @@ def test_both_ways_to_correct_the_first_program_agree(tmp_path, old, new):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [AXES, EXEMPT])
+@pytest.mark.parametrize("number", one_in(1, [AXES, KERAS, EXEMPT], deep=[KERAS]))
 def test_the_other_programs_of_the_guide_agree(tmp_path, number):
     report = checked(tmp_path, blocks("python")[number])
     assert report.agrees, str(report)
