@@ -23,7 +23,7 @@ class Finding(NamedTuple):
     kind, step, site, variable: what the cause is, the first step (from 1), line and variable in which it shows; None
     where that is not recognised. also: kinds that give the same numbers here. source: the line of the first value
     inside a replica function that differs. cause: a paragraph on it. See `check/causes`. shown: the runs in which it
-    shows; None where no page can show them.
+    shows; None where no page can show them. earlier: a line before that one, at which a cause without a kind may begin.
     """
 
     law: str
@@ -39,6 +39,7 @@ class Finding(NamedTuple):
     source: str | None = None
     cause: str | None = None
     shown: Shown | None = None
+    earlier: str | None = None
 
     def __str__(self) -> str:
         text = f"{self.backend}, replicas {self.replicas}, {self.schedule}: {self.text}"

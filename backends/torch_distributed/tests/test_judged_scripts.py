@@ -226,8 +226,9 @@ def test_beside_a_loss_of_no_known_kind_stands_the_value_before_it_that_may_begi
     report = check_script(runner_of, str(tmp_path / "fitted.py"), arguments=[], replicas=(1, 2))
     (found, *_) = report.findings
     assert found.kind is None, str(report)
-    assert "In the script it shows with 'loss' at fitted.py:17" in found.cause, found.cause
-    assert "Before it 'deviation' at fitted.py:14 is neither the reference's value" in found.cause, found.cause
+    assert "In the script 'deviation' at fitted.py:14 is neither the reference's value" in found.cause, found.cause
+    assert "it may begin there. It shows with 'loss' at fitted.py:17" in found.cause, found.cause
+    assert (found.earlier, found.source) == ("fitted.py:14", "fitted.py:17")
 
 
 CONTRASTIVE = """

@@ -33,6 +33,7 @@ __all__ = [
     "ROOT",
     "SCALED",
     "STATISTICS",
+    "STEPS",
     "STEPS_COUNTED",
     "SUMMED",
     "SUM_OF_MEANS",
@@ -81,6 +82,8 @@ RATE: Final = "other learning rate"
 OTHER_CALLS: Final = "different calls"
 OTHER_EFFECTS: Final = "equal gradients have other effects on some replicas"
 """What is known of a step that replicas make otherwise; no kind."""
+STEPS: Final = "steps"
+"""What differs, where all steps that both runs make agree, and one run makes more."""
 
 KINDS: Final = (
     *(MEAN_OF_MEANS, SUM_OF_MEANS, SUMMED, SCALED, DIVIDED, ROOT, NORMS_AGAIN, AGAIN, STEPS_COUNTED, FACTOR),
@@ -182,7 +185,7 @@ class Cause(NamedTuple):
     also: kinds that give the same numbers here. source: file and line of the value in a replica function that is the
     first to differ; None where it is not known. number: the place of the point among the points and writes of the other
     run's recording; None where it is not known. at: the event of that recording that shows it, where its number is not
-    known before it is made.
+    known before it is made. earlier: file and line, before that one, at which a cause without a kind may begin.
     """
 
     kind: str | None
@@ -197,3 +200,4 @@ class Cause(NamedTuple):
     source: str | None = None
     number: int | None = None
     at: EventAt | None = None
+    earlier: str | None = None

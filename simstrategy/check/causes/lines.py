@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from simstrategy.check.causes.between import with_between
 from simstrategy.check.causes.decided import by_one_replica
-from simstrategy.check.causes.facts import FACTOR, MEAN_OF_MEANS, Cause, Finding, StepFacts
+from simstrategy.check.causes.facts import FACTOR, MEAN_OF_MEANS, STEPS, Cause, Finding, StepFacts
 from simstrategy.check.causes.held import Held, History, Key, Run, Traced, event_of, histories
 from simstrategy.check.causes.line_functions import by_function
 from simstrategy.check.causes.line_kinds import is_divided, is_extreme, not_reduced, recognised_at
@@ -68,26 +68,27 @@ def with_lines(cause: Cause, sides: Sides) -> Cause:
         return with_between(cause, (sides.reference.held, sides.other.held), sides.other_steps[number])
     one, finding = fault.one, fault.finding
     earlier = _earlier(one, sides) if finding.kind is None else None
-    begins = "it begins with" if earlier is None else "it shows with"
     alone = "" if finding.kind is not None else _alone(one, sides)
-    sentences = [f"In the script {begins} {one.name!r} at {one.place}: {finding.reason}{alone}"]
+    sentences = [f"In the script it begins with {one.name!r} at {one.place}: {finding.reason}{alone}"]
+    if earlier is not None:
+        shows = f"It shows with {one.name!r} at {one.place}: {finding.reason}{alone}"
+        sentences = [f"In the script {earlier.name!r} at {earlier.place} {_UNLAWFUL}{_alone(earlier, sides)}", shows]
     if finding.kind is not None and finding.kind not in (cause.kind, FACTOR if cause.kind is not None else None):
         also = "".join(f", or {kind}" for kind in finding.also)
         sentences.append(f"The kind is {finding.kind}{also}")
     sentences += [finding.remedy] if finding.remedy else []
-    if earlier is not None:
-        sentences.append(f"Before it {earlier.name!r} at {earlier.place} {_UNLAWFUL}{_alone(earlier, sides)}")
     if sides.remarks and (finding.kind is None or "samples" in finding.kind):
         sentences.append(f"Of that run: {'; '.join(sides.remarks)}")
     text = ". ".join(sentences) + "."
     before = cause.text if finding.kind is None else _UNRECOGNISED.sub("", cause.text)
-    known = cause.step is not None or cause.kind is not None
+    known = cause.step is not None or cause.kind is not None or cause.what == STEPS
     return cause._replace(
         kind=cause.kind or finding.kind,
         site=cause.site or one.site,
         variable=cause.variable or one.name,
         source=cause.source or one.site,
         at=event_of(sides.other.held, one),
+        earlier=None if earlier is None else earlier.site,
         text=f"{before} {text}" if known else text,
     )
 
@@ -245,9 +246,20 @@ def _first(spots: Sequence[Spot]) -> Fault | None:
             return permuted
         if shown is None:
             shown = by_lost_turns(spot) or by_terms(spot) or by_function(spot)
-            shown = shown or Finding(None, "it is another one than in the reference")
+            shown = shown or Finding(None, _otherwise(spot))
         return Fault(where_rows_are_lost(spot, shown) or spot.one, shown)
     return provisional
+
+
+def _otherwise(spot: Spot) -> str:
+    """Returns that a value is another one than in the reference; with both numbers, where the step has one in each."""
+    one = spot.one
+    there = [each for each in spot.expected.values[0] if each.step == one.step]
+    here = [each for each in spot.found.values[0] if each.step == one.step]
+    if len(there) != 1 or len(here) != 1 or not all(each.is_scalar and each.is_float for each in (one, *there)):
+        return "it is another one than in the reference"
+    found, expected = [float(each.leaves[0].reshape(-1)[0]) for each in (one, there[0])]
+    return f"it is another one than in the reference, {found:.7g} on replica 0 against {expected:.7g}"
 
 
 def _unweighted(provisional: Fault, one: Held) -> Fault:

@@ -30,8 +30,14 @@ def failing_at(expected: History, found: History) -> int | None:
 
 
 def failing_times(expected: History, found: History) -> Iterator[int]:
-    """Yields the times at which values stand in no lawful way to the reference's."""
+    """Yields the times at which values stand in no lawful way to the reference's.
+
+    Where one run goes on for more steps, the turns of steps that both make may stand lawfully: then none is yielded.
+    """
     if _is_pool(expected.values, found.values):
+        return
+    common = _common_steps(expected, found)
+    if common is not None and next(failing_times(*common), None) is None:
         return
     turns = turns_of(expected, found)
     if turns is None:
@@ -47,6 +53,21 @@ def failing_times(expected: History, found: History) -> Iterator[int]:
         return  # an inner loop over values of one shape has turns of its own
     yield first
     yield from failing
+
+
+def _common_steps(expected: History, found: History) -> tuple[History, History] | None:
+    """Returns the turns of the steps that both runs make, where one goes on with later steps; None elsewhere."""
+    count = min(expected.times or 0, found.times or 0)
+    longer = max(expected, found, key=lambda history: history.times or 0).values[0]
+    if not 0 < count < len(longer) or longer[count].step <= longer[count - 1].step:
+        return None
+    steps = [[one.step for one in history.values[0][:count]] for history in (expected, found)]
+    if steps[0] != steps[1]:
+        return None
+    one, other = [
+        history._replace(values=tuple([values[:count] for values in history.values])) for history in (expected, found)
+    ]
+    return one, other
 
 
 def turns_of(expected: History, found: History) -> list[tuple[list[Values], list[Values]]] | None:

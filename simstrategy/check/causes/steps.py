@@ -18,6 +18,7 @@ from simstrategy.check.causes.facts import (
     FACTOR,
     MISSING_REDUCTION,
     OTHER_EFFECTS,
+    STEPS,
     Cause,
     Finding,
     Host,
@@ -90,9 +91,8 @@ def explain_steps(
         if _pair(sides, number, "assign").differs:
             return _of_step(sides, number)
     if len(reference) != len(other):
-        return _unknown(
-            f"all steps that both runs have agree; one run has {len(other)}, and the reference has {len(reference)}"
-        )
+        text = f"All steps that both runs make agree. One makes {len(other)}, and the reference {len(reference)}."
+        return Cause(None, None, None, STEPS, None, text, certain=False)
     return _unknown("the parameters agree after every step, up to rounding")
 
 

@@ -73,6 +73,9 @@ def _card(members: Sequence[_Member], shown: Played, *, schedules: bool) -> Iter
     yield f"<h3>{_text(where if row.raised else f'{one.law}: {where}')}</h3>"
     line = one.source or one.site
     if one.cause and line:
+        if one.earlier:
+            before = f"{_with_lines(one.earlier, shown, place)}{_code_at(one.earlier, shown, place)}"
+            yield f"<p><strong>May begin at:</strong> {before}</p>"
         where = "Line" if one.kind else "Shows at"
         yield f"<p><strong>{where}:</strong> {_with_lines(line, shown, place)}{_code_at(line, shown, place)}</p>"
     if one.cause is not None:

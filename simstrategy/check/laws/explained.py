@@ -36,6 +36,7 @@ def explained(row: Row, explain: Callable[[], Cause | None], ways: tuple[Way, ..
         variable=cause.variable,
         also=cause.also,
         source=cause.source,
+        earlier=cause.earlier,
         cause=cause.text,
         shown=Shown(ways, cause.number, cause.at or _at(cause)),
     )

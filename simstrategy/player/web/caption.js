@@ -40,7 +40,7 @@ function numberOf(state) {
 function noteOf(note, lines, withLines, counted) {
   const [kinds] = note.match(KINDS) ?? [""];
   if (lines.length !== 1 && !kinds) return element("p", { class: "note" }, counted, withLines(note));
-  const short = [...(counted ? [counted] : []), ...(lines.length === 1 ? [kinds ? "The line of the cause is " : "It shows at ", ...withLines(lines[0]), kinds ? ". " : ": its kind is not recognised, and the cause may be earlier."] : []), ...(kinds ? [`${kinds}.`] : [])];
+  const short = [...(counted ? [counted] : []), ...(lines.length === 1 ? [kinds ? "The line of the cause is " : "It shows at ", ...withLines(lines[0]), kinds ? ". " : ": its kind is not recognised."] : []), ...(kinds ? [`${kinds}.`] : [])];
   return element("div", { class: "note" }, element("p", {}, withKinds(short)),
     element("details", {}, element("summary", {}, "the whole cause"), element("p", {}, withLines(note))));
 }

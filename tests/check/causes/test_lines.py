@@ -11,6 +11,7 @@ import pytest
 from simstrategy.check.causes.facts import Cause, StepFacts
 from simstrategy.check.causes.held import Held, Traced
 from simstrategy.check.causes.lines import Sides, with_lines
+from simstrategy.check.causes.steps import explain_steps
 from simstrategy.check.causes.ways import ways_apart
 
 UNKNOWN = Cause(None, None, None, None, None, "The cause is not recognised: no step.", certain=False)
@@ -54,13 +55,34 @@ def test_the_first_value_that_is_wrong_is_named_with_the_lines_that_led_there():
     assert "it begins with 'loss' at train.py:7 (called from train.py:20)" in cause.text
 
 
+def counted(size, end, *, factor=1.0):
+    """Returns the values of a replica that reads rows in every step, and scores what it has after `end` steps."""
+    rows = [held(2, "rows", np.arange(6.0)[:size] + step, step=step) for step in range(1, end + 1)]
+    scores = [held(8, "score", factor * step / 8, step=step) for step in range(5, end + 2, 4)]
+    return sorted([*rows, *scores], key=lambda one: one.step)
+
+
+def test_steps_that_one_run_alone_makes_are_not_compared_with_those_of_both():
+    """A run that stops early has equal rows until then: the score that ends it is what differs."""
+    steps = [StepFacts(number, "train.py:5", "", ("w",), *[((np.float32([1.0]),),)] * 4) for number in range(1, 13)]
+    cause = explain_steps(steps, steps[:4], counts=(1, 2))
+    assert cause.text == "All steps that both runs make agree. One makes 4, and the reference 12."
+    other = [counted(6, 4, factor=2.0)] * 2
+    found = explained([counted(6, 12)], other, cause=cause, steps=(steps, steps[:4]))
+    assert found.site == "train.py:8"
+    assert found.text.startswith(f"{cause.text} In the script it begins with 'score' at train.py:8")
+    same = explained([counted(6, 12)], [counted(6, 4)] * 2, cause=cause, steps=(steps, steps[:4]))
+    assert same == cause
+
+
 def test_a_line_that_one_replica_alone_runs_is_stated_as_such():
     def run(value, *more):
         return [held(6, "slow", value), *more]
 
     cause = explained([run(2.0)], [run(3.5), []])
     assert (cause.kind, cause.site) == (None, "train.py:6")
-    assert cause.text.endswith("it is another one than in the reference. Replica 0 alone runs that line.")
+    both = "it is another one than in the reference, 3.5 on replica 0 against 2"
+    assert cause.text.endswith(f"{both}. Replica 0 alone runs that line.")
     assert "alone" not in explained([run(2.0)], [run(3.5), run(3.5)]).text
 
 
