@@ -16,7 +16,14 @@ __all__ = ["formed_calls"]
 
 _ONE: Final = (0, 1, 2, -1, -2, -3)
 _SIZES: Final = ((), (0,), (2,), (2, 3), (2, 0))
-_NUMBERS: Final = (float("nan"), float("inf"), -0.0, 0.5, 7)
+_NUMBERS: Final[tuple[Any, ...]] = (float("nan"), float("inf"), -0.0, 0.5, 7)
+_OF_64_BITS: Final[dict[str, tuple[Any, ...]]] = {
+    "float64": (1 / 3,),
+    "int64": (2**40 + 1,),
+    "uint64": (2**40 + 1,),
+    "complex128": (1 / 3,),
+}
+"""Numbers that 32 bits do not hold."""
 
 
 def formed_calls(dtypes: tuple[str, ...]) -> Calls:
@@ -158,6 +165,7 @@ def _created(dtype: str) -> Calls:
     how: dict[str, Any] = {"dtype": dtype}
     kind = np.dtype(dtype).kind
     numbers = (True,) if kind == "b" else (7,) if kind in "iu" else _NUMBERS
+    numbers += _OF_64_BITS.get(dtype, ())
     for shape in (*_SIZES, 3):
         yield "zeros", Case((shape,), np.zeros(shape, dtype), how)
         yield "ones", Case((shape,), np.ones(shape, dtype), how)
