@@ -46,6 +46,16 @@ _COMPILED_BODY = (
     *("all_reduce", "all_reduce", "all_reduce", "all_gather", "merge", "write", "write", "write"),
     *("read", "compute", "give"),
 )
+_COMPILED = Pair(
+    "xla by lanes",
+    "xla compiled",
+    {**_TF2, "body": _COMPILED_BODY, "draws": False, "stops": False, "sizes": (2,), "merges": ("sum", "mean")},
+    replicas_max=4,
+    traces=False,
+    messages=False,
+    compiled=True,
+    rounds=True,
+)
 PAIRS = {
     "tensorflow": Pair("sim", "tensorflow", _TF2),
     "template": Pair("sim", "template", {}),
@@ -58,27 +68,9 @@ PAIRS = {
         messages=False,
     ),
     "xla": Pair("sim", "xla", {"workers_max": 1, "shapes": ((), (2,), (0,), (2, 2)), "sizes": (0, 2)}),
-    "compiled": Pair(
-        "xla by lanes",
-        "xla compiled",
-        {**_TF2, "body": _COMPILED_BODY, "draws": False, "stops": False, "sizes": (2,), "merges": ("sum", "mean")},
-        replicas_max=4,
-        traces=False,
-        messages=False,
-        compiled=True,
-        rounds=True,
-    ),
+    "compiled": _COMPILED,
     # The interpreter takes as many replicas as there are processors.
-    "interpreted": Pair(
-        "xla by lanes",
-        "xla interpreted",
-        {**_TF2, "body": _COMPILED_BODY, "draws": False, "stops": False, "sizes": (2,), "merges": ("sum", "mean")},
-        replicas_max=2,
-        traces=False,
-        messages=False,
-        compiled=True,
-        rounds=True,
-    ),
+    "interpreted": _COMPILED._replace(right="xla interpreted", replicas_max=2),
     "stacked": Pair(
         "sim by tasks",
         "sim compiled",
