@@ -67,6 +67,7 @@ RUNS = {
     ],
     "torch_replays": [sys.executable, "ci/torch_replays.py"],
     "torch_sources": [sys.executable, "ci/campaigns/torch_sources.py"],
+    "upstream": [sys.executable, "-m", "ci.campaigns.upstream"],
     "in_situ": [sys.executable, "ci/campaigns/in_situ.py", "--environments", "build/in_situ"],
     "torch_versions": [sys.executable, "ci/torch_versions.py"],
     "torch_distributed": [sys.executable, "ci/bench/torch_distributed.py"],

@@ -36,12 +36,13 @@ _GRACE_S: Final = 10.0
 """How long ranks have to end in such a run, after a failure."""
 
 
-def runner_of(script: str, *, is_module: bool = False) -> "TorchrunRunner":
+def runner_of(script: str, *, is_module: bool = False, imported: Sequence[str] = ()) -> "TorchrunRunner":
     """Returns what runs a script on simulated ranks.  Raises InvalidArgument for what is no script.
 
-    is_module: whether it is the name of a module, which Python finds in the current folder as well.
+    is_module: whether it is the name of a module, which Python finds in the current folder as well. imported: names of
+    modules that are imported once for all ranks of all runs: of libraries that do nothing for one rank alone.
     """
-    return TorchrunRunner(Settings(script, is_module=is_module))
+    return TorchrunRunner(Settings(script, is_module=is_module), imported)
 
 
 def judge_faults(settings: Settings, kinds: Sequence[str]) -> CheckReport:
@@ -74,9 +75,9 @@ class TorchrunRunner:
 
     laws: Sequence[str] = DEFAULT
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, imported: Sequence[str] = ()) -> None:
         self._settings = settings
-        self._server = started([*modules_of_torch(settings.script), *_IMPORTED])
+        self._server = started([*modules_of_torch(settings.script), *_IMPORTED, *imported])
 
     def close(self) -> None:
         self._server.close()

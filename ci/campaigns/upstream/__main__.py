@@ -1,0 +1,106 @@
+"""Many generated programs of other libraries under the law of replicas: what differs is known by name, or is new.
+
+    python3 -m ci.campaigns.upstream [LIBRARY …] [--programs 3000] [--seed 1] [--batch 40] [--kept DIR]
+
+The libraries are torchmetrics, dtensor, jax and keras. They run in an environment that sees this one and has the
+packages of PACKAGES besides. Each program runs on each number of replicas, many in one run; of those that differ, one
+for each subject and entry of known.toml is checked alone by `simstrategy check`, whose verdict counts for all of them.
+What known.toml does not name is new, and the exit code is 1. --kept: verdicts stay there, and are not made again.
+"""
+
+import argparse
+import importlib
+import json
+import re
+import sys
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+from ci.campaigns.upstream.judging import AGREES, ROOT, Judge, Verdict
+from ci.campaigns.upstream.programs import drawn
+
+sys.path.insert(0, str(ROOT / "ci"))
+
+from evidence import Evidence, versions
+from overlay import install, python_over
+
+HERE = Path(__file__).resolve().parent
+LIBRARIES = ("torchmetrics", "dtensor", "jax", "keras")
+PACKAGES = ("torchmetrics==1.9.0",)
+FIXED = ("torch", "numpy", "jax", "jaxlib", "tensorflow", "keras")
+"""Packages of this environment that none of PACKAGES may replace."""
+
+
+class Known:
+    """The entries of known.toml: of one library a name, a pattern for title and verdict, and what it is."""
+
+    def __init__(self):
+        self.entries = tomllib.loads((HERE / "known.toml").read_text(encoding="utf-8"))["known"]
+
+    def name_of(self, library, text):
+        """Returns the name of the first entry that fits; None for a verdict that is new."""
+        fitting = (one for one in self.entries if one["library"] == library and re.search(one["pattern"], text, re.S))
+        return next((one["name"] for one in fitting), None)
+
+
+def verdicts(judge, name, options):
+    """Yields programs with their verdicts, batch after batch; those that are kept are not run again."""
+    for first in range(0, options.programs, options.batch):
+        programs = drawn(judge.library, options.seed, first, min(options.batch, options.programs - first))
+        kept = options.kept / f"{name}-{options.seed}-{first}-{len(programs)}.json"
+        if not kept.exists():
+            found = judge.together(programs)
+            kept.write_text(json.dumps({one.name: found[one.name] for one in programs}), encoding="utf-8")
+        found = json.loads(kept.read_text(encoding="utf-8"))
+        yield from ((program, Verdict(*found[program.name])) for program in programs)
+
+
+def campaign(name, python, known, options, evidence):
+    """Runs the programs of one library, and prints how many agree and what differs."""
+    library = importlib.import_module(f"ci.campaigns.upstream.of_{name}").LIBRARY
+    judge, counts, checked, shown = Judge(library, python), Counter(), {}, {}
+    for program, seen in verdicts(judge, name, options):
+        if seen.kind == AGREES:
+            counts[AGREES] += 1
+            continue
+        entry = known.name_of(name, f"{program.title}: {seen.text}")
+        key = entry or program.subject
+        if key not in checked:
+            checked[key] = judge.alone(program, seen)
+            shown[key] = f"{program.name}, {program.title}: {checked[key].text[:600]}"
+        kind = checked[key].kind
+        counts[kind if kind == AGREES else f"known: {entry}" if entry else f"new: {kind}: {program.subject}"] += 1
+    evidence.add(f"{name} ({versions(*library.packages)}): {sum(counts.values())} programs, {counts[AGREES]} agree")
+    for text, count in sorted(counts.items()):
+        if text != AGREES:
+            evidence.add(f"  {count:5} {text}")
+    for key, text in shown.items():
+        if checked[key].kind != AGREES and any(f"{key}" in one and one.startswith("new") for one in counts):
+            evidence.add(f"FAILED, new: {text}")
+
+
+def main(words):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="LIBRARY", help=f"of {', '.join(LIBRARIES)}")
+    parser.add_argument("--programs", type=int, default=3000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--batch", type=int, default=40, help="programs in one run")
+    parser.add_argument("--kept", type=Path, default=ROOT / "build" / "upstream_verdicts")
+    options = parser.parse_args(words)
+    unknown = [name for name in options.names if name not in LIBRARIES]
+    if unknown:
+        parser.error(f"no such library: {', '.join(unknown)}; there are {', '.join(LIBRARIES)}")
+    options.kept.mkdir(parents=True, exist_ok=True)
+    python, evidence = python_over(ROOT / "build" / "upstream"), Evidence()
+    problem = install(python, PACKAGES, FIXED)
+    if problem is not None:
+        print(f"The packages do not install: {problem}", file=sys.stderr)
+        return 2
+    for name in options.names or LIBRARIES:
+        campaign(name, python, Known(), options, evidence)
+    return evidence.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
