@@ -55,7 +55,7 @@ def _of_model(random):
         "with strategy.scope():",
         f"    model = model_of({layers.format(out=out)}, {inputs})",
         f"    optimizer = keras.optimizers.{optimizer}",
-        f"    metrics = {{'metrics': ['mean_absolute_error'], 'weighted_metrics': ['mean_squared_error']}}",
+        "    metrics = {'metrics': ['mean_absolute_error'], 'weighted_metrics': ['mean_squared_error']}",
         f"    model.compile(optimizer, {loss}, **metrics{steps})",
         f"history = model.fit(inputs, targets, batch_size={batch}, epochs=2, shuffle=False, verbose=0{weights})",
         f"found = model.evaluate(inputs, targets, batch_size={batch}, verbose=0, return_dict=True{weights})",
