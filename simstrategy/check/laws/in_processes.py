@@ -1,50 +1,61 @@
-"""The law of workers for TensorFlow: processes give what one process with as many replicas gives."""
+"""Workers of another library: processes give what one process with as many replicas gives.
+
+Programs for simstrategy's strategies are judged by `workers.py`. Here each worker has one replica, and the runs are
+those of a checker.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from typing import Protocol
 
 from simstrategy.check.across import Across, Side, compare_across
 from simstrategy.check.laws.explained import explained
 from simstrategy.check.laws.repeat import repeated
 from simstrategy.check.laws.state import state_in_process
 from simstrategy.check.meaning import meaning_of
+from simstrategy.check.merging import by_replica
 from simstrategy.check.row import Row
 from simstrategy.check.rows import if_repeatable, law_row, row_of_values
-from simstrategy.check.runs import Measured
-from simstrategy_tf_distribute.multi_worker.merging import by_replica
-from simstrategy_tf_distribute.multi_worker.runs import WorkerRuns
-from simstrategy_tf_distribute.runs import TensorFlowRuns
+from simstrategy.check.runs import Measured, RecordedRuns, Runs
 
-__all__ = ["workers"]
+__all__ = ["InOneProcess", "in_processes"]
 
 
-def workers(runs: TensorFlowRuns, *, with_state: bool) -> Iterator[Row]:
+class InOneProcess(Runs, Protocol):
+    """The runs with which runs in processes are compared."""
+
+    def with_rounding(self, replicas: int) -> Measured:
+        """Returns what `measured` does, for any number of replicas, with nudged runs where it does not raise."""
+
+
+def in_processes(runs: InOneProcess, workers: RecordedRuns, *, with_state: bool) -> Iterator[Row]:
     """Yields the rows of each number of workers: of the law of workers, and of the law of state.
 
-    runs: with numbers of workers in its settings. with_state: whether the law of state is judged.
+    workers: the runs in processes, which are closed. with_state: whether the law of state is judged.
     """
-    with closing(WorkerRuns(runs, runs.settings.workers)) as in_processes:
-        for count in in_processes.replicas:
-            if count not in runs.replicas and runs.measured(count).ran_twice:
+    with closing(workers):
+        for count in workers.replicas:
+            one = runs.with_rounding(count)
+            if count not in runs.replicas and one.ran_twice:
                 yield repeated(runs, count)
-            yield _row(runs, in_processes, count)
-        for row in state_in_process(in_processes) if with_state else ():
+            yield _row(runs, workers, count)
+        for row in state_in_process(workers) if with_state else ():
             yield _without_page(row._replace(replicas=_label(int(row.replicas))))
 
 
-def _row(runs: TensorFlowRuns, in_processes: WorkerRuns, count: int) -> Row:
-    row = law_row("workers", in_processes.reference, _label(count), in_processes.schedule)
+def _row(runs: InOneProcess, workers: RecordedRuns, count: int) -> Row:
+    row = law_row("workers", workers.reference, _label(count), workers.schedule)
     one = runs.with_rounding(count)
     if not one.repeatable:
         return if_repeatable(row, repeatable=False)
-    other = in_processes.measured(count)
+    other = workers.measured(count)
     row = row._replace(events=len(other.first.events), not_finite=other.first.not_finite)
     errors = (one.first.error, other.first.error)
     if errors != (None, None):
         return _of_errors(row, errors, other.first.notes, allowed=runs.settings.allow_errors)
     found = _compared(one, other, count, runs.settings.exempt)
     row = row_of_values(row, found, runs.settings.nothing)
-    return _without_page(explained(row, lambda: in_processes.explain((count, count), {}), ()))
+    return _without_page(explained(row, lambda: workers.explain((count, count), {}), ()))
 
 
 def _compared(one: Measured, other: Measured, count: int, exempt: Mapping[str, str]) -> Across:

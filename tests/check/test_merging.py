@@ -1,0 +1,49 @@
+"""The outcomes of workers become one, as one process with as many replicas has it.
+
+Clauses: J-47.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from simstrategy.check.merging import merged
+from simstrategy.check.outcome import Outcome, VariableKind
+
+
+def outcome(leaves: dict[str, Any], structure: dict[str, str] | None = None) -> Outcome:
+    arrays = tuple([(path, np.asarray(value)) for path, value in leaves.items()])
+    return Outcome(arrays, None, (), structure=tuple((structure or {}).items()))
+
+
+def test_each_workers_values_stand_where_one_process_has_those_of_its_replica() -> None:
+    kinds = (VariableKind("variable 0 'w'", "mirrored", "", "NONE"),)
+    worker = [
+        outcome(
+            {
+                "result['local'][0]": 1.0 + number,
+                "result['of each'] of local replica 0": [number],
+                "result['own']": 5.0 + number,
+                "result['same']": 7.0,
+                "variable 0 'w', replica 0": 3.0 + number,
+            }
+            | ({"result['only']": 1.0} if number == 0 else {}),
+            {"result['local']": "tuple of 1", "result['of each']": "PerReplica of 1"},
+        )._replace(variables=kinds)
+        for number in range(2)
+    ]
+    one = outcome({"result['same']": 7.0}, {"result['local']": "tuple of 2"})
+    found = merged(worker, one)
+    assert {path: leaf.tolist() for path, leaf in found.leaves} == {
+        "result['local'][0]": 1.0,
+        "result['local'][1]": 2.0,
+        "result['of each'] of local replica 0": [0],
+        "result['of each'] of local replica 1": [1],
+        "result['own'] of local replica 0": 5.0,
+        "result['own'] of local replica 1": 6.0,
+        "result['same']": 7.0,
+        "variable 0 'w', replica 0": 3.0,
+        "variable 0 'w', replica 1": 4.0,
+    }
+    assert dict(found.structure)["result['local']"] == "tuple of 2"
+    assert found.partly == (("result['only']", "it is in the result of worker 0 alone"),)
