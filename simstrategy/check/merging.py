@@ -12,7 +12,7 @@ from simstrategy.check.contents import described_length
 from simstrategy.check.distances import same_bits
 from simstrategy.check.outcome import Outcome
 
-__all__ = ["by_replica", "merged"]
+__all__ = ["by_replica", "described_values", "merged", "of_worker"]
 
 Host = np.ndarray[Any, Any]
 Leaf = tuple[Host, str]
@@ -45,8 +45,8 @@ def merged(outcomes: Sequence[Outcome], one_process: Outcome, not_finite: str | 
             partly[path] = f"it is in the result of worker {', '.join(map(str, found))} alone"
         else:
             own.append(path)
-            leaves |= {f"{path}{_OF}{worker}": leaf for worker, leaf in found.items()}
-    structure = [*_structure(outcomes, one_process, lists), *[(path, f"PerReplica of {count}") for path in own]]
+            leaves |= {of_worker(path, worker): leaf for worker, leaf in found.items()}
+    structure = [*_structure(outcomes, one_process, lists), *[(path, described_values(count)) for path in own]]
     return outcomes[0]._replace(
         leaves=tuple([(path, leaf) for path, (leaf, _) in leaves.items()]),
         computed=tuple([dtype for _, dtype in leaves.values()]),
@@ -56,6 +56,16 @@ def merged(outcomes: Sequence[Outcome], one_process: Outcome, not_finite: str | 
         partly=tuple(partly.items()),
         floats_put=any(one.floats_put for one in outcomes),
     )
+
+
+def described_values(count: int) -> str:
+    """Returns how the structure of an outcome describes a value that workers have for themselves."""
+    return f"PerReplica of {count}"
+
+
+def of_worker(path: str, worker: int) -> str:
+    """Returns the path of such a value in one worker."""
+    return f"{path}{_OF}{worker}"
 
 
 def by_replica(one: Outcome, other: Outcome) -> tuple[Outcome, Outcome]:
@@ -84,12 +94,17 @@ def _lists(outcomes: Sequence[Outcome], one_process: Outcome) -> Mapping[str, st
 def _structure(
     outcomes: Sequence[Outcome], one_process: Outcome, lists: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """Yields path and description of the containers; where workers differ, as one process describes them."""
+    """Yields path and description of the containers; where workers differ, as one process describes them.
+
+    One that some workers alone have, and one process has not, is left out: so are the values in it.
+    """
     theirs = [dict(one.structure) for one in outcomes]
     expected = {**dict(one_process.structure), **lists}
-    for path, text in outcomes[0].structure:
-        alike = path not in lists and all(one.get(path) == text for one in theirs)
-        yield path, text if alike else expected.get(path, text)
+    for path in dict.fromkeys(path for one in theirs for path in one):
+        found = [one.get(path) for one in theirs]
+        text = found[0] if path not in lists and len({*found}) == 1 else expected.get(path)
+        if text is not None or None not in found:
+            yield path, text or found[0] or ""
 
 
 def _placed(path: str, worker: int, lists: Mapping[str, str]) -> str:

@@ -10,6 +10,7 @@ from simstrategy.check.causes import Cause
 from simstrategy.check.compare import sensitivity
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.runs import Measured, Settings
+from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import InOrder
 from simstrategy.trace import Recording
 
@@ -34,7 +35,7 @@ class ProcessRuns:
     """The runs in processes, one for each number of workers.  It satisfies `simstrategy.check.runs.RecordedRuns`.
 
     reference: the name of what runs the program, for the rows. workers: numbers of them, each with one replica. notes:
-    those of the runs in one process.
+    those of the runs in one process. Raises InvalidArgument for less than one worker.
     """
 
     has_reference = True
@@ -43,6 +44,11 @@ class ProcessRuns:
     def __init__(
         self, program: Callable[[Any], Any], reference: str, settings: Settings, notes: list[str], starter: Starter
     ) -> None:
+        wrong = [count for count in settings.workers if count < 1]
+        if wrong:
+            raise InvalidArgument(
+                f"workers are numbers of processes of at least 1, got {wrong[0]}. Give for example 2."
+            )
         self.program = program
         self.reference = reference
         self.replicas = tuple(dict.fromkeys(settings.workers))

@@ -47,3 +47,17 @@ def test_each_workers_values_stand_where_one_process_has_those_of_its_replica() 
     }
     assert dict(found.structure)["result['local']"] == "tuple of 2"
     assert found.partly == (("result['only']", "it is in the result of worker 0 alone"),)
+
+
+def test_a_container_that_some_workers_alone_have_is_that_of_one_process_or_left_out() -> None:
+    worker = [
+        outcome({"result['a']": 1.0, "result['b']['c']": 2.0}, {"result": "dict a b", "result['b']": "dict c"}),
+        outcome({"result": "None"}),
+    ]
+    one = outcome({"result['a']": 1.0}, {"result": "dict a"})
+    for outcomes in (worker, worker[::-1]):
+        found = merged(outcomes, one)
+        assert dict(found.structure) == {"result": "dict a", "result['a']": "PerReplica of 2"}
+        assert [path for path, _ in found.partly] == [
+            path for path, _ in sum([one.leaves for one in outcomes], ()) if path != "result['a']"
+        ]

@@ -12,8 +12,9 @@ from simstrategy.check.across import Across, Side, compare_across
 from simstrategy.check.laws.explained import explained
 from simstrategy.check.laws.repeat import repeated
 from simstrategy.check.laws.state import state_in_process
-from simstrategy.check.meaning import meaning_of
-from simstrategy.check.merging import by_replica
+from simstrategy.check.meaning import COPIES, meaning_of
+from simstrategy.check.merging import by_replica, described_values, of_worker
+from simstrategy.check.outcome import Outcome
 from simstrategy.check.row import Row
 from simstrategy.check.rows import if_repeatable, law_row, row_of_values
 from simstrategy.check.runs import Measured, RecordedRuns, Runs
@@ -40,7 +41,7 @@ def in_processes(runs: InOneProcess, workers: RecordedRuns, *, with_state: bool)
                 yield repeated(runs, count)
             yield _row(runs, workers, count)
         for row in state_in_process(workers) if with_state else ():
-            yield _without_page(row._replace(replicas=_label(int(row.replicas))))
+            yield _of_processes(row, _label(int(row.replicas)))
 
 
 def _row(runs: InOneProcess, workers: RecordedRuns, count: int) -> Row:
@@ -55,16 +56,32 @@ def _row(runs: InOneProcess, workers: RecordedRuns, count: int) -> Row:
         return _of_errors(row, errors, other.first.notes, allowed=runs.settings.allow_errors)
     found = _compared(one, other, count, runs.settings.exempt)
     row = row_of_values(row, found, runs.settings.nothing)
-    return _without_page(explained(row, lambda: workers.explain((count, count), {}), ()))
+    return _of_processes(explained(row, lambda: workers.explain((count, count), {}), ()), _label(count))
 
 
 def _compared(one: Measured, other: Measured, count: int, exempt: Mapping[str, str]) -> Across:
     """Compares a run in one process with that of as many workers, replica by replica."""
     first, second = by_replica(one.first, other.first)
     moved = [meaning_of(by_replica(nudged, other.first)[0]) for nudged in one.nudged]
-    return compare_across(
+    found = compare_across(
         Side(count, meaning_of(first), moved, first), Side(count, meaning_of(second), (), second), exempt
     )
+    alone = _alone(other.first, count)
+    undecided = {path: f"{text}; {alone[path]}" for path, text in found.problems.items() if path in alone}
+    problems = {path: text for path, text in found.problems.items() if path not in alone}
+    return found._replace(problems=problems, undecided={**found.undecided, **undecided})
+
+
+def _alone(outcome: Outcome, count: int) -> Mapping[str, str]:
+    """Returns the values that some workers alone return: they may be values of their own, or what all should have."""
+    paths = {path for path, _ in outcome.leaves}
+    copies = {kind.path for kind in outcome.variables if kind.layout == COPIES}
+    found = {}
+    for path in [path for path, text in outcome.structure if text == described_values(count) and path not in copies]:
+        workers = [str(worker) for worker in range(count) if of_worker(path, worker) in paths]
+        if len(workers) < count:
+            found[path] = f"worker {', '.join(workers)} alone returns it. Return it in all workers, or exempt it"
+    return found
 
 
 def _of_errors(
@@ -85,6 +102,7 @@ def _label(count: int) -> str:
     return f"{count} × 1"
 
 
-def _without_page(row: Row) -> Row:
-    """Returns a row whose finding has no runs to show: pages show the runs of one process."""
-    return row if row.finding is None else row._replace(finding=row.finding._replace(shown=None))
+def _of_processes(row: Row, label: str) -> Row:
+    """Returns a row with its label; its finding has no runs to show: pages show the runs of one process."""
+    finding = None if row.finding is None else row.finding._replace(replicas=label, shown=None)
+    return row._replace(replicas=label, finding=finding)

@@ -28,7 +28,8 @@ _OF_AXES: Final = ("unbound axis name", "is not found in mesh", "must refer to a
 _FLAG: Final = "--xla_force_host_platform_device_count"
 _LOADING: Final = (
     "The check makes the devices before it loads the file, in a process for each number of them: what chooses a number "
-    "of devices, such as jax.config.update('jax_num_cpu_devices', …), belongs under if __name__ == '__main__'."
+    "of devices or connects processes, such as jax.config.update('jax_num_cpu_devices', …) and "
+    "jax.distributed.initialize(), belongs under if __name__ == '__main__'."
 )
 
 

@@ -72,6 +72,33 @@ def with_metrics(mesh: Mesh):
     return found | ({"only": "saved"} if jax.process_index() == 0 and jax.process_count() > 1 else {})
 
 
+def first_alone_returns(mesh: Mesh):
+    """Returns the result in the first process alone, as programs that print it do."""
+    found = fit(mesh)
+    if jax.process_count() > 1:
+        found["own"] = {"rows": own(ROWS)}
+    return found if jax.process_index() == 0 else None
+
+
+def last_alone_returns(mesh: Mesh):
+    found = fit(mesh)
+    return found if jax.process_index() == jax.process_count() - 1 else None
+
+
+def many_ways(mesh: Mesh):
+    """Keys, operations outside of compiled functions, callbacks, donated arguments, loops and another mesh."""
+    rows = jax.device_put(ROWS, NamedSharding(mesh, P("data")))
+    noise = jax.jit(jax.random.normal, static_argnums=1)(jax.random.key(1), rows.shape)
+    doubled = jax.jit(lambda x: (jax.debug.print("{}", x.sum()), x * 2)[1], donate_argnums=0)(rows + noise)
+    scanned = jax.jit(lambda x: jax.lax.scan(lambda total, row: (total + row, total.sum()), jnp.zeros(3), x))(doubled)
+    other = NamedSharding(Mesh(mesh.devices[::-1], ("other",)), P("other"))
+    turned = jax.jit(lambda x: x * 3, out_shardings=other)(jax.device_put(ROWS, other))
+    local = jax.jit(lambda x: x @ x.T)(np.full((3, 3), 1 + jax.process_index()))
+    assert local.is_fully_addressable
+    found = {"scanned": scanned, "turned": turned, "key": jax.random.key(2), "empty": ROWS[:0]}
+    return found | {"flags": rows > 0, "half": rows.astype("bfloat16")}
+
+
 def by_pmap(mesh: Mesh):
     """Each process gives `pmap` the rows of its own devices."""
     count = jax.local_device_count()

@@ -11,7 +11,7 @@ import numpy as np
 from simstrategy.check.contents import Contents
 from simstrategy.check.distances import same_bits
 from simstrategy.check.meaning import COPIES
-from simstrategy.check.merging import merged
+from simstrategy.check.merging import described_values, merged
 from simstrategy.check.outcome import Outcome, VariableKind
 from simstrategy_xla.mesh_check.jobs import Found, Spread
 from simstrategy_xla.mesh_check.outcomes import outcome_of
@@ -80,5 +80,5 @@ def _together(parts: Sequence[Spread]) -> Spread:
 
 def _copies(own: Outcome, count: int) -> tuple[VariableKind, ...]:
     """Returns kinds for the values of the host that are not equal in all workers."""
-    text = f"PerReplica of {count}"
+    text = described_values(count)
     return tuple([VariableKind(path, COPIES, "", "NONE") for path, one in own.structure if one == text])

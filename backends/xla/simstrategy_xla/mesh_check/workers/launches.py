@@ -34,6 +34,7 @@ _FAST_DATA: Final = "_get_fastpath_data"
 _MULTIHOST: Final = "multihost_utils.py"
 """JAX's file of functions that all processes call, which run compiled programs themselves."""
 _PUT: Final = "device_put"
+_PMAP: Final = "pmap"
 _BYTES_MAX: Final = 1 << 20
 """Up to which size the copies of a value are compared."""
 
@@ -128,6 +129,8 @@ def _place(frame: FrameType | None, name: str) -> tuple[str, tuple[str, int]]:
             name = code.co_name
         elif code.co_name == _PUT:
             name = _PUT
+        elif code.co_filename.endswith(f"{_PMAP}.py"):
+            name = _PMAP
         library = library or (code.co_filename, frame.f_lineno)
         frame = frame.f_back
     return name, library or ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
