@@ -10,6 +10,7 @@ import numpy as np
 
 from simstrategy.check.contents import described_length
 from simstrategy.check.distances import same_bits
+from simstrategy.check.exempt import reason_for
 from simstrategy.check.outcome import Outcome
 
 __all__ = ["by_replica", "described_values", "merged", "of_worker"]
@@ -73,8 +74,13 @@ def by_replica(one: Outcome, other: Outcome) -> tuple[Outcome, Outcome]:
     both = {path for path, _ in one.leaves} & {path for path, _ in other.leaves}
 
     def renamed(outcome: Outcome) -> Outcome:
-        leaves = [(path.replace(_OF, _ALONE) if path in both else path, leaf) for path, leaf in outcome.leaves]
-        return outcome._replace(leaves=tuple(leaves))
+        reasons, exempt, leaves = dict(outcome.exempt), [*outcome.exempt], []
+        for path, leaf in outcome.leaves:
+            name = path.replace(_OF, _ALONE) if path in both else path
+            reason = None if name == path else reason_for(path.partition(_OF)[0], reasons, {})
+            exempt += [] if reason is None else [(name, reason)]
+            leaves.append((name, leaf))
+        return outcome._replace(leaves=tuple(leaves), exempt=tuple(exempt))
 
     return renamed(one), renamed(other)
 

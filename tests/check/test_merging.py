@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simstrategy.check.merging import merged
+from simstrategy.check.merging import by_replica, merged
 from simstrategy.check.outcome import Outcome, VariableKind
 
 
@@ -61,3 +61,11 @@ def test_a_container_that_some_workers_alone_have_is_that_of_one_process_or_left
         assert [path for path, _ in found.partly] == [
             path for path, _ in sum([one.leaves for one in outcomes], ()) if path != "result['a']"
         ]
+
+
+def test_a_value_of_each_replica_is_compared_alone_and_keeps_its_exemption() -> None:
+    both = outcome({"result['w'] of local replica 0": 1.0, "result['w'] of local replica 1": 2.0, "result['n']": 3.0})
+    one, other = by_replica(both._replace(exempt=(("result['w']", "noise"),)), both)
+    assert [path for path, _ in one.leaves] == [path for path, _ in other.leaves]
+    assert one.leaves[0][0] == "result['w'] of replica 0"
+    assert dict(one.exempt)["result['w'] of replica 1"] == "noise"

@@ -6,7 +6,7 @@ those of a checker.
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from typing import Protocol
+from typing import Final, Protocol
 
 from simstrategy.check.across import Across, Side, compare_across
 from simstrategy.check.laws.explained import explained
@@ -20,6 +20,9 @@ from simstrategy.check.rows import if_repeatable, law_row, row_of_values
 from simstrategy.check.runs import Measured, RecordedRuns, Runs
 
 __all__ = ["InOneProcess", "in_processes"]
+
+
+_ALONE: Final = "alone returns it. Return it in all workers, or exempt it"
 
 
 class InOneProcess(Runs, Protocol):
@@ -56,6 +59,8 @@ def _row(runs: InOneProcess, workers: RecordedRuns, count: int) -> Row:
         return _of_errors(row, errors, other.first.notes, allowed=runs.settings.allow_errors)
     found = _compared(one, other, count, runs.settings.exempt)
     row = row_of_values(row, found, runs.settings.nothing)
+    if row.problem is None and any(text.endswith(_ALONE) for text in found.undecided.values()):
+        row = row._replace(why="some workers alone return it")
     return _of_processes(explained(row, lambda: workers.explain((count, count), {}), ()), _label(count))
 
 
@@ -80,7 +85,7 @@ def _alone(outcome: Outcome, count: int) -> Mapping[str, str]:
     for path in [path for path, text in outcome.structure if text == described_values(count) and path not in copies]:
         workers = [str(worker) for worker in range(count) if of_worker(path, worker) in paths]
         if len(workers) < count:
-            found[path] = f"worker {', '.join(workers)} alone returns it. Return it in all workers, or exempt it"
+            found[path] = f"worker {', '.join(workers)} {_ALONE}"
     return found
 
 

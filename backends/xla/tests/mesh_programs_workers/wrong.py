@@ -213,3 +213,9 @@ def first_alone_returns_its_own(mesh: Mesh):
     weights = stepping(mesh)(jnp.zeros(3), ROWS)
     mine = np.split(ROWS, jax.process_count())[jax.process_index()]
     return {"weights": weights} | ({"mean": float(mine.mean())} if jax.process_index() == 0 else {})
+
+
+def first_alone_returns_its_part(mesh: Mesh):
+    """The first process alone returns an array of which others have parts."""
+    rows = jax.device_put(ROWS, NamedSharding(mesh, P("data")))
+    return {"rows": rows, "size": mesh.size} if jax.process_index() == 0 else None

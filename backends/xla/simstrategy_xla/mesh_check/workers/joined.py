@@ -11,7 +11,7 @@ import numpy as np
 from simstrategy.check.contents import Contents
 from simstrategy.check.distances import same_bits
 from simstrategy.check.meaning import COPIES
-from simstrategy.check.merging import described_values, merged
+from simstrategy.check.merging import described_values, merged, of_worker
 from simstrategy.check.outcome import Outcome, VariableKind
 from simstrategy_xla.mesh_check.jobs import Found, Spread
 from simstrategy_xla.mesh_check.outcomes import outcome_of
@@ -58,8 +58,7 @@ def _whole(founds: Sequence[Found]) -> Found:
         whole = _together([found.spread[path] for found in founds if path in found.spread])
         found = copies_of(whole)
         if not found:
-            where = ", ".join(str(worker) for worker, one in enumerate(founds) if path in one.spread)
-            contents.partly.append((path, f"it is in the result of worker {where} alone, which has a part of it"))
+            _add_parts(contents, path, founds)
             continue
         contents.leaves.append((path, found[0]))
         if len(found) > 1:
@@ -72,6 +71,19 @@ def _whole(founds: Sequence[Found]) -> Found:
     return founds[0]._replace(
         contents=contents, copies=copies, unequal=unequal, by_device=frozenset(rows), dtypes=dtypes, spread={}
     )
+
+
+def _add_parts(contents: Contents, path: str, founds: Sequence[Found]) -> None:
+    """Adds what workers have of an array of which they did not return all parts: a value of each worker's own."""
+    parts = [
+        (worker, shard.data)
+        for worker, one in enumerate(founds)
+        if path in one.spread
+        for shard in one.spread[path].shards
+    ]
+    contents.leaves.extend([(of_worker(path, worker), data) for worker, data in parts])
+    if parts:
+        contents.structure.append((path, described_values(len(founds))))
 
 
 def _together(parts: Sequence[Spread]) -> Spread:
