@@ -99,10 +99,10 @@ class Record(NamedTuple):
 
 
 class Shard(NamedTuple):
-    """What one device has of an array.  device: its place in the mesh. index: the part of the array that data is."""
+    """What one device has of an array.  device: its place in the mesh. part: which part of the array data […] is."""
 
     device: int
-    index: tuple[slice, ...]
+    part: tuple[slice, ...]
     data: Host
 
 

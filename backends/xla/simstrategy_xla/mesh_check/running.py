@@ -66,8 +66,8 @@ def run_once(program: Callable[..., Any], job: Job, run: Run) -> Found:
         else:
             result = result_of(value, devices)
     saved = None if checkpoint is None else Saved(checkpoint.saved, checkpoint.saves, checkpoint.restored)
-    *shown, spread = result
-    return Found(*shown, error, notes, (), (), printed.getvalue(), saved, None, spread)
+    shown = result.contents, result.copies, result.unequal, result.by_device
+    return Found(*shown, error, notes, (), (), printed.getvalue(), saved, None, result.spread)
 
 
 def _advice(error: BaseException, job: Job) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ def copies_of(spread: Spread) -> tuple[np.ndarray[Any, Any], ...]:
     """Returns an array […] once for each copy that the devices have of all its parts; () where a part is missing."""
     groups: dict[str, list[Shard]] = {}
     for shard in sorted(spread.shards, key=lambda one: one.device):
-        groups.setdefault(str(shard.index), []).append(shard)
+        groups.setdefault(str(shard.part), []).append(shard)
     known = sum(group[0].data.size for group in groups.values())
     if not groups or known < np.prod(spread.shape, dtype=np.int64):
         return ()
@@ -21,6 +21,6 @@ def copies_of(spread: Spread) -> tuple[np.ndarray[Any, Any], ...]:
     for number in range(min(map(len, groups.values()))):
         whole = np.empty(spread.shape, spread.dtype)
         for group in groups.values():
-            whole[group[number].index] = group[number].data
+            whole[group[number].part] = group[number].data
         found.append(whole)
     return tuple(found)

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any, Final, final
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax._src import pjit
 from jax._src.interpreters import pxla
@@ -111,7 +112,7 @@ def _copy(value: Any, sharding: Any) -> str:
     whole = not isinstance(value, jax.Array) or value.is_fully_addressable
     if not (whole or sharding.is_fully_replicated):
         return ""
-    if jax.dtypes.issubdtype(jax.typeof(value).dtype, jax.dtypes.prng_key):
+    if jnp.issubdtype(jax.typeof(value).dtype, jax.dtypes.prng_key):
         value = value._base_array  # noqa: SLF001 - `jax.random.key_data` would begin another run
     host = np.asarray(value if whole else value.addressable_data(0))
     if host.nbytes > _BYTES_MAX:
