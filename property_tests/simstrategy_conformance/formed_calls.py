@@ -66,6 +66,7 @@ def _turned(x: Host) -> Calls:
 
 
 def _moved(x: Host) -> Calls:
+    yield "asarray", Case((x,), x)
     for axis in (None, *_ONE, (0, 1), (-1, 0), (0, 1, 2)):
         yield "flip", Case((x,), np.flip(x, axis), {"axis": axis})
     for axis, shift in itertools.product((None, *_ONE), (0, 1, -1, 5)):

@@ -36,6 +36,7 @@ async ([key, most]) => {
   const texts = [];
   const where = () => document.querySelector("output.where").textContent;
   for (let step = 0; step < most; step += 1) {
+    while (document.querySelector("[aria-busy]")) await new Promise(requestIdleCallback);
     const parts = ["#caption", "#more", ".middle", "section.source"];
     texts.push(parts.map((one) => document.querySelector(one).textContent).join("|"));
     const before = where();

@@ -26,7 +26,7 @@ EVERY_NTH = 1 if os.environ.get("SIMSTRATEGY_BROWSER") == "required" else 12
 """`ci/run.py browser` looks at all programs."""
 
 READ = """
-() => {
+async () => {
   const PARTS = ["#caption", "#more", ".middle", "section.source"];
   const cells = (row) => [...row.querySelectorAll("th, td")].map((cell) =>
     [...cell.querySelectorAll(".leaves > div")].map((one) => one.textContent).join("|") || cell.textContent);
@@ -42,9 +42,10 @@ READ = """
     };
   };
   const press = (key) => document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
-  const walk = (key) => {
+  const walk = async (key) => {
     const found = [];
     for (;;) {
+      while (document.querySelector("[aria-busy]")) await new Promise(requestIdleCallback);
       found.push(read());
       const before = location.hash;
       press(key);
@@ -52,14 +53,16 @@ READ = """
     }
   };
   const picker = document.querySelector("#bar select");
-  return [...picker.options].map((_, place) => {
+  const walks = [];
+  for (let place = 0; place < picker.options.length; place += 1) {
     picker.selectedIndex = place;
     picker.dispatchEvent(new Event("input"));
     press("Home");
-    const there = walk("ArrowRight");
-    const back = walk("ArrowLeft").reverse();
-    return [there, there.every((one, at) => one.all === back[at].all)];
-  });
+    const there = await walk("ArrowRight");
+    const back = (await walk("ArrowLeft")).reverse();
+    walks.push([there, there.every((one, at) => one.all === back[at].all)]);
+  }
+  return walks;
 }
 """
 

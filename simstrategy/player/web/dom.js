@@ -18,14 +18,23 @@ export function drawn(tag, attributes, ...children) {
   return made;
 }
 
+/** So many rows of a table are made at once; more come when the browser has nothing else to do. */
+const AT_ONCE = 18;
+
 /** Returns a table with a caption for readers of the screen. headings: texts. rows: lists of cells. */
 export function table(caption, headings, rows) {
   const head = headings.map((text) => element("th", { scope: "col", title: meaningOf(text) }, text));
-  const body = rows.map((cells) =>
-    element("tr", {}, cells.map((cell, place) =>
-      place ? element("td", { "data-heading": headings[place] }, cell) : element("th", { scope: "row" }, cell))));
+  const rowOf = (cells) => element("tr", {}, cells.map((cell, place) =>
+    place ? element("td", { "data-heading": headings[place] }, cell) : element("th", { scope: "row" }, cell)));
+  const isLong = rows.length > AT_ONCE;
+  const body = element("tbody", { "aria-busy": isLong ? "true" : null }, rows.slice(0, AT_ONCE).map(rowOf));
+  if (isLong) requestIdleCallback(() => {
+    if (!body.isConnected) return;
+    body.append(...rows.slice(AT_ONCE).map(rowOf));
+    body.removeAttribute("aria-busy");
+  });
   const made = element("table", {}, element("caption", { class: "unseen" }, caption),
-    element("thead", {}, element("tr", {}, head)), element("tbody", {}, body));
+    element("thead", {}, element("tr", {}, head)), body);
   return element("div", { class: "wide", tabindex: "0", role: "group", "aria-label": caption }, made);
 }
 

@@ -1,10 +1,13 @@
-// The replicas: time as the order of events, a column for each replica. Only the rows in sight are in the document.
+// The replicas: time as the order of events, a column for each replica. Only the rows and columns in sight are in the document.
 
 import { element } from "./dom.js";
 import { BEGINS, ENDS, placeOf, ranksOf, sitesOf, stopAt } from "./recording.js";
 
 const ROW = 26;
 const BEYOND = 8;
+/** Columns come into the document in blocks of so many. */
+const BLOCK = 16;
+const COLUMN_REM = 1.9;
 
 /** Returns the view. box: the element that scrolls. */
 export function replicasView(box, state) {
@@ -15,10 +18,17 @@ export function replicasView(box, state) {
   let partial = -1;
 
   const drawn = new Map();
+  let columns = [0, 0];
 
-  /** Makes the rows that came into sight, and drops those that left it. */
+  /** Makes the rows that came into sight, and drops those that left it; all, where other columns come into sight. */
   const draw = () => {
     const run = state.current();
+    const inSight = columnsInSight(box, run.columns.flat().length);
+    if (inSight.join() !== columns.join()) {
+      columns = inSight;
+      rows.replaceChildren();
+      drawn.clear();
+    }
     const first = Math.max(0, Math.floor(box.scrollTop / ROW) - BEYOND);
     const last = Math.min(run.stops.length, first + Math.ceil(box.clientHeight / ROW) + 2 * BEYOND);
     for (const [at, row] of drawn) {
@@ -29,7 +39,7 @@ export function replicasView(box, state) {
     }
     for (let at = first; at < last; at += 1) {
       if (!drawn.has(at)) {
-        drawn.set(at, rowAt(run, at, state));
+        drawn.set(at, rowAt(run, at, state, columns));
         rows.append(drawn.get(at));
       }
       drawn.get(at).classList.toggle("current", at === state.at);
@@ -78,6 +88,13 @@ function reveal(box, at) {
   else if (top > box.scrollTop + room) box.scrollTop = top - room;
 }
 
+/** Returns the first column in sight, and the one after the last. */
+function columnsInSight(box, count) {
+  const width = COLUMN_REM * parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const block = (pixels) => Math.floor(pixels / width / BLOCK) * BLOCK;
+  return [Math.min(block(box.scrollLeft), count), Math.min(block(box.scrollLeft + box.clientWidth) + BLOCK, count)];
+}
+
 function headings(run) {
   const many = run.columns.length > 1;
   const names = run.columns.flatMap((ranks, worker) => ranks.map((rank, place) =>
@@ -85,15 +102,20 @@ function headings(run) {
   return [element("span", { class: "what" }, many ? "event · replicas, by worker" : "event · replicas"), ...names];
 }
 
-function rowAt(run, at, state) {
+function rowAt(run, at, state, [from, to]) {
   const { event, phase, caption } = stopAt(run, at);
   const isPartial = state.arrived && at === state.at;
   const ranks = isPartial ? state.arrivals().slice(0, state.arrived) : ranksOf(run, event);
-  const cells = run.columns.flatMap((column, worker) => column.map((rank, place) => {
+  const places = run.columns.flatMap((column) => column.map((rank, place) => [rank, place]));
+  const cells = places.slice(from, to).map(([rank, place]) => {
     const mark = ranks.includes(rank) ? markOf(run, event, isPartial ? BEGINS : phase, rank, place) : "";
     const first = run.columns.length > 1 && !place ? " first" : "";
     return element("span", { class: `cell ${mark ? kindOf(event) : ""}${first}` }, mark);
-  }));
+  });
+  if (cells.length) {
+    cells[0].style.marginInlineStart = `${from * COLUMN_REM}rem`;
+    cells.at(-1).style.marginInlineEnd = `${(places.length - to) * COLUMN_REM}rem`;
+  }
   const isApart = run.stands?.[at] === "3";
   const row = element("div", {
     class: `row${event.error && phase !== BEGINS ? " failed" : ""}`,
