@@ -46,13 +46,13 @@ BANNED_MODULES = {
     "random": (),
     "secrets": (),
     "time": (
-        *("simstrategy/launch/keeper.py", "simstrategy/launch/launcher.py"),
+        *(f"simstrategy/launch/{name}.py" for name in ("keeper", "launcher", "together")),
         *(f"{RUN}{name}.py" for name in ("left", "looks", "lost", "one_thread")),
         *PEERS_THAT_WAIT,
     ),
     "uuid": (),
     "datetime": (),
-    "threading": RUN_WITH_THREADS,
+    "threading": (*RUN_WITH_THREADS, "simstrategy/launch/reporting.py"),
     "greenlet": tuple(f"{RUN}{name}.py" for name in ("blocked", "greenlets", "inline", "own_thread", "reaching")),
     "socket": (
         "simstrategy/launch/channel.py",

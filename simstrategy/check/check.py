@@ -60,7 +60,7 @@ def check(
     "replicas", "order", "backends", "schedules" and "workers". order: of the simulator's additions. exempt: names of
     values that no law compares, such as ``"history/noise"``, each with the reason. vary: arguments of the program
     that cut the same work differently, with their values. require: what must have been tried, such as "uneven"; else
-    nothing is judged. compiled: compiles every step as well. on_row: receives each row. Clauses: J-1 to J-69, P-9.
+    nothing is judged. compiled: compiles every step as well. on_row: receives each row. Clauses: J-1 to J-74, P-9.
 
     Programs for other libraries' strategies: `checkers.py`. Raises InvalidArgument, and what opening a backend raises.
 

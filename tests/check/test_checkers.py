@@ -149,8 +149,8 @@ def test_a_law_that_needs_our_strategies_is_refused_and_the_others_reach_the_che
 
 
 def test_laws_arguments_and_words_that_programs_of_a_library_do_not_have_are_refused():
-    def judged(asked=(), vary=None, require=()):
-        settings = Settings(asked=asked, vary=vary or {})
+    def judged(asked=(), vary=None, require=(), workers=()):
+        settings = Settings(asked=asked, vary=vary or {}, workers=workers)
         study = Study(ours, ["sim"], [1, 2], (), (InOrder,), settings)
         return judge_runs(study, OF_RUNS, ["replicas", "order"], require, lambda row: None, ["replicas"])
 
@@ -159,6 +159,8 @@ def test_laws_arguments_and_words_that_programs_of_a_library_do_not_have_are_ref
         judged(asked={"order"})
     with pytest.raises(InvalidArgument, match=r"not judged by the law of cut: .* Their laws are replicas, state"):
         judged(vary={"more": [1, 2]})
+    with pytest.raises(InvalidArgument, match="A program under sim has no workers to choose: leave workers out"):
+        judged(workers=[2])
     with pytest.raises(InvalidArgument, match="cannot try 'uneven': require can name replicas"):
         judged(require=["uneven"])
 

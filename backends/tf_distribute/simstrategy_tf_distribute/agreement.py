@@ -4,18 +4,18 @@ Every run adds in rank order. The effect of rounding is measured: the first numb
 and the initial values of its variables changed by one ulp.
 """
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from simstrategy.check import Report, Row
 from simstrategy.check.annotations import foreign_annotation
 from simstrategy.check.judging import judge_runs
 from simstrategy.check.laws import OF_RUNS
+from simstrategy.check.laws.in_processes import in_processes
 from simstrategy.check.runs import Settings
 from simstrategy.errors import InvalidArgument, Unsupported
 from simstrategy.strategy import Semantics
-from simstrategy_tf_distribute.multi_worker.law import workers
+from simstrategy_tf_distribute.multi_worker.runs import worker_runs
 from simstrategy_tf_distribute.runs import TensorFlowRuns
 
 __all__ = ["replicas_agree"]
@@ -60,8 +60,11 @@ def replicas_agree(
         raise InvalidArgument("replicas_agree takes a program(strategy) and at least one number of replicas.")
     _require_mirrored(program, in_processes=bool(settings.workers))
     runs = TensorFlowRuns(program, replicas, settings, seed)
-    in_workers = partial(workers, with_state="state" in laws)
-    return judge_runs(runs, OF_RUNS, laws, require, on_row, workers=in_workers)
+
+    def workers(runs: TensorFlowRuns) -> Iterator[Row]:
+        return in_processes(runs, worker_runs(runs), with_state="state" in laws)
+
+    return judge_runs(runs, OF_RUNS, laws, require, on_row, workers=workers)
 
 
 _IN_PROCESSES: Final = ("MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy")

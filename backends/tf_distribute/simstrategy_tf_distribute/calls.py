@@ -12,9 +12,9 @@ from typing import Any, Final, final
 import tensorflow as tf
 
 from simstrategy.errors import ReplicasDisagree
+from simstrategy.launch.calls import Call, alike, any_size
 from simstrategy.run.functions import function_key
 from simstrategy.run.status import disagreement
-from simstrategy_tf_distribute.call import Call, alike, any_size
 from simstrategy_tf_distribute.forms import form_of
 from simstrategy_tf_distribute.lines import Lines, Site
 

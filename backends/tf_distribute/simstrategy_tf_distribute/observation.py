@@ -11,9 +11,10 @@ from typing import Any, Final, final
 import tensorflow as tf
 
 from simstrategy.errors import ReplicasDisagree
+from simstrategy.launch.calls import written
 from simstrategy.trace import Request, Trace, describe_site
 from simstrategy_tf_distribute.calls import Calls, unconverted
-from simstrategy_tf_distribute.forms import form_of, written
+from simstrategy_tf_distribute.forms import form_of
 from simstrategy_tf_distribute.iterators import forget, kept, untuned
 from simstrategy_tf_distribute.lines import Lines, Site, reads_data
 from simstrategy_tf_distribute.observing import Observer, nudged_dataset

@@ -12,8 +12,9 @@ import numpy as np
 import tensorflow as tf
 
 from simstrategy.device.perturbed import perturb
+from simstrategy.launch.calls import Form
 from simstrategy.trace import Recorder, Recording, Request
-from simstrategy_tf_distribute.forms import Form, form_of
+from simstrategy_tf_distribute.forms import form_of
 from simstrategy_tf_distribute.lines import Lines, Site
 from simstrategy_tf_distribute.variables import MOVABLE
 

@@ -12,8 +12,9 @@ from typing import Any, final
 import tensorflow as tf
 
 from simstrategy.errors import InvalidArgument, ReplicasDisagree
+from simstrategy.launch.calls import Form, written
 from simstrategy.trace import Request, Trace, describe_site
-from simstrategy_tf_distribute.forms import Form, form_of, written
+from simstrategy_tf_distribute.forms import form_of
 from simstrategy_tf_distribute.lines import Lines, Site
 from simstrategy_tf_distribute.observing import Observer
 from simstrategy_tf_distribute.subjects import Subjects

@@ -5,7 +5,8 @@ from typing import Any, final
 
 import tensorflow as tf
 
-from simstrategy_tf_distribute.forms import Form, form_of
+from simstrategy.launch.calls import Form
+from simstrategy_tf_distribute.forms import form_of
 from simstrategy_tf_distribute.variables import Variables, name_of
 
 __all__ = ["Subjects"]

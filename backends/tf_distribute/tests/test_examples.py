@@ -7,6 +7,7 @@ import pytest
 from block_runs import run_page
 from blocks import ROOT
 
+from simstrategy.launch.together import Workers
 from simstrategy_tf_distribute.multi_worker import processes
 from simstrategy_tf_distribute.multi_worker import runs as worker_runs
 
@@ -16,7 +17,7 @@ PAGE = ROOT / "docs" / "examples_of_tf_distribute.md"
 class Kept:
     """Workers of all examples, which a check does not close."""
 
-    def __init__(self, workers: processes.Workers) -> None:
+    def __init__(self, workers: Workers) -> None:
         self.run, self.process = workers.run, workers.process
 
     def close(self) -> None:
@@ -28,8 +29,8 @@ class Kept:
 @pytest.mark.slow
 def test_the_examples_of_tf_distribute_do_what_they_show(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    workers = processes.Workers()  # each needs seconds to import TensorFlow
-    monkeypatch.setattr(worker_runs, "Workers", lambda: Kept(workers))
+    workers = processes.start_workers()  # each needs seconds to import TensorFlow
+    monkeypatch.setattr(worker_runs, "start_workers", lambda: Kept(workers))
     try:
         run_page(PAGE, tmp_path)
     finally:

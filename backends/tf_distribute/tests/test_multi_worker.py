@@ -14,124 +14,17 @@ import pytest
 import worker_programs
 
 import simstrategy as ss
-from simstrategy.check.outcome import Outcome, VariableKind
 from simstrategy.check.runs import Settings
 from simstrategy.errors import InvalidArgument, Unsupported
+from simstrategy.launch.matching import Finding
+from simstrategy.launch.together import Workers
 from simstrategy_tf_distribute import replicas_agree, runs
-from simstrategy_tf_distribute.call import Call
 from simstrategy_tf_distribute.multi_worker import runs as worker_runs
 from simstrategy_tf_distribute.multi_worker.jobs import Heard, Job
-from simstrategy_tf_distribute.multi_worker.matching import Finding, Matching, call_of, message_of
-from simstrategy_tf_distribute.multi_worker.merging import merged, recording_of
-from simstrategy_tf_distribute.multi_worker.processes import Workers
+from simstrategy_tf_distribute.multi_worker.merging import recording_of
+from simstrategy_tf_distribute.multi_worker.processes import start_workers
 
 FILE = Path(worker_programs.__file__)
-SUM = Call("all_reduce SUM", (((2,), "float32"),), ("train.py", 31))
-MEAN = SUM._replace(what="all_reduce MEAN", site=("train.py", 40))
-
-
-# Calls that are compared.
-
-
-def matching(*calls: list[Call]) -> Matching:
-    found = Matching(len(calls))
-    for worker, made in enumerate(calls):
-        for call in made:
-            found.called(worker, call_of(message_of(call)))
-    return found
-
-
-def test_workers_that_make_the_same_calls_go_on_and_may_end() -> None:
-    found = matching([SUM, MEAN], [SUM, MEAN], [SUM])
-    assert found.finding() is None
-    found.called(2, MEAN)
-    for worker in range(3):
-        found.returned(worker)
-        assert found.finding() is None
-
-
-def test_a_worker_that_calls_something_else_is_named_with_the_lines_of_all() -> None:
-    finding = matching([SUM, SUM], [SUM, MEAN], [SUM, SUM]).finding()
-    assert finding is not None
-    kind, text = finding
-    assert (kind, text.splitlines()[1:]) == (
-        "ReplicasDisagree",
-        [
-            "  worker 0: all_reduce SUM float32[2] at train.py:31",
-            "  worker 1: all_reduce MEAN float32[2] at train.py:40",
-            "  worker 2: all_reduce SUM float32[2] at train.py:31",
-        ],
-    )
-
-
-def test_a_worker_that_returns_while_another_one_waits_is_named_before_the_third_comes() -> None:
-    found = matching([SUM], [], [])
-    assert found.finding() is None  # worker 1 may still come
-    found.returned(1)
-    finding = found.finding()
-    assert finding is not None
-    assert finding.text.splitlines()[1:] == [
-        "  worker 0: all_reduce SUM float32[2] at train.py:31",
-        "  worker 1: returned from the program",
-        "  worker 2: has made no further call",
-    ]
-
-
-def test_an_exception_of_one_worker_is_what_is_reported_where_others_wait_for_it() -> None:
-    found = matching([SUM], [])
-    found.raised(1, "KeyError", "'mine'", "raised at train.py:9")
-    assert found.finding() == Finding(
-        "KeyError",
-        "'mine' (in worker 1, raised at train.py:9). The others wait:\n"
-        "  worker 0: all_reduce SUM float32[2] at train.py:31",
-    )
-
-
-def test_sizes_that_may_differ_do_not_make_calls_differ() -> None:
-    rows = SUM._replace(forms=(((None, 3), "float32"),))
-    assert matching([rows], [SUM._replace(forms=(((4, 3), "float32"),))]).finding() is None
-    assert matching([rows], [SUM._replace(forms=(((4, 2), "float32"),))]).finding() is not None
-
-
-# Outcomes of workers as one.
-
-
-def outcome(leaves: dict[str, Any], structure: dict[str, str] | None = None) -> Outcome:
-    arrays = tuple([(path, np.asarray(value)) for path, value in leaves.items()])
-    return Outcome(arrays, None, (), structure=tuple((structure or {}).items()))
-
-
-def test_each_workers_values_stand_where_one_process_has_those_of_its_replica() -> None:
-    kinds = (VariableKind("variable 0 'w'", "mirrored", "", "NONE"),)
-    worker = [
-        outcome(
-            {
-                "result['local'][0]": 1.0 + number,
-                "result['of each'] of local replica 0": [number],
-                "result['own']": 5.0 + number,
-                "result['same']": 7.0,
-                "variable 0 'w', replica 0": 3.0 + number,
-            }
-            | ({"result['only']": 1.0} if number == 0 else {}),
-            {"result['local']": "tuple of 1", "result['of each']": "PerReplica of 1"},
-        )._replace(variables=kinds)
-        for number in range(2)
-    ]
-    one = outcome({"result['same']": 7.0}, {"result['local']": "tuple of 2"})
-    found = merged(worker, one, recording_of([[], []], ""))
-    assert {path: leaf.tolist() for path, leaf in found.leaves} == {
-        "result['local'][0]": 1.0,
-        "result['local'][1]": 2.0,
-        "result['of each'] of local replica 0": [0],
-        "result['of each'] of local replica 1": [1],
-        "result['own'] of local replica 0": 5.0,
-        "result['own'] of local replica 1": 6.0,
-        "result['same']": 7.0,
-        "variable 0 'w', replica 0": 3.0,
-        "variable 0 'w', replica 1": 4.0,
-    }
-    assert dict(found.structure)["result['local']"] == "tuple of 2"
-    assert found.partly == (("result['only']", "it is in the result of worker 0 alone"),)
 
 
 def test_a_recording_of_workers_has_the_values_of_all_in_every_step() -> None:
@@ -158,7 +51,7 @@ def test_a_recording_of_workers_has_the_values_of_all_in_every_step() -> None:
 @pytest.fixture(scope="module")
 def started() -> Iterator[Workers]:
     """Processes from one that has imported TensorFlow, for all tests."""
-    workers = Workers()
+    workers = start_workers()
     yield workers
     workers.close()
 
@@ -175,7 +68,7 @@ class Kept:
 
 @pytest.fixture
 def shared(started: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_runs, "Workers", lambda: Kept(started))
+    monkeypatch.setattr(worker_runs, "start_workers", lambda: Kept(started))
     monkeypatch.setattr(runs, "_NUDGES", (1,))
 
 

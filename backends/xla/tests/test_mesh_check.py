@@ -191,7 +191,6 @@ def in_a_file(tmp_path, text):
     ("settings", "shown"),
     [
         ({"laws": ["coverage"]}, "the law of coverage needs one of simstrategy's"),
-        ({"workers": [2]}, "has no workers to choose"),
         ({"backends": ["sim", "torch"]}, "has no backends to choose"),
         ({"order": "ring"}, "has no order to choose"),
         ({"vary": {"parts": [1, 2]}}, "The program takes no argument 'parts'"),

@@ -1,4 +1,4 @@
 """Programs under the real MultiWorkerMirroredStrategy, in several processes of this machine: `check --workers`.
 
-`law.py` judges, `runs.py` has the runs, `processes.py` starts a process for each worker; `child.py` is what it does.
+`runs.py` has the runs, `processes.py` starts a process for each worker; `child.py` is what it does.
 """

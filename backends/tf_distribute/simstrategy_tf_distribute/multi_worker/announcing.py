@@ -6,7 +6,6 @@ from the first worker to the others.
 """
 
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
@@ -15,11 +14,10 @@ from typing import Any, Final, final
 import numpy as np
 import tensorflow as tf
 
-from simstrategy.launch.channel import Channel
-from simstrategy_tf_distribute.call import Call, any_size
-from simstrategy_tf_distribute.forms import Form, form_of
+from simstrategy.launch.calls import Call, Form, any_size, message_of
+from simstrategy.launch.reporting import Reporter
+from simstrategy_tf_distribute.forms import form_of
 from simstrategy_tf_distribute.lines import Site, reads_data
-from simstrategy_tf_distribute.multi_worker.matching import message_of
 from simstrategy_tf_distribute.observation import Observation
 from simstrategy_tf_distribute.subjects import Subjects
 
@@ -31,19 +29,10 @@ _FIRST: Final = "first value of a variable"
 
 @final
 class Announcer:
-    """Reports calls over a channel.
+    """Reports calls.  traced: whether those of traced functions; XLA does not compile what reports them."""
 
-    traced: whether calls of traced functions are reported; XLA does not compile what reports them.
-    """
-
-    def __init__(self, channel: Channel, *, traced: bool) -> None:
-        self._channel, self._traced = channel, traced
-        self._lock = threading.Lock()
-
-    def report(self, message: dict[str, Any]) -> None:
-        """Sends a message; several threads may."""
-        with self._lock:
-            self._channel.send(message)
+    def __init__(self, reporter: Reporter, *, traced: bool) -> None:
+        self._report, self._traced = reporter.report, traced
 
     @contextmanager
     def before(self, what: str, values: Sequence[Any], site: Site, *, axis: int | None = None) -> Iterator[None]:
@@ -56,7 +45,7 @@ class Announcer:
         def reported(*shapes: Any) -> Any:
             known = [_with_shape(form, shape) for form, shape in zip(forms, shapes or [None] * len(forms), strict=True)]
             shown = known if axis is None else [any_size(form, axis) for form in known]
-            self.report(message_of(Call(what, tuple(shown), site)))
+            self._report(message_of(Call(what, tuple(shown), site)))
             return np.int32(0)
 
         if tf.executing_eagerly():

@@ -2,9 +2,6 @@
 
 import json
 import os
-import pickle
-import signal
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, final
@@ -14,10 +11,11 @@ import tensorflow as tf
 
 from simstrategy.check.programs import load_program
 from simstrategy.errors import InvalidArgument
+from simstrategy.launch.calls import Form
 from simstrategy.launch.channel import Channel
+from simstrategy.launch.reporting import Place, Reporter, answered
 from simstrategy.run import raised_where
 from simstrategy.trace import Trace
-from simstrategy_tf_distribute.forms import Form
 from simstrategy_tf_distribute.lines import Lines, Site
 from simstrategy_tf_distribute.multi_worker.announcing import Announcer, watch
 from simstrategy_tf_distribute.multi_worker.jobs import Answer, Heard, Job
@@ -32,43 +30,22 @@ Host = np.ndarray[Any, Any]
 
 
 def main(channel: Channel, output: Path) -> int:
-    """Runs the job that the channel names, and waits until its process is ended.  output: for all that is printed.
-
-    A worker that ended earlier would end the others too: TensorFlow's service takes it for one that failed.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one ends it
-    file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    for stream in (1, 2):
-        os.dup2(file, stream)
-    os.close(file)
-    message, _ = channel.receive()
-    job = pickle.loads(Path(message["job"]).read_bytes())  # noqa: S301 - of the process that started this one
-    try:
-        announcer = Announcer(channel, traced=job.recorded)
-        answer = _answer(job, message["worker"], message["addresses"], announcer)
-        if isinstance(answer, str):
-            announcer.report({"refused": answer})
-        else:
-            Path(message["answer"]).write_bytes(pickle.dumps(answer, protocol=pickle.HIGHEST_PROTOCOL))
-            announcer.report({"answered": True})
-    except Exception:  # noqa: BLE001 - such as a port that is taken; it is shown with the output
-        traceback.print_exc()
-        return 1
-    channel.receive()
-    return 0
+    """Runs the job that the channel names, and waits until its process is ended.  output: for all that is printed."""
+    return answered(channel, output, _answer)
 
 
-def _answer(job: Job, worker: int, addresses: Sequence[str], announcer: Announcer) -> Answer | str:
+def _answer(job: Job, place: Place, reporter: Reporter) -> Answer | str:
     """Returns what the run gave; or why the program could not be loaded, or its result not be read, as a sentence."""
+    worker, announcer = place.worker, Announcer(reporter, traced=job.recorded)
     task = {"type": "worker", "index": worker}
-    os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": list(addresses)}, "task": task})
+    os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": list(place.addresses)}, "task": task})
     tf.config.set_visible_devices([], "GPU")
     root, lines, kept = str(Path(job.file).parent), Lines(), _Kept()
     observer = Observer(kept, lines) if job.recorded else None
     observation = Observation(lines, Trace(root=root), observer, 1, first=worker)
     # The strategy comes first: it starts TensorFlow's server, which no other operation may precede.
     strategy = ObservedWorker(observation)
-    announcer.report({"connected": True})
+    reporter.report({"connected": True})
     watch(strategy.extended, announcer, observation)
     begin(job.seed)
     try:
@@ -82,9 +59,9 @@ def _answer(job: Job, worker: int, addresses: Sequence[str], announcer: Announce
     except InvalidArgument as error:  # a result that cannot be read
         return str(error)
     if outcome.error is None:
-        announcer.report({"returned": True})
+        reporter.report({"returned": True})
     else:
-        announcer.report({"raised": [*outcome.error, *outcome.notes]})
+        reporter.report({"raised": [*outcome.error, *outcome.notes]})
     return Answer(outcome, tuple(kept.heard))
 
 

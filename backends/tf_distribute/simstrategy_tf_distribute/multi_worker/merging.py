@@ -1,75 +1,18 @@
-"""Makes one outcome and one recording of those of all workers, as a run in one process with as many replicas has them.
+"""Makes one recording of those of all workers, as a run in one process with as many replicas has it."""
 
-Each worker has one replica, so worker 2 holds what replica 2 holds there.
-"""
-
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from simstrategy.check.contents import described_length
-from simstrategy.check.distances import same_bits
-from simstrategy.check.outcome import Outcome
 from simstrategy.trace import Recorder, Recording
 from simstrategy_tf_distribute.multi_worker.jobs import Heard
-from simstrategy_tf_distribute.observing import Steps, first_not_finite
+from simstrategy_tf_distribute.observing import Steps
 from simstrategy_tf_distribute.running import WHOLE_BYTES
 
-__all__ = ["by_replica", "merged", "recording_of"]
+__all__ = ["recording_of"]
 
 Host = np.ndarray[Any, Any]
-Leaf = tuple[Host, str]
-"""A value, and the dtype in which it was computed."""
-
-_COMPONENT: Final = ", replica 0"
-_OF: Final = " of local replica "
-_ALONE: Final = " of replica "
-
-
-def merged(outcomes: Sequence[Outcome], one_process: Outcome, recording: Recording) -> Outcome:
-    """Returns the outcome of all workers.
-
-    outcomes: one for each worker, none of which raised. one_process: of a run in one process with as many replicas. A
-    list that has an item for each replica there has one for the local replica in each worker. A value of the result
-    that is equal in all workers is one value; another one is each worker's own, as what one worker alone returns.
-    """
-    count, lists = len(outcomes), _lists(outcomes, one_process)
-    placed = [{_placed(path, rank, lists): leaf for path, leaf in _leaves(one)} for rank, one in enumerate(outcomes)]
-    expected = {path for path, _ in one_process.leaves}
-    leaves: dict[str, Leaf] = {}
-    own: list[str] = []
-    partly = dict(pair for one in outcomes for pair in one.partly)
-    for path in dict.fromkeys(path for one in placed for path in one):
-        found = {worker: one[path] for worker, one in enumerate(placed) if path in one}
-        if _is_of_replica(path, lists) or _equal(list(found.values()), count):
-            leaves[path] = next(iter(found.values()))
-        elif len(found) < count and path not in expected:
-            partly[path] = f"it is in the result of worker {', '.join(map(str, found))} alone"
-        else:
-            own.append(path)
-            leaves |= {f"{path}{_OF}{worker}": leaf for worker, leaf in found.items()}
-    structure = [*_structure(outcomes, one_process, lists), *[(path, f"PerReplica of {count}") for path in own]]
-    return outcomes[0]._replace(
-        leaves=tuple([(path, leaf) for path, (leaf, _) in leaves.items()]),
-        computed=tuple([dtype for _, dtype in leaves.values()]),
-        structure=tuple(structure),
-        not_finite=first_not_finite(recording),
-        exempt=tuple(dict.fromkeys(pair for one in outcomes for pair in one.exempt)),
-        partly=tuple(partly.items()),
-        floats_put=any(one.floats_put for one in outcomes),
-    )
-
-
-def by_replica(one: Outcome, other: Outcome) -> tuple[Outcome, Outcome]:
-    """Returns two outcomes with as many replicas, in which a value that both have for each replica is a value alone."""
-    both = {path for path, _ in one.leaves} & {path for path, _ in other.leaves}
-
-    def renamed(outcome: Outcome) -> Outcome:
-        leaves = [(path.replace(_OF, _ALONE) if path in both else path, leaf) for path, leaf in outcome.leaves]
-        return outcome._replace(leaves=tuple(leaves))
-
-    return renamed(one), renamed(other)
 
 
 def recording_of(heard: Sequence[Sequence[Heard]], root: str) -> Recording:
@@ -117,56 +60,3 @@ def _writes(heard: Sequence[Heard]) -> Mapping[int, list[tuple[str, str, Host, A
         else:
             before += 1
     return found
-
-
-def _lists(outcomes: Sequence[Outcome], one_process: Outcome) -> Mapping[str, str]:
-    """Returns path and description of the lists that have an item for each replica, as one process has them."""
-    theirs = [dict(one.structure) for one in outcomes]
-    found = {}
-    for path, text in one_process.structure:
-        whole = described_length(text)
-        parts = [described_length(one[path]) if path in one else None for one in theirs]
-        if whole is not None and whole[1] == len(outcomes) and all(part == (whole[0], 1) for part in parts):
-            found[path] = text
-    return found
-
-
-def _structure(
-    outcomes: Sequence[Outcome], one_process: Outcome, lists: Mapping[str, str]
-) -> Iterator[tuple[str, str]]:
-    """Yields path and description of the containers; where workers differ, as one process describes them."""
-    theirs = [dict(one.structure) for one in outcomes]
-    expected = {**dict(one_process.structure), **lists}
-    for path, text in outcomes[0].structure:
-        alike = path not in lists and all(one.get(path) == text for one in theirs)
-        yield path, text if alike else expected.get(path, text)
-
-
-def _placed(path: str, worker: int, lists: Mapping[str, str]) -> str:
-    """Returns the path that a worker's leaf has in a run in one process.
-
-    >>> _placed("variable 0 'w', replica 0", 2, {}), _placed("result[0]['a']", 1, {"result": "tuple of 2"})
-    ("variable 0 'w', replica 2", "result[1]['a']")
-    """
-    if path.startswith("variable ") and path.endswith(_COMPONENT):
-        return f"{path.removesuffix(_COMPONENT)}, replica {worker}"
-    for container in lists:
-        if path.startswith(f"{container}[0]"):
-            path = f"{container}[{worker}]{path.removeprefix(f'{container}[0]')}"
-    return path.replace(f"{_OF}0", f"{_OF}{worker}")
-
-
-def _is_of_replica(path: str, lists: Mapping[str, str]) -> bool:
-    inside = any(path.startswith(f"{container}[") for container in lists)
-    return inside or _OF in path or (path.startswith("variable ") and ", replica " in path)
-
-
-def _leaves(outcome: Outcome) -> Iterator[tuple[str, Leaf]]:
-    dtypes = outcome.computed or tuple([leaf.dtype.name for _, leaf in outcome.leaves])
-    for (path, leaf), dtype in zip(outcome.leaves, dtypes, strict=True):
-        yield path, (leaf, dtype)
-
-
-def _equal(leaves: Sequence[Leaf], count: int) -> bool:
-    """Returns whether all workers have a value, and the same one."""
-    return len(leaves) == count and all(same_bits(leaves[0][0], leaf) for leaf, _ in leaves[1:])

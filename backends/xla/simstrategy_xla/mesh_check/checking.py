@@ -1,17 +1,19 @@
 """Judges a program of a JAX mesh on several numbers of host devices by the laws of the core."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 from simstrategy.check import Report, Row
 from simstrategy.check.annotations import foreign_annotation
 from simstrategy.check.judging import judge_runs
 from simstrategy.check.laws import OF_REPEATED
+from simstrategy.check.laws.in_processes import in_processes
 from simstrategy.check.runs import Settings
 from simstrategy.errors import InvalidArgument, Unsupported
 from simstrategy.strategy import Semantics
 from simstrategy_xla.mesh_check.runs import MeshRuns
+from simstrategy_xla.mesh_check.workers.runs import worker_runs
 
 __all__ = ["programs_agree"]
 
@@ -45,11 +47,12 @@ def programs_agree(
     program: a function at the top level of a file. It returns what is compared: a nest of arrays and numbers. Its mesh
     has all devices of its process along one axis, `data`, or the axes that the annotation names:
     ``mesh: Annotated[jax.sharding.Mesh, "batch"]``; of several, the first one has all devices. replicas: the first
-    number is the reference of the law of replicas. settings, laws, require, on_row: as `simstrategy.check.check` gives
+    number is the reference of the law of replicas. settings: its workers are numbers of processes, each with one device
+    of the mesh, which `jax.distributed` connects. settings, laws, require, on_row: as `simstrategy.check.check` gives
     them to a checker. Raises InvalidArgument for a program that is no function of a file, that cannot be loaded in such
     a process, or whose result cannot be read; and Unsupported for another type than a Mesh.
 
-    Source of what JAX does: JAX 0.10.2, as measured. Clauses: J-37, J-57 to J-69.
+    Source of what JAX does: JAX 0.10.2, as measured. Clauses: J-37, J-57 to J-74.
     """
     found = foreign_annotation(program)
     if found is not None and not found.text.endswith(_MESH):
@@ -59,7 +62,11 @@ def programs_agree(
         )
     settings = settings._replace(nothing=_NOTHING, undeclared=_UNDECLARED, unequal=_UNEQUAL)
     runs = MeshRuns(program, axes_of(program), replicas, settings)
-    return judge_runs(runs, OF_REPEATED, laws, require, on_row, _WORDS, record=runs.recorded_again)
+
+    def workers(one_process: MeshRuns) -> Iterator[Row]:
+        return in_processes(one_process, worker_runs(one_process), with_state="state" in laws)
+
+    return judge_runs(runs, OF_REPEATED, laws, require, on_row, _WORDS, workers=workers, record=runs.recorded_again)
 
 
 def axes_of(program: Callable[..., Any]) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """What a check gives a process with host devices to do, and what that process returns.  Plain data, without JAX."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from simstrategy.check.contents import Contents
 from simstrategy.trace import Event
 
-__all__ = ["Answer", "Found", "Job", "Moment", "Record", "Run", "Saved", "Site"]
+__all__ = ["Answer", "Found", "Job", "Moment", "Record", "Run", "Saved", "Shard", "Site", "Spread"]
 
 Host = np.ndarray[Any, Any]
 
@@ -97,13 +98,29 @@ class Record(NamedTuple):
     moments: tuple[Moment, ...]
 
 
+class Shard(NamedTuple):
+    """What one device has of an array.  device: its place in the mesh. part: which part of the array data […] is."""
+
+    device: int
+    part: tuple[slice, ...]
+    data: Host
+
+
+class Spread(NamedTuple):
+    """What one process has of an array whose devices belong to several processes."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    shards: tuple[Shard, ...]
+
+
 class Found(NamedTuple):
     """What one run gave.
 
     copies: of arrays of which several devices have one value: path and number of the copies. unequal: the copies […] of
     those that are not equal. by_device: paths of arrays with a row for each device. error, notes, events: as of an
-    `Outcome`. dtypes: that its compiled programs compute with. printed: what it printed. places: a note on each of
-    `unequal`.
+    `Outcome`. dtypes: that its compiled programs compute with. printed: what it printed. spread: arrays of which other
+    processes have parts or copies; in `contents` an empty array stands for each.
     """
 
     contents: Contents
@@ -117,6 +134,7 @@ class Found(NamedTuple):
     printed: str
     saved: Saved | None
     record: Record | None
+    spread: Mapping[str, Spread] = {}
 
 
 class Answer(NamedTuple):

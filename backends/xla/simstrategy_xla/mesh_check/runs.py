@@ -79,6 +79,30 @@ class MeshRuns:
     def made(self) -> Mapping[int, Measured]:
         return self._measured
 
+    def with_rounding(self, replicas: int) -> Measured:
+        """Returns what `measured` does, for any number of devices, with nudged runs where it does not raise."""
+        if not self._measured:
+            self._measure()
+        found = self._measured.get(replicas) or self._measure_twice(replicas)
+        if not found.nudged and found.first.error is None:
+            found = self._nudged(found, replicas)
+        self._measured[replicas] = found
+        return found
+
+    def job(self, replicas: int) -> Job:
+        """Returns what a process is given to run the program once."""
+        return self._job(replicas, [Run(self._given({}), tuple(range(replicas)))])
+
+    @property
+    def rows(self) -> frozenset[str]:
+        """The paths of arrays with a row for each device, in every run that was made."""
+        return self._rows
+
+    @property
+    def state(self) -> frozenset[str]:
+        """The paths of those of `rows` that must be equal on all devices."""
+        return self._state
+
     def recorded(self, replicas: int) -> Recording:
         """Returns a recording without values: they are recorded for causes alone."""
         recorder = Recorder(root=program_folder(self.program))
@@ -152,23 +176,30 @@ class MeshRuns:
 
     def _measure(self) -> None:
         first, *others = self.replicas
-        plain = {count: Run(self._given({}), tuple(range(count))) for count in self.replicas}
-        nudged = [plain[first]._replace(nudge=pattern) for pattern in NUDGES]
-        both, moved = [self._all(self._job(first, runs)) for runs in ([plain[first]] * 2, nudged)]
-        self._found = {first: both[0]} | {count: self._one(self._job(count, [plain[count]])) for count in others}
+        both = self._all(self._twice(first))
+        self._found = {first: both[0]} | {count: self._one(self.job(count)) for count in others}
         self._rows = _in_all([found.by_device for found in self._found.values() if isinstance(found, Found)])
         self._state = frozenset(path for count in self.replicas for path in self._diverged(count))
-        measured = self._outcome(self._found[first])
-        alike = [
-            one for one in map(self._outcome, moved) if one.error == measured.error and paths(one) == paths(measured)
-        ]
-        made = {first: Measured(measured, self._outcome(both[1]), tuple(alike), sensitivity(measured, alike))}
+        one, again = map(self._outcome, both)
+        made = {first: self._nudged(Measured(one, again, (), ()), first)}
         made |= {count: self._unrepeated(count) for count in others}
         for count in others:
             if not agree(made[first], made[count], (first, count), self.settings.exempt):
-                other = self._outcome(self._one(self._job(count, [plain[count]])))
+                other = self._outcome(self._one(self.job(count)))
                 made[count] = made[count]._replace(again=other, ran_twice=True)
         self._measured = made
+
+    def _measure_twice(self, count: int) -> Measured:
+        first, again = map(self._outcome, self._all(self._twice(count)))
+        return Measured(first, again, (), sensitivity(first, ()))
+
+    def _nudged(self, measured: Measured, count: int) -> Measured:
+        """Returns what is known of a number of devices, with nudged runs in a process of their own."""
+        plain = self.job(count).runs[0]
+        moved = self._all(self._job(count, [plain._replace(nudge=pattern) for pattern in NUDGES]))
+        first = measured.first
+        alike = [one for one in map(self._outcome, moved) if one.error == first.error and paths(one) == paths(first)]
+        return measured._replace(nudged=tuple(alike), one_ulp=sensitivity(first, alike))
 
     def _unrepeated(self, count: int) -> Measured:
         found = self._outcome(self._found[count])
@@ -206,6 +237,10 @@ class MeshRuns:
             if len(known) == len(jobs):
                 return known
         return None
+
+    def _twice(self, replicas: int) -> Job:
+        job = self.job(replicas)
+        return job._replace(runs=job.runs * 2)
 
     def _given(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return {name: values[0] for name, values in self.settings.vary.items()} | {**arguments}

@@ -1,16 +1,16 @@
 """Compares the calls of the workers of one run, in the order in which each of them makes them.
 
-A worker reports each call before it makes it. What is found ends the run: TensorFlow would wait, or combine what does
+A worker reports each call before it makes it. What is found ends the run: the library would wait, or combine what does
 not belong together. Nothing here starts or reads processes.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple, final
+from collections.abc import Sequence
+from typing import Final, NamedTuple, final
 
+from simstrategy.launch.calls import Call, alike
 from simstrategy.run.status import disagreement
-from simstrategy_tf_distribute.call import Call, alike
 
-__all__ = ["Finding", "Matching", "call_of", "message_of"]
+__all__ = ["Finding", "Matching", "Unequal"]
 
 _RETURNED: Final = "returned from the program"
 _RUNNING: Final = "has made no further call"
@@ -23,20 +23,22 @@ class Finding(NamedTuple):
     text: str
 
 
-def message_of(call: Call) -> dict[str, Any]:
-    """Returns a call as JSON has it."""
-    return {"call": call.what, "forms": [[shape, dtype] for shape, dtype in call.forms], "site": call.site}
+class Unequal(NamedTuple):
+    """The first call to which workers brought unequal copies of a value.
 
+    number: of the call, from 1. value: its place among the values of the call. call: of worker 0. same: the workers
+    that have the copy of worker 0.
+    """
 
-def call_of(message: Mapping[str, Any]) -> Call:
-    """Returns the call of a message."""
-    forms = tuple([(None if shape is None else tuple(shape), dtype) for shape, dtype in message["forms"]])
-    return Call(message["call"], forms, (message["site"][0], message["site"][1]))
+    number: int
+    value: int
+    call: Call
+    same: tuple[int, ...]
 
 
 @final
 class Matching:
-    """The calls of `count` workers."""
+    """The calls of `count` workers.  unequal: None where all copies that were compared are equal."""
 
     def __init__(self, count: int) -> None:
         self._calls: list[list[Call]] = [[] for _ in range(count)]
@@ -44,6 +46,7 @@ class Matching:
         """How many calls all workers have made alike."""
         self._raised: dict[int, tuple[str, str, str]] = {}
         self._ended: set[int] = set()
+        self.unequal: Unequal | None = None
 
     def called(self, worker: int, call: Call) -> None:
         """Notes that a worker is about to make a call."""
@@ -65,6 +68,7 @@ class Matching:
             if not all(alike(here[0], one) for one in here):
                 return self._disagreement()
             self._alike += 1
+            self.unequal = self.unequal or _unequal(self._alike, here)
         waiting = any(len(calls) > self._alike for calls in self._calls)
         left = [worker for worker in sorted(self._ended) if len(self._calls[worker]) <= self._alike]
         if not (waiting and left):
@@ -93,3 +97,12 @@ class Matching:
 
     def _disagreement(self) -> Finding:
         return Finding("ReplicasDisagree", disagreement(self.lines(), who="workers"))
+
+
+def _unequal(number: int, calls: Sequence[Call]) -> Unequal | None:
+    """Returns the first value of which workers brought unequal copies to a call that is alike; None where all agree."""
+    for value, digests in enumerate(zip(*[call.copies for call in calls], strict=False)):
+        if len({*digests}) > 1 and all(digests):
+            same = tuple([worker for worker, digest in enumerate(digests) if digest == digests[0]])
+            return Unequal(number, value, calls[0], same)
+    return None

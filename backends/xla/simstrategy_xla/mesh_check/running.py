@@ -1,0 +1,96 @@
+"""Runs a program of a mesh once in this process, and takes apart what it gave; chooses the devices before."""
+
+import contextlib
+import functools
+import io
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import jax
+import numpy as np
+from jax.sharding import Mesh
+
+from simstrategy.check.checkpoint import Checkpoint, takes_checkpoint
+from simstrategy.check.folder import same_folder
+from simstrategy.run import raised_where
+from simstrategy.short_repr import without_addresses
+from simstrategy_xla.mesh_check.jobs import Found, Job, Run, Saved
+from simstrategy_xla.mesh_check.results import Result, result_of
+
+__all__ = ["choose_devices", "load_problem", "run_once"]
+
+_CONFIG: Final[Any] = jax.config
+_OF_AXES: Final = ("unbound axis name", "is not found in mesh", "must refer to an axis")
+_FLAG: Final = "--xla_force_host_platform_device_count"
+_LOADING: Final = (
+    "The check makes the devices before it loads the file, in a process for each number of them: what chooses a number "
+    "of devices or connects processes, such as jax.config.update('jax_num_cpu_devices', …) and "
+    "jax.distributed.initialize(), belongs under if __name__ == '__main__'."
+)
+
+
+def choose_devices(count: int, *, in_order: bool) -> None:
+    """Chooses how many host devices JAX makes.  in_order: whether a call of a program ends before the next begins."""
+    flags = [flag for flag in os.environ.get("XLA_FLAGS", "").split() if not flag.startswith(_FLAG)]
+    os.environ["XLA_FLAGS"] = " ".join([*flags, f"{_FLAG}={count}"])
+    _CONFIG.update("jax_platforms", "cpu")
+    if in_order:
+        _CONFIG.update("jax_cpu_enable_async_dispatch", False)
+
+
+def load_problem(error: Exception, job: Job, where: str) -> str:
+    """Returns why a program could not be loaded, as a sentence.  where: the process, as in ``in worker 1``."""
+    site = raised_where(error, with_text=False)
+    return f"{Path(job.file).name} was loaded {where}, and raised {type(error).__name__}: {error} {site}. {_LOADING}"
+
+
+def run_once(program: Callable[..., Any], job: Job, run: Run) -> Found:
+    """Runs the program once.  An exception is an outcome too, but for KeyboardInterrupt."""
+    devices = [jax.devices()[number] for number in run.order]
+    mesh = Mesh(np.array(devices).reshape(len(devices), *[1] * (len(job.axes) - 1)), job.axes)
+    checkpoint = Checkpoint(run.saved) if takes_checkpoint(program) else None
+    given = run.arguments if checkpoint is None else {**run.arguments, "checkpoint": checkpoint}
+    error: tuple[str, str] | None = None
+    notes: tuple[str, ...] = ()
+    result = Result.none()
+    with same_folder(), _printed() as printed:
+        try:
+            value = functools.partial(program, **given)(mesh)
+        except (Exception, SystemExit) as caught:  # noqa: BLE001 - compared like a value: several may raise the same
+            error = (type(caught).__name__, without_addresses(str(caught)))
+            notes = (raised_where(caught, with_text=False), *_advice(caught, job))
+        else:
+            result = result_of(value, devices)
+    saved = None if checkpoint is None else Saved(checkpoint.saved, checkpoint.saves, checkpoint.restored)
+    shown = result.contents, result.copies, result.unequal, result.by_device
+    return Found(*shown, error, notes, (), (), printed.getvalue(), saved, None, result.spread)
+
+
+def _advice(error: BaseException, job: Job) -> tuple[str, ...]:
+    """Returns what to do about an error over the names of axes; () for another one.
+
+    JAX has several texts for a name that no axis has, and an assertion without a text where `psum` gets one.
+    """
+    text = str(error)
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    theirs = isinstance(error, AssertionError) and not text and not any("assert" in (one.line or "") for one in last)
+    if not theirs and not any(sign in text for sign in _OF_AXES):
+        return ()
+    names = ", ".join(map(repr, job.axes))
+    found = (
+        f"The mesh of this check has the axes {names}. Name others in the annotation, mesh: Annotated[Mesh, 'batch']"
+    )
+    return (f"{found}, or use mesh.axis_names",)
+
+
+@contextlib.contextmanager
+def _printed() -> Iterator[io.StringIO]:
+    """Keeps what is printed inside."""
+    kept = io.StringIO()
+    with contextlib.redirect_stdout(kept):
+        yield kept
+    sys.stdout.flush()

@@ -1,0 +1,63 @@
+"""What a worker of `together.py` does in its process: receives a job, reports what it calls, and writes its answer."""
+
+import os
+import pickle
+import signal
+import threading
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, final
+
+from simstrategy.launch.channel import Channel
+
+__all__ = ["Place", "Reporter", "answered"]
+
+
+class Place(NamedTuple):
+    """Where a worker is.  worker: its number. addresses: of all workers, as in ``127.0.0.1:5000``."""
+
+    worker: int
+    addresses: tuple[str, ...]
+
+
+@final
+class Reporter:
+    """Sends messages to the process that compares calls; several threads may."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._lock = threading.Lock()
+
+    def report(self, message: dict[str, Any]) -> None:
+        """Sends a message.  Raises Closed where the other process has ended."""
+        with self._lock:
+            self._channel.send(message)
+
+
+def answered(channel: Channel, output: Path, work: Callable[[Any, Place, Reporter], Any]) -> int:
+    """Does the work of the job that the channel names, and waits until this process is ended.
+
+    work: returns what the run gave; a text where there is nothing to compare, as a sentence. output: for all that is
+    printed. A worker that ended earlier would end the others too: a library takes it for one that failed.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one ends it
+    file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for stream in (1, 2):
+        os.dup2(file, stream)
+    os.close(file)
+    message, _ = channel.receive()
+    job = pickle.loads(Path(message["job"]).read_bytes())  # noqa: S301 - of the process that started this one
+    reporter = Reporter(channel)
+    try:
+        answer = work(job, Place(message["worker"], tuple(message["addresses"])), reporter)
+        if isinstance(answer, str):
+            reporter.report({"refused": answer})
+        else:
+            Path(message["answer"]).write_bytes(pickle.dumps(answer, protocol=pickle.HIGHEST_PROTOCOL))
+            reporter.report({"answered": True})
+    except Exception:  # noqa: BLE001 - such as a port that is taken; it is shown with the output
+        traceback.print_exc()
+        return 1
+    channel.receive()
+    return 0
