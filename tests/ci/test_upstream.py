@@ -1,0 +1,64 @@
+"""The campaign of generated programs of other libraries: the same programs each time, and a fault that is named."""
+
+import ast
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from ci.campaigns.upstream.__main__ import LIBRARIES, Known
+from ci.campaigns.upstream.judging import AGREES, DIFFERS, RAISES, Judge
+from ci.campaigns.upstream.programs import Program, drawn, file_of
+
+ROOT = Path(__file__).parents[2]
+RIGHT = "full = torch.rand(4, 2, generator=drawn(1))\nreturn whole(distribute_tensor(full, MESH, [Shard(0)]) * 2)"
+WRONG = "return torch.tensor(float(dist.get_world_size()))"
+ALONE = "if dist.get_rank() == 1:\n    raise ValueError('on one rank')\ndist.all_reduce(torch.ones(2))"
+
+
+def library(name):
+    return importlib.import_module(f"ci.campaigns.upstream.of_{name}").LIBRARY
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_programs_are_python_and_the_same_each_time(name):
+    programs = drawn(library(name), 1, 0, 60)
+    assert programs == drawn(library(name), 1, 0, 60)
+    assert programs[40:] == drawn(library(name), 1, 40, 20)
+    assert len({program.title for program in programs}) > 40
+    tree = ast.parse(file_of(library(name), programs))
+    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    assert {program.name for program in programs} <= functions
+
+
+def test_another_seed_gives_other_programs():
+    assert drawn(library("dtensor"), 1, 0, 5) != drawn(library("dtensor"), 2, 0, 5)
+
+
+@pytest.mark.parametrize("library_name", LIBRARIES)
+def test_every_known_entry_has_a_reason_or_a_finding(library_name):
+    pages = "".join(page.read_text("utf-8") for page in (ROOT / "docs" / "upstream").glob("*.md"))
+    for entry in Known().entries:
+        assert entry["library"] in LIBRARIES
+        assert entry.get("reason") or f"## {entry['name']}\n" in pages, entry["name"]
+
+
+@pytest.mark.slow
+def test_a_program_that_agrees_one_that_differs_and_one_that_raises_on_one_rank():
+    of = library("dtensor")._replace(replicas=(1, 2))
+    bodies = {"p00001": RIGHT, "p00002": WRONG, "p00003": ALONE, "p00004": RIGHT}
+    programs = [Program(name, name, name, body) for name, body in bodies.items()]
+    judge = Judge(of, sys.executable)
+    found = judge.together(programs)
+    assert {name: verdict.kind for name, verdict in found.items()} == {
+        "p00001": AGREES,
+        "p00002": DIFFERS,
+        "p00003": RAISES,
+        "p00004": AGREES,
+    }
+    assert "2.0 against 1.0" in found["p00002"].text
+    checked = judge.alone(programs[1], found["p00002"])
+    assert checked.kind == DIFFERS
+    assert "observed['p00002'][0]: 2.0 against 1.0" in checked.text
+    assert judge.alone(programs[0], found["p00001"]).kind == AGREES
