@@ -85,13 +85,14 @@ def left_out(edit: Edit) -> str:
 def read_reasons(edits: Sequence[tuple[str, Edit]]) -> tuple[dict[str, str], dict[tuple[str, str], str]]:
     """Reads the reasons of those that are equivalent, by name, and of functions that no test reaches.
 
-    A reason with a `line` is for the edits in lines of that text alone. Raises SystemExit for a reason of an edit that
+    A reason with a `line` is for the edits in lines of that text alone, and with `nth` for one of them, counted from 1
+    in the order of the file. Raises SystemExit for a reason of an edit that
     nothing makes.
     """
     tables = tomllib.loads(REASONS.read_text(encoding="utf-8"))
     lines = {file: (ROOT / file).read_text(encoding="utf-8").splitlines() for file in FILES}
     names: dict[tuple[str, ...], list[str]] = {}
-    for name, edit in edits:
+    for name, edit in sorted(edits, key=lambda one: one[1].place):
         names.setdefault(key_of(edit), []).append(name)
         names.setdefault((*key_of(edit), lines[edit.file][edit.line - 1].strip()), []).append(name)
     equivalent = {}
@@ -100,5 +101,6 @@ def read_reasons(edits: Sequence[tuple[str, Edit]]) -> tuple[dict[str, str], dic
         key = tuple(one[field] for field in fields)
         if key not in names:
             sys.exit(f"{REASONS.name}: no edit is {key}; take the reason out, or write what the edit is now.")
-        equivalent |= dict.fromkeys(names[key], one["reason"])
+        chosen = names[key] if "nth" not in one else names[key][one["nth"] - 1 : one["nth"]]
+        equivalent |= dict.fromkeys(chosen, one["reason"])
     return equivalent, {(one["file"], one["function"]): one["reason"] for one in tables.get("unreached", [])}
