@@ -41,16 +41,20 @@ class Judge:
     def together(self, programs):
         """Returns the verdicts of one run on each number of replicas, by the name of the program.
 
-        The first program that ends a run is left out of the next one.
+        Where a run ends with an error, the programs from there on run alone up to the one that ends its own run.
         """
         found, rest = {}, list(programs)
         while rest:
             outcomes = self._outcomes(rest)
             last = min((_reached(outcome, rest) for outcome in outcomes), default=0)
             found.update(self._compared(rest[:last], outcomes))
-            if last < len(rest):
-                found[rest[last].name] = Verdict(RAISES, _error(outcomes))
-            rest = rest[last + 1 :]
+            rest = rest[last:]
+            has_ended = False
+            while rest and not has_ended:
+                program = rest.pop(0)
+                own = self._outcomes([program])
+                has_ended = len(own) < len(self.library.replicas) or any(one.error is not None for one in own)
+                found |= {program.name: Verdict(RAISES, _error(own))} if has_ended else self._compared([program], own)
         return found
 
     def _compared(self, programs, outcomes):
