@@ -130,6 +130,7 @@ def _curves(dtypes: tuple[str, ...]) -> Calls:
     """Yields functions of floats where they have no value, or an infinite one; and of many numbers."""
     for dtype in (one for one in FLOATS if one in dtypes):
         for x in (np.array([-7, -0.0, np.nan, np.inf], dtype), (np.arange(_LONG) % 61 / 64).astype(dtype)):
+            yield "divide", Case((x, np.full_like(x, 4)), x / np.asarray(4, dtype))
             for name, function in _CURVES.items():
                 wanted = getattr(np, function)(x.astype("float64")).astype(dtype)
                 yield name, Case((x,), wanted, near=True)
@@ -137,7 +138,7 @@ def _curves(dtypes: tuple[str, ...]) -> Calls:
 
 def _chosen(dtypes: tuple[str, ...]) -> Calls:
     for dtype in (one for one in (*PLAIN, "bool") if one in dtypes):
-        for shapes in (((3,), (2, 3), ()), ((2, 1), (3,), (3,)), ((), (2,), (2,)), ((_LONG,),) * 3):
+        for shapes in (((3,), (2, 3), ()), ((2, 1), (3,), (3,)), ((), (2,), (2,)), ((3, 3),) * 3, ((_LONG,),) * 3):
             which, x, y = scattered(shapes[0], "bool"), *(scattered(shape, dtype) for shape in shapes[1:])
             y = np.asarray(np.flip(y))
             yield "where", Case((which, x, y), np.where(which, x, y))

@@ -97,6 +97,8 @@ def number_calls(dtypes: tuple[str, ...]) -> Iterator[tuple[str, Case]]:
         right, left = x.astype(wanted), np.asarray(number, wanted)
         yield "add", Case((x, number), right + left)
         yield "subtract", Case((number, x), np.asarray(left - right, wanted))
+        if wanted[0] == "f":
+            yield "divide", Case((number, x), np.asarray(left / right, wanted))
         yield "where", Case((np.array([False, True]), number, x), np.where([False, True], left, right))
         yield "where", Case((np.array([False, True]), x, number), np.where([False, True], right, left))
         yield "equal", Case((x, number), right == left)
