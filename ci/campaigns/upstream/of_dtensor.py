@@ -11,14 +11,14 @@ from ci.campaigns.upstream.programs import Library, calls_of
 __all__ = ["LIBRARY"]
 
 CALLS: Final = calls_of("dtensor")
-SIZES: Final = (1, 2, 3, 4, 5, 7)
+SIZES: Final = (1, 2, 3, 4, 5, 6, 7, 8)
 
 
 def draw(random):
     """Returns subject, title and body of a program."""
     shape = (random.choice(SIZES[2:]), random.choice(SIZES[2:]))
     if random.random() < 0.25:
-        shape = (*shape, random.choice(SIZES[2:4]))
+        shape = (*shape, random.choice(SIZES[1:4]))
     kind = random.choice(["unary", "dims", "dims", "whole", "pairs"])
     if kind == "pairs":
         shape = shape[:2]
