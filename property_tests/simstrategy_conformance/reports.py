@@ -136,7 +136,7 @@ def table_lines(report: Report) -> list[str]:
     if report.notes:
         lines += ["", *(f"{one.kind}: {one.text}" for one in report.notes)]
     lines += ["", *(f"excepted: {one}" for one in report.exceptions), *report.wrong]
-    failed = sorted({name for one in report.outcomes if one.verdict == "failed" for name in one.clauses})
+    failed = sorted({name for one in report.outcomes if one.verdict == "failed" for name in one.clauses}, key=_place)
     return [*lines, f"{report.backend} {_last_words(report, failed)}"]
 
 
@@ -145,6 +145,9 @@ def _last_words(report: Report, failed: Sequence[str]) -> str:
         return f"breaks {', '.join(failed)}."
     if not report.conforms:
         return "does not conform."
+    examined, known = len(report.clauses()), len(report.known)
+    if examined < known:
+        return f"conforms in {examined} of {known} clauses; the others were not examined."
     parts = any(one.kind == "not offered" for one in report.notes)
     return "conforms in what it offers; what it does not offer is listed above." if parts else "conforms."
 

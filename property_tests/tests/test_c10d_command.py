@@ -80,6 +80,16 @@ def test_the_backend_of_the_vendors_page_is_wrong_as_the_page_has_it(acme: Path)
     assert found[1] is None
 
 
+def test_a_backend_without_sends_is_not_accused_of_them(acme: Path) -> None:
+    tests = {entry.name: entry for entry in entries("c10d:acme:acme")}
+    acme.write_text(acme.read_text().replace("[:2])", ")"))
+    subject = C10dSubject("c10d:acme:acme", profile=Profile("few", 2, replicas_max=3, triples=False), limit_s=8.0)
+    sends = [entry for name, entry in tests.items() if "W-11" in entry.clauses]
+    assert sends
+    assert [failure_of(entry, subject) for entry in sends] == [None] * len(sends)
+    subject.close()
+
+
 def test_exceptions_of_backends_of_torch_name_tests_of_the_kit() -> None:
     found = exceptions_of("c10d:gloo", by_clause("c10d:gloo"))
     assert {one.clause for one in found} == {"W-8", "W-14", "W-16"}

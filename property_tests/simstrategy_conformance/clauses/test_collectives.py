@@ -100,6 +100,16 @@ def _calls(subject: Subject, group: Group, arrays: tuple[Any, ...]) -> dict[str,
     return calls
 
 
+@clause("B-13")
+def test_what_is_declared_mutable_can_be_written_to(subject: Subject) -> None:
+    backend = subject.open(1)
+    with backend.on(backend.devices[0]):
+        array = backend.xp.add(backend.put(np.ones(2, "float32"), backend.devices[0]), 0)
+    assert scribble(array) or not backend.capabilities.mutable_arrays, (
+        "the backend declares mutable_arrays=True, and array[...] = 77 raises: what shares its memory is not seen"
+    )
+
+
 @property_test("B-13", group=groups)
 def test_a_call_leaves_its_arguments_as_they_are(subject: Subject, group: Group) -> None:
     backend = subject.open(group.ranks)

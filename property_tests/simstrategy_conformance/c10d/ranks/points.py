@@ -75,8 +75,10 @@ def recv_any(scene: Scene) -> int:
     root, left = scene.root, set(_others(scene))
     if scene.me != root:
         held = scene.hold(scene.array(scene.me))
-        refusing(dist.send, held.tensor, scene.members[root], scene.group)
-        _pass_barrier(scene)
+        try:
+            refusing(dist.send, held.tensor, scene.members[root], scene.group)
+        finally:  # also where it is refused: the root is there as well
+            _pass_barrier(scene)
         return 0
     try:
         while left:

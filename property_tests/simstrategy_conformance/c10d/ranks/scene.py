@@ -27,8 +27,9 @@ _FILL: Final = 77
 _CHANGING: Final = (
     (r"\[rank\d+\]: ?|\[[A-Z]\d{4} [\d:.]+ ", ""),
     (r"\]:\d{2,5}(?:\$\d+)?", "]:…"),
+    (r"0x[0-9a-f]+", "0x…"),
 )
-"""Ranks, times and ports in the texts of errors, and what stands in their place."""
+"""Ranks, times, ports and addresses in the texts of errors, and what stands in their place."""
 
 
 class Scene(NamedTuple):

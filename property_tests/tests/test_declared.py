@@ -1,0 +1,21 @@
+"""What a backend declares of itself and the kit relies on is examined too."""
+
+from dataclasses import replace
+
+import pytest
+
+from simstrategy_conformance.index import entries, failure_of
+from simstrategy_conformance.profiles import Profile
+from simstrategy_conformance.subject import Subject
+from simstrategy_template import ToyBackend
+
+
+def test_arrays_that_are_declared_mutable_and_cannot_be_written_to_are_no_proof(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (entry,) = [one for one in entries() if one.name == "test_what_is_declared_mutable_can_be_written_to"]
+    subject = Subject("template", profile=Profile("few", 2, replicas_max=2))
+    assert failure_of(entry, subject) is None
+    monkeypatch.setattr(ToyBackend, "capabilities", replace(ToyBackend.capabilities, mutable_arrays=True))
+    failure = failure_of(entry, subject)
+    assert "declares mutable_arrays=True, and array[...] = 77 raises" in str(failure)
