@@ -10,7 +10,7 @@ from simstrategy_conformance.subject import Subject
 from simstrategy_template import ToyBackend
 
 
-def test_arrays_that_are_declared_mutable_and_cannot_be_written_to_are_no_proof(
+def test_arrays_declared_mutable_that_cannot_be_written_to_are_no_proof(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (entry,) = [one for one in entries() if one.name == "test_what_is_declared_mutable_can_be_written_to"]
