@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 
 from ci.campaigns.upstream.__main__ import LIBRARIES, Known
-from ci.campaigns.upstream.judging import AGREES, DIFFERS, RAISES, Judge
+from ci.campaigns.upstream.judging import AGREES, DIFFERS, NOT_JUDGED, RAISES, Judge
 from ci.campaigns.upstream.programs import Program, drawn, file_of
+from simstrategy.check.outcome import Outcome
 
 ROOT = Path(__file__).parents[2]
 RIGHT = "full = torch.rand(4, 2, generator=drawn(1))\nreturn whole(distribute_tensor(full, MESH, [Shard(0)]) * 2)"
 WRONG = "return torch.tensor(float(dist.get_world_size()))"
 ALONE = "if dist.get_rank() == 1:\n    raise ValueError('on one rank')\ndist.all_reduce(torch.ones(2))"
+NOTHING = "return []"
 
 
 def library(name):
@@ -44,10 +46,17 @@ def test_every_known_entry_has_a_reason_or_a_finding(library_name):
         assert entry.get("reason") or f"## {entry['name']}\n" in pages, entry["name"]
 
 
+def test_a_run_that_is_missing_is_no_agreement(monkeypatch):
+    judge = Judge(library("dtensor")._replace(replicas=(1, 2)), sys.executable)
+    monkeypatch.setattr(judge, "_outcomes", lambda programs: [Outcome((), None, ())])
+    programs = drawn(library("dtensor"), 1, 0, 3)
+    assert [verdict.kind for verdict in judge.together(programs).values()] == [RAISES] * 3
+
+
 @pytest.mark.slow
 def test_a_program_that_agrees_one_that_differs_and_one_that_raises_on_one_rank():
     of = library("dtensor")._replace(replicas=(1, 2))
-    bodies = {"p00001": RIGHT, "p00002": WRONG, "p00003": ALONE, "p00004": RIGHT}
+    bodies = {"p00001": RIGHT, "p00002": WRONG, "p00003": ALONE, "p00004": RIGHT, "p00005": NOTHING}
     programs = [Program(name, name, name, body) for name, body in bodies.items()]
     judge = Judge(of, sys.executable)
     found = judge.together(programs)
@@ -56,6 +65,7 @@ def test_a_program_that_agrees_one_that_differs_and_one_that_raises_on_one_rank(
         "p00002": DIFFERS,
         "p00003": RAISES,
         "p00004": AGREES,
+        "p00005": NOT_JUDGED,
     }
     assert "2.0 against 1.0" in found["p00002"].text
     checked = judge.alone(programs[1], found["p00002"])

@@ -4,8 +4,9 @@
 
 The libraries are torchmetrics, dtensor, jax and keras. They run in an environment that sees this one and has the
 packages of PACKAGES besides. Each program runs on each number of replicas, many in one run; of those that differ, one
-for each subject and entry of known.toml is checked alone by `simstrategy check`, whose verdict counts for all of them.
-What known.toml does not name is new, and the exit code is 1. --kept: verdicts stay there, and are not made again.
+for each subject and entry of known.toml is checked alone by `simstrategy check`. Where that differs, it counts for the
+others as well; where it agrees, for itself. What known.toml does not name is new, and the exit code is 1. --kept:
+verdicts stay there, and are not made again.
 """
 
 import argparse
@@ -59,25 +60,27 @@ def verdicts(judge, name, options):
 def campaign(name, python, known, options, evidence):
     """Runs the programs of one library, and prints how many agree and what differs."""
     library = importlib.import_module(f"ci.campaigns.upstream.of_{name}").LIBRARY
-    judge, counts, checked, shown = Judge(library, python), Counter(), {}, {}
+    judge, counts, checked, new = Judge(library, python), Counter(), {}, []
     for program, seen in verdicts(judge, name, options):
         if seen.kind == AGREES:
             counts[AGREES] += 1
             continue
         entry = known.name_of(name, f"{program.title}: {seen.text}")
         key = entry or program.subject
-        if key not in checked:
-            checked[key] = judge.alone(program, seen)
-            shown[key] = f"{program.name}, {program.title}: {checked[key].text[:600]}"
-        kind = checked[key].kind
-        counts[kind if kind == AGREES else f"known: {entry}" if entry else f"new: {kind}: {program.subject}"] += 1
+        found = checked.get(key) or judge.alone(program, seen)
+        if found.kind == AGREES:  # of this program alone: another one of its subject may differ
+            counts[AGREES] += 1
+            continue
+        if key not in checked and entry is None:
+            new.append(f"FAILED, new: {program.name}, {program.title}: {found.text[:600]}")
+        checked[key] = found
+        counts[f"known: {entry}" if entry else f"new: {found.kind}: {program.subject}"] += 1
     evidence.add(f"{name} ({versions(*library.packages)}): {sum(counts.values())} programs, {counts[AGREES]} agree")
     for text, count in sorted(counts.items()):
         if text != AGREES:
             evidence.add(f"  {count:5} {text}")
-    for key, text in shown.items():
-        if checked[key].kind != AGREES and any(f"{key}" in one and one.startswith("new") for one in counts):
-            evidence.add(f"FAILED, new: {text}")
+    for text in new:
+        evidence.add(text)
 
 
 def main(words):

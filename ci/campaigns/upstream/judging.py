@@ -46,26 +46,33 @@ class Judge:
         found, rest = {}, list(programs)
         while rest:
             outcomes = self._outcomes(rest)
-            last = min((_reached(outcome, rest) for outcome in outcomes), default=0)
+            last = min(_reached(outcome, rest) for outcome in outcomes) if self._is_whole(outcomes) else 0
             found.update(self._compared(rest[:last], outcomes))
             rest = rest[last:]
             has_ended = False
             while rest and not has_ended:
                 program = rest.pop(0)
                 own = self._outcomes([program])
-                has_ended = len(own) < len(self.library.replicas) or any(one.error is not None for one in own)
+                has_ended = not self._is_whole(own) or any(one.error is not None for one in own)
                 found |= {program.name: Verdict(RAISES, _error(own))} if has_ended else self._compared([program], own)
         return found
 
+    def _is_whole(self, outcomes):
+        return len(outcomes) == len(self.library.replicas)
+
     def _compared(self, programs, outcomes):
-        found = {program.name: Verdict(AGREES) for program in programs}
+        """Returns the verdicts of programs that ended in all runs; one that gives no value has nothing to agree in."""
+        if not programs:
+            return {}
+        known = _names_in(outcomes[0])
+        found = {one.name: Verdict(AGREES) if one.name in known else _NO_VALUE for one in programs}
         counts = self.library.replicas
-        for count, outcome in zip(counts[1:], outcomes[1:], strict=bool(programs)):
+        for count, outcome in zip(counts[1:], outcomes[1:], strict=True):
             pair = [Measured(one, one, (), sensitivity(one, ())) for one in (outcomes[0], outcome)]
             across = compared(*pair, (counts[0], count), {})
             for path, text in {**across.left, **across.undecided, **across.problems}.items():
                 name = next(iter(_NAME.findall(f"{path} {text}")), None)
-                if name in found and found[name].kind == AGREES:
+                if name in found and found[name].kind in {AGREES, NOT_JUDGED}:
                     found[name] = Verdict(DIFFERS, f"{count} replicas against {counts[0]}: {path}: {text}")
         return found
 
@@ -92,11 +99,19 @@ class Judge:
         return Verdict(kinds.get(code, NOT_JUDGED), finding)
 
 
+_NO_VALUE = Verdict(NOT_JUDGED, "it gives no value")
+
+
+def _names_in(outcome):
+    """Returns the names of the programs that have a value."""
+    return {name for path, _ in outcome.leaves for name in _NAME.findall(path)}
+
+
 def _reached(outcome, programs):
     """Returns the place of the first program that has no value in a run that ended with an error."""
     if outcome.error is None:
         return len(programs)
-    known = {name for path, _ in outcome.leaves for name in _NAME.findall(path)}
+    known = _names_in(outcome)
     return next((place for place, program in enumerate(programs) if program.name not in known), len(programs) - 1)
 
 

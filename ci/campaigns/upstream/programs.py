@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 __all__ = ["Library", "Program", "calls_of", "drawn", "file_of"]
 
 HERE = Path(__file__).resolve().parent
-PLACE = "PROGRAMS = {}\n"
-"""The line of a file that its programs replace."""
 
 
 class Program(NamedTuple):
@@ -30,9 +28,10 @@ class Program(NamedTuple):
 class Library(NamedTuple):
     """What is tried of one library.
 
-    name: of its file in files/ and its lists in calls.toml. front: how a file runs, as of a `front_….py`. replicas: the
-    numbers of replicas; the first is the reference. parameters: of the function of a program. draw: makes subject,
-    title and body from a generator. packages: whose versions are shown.
+    name: of its file in files/, which begins a file of programs, and of its lists in calls.toml. front: a word of
+    `front_….py`, by which a file runs, and of its end in ends/. replicas: the numbers of them; the first is the
+    reference. parameters: of the function of a program. draw: makes subject, title and body from a generator. packages:
+    whose versions are shown.
     """
 
     name: str
@@ -59,10 +58,10 @@ def drawn(library: Library, seed: int, first: int, count: int) -> list[Program]:
 
 def file_of(library: Library, programs: list[Program]) -> str:
     """Returns the text of a file that runs programs, one after the other."""
-    parts = []
+    begin, end = [HERE / "files" / f"{library.name}.py", HERE / "ends" / f"{library.front}.py"]
+    parts = [begin.read_text(encoding="utf-8"), ""]
     for program in programs:
         body = textwrap.indent(program.body.strip(), "    ")
         parts += [f"def {program.name}({library.parameters}):", f'    """{program.title}."""', body, "", ""]
     names = ", ".join(f'"{program.name}": {program.name}' for program in programs)
-    text = (HERE / "files" / f"{library.name}.py").read_text(encoding="utf-8")
-    return text.replace(PLACE, "\n".join([*parts, f"PROGRAMS = {{{names}}}", ""]), 1)
+    return "\n".join([*parts, f"PROGRAMS = {{{names}}}", "", "", end.read_text(encoding="utf-8")])

@@ -29,16 +29,3 @@ def SCANNED_TWO(carry, rows):
 
 def LOOPED(values):
     return lax.fori_loop(0, 3, lambda place, carry: carry * 0.5 + values[place], values[0])
-
-
-PROGRAMS = {}
-
-
-def program(mesh: Mesh):
-    results = {}
-    for name, function in PROGRAMS.items():
-        try:
-            results[name] = jax.device_get(function(mesh))
-        except Exception as error:
-            results[name] = f"raises {type(error).__name__}"
-    return results

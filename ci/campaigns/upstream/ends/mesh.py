@@ -1,0 +1,8 @@
+def program(mesh: Mesh):
+    results = {}
+    for name, function in PROGRAMS.items():
+        try:
+            results[name] = jax.device_get(function(mesh))
+        except Exception as error:
+            results[name] = f"raises {type(error).__name__}"
+    return results
