@@ -1,6 +1,5 @@
 """What a worker of `together.py` does in its process: receives a job, reports what it calls, and writes its answer."""
 
-import os
 import pickle
 import signal
 import threading
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, final
 
 from simstrategy.launch.channel import Channel
+from simstrategy.launch.jobs import print_to, read_job
 
 __all__ = ["Place", "Reporter", "answered"]
 
@@ -42,12 +42,9 @@ def answered(channel: Channel, output: Path, work: Callable[[Any, Place, Reporte
     printed. A worker that ended earlier would end the others too: a library takes it for one that failed.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one ends it
-    file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    for stream in (1, 2):
-        os.dup2(file, stream)
-    os.close(file)
+    print_to(output)
     message, _ = channel.receive()
-    job = pickle.loads(Path(message["job"]).read_bytes())  # noqa: S301 - of the process that started this one
+    job = read_job(message["job"])
     reporter = Reporter(channel)
     try:
         answer = work(job, Place(message["worker"], tuple(message["addresses"])), reporter)

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, final
 from simstrategy.errors import InvalidArgument
 from simstrategy.launch.calls import call_of
 from simstrategy.launch.channel import Closed, ready
+from simstrategy.launch.jobs import write_job
 from simstrategy.launch.matching import Finding, Matching, Unequal
 from simstrategy.launch.ports import reserved_port
 from simstrategy.launch.server import Server, Worker
@@ -59,12 +60,7 @@ class Workers:
         """
         self._runs += 1
         given = self._server.folder / f"job{self._runs}"
-        try:
-            given.write_bytes(pickle.dumps(job, protocol=pickle.HIGHEST_PROTOCOL))
-        except Exception as error:  # `pickle` raises several, and a value may raise any
-            raise InvalidArgument(
-                f"The values of vary are sent to other processes, and these cannot be: {error}. Give numbers or texts."
-            ) from error
+        write_job(given, job)
         answers = [self._server.folder / f"answer{self._runs}.{worker}" for worker in range(count)]
         matching = Matching(count)
         workers: list[Worker] = []

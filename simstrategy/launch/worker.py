@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from simstrategy.launch.channel import Channel, Closed
+from simstrategy.launch.jobs import print_to
 
 __all__ = ["work"]
 
@@ -29,10 +30,7 @@ def work(jobs: Channel, output: Path) -> int:
     """
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    for stream in (1, 2):
-        os.dup2(file, stream)
-    os.close(file)
+    print_to(output)
     np.random.seed()  # forked workers would otherwise have equal random states
     code = 0
     with contextlib.suppress(Closed):

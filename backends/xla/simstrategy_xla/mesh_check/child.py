@@ -4,7 +4,6 @@ The devices are made here, before the program's file is executed: JAX can make n
 """
 
 import contextlib
-import os
 import pickle
 import signal
 import traceback
@@ -15,6 +14,7 @@ import jax
 from simstrategy.check.programs import load_program
 from simstrategy.errors import InvalidArgument
 from simstrategy.launch.channel import Channel
+from simstrategy.launch.jobs import print_to, read_job
 from simstrategy_xla.mesh_check.jobs import Answer, Job
 from simstrategy_xla.mesh_check.lowering import Rules
 from simstrategy_xla.mesh_check.noting import Noted
@@ -29,13 +29,10 @@ def main(channel: Channel, output: Path) -> int:
     """Receives the name of a file with a job, writes its answer to a file, and returns the exit code."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one ends it
-    file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    for stream in (1, 2):
-        os.dup2(file, stream)
-    os.close(file)
+    print_to(output)
     message, _ = channel.receive()
     try:
-        job = pickle.loads(Path(message["job"]).read_bytes())  # noqa: S301 - of the process that started this one
+        job = read_job(message["job"])
         Path(message["answer"]).write_bytes(pickle.dumps(_answer(job), protocol=pickle.HIGHEST_PROTOCOL))
     except Exception:  # noqa: BLE001 - such as an argument that cannot be read here; it is shown with the output
         traceback.print_exc()

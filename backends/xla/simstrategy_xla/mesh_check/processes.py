@@ -6,6 +6,7 @@ from typing import Final, NamedTuple, final
 
 from simstrategy.errors import InvalidArgument
 from simstrategy.launch.channel import Closed
+from simstrategy.launch.jobs import write_job
 from simstrategy.launch.server import Server
 from simstrategy_xla.mesh_check.jobs import Answer, Job
 
@@ -44,12 +45,7 @@ class Processes:
         """
         self._jobs += 1
         given, answered = [self._server.folder / f"{what}{self._jobs}" for what in ("job", "answer")]
-        try:
-            given.write_bytes(pickle.dumps(job, protocol=pickle.HIGHEST_PROTOCOL))
-        except Exception as error:  # `pickle` raises several, and a value may raise any
-            raise InvalidArgument(
-                f"The values of vary are sent to other processes, and these cannot be: {error}. Give numbers or texts."
-            ) from error
+        write_job(given, job)
         worker = self._server.start(_MAIN)
         try:
             worker.channel.send({"job": str(given), "answer": str(answered)})

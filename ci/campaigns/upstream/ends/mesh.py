@@ -1,3 +1,6 @@
+"""The end of a file: a program of a mesh that runs PROGRAMS."""
+
+
 def program(mesh: Mesh):
     results = {}
     for name, function in PROGRAMS.items():

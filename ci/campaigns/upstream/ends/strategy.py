@@ -1,3 +1,6 @@
+"""The end of a file: a program of a strategy that runs PROGRAMS."""
+
+
 def plain(value):
     if isinstance(value, dict):
         return {key: plain(one) for key, one in value.items()}

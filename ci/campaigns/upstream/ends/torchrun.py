@@ -1,3 +1,6 @@
+"""The end of a script: runs PROGRAMS, and observes what each gives."""
+
+
 def leaves(name, value):
     if isinstance(value, dict):
         for key, one in value.items():
