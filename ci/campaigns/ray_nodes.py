@@ -2,20 +2,36 @@
 
     python3 ci/campaigns/ray_nodes.py FOLDER [PORT]
 
-It reads lines: `kill` ends the second node at once; the end of the input ends the cluster. FOLDER has what Ray writes;
-its name is short. PORT: of Ray's client server, for ray://127.0.0.1:PORT.
+The address comes when the client server answers, which Ray starts last and does not wait for. It reads lines: `kill`
+ends the second node at once; the end of the input ends the cluster. FOLDER has what Ray writes; its name is short.
+PORT: of Ray's client server, for ray://127.0.0.1:PORT.
 
 Ray's own utility for tests starts the nodes, since `ray start` binds to all interfaces.
 """
 
 import os
 import sys
+import time
+from socket import create_connection
 
 os.environ |= {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0"}
 
 from ray.cluster_utils import Cluster
 
 STORE = 100_000_000
+ANSWER_S = 120
+
+
+def wait_for(port):
+    """Returns when something listens at a port of this machine; raises OSError where nothing does in two minutes."""
+    end = time.monotonic() + ANSWER_S
+    while True:
+        try:
+            return create_connection(("127.0.0.1", port), timeout=ANSWER_S).close()
+        except ConnectionRefusedError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.1)
 
 
 def main(arguments):
@@ -26,6 +42,8 @@ def main(arguments):
     cluster = Cluster(initialize_head=True, head_node_args=head)
     try:
         second = cluster.add_node(**given)
+        if arguments[1:]:
+            wait_for(int(arguments[1]))
         print(cluster.address, flush=True)
         for line in sys.stdin:
             if line.strip() == "kill":

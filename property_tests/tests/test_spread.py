@@ -112,7 +112,7 @@ with spread_over("ray://127.0.0.1:{port}", folder=Path.cwd()) as place:
                 printed, errors = run(environment, tmp_path, code)
             finally:
                 nodes.stdin.close()
-    assert printed.strip().splitlines()[-1] == "2 [0, 1, 4, 9]", printed + errors
+    assert printed.strip().splitlines()[-1:] == ["2 [0, 1, 4, 9]"], printed + errors
 
 
 def test_a_node_with_other_versions_is_refused_by_name(environment, tmp_path):
