@@ -115,6 +115,15 @@ def _covering(report: Report) -> list[tuple[str, int, str, str]]:
     ]
 
 
+def _skipped(report: Report) -> dict[str, str]:
+    """Returns the skipped tests with their clauses, by reason: a clause that passed may have some, too."""
+    found: dict[str, list[str]] = {}
+    for one in report.outcomes:
+        if one.verdict == "skipped":
+            found.setdefault(" ".join(one.text.split()), []).append(f"{', '.join(one.clauses)} {one.name}")
+    return {text: "; ".join(tests) for text, tests in found.items()}
+
+
 def _of(counts: Sequence[int]) -> str:
     return f"{counts[0]:,} of {counts[1]:,}" if counts[1] else "not tried"
 
@@ -135,6 +144,9 @@ def table_lines(report: Report) -> list[str]:
         lines += [f"{name:<45} {rows:>5} {pairs:>15} {triples:>15}" for name, rows, pairs, triples in covering]
     if report.notes:
         lines += ["", *(f"{one.kind}: {one.text}" for one in report.notes)]
+    skipped = _skipped(report)
+    if skipped:
+        lines += ["", *(f"skipped: {tests}: {text}" for text, tests in skipped.items())]
     lines += ["", *(f"excepted: {one}" for one in report.exceptions), *report.wrong]
     failed = sorted({name for one in report.outcomes if one.verdict == "failed" for name in one.clauses}, key=_place)
     return [*lines, f"{report.backend} {_last_words(report, failed)}"]
@@ -214,6 +226,10 @@ def markdown_text(report: Report) -> str:
     if report.notes:
         lines += ["", "## Findings that are no faults", "", "| kind | what |", "|---|---|"]
         lines += [f"| {one.kind} | {one.text.replace('|', chr(92) + '|')} |" for one in report.notes]
+    skipped = _skipped(report)
+    if skipped:
+        lines += ["", "## Skipped", "", "| tests | reason |", "|---|---|"]
+        lines += [f"| {tests} | {text.replace('|', chr(92) + '|')} |" for text, tests in skipped.items()]
     failed = [one for one in report.outcomes if one.verdict == "failed"]
     for one in failed:
         lines += ["", f"## {', '.join(one.clauses)}: {one.name}", "", "```", one.text.strip(), "```"]

@@ -168,6 +168,20 @@ def test_ranks_that_hang_are_named_and_do_not_keep_the_kit(subject_of: Callable[
     subject.close()
 
 
+@pytest.mark.usefixtures("subject_of")
+def test_of_a_hang_the_answers_and_the_stacks_are_shown() -> None:
+    subject = C10dSubject("c10d:wrong_groups:refusesalone", profile=FEW, limit_s=3.0)
+    with pytest.raises(Lost) as found:
+        subject.answers("broadcast", Row(ranks=3, lengths=Lengths(2)))
+    subject.close()
+    text = str(found.value)
+    assert "broadcast: ranks 1, 2 of 3 did not answer in time" in text
+    assert "\n  rank 0 of 3, refused: NotImplementedError: rank 0 has no root\n" in text
+    for rank in (1, 2):
+        stack = text.partition(f"\n  rank {rank} is at, last call first:\n")[2].splitlines()
+        assert any(line.endswith("in broadcast") and "wrong_groups.py" in line for line in stack[:4]), text
+
+
 BEGINNINGS = {
     "c10d:nonsense": "has no backend 'nonsense'; here it has .*gloo",
     "c10d:no_such_module:acme": "No module named 'no_such_module'",

@@ -1,5 +1,6 @@
 """The command `simstrategy conform c10d:NAME`, as a vendor calls it: codes, words and files; and the vendors' page."""
 
+import inspect
 import json
 import os
 import re
@@ -15,7 +16,7 @@ from simstrategy_conformance.exceptions import exceptions_of
 from simstrategy_conformance.index import by_clause, entries, failure_of
 from simstrategy_conformance.profiles import Profile
 
-pytest.importorskip("torch")
+dist = pytest.importorskip("torch.distributed")
 pytestmark = pytest.mark.slow
 
 VENDOR = Path(__file__).parent / "c10d_vendor"
@@ -95,3 +96,11 @@ def test_exceptions_of_backends_of_torch_name_tests_of_the_kit() -> None:
     assert {one.clause for one in found} == {"W-8", "W-14", "W-16"}
     assert exceptions_of("c10d:nccl", by_clause("c10d:nccl")) == ()
     assert exceptions_of("c10d:json:acme", by_clause("c10d:acme")) == ()
+
+
+def test_the_pages_methods_of_a_group_are_those_that_torch_calls() -> None:
+    table = PAGE.read_text(encoding="utf-8").partition("| call | method of the group |")[2].partition("\n\n")[0]
+    rows = [re.findall(r"`(\w+)`", line) for line in table.splitlines()[2:]]
+    assert len(rows) == 16
+    for call, *_, method in rows:
+        assert re.search(rf"group\.{method}\(", inspect.getsource(vars(dist)[call])), (call, method)

@@ -8,13 +8,16 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Mapping
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener, wait
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, final
 
 from simstrategy_conformance.c10d.answers import Answer, Asked, Place
 from simstrategy_conformance.c10d.names import Named
+from simstrategy_conformance.c10d.stacks import stacks_of
 from simstrategy_conformance.c10d.starting import Started, start
 from simstrategy_conformance.covered import Costly
 from simstrategy_conformance.covering import Row
@@ -22,6 +25,7 @@ from simstrategy_conformance.covering import Row
 __all__ = ["Lost", "World"]
 
 _LOOK_S: Final = 0.2
+_NO_ANSWERS: Final[Mapping[int, Answer]] = MappingProxyType({})
 _LINES: Final = 4
 """So many last lines of what the ranks printed are shown."""
 
@@ -44,6 +48,7 @@ class World:
         self._folder = Path(tempfile.mkdtemp(prefix="simstrategy-c10d-"))
         self._output = self._folder / "output"
         self._channels: dict[int, Connection] = {}
+        self._processes: dict[int, int] = {}
         self._started: Started | None = None
         try:
             self.joined = self._begin(subject, start_s)
@@ -70,7 +75,8 @@ class World:
         if wait([socket], _LOOK_S):
             with contextlib.suppress(EOFError, OSError, AuthenticationError):
                 channel = listener.accept()
-                self._channels[channel.recv()] = channel
+                rank, process = channel.recv()
+                self._channels[rank], self._processes[rank] = channel, process
         elif time.monotonic() > until_s or self._ended():
             missing = sorted({*range(self.ranks)} - {*self._channels})
             raise Lost(f"{self._which(missing)} did not start. {self._why()}")
@@ -97,7 +103,7 @@ class World:
                 try:
                     received = channel.recv()
                 except (EOFError, OSError):
-                    raise Lost(f"{call}: rank {rank} of {self.ranks} is gone. {self._why()}") from None
+                    raise Lost(f"{call}: rank {rank} of {self.ranks} is gone. {self._why(answers)}") from None
                 if isinstance(received, int):  # the port of rank 0's store, for all others
                     for other, one in self._channels.items():
                         if other != rank:
@@ -106,7 +112,9 @@ class World:
                     answers[rank] = received
                     del waiting[rank]
             if waiting and time.monotonic() > until_s:
-                raise Lost(f"{call}: {self._which(sorted(waiting))} did not answer in time. {self._why()}")
+                stacks = stacks_of(self._folder, {rank: self._processes[rank] for rank in sorted(waiting)})
+                which = self._which(sorted(waiting))
+                raise Lost(f"{call}: {which} did not answer in time. {self._why(answers)}{stacks}")
         return [answers[rank] for rank in range(self.ranks)]
 
     def _which(self, ranks: list[int]) -> str:
@@ -116,8 +124,8 @@ class World:
     def _ended(self) -> dict[int, str]:
         return {} if self._started is None else self._started.ended()
 
-    def _why(self) -> str:
-        """Returns how processes ended, and the last lines that they printed."""
+    def _why(self, answers: Mapping[int, Answer] = _NO_ANSWERS) -> str:
+        """Returns how processes ended, the last lines that they printed, and what other ranks have answered."""
         until_s = time.monotonic() + 1.0
         while not self._ended() and time.monotonic() < until_s:
             time.sleep(0.02)
@@ -125,7 +133,12 @@ class World:
         with contextlib.suppress(OSError):
             lines = self._output.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-_LINES:]
             how += "".join(f"\n  {line}" for line in lines)
-        return how or "No process has ended."
+        how = how or "No process has ended."
+        said: dict[str, list[int]] = {}
+        for rank, answer in answers.items():
+            if answer.status in ("refused", "wrong"):
+                said.setdefault(f"{answer.status}: {answer.text}", []).append(rank)
+        return how + "".join(f"\n  {self._which(sorted(ranks))}, {text}" for text, ranks in said.items())
 
     def close(self) -> None:
         """Ends the ranks, and removes what they have left."""

@@ -132,6 +132,15 @@ class Hangs(StoredGroup):
         threading.Event().wait()
 
 
+class RefusesAlone(Hangs):
+    """Refuses in rank 0 what the others wait for."""
+
+    def broadcast(self, tensors, opts):
+        if self.rank() == 0:
+            raise NotImplementedError("rank 0 has no root")
+        Hangs.broadcast(self, tensors, opts)
+
+
 class OtherDtype(StoredGroup):
     """Leaves a tensor of another dtype."""
 
@@ -170,6 +179,7 @@ MADE = (
     HandsOn,
     Crashes,
     Hangs,
+    RefusesAlone,
     OtherDtype,
     Stale,
 )

@@ -24,6 +24,7 @@ from simstrategy_conformance.c10d.ranks.joining import device_of, join
 from simstrategy_conformance.c10d.ranks.marks import Marks
 from simstrategy_conformance.c10d.ranks.numbers import require_numbers
 from simstrategy_conformance.c10d.ranks.scene import Scene, refusing
+from simstrategy_conformance.c10d.stacks import show_when_asked
 
 __all__ = ["serve", "serve_threads"]
 
@@ -32,8 +33,10 @@ def serve(place: Place, shared: Store | None = None) -> None:
     """Is a rank until the kit closes its connection."""
     torch.set_num_threads(1)  # ranks share the processors
     warnings.simplefilter("ignore", FutureWarning)  # calls that torch will drop are examined as long as they are there
+    if shared is None:
+        show_when_asked(place.folder, place.rank)
     with Client(place.address, authkey=place.key) as channel:
-        channel.send(place.rank)
+        channel.send((place.rank, os.getpid()))
         joined = join(place, channel, shared=shared)
         channel.send(joined)
         if joined.status == "right":
