@@ -52,19 +52,22 @@ def verdicts(report):
 
 @pytest.mark.slow
 def test_a_broken_backend_is_told_by_clause_in_every_form_of_report(folder):
-    done = conform(folder, "--json=r.json", "--markdown=r.md", "--junit=r.xml")
+    done = conform(folder, "--json=r.json", "--markdown=r.md", "--junit=r.xml", clauses="B-8,B-15,K-1")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "acme:open_wrong breaks B-15." in done.stdout
     assert "test_a_large_note_arrives_whole" in done.stdout
     assert re.search(r"A combination that fails: \(\d, \(.*b'\\x00\\x01\\x02\\x03", done.stdout)
     report = json.loads((folder / "r.json").read_text())
     assert unlike(report, SCHEMA) is None
-    assert verdicts(report) == {"B-8": "passed", "B-15": "failed"}
+    assert verdicts(report) == {"B-8": "passed", "B-15": "failed", "K-1": "skipped"}
     found = {one["clause"]: one for one in report["clauses"]}
     assert found["B-8"]["tests"][0]["examples"] > 10
     assert found["B-1"]["verdict"] == "not run"
     assert found["B-15"]["repeat"] == "simstrategy conform acme:open_wrong --profile quick --seed 0 --clauses B-15"
-    assert "| B-15 | failed |" in (folder / "r.md").read_text()
+    page = (folder / "r.md").read_text()
+    assert "| B-15 | failed |" in page
+    (why,) = re.findall(r"^skipped: K-1 test_\w+(?:; K-1 test_\w+)*: (.+)$", done.stdout, re.MULTILINE)
+    assert f"| {why} |" in page
     properties = {one.get("name") for one in Xml.parse(folder / "r.xml").iter("property")}
     assert {"clauses", "examples"} <= properties
 
