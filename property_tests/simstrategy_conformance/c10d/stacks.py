@@ -1,0 +1,58 @@
+"""Where a rank is that does not answer: a signal makes it write its stack to a file of its world's folder.
+
+The rank asks for it before anything of the backend is imported; the kit reads it. A stack of compiled code ends at the
+last line of Python.
+"""
+
+import contextlib
+import faulthandler
+import os
+import signal
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+__all__ = ["show_when_asked", "stacks_of"]
+
+_SIGNAL: Final = signal.SIGUSR1
+_WAIT_S: Final = 1.0
+_LINES: Final = 4
+_KIT: Final = "/simstrategy_conformance/"
+
+
+def show_when_asked(folder: str, rank: int) -> None:
+    """Makes this process, which is one rank, write its main thread's stack when the kit asks."""
+    faulthandler.register(_SIGNAL, _file(folder, rank).open("w"), all_threads=False)
+
+
+def stacks_of(folder: Path, processes: Mapping[int, int]) -> str:
+    """Returns where ranks are, a line for each call; "" where no file says it.  processes: their numbers, by rank."""
+    asked = []
+    for rank, process in processes.items():
+        if _file(folder, rank).exists():
+            with contextlib.suppress(OSError):
+                os.kill(process, _SIGNAL)
+                asked.append(rank)
+    until_s, found = time.monotonic() + _WAIT_S, dict.fromkeys(asked, "")
+    while not all(map(_is_whole, found.values())) and time.monotonic() < until_s:
+        time.sleep(0.02)
+        found = {rank: _file(folder, rank).read_text("utf-8", "replace") for rank in asked}
+    return "".join(
+        f"\n  rank {rank} is at, last call first:{_last_calls(text)}" for rank, text in found.items() if text
+    )
+
+
+def _file(folder: str | Path, rank: int) -> Path:
+    return Path(folder) / f"stack-{rank}"
+
+
+def _is_whole(text: str) -> bool:
+    return "<module>" in text
+
+
+def _last_calls(text: str) -> str:
+    """Returns the last calls below those of the kit, or the last of the kit's own where there are none."""
+    calls = [line.strip() for line in text.splitlines() if line.strip().startswith("File ")]
+    others = next((calls[:number] for number, line in enumerate(calls) if _KIT in line), calls)
+    return "".join(f"\n    {line}" for line in (others or calls)[:_LINES])
