@@ -46,7 +46,7 @@ def test_one_card_leads_to_the_run_of_each_number_of_replicas(failed, opened):
         tab.wait_for_url(re.compile(rf"#run={place + 2}&at=\d+$"))
         note = tab.locator(".note", has_text=f"{place + 2} replicas against 1 replica")
         note.wait_for()
-        assert note.inner_text().startswith(f"Cause {place + 1} of 3. The line of the cause is ")
+        assert note.inner_text().startswith(f"Cause {place + 1} of 3 in all runs. The line of the cause is ")
         tab.evaluate("scrollTo(0, 0)")
 
 

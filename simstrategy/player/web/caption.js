@@ -29,11 +29,12 @@ export function captionView(spoken, more, state) {
   };
 }
 
-/** Returns which of the page's causes is shown, as in "Cause 2 of 3. "; "" where there is one alone. */
+/** Returns which of the page's causes is shown, as in "Cause 2 of 3 in all runs. "; "" where there is one alone. */
 function numberOf(state) {
   const all = marksAcross(state, "cause");
   const here = all.findIndex(([run, at]) => run === state.run && at === state.at);
-  return here < 0 || all.length < 2 ? "" : `Cause ${here + 1} of ${all.length}. `;
+  const runs = new Set(all.map(([run]) => run));
+  return here < 0 || all.length < 2 ? "" : `Cause ${here + 1} of ${all.length}${runs.size > 1 ? " in all runs" : ""}. `;
 }
 
 /** Returns a cause: the line of it and its kind, and the whole text folded; without them the text alone. */
