@@ -184,7 +184,7 @@ def test_jobs_are_refused_on_a_cluster(tmp_path):
 
 
 def test_a_campaign_whose_node_is_killed_half_way_writes_the_same_report():
-    command = [sys.executable, str(ROOT / "ci/campaigns/on_cluster.py"), "--programs", "600"]
+    command = [sys.executable, str(ROOT / "ci/campaigns/on_cluster.py"), "--programs", "200"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=280)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "the second node was killed after " in done.stdout

@@ -11,6 +11,7 @@ from simstrategy_torch_distributed.checking.front import runner_of
 
 FOLDERS = [Path(__file__).parent / "scripts" / name for name in ("judged", "keras")]
 """Those of keras/ have models of Keras on torch."""
+QUICK = "normalised_over_rows"
 
 
 class Judged(NamedTuple):
@@ -33,6 +34,11 @@ def judged(*, wrong: bool):
     files = [file for folder in FOLDERS for file in sorted(folder.glob("*.py"))]
     found = [Judged(file, dict(head.findall(file.read_text(encoding="utf-8")))) for file in files]
     return [one for one in found if "check" in one.facts and ("law" in one.facts) == wrong]
+
+
+def is_slow(script):
+    """Returns whether a check of a script takes minutes: of those with Keras, all but one."""
+    return script.file.parent.name == "keras" and script.file.stem != QUICK
 
 
 def report_of(script, **settings):

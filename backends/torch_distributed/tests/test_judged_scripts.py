@@ -4,7 +4,7 @@ Clauses: G-20 to G-28, G-39.
 """
 
 import pytest
-from judged_scripts import judged, report_of
+from judged_scripts import is_slow, judged, report_of
 from shares import one_in
 
 from simstrategy.check.scripts import check_script
@@ -14,11 +14,14 @@ from simstrategy_torch_distributed.checking.front import runner_of
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm_checks")]
 
 
+WRONG, LAWFUL = judged(wrong=True), judged(wrong=False)
+
+
 def name_of(script):
     return f"{script.file.parent.name}/{script.file.stem}"
 
 
-@pytest.mark.parametrize("script", one_in(2, judged(wrong=True)), ids=name_of)
+@pytest.mark.parametrize("script", one_in(2, WRONG, deep=filter(is_slow, WRONG)), ids=name_of)
 def test_a_mistake_is_found_with_its_step_parameter_and_line(script):
     report = report_of(script)
     assert report.verdict == "differ", str(report)
@@ -29,7 +32,7 @@ def test_a_mistake_is_found_with_its_step_parameter_and_line(script):
     assert first.site == script.line, str(report)
 
 
-@pytest.mark.parametrize("script", one_in(2, judged(wrong=False)), ids=name_of)
+@pytest.mark.parametrize("script", one_in(2, LAWFUL, deep=filter(is_slow, LAWFUL)), ids=name_of)
 def test_a_lawful_script_agrees_and_something_was_compared(script):
     report = report_of(script)
     assert report.verdict == "agree", str(report)
