@@ -56,7 +56,12 @@ def mixed_calls(dtypes: tuple[str, ...]) -> Iterator[tuple[str, Case]]:
             complex_order = name in _ORDERED and "c" in (np.dtype(one).kind, np.dtype(other).kind)
             of_masks = name in ("subtract", "minimum", "maximum", "less", "floor_divide") and one == other == "bool"
             if wanted in dtypes and not complex_order and not of_masks:
-                yield name, _mixed(name, np.array([1, 0], one), np.array([1, 1], other), str(wanted))
+                yield name, _mixed(name, _parts([1, 0], 0.5, one), _parts([1, 1], 0.25, other), str(wanted))
+
+
+def _parts(whole: list[int], part: float, dtype: str) -> Host:
+    """Returns numbers, [2], with a part that an integer has not, where the dtype has such numbers."""
+    return np.asarray(np.array(whole, dtype) + np.array(part if np.dtype(dtype).kind in "fc" else 0, dtype), dtype)
 
 
 def long_calls(dtypes: tuple[str, ...]) -> Iterator[tuple[str, Case]]:
@@ -102,6 +107,8 @@ def number_calls(dtypes: tuple[str, ...]) -> Iterator[tuple[str, Case]]:
         yield "where", Case((np.array([False, True]), number, x), np.where([False, True], left, right))
         yield "where", Case((np.array([False, True]), x, number), np.where([False, True], right, left))
         yield "equal", Case((x, number), right == left)
+        if dtype == "float64" and kind == "f":  # a scalar of NumPy is an array of its dtype
+            yield "add", Case((number / 5, x[0]), np.asarray(number / 5 + x[0]))
         if wanted[0] not in "bc":
             places = np.searchsorted(np.sort(right), left).astype("int32")
             yield "searchsorted", Case((np.sort(x), number), np.asarray(places))

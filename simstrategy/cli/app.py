@@ -10,7 +10,7 @@ from typing import Any, Final, get_args
 import typer
 
 from simstrategy.cli.commands import installed_commands
-from simstrategy.cli.options import clear_errors
+from simstrategy.cli.ending import clear_errors
 
 __all__ = ["add_command", "app_for"]
 

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from simstrategy.cli.options import wide_console
+from simstrategy.cli.texts import wide_console
 from simstrategy.device import EXPERIMENTAL, INSTALL_HINTS, available, open_backend
 from simstrategy.errors import SimStrategyError
 

@@ -16,22 +16,14 @@ from simstrategy.check.programs import load_program
 from simstrategy.check.remarks import REMARKS
 from simstrategy.check.scripts import check_script, front_named
 from simstrategy.check.scripts.faults import KINDS
+from simstrategy.cli.ending import clear_errors
 from simstrategy.cli.leaving import exits_named
-from simstrategy.cli.options import (
-    Order,
-    clear_errors,
-    named_reasons,
-    numbers,
-    schedule_maker,
-    semantics_named,
-    varied,
-    wide_console,
-    words,
-)
+from simstrategy.cli.options import Order, schedule_maker, semantics_named
 from simstrategy.cli.outputs import PAGE, Output, outputs_of, write_outputs
 from simstrategy.cli.progress import progress
 from simstrategy.cli.quiet import program_output
 from simstrategy.cli.script_options import require_no_script, settings_of_script
+from simstrategy.cli.texts import named_reasons, numbers, varied, wide_console, words
 
 __all__ = ["check"]
 

@@ -7,8 +7,6 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Final, NoReturn
 
-from simstrategy.run import when_left_for_ever
-
 __all__ = ["exits_named", "leave"]
 
 _LEFT: Final = (
@@ -55,6 +53,10 @@ def leave(code: object) -> None:
 
     A thread that may go on is waited for, as Python does.
     """
+    if "simstrategy.run" not in sys.modules:
+        return  # no program has run, as for the list of all commands, which comes without what runs need
+    from simstrategy.run import when_left_for_ever  # noqa: PLC0415
+
     when_left_for_ever(partial(_end, code if isinstance(code, int) else int(code is not None)))
 
 

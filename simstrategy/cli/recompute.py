@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from simstrategy.check.recompute import recompute as computed_again
-from simstrategy.cli.options import clear_errors, wide_console
+from simstrategy.cli.ending import clear_errors
+from simstrategy.cli.texts import wide_console
 from simstrategy.errors import InvalidArgument
 from simstrategy.trace import Recording, read
 

@@ -10,9 +10,11 @@ from rich.console import Console
 
 from simstrategy.check.openings import LINEAR
 from simstrategy.check.outcome import Outcome, program_folder
-from simstrategy.cli.options import Order, clear_errors, text_of, wide_console
+from simstrategy.cli.ending import clear_errors, text_of
+from simstrategy.cli.options import Order
 from simstrategy.cli.outputs import write_text
 from simstrategy.cli.running import RunSettings, files_named, loaded_program, outcomes_of, recorder_of
+from simstrategy.cli.texts import wide_console
 from simstrategy.player import as_player, own_run
 from simstrategy.trace import AnyTrace, Recorder, Trace, write_events
 

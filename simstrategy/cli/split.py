@@ -7,7 +7,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from simstrategy.cli.options import clear_errors, semantics_named, wide_console, words
+from simstrategy.cli.ending import clear_errors
+from simstrategy.cli.options import semantics_named
+from simstrategy.cli.texts import wide_console, words
 from simstrategy.data import AutoShardPolicy, Dataset, DatasetRules, SplitRule
 from simstrategy.data.options import SHARD_HINT
 from simstrategy.data.split_preview import SplitPreview, numbered_lines, split_preview

@@ -14,8 +14,9 @@ pytest.importorskip("typer")
 from typer.testing import CliRunner
 
 from simstrategy.cli.app import app_for
-from simstrategy.cli.options import numbers, schedule_maker, semantics_named
-from simstrategy.cli.options import words as split_words
+from simstrategy.cli.options import schedule_maker, semantics_named
+from simstrategy.cli.texts import numbers
+from simstrategy.cli.texts import words as split_words
 from simstrategy.device import EXPERIMENTAL, INSTALL_HINTS
 from simstrategy.schedules import InOrder, Seeded
 from simstrategy.strategy import Semantics

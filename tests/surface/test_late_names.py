@@ -39,6 +39,12 @@ def printed(code):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
+def imported(*arguments):
+    """Returns the lines of what a new process imports, each ending with the name."""
+    command = [sys.executable, "-X", "importtime", *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stderr.splitlines()
+
+
 @pytest.mark.slow
 def test_a_program_that_judges_nothing_does_not_import_what_judges():
     assert printed(START) == ""
@@ -51,10 +57,24 @@ def test_a_function_is_not_replaced_by_the_package_of_its_name_whichever_is_impo
 
 @pytest.mark.slow
 def test_numpy_is_imported_by_the_public_module_itself_and_not_deep_inside_others():
-    command = [sys.executable, "-X", "importtime", "-c", "import simstrategy"]
-    lines = subprocess.run(command, check=True, capture_output=True, text=True).stderr.splitlines()
-    (numpy,) = (line for line in lines if line.split()[-1] == "numpy")
-    assert numpy.endswith("|   numpy"), "two spaces for each import that is not finished"
+    (numpy,) = (
+        line for line in imported("-c", "import simstrategy\nsimstrategy.Strategy") if line.split()[-1] == "numpy"
+    )
+    assert numpy.endswith("| numpy"), "two spaces for each import that is not finished"
+
+
+@pytest.mark.slow
+def test_the_list_of_commands_imports_nothing_that_runs():
+    names = {line.split()[-1] for line in imported("-m", "simstrategy.cli", "--help")}
+    packages = {"simstrategy.run", "simstrategy.strategy", "simstrategy.sim", "simstrategy.data", "simstrategy.check"}
+    assert "simstrategy.cli.app" in names
+    assert not names & {
+        *packages,
+        "simstrategy_course.grading",
+        "simstrategy_torch_distributed.settings",
+        "jax",
+        "torch",
+    }
 
 
 def test_every_public_name_is_listed_before_and_after_its_first_use():

@@ -4,15 +4,17 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from simstrategy.cli.options import words
+from simstrategy.cli.texts import words
 from simstrategy.errors import InvalidArgument
-from simstrategy_torch_distributed.laws.judged import LAWS, chosen
-from simstrategy_torch_distributed.report import Report
-from simstrategy_torch_distributed.settings import Settings
+from simstrategy_torch_distributed.laws.named import LAWS, chosen
+
+if TYPE_CHECKING:
+    from simstrategy_torch_distributed.report import Report
+    from simstrategy_torch_distributed.settings import Settings
 
 __all__ = ["FAULTS", "torchrun"]
 
@@ -86,6 +88,8 @@ def torchrun(
     if spawned:
         given = {"--nproc-per-node": nproc_per_node != "1", "--tee": tee, "--json": json, "--record": record}
         _refuse_with_spawned(given | {"--device": device != "cpu", "--faults": faults})
+    from simstrategy_torch_distributed.settings import Settings  # noqa: PLC0415
+
     settings = Settings(
         arguments[0],
         tuple(arguments[1:]),
@@ -103,18 +107,17 @@ def torchrun(
     if spawned:
         raise typer.Exit(_run_spawning(settings))
     if faults:
-        _require_no_files({"--json": json, "--record": record, "--tee": tee})
-        raise typer.Exit(_planted(settings, words(faults)))
+        raise typer.Exit(_planted(settings, words(faults), {"--json": json, "--record": record, "--tee": tee}))
     raise typer.Exit(_run(settings, json, record))
 
 
-def _run_spawning(settings: Settings) -> int:
+def _run_spawning(settings: "Settings") -> int:
     from simstrategy_torch_distributed.spawning_script import run_spawning  # noqa: PLC0415
 
     return run_spawning(settings)
 
 
-def _run(settings: Settings, json: Path | None, record: Path | None) -> int:
+def _run(settings: "Settings", json: Path | None, record: Path | None) -> int:
     """Runs a script once, writes what was asked for, and returns the exit code."""
     from simstrategy_torch_distributed.running import run  # noqa: PLC0415
 
@@ -125,8 +128,9 @@ def _run(settings: Settings, json: Path | None, record: Path | None) -> int:
     return report.exit_code
 
 
-def _planted(settings: Settings, kinds: Sequence[str]) -> int:
+def _planted(settings: "Settings", kinds: Sequence[str], of_one_run: Mapping[str, object]) -> int:
     """Judges a script by the law of faults, shows the table, and returns the exit code."""
+    _require_no_files(of_one_run)
     from simstrategy.check.formats import EXIT_CODES  # noqa: PLC0415
     from simstrategy_torch_distributed.checking.front import judge_faults  # noqa: PLC0415
 
@@ -174,7 +178,7 @@ def _ranks(text: str) -> int:
         raise InvalidArgument(f"--nproc-per-node takes a number or cpu, got {text!r}. Pass for example 4.") from error
 
 
-def _write_files(report: Report, json: Path | None, record: Path | None) -> None:
+def _write_files(report: "Report", json: Path | None, record: Path | None) -> None:
     """Writes the report and the completed calls to the files that are named.  Raises InvalidArgument."""
     if json is not None:
         try:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from simstrategy.errors import InvalidArgument
 from simstrategy.short_repr import short_repr
 from simstrategy.sim.collectives import ORDERS
-from simstrategy_torch_distributed.laws.judged import DEFAULT
+from simstrategy_torch_distributed.laws.named import DEFAULT
 
 __all__ = ["RANKS_MAX", "Fault", "Function", "Settings", "Watching"]
 

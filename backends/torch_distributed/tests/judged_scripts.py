@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from simstrategy.check.scripts import check_script
-from simstrategy.cli.options import numbers, varied
+from simstrategy.cli.texts import numbers, varied
 from simstrategy_torch_distributed.checking.front import runner_of
 
 FOLDERS = [Path(__file__).parent / "scripts" / name for name in ("judged", "keras")]

@@ -11,8 +11,9 @@ import pytest
 from simstrategy.errors import InvalidArgument
 from simstrategy_torch_distributed.findings import Finding
 from simstrategy_torch_distributed.laws.coverage import Coverage
-from simstrategy_torch_distributed.laws.judged import LAWS, Laws, chosen
+from simstrategy_torch_distributed.laws.judged import Laws
 from simstrategy_torch_distributed.laws.late import Late
+from simstrategy_torch_distributed.laws.named import LAWS, chosen
 from simstrategy_torch_distributed.laws.state import State
 
 WRAPPED = "kept equal by DistributedDataParallel"
@@ -212,6 +213,7 @@ def test_uses_are_findings_and_forgotten_results_remarks():
 
 def test_laws_are_chosen_by_name():
     assert (*chosen([], []), "random") == LAWS == ("state", "late", "coverage", "random")
+    assert not Laws(LAWS, 2).received
     assert chosen([], ["late"]) == ("state", "coverage")
     assert chosen(["all"], ["all"]) == ()
     with pytest.raises(

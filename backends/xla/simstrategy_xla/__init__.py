@@ -4,9 +4,10 @@ The names are imported on their first use, and JAX with them: the command line l
 JAX takes ten times as long to import as all the rest.
 """
 
-import importlib
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from simstrategy.late_names import on_first_use
 
 if TYPE_CHECKING:
     from simstrategy_xla.backend import XlaBackend
@@ -15,23 +16,15 @@ if TYPE_CHECKING:
 
 __all__ = ["XlaBackend", "open_processes", "open_tpu", "open_xla"]
 
-_LATE: Final = MappingProxyType(
+_WHERE: Final = MappingProxyType(
     {
-        "XlaBackend": "simstrategy_xla.backend",
-        "open_processes": "simstrategy_xla.joining",
-        "open_tpu": "simstrategy_xla.opening",
-        "open_xla": "simstrategy_xla.opening",
+        "XlaBackend": "simstrategy_xla.backend:XlaBackend",
+        "open_processes": "simstrategy_xla.joining:open_processes",
+        "open_tpu": "simstrategy_xla.opening:open_tpu",
+        "open_xla": "simstrategy_xla.opening:open_xla",
     }
 )
-"""The modules that define the names."""
+"""Where each name is defined."""
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LATE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = vars(importlib.import_module(_LATE[name]))[name]
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE})
+__getattr__, __dir__ = on_first_use(globals(), _WHERE)

@@ -7,7 +7,9 @@ import typer
 from rich.table import Table
 
 from golden_replay import COLUMNS, read_cases, read_deviations, replay_all
-from simstrategy.cli.options import clear_errors, semantics_named, wide_console
+from simstrategy.cli.ending import clear_errors
+from simstrategy.cli.options import semantics_named
+from simstrategy.cli.texts import wide_console
 
 __all__ = ["app"]
 

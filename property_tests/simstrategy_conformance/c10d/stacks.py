@@ -1,6 +1,6 @@
 """Where a rank is that does not answer: a signal makes it write its stack to a file of its world's folder.
 
-The rank asks for it before anything of the backend is imported; the kit reads it. A stack of compiled code ends at the
+The rank registers it before anything of the backend is imported; the kit reads it. A stack of compiled code ends at the
 last line of Python.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-__all__ = ["show_when_asked", "stacks_of"]
+__all__ = ["show_on_signal", "stacks_of"]
 
 _SIGNAL: Final = signal.SIGUSR1
 _WAIT_S: Final = 1.0
@@ -21,23 +21,23 @@ _LINES: Final = 4
 _KIT: Final = "/simstrategy_conformance/"
 
 
-def show_when_asked(folder: str, rank: int) -> None:
-    """Makes this process, which is one rank, write its main thread's stack when the kit asks."""
+def show_on_signal(folder: str, rank: int) -> None:
+    """Makes this process, which is one rank, write its main thread's stack when the kit sends the signal."""
     faulthandler.register(_SIGNAL, _file(folder, rank).open("w"), all_threads=False)
 
 
 def stacks_of(folder: Path, processes: Mapping[int, int]) -> str:
-    """Returns where ranks are, a line for each call; "" where no file says it.  processes: their numbers, by rank."""
-    asked = []
+    """Returns where ranks are, a line for each call; "" where no file has them.  processes: their numbers, by rank."""
+    signalled = []
     for rank, process in processes.items():
         if _file(folder, rank).exists():
             with contextlib.suppress(OSError):
                 os.kill(process, _SIGNAL)
-                asked.append(rank)
-    until_s, found = time.monotonic() + _WAIT_S, dict.fromkeys(asked, "")
+                signalled.append(rank)
+    until_s, found = time.monotonic() + _WAIT_S, dict.fromkeys(signalled, "")
     while not all(map(_is_whole, found.values())) and time.monotonic() < until_s:
         time.sleep(0.02)
-        found = {rank: _file(folder, rank).read_text("utf-8", "replace") for rank in asked}
+        found = {rank: _file(folder, rank).read_text("utf-8", "replace") for rank in signalled}
     return "".join(
         f"\n  rank {rank} is at, last call first:{_last_calls(text)}" for rank, text in found.items() if text
     )

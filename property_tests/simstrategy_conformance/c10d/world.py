@@ -134,11 +134,11 @@ class World:
             lines = self._output.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-_LINES:]
             how += "".join(f"\n  {line}" for line in lines)
         how = how or "No process has ended."
-        said: dict[str, list[int]] = {}
+        of_text: dict[str, list[int]] = {}
         for rank, answer in answers.items():
             if answer.status in ("refused", "wrong"):
-                said.setdefault(f"{answer.status}: {answer.text}", []).append(rank)
-        return how + "".join(f"\n  {self._which(sorted(ranks))}, {text}" for text, ranks in said.items())
+                of_text.setdefault(f"{answer.status}: {answer.text}", []).append(rank)
+        return how + "".join(f"\n  {self._which(sorted(ranks))}, {text}" for text, ranks in of_text.items())
 
     def close(self) -> None:
         """Ends the ranks, and removes what they have left."""

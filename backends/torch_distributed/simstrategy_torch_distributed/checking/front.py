@@ -15,7 +15,7 @@ from simstrategy_torch_distributed.checking.ends import ended_of
 from simstrategy_torch_distributed.checking.reading import found_in
 from simstrategy_torch_distributed.checking.recorded import recorded_run
 from simstrategy_torch_distributed.checking.tracing import traced_in
-from simstrategy_torch_distributed.laws.judged import DEFAULT
+from simstrategy_torch_distributed.laws.named import DEFAULT
 from simstrategy_torch_distributed.preloading import modules_of_torch
 from simstrategy_torch_distributed.report import Report
 from simstrategy_torch_distributed.running import run_on, started

@@ -4,14 +4,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol, final
 
-from simstrategy.errors import InvalidArgument
 from simstrategy_torch_distributed.findings import Finding
 from simstrategy_torch_distributed.laws.coverage import Coverage
 from simstrategy_torch_distributed.laws.late import Late
 from simstrategy_torch_distributed.laws.random import Random
 from simstrategy_torch_distributed.laws.state import State
 
-__all__ = ["DEFAULT", "LAWS", "Laws", "chosen"]
+__all__ = ["Laws"]
 
 
 class _Law(Protocol):
@@ -26,26 +25,7 @@ _LAWS: Final[Mapping[str, Callable[[int], _Law]]] = {
     "coverage": Coverage,
     "random": Random,
 }
-"""What makes each law, given the number of ranks."""
-LAWS: Final = tuple(_LAWS)
-"""The names of all laws, in the order of a report."""
-DEFAULT: Final = tuple(name for name in LAWS if name != "random")
-"""The laws that are judged without being named: draws of the ranks cost every function of torch a little."""
-
-
-def chosen(added: Sequence[str], left_out: Sequence[str]) -> tuple[str, ...]:
-    """Returns the laws that a run judges: the default ones, those that are added, less those that are left out.
-
-    Raises InvalidArgument for a name that no law has.
-
-    >>> chosen([], ["state"])
-    ('late', 'coverage')
-    """
-    for name in (*added, *left_out):
-        if name not in (*LAWS, "all"):
-            raise InvalidArgument(f"There is no law {name!r} of one run: choose from {', '.join(LAWS)}, or all.")
-    names = {*DEFAULT, *(LAWS if "all" in added else added)}
-    return tuple(name for name in LAWS if name in names and name not in (LAWS if "all" in left_out else left_out))
+"""What makes each law of `named.LAWS`, given the number of ranks."""
 
 
 @final

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from simstrategy.cli.options import import_from_here, words
+from simstrategy.cli.texts import import_from_here, words
 
 __all__ = ["compile_check"]
 

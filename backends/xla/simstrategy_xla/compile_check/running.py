@@ -6,7 +6,7 @@ import typer
 
 from simstrategy.check.outcome import Program
 from simstrategy.check.programs import load_program
-from simstrategy.cli.options import clear_errors
+from simstrategy.cli.ending import clear_errors
 from simstrategy_xla.compile_check.checking import check_compiled
 from simstrategy_xla.compile_check.collectives import collectives
 

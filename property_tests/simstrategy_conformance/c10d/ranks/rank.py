@@ -24,7 +24,7 @@ from simstrategy_conformance.c10d.ranks.joining import device_of, join
 from simstrategy_conformance.c10d.ranks.marks import Marks
 from simstrategy_conformance.c10d.ranks.numbers import require_numbers
 from simstrategy_conformance.c10d.ranks.scene import Scene, refusing
-from simstrategy_conformance.c10d.stacks import show_when_asked
+from simstrategy_conformance.c10d.stacks import show_on_signal
 
 __all__ = ["serve", "serve_threads"]
 
@@ -34,7 +34,7 @@ def serve(place: Place, shared: Store | None = None) -> None:
     torch.set_num_threads(1)  # ranks share the processors
     warnings.simplefilter("ignore", FutureWarning)  # calls that torch will drop are examined as long as they are there
     if shared is None:
-        show_when_asked(place.folder, place.rank)
+        show_on_signal(place.folder, place.rank)
     with Client(place.address, authkey=place.key) as channel:
         channel.send((place.rank, os.getpid()))
         joined = join(place, channel, shared=shared)

@@ -1,0 +1,69 @@
+"""How an error ends a command: a message and exit code 2, no traceback."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+import typer
+
+from simstrategy.errors import SimStrategyError
+
+__all__ = ["clear_errors", "text_of"]
+
+_STDOUT: Final = 1
+_CHARACTERS_MAX: Final = 10_000
+"""Of one message."""
+
+
+def text_of(value: object) -> str:
+    """Returns the text of an error or a note, also of one that has none."""
+    try:
+        text = str(value)
+    except Exception as error:  # noqa: BLE001 - of a user's class, whose text is to be shown
+        return f"(its text cannot be shown: {type(error).__name__})"
+    return text if len(text) <= _CHARACTERS_MAX else f"{text[:_CHARACTERS_MAX]} …"
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """Ends the command with exit code 2 and the message, without a traceback, for every error.
+
+    Of an error that is none of simstrategy's, the line that raised it stands below, where it is a user's.
+    """
+    try:
+        yield
+    except (typer.Exit, typer.Abort, typer.BadParameter, KeyboardInterrupt):
+        raise
+    except SystemExit as error:  # rich ends the process where its output was closed
+        _finish_output()
+        raise typer.Exit(2) from error
+    except BaseException as error:
+        with suppress(OSError, ValueError):  # where the output for errors is closed as well
+            _report(error)
+        _finish_output()
+        raise typer.Exit(2) from error
+
+
+def _report(error: BaseException) -> None:
+    typer.echo(f"{type(error).__name__}: {text_of(error)}", err=True)
+    notes = getattr(error, "__notes__", ())
+    for note in notes if isinstance(notes, (list, tuple)) else (notes,):
+        typer.echo(text_of(note), err=True)
+    if not isinstance(error, SimStrategyError):
+        # The list of all commands comes without what runs need.
+        from simstrategy.run import raised_where  # noqa: PLC0415
+
+        typer.echo(raised_where(error, with_text=False), err=True)
+
+
+def _finish_output() -> None:
+    """Writes what is left, or drops it where that is impossible: else Python would report it in the end."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        with suppress(OSError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, _STDOUT)
+            os.close(nowhere)
