@@ -22,6 +22,8 @@ from simstrategy_course.submission import Submission
 
 __all__ = ["Limits", "Observed", "Runner", "data_of", "trusted_runs"]
 
+_USED: Final = ("simstrategy.nn", "simstrategy.sim")
+"""What submissions use of the names that are imported on their first use, which would be in each of their processes."""
 _BYTES_MAX: Final = 64_000_000
 """Of a recording that is read."""
 _NAME_MAX: Final = 80
@@ -70,7 +72,7 @@ class Runner:
     def _launcher(self) -> Launcher:
         """What starts the processes; it is started itself when the first submission is run."""
         if self._started is None:
-            self._started = Launcher(1, preload=["simstrategy_course.child"])
+            self._started = Launcher(1, preload=["simstrategy_course.child", *_USED])
         return self._started
 
     def observe(self, submission: Submission, data: Data, *, closed: Sequence[Path] = ()) -> Observed:

@@ -111,7 +111,7 @@ def _parts(dtype: str) -> Calls:
         for name in ("conj", "real", "imag", "negative", "positive"):
             yield name, Case((x,), np.array(getattr(np, name)(x)))
         if x.ndim:
-            square = x.reshape(real.size // 7, 7)
+            square = x.reshape(7, 7)
             yield "divide", Case((square, np.asarray(4, x.real.dtype)), np.asarray(square / 4, dtype), near=True)
         y = np.asarray(np.flip(x)) if x.ndim else x
         for below in (np.array(4), np.array([2, -4]), np.array([[1], [-2], [8]])):

@@ -61,7 +61,7 @@ def mixed_calls(dtypes: tuple[str, ...]) -> Iterator[tuple[str, Case]]:
 
 def _parts(whole: list[int], part: float, dtype: str) -> Host:
     """Returns numbers, [2], with a part that an integer has not, where the dtype has such numbers."""
-    return np.asarray(np.array(whole, dtype) + np.array(part if np.dtype(dtype).kind in "fc" else 0, dtype), dtype)
+    return np.array([one + part * (np.dtype(dtype).kind in "fc") for one in whole], dtype)
 
 
 def long_calls(dtypes: tuple[str, ...]) -> Iterator[tuple[str, Case]]:

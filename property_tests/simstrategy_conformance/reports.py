@@ -208,6 +208,11 @@ def _test(one: Outcome) -> dict[str, Any]:
     return {"name": one.name, "verdict": one.verdict, "examples": one.examples} | text | covered
 
 
+def _cell(text: str) -> str:
+    """Returns a text for a cell of a table in Markdown."""
+    return text.replace("|", "\\|")
+
+
 def markdown_text(report: Report) -> str:
     """Returns the report as a page."""
     versions = ", ".join(f"{name} {number}" for name, number in versions_of(report.backend).items())
@@ -225,11 +230,11 @@ def markdown_text(report: Report) -> str:
         lines += [f"| {o.clause} | {o.test or 'all'} | {o.kind} | {o.reason} {o.link} |" for o in report.exceptions]
     if report.notes:
         lines += ["", "## Findings that are no faults", "", "| kind | what |", "|---|---|"]
-        lines += [f"| {one.kind} | {one.text.replace('|', chr(92) + '|')} |" for one in report.notes]
+        lines += [f"| {one.kind} | {_cell(one.text)} |" for one in report.notes]
     skipped = _skipped(report)
     if skipped:
         lines += ["", "## Skipped", "", "| tests | reason |", "|---|---|"]
-        lines += [f"| {tests} | {text.replace('|', chr(92) + '|')} |" for text, tests in skipped.items()]
+        lines += [f"| {tests} | {_cell(text)} |" for text, tests in skipped.items()]
     failed = [one for one in report.outcomes if one.verdict == "failed"]
     for one in failed:
         lines += ["", f"## {', '.join(one.clauses)}: {one.name}", "", "```", one.text.strip(), "```"]

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener, wait
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, final
 
 from simstrategy_conformance.c10d.answers import Answer, Asked, Place
@@ -25,7 +24,6 @@ from simstrategy_conformance.covering import Row
 __all__ = ["Lost", "World"]
 
 _LOOK_S: Final = 0.2
-_NO_ANSWERS: Final[Mapping[int, Answer]] = MappingProxyType({})
 _LINES: Final = 4
 """So many last lines of what the ranks printed are shown."""
 
@@ -103,7 +101,8 @@ class World:
                 try:
                     received = channel.recv()
                 except (EOFError, OSError):
-                    raise Lost(f"{call}: rank {rank} of {self.ranks} is gone. {self._why(answers)}") from None
+                    why = f"{self._why()}{self._others(answers)}"
+                    raise Lost(f"{call}: rank {rank} of {self.ranks} is gone. {why}") from None
                 if isinstance(received, int):  # the port of rank 0's store, for all others
                     for other, one in self._channels.items():
                         if other != rank:
@@ -113,8 +112,8 @@ class World:
                     del waiting[rank]
             if waiting and time.monotonic() > until_s:
                 stacks = stacks_of(self._folder, {rank: self._processes[rank] for rank in sorted(waiting)})
-                which = self._which(sorted(waiting))
-                raise Lost(f"{call}: {which} did not answer in time. {self._why(answers)}{stacks}")
+                why = f"{self._why()}{self._others(answers)}{stacks}"
+                raise Lost(f"{call}: {self._which(sorted(waiting))} did not answer in time. {why}")
         return [answers[rank] for rank in range(self.ranks)]
 
     def _which(self, ranks: list[int]) -> str:
@@ -124,8 +123,8 @@ class World:
     def _ended(self) -> dict[int, str]:
         return {} if self._started is None else self._started.ended()
 
-    def _why(self, answers: Mapping[int, Answer] = _NO_ANSWERS) -> str:
-        """Returns how processes ended, the last lines that they printed, and what other ranks have answered."""
+    def _why(self) -> str:
+        """Returns how processes ended, and the last lines that they printed."""
         until_s = time.monotonic() + 1.0
         while not self._ended() and time.monotonic() < until_s:
             time.sleep(0.02)
@@ -133,12 +132,15 @@ class World:
         with contextlib.suppress(OSError):
             lines = self._output.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-_LINES:]
             how += "".join(f"\n  {line}" for line in lines)
-        how = how or "No process has ended."
+        return how or "No process has ended."
+
+    def _others(self, answers: Mapping[int, Answer]) -> str:
+        """Returns what ranks have answered that did not find what they should, a line each text; "" for nothing."""
         of_text: dict[str, list[int]] = {}
         for rank, answer in answers.items():
             if answer.status in ("refused", "wrong"):
                 of_text.setdefault(f"{answer.status}: {answer.text}", []).append(rank)
-        return how + "".join(f"\n  {self._which(sorted(ranks))}, {text}" for text, ranks in of_text.items())
+        return "".join(f"\n  {self._which(sorted(ranks))}, {text}" for text, ranks in of_text.items())
 
     def close(self) -> None:
         """Ends the ranks, and removes what they have left."""
