@@ -112,7 +112,7 @@ def _parts(dtype: str) -> Calls:
             yield name, Case((x,), np.array(getattr(np, name)(x)))
         if x.ndim:
             square = x.reshape(7, 7)
-            yield "divide", Case((square, np.asarray(4, x.real.dtype)), np.asarray(square / 4, dtype), near=True)
+            yield "divide", Case((square, 4.0), np.asarray(square / 4, dtype), near=True)
         y = np.asarray(np.flip(x)) if x.ndim else x
         for below in (np.array(4), np.array([2, -4]), np.array([[1], [-2], [8]])):
             over = np.repeat(x.reshape(-1, 1), 2, -1)[:3] if below.ndim else x
