@@ -7,7 +7,7 @@ import pytest
 from on_server import BEGIN, run_text
 from random_scripts import LAWFUL, SUSPICIOUS, WRONG
 
-from simstrategy_torch_distributed.laws.judged import DEFAULT, chosen
+from simstrategy_torch_distributed.laws.named import DEFAULT, chosen
 from simstrategy_torch_distributed.laws.random import Random
 
 pytestmark = pytest.mark.slow
