@@ -95,6 +95,7 @@ def _told(error: BaseException | None) -> str:
 
 def _opened(job: Job) -> "_Kit":
     import simstrategy as ss
+    import simstrategy.sim.backend
 
     files = [sys.modules[name].__file__ or "" for name in ("simstrategy", "simstrategy.sim.backend")]
     if job.subject != "sim":

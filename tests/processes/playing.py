@@ -66,12 +66,12 @@ def warm(name: str, opens: bool) -> None:
     """Makes what the framework makes once and keeps until the process ends."""
     import simstrategy as ss
 
-    if not SUBJECTS[name].joins_once:
-        ss.backend(name, rank=0, world_size=1).close()
-    elif opens:
+    if opens:  # all of them together, so that no slow start uses up the time limit of the opening that follows
         with closing(ss.backend(name, timeout_s=JOIN_S)) as backend, closing(ss.Strategy.multi_worker(backend)) as made:
             made.run(lambda: None)
             backend.exchange(b"", timeout_s=JOIN_S)
+    elif not SUBJECTS[name].joins_once:
+        ss.backend(name, rank=0, world_size=1).close()
 
 
 def held(name: str) -> list[str]:
