@@ -57,7 +57,10 @@ def load_program(file: str | Path, function: str = "program") -> Program:
         ) from error
     found: Any = vars(module).get(function)
     if not callable(found):
-        raise InvalidArgument(f"{file} defines no function {function}(strategy). Define it at the top level.")
+        advice = "Define it at the top level."
+        if b"init_process_group" in path.read_bytes():
+            advice = f"To check it whole, as torchrun starts it: simstrategy check --as torchrun {file}"
+        raise InvalidArgument(f"{file} defines no function {function}(strategy). {advice}")
     program: Program = found
     return program
 

@@ -41,6 +41,9 @@ def test_a_missing_file_or_function_is_refused_with_advice(tmp_path, clean_path)
     for function in ("program", "train"):
         with pytest.raises(InvalidArgument, match=rf"defines no function {function}\(strategy\)"):
             load_program(file, function)
+    file.write_text("def main():\n    torch.distributed.init_process_group('gloo')\n")
+    with pytest.raises(InvalidArgument, match=r"\. To check it .* simstrategy check --as torchrun .*lesson\.py$"):
+        load_program(file)
     text = tmp_path / "notes.txt"
     text.write_text("hello")
     with pytest.raises(InvalidArgument, match="is not a Python file"):

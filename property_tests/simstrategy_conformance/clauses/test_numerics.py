@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import simstrategy as ss
 from simstrategy_conformance import oracle
 from simstrategy_conformance.arrays import Group, floats_of, put_all
+from simstrategy_conformance.calling import call, check, put
 from simstrategy_conformance.checking import clause, property_test
 from simstrategy_conformance.observe import host, same_bits
 from simstrategy_conformance.subject import Subject, me
@@ -84,6 +85,9 @@ def test_subnormals_are_added_and_not_flushed(subject: Subject, group: Group) ->
     exact = np.asarray(np.sum(group.arrays, axis=0), group.arrays[0].dtype)
     found = summed(subject, group.arrays)
     assert np.array_equal(found, exact), f"expected {exact.tolist()}, found {found.tolist()}"
+    for part in (slice(None), 0):  # an array function adds them as well, also those without an axis
+        one, other = (np.asarray(array[part]) for array in group.arrays[:2])
+        check(subject, call(subject, "add", put(subject, one), put(subject, other)), one + other)
 
 
 def ordinary(dtype: str) -> st.SearchStrategy[float]:

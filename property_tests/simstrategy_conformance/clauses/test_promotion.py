@@ -2,8 +2,10 @@
 
 import itertools
 
+import numpy as np
+
 from simstrategy_conformance.arrays import NUMBERS
-from simstrategy_conformance.calling import all_agree
+from simstrategy_conformance.calling import all_agree, call, check, put
 from simstrategy_conformance.checking import clause
 from simstrategy_conformance.promoting import float_calls, long_calls, mixed_calls, narrow_calls, number_calls
 from simstrategy_conformance.subject import Subject
@@ -28,6 +30,17 @@ def test_a_number_of_a_higher_kind_has_its_default_dtype(subject: Subject) -> No
 def test_functions_of_floats_compute_integers_as_float32(subject: Subject) -> None:
     calls = float_calls(subject.having("float32", *ALL))
     all_agree(subject, "test_functions_of_floats_compute_integers_as_float32", calls)
+
+
+@clause("B-21")
+def test_products_of_narrow_floats_have_their_dtype(subject: Subject) -> None:
+    x, y = np.float32([[1, 2], [3, -0.5]]), np.float32([[2, 0.25], [-1, 4]])  # exact, whatever they are computed in
+    for dtype in subject.having("float16", "bfloat16"):
+        narrow = [call(subject, "astype", put(subject, one), dtype) for one in (x, y)]
+        for name, wanted in (("matmul", x @ y), ("vecdot", (x * y).sum(-1)), ("tensordot", np.tensordot(x, y, 1))):
+            found = call(subject, name, *narrow, **({"axes": 1} if name == "tensordot" else {}))
+            assert subject.open(2).spec(found)[1] == dtype, f"{name} of {dtype}"
+            check(subject, call(subject, "astype", found, "float32"), wanted)
 
 
 @clause("B-19")

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import simstrategy as ss
@@ -50,8 +51,11 @@ def _make_all(backend: Backend, hosts: list[Any], root: int) -> None:
     arrays = tuple(backend.put(hosts[device.rank], device) for device in local)
     spec = ArraySpec(hosts[root].shape, "float32", backend.devices[root].placement)
     sent = next((one for device, one in zip(local, arrays, strict=True) if device.rank == root), None)
+    fine = np.asarray(hosts[root].astype(np.float64) + 2.0**-30)  # less than float32 has
+    placed = None if sent is None else backend.put(fine, backend.devices[root])
     calls: list[tuple[str, Any, Any]] = [
         ("broadcast", backend.broadcast(sent, spec=spec, root=root), hosts[root]),
+        ("broadcast of float64", backend.broadcast(placed, spec=spec._replace(dtype="float64"), root=root), fine),
     ]
     for op in ("SUM", "MIN", "MAX"):
         wanted = oracle.all_reduced(hosts, op)
