@@ -69,18 +69,22 @@ def _digests(row: Sequence[Value]) -> list[str]:
     return [value.digest for value in row]
 
 
-def near(one: Sequence[Value], two: Sequence[Value]) -> bool:
-    """Returns whether all of these are floats that rounding may have set apart, or equal, as far as known."""
-    return len(one) == len(two) and all(_near(*pair) for pair in zip(one, two, strict=True))
+def near(one: Sequence[Value], two: Sequence[Value], *, factor: float = 1.0) -> bool:
+    """Returns whether all of these are floats that rounding may have set apart, or equal, as far as known.
+
+    factor: by which the first ones are multiplied.
+    """
+    return len(one) == len(two) and all(_near(*pair, factor) for pair in zip(one, two, strict=True))
 
 
-def _near(one: Value, two: Value) -> bool:
-    if one.digest == two.digest:
+def _near(one: Value, two: Value, factor: float) -> bool:
+    if factor == 1 and one.digest == two.digest:
         return True
     if one.array is None or two.array is None or (one.dtype, one.shape) != (two.dtype, two.shape):
         return False
     left, right = one.array, two.array
     if left.dtype.kind != "f" or not (np.isfinite(left).all() and np.isfinite(right).all()):
         return False
+    left = left * left.dtype.type(factor)
     bound = _ULPS * float(np.finfo(left.dtype).eps) * float(np.abs(left).max(initial=0))
     return bool(np.abs(left.astype(np.float64) - right).max(initial=0) <= bound)

@@ -17,6 +17,10 @@ __all__ = ["Difference", "calls_of", "first_difference", "request_of"]
 _BITS: Final = "The results have different bits here, for the first time."
 _ROUNDED: Final = f"{_BITS} Rounding may explain all of them."
 _SIZED: Final = "The results have another shape here, for the first time: it may follow from the number of replicas."
+_SCALED: Final = (
+    "The results are {0} times those of the other run here, for the first time: this run has {0} times its replicas. "
+    "That is right for a sum that is divided by their number later."
+)
 _BEYOND: Final = "The results are apart here by more than rounding explains, for the first time."
 
 Run = tuple[Sequence[Event], Sequence[Stop]]
@@ -86,7 +90,7 @@ def _found(reference: Run, other: Run) -> Difference | None:
         if call.kind not in OWN and _result(call) != _result(its):
             why = _lawful(call, its)
             if why is None:
-                return Difference(here, there, _BITS if lawful is None else _BEYOND)
+                return Difference(here, there, _times(call, its) or (_BITS if lawful is None else _BEYOND))
             lawful = lawful or Difference(here, there, why)
     return lawful
 
@@ -101,6 +105,13 @@ def _lawful(one: SyncPoint, two: SyncPoint) -> str | None:
         return _ROUNDED
     forms = [[(value.dtype, value.shape) for value in values] for values in got]
     return _SIZED if len(one.replicas) != len(two.replicas) and forms[0] != forms[1] else None
+
+
+def _times(one: SyncPoint, two: SyncPoint) -> str:
+    """Returns that the second run's replicas got as many times the first one's values as they are more; else ""."""
+    factor = len(two.replicas) / len(one.replicas)
+    got = [point.outputs[0] if point.outputs else () for point in (one, two)]
+    return _SCALED.format(f"{factor:g}") if factor != 1 and near(*got, factor=factor) else ""
 
 
 def _is_later(stop: Stop, call: SyncPoint, ended: Container[object]) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 import simstrategy as ss
 from simstrategy.check.formats import as_page, played
+from simstrategy.check.report import Report
 from simstrategy.player.stops import events_of, stops_of
 
 context = ss.get_replica_context
@@ -82,6 +83,21 @@ def test_a_cause_opens_at_its_event_in_the_run_that_differs():
     assert (point.kind, point.op, point.step) == ("all_reduce", "MEAN", report.findings[0].step)
     assert point.sites[0] == report.findings[0].site
     assert found.runs[1].notes == {found.places[0].stop: report.findings[0].cause}
+
+
+def test_the_run_that_others_are_compared_with_is_the_first_of_the_page(recwarn):
+    def program(strategy):
+        diverges(strategy)
+        return np.float32(strategy.num_replicas_in_sync)
+
+    report = ss.check(program, replicas=[1, 2], semantics=ss.Semantics.TF2)
+    turned = Report(report.program, report.rows[::-1], record=report.record, folder=report.folder)
+    assert [one.law for one in turned.findings] == ["state", "replicas"]
+    for one, number in ((report, 1), (turned, 0)):
+        found = played(one)
+        assert [run.name for run in found.runs] == ["1 replica", "2 replicas"]
+        assert [place.run for place in found.places] == [1, 1]
+        assert shown_event(found, number).variable == "kept"
 
 
 def test_prints_move_no_place_and_a_diverged_variable_opens_at_its_write(recwarn):

@@ -105,6 +105,18 @@ def test_what_rounding_may_explain_is_passed_over_where_more_follows(record):
     assert second.number > first.number
 
 
+@pytest.mark.parametrize(("one", "other", "factor"), [(1, 2, "2"), (2, 1, "0.5")])
+def test_a_result_that_is_larger_as_the_replicas_are_more_is_stated_as_such(record, one, other, factor):
+    def program(strategy):
+        return strategy.run(lambda: context().all_reduce("SUM", np.float32([0.3, -7.0])))
+
+    found, _, _ = difference(record(program, one), record(program, other))
+    assert found.text == (
+        f"The results are {factor} times those of the other run here, for the first time: this run has {factor} times "
+        f"its replicas. That is right for a sum that is divided by their number later."
+    )
+
+
 class Gathers(Sums):
     """A program that gathers a value of each replica, and adds up."""
 

@@ -33,6 +33,7 @@ _GAP_NEAR: Final = 5e-3
 """How near what variances fall short of has to be to the variance of the means, relatively."""
 
 _REMEDY: Final = "Reduce the statistics over all replicas before they are used"
+_OF_ALL: Final = "Take the squares about the mean of all replicas, and then their mean over all replicas"
 
 
 def by_variances(scene: Scene) -> Finding | None:
@@ -56,9 +57,9 @@ def by_variances(scene: Scene) -> Finding | None:
                 if _falls_short(wide(expected), terms, means, shares, near):
                     reason = (
                         "variances of each replica's part are averaged: the reference's is larger by the variance of "
-                        "the replicas' means, which another value of this step shows"
+                        "the replicas' means, which are combined in this step as well"
                     )
-                    return Finding(STATISTICS, reason, _REMEDY)
+                    return Finding(STATISTICS, reason, _OF_ALL)
     return None
 
 

@@ -205,7 +205,7 @@ def _first_of_all(
         spots = (Spot(reference, other, before, now, time, counts, both) for time in times)
         spot = next(spots, None)
         if spot is not None and not is_extreme(spot):
-            failing.append(next((one for one in chain([spot], spots) if not is_divided(one)), spot))
+            failing += [one for one in chain([spot], spots) if not is_divided(one)][:1]
     return _first(sorted(failing, key=_order)), both
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from simstrategy.check.causes.facts import RATE, Finding
-from simstrategy.check.causes.held import Held, Run, is_near
+from simstrategy.check.causes.held import Held, Key, Run, is_near
 from simstrategy.check.causes.spots import Fault
 
 __all__ = ["by_rate", "rates_apart"]
@@ -35,8 +35,53 @@ def by_rate(reference: Run, other: Run, step: int) -> Fault | None:
         reason += (
             f": this line sets it {_times(often[1])} since the step before, and {_times(often[0])} in the reference"
         )
+    else:
+        reason += _counter(reference, other, (before[-1], now[-1]))
     remedy = _ONCE if len(_values_of(now)) == 1 else _COUNT if often[0] != often[1] else _READ
     return Fault(one, Finding(RATE, reason, remedy))
+
+
+def _counter(reference: Run, other: Run, rates: tuple[Held, Held]) -> str:
+    """Returns what counts on otherwise than in the reference, and was set last before the rate; "" where nothing does.
+
+    It is one number, the same on all replicas of a run, that changes during the run: not the number of replicas.
+    """
+    before, now = [_latest(run[0], rate) for run, rate in zip((reference, other), rates, strict=True)]
+    apart = [
+        key
+        for key, one in now.items()
+        if key in before
+        and not is_near(before[key].leaves[0], one.leaves[0])
+        and not is_near(one.leaves[0], rates[1].leaves[0])
+        and _counts(reference, key)
+        and _counts(other, key)
+    ]
+    if not apart:
+        return ""
+    # Several names may hold it, such as an argument: the first of them was set where it is counted.
+    last = apart[-1]
+    one = next(
+        now[key] for key in apart if all(is_near(side[key].leaves[0], side[last].leaves[0]) for side in (before, now))
+    )
+    return f". {one.name!r} at {one.place} is {_number(one)} then, and {_number(before[one.key])} in the reference"
+
+
+def _latest(values: Sequence[Held], rate: Held) -> dict[Key, Held]:
+    """Returns the last number under each name before a rate was set, in the order in which they were set."""
+    found: dict[Key, Held] = {}
+    for one in values:
+        if one is rate:
+            break
+        if one.is_scalar:
+            found.pop(one.key, None)
+            found[one.key] = one
+    return found
+
+
+def _counts(run: Run, key: Key) -> bool:
+    """Returns whether a number changes during a run, in the same way on all replicas."""
+    numbers = [[float(one.leaves[0].reshape(-1)[0]) for one in values if one.key == key] for values in run]
+    return len({*numbers[0]}) > 1 and all(each == numbers[0] for each in numbers[1:])
 
 
 def rates_apart(run: Run, step: int) -> Fault | None:

@@ -147,7 +147,7 @@ def _stands(expected: list[Values], found: list[Values]) -> bool:
         ends = expected[-1:], found[-1:]
         if _is_same(expected[-1], found[-1]) or any(_is_combined(*ends, ranks, "sum") for ranks in _RULES):
             return True
-    if _is_pool([_joined(expected)], [_joined(found)]):
+    if _is_pool([_joined(expected)], [_joined(found)]) or _is_cut(expected, found):
         return True
     return any(
         _is_combined(expected, found, ranks, turns)
@@ -164,7 +164,40 @@ def _is_same(expected: Values, found: Values) -> bool:
     """Returns whether each replica has what the reference has: its replica of the same rank, or its only one."""
     if len(expected) == len(found):
         return all(all_near(one, other) for one, other in zip(expected, found, strict=True))
-    return all(all_near(expected[0], other) for other in (*expected[1:], *found))
+    return all(
+        all_near(expected[0], other) or _is_filled_up(expected[0], other, len(found))
+        for other in (*expected[1:], *found)
+    )
+
+
+def _is_filled_up(expected: Leaves, found: Leaves, replicas: int) -> bool:
+    """Returns whether floats [n, ...] are followed by zeros, fewer than replicas: then they divide into equal parts."""
+    if len(expected) != len(found) or not all(leaf.ndim and leaf.dtype.kind == "f" for leaf in (*expected, *found)):
+        return False
+    lengths = [(len(one), len(other)) for one, other in zip(expected, found, strict=True)]
+    if not all(0 <= longer - length < replicas for length, longer in lengths):
+        return False
+    if any(other[len(one) :].any() for one, other in zip(expected, found, strict=True)):
+        return False
+    return all_near(expected, tuple(other[: len(one)] for one, other in zip(expected, found, strict=True)))
+
+
+def _is_cut(expected: list[Values], found: list[Values]) -> bool:
+    """Returns whether replicas have the reference's leaves [...] in parts, in their order, along an axis but the first.
+
+    Parts along the first axis are rows, which may come in any order.
+    """
+    if not len(expected) == len(found) == len(expected[0]) == 1 or len(found[0]) < 2:
+        return False
+    (whole,), parts = expected[0], found[0]
+    if len(whole) != 1 or any(len(part) != 1 or part[0].ndim != whole[0].ndim for part in parts):
+        return False
+    return any(_is_along(axis, whole[0], [part[0] for part in parts]) for axis in range(1, whole[0].ndim))
+
+
+def _is_along(axis: int, whole: Host, parts: Sequence[Host]) -> bool:
+    sizes = [(*part.shape[:axis], 0, *part.shape[axis + 1 :]) for part in (whole, *parts)]
+    return len({*sizes}) == 1 and is_near(whole, np.concatenate(parts, axis))
 
 
 def _joined(turns: Sequence[Values]) -> list[Leaves]:
@@ -172,11 +205,16 @@ def _joined(turns: Sequence[Values]) -> list[Leaves]:
 
 
 def _is_pool(expected: Sequence[Sequence[Held | Leaves]], found: Sequence[Sequence[Held | Leaves]]) -> bool:
-    """Returns whether all rows of both runs are the same, in any order, of all replicas together or of each."""
+    """Returns whether all rows of both runs are the same, in any order, of all replicas together or of each.
+
+    Of floats the other run may have rows of zeros besides: fewer than parts, since they fill up the last one.
+    """
     one, other = [_rows(side) for side in (expected, found)]
-    if _is_rows(_together(one), _together(other)):
+    leaves = [leaf for values in found for leaf in _leaves(values)]
+    added_max = sum(map(len, found)) if all(leaf.dtype.kind == "f" for leaf in leaves) else 0
+    if _is_rows(_together(one), _together(other), added_max):
         return True
-    return all(_is_rows(one[0], rows) for rows in (*one[1:], *other))
+    return all(_is_rows(one[0], rows, added_max) for rows in (*one[1:], *other))
 
 
 def _rows(side: Sequence[Sequence[Held | Leaves]]) -> list[Host]:
@@ -196,5 +234,10 @@ def _together(rows: Sequence[Host]) -> Host:
     return found[np.lexsort(found.T[::-1])]
 
 
-def _is_rows(expected: Host, found: Host) -> bool:
+def _is_rows(expected: Host, found: Host, added_max: int) -> bool:
+    """Returns whether rows, sorted, are the expected ones, besides rows of zeros that fill up the last part."""
+    added = len(found) - len(expected)
+    if 0 < added < added_max:
+        zeros = np.flatnonzero(~found.any(axis=1))[:added]
+        found = np.delete(found, zeros, axis=0)
     return expected.shape == found.shape and bool(expected.size) and is_near(expected, found)

@@ -3,6 +3,7 @@
 What a page needs of a run is its values, which a check does not keep: so the program runs once more for each of them.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -52,7 +53,19 @@ def played(report: Report) -> Played:
         run._replace(notes=notes.get(number, {}), causes=causes.get(number, {}))
         for number, run in enumerate(made.values())
     ]
-    return Played(tuple(runs), tuple(places))
+    return _reference_first(report, [*made], runs, places)
+
+
+def _reference_first(
+    report: Report, keys: Sequence[tuple[int, str]], runs: Sequence[PlayedRun], places: Sequence[Place | None]
+) -> Played:
+    """Returns the runs with that first which others are compared with: all are shown beside the first one."""
+    ways = next((shown.ways for shown in report.shown if shown is not None and len(shown.ways) > 1), None)
+    first = None if ways is None else (ways[0].replicas, ways[0].name)
+    order = sorted(range(len(runs)), key=lambda number: keys[number] != first)
+    moved = [None if one is None or one.left else one._replace(run=order.index(one.run)) for one in places]
+    kept = [one if other is None else other for one, other in zip(places, moved, strict=True)]
+    return Played(tuple(runs[number] for number in order), tuple(kept))
 
 
 def _place(report: Report, shown: Shown, made: dict[tuple[int, str], PlayedRun]) -> Place:

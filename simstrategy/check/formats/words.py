@@ -56,14 +56,15 @@ KIND_MEANINGS: Final = {
     "combined; the reference limits the combined one.",
     REPEATED: "A term that does not depend on the examples, such as a weight decay, is added on every replica, and the "
     "sum has it once for each of them.",
-    STATISTICS: "Means and spreads are taken of each replica's own part, as a normalisation does that is not reduced "
-    "over the replicas.",
-    DRAWS: "Random numbers, or the values with which replicas begin, are not those of the reference, or not the same "
-    "on all replicas.",
+    STATISTICS: "Means or spreads are those of each replica's own part, as in a normalisation that does not look at "
+    "the whole batch. A mean of such spreads is not the spread of all rows.",
+    DRAWS: "Random numbers, or the values with which replicas begin, are not those of the reference: the replicas have "
+    "others where they need the same, or the same where each needs its own.",
     DUPLICATED: "Some examples are used by several replicas, or several times.",
     MISSING_SAMPLES: "Some examples of the reference are used by no replica.",
     ONE_REPLICA: "The value is that of one replica, and the values of the others do not count.",
-    MISSING_REDUCTION: "Nothing combines the replicas' values where the result depends on all of them.",
+    MISSING_REDUCTION: "Nothing combines the replicas' values where the result depends on all of them, or what does "
+    "comes too late.",
     FUNCTION: "A function such as a square or a root is applied to each replica's value before these are combined. The "
     "square of a sum is not the sum of the squares.",
     ORDER: "The elements are the reference's, in other places.",

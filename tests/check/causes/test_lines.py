@@ -47,6 +47,45 @@ def test_values_that_are_shared_out_added_or_averaged_are_lawful():
     assert explained([[*reference[0], held(6, "loss", 0.5)]], same) == UNKNOWN
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_a_value_that_is_cut_along_any_axis_is_lawful_and_one_with_its_parts_crossed_is_not(axis):
+    whole = np.arange(24.0).reshape(2, 3, 4) + 0.5
+
+    def run(score, value):
+        return [held(2, "cut", value), held(8, "score", score)]
+
+    parts = np.split(whole, whole.shape[axis] if axis == 1 else 2, axis)
+    assert explained([run(1.0, whole)], [run(2.0, part) for part in parts]).site == "train.py:8"
+    if axis:  # rows may come in any order
+        assert explained([run(1.0, whole)], [run(2.0, part) for part in parts[::-1]]).site == "train.py:2"
+
+
+def test_a_sum_that_is_divided_by_the_number_of_replicas_later_is_lawful_each_time():
+    def run(score, total):
+        return [held(2, "total", total), held(3, "mean", 1.5), held(8, "score", score)]
+
+    assert explained([run(1.0, 1.5)], [run(2.0, 3.0)] * 2).site == "train.py:8"
+    assert explained([run(1.0, 1.5)], [run(2.0, 3.5)] * 2).site == "train.py:2"
+
+
+@pytest.mark.parametrize("fill", [0.0, 9.0])
+def test_a_value_that_zeros_fill_up_to_equal_parts_is_lawful(fill):
+    flat = np.array([3.0, 1.0, 4.0, 1.5])
+    filled = np.append(flat, [fill, fill])
+
+    def run(norm, own):
+        return [held(2, "filled", *own[:1]), held(3, "part", *own[1:]), held(8, "norm", norm)]
+
+    reference = [run(5.3, (flat, flat))]
+    other = [run(7.5, (filled, part)) for part in np.split(filled, 3)]
+    assert explained(reference, other).site == ("train.py:2" if fill else "train.py:8")
+    steps = [
+        [held(2, "filled", value, step=step) for step in (1, 2) for value in [step * one]] for one in (flat, filled)
+    ]
+    found = explained([[*steps[0], held(8, "norm", 5.3)]], [[*steps[1], held(8, "norm", 7.5)]] * 3)
+    assert found.site == ("train.py:2" if fill else "train.py:8")
+
+
 def test_the_first_value_that_is_wrong_is_named_with_the_lines_that_led_there():
     reference = [[held(2, "rows", ROWS), held(7, "loss", 2.5, callers=("train.py:20",)), held(8, "rate", 5.0)]]
     other = [[*values, held(7, "loss", 3.5, callers=("train.py:20",)), held(8, "rate", 7.0)] for values in parts()]

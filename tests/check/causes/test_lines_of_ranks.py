@@ -11,7 +11,7 @@ import pytest
 from simstrategy.check.causes.facts import Cause, StepFacts
 from simstrategy.check.causes.held import Held, Traced
 from simstrategy.check.causes.lines import Sides, with_lines
-from simstrategy.check.causes.rates import rates_apart
+from simstrategy.check.causes.rates import by_rate, rates_apart
 from simstrategy.check.causes.ways import ways_apart
 
 UNKNOWN = Cause(None, None, None, None, None, "The cause is not recognised: no step.", certain=False)
@@ -227,6 +227,22 @@ def test_rates_that_replicas_set_apart_are_named_with_the_later_line():
     one = StepFacts(2, "train.py:8", "train.py:7", ("w",), *[((np.ones(3),),) * 2] * 4)
     cause = ways_apart(Traced(tuple(map(tuple, run))), [one._replace(after=((np.zeros(3),), (np.ones(3),)))])
     assert (cause.kind, cause.source) == ("other learning rate", "train.py:9")
+
+
+@pytest.mark.parametrize("name", ["seen", "world"])
+def test_what_a_schedule_counts_is_named_beside_the_rate(name):
+    """What does not change during the run, such as the number of replicas, is not named.  Clause: G-91."""
+
+    def run(count):
+        step = int(name == "seen") * count
+        made = [held(3, "world", 2 if count == 6 else 1), held(5, name, count)]
+        rate = held(7, "opt.lr", count / 100, attribute="SGD.lr")
+        return [*made, *(one._replace(step=2) for one in (rate, held(5, name, count + step)))]
+
+    found = by_rate([run(12)], [run(6)] * 2, 2)
+    assert (found.one.site, found.finding.kind) == ("train.py:7", "other learning rate")
+    counted = ". 'seen' at train.py:5 is 6 then, and 12 in the reference" if name == "seen" else ""
+    assert found.finding.reason == f"the learning rate of step 2 is 0.06, and 0.12 in the reference{counted}"
 
 
 LOSSES = np.array([[2.5, 0.5], [1.5, 1.0]])
