@@ -1,6 +1,6 @@
 """Makes wrong backends of the simulator's and the template's source, and examines each by the conformance kit.
 
-    python3 ci/campaigns/backend_mutants.py [--count 460] [--jobs 2] [--profiles quick,default] [--only NAME]
+    python3 ci/campaigns/backend_mutants.py [--count 540] [--jobs 2] [--profiles quick,default] [--only NAME]
 
 A mutant is one edit of one file (`backend_operators.py`). Two thirds are drawn from one seed, and one third from
 another one, for which the kit was never mended. Left out, and counted: edits that compile to the same code, backends
@@ -184,7 +184,7 @@ def judged(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=460, help="mutants of places that the kit reaches")
+    parser.add_argument("--count", type=int, default=540, help="mutants of places that the kit reaches")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--profiles", default="quick,default")
     parser.add_argument("--seen-alone", action="store_true", help="leaves out the third of the second seed")

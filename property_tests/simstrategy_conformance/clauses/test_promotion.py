@@ -36,9 +36,10 @@ def test_functions_of_floats_compute_integers_as_float32(subject: Subject) -> No
 def test_products_of_narrow_floats_have_their_dtype(subject: Subject) -> None:
     # All numbers are exact, whatever they are computed in.
     x, y = np.array([[1, 2], [3, -0.5]], np.float32), np.array([[2, 0.25], [-1, 4]], np.float32)
-    for dtype in subject.having("float16", "bfloat16"):
-        narrow = [call(subject, "astype", put(subject, one), dtype) for one in (x, y)]
-        for name, wanted in (("matmul", x @ y), ("vecdot", np.sum(x * y, -1)), ("tensordot", x @ y)):
+    for dtype, (one, other) in itertools.product(subject.having("float16", "bfloat16"), ((x, y), (y, x))):
+        narrow = [call(subject, "astype", put(subject, host), dtype) for host in (one, other)]
+        products = (("matmul", one @ other), ("vecdot", np.sum(one * other, -1)), ("tensordot", one @ other))
+        for name, wanted in products:
             found = call(subject, name, *narrow, **({"axes": 1} if name == "tensordot" else {}))
             assert subject.open(2).spec(found)[1] == dtype, f"{name} of {dtype}"
             check(subject, call(subject, "astype", found, "float32"), wanted)
