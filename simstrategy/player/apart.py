@@ -85,6 +85,6 @@ def _near(one: Value, two: Value, factor: float) -> bool:
     left, right = one.array, two.array
     if left.dtype.kind != "f" or not (np.isfinite(left).all() and np.isfinite(right).all()):
         return False
-    left = left * left.dtype.type(factor)
-    bound = _ULPS * float(np.finfo(left.dtype).eps) * float(np.abs(left).max(initial=0))
-    return bool(np.abs(left.astype(np.float64) - right).max(initial=0) <= bound)
+    scaled = left.astype(np.float64) * factor
+    bound = _ULPS * float(np.finfo(left.dtype).eps) * float(np.abs(scaled).max(initial=0))
+    return bool(np.isfinite(bound) and np.abs(scaled - right).max(initial=0) <= bound)

@@ -109,7 +109,7 @@ def _lawful(one: SyncPoint, two: SyncPoint) -> str | None:
 
 def _times(one: SyncPoint, two: SyncPoint) -> str:
     """Returns that the second run's replicas got as many times the first one's values as they are more; else ""."""
-    factor = len(two.replicas) / len(one.replicas)
+    factor = len(two.replicas) / max(len(one.replicas), 1)
     got = [point.outputs[0] if point.outputs else () for point in (one, two)]
     return _SCALED.format(f"{factor:g}") if factor != 1 and near(*got, factor=factor) else ""
 

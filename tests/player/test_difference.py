@@ -117,6 +117,14 @@ def test_a_result_that_is_larger_as_the_replicas_are_more_is_stated_as_such(reco
     )
 
 
+def test_a_multiple_that_no_number_of_the_dtype_is_explains_nothing(record):
+    def step():
+        return context().all_reduce("SUM", np.float32(3e38 if context().num_replicas_in_sync == 1 else 1.0))
+
+    found, _, _ = difference(*[record(lambda strategy: strategy.run(step), count) for count in (1, 2)])
+    assert found.text == "The results have different bits here, for the first time."
+
+
 class Gathers(Sums):
     """A program that gathers a value of each replica, and adds up."""
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from simstrategy.check.causes.facts import RATE, Finding
-from simstrategy.check.causes.held import Held, Key, Run, is_near
+from simstrategy.check.causes.held import Held, History, Key, Run, histories, is_near
 from simstrategy.check.causes.spots import Fault
 
 __all__ = ["by_rate", "rates_apart"]
@@ -47,14 +47,14 @@ def _counter(reference: Run, other: Run, rates: tuple[Held, Held]) -> str:
     It is one number, the same on all replicas of a run, that changes during the run: not the number of replicas.
     """
     before, now = [_latest(run[0], rate) for run, rate in zip((reference, other), rates, strict=True)]
+    numbers = [histories(run, _is_number) for run in (reference, other)]
     apart = [
         key
         for key, one in now.items()
         if key in before
         and not is_near(before[key].leaves[0], one.leaves[0])
         and not is_near(one.leaves[0], rates[1].leaves[0])
-        and _counts(reference, key)
-        and _counts(other, key)
+        and all(_changes(run[key]) for run in numbers)
     ]
     if not apart:
         return ""
@@ -72,15 +72,19 @@ def _latest(values: Sequence[Held], rate: Held) -> dict[Key, Held]:
     for one in values:
         if one is rate:
             break
-        if one.is_scalar:
+        if _is_number(one):
             found.pop(one.key, None)
             found[one.key] = one
     return found
 
 
-def _counts(run: Run, key: Key) -> bool:
+def _is_number(one: Held) -> bool:
+    return one.is_scalar and one.leaves[0].dtype.kind in "fiu"
+
+
+def _changes(history: History) -> bool:
     """Returns whether a number changes during a run, in the same way on all replicas."""
-    numbers = [[float(one.leaves[0].reshape(-1)[0]) for one in values if one.key == key] for values in run]
+    numbers = [[float(one.leaves[0].reshape(-1)[0]) for one in values] for values in history.values]
     return len({*numbers[0]}) > 1 and all(each == numbers[0] for each in numbers[1:])
 
 

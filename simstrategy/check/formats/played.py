@@ -63,9 +63,8 @@ def _reference_first(
     ways = next((shown.ways for shown in report.shown if shown is not None and len(shown.ways) > 1), None)
     first = None if ways is None else (ways[0].replicas, ways[0].name)
     order = sorted(range(len(runs)), key=lambda number: keys[number] != first)
-    moved = [None if one is None or one.left else one._replace(run=order.index(one.run)) for one in places]
-    kept = [one if other is None else other for one, other in zip(places, moved, strict=True)]
-    return Played(tuple(runs[number] for number in order), tuple(kept))
+    moved = [one if one is None or one.left else one._replace(run=order.index(one.run)) for one in places]
+    return Played(tuple(runs[number] for number in order), tuple(moved))
 
 
 def _place(report: Report, shown: Shown, made: dict[tuple[int, str], PlayedRun]) -> Place:

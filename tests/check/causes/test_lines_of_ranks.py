@@ -237,7 +237,8 @@ def test_what_a_schedule_counts_is_named_beside_the_rate(name):
         step = int(name == "seen") * count
         made = [held(3, "world", 2 if count == 6 else 1), held(5, name, count)]
         rate = held(7, "opt.lr", count / 100, attribute="SGD.lr")
-        return [*made, *(one._replace(step=2) for one in (rate, held(5, name, count + step)))]
+        others = [held(4, "empty", np.zeros(0)), held(4, "empty", float(count)), held(6, "complex", count * 1j)]
+        return [*made, *others, *(one._replace(step=2) for one in (rate, held(5, name, count + step)))]
 
     found = by_rate([run(12)], [run(6)] * 2, 2)
     assert (found.one.site, found.finding.kind) == ("train.py:7", "other learning rate")
