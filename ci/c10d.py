@@ -6,14 +6,13 @@ Of each column: exit code, clauses, faults, and what is not offered or differs. 
 the clause of its mistake.
 """
 
-import re
 import sys
 import tempfile
 import time
 from json import loads
 from pathlib import Path
 
-from evidence import COMMAND, ROOT, Evidence, arguments, ended
+from evidence import COMMAND, ROOT, Evidence, arguments, ended, failures
 
 VENDOR = ROOT / "property_tests" / "tests" / "c10d_vendor"
 COLUMNS = {
@@ -75,15 +74,6 @@ def column(evidence, name, file):
     for one in failures(report):
         evidence.add(f"  {one}")
     evidence.add(next(f"  {line}" for line in reversed(lines) if line.startswith("c10d:")))
-
-
-def failures(report):
-    """Yields a line for each test that failed: its clause, and the error."""
-    for one in report["clauses"]:
-        for test in one["tests"]:
-            if "failure" in test:
-                errors = re.findall(r"^E +(?:\w[\w.]*: )?(.+)$", test["failure"], re.MULTILINE)
-                yield f"{one['clause']} {test['name']}: {' | '.join(errors)[:1500]}"
 
 
 def wrong(evidence, name, file):

@@ -6,13 +6,14 @@ A script makes an `Evidence`, adds lines to it, and ends with its exit code. Not
 import argparse
 import os
 import platform
+import re
 import signal
 import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-__all__ = ["CANNOT_RUN", "COMMAND", "ROOT", "Evidence", "arguments", "ended", "output", "versions"]
+__all__ = ["CANNOT_RUN", "COMMAND", "ROOT", "Evidence", "arguments", "ended", "failures", "output", "versions"]
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = (sys.executable, "-m", "simstrategy.cli")
@@ -99,3 +100,12 @@ def versions(*names):
         except PackageNotFoundError:
             found.append(f"no {name}")
     return ", ".join(found)
+
+
+def failures(report):
+    """Yields a line for each test of a kit's report that failed: its clause, and the error."""
+    for one in report["clauses"]:
+        for test in one["tests"]:
+            if "failure" in test:
+                errors = re.findall(r"^E +(?:\w[\w.]*: )?(.+)$", test["failure"], re.MULTILINE)
+                yield f"{one['clause']} {test['name']}: {' | '.join(errors)[:1500]}"

@@ -1,18 +1,24 @@
 """What can only be run on a machine with a GPU; without one it says so and succeeds.
 
-    python3 ci/run.py gpu [--evidence FILE]
+    python3 ci/run.py gpu [WORD …] [--evidence FILE]
 
-A program on torch, nccl and xla, beside the simulator, and the conformance kit on each: `on_gpu.py` opens them. Every
-part runs in processes of its own under a hard time limit, so that a hanging GPU ends the part and nothing else. With
-several NCCL ranks on one GPU, NCCL's own switch is used (2.30.3 and later), or a host id for each rank.
+WORD: only the parts whose names have one of these words. There are a program on torch, nccl and xla, beside the
+simulator, and the conformance kit on each: `on_gpu.py` opens them. Every part runs in processes of its own under a hard
+time limit, so that a hanging GPU ends the part and nothing else. With several NCCL ranks on one GPU, NCCL's own switch
+is used (2.30.3 and later), or a host id for each rank.
 """
 
 import os
+import re
 import sys
+import tempfile
+import time
+from functools import partial
+from json import loads
 from pathlib import Path
 
 import numpy as np
-from evidence import COMMAND, Evidence, arguments, ended, versions
+from evidence import COMMAND, Evidence, arguments, ended, failures, versions
 
 from simstrategy.strategy import group_of
 
@@ -20,6 +26,10 @@ HERE = Path(__file__).resolve().parent
 LIMIT_S = 240.0
 KIT_LIMIT_S = 900.0
 LINES = 40
+ERRORS = 3
+"""So many tests are named that end with the same error."""
+RANKS = 3
+"""So many ranks of c10d:nccl have one GPU."""
 
 
 def program(strategy):
@@ -80,13 +90,11 @@ def gradients(strategy, device):
 
 def in_several(name, replicas):
     """Runs the program as one process of several, all on the first GPU where there is but one; for workers."""
-    import torch
-    from on_gpu import share_the_gpu
-
     import simstrategy as ss
+    from simstrategy_conformance.c10d.ranks.joining import share_gpus
 
     if name == "nccl":
-        share_the_gpu(os.environ["RANK"], torch.cuda.nccl.version())
+        share_gpus(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
     backend = ss.backend(name, replicas=replicas, timeout_s=60.0)
     found = program(ss.Strategy.multi_worker(backend))
     backend.close()
@@ -121,36 +129,65 @@ def part(function, arguments, workers, expected):
 
 
 def parts():
-    """Runs all parts; yields what and how it went."""
+    """Returns what can be run: by its name, a function that returns how it went."""
+    found = {}
     for replicas in (1, 2, 4):
-        arguments = ["torch", replicas, {"device": "cuda:0"}]
-        yield f"torch, {replicas} replicas on cuda:0", part(in_one_process, arguments, 1, simulated(1, replicas))
+        given = (in_one_process, ["torch", replicas, {"device": "cuda:0"}], 1)
+        found[f"torch, {replicas} replicas on cuda:0"] = partial(beside, given, (1, replicas))
     for workers, replicas in ((2, 1), (2, 2), (4, 1)):
-        how = part(in_several, ["nccl", replicas], workers, simulated(workers, replicas))
-        yield f"nccl, {workers} processes of {replicas} replicas", how
-    yield "the kit on torch, all replicas on cuda:0", conforms("on_gpu:torch_replicas", "default")
-    yield "the kit on nccl, 2 processes on one GPU", conforms("on_gpu:nccl_processes", "quick")
-    look = [sys.executable, "-c", "import jax; print(jax.local_devices(backend='gpu'))"]
-    code, told = ended(look, LIMIT_S, folder=HERE)
-    if code != 0:
-        why = "it did not answer" if code is None else (told or ["it says nothing"])[-1]
-        yield "xla on the GPU", f"did not run: JAX finds no GPU here (its CUDA plug-in is not installed): {why}"
-    else:
-        yield "xla on the GPU", part(in_one_process, ["xla", 1, {"platform": "gpu"}], 1, simulated(1, 1))
-        yield "the kit on xla, on GPUs", conforms("on_gpu:xla_replicas", "default")
+        given = (in_several, ["nccl", replicas], workers)
+        found[f"nccl, {workers} processes of {replicas} replicas"] = partial(beside, given, (workers, replicas))
+    found["xla, one replica on the GPU"] = on_xla
+    found["the kit on nccl, 2 processes on one GPU"] = partial(conforms, "on_gpu:nccl_processes", "quick")
+    found["the kit on xla, on GPUs"] = partial(conforms, "on_gpu:xla_replicas", "quick")
+    found["the kit on torch, all replicas on cuda:0"] = partial(conforms, "on_gpu:torch_replicas", "default")
+    found[f"the kit on c10d:nccl, {RANKS} ranks on a GPU"] = partial(conforms, "c10d:nccl", "quick")
+    return found
+
+
+def beside(given, cluster):
+    """Runs a part beside the simulator's workers and replicas."""
+    return part(*given, simulated(*cluster))
+
+
+def on_xla():
+    """Runs the program on XLA, where JAX finds a GPU."""
+    code, told = ended(
+        [sys.executable, "-c", "import jax; print(jax.local_devices(backend='gpu'))"], LIMIT_S, folder=HERE
+    )
+    if code == 0:
+        return beside((in_one_process, ["xla", 1, {"platform": "gpu"}], 1), (1, 1))
+    why = "it did not answer" if code is None else (told or ["it says nothing"])[-1]
+    return f"did not run: JAX finds no GPU here (its CUDA plug-in is not installed): {why}"
 
 
 def conforms(factory, profile):
     """Runs the conformance kit on a factory; returns how it went, in words."""
     path = f"{HERE}:{os.environ.get('PYTHONPATH', '')}".rstrip(":")
-    command = [*COMMAND, "conform", factory, "--profile", profile]
-    code, told = ended(command, KIT_LIMIT_S, folder=HERE, PYTHONPATH=path)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "report.json"
+        command = [*COMMAND, "conform", factory, "--profile", profile, f"--json={file}"]
+        code, told = ended(command, KIT_LIMIT_S, folder=HERE, PYTHONPATH=path, SIMSTRATEGY_RANKS_PER_GPU=str(RANKS))
+        report = loads(file.read_text()) if file.exists() else None
     if code is None:
         return f"FAILED: the kit did not end in {KIT_LIMIT_S:g} s and was killed:\n{last_lines(told)}"
     if code:
-        return f"FAILED: the kit ended with code {code}:\n{last_lines(told)}"
-    counts = [line for line in told if " passed" in line]
-    return f"conforms, profile {profile}: {counts[-1] if counts else last_lines(told)}"
+        found = last_lines(told) if report is None else "\n".join([*errors_of(report), told[-1]])
+        return f"FAILED: the kit ended with code {code}:\n{found}"
+    counts = [line for line in told if re.match(r"\d+ passed", line)]
+    kept = [line for line in told if re.match(r"skipped: |excepted: |differs: |done by: |not offered: ", line)]
+    return "\n  ".join([f"conforms, profile {profile}: {counts[-1] if counts else last_lines(told)}", *kept])
+
+
+def errors_of(report):
+    """Yields each error of a report once, with the tests that it ended."""
+    tests = {}
+    for line in failures(report):
+        where, _, error = line.partition(": ")
+        tests.setdefault(error, []).append(where)
+    for error, where in tests.items():
+        more = f" and {len(where) - ERRORS} more" if len(where) > ERRORS else ""
+        yield f"  {', '.join(where[:ERRORS])}{more}: {error}"
 
 
 def last_lines(told):
@@ -160,7 +197,12 @@ def last_lines(told):
 def main():
     import torch
 
-    options = arguments(__doc__).parse_args()
+    parser = arguments(__doc__)
+    parser.add_argument("words", nargs="*", metavar="WORD", help="run only the parts that have one of these words")
+    options = parser.parse_args()
+    chosen = {what: run for what, run in parts().items() if not options.words or any(w in what for w in options.words)}
+    if not chosen:
+        parser.error(f"no part has one of these words; there are {'; '.join(parts())}")
     # What JAX would take at once is most of the GPU's memory, which others here need as well.
     os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
     evidence = Evidence("gpu: ")
@@ -169,8 +211,9 @@ def main():
         names = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
         nccl = ".".join(map(str, torch.cuda.nccl.version()))
         evidence.add(f"{len(names)} GPU: {', '.join(names)}; CUDA {torch.version.cuda}, NCCL {nccl}")
-        for what, how in parts():
-            evidence.add(f"{what}: {how}")
+        for what, run in chosen.items():
+            began = time.monotonic()
+            evidence.add(f"{what}: {run()} ({time.monotonic() - began:.0f} s)")
     else:
         reason = f"PyTorch {torch.__version__} finds no GPU on this machine. No NCCL or GPU path was run."
         evidence.add(f"skipped: {reason}")

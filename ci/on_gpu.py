@@ -5,17 +5,7 @@ simstrategy conform on_gpu:torch_replicas      in this folder, on a machine with
 
 import os
 
-SHARED_GPU = {"NCCL_MULTI_RANK_GPU_ENABLE": "1", "NCCL_NVLS_ENABLE": "0", "NCCL_MAX_CTAS": "2"}
-SHARED_FROM = (2, 30, 3)
-"""The version of NCCL that lets several ranks have one GPU."""
-
-
-def share_the_gpu(rank, version):
-    """Lets this process's NCCL share a GPU with other ranks; before that version, as if each had a machine."""
-    if tuple(version) >= SHARED_FROM:
-        os.environ.update(SHARED_GPU)
-    else:
-        os.environ.update({"NCCL_HOSTID": f"rank{rank}", "NCCL_SOCKET_IFNAME": "lo"})
+import numpy as np
 
 
 def torch_replicas(*, replicas=None):
@@ -33,13 +23,17 @@ def xla_replicas(*, replicas=None):
 
 
 def nccl(*, replicas=None):
-    """Opens this process's part of nccl, on a GPU that others have as well."""
-    import torch
+    """Opens this process's part of nccl, on a GPU that others have as well.
 
+    A first call is made here: NCCL reads its settings then, and they may be another job's later.
+    """
     import simstrategy as ss
+    from simstrategy_conformance.c10d.ranks.joining import share_gpus
 
-    share_the_gpu(os.environ.get("RANK", "0"), torch.cuda.nccl.version())
-    return ss.backend("nccl", replicas=replicas)
+    share_gpus(int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1")))
+    backend = ss.backend("nccl", replicas=replicas)
+    backend.all_reduce(tuple(backend.put(np.zeros(1, "float32"), one) for one in backend.local_devices), "SUM")
+    return backend
 
 
 def nccl_processes(*, replicas=None):

@@ -85,8 +85,10 @@ def _defaults(name: str) -> dict[str, Any]:
 
 def _agrees(subject: Subject, name: str, case: Case, given: Callable[[Subject, Any], Any]) -> None:
     backend = subject.open(2)
-    result = call(subject, name, *[given(subject, one) for one in case.arguments], **case.options)
-    if any(isinstance(one, (np.ndarray, list)) for one in case.arguments):
+    options = {key: given(subject, one) for key, one in case.options.items()}
+    result = call(subject, name, *[given(subject, one) for one in case.arguments], **options)
+    # What `full` creates is on the current device, wherever its number is.
+    if name != "full" and any(isinstance(one, (np.ndarray, list)) for one in case.arguments):
         for one in result if isinstance(result, (tuple, list)) else (result,):
             place = backend.spec(one)[2]
             assert place == backend.devices[1].placement, f"the arguments are not on {place}, and the result is"

@@ -75,12 +75,17 @@ def _takes_axis(name: str) -> bool:
 
 def mistakes_of(name: str, case: Case, dtypes: frozenset[str]) -> Iterator[Mistaken]:
     """Yields wrong calls of a function, made of a right one."""
-    kinds = [one.kind for one in inspect.signature(getattr(ss.device.ArrayNamespace, name)).parameters.values()]
+    parameters = list(inspect.signature(getattr(ss.device.ArrayNamespace, name)).parameters.values())
+    kinds = [one.kind for one in parameters]
     given, options, wrong = case.arguments, case.options, ss.errors.InvalidType
-    placed = sum(kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds)
+    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    placed = sum(kind in by_place for kind in kinds)
+    needed = sum(one.kind in by_place and one.default is inspect.Parameter.empty for one in parameters) - 1
     yield Mistaken("a setting that no function has", given, options | {"sideways": 1}, wrong)
     if inspect.Parameter.VAR_POSITIONAL not in kinds:
         yield Mistaken("no argument", (), options, wrong)
+        if needed > 1:
+            yield Mistaken("an argument too few", given[: needed - 1], options, wrong)
         # One of the parameters is the namespace.
         yield Mistaken("an argument too many", (*given, *[1] * (placed - len(given))), options, wrong)
     arrays = [place for place, one in enumerate(given) if isinstance(one, np.ndarray)]

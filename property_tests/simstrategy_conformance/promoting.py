@@ -109,6 +109,8 @@ def number_calls(dtypes: tuple[str, ...]) -> Iterator[tuple[str, Case]]:
         yield "equal", Case((x, number), right == left)
         if dtype == "float64" and kind == "f":  # a scalar of NumPy is an array of its dtype
             yield "add", Case((number / 5, x[0]), np.asarray(number / 5 + x[0]))
+        if dtype in ("float64", "complex128") and kind in "fc" and wanted == dtype:  # not rounded to fewer bits before
+            yield "add", Case((x, number / 5), np.asarray(x + number / 5))
         if wanted[0] not in "bc":
             places = np.searchsorted(np.sort(right), left).astype("int32")
             yield "searchsorted", Case((np.sort(x), number), np.asarray(places))

@@ -43,7 +43,7 @@ INSTALL_HINTS = {
 }
 """The command that installs each backend of this repository, in a checkout of it: no package index has them."""
 
-EXPERIMENTAL: Final = {"nccl": "it has never run on GPUs", "tpu": "it has never run on a TPU"}
+EXPERIMENTAL: Final = {"nccl": "it has run on one GPU alone", "tpu": "it has never run on a TPU"}
 """The backends whose hardware no run has used so far, and why."""
 
 _TEXTS: Final[dict[Any, str]] = {

@@ -122,12 +122,9 @@ def test_a_part_of_the_step_tpu_tells_how_it_ended(monkeypatch: pytest.MonkeyPat
     assert said("import time; time.sleep(600)") == "FAILED: part: did not end in 0.5 s"
 
 
-def test_ranks_share_a_gpu_by_nccls_switch_or_by_host_ids(monkeypatch: pytest.MonkeyPatch) -> None:
-    on_gpu = _loaded("on_gpu")
-    settings: dict[str, str] = {}
-    monkeypatch.setattr(on_gpu.os, "environ", settings)
-    on_gpu.share_the_gpu("1", (2, 30, 2))
-    assert settings == {"NCCL_HOSTID": "rank1", "NCCL_SOCKET_IFNAME": "lo"}
-    settings.clear()
-    on_gpu.share_the_gpu("1", (2, 30, 3))
-    assert settings == on_gpu.SHARED_GPU
+def test_a_step_runs_only_the_parts_that_are_named() -> None:
+    named = list(gpu.parts())
+    assert any("c10d:nccl" in one for one in named)
+    done = subprocess.run([sys.executable, str(FILE), "no such part"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert all(one in done.stderr for one in named)

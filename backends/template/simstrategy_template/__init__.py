@@ -62,7 +62,9 @@ def lifted(function: Callable[..., Any], count: int, dtype: str | None = None) -
                 found[number] = one.host  # a number beside an array takes the array's dtype: NumPy does that
             elif not (arrays and isinstance(one, (bool, int, float, complex))):
                 found[number], arrays = adopt(one), True
-        result = function(*([found] if count == 0 else found), *rest, **options)
+        others = [one.host if isinstance(one, ToyArray) else one for one in rest]
+        settings = {key: one.host if isinstance(one, ToyArray) else one for key, one in options.items()}
+        result = function(*([found] if count == 0 else found), *others, **settings)
         if isinstance(result, tuple):
             return [ToyArray(np.array(one), place) for one in result]
         return ToyArray(np.asarray(result).astype(dtype or result.dtype), place)
@@ -110,7 +112,8 @@ def linspace(start: Any, stop: Any, num: int, *, dtype: str | None = None, endpo
 
 def full(shape: Any, fill_value: Any, *, dtype: str | None = None) -> ToyArray:
     """Repeats a number; the dtype is the number's default one."""
-    return asarray(np.full(shape, adopt(fill_value, dtype)), dtype=dtype)
+    number = fill_value.host if isinstance(fill_value, ToyArray) else adopt(fill_value, dtype)
+    return asarray(np.full(shape, number), dtype=dtype)
 
 
 def divide(x: Any, y: Any) -> Any:

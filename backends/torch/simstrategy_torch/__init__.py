@@ -1,6 +1,6 @@
 """PyTorch as three backends of simstrategy: `torch`, `gloo` and `nccl`.
 
-`nccl` is experimental: it has never run on GPUs.
+`nccl` is experimental: it has run on one GPU alone.
 """
 
 from simstrategy_torch.local import TorchBackend, open_torch

@@ -91,7 +91,8 @@ def divide_parts(self: "Placed", x1: Any, x2: Any, /) -> Any:
     if isinstance(x1, _Tensor) and x1.is_complex():
         parts = torch.view_as_real(x1.resolve_conj())
         if isinstance(x2, (int, float)) and not isinstance(x2, np.generic):
-            return torch.view_as_complex(parts / x2)
+            # A tensor: by a number, PyTorch's GPUs multiply by the inverse, which rounds twice.
+            return torch.view_as_complex(parts / torch.as_tensor(x2, dtype=parts.dtype, device=parts.device))
         divisor = tensor(self.placement, x2)
         if not divisor.is_complex():
             return torch.view_as_complex(parts / divisor.unsqueeze(-1))
@@ -225,14 +226,19 @@ def sign(x: _Tensor) -> _Tensor:
 
 
 def counted(function: Function) -> Function:
-    """Makes a sum of products of two arrays that counts bools, and returns whether there was one."""
+    """Makes a sum of products of two arrays that counts bools, and returns whether there was one.
+
+    Products of integers are computed on the CPU: PyTorch has none for matrices on GPUs.
+    """
 
     def call(x1: _Tensor, x2: _Tensor, **how: Any) -> _Tensor:
-        if x1.dtype is not torch.bool:
+        if x1.dtype is torch.bool:
+            return call(x1.to(torch.int64), x2.to(torch.int64), **how) != 0
+        if not x1.is_cuda or kind_of(x1.dtype) != 1:
             result: _Tensor = function(x1, x2, **how)
             return result
-        count: _Tensor = function(x1.to(torch.int64), x2.to(torch.int64), **how)
-        return count != 0
+        result = function(x1.cpu(), x2.cpu(), **how)
+        return result.to(x1.device)
 
     return call
 

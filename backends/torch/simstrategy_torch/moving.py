@@ -29,12 +29,23 @@ def _places(x: _Tensor, indices: Any) -> _Tensor:
     return places.to(torch.int64)
 
 
+def _require_within(places: _Tensor, size: int) -> None:
+    """Raises IndexError for an index beyond the ends of an axis of this size."""
+    if bool(((places < -size) | (places >= size)).any()):
+        raise IndexError(f"there is an index beyond the ends, for a size of {size}")
+
+
 def take(x: _Tensor, indices: Any, *, axis: int) -> _Tensor:
-    """Counts from the end where an index is negative; beyond the ends PyTorch raises IndexError."""
+    """Counts from the end where an index is negative; beyond the ends PyTorch raises IndexError on a CPU.
+
+    A GPU reports it later, and computes nothing any more in this process: there it is looked for first.
+    """
     places = _places(x, indices)
     if not -x.ndim <= axis < x.ndim:
         raise IndexError(f"there is no axis {axis}")
     axis %= x.ndim
+    if x.is_cuda:
+        _require_within(places, x.shape[axis])
     flat = places.reshape(-1)
     chosen = torch.index_select(x, axis, torch.where(flat < 0, flat + x.shape[axis], flat))
     return chosen.reshape(*x.shape[:axis], *places.shape, *x.shape[axis + 1 :])
@@ -42,9 +53,8 @@ def take(x: _Tensor, indices: Any, *, axis: int) -> _Tensor:
 
 def take_along_axis(x: _Tensor, indices: Any, *, axis: int = -1) -> _Tensor:
     """Counts from the end where an index is negative.  Raises IndexError beyond the ends, where PyTorch goes on."""
-    places, size = _places(x, indices), x.shape[axis]
-    if bool(((places < -size) | (places >= size)).any()):
-        raise IndexError(f"xp.take_along_axis got an index beyond the ends, for a size of {size}.")
+    places = _places(x, indices)
+    _require_within(places, x.shape[axis])
     result: _Tensor = compat.take_along_axis(x, places, axis=axis)
     return result
 

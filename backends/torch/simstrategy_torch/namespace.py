@@ -61,7 +61,13 @@ def _filled_like(x: _Tensor, fill_value: Any, *, dtype: Any = None) -> _Tensor:
 
 
 def _repeats(x: _Tensor, repeats: Any) -> Any:
-    return repeats if isinstance(repeats, int) else tensor(str(x.device), repeats)
+    """Returns counts.  Raises ValueError for negative ones, which a GPU does not report in time."""
+    if isinstance(repeats, int):
+        return repeats
+    counts = tensor(str(x.device), repeats)
+    if counts.dtype is not torch.bool and bool((counts < 0).any()):
+        raise ValueError("a count is negative")
+    return counts
 
 
 def _variance(x: _Tensor, *, axis: tuple[int, ...], **how: Any) -> _Tensor:

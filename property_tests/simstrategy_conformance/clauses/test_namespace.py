@@ -133,7 +133,7 @@ def test_division_is_rounded_once(subject: Subject, top: int, bottom: int) -> No
 @property_test("B-20", real=st.integers(-999, 999), imaginary=st.integers(-999, 999), bottom=st.integers(1, 99))
 def test_a_complex_number_is_divided_part_by_part(subject: Subject, real: int, imaginary: int, bottom: int) -> None:
     dtype = subject.having("complex64", "complex128")[0]
-    x = np.array([complex(real + n, imaginary - n) for n in range(16)], dtype)
+    x = np.array([complex(real + n, imaginary - n) for n in range(14)] + [complex(-0.0, 1), complex(1, -0.0)], dtype)
     count = x.real.dtype.type(bottom)
     wanted = np.stack([x.real / count, x.imag / count], -1).view(dtype)[:, 0]
     check(subject, call(subject, "divide", put(subject, x), float(bottom)), wanted)

@@ -88,6 +88,10 @@ def test_subnormals_are_added_and_not_flushed(subject: Subject, group: Group) ->
     for part in (slice(None), 0):  # an array function adds them as well, also those without an axis
         one, other = (np.asarray(array[part]) for array in group.arrays[:2])
         check(subject, call(subject, "add", put(subject, one), put(subject, other)), one + other)
+        both = put(subject, np.stack([one, other]))
+        for keepdims in (False, True):
+            wanted = np.expand_dims(one + other, 0) if keepdims else one + other
+            check(subject, call(subject, "sum", both, axis=0, keepdims=keepdims), wanted)
 
 
 def ordinary(dtype: str) -> st.SearchStrategy[float]:

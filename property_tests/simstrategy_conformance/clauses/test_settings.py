@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import simstrategy as ss
+from simstrategy_conformance.array_settings import array_setting_calls
 from simstrategy_conformance.arrays import NUMBERS
 from simstrategy_conformance.calling import agrees, all_agree, call, check
 from simstrategy_conformance.calls import Case
@@ -26,7 +27,8 @@ def _calls(dtypes: tuple[str, ...]) -> dict[str, list[Case]]:
     """Returns the calls of each function."""
     found: dict[str, list[Case]] = {}
     with np.errstate(all="ignore"):
-        for name, case in itertools.chain(set_calls(dtypes), formed_calls(dtypes), elementwise_calls(dtypes)):
+        kinds = (set_calls, formed_calls, elementwise_calls, array_setting_calls)
+        for name, case in itertools.chain.from_iterable(calls(dtypes) for calls in kinds):
             found.setdefault(name, []).append(case)
     return found
 

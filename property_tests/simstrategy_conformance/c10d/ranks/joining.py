@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from importlib import import_module
 from multiprocessing.connection import Connection
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -13,9 +14,14 @@ from torch._C._distributed_c10d import Store, TCPStore
 
 from simstrategy_conformance.c10d.answers import Answer, Place
 
-__all__ = ["device_of", "join"]
+__all__ = ["PER_GPU", "device_of", "join", "share_gpus"]
 
+PER_GPU = "SIMSTRATEGY_RANKS_PER_GPU"
+"""The environment variable with the number of ranks that may have one GPU; 1 where it is not set."""
 _LOOPBACK = "127.0.0.1"
+_SHARED = {"NCCL_MULTI_RANK_GPU_ENABLE": "1", "NCCL_NVLS_ENABLE": "0", "NCCL_MAX_CTAS": "2"}
+_SHARED_FROM = (2, 30, 3)
+"""The version of NCCL that lets several ranks have one GPU."""
 
 
 def join(place: Place, channel: Connection, *, shared: Store | None) -> Answer:
@@ -29,6 +35,10 @@ def join(place: Place, channel: Connection, *, shared: Store | None) -> Answer:
         missing = _missing(place)
         if missing:
             return Answer("missing", missing)
+        device = device_of(place.backend, place.rank)
+        if device.type == "cuda":
+            torch.cuda.set_device(device)
+            share_gpus(place.rank, place.ranks)
         limit = timedelta(seconds=place.limit_s)
         if place.launched:
             dist.init_process_group(place.backend, timeout=limit)
@@ -41,9 +51,28 @@ def join(place: Place, channel: Connection, *, shared: Store | None) -> Answer:
 
 
 def device_of(backend: str, rank: int) -> torch.device:
-    """Returns the device of a backend's tensors: the CPU where it takes them, else its first accelerator."""
+    """Returns the device of a backend's tensors: the CPU where it takes them, else an accelerator of its first kind.
+
+    Where ranks are more than GPUs, they have them in turn.
+    """
     kinds = dist.Backend.backend_capability.get(backend, ["cpu"])
-    return torch.device("cpu") if "cpu" in kinds else torch.device(kinds[0], rank)
+    if "cpu" in kinds:
+        return torch.device("cpu")
+    return torch.device(kinds[0], rank % max(torch.cuda.device_count(), 1) if kinds[0] == "cuda" else rank)
+
+
+def share_gpus(rank: int, ranks: int) -> None:
+    """Lets NCCL have several ranks on a GPU; before it could, each rank has a host of its own, as NCCL sees it.
+
+    Does nothing where each rank has a GPU.
+    """
+    if ranks <= torch.cuda.device_count():
+        return
+    version: Any = vars(torch.cuda)["nccl"].version()
+    if tuple(version) >= _SHARED_FROM:
+        os.environ.update(_SHARED)
+    else:
+        os.environ.update({"NCCL_HOSTID": f"rank{rank}", "NCCL_SOCKET_IFNAME": "lo"})
 
 
 def _missing(place: Place) -> str:
@@ -57,9 +86,13 @@ def _missing(place: Place) -> str:
         )
     if not dist.is_backend_available(place.backend):
         return f"torch {torch.__version__} was built without {place.backend}. {_BUILDS.get(place.backend, '')}".strip()
-    device = device_of(place.backend, 0)
-    if device.type == "cuda" and torch.cuda.device_count() < place.ranks:
-        return f"{place.ranks} ranks of {place.backend} need a GPU each, and there are {torch.cuda.device_count()}."
+    if device_of(place.backend, 0).type == "cuda":
+        text, gpus = os.environ.get(PER_GPU, "1"), torch.cuda.device_count()
+        if not text.isdecimal() or int(text) < 1:
+            raise ValueError(f"{PER_GPU} is {text!r}: set it to how many ranks may have one GPU, such as 2.")
+        if gpus * int(text) < place.ranks:
+            which = "A rank" if place.ranks == 1 else f"{place.ranks} ranks"
+            return f"{which} of {place.backend} on {gpus} GPUs: more than {text} for each, which {PER_GPU} would allow."
     return ""
 
 
