@@ -60,7 +60,8 @@ def _filled(x: Host) -> Calls:
     """Yields arrays of one number, which is an array without axes."""
     number = np.asarray(x[0, 1])
     yield "full_like", Case((x, number), np.full_like(x, number))
-    yield "full", Case((_SHAPE, number), np.full(_SHAPE, number), {"dtype": x.dtype.name})
+    for dtype in dict.fromkeys((x.dtype.name, *_DEFAULTS)):
+        yield "full", Case((_SHAPE, number), np.full(_SHAPE, number).astype(dtype), {"dtype": dtype})
     if x.dtype.name in _DEFAULTS:
         yield "full", Case((_SHAPE, number), np.full(_SHAPE, number))
 
