@@ -5,13 +5,22 @@ Beside NumPy, which computes what is right in that dtype. It calls no backend.
 
 import itertools
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from simstrategy_conformance.calls import PLAIN, Case, Host
 
-__all__ = ["FLOAT_FUNCTIONS", "float_calls", "long_calls", "mixed_calls", "narrow_calls", "number_calls", "promoted"]
+__all__ = [
+    "FLOAT_FUNCTIONS",
+    "float_calls",
+    "host_calls",
+    "long_calls",
+    "mixed_calls",
+    "narrow_calls",
+    "number_calls",
+    "promoted",
+]
 
 _KINDS: Final = "biufc"
 _HEIGHTS: Final = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
@@ -56,7 +65,10 @@ def mixed_calls(dtypes: tuple[str, ...]) -> Iterator[tuple[str, Case]]:
             complex_order = name in _ORDERED and "c" in (np.dtype(one).kind, np.dtype(other).kind)
             of_masks = name in ("subtract", "minimum", "maximum", "less", "floor_divide") and one == other == "bool"
             if wanted in dtypes and not complex_order and not of_masks:
-                yield name, _mixed(name, _parts([1, 0], 0.5, one), _parts([1, 1], 0.25, other), str(wanted))
+                x, y = _parts([1, 0], 0.5, one), _parts([1, 1], 0.25, other)
+                yield name, _mixed(name, x, y, str(wanted))
+                if name in ("add", "where", "divide"):  # a scalar of NumPy is an array of its dtype
+                    yield name, _mixed(name, x, y[0], str(wanted))
 
 
 def _parts(whole: list[int], part: float, dtype: str) -> Host:
@@ -73,7 +85,7 @@ def long_calls(dtypes: tuple[str, ...]) -> Iterator[tuple[str, Case]]:
             yield name, _mixed(name, x, y, wanted)
 
 
-def _mixed(name: str, x: Host, y: Host, dtype: str) -> Case:
+def _mixed(name: str, x: Host, y: Any, dtype: str) -> Case:
     wide = (x.astype(dtype), y.astype(dtype))
     if name == "where":
         which = np.arange(x.size) % 2 == 0
@@ -114,6 +126,29 @@ def number_calls(dtypes: tuple[str, ...]) -> Iterator[tuple[str, Case]]:
         if wanted[0] not in "bc":
             places = np.searchsorted(np.sort(right), left).astype("int32")
             yield "searchsorted", Case((np.sort(x), number), np.asarray(places))
+
+
+def host_calls(dtypes: tuple[str, ...]) -> Iterator[tuple[str, Case]]:
+    """Yields calls of numbers alone and of tuples, which become arrays of their default dtypes, and then one dtype."""
+    for one, other, dtype in ((1, 2.5, "float32"), (1, 2, "int32"), (True, 2, "int32"), (1.5, 1j, "complex64")):
+        if dtype not in dtypes:
+            continue
+        left, right = np.asarray(one, dtype), np.asarray(other, dtype)
+        yield "add", Case((one, other), np.asarray(left + right))
+        yield "where", Case((np.array([True, False]), one, other), np.where([True, False], left, right))
+        yield "stack", Case(((one, other),), np.stack([left, right]))
+    yield "divide", Case((1, 2), np.asarray(0.5, "float32"))
+    yield "maximum", Case(((1, 3), 2.5), np.asarray([2.5, 3], "float32"))
+    for name in ("sqrt", "exp", "mean", "std"):
+        for given in (4, True, (1, 4), ((1, 2), (3, 4)), (True, False), np.int32(4), np.float16(4)):
+            dtype = given.dtype.name if isinstance(given, np.floating) else "float32"
+            if dtype not in dtypes:
+                continue
+            wanted = np.asarray(getattr(np, name)(np.asarray(given, "float64"))).astype(dtype)
+            yield name, Case((given,), wanted, near=True)
+    for name in ("negative", "sum", "max", "sort"):
+        for numbers, dtype in (((3, 1, 2), "int32"), ((1.5, -2), "float32")):
+            yield name, Case((numbers,), np.asarray(getattr(np, name)(np.asarray(numbers, dtype))).astype(dtype))
 
 
 def float_calls(dtypes: tuple[str, ...]) -> Iterator[tuple[str, Case]]:

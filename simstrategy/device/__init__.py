@@ -5,7 +5,7 @@ from simstrategy.device.completed import completed
 from simstrategy.device.frontend import Composites, Frontend, MakeVariable
 from simstrategy.device.functions.shapes import require_shifts
 from simstrategy.device.generators import GLOBAL_GENERATORS, GlobalGenerator
-from simstrategy.device.host_data import host_array, is_python_data, numeric_array, python_array, refuse_masked
+from simstrategy.device.host_data import filling, host_array, is_python_data, numeric_array, python_array, refuse_masked
 from simstrategy.device.namespace import NAMES, ArrayNamespace, canonical_dtype, default_dtype
 from simstrategy.device.optional import Autodiff, Forms, GroupFunction, UnifiedMemory
 from simstrategy.device.perturbed import UlpPerturbed
@@ -49,6 +49,7 @@ __all__ = [
     "canonical_dtype",
     "completed",
     "default_dtype",
+    "filling",
     "host_array",
     "install_advice",
     "is_backend",

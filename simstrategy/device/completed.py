@@ -11,8 +11,11 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from simstrategy.device import composed
+from simstrategy.device.adoption import JOINING, TOGETHER, adopted, computed_together
 from simstrategy.device.functions.shapes import require_shifts
-from simstrategy.device.namespace import ArrayNamespace
+from simstrategy.device.host_data import filling, host_array
+from simstrategy.device.namespace import ArrayNamespace, canonical_dtype
 from simstrategy.device.promotion import common_dtype, float_dtype, kind_of
 from simstrategy.device.refusals import KIND_MAX, KIND_MIN, Form, guarded
 
@@ -25,14 +28,6 @@ _OF_FLOATS: Final = frozenset((
     "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
     "mean", "var", "std", "reciprocal",
 ))  # fmt: skip
-_TOGETHER: Final = frozenset((
-    "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "pow", "maximum", "minimum", "atan2",
-    "copysign", "hypot", "logaddexp", "nextafter", "equal", "not_equal", "less", "less_equal", "greater",
-    "greater_equal", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor",
-    "bitwise_left_shift", "bitwise_right_shift", "matmul", "vecdot", "tensordot", "searchsorted",
-))  # fmt: skip
-"""Functions whose first two arguments have one dtype."""
-_JOINING: Final = ("concat", "stack")
 _SUMMING: Final = ("sum", "prod", "mean", "cumulative_sum", "cumulative_prod")
 _AXES: Final = {
     "tril": (2, 99), "triu": (2, 99), "meshgrid": (0, 1), "cumulative_sum": (1, 99), "cumulative_prod": (1, 99),
@@ -49,10 +44,12 @@ _PLAIN: Final = (bool, int, float, complex, list, tuple, type(None), np.generic)
 def completed(functions: Mapping[str, Function], form: Form) -> ArrayNamespace:
     """Returns an `xp` of a backend's functions by name, with the rules that are the same on all backends.
 
-    functions: those of `NAMES`, each right where its arrays have one dtype; `astype` is used for casts. form: returns
-    the shape and dtype name of an array of the backend, and None for anything else. A call that cannot be carried out
-    raises InvalidType where an argument has a wrong type, or a dtype that the function does not take, else
-    InvalidArgument; the function's error is the cause. Clauses: B-19, B-21, B-22
+    functions: those of `NAMES`, each right where its arrays have one dtype; `astype` is used for casts. What can be
+    made of others (`composed`, but for `diff`, which takes slices) may be left out. They get the backend's arrays, host
+    arrays, and Python numbers beside these; dtypes by name. form: returns the shape and dtype name of an array of the
+    backend, and None for anything else. A call that cannot be carried out raises InvalidType where an argument has a
+    wrong type, or a dtype that the function does not take, else InvalidArgument; the function's error is the cause.
+    Clauses: B-18 to B-22
 
     >>> import numpy as np
     >>> functions = {name: getattr(np, name) for name in ("add", "astype", "sqrt")}
@@ -66,6 +63,7 @@ def completed(functions: Mapping[str, Function], form: Form) -> ArrayNamespace:
 
     def method(name: str, function: Function) -> Function:
         def call(_self: None, *arguments: Any, **options: Any) -> Any:
+            arguments, options = _named(name, *adopted(name, arguments, options, form_of), form_of)
             _require_types(name, arguments, form_of)
             _require_forms(name, arguments, options, form_of)
             given = _in_common(name, arguments, functions["astype"], form_of)
@@ -76,7 +74,43 @@ def completed(functions: Mapping[str, Function], form: Form) -> ArrayNamespace:
 
         return partial(guarded(call, name, form_of, (Exception,)), None)
 
-    return cast(ArrayNamespace, SimpleNamespace(**{name: method(name, one) for name, one in functions.items()}))
+    xp = SimpleNamespace(**{name: method(name, one) for name, one in functions.items()})
+    added = [name for name in composed.__all__ if name not in functions and name != "diff"]
+    made = {name: guarded(vars(composed)[name], name, form_of, (Exception,)) for name in added}
+    vars(xp).update({name: partial(one, xp) for name, one in made.items()})
+    return cast(ArrayNamespace, xp)
+
+
+def _named(
+    name: str, arguments: tuple[Any, ...], options: dict[str, Any], form: Form
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Returns the arguments, by place and by name, with dtypes by name; `full` gets one in any case.
+
+    Raises for what is no dtype, and for a number that an array of the dtype cannot be filled with.
+    """
+    if name == "astype" and len(arguments) > 1:
+        return (arguments[0], _dtype_named(arguments[1]), *arguments[2:]), options
+    if options.get("dtype") is not None:
+        options = {**options, "dtype": _dtype_named(options["dtype"])}
+    number: Any = arguments[1] if name in ("full", "full_like") and len(arguments) > 1 else None
+    if _is_number(number):
+        found = form(arguments[0]) if name == "full_like" else None
+        dtype = options.get("dtype") or (host_array(number).dtype.name if found is None else found[1])
+        if dtype != "bfloat16":
+            filling(number, np.dtype(dtype))
+        return arguments, {**options, "dtype": dtype}
+    return arguments, options
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (bool, int, float, complex, np.number, np.bool_))
+
+
+def _dtype_named(dtype: Any) -> str:
+    name = canonical_dtype(dtype)
+    if name != "bfloat16" and np.dtype(name).name != name:
+        raise ValueError("no dtype by its name")
+    return name
 
 
 def _require_types(name: str, arguments: tuple[Any, ...], form: Form) -> None:
@@ -121,11 +155,11 @@ def _narrow(value: Any, form: Form) -> str | None:
 
 def _in_common(name: str, arguments: tuple[Any, ...], astype: Function, form: Form) -> tuple[Any, ...]:
     """Returns the arguments of a call with its arrays [...] in the dtype in which the contract computes it."""
-    if name in _JOINING and arguments and isinstance(arguments[0], (list, tuple)):
+    if name in JOINING and arguments and isinstance(arguments[0], (list, tuple)):
         return (_cast(arguments[0], astype, form, floats=False), *arguments[1:])
-    if name not in _OF_FLOATS and name not in _TOGETHER and name != "where":
+    if name not in _OF_FLOATS and name not in TOGETHER and name != "where":
         return arguments
-    first, last = (1, 3) if name == "where" else (0, 2) if name in _TOGETHER else (0, 1)
+    first, last = computed_together(name)
     cast_ones = _cast(arguments[first:last], astype, form, floats=name in _OF_FLOATS)
     return (*arguments[:first], *cast_ones, *arguments[last:])
 
@@ -146,5 +180,9 @@ def _cast(values: Any, astype: Function, form: Form, *, floats: bool) -> list[An
         bounds = np.iinfo(wanted)
         if not all(bounds.min <= one <= bounds.max for one in values if type(one) is int):
             raise OverflowError("a number that the dtype does not have")
+
+    def cast_one(one: Any) -> Any:  # NumPy casts host arrays, which have no place yet
+        return one.astype(wanted) if isinstance(one, np.ndarray) and wanted != "bfloat16" else astype(one, wanted)
+
     pairs = zip(values, forms, strict=True)
-    return [one if found is None or found[1] == wanted else astype(one, wanted) for one, found in pairs]
+    return [one if found is None or found[1] == wanted else cast_one(one) for one, found in pairs]

@@ -10,13 +10,15 @@ from typing import Final
 import numpy as np
 
 from simstrategy.device.functions.creation import Shape
-from simstrategy.device.namespace import ArrayNamespace, default_dtype
+from simstrategy.device.namespace import ArrayNamespace, canonical_dtype, default_dtype
+from simstrategy.device.promotion import kind_of
 from simstrategy.device.terms import Array, Number, Operand, Real
 from simstrategy.errors import InvalidArgument
 
 __all__ = ["arange", "clip", "diff", "linspace", "ones", "ones_like", "reciprocal", "zeros", "zeros_like"]
 
 _arange: Final[Callable[..., np.ndarray]] = np.arange  # its overloads take no union of types
+_INT32: Final = np.iinfo("int32")
 
 
 def arange(
@@ -24,15 +26,33 @@ def arange(
 ) -> Array:
     """Counts on the host and rounds once: frameworks that add the step up in the result's dtype drift."""
     plain = _arange(start, step=step) if stop is None else _arange(start, stop, step)
-    return xp.asarray(plain, dtype=dtype or default_dtype(plain.dtype.kind))
+    return _placed(xp, "arange", plain, dtype)
 
 
 def linspace(
     xp: ArrayNamespace, start: Number, stop: Number, /, num: int, *, dtype: str | None = None, endpoint: bool = True
 ) -> Array:
     """Computes in float64 on the host and rounds once."""
-    plain = np.linspace(start, stop, num, endpoint=endpoint)
-    return xp.asarray(plain, dtype=dtype or default_dtype(plain.dtype.kind))
+    return _placed(xp, "linspace", np.linspace(start, stop, num, endpoint=endpoint), dtype)
+
+
+def _placed(xp: ArrayNamespace, name: str, plain: np.ndarray, dtype: str | None) -> Array:
+    """Returns host numbers [n] as an array, by default of the default dtype of their kind, or int64 for larger ones.
+
+    Raises InvalidArgument for a number that the dtype does not hold.
+    """
+    least, most = (plain.min(), plain.max()) if plain.size and plain.dtype.kind in "iuf" else (0, 0)
+    wanted = dtype or default_dtype(plain.dtype.kind)
+    if dtype is None and wanted == "int32" and not _INT32.min <= least <= most <= _INT32.max:
+        wanted = "int64"
+    if wanted is not None and kind_of(canonical_dtype(wanted)) == 1:
+        bounds = np.iinfo(canonical_dtype(wanted))
+        if not bounds.min <= least <= most <= bounds.max:
+            raise InvalidArgument(
+                f"xp.{name} got numbers from {least} to {most}, and {wanted} has those from {bounds.min} to "
+                f"{bounds.max}. Choose a dtype that has them."
+            )
+    return xp.asarray(plain, dtype=wanted)
 
 
 def zeros(xp: ArrayNamespace, shape: Shape, *, dtype: str | None = None) -> Array:

@@ -15,7 +15,7 @@ from simstrategy.device.terms import HostData
 from simstrategy.errors import InvalidArgument, InvalidType
 from simstrategy.short_repr import short_repr
 
-__all__ = ["host_array", "is_python_data", "numeric_array", "python_array", "refuse_masked"]
+__all__ = ["filling", "host_array", "is_python_data", "numeric_array", "python_array", "refuse_masked"]
 
 Host = np.ndarray[Any, Any]
 _NUMBERS: Final = (bool, int, float, complex)
@@ -62,6 +62,17 @@ def numeric_array(value: HostData, *, where: str = "This call") -> Host:
     if not _is_numeric(array):
         _refuse_kind(value, where)
     return array
+
+
+def filling(value: HostData, dtype: "np.dtype[Any]") -> Host:
+    """Returns a number as an array [] of a dtype, to fill an array with; a fraction is cut off for an integer.
+
+    Raises OverflowError, ValueError or TypeError for a number that the dtype does not hold: beyond its range, NaN or
+    infinite for an integer, complex for a real one.
+    """
+    found = np.empty((), dtype)
+    found.fill(value)
+    return found
 
 
 def _plain(value: HostData, where: str) -> Host:

@@ -4,7 +4,6 @@ They depend on the arguments alone: InvalidType for one of a wrong type, or of a
 else InvalidArgument. The framework's own error is the cause (`__cause__`). Clauses: B-22
 """
 
-import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, wraps
@@ -12,8 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from simstrategy.device.namespace import ArrayNamespace
 from simstrategy.device.promotion import kind_of
+from simstrategy.device.settings import ARRAYS, NAMES, settled, signature_of
 from simstrategy.device.terms import Operand
 from simstrategy.errors import InvalidArgument, InvalidType, SimStrategyError
 
@@ -50,9 +49,6 @@ _REASONS: Final = {
 """What is wrong where a function has refused values of the right types and shapes: one reason alone is left."""
 _LARGEST: Final = ("max", "min", "argmax", "argmin")
 _INDICES: Final = ("indices", "sorter", "repeats")
-_NAMES: Final = ("dtype", "indexing", "side")
-_ARRAYS: Final = ("Array", "Operand", "Number", "Real", "float")
-"""Parts of the annotations of parameters that take arrays or numbers."""
 
 
 def refusal(
@@ -64,7 +60,7 @@ def refusal(
     kind: type[SimStrategyError] = InvalidType
     options = {key: value for key, value in options.items() if not _is_default(name, key, value)}
     try:
-        bound: Bound = _signature(name).bind(*arguments, **options).arguments
+        bound: Bound = signature_of(name).bind(*arguments, **options).arguments
         reason = _wrong_type(name, bound, form)
     except TypeError as wrong:
         bound, reason = {}, str(wrong)
@@ -82,7 +78,7 @@ def guarded(
     """Returns a method of a namespace that raises our errors.
 
     foreign: the framework's errors that stand for a mistake in the arguments; others: those that do not, though their
-    class is derived from one of these.
+    class is derived from one of these. What is refused is tried again with settings as Python has them (`settled`).
     """
     least, most = 0, -1  # at the first call the form is read: those of all functions would cost every start
     keywords: frozenset[str] = frozenset()
@@ -92,13 +88,22 @@ def guarded(
         nonlocal least, most, keywords
         try:
             count = len(arguments)
-            if count > most or count + len(options) <= least or (options and not keywords.issuperset(options)):
+            if (
+                count > most
+                or count + len(options) <= least
+                or (options and (not keywords.issuperset(options) or type(options.get("axis")) is bool))
+            ):
                 least, most, keywords = _form_of(name)
-                _signature(name).bind(*arguments[1:], **options)  # raises what is wrong with it
+                signature_of(name).bind(*arguments[1:], **options)  # raises what is wrong with it
+                if type(options.get("axis")) is bool:
+                    raise TypeError("an axis is no bool")
             return function(*arguments, **options)
         except others:
             raise
         except foreign as error:
+            plain = settled(name, arguments[1:], options)
+            if plain is not None:
+                return call(arguments[0], *plain[0], **plain[1])
             refused = refusal(name, arguments[1:], options, error, form)
             if refused is error:
                 raise
@@ -113,7 +118,7 @@ def _form_of(name: str) -> tuple[int, int, frozenset[str]]:
 
     A framework's function takes others, which would work on one backend alone.
     """
-    parameters = _signature(name).parameters.values()
+    parameters = signature_of(name).parameters.values()
     placed = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
     several = any(one.kind is one.VAR_POSITIONAL for one in parameters)
     needed = [one for one in parameters if one.default is one.empty and one.kind is not one.VAR_POSITIONAL]
@@ -121,25 +126,19 @@ def _form_of(name: str) -> tuple[int, int, frozenset[str]]:
     return len(needed), sys.maxsize if several else len(placed) + 1, frozenset(names)
 
 
-@lru_cache(maxsize=256)
-def _signature(name: str) -> inspect.Signature:
-    signature = inspect.signature(getattr(ArrayNamespace, name))
-    return signature.replace(parameters=list(signature.parameters.values())[1:])
-
-
 def _wrong_type(name: str, bound: Bound, form: Form) -> str:
     """Returns what is wrong with the type of an argument, "" for nothing."""
     dtypes = []
     for parameter, value in bound.items():
-        declared = _signature(name).parameters[parameter]
+        declared = signature_of(name).parameters[parameter]
         annotation = str(declared.annotation)
         if value is None:
             if declared.default is not None and "None" not in annotation:
                 return f"{parameter} is None"
-        elif parameter in _NAMES:
+        elif parameter in NAMES:
             if not isinstance(value, str):
                 return f"{parameter} is a name, not a {type(value).__name__}"
-        elif not any(one in annotation for one in _ARRAYS):
+        elif not any(one in annotation for one in ARRAYS):
             if not all(isinstance(one, (int, np.integer)) for one in _leaves(value, form)):
                 return f"{parameter} is one integer or several"
         else:
@@ -155,7 +154,7 @@ def _wrong_type(name: str, bound: Bound, form: Form) -> str:
 
 def _is_default(name: str, key: str, value: Argument) -> bool:
     """Returns whether a setting is what it is where it is not given: a backend may have passed it on."""
-    declared = _signature(name).parameters.get(key)
+    declared = signature_of(name).parameters.get(key)
     return declared is not None and (value is declared.default or value is None is declared.default)
 
 

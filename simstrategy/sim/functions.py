@@ -12,6 +12,7 @@ import numpy as np
 
 from simstrategy.device.functions.reductions import Axis
 from simstrategy.device.promotion import kind_of
+from simstrategy.device.settings import settled
 from simstrategy.device.terms import Operand
 from simstrategy.errors import InvalidType, SimStrategyError
 from simstrategy.sim.arrays import NUMBERS, Host, SimArray, view
@@ -151,10 +152,8 @@ def _again(
         if quick is not None and kind_of(name_of(quick)) < 3:
             return quick
     wrong = refused(call, given, {}, error)
-    if isinstance(wrong, InvalidType):
-        raise wrong from error
     try:
-        result: Host | None = mixed(function, values, floats=floats)
+        result: Host | None = None if isinstance(wrong, InvalidType) else mixed(function, values, floats=floats)
     except FOREIGN as another:
         raise refused(call, given, {}, another) from another
     if result is None:
@@ -189,11 +188,10 @@ def unary(function: Callable[..., Any], *, floats: bool = False, otherwise: Call
                 result = otherwise(array)
             else:
                 result = _again(call, function, (x,), (array,), floats, error)
-        kind: type[SimArray] = type(array)
         try:
-            return view(result, kind)
+            return view(result, type(array))
         except TypeError:  # a number
-            return np.asarray(result).view(kind)
+            return np.asarray(result).view(type(array))
 
     return call
 
@@ -223,6 +221,9 @@ def reduction(function: Callable[..., Any], *, keep_dtype: bool = False, quick: 
             else:
                 result = function(plain, axis, dtype if keep_dtype else None, None, keepdims)
         except FOREIGN as error:
+            again = settled(call.__name__, (x,), {"axis": axis, "keepdims": keepdims})
+            if again is not None:
+                return call(_self, *again[0], **again[1])
             raise refused(call, (x,), {"axis": axis, "keepdims": keepdims}, error) from error
         try:
             return view(result, kind)

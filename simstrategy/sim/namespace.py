@@ -114,8 +114,9 @@ class SimNamespace:
 
     def full_like(self, x: Operand, /, fill_value: Number | Array, *, dtype: str | None = None) -> SimArray:
         array = x if isinstance(x, np.ndarray) else self.asarray(x)
-        wanted = dtype_named(dtype) if dtype is not None else array.dtype
-        return np.full(array.shape, fill_value, wanted).view(type(x) if isinstance(x, SimArray) else self.kind)
+        filled = _empty(array.shape, dtype_named(dtype) if dtype is not None else array.dtype)
+        filled.fill(fill_value)
+        return filled.view(type(x) if isinstance(x, SimArray) else self.kind)
 
     arange = composed.arange
     linspace = composed.linspace

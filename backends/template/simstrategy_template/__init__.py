@@ -56,12 +56,8 @@ def lifted(function: Callable[..., Any], count: int, dtype: str | None = None) -
     def call(*given: Any, **options: Any) -> ToyArray | list[ToyArray]:
         found, rest = (list(given[0]), given[1:]) if count == 0 else (list(given[:count]), given[count:])
         place = next((one.placement for one in found if isinstance(one, ToyArray)), HERE.get())
-        arrays = any(isinstance(one, (ToyArray, np.ndarray, np.generic)) for one in found)
-        for number, one in enumerate(found):
-            if isinstance(one, ToyArray):
-                found[number] = one.host  # a number beside an array takes the array's dtype: NumPy does that
-            elif not (arrays and isinstance(one, (bool, int, float, complex))):
-                found[number], arrays = adopt(one), True
+        # Beside arrays of the backend there are host arrays, and Python numbers, which take the dtype beside them.
+        found = [one.host if isinstance(one, ToyArray) else one for one in found]
         others = [one.host if isinstance(one, ToyArray) else one for one in rest]
         settings = {key: one.host if isinstance(one, ToyArray) else one for key, one in options.items()}
         result = function(*([found] if count == 0 else found), *others, **settings)
@@ -70,11 +66,6 @@ def lifted(function: Callable[..., Any], count: int, dtype: str | None = None) -
         return ToyArray(np.asarray(result).astype(dtype or result.dtype), place)
 
     return call
-
-
-def made(function: Callable[..., Any]) -> Callable[..., ToyArray]:
-    """Makes a function that creates arrays, float32 where no dtype is given."""
-    return lambda *given, dtype=None, **how: ToyArray(function(*given, dtype=dtype or "float32", **how), HERE.get())
 
 
 def keeping(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -99,21 +90,10 @@ def asarray(value: Any, *, dtype: str | None = None) -> ToyArray:
     return array if dtype is None else ToyArray(array.host.astype(dtype), array.placement)
 
 
-def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: str | None = None) -> ToyArray:
-    """Counts, in int32 or float32 as the numbers are."""
-    counted = np.arange(start, step=step) if stop is None else np.arange(start, stop, step)
-    return asarray(counted.tolist(), dtype=dtype)
-
-
-def linspace(start: Any, stop: Any, num: int, *, dtype: str | None = None, endpoint: bool = True) -> ToyArray:
-    """Spaces numbers equally, in float32, or in complex64."""
-    return asarray(np.linspace(start, stop, num, endpoint=endpoint).tolist(), dtype=dtype)
-
-
 def full(shape: Any, fill_value: Any, *, dtype: str | None = None) -> ToyArray:
-    """Repeats a number; the dtype is the number's default one."""
-    number = fill_value.host if isinstance(fill_value, ToyArray) else adopt(fill_value, dtype)
-    return asarray(np.full(shape, number), dtype=dtype)
+    """Repeats a number, or an array without axes."""
+    number = fill_value.host if isinstance(fill_value, ToyArray) else fill_value
+    return ToyArray(np.full(shape, number, dtype), HERE.get())
 
 
 def divide(x: Any, y: Any) -> Any:
@@ -125,8 +105,8 @@ def divide(x: Any, y: Any) -> Any:
 
 ONE = """negative positive abs sign signbit square sqrt exp expm1 log log1p log2 log10 sin cos tan asin acos atan sinh
     cosh tanh asinh acosh atanh floor ceil trunc round isfinite isinf isnan conj real imag logical_not bitwise_invert
-    reciprocal astype permute_dims matrix_transpose moveaxis reshape expand_dims squeeze broadcast_to flip roll repeat
-    tile tril triu clip diff mean var std max min all any zeros_like ones_like full_like""".split()
+    astype permute_dims matrix_transpose moveaxis reshape expand_dims squeeze broadcast_to flip roll repeat tile tril
+    triu diff mean var std max min all any""".split()
 TWO = """add subtract multiply floor_divide remainder pow maximum minimum atan2 copysign hypot logaddexp nextafter equal
     not_equal less less_equal greater greater_equal logical_and logical_or logical_xor bitwise_and bitwise_or
     bitwise_xor bitwise_left_shift bitwise_right_shift matmul vecdot tensordot take take_along_axis""".split()
@@ -135,10 +115,10 @@ PLACES = {"argmax": 1, "argmin": 1, "count_nonzero": 1, "searchsorted": 2}
 FUNCTIONS: dict[str, Any] = {name: lifted(getattr(np, name), 1) for name in ONE}
 FUNCTIONS |= {name: lifted(getattr(np, name), 2) for name in TWO} | {"divide": lifted(divide, 2)}
 FUNCTIONS |= {"where": lifted(np.where, 3), "concat": lifted(np.concat, 0), "stack": lifted(np.stack, 0)}
-FUNCTIONS |= {"zeros": made(np.zeros), "ones": made(np.ones), "eye": made(np.eye)}
-FUNCTIONS |= {"asarray": asarray, "arange": arange, "full": full}
+FUNCTIONS |= {"asarray": asarray, "full": full, "full_like": lifted(np.full_like, 1)}
+FUNCTIONS |= {"eye": lambda *given, dtype="float32", **how: ToyArray(np.eye(*given, dtype=dtype, **how), HERE.get())}
 FUNCTIONS |= {name: lifted(getattr(np, name), 99) for name in ("meshgrid", "broadcast_arrays", "unstack")}
-FUNCTIONS |= {"linspace": linspace, "sort": lifted(sort, 1), "argsort": lifted(argsort, 1, "int32")}
+FUNCTIONS |= {"sort": lifted(sort, 1), "argsort": lifted(argsort, 1, "int32")}
 FUNCTIONS |= {name: lifted(keeping(getattr(np, name)), 1) for name in SUMS}
 FUNCTIONS |= {name: lifted(getattr(np, name), count, "int32") for name, count in PLACES.items()}
 

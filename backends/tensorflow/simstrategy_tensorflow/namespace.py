@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow.experimental.numpy as tnp
 
-from simstrategy.device import NAMES, ArrayNamespace, canonical_dtype, composed, host_array, is_python_data
+from simstrategy.device import NAMES, ArrayNamespace, canonical_dtype, composed, filling, host_array, is_python_data
 from simstrategy.device.refusals import guarded
 from simstrategy_tensorflow import arithmetic
 from simstrategy_tensorflow.functions import (
@@ -47,10 +47,9 @@ def _filled(x: Any, fill_value: Any, *, dtype: Any = None) -> Any:
 
 
 def _filling(value: Any, dtype: Any) -> Any:
-    """Returns what fills an array.  Raises OverflowError for an integer that the dtype does not hold."""
-    if isinstance(value, int) and dtype is not None:
-        np.asarray(value, dtype.as_numpy_dtype)
-    return tensor(value, dtype)
+    """Returns what fills an array.  Raises as `filling` for a number that the dtype does not hold."""
+    is_tensor = isinstance(value, (tf.Tensor, tf.Variable))
+    return tensor(value if is_tensor or dtype is None else filling(value, dtype.as_numpy_dtype), dtype)
 
 
 def _of_bools(function: Callable[..., Any]) -> Callable[..., Any]:

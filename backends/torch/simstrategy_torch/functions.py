@@ -137,7 +137,13 @@ def logical(function: Function) -> Any:
 
 def joining(function: Function) -> Any:
     """Makes a method that joins several arrays of one dtype."""
-    return lambda self, arrays, /, *, axis=0: function(promoted(self.placement, *arrays), axis=axis)
+
+    def call(self: "Placed", arrays: Any, /, *, axis: int | None = 0) -> Any:
+        if not isinstance(arrays, (list, tuple, np.ndarray, _Tensor)):
+            raise TypeError("no sequence of arrays")
+        return function(promoted(self.placement, *arrays), axis=axis)
+
+    return call
 
 
 def several(function: Function) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 import torch
 
-from simstrategy.device import NAMES, ArrayNamespace, canonical_dtype, composed, host_array, is_python_data
+from simstrategy.device import NAMES, ArrayNamespace, canonical_dtype, composed, filling, host_array, is_python_data
 from simstrategy.device.refusals import guarded
 from simstrategy_torch.arrays import host_dtype, name_of, named
 from simstrategy_torch.functions import (
@@ -50,8 +50,9 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 
 def _filled(place: str, shape: Any, fill_value: Any, dtype: torch.dtype | None) -> _Tensor:
-    if dtype is not None and isinstance(fill_value, int):
-        np.asarray(fill_value, host_dtype(dtype))  # raises OverflowError where the dtype has no such number
+    host = None if dtype is None else host_dtype(dtype)
+    if host is not None and not isinstance(fill_value, _Tensor):
+        fill_value = filling(fill_value, host)
     value = tensor(place, fill_value, dtype)
     return torch.empty(_shape(shape), dtype=value.dtype, device=place).copy_(value)
 

@@ -34,6 +34,7 @@ __all__ = [
     "searchsorted",
     "several",
     "sorting",
+    "tiled",
     "unary",
     "unstack",
 ]
@@ -260,6 +261,13 @@ def roll(x: jax.Array, shift: int | tuple[int, ...], *, axis: int | tuple[int, .
     """Rolls x […]; JAX takes shifts and axes of other numbers, and cuts floats off."""
     require_shifts(shift, axis)
     return jnp.roll(x, shift, axis)
+
+
+def tiled(x: jax.Array, repetitions: tuple[int, ...]) -> jax.Array:
+    """Repeats x […] whole along each axis.  Raises ValueError for negative numbers, with which JAX makes no program."""
+    if any(count < 0 for count in repetitions):
+        raise ValueError("a count is negative")
+    return jnp.tile(x, repetitions)
 
 
 def rounded(x: jax.Array) -> jax.Array:

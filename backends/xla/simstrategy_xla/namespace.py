@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from simstrategy.device import NAMES, ArrayNamespace, canonical_dtype, composed, host_array
+from simstrategy.device import NAMES, ArrayNamespace, canonical_dtype, composed, filling, host_array
 from simstrategy.device.promotion import common_dtype, float_dtype
 from simstrategy.device.refusals import guarded
 from simstrategy.errors import InvalidArgument, Unsupported
@@ -39,6 +39,7 @@ from simstrategy_xla.functions import (
     searchsorted,
     several,
     sorting,
+    tiled,
     unary,
     unstack,
 )
@@ -169,7 +170,7 @@ class XlaNamespace:
     def full(self, shape: Any, fill_value: Any, *, dtype: Any = None) -> Any:
         wanted = self.asarray(fill_value).dtype if dtype is None else self.named(dtype)
         if not isinstance(fill_value, jax.Array):
-            fill_value = np.full(np.shape(fill_value), fill_value, wanted)
+            fill_value = filling(fill_value, wanted)
         return _bound(jnp.full(shape, fill_value, wanted), self.device_of(fill_value))
 
     zeros_like = composed.zeros_like
@@ -177,7 +178,7 @@ class XlaNamespace:
 
     def full_like(self, x: Any, /, fill_value: Any, *, dtype: Any = None) -> Any:
         like = self.asarray(x)
-        filled = self.full(like.shape, fill_value, dtype=dtype or like.dtype)
+        filled = self.full(like.shape, fill_value, dtype=dtype or like.dtype.name)
         return _bound(filled, self.device_of(like))
 
     arange = composed.arange
@@ -281,7 +282,7 @@ class XlaNamespace:
     flip = unary(jnp.flip)
     roll = unary(roll)
     repeat = unary(lambda x, repeats, **along: jnp.repeat(x, np.asarray(repeats), **along))
-    tile = unary(jnp.tile)
+    tile = unary(tiled)
     take = picking(jnp.take)
     take_along_axis = picking(jnp.take_along_axis)
 

@@ -54,6 +54,8 @@ def test_what_is_created_has_the_default_dtypes(subject: Subject) -> None:
         "int32": [("full", (2,), 3), ("asarray", [1, 2]), ("arange", 3), ("arange", 1, 7, 2)],
         "bool": [("full", (2,), True), ("asarray", [True])],
     }
+    if "int64" in subject.dtypes:
+        made["int64"] = [("arange", 2**31 - 1, 2**31 + 1), ("full", (2,), 2**31), ("asarray", [-(2**40)])]
     for dtype, calls in made.items():
         for name, *arguments in calls:
             found = subject.open(2).get(call(subject, name, *arguments))
@@ -195,6 +197,15 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("roll", (MATRIX, 1.5), {}),
     ("full", ((2,), "text"), {}),
     ("full", ((2,), 300), {"dtype": "int8"}),
+    *(("full", ((2,), one), {"dtype": "int32"}) for one in (float("nan"), float("inf"), 1e20, 1j, np.float64("nan"))),
+    ("full", ((2,), -1.5), {"dtype": "uint8"}),
+    ("full_like", (VECTOR, float("inf")), {}),
+    ("full_like", (VECTOR, 2**31), {}),
+    ("arange", (300,), {"dtype": "int8"}),
+    ("zeros", (2,), {"dtype": float}),
+    ("sum", (MATRIX,), {"axis": True}),
+    ("tile", (MATRIX, (-1,)), {}),
+    ("concat", (map(abs, [1.5, 2.5]),), {}),
     ("asarray", ([2**40],), {"dtype": "int32"}),
     *((name, (SCALAR,), {"axis": 0}) for name in ("sum", "prod", "mean", "max", "all", "argmax", "argmin", "sort")),
     *((name, (SCALAR,), {}) for name in ("argsort", "cumulative_sum", "cumulative_prod")),

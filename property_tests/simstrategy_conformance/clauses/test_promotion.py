@@ -7,7 +7,14 @@ import numpy as np
 from simstrategy_conformance.arrays import NUMBERS
 from simstrategy_conformance.calling import all_agree, call, check, put
 from simstrategy_conformance.checking import clause
-from simstrategy_conformance.promoting import float_calls, long_calls, mixed_calls, narrow_calls, number_calls
+from simstrategy_conformance.promoting import (
+    float_calls,
+    host_calls,
+    long_calls,
+    mixed_calls,
+    narrow_calls,
+    number_calls,
+)
 from simstrategy_conformance.subject import Subject
 
 ALL = (*NUMBERS, "bool")
@@ -24,6 +31,12 @@ def test_arrays_of_two_dtypes_have_that_of_the_higher_kind(subject: Subject) -> 
 def test_a_number_of_a_higher_kind_has_its_default_dtype(subject: Subject) -> None:
     calls = number_calls(subject.having(*ALL))
     all_agree(subject, "test_a_number_of_a_higher_kind_has_its_default_dtype", calls)
+
+
+@clause("B-21")
+def test_numbers_and_tuples_become_arrays_of_their_default_dtype(subject: Subject) -> None:
+    calls = host_calls(subject.having(*ALL))
+    all_agree(subject, "test_numbers_and_tuples_become_arrays_of_their_default_dtype", calls)
 
 
 @clause("B-21")

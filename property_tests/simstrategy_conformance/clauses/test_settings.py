@@ -1,6 +1,7 @@
 """The array functions with all combinations of their settings, and with every pair of unusual numbers."""
 
 import functools
+import inspect
 import itertools
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 import simstrategy as ss
 from simstrategy_conformance.array_settings import array_setting_calls
 from simstrategy_conformance.arrays import NUMBERS
-from simstrategy_conformance.calling import agrees, all_agree, call, check
+from simstrategy_conformance.calling import agrees, all_agree, call, check, put
 from simstrategy_conformance.calls import Case
 from simstrategy_conformance.checking import clause
 from simstrategy_conformance.elementwise_calls import elementwise_calls
@@ -53,6 +54,51 @@ def _as_lists(subject: Subject, value: Any) -> Any:
     if isinstance(value, list):
         return [_as_lists(subject, one) for one in value]
     return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _as_numpys(subject: Subject, value: Any) -> Any:
+    """Returns a setting as people may have it: NumPy's numbers, and a list for several."""
+    if isinstance(value, bool):
+        return np.bool_(value)
+    if isinstance(value, tuple) and all(type(one) is int for one in value):
+        return [np.int64(one) for one in value]
+    return np.int64(value) if type(value) is int else put(subject, value)
+
+
+PLACED = {
+    "reshape": 1,
+    "permute_dims": 1,
+    "squeeze": 1,
+    "broadcast_to": 1,
+    "moveaxis": 1,
+    "roll": 1,
+    "tile": 1,
+    "eye": 0,
+}
+"""The functions whose settings are given by place, with the first place of one."""
+NAMED = ("axis", "k", "n", "num", "correction", "keepdims", "axes", "descending", "include_initial")
+SETTABLE = tuple(
+    name
+    for name in FUNCTIONS
+    if name in PLACED or {*inspect.signature(getattr(ss.device.ArrayNamespace, name)).parameters} & {*NAMED}
+)
+
+
+def _with_numpys(subject: Subject, name: str, case: Case) -> Case:
+    first = PLACED.get(name, len(case.arguments))
+    arguments = (*case.arguments[:first], *(_as_numpys(subject, one) for one in case.arguments[first:]))
+    return case._replace(arguments=arguments, options={k: _as_numpys(subject, v) for k, v in case.options.items()})
+
+
+@clause("B-18")
+@pytest.mark.parametrize("function", SETTABLE)
+def test_a_setting_may_be_a_number_of_numpy_or_a_list(subject: Subject, function: str) -> None:
+    """Of each function the calls with the most settings, those of which a setting is a tuple last."""
+    cases = list(_calls(subject.having(*ALL))[function])
+    cases.sort(key=lambda one: (any(type(value) is tuple for value in one.options.values()), len(one.options)))
+    with np.errstate(all="ignore"):
+        for case in cases[-2 if subject.profile.rows_max is None else -1 :]:
+            agrees(subject, function, _with_numpys(subject, function, case))
 
 
 def _can_be_lists(case: Case) -> bool:
