@@ -188,10 +188,11 @@ def unary(function: Callable[..., Any], *, floats: bool = False, otherwise: Call
                 result = otherwise(array)
             else:
                 result = _again(call, function, (x,), (array,), floats, error)
+        kind: type[SimArray] = type(array)
         try:
-            return view(result, type(array))
+            return view(result, kind)
         except TypeError:  # a number
-            return np.asarray(result).view(type(array))
+            return np.asarray(result).view(kind)
 
     return call
 
