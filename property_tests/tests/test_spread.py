@@ -89,7 +89,8 @@ with spread_over("ray", jobs=2, folder=Path.cwd()) as place:
     print(first, last, isinstance(lost, Lost), lost.argument, lost.text[:38])
 """
     printed, errors = run(environment, tmp_path, code)
-    assert [line for line in printed.splitlines() if "raylet" not in line][-3:] == [
+    # Ray's own messages come between, in their time, and some of them with an empty line.
+    assert [line for line in printed.splitlines() if line.strip() and "raylet" not in line][-3:] == [
         "[0, 1, 4, 9, 16, 25]",
         "['came back']",
         "0 2 True 1 its process ended in each of 5 tries: ",
