@@ -17,7 +17,7 @@ from simstrategy.device.functions.shapes import require_shifts
 from simstrategy.device.host_data import filling, host_array
 from simstrategy.device.namespace import ArrayNamespace, canonical_dtype
 from simstrategy.device.promotion import common_dtype, float_dtype, kind_of
-from simstrategy.device.refusals import KIND_MAX, KIND_MIN, Form, guarded
+from simstrategy.device.refusals import KIND_MAX, KIND_MIN, Form, guarded, is_number
 
 __all__ = ["completed"]
 
@@ -93,17 +93,13 @@ def _named(
     if options.get("dtype") is not None:
         options = {**options, "dtype": _dtype_named(options["dtype"])}
     number: Any = arguments[1] if name in ("full", "full_like") and len(arguments) > 1 else None
-    if _is_number(number):
+    if is_number(number):
         found = form(arguments[0]) if name == "full_like" else None
         dtype = options.get("dtype") or (host_array(number).dtype.name if found is None else found[1])
         if dtype != "bfloat16":
             filling(number, np.dtype(dtype))
         return arguments, {**options, "dtype": dtype}
     return arguments, options
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (bool, int, float, complex, np.number, np.bool_))
 
 
 def _dtype_named(dtype: Any) -> str:

@@ -11,14 +11,15 @@ import numpy as np
 
 from simstrategy.device.functions.creation import Shape
 from simstrategy.device.namespace import ArrayNamespace, canonical_dtype, default_dtype
-from simstrategy.device.promotion import kind_of
 from simstrategy.device.terms import Array, Number, Operand, Real
 from simstrategy.errors import InvalidArgument
 
 __all__ = ["arange", "clip", "diff", "linspace", "ones", "ones_like", "reciprocal", "zeros", "zeros_like"]
 
 _arange: Final[Callable[..., np.ndarray]] = np.arange  # its overloads take no union of types
-_INT32: Final = np.iinfo("int32")
+_INTEGERS: Final = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
+_BOUNDS: Final = {name: np.iinfo(name) for name in _INTEGERS}
+"""The range of each dtype of integers.  A dtype that is none of ours is for `asarray` to refuse."""
 
 
 def arange(
@@ -43,15 +44,14 @@ def _placed(xp: ArrayNamespace, name: str, plain: np.ndarray, dtype: str | None)
     """
     least, most = (plain.min(), plain.max()) if plain.size and plain.dtype.kind in "iuf" else (0, 0)
     wanted = dtype or default_dtype(plain.dtype.kind)
-    if dtype is None and wanted == "int32" and not _INT32.min <= least <= most <= _INT32.max:
-        wanted = "int64"
-    if wanted is not None and kind_of(canonical_dtype(wanted)) == 1:
-        bounds = np.iinfo(canonical_dtype(wanted))
-        if not bounds.min <= least <= most <= bounds.max:
-            raise InvalidArgument(
-                f"xp.{name} got numbers from {least} to {most}, and {wanted} has those from {bounds.min} to "
-                f"{bounds.max}. Choose a dtype that has them."
-            )
+    bounds = None if wanted is None else _BOUNDS.get(canonical_dtype(wanted))
+    if bounds is not None and not bounds.min <= least <= most <= bounds.max:
+        if dtype is None:
+            return xp.asarray(plain, dtype="int64")
+        raise InvalidArgument(
+            f"xp.{name} got numbers from {least} to {most}, and {wanted} has those from {bounds.min} to {bounds.max}. "
+            f"Choose a dtype that has them."
+        )
     return xp.asarray(plain, dtype=wanted)
 
 

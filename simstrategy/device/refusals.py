@@ -16,7 +16,7 @@ from simstrategy.device.settings import ARRAYS, NAMES, settled, signature_of
 from simstrategy.device.terms import Operand
 from simstrategy.errors import InvalidArgument, InvalidType, SimStrategyError
 
-__all__ = ["KIND_MAX", "KIND_MIN", "Form", "guarded", "refusal"]
+__all__ = ["KIND_MAX", "KIND_MIN", "Form", "guarded", "is_number", "refusal"]
 
 Argument = Operand | str | None
 """What a call may have got: arrays, numbers, lists, names, settings."""
@@ -88,15 +88,11 @@ def guarded(
         nonlocal least, most, keywords
         try:
             count = len(arguments)
-            if (
-                count > most
-                or count + len(options) <= least
-                or (options and (not keywords.issuperset(options) or type(options.get("axis")) is bool))
-            ):
+            if count > most or count + len(options) <= least or (options and not keywords.issuperset(options)):
                 least, most, keywords = _form_of(name)
                 signature_of(name).bind(*arguments[1:], **options)  # raises what is wrong with it
-                if type(options.get("axis")) is bool:
-                    raise TypeError("an axis is no bool")
+            if options and type(options.get("axis")) is bool:
+                raise TypeError("an axis is no bool")
             return function(*arguments, **options)
         except others:
             raise
@@ -192,8 +188,12 @@ def _dtype(value: Argument, form: Form) -> str:
     array = form(value)
     if array is not None:
         return array[1]
-    is_number = isinstance(value, (bool, int, float, complex, np.number, np.bool_))
-    return np.asarray(value).dtype.name if is_number else "object"
+    return np.asarray(value).dtype.name if is_number(value) else "object"
+
+
+def is_number(value: Argument) -> bool:
+    """Returns whether a value is a number of Python or NumPy."""
+    return isinstance(value, (bool, int, float, complex, np.number, np.bool_))
 
 
 def _leaves(value: Argument, form: Form) -> Iterable[Argument]:
