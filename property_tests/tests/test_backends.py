@@ -25,7 +25,7 @@ def examinations() -> Iterator[tuple[str, str]]:
                 yield backend, entry.name
 
 
-ROWS = {"xla": 16}
+ROWS = {"xla": 8, "tensorflow": 24}
 """Covering rows of each test, where not all are tried."""
 
 

@@ -39,7 +39,7 @@ def drawn(count, number=0, **grammar):
 
 @pytest.fixture(scope="module")
 def many():
-    return drawn(1000)
+    return drawn(400)
 
 
 @pytest.mark.slow
@@ -91,7 +91,7 @@ class Wrong(Wrapper):
         return self._inner.all_reduce((arrays[0],) * len(arrays), op)
 
 subject = Subject("wrong", open_backend=lambda *, replicas=None: Wrong(ss.backend("sim", replicas=replicas)),
-                  profile=Profile("few", 20, 4), seed=SEED)
+                  profile=Profile("few", 12, 4), seed=SEED)
 for entry in entries():
     if {"B-8", "E-1", "R-5"} & set(entry.clauses):
         error = failure_of(entry, subject)

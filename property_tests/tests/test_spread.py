@@ -153,6 +153,7 @@ def test_the_kit_on_a_cluster_writes_the_report_that_it_writes_here(environment,
     assert b'"examples": 12' in written[0]
 
 
+@pytest.mark.deep
 def test_a_backend_that_breaks_a_clause_breaks_it_on_a_cluster_too(environment, tmp_path):
     (tmp_path / "acme.py").write_text(ACME, "utf-8")
     command = [sys.executable, "-m", "simstrategy.cli", "conform", "acme:opened", "--profile", "quick"]
@@ -184,6 +185,7 @@ def test_jobs_are_refused_on_a_cluster(tmp_path):
     assert "the tests run on a cluster" in done.stderr + done.stdout
 
 
+@pytest.mark.deep
 def test_a_campaign_whose_node_is_killed_half_way_writes_the_same_report():
     command = [sys.executable, str(ROOT / "ci/campaigns/on_cluster.py"), "--programs", "200"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=280)

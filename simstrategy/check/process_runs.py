@@ -81,6 +81,9 @@ class ProcessRuns:
         """Returns the run: the seeds of such a program are its own."""
         return self.measured(replicas).first
 
+    def with_moved_sums(self, counts: tuple[int, int]) -> None:
+        """Returns None: what replicas sum is not known here."""
+
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause | None:
         """Returns why a run in one process differs from that of as many workers."""
         return self._starter.explain(counts[1], self.recorded(counts[1]))

@@ -125,6 +125,12 @@ class Runs(Protocol):
     def reseeded(self, replicas: int) -> Outcome:
         """Runs the program once, with another seed from which replicas draw seeds of their own."""
 
+    def with_moved_sums(self, counts: tuple[int, int]) -> tuple[Measured, Measured] | None:
+        """Returns two runs that differ with other nudged runs, in which also what cancelled in sums has moved.
+
+        None where no sum has such elements, or where this is not known.
+        """
+
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause | None:
         """Returns why two runs differ; None where that is not looked for.
 

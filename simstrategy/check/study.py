@@ -164,6 +164,9 @@ class Study:
         """Runs the program once on the reference backend, with another seed of the strategy."""
         return self.run(self.reference, replicas, seed=1)
 
+    def with_moved_sums(self, counts: tuple[int, int]) -> None:
+        """Returns None: every nudged run of a strategy moves sums."""
+
     def reordered(self, replicas: int) -> Iterator[tuple[Way, Outcome]]:
         """Yields runs on the reference backend in other orders of additions and of replicas, with their ways.
 

@@ -157,6 +157,9 @@ def _in_common(name: str, arguments: tuple[Any, ...], astype: Function, form: Fo
         return arguments
     first, last = computed_together(name)
     cast_ones = _cast(arguments[first:last], astype, form, floats=name in _OF_FLOATS)
+    found = form(cast_ones[0]) if name == "searchsorted" and cast_ones else None
+    if found is not None and found[1] != "bfloat16":  # NumPy's own does not round a number to the dtype beside it
+        cast_ones = [np.asarray(one, found[1]) if type(one) in _NUMBERS else one for one in cast_ones]
     return (*arguments[:first], *cast_ones, *arguments[last:])
 
 

@@ -19,7 +19,7 @@ from simstrategy.device.terms import Array, Device, Op
 from simstrategy.device.wrapper import Wrapper
 from simstrategy.errors import InvalidType, Unsupported
 
-__all__ = ["UlpPerturbed", "perturb"]
+__all__ = ["UlpPerturbed", "cancelled", "perturb"]
 
 _APPROXIMATE: Final = (
     *("exp", "expm1", "log", "log1p", "log2", "log10", "logaddexp", "pow", "hypot", "atan2"),
@@ -32,6 +32,9 @@ _SUMS: Final = (
 )
 """Functions whose order of additions is the library's."""
 
+_LEFT: Final = 8.0
+"""Units in the last place of the largest element of a sum that may be left where the terms of another one cancel."""
+
 _GOLDEN: Final = 0x9E3779B97F4A7C15
 """2**64 divided by the golden ratio."""
 _NEIGHBOURS: Final[dict[str, np.ndarray]] = {
@@ -41,12 +44,35 @@ _NEIGHBOURS: Final[dict[str, np.ndarray]] = {
 """By dtype the neighbours of 1, as [2]: the smaller one and the larger one."""
 
 
-def perturb(value: np.ndarray, pattern: int) -> np.ndarray:
+def cancelled(value: np.ndarray) -> np.ndarray:
+    """Returns which elements of an array […] of sums may be what rounding leaves of terms that cancel, as bool […].
+
+    Those are not zero, and a few units in the last place of the largest element at most. Only of float32 and float64:
+    eight units of a narrower dtype are no small part.
+
+    >>> cancelled(np.array([1.0, 2e-16, 0.0]))
+    array([False,  True, False])
+    """
+    if value.dtype.name not in ("float32", "float64") or not value.size:
+        return np.zeros(value.shape, bool)
+    sizes = np.abs(value)
+    return np.asarray((sizes > 0) & (sizes <= _LEFT * _unit(sizes)))
+
+
+def _unit(sizes: np.ndarray) -> np.floating[Any]:
+    """Returns one unit in the last place of the largest of sizes [...]; NaN and infinity have none that counts."""
+    largest = sizes.max(where=np.isfinite(sizes), initial=0)
+    unit: np.floating[Any] = np.finfo(sizes.dtype).eps * largest
+    return unit
+
+
+def perturb(value: np.ndarray, pattern: int, *, sums: bool = False) -> np.ndarray:
     """Returns a float array […] with each finite, non-zero element moved to its neighbour; others as they are.
 
     pattern: chooses, together with an element's index, between up and down; every pattern is as good as
     a throw of coins, and always the same. Zeros stay, because their neighbours are subnormal: no rounding
-    error ever looks like them. So does the largest number where its neighbour is infinity.
+    error ever looks like them. So does the largest number where its neighbour is infinity. sums: moves what `cancelled`
+    finds by a unit of the largest element.
     """
     if value.dtype.kind != "f":
         return value
@@ -54,6 +80,9 @@ def perturb(value: np.ndarray, pattern: int) -> np.ndarray:
     with np.errstate(all="ignore"):  # of the ends of the range, where neighbours are infinite or subnormal
         moved = np.nextafter(value, np.where(upward, np.inf, -np.inf).astype(value.dtype))
     movable = (value != 0) & np.isfinite(value) & np.isfinite(moved)
+    if sums and (left := cancelled(value)).any():
+        unit = _unit(np.abs(value))
+        moved = np.where(left, value + np.where(upward, unit, -unit).astype(value.dtype), moved)
     return np.asarray(np.where(movable, moved, value), value.dtype)
 
 

@@ -40,6 +40,7 @@ def test_generated_programs_agree_on_every_pair():
 
 
 @pytest.mark.slow
+@pytest.mark.deep  # it takes minutes; tests/mutants has planted bugs of every kind
 def test_a_planted_bug_is_found_and_becomes_small():
     code, printed = asked("hunt.py", "--bugs", "1", "--programs", "40", "--jobs", "1")
     assert code == 0, printed

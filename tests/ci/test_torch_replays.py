@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.skipif(
     importlib.util.find_spec("simstrategy_torch_distributed") is None,
     reason="simstrategy-torch-distributed, which runs scripts on simulated ranks, is not installed",

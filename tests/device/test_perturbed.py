@@ -5,7 +5,7 @@ import pytest
 
 import simstrategy as ss
 from simstrategy.device import UlpPerturbed
-from simstrategy.device.perturbed import perturb
+from simstrategy.device.perturbed import cancelled, perturb
 from simstrategy.sim import open_sim
 
 DTYPES = [np.float16, np.float32, np.float64]
@@ -154,3 +154,24 @@ def test_sums_over_more_than_two_replicas_move_and_are_equal_on_all_of_them(repl
     assert (found[0].tobytes() != expected[0].tobytes()) == moves
     assert all(not one.flags.writeable for one in found[:-1])
     assert total(plain)[0].tobytes() != expected[0].tobytes()
+
+
+@pytest.mark.parametrize(("dtype", "unit"), [(np.float32, 2.0**-23), (np.float64, 2.0**-52)])
+def test_what_rounding_leaves_of_a_sum_is_small_beside_the_largest_and_not_zero(dtype, unit):
+    sums = np.array([4.0, 32 * unit, 33 * unit, -unit, 0.0, 1.0], dtype)
+    assert cancelled(sums).tolist() == [False, True, False, True, False, False]
+    for pattern in (1, 2, 3):
+        moved = perturb(sums, pattern, sums=True)
+        assert abs(moved[1] - sums[1]) == abs(moved[3] - sums[3]) == 4 * unit
+        kept = [0, 2, 4, 5]
+        assert moved[kept].tobytes() == perturb(sums, pattern)[kept].tobytes()
+
+
+@pytest.mark.parametrize("value", [np.zeros((0, 2)), np.array(3e-20), np.array([1, 0]), np.float16([1, 1e-4])])
+def test_of_other_arrays_nothing_is_left(value):
+    assert cancelled(value).shape == value.shape
+    assert not cancelled(value).any()
+
+
+def test_a_largest_number_that_is_not_finite_does_not_count():
+    assert cancelled(np.array([np.nan, np.inf, 1.0, 1e-16])).tolist() == [False, False, False, True]

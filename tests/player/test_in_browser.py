@@ -217,8 +217,7 @@ def test_an_empty_recording_opens(opened, tmp_path):
     assert tab.inner_text("#caption").startswith("Nothing was recorded")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("program", [trained, disagrees])
+@pytest.mark.parametrize(("program", "scheme"), [(trained, "light"), (disagrees, "dark")])
 def test_axe_finds_nothing_that_is_not_accessible(page, opened, inaccessible, program, scheme):
     tab = opened(page(program, 3, sources={"test_in_browser.py": Path(__file__).read_text("utf-8")}), scheme=scheme)
     for key in ("Home", "End", "e", "u"):

@@ -32,7 +32,8 @@ class ObservedStrategy(tf.distribute.MirroredStrategy):  # type: ignore[misc]  #
     """A MirroredStrategy on logical CPUs whose replicas' calls are compared, and whose variables are noted.
 
     trace: receives an event for each reduction, as `OrderedReduction` makes it, and for each `run`. observer: makes
-    what records the values, of an object that finds lines; None for no record. pattern: as of an `Observation`.
+    what records the values, of an object that finds lines; None for no record. pattern: as of an `Observation`. sums:
+    whether what replicas reduce is changed as well.
     """
 
     def __init__(
@@ -42,12 +43,15 @@ class ObservedStrategy(tf.distribute.MirroredStrategy):  # type: ignore[misc]  #
         observer: Callable[[Lines], Observer] | None = None,
         *,
         pattern: int | None = None,
+        sums: bool = False,
     ) -> None:
         lines = Lines()
         observing = None if observer is None else observer(lines)
         self.observation = Observation(lines, trace, observing, replicas, pattern=pattern)
         variables = self.observation.variables
-        ops = OrderedReduction(trace=trace, observer=observing, variables=variables, lines=lines)
+        ops = OrderedReduction(
+            trace=trace, observer=observing, variables=variables, lines=lines, pattern=pattern if sums else None
+        )
         tf.distribute.MirroredStrategy.__init__(self, names(replicas), cross_device_ops=ops)
 
     def scope(self) -> Any:

@@ -18,7 +18,7 @@ from simstrategy_tf_distribute.forms import form_of
 from simstrategy_tf_distribute.lines import Lines, Site
 from simstrategy_tf_distribute.variables import MOVABLE
 
-__all__ = ["Observer", "Sink", "Steps", "first_not_finite", "nudged_dataset"]
+__all__ = ["Observer", "Sink", "Steps", "first_not_finite", "moved", "nudged_dataset"]
 
 Host = np.ndarray[Any, Any]
 
@@ -160,18 +160,23 @@ def _on_host(note: Callable[..., None], tensors: Sequence[Any]) -> None:
     tf.numpy_function(noted, tensors, [])
 
 
+def moved(value: Any, pattern: int, *, sums: bool = False) -> Any:
+    """Returns a tensor of floats [any shape] changed by one ulp, in a pattern; anything else as it is.
+
+    sums: as for `device.perturb`.
+    """
+    if not isinstance(value, tf.Tensor) or value.dtype not in MOVABLE:
+        return value
+    result = tf.numpy_function(lambda host: perturb(host, pattern, sums=sums), [value], value.dtype)
+    result.set_shape(value.shape)
+    return result
+
+
 def nudged_dataset(dataset: Any, pattern: int) -> Any:
     """Returns a dataset whose floats are changed by one ulp, in this pattern."""
 
-    def moved(value: Any) -> Any:
-        if not isinstance(value, tf.Tensor) or value.dtype not in MOVABLE:
-            return value
-        result = tf.numpy_function(lambda host: perturb(host, pattern), [value], value.dtype)
-        result.set_shape(value.shape)
-        return result
-
     def move(*element: Any) -> Any:
-        new = tf.nest.map_structure(moved, element)
+        new = tf.nest.map_structure(lambda one: moved(one, pattern), element)
         return new if len(element) > 1 else new[0]
 
     return dataset.map(move)

@@ -16,7 +16,7 @@ from simstrategy.launch.calls import Form, written
 from simstrategy.trace import Request, Trace, describe_site
 from simstrategy_tf_distribute.forms import form_of
 from simstrategy_tf_distribute.lines import Lines, Site
-from simstrategy_tf_distribute.observing import Observer
+from simstrategy_tf_distribute.observing import Observer, moved
 from simstrategy_tf_distribute.subjects import Subjects
 from simstrategy_tf_distribute.variables import Variables
 
@@ -34,7 +34,8 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
     sum once. Slices (`tf.IndexedSlices`) are concatenated. trace: receives one event for each value and replica, in
     the order of TensorFlow's calls. observer: receives the values of each replica at every step. variables: those of
     the run, by which gradients are named. lines: finds call sites; None for lines of its own. A reduction raises
-    ReplicasDisagree, with one line per replica, for values of different shapes or dtypes.
+    ReplicasDisagree, with one line per replica, for values of different shapes or dtypes. pattern: moves sums of floats
+    by about one ulp, as `device.perturb` does; None leaves them.
     """
 
     def __init__(
@@ -44,13 +45,15 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
         observer: Observer | None = None,
         variables: Variables | None = None,
         lines: Lines | None = None,
+        pattern: int | None = None,
     ) -> None:
         super().__init__()
         self.trace = trace
         self.observer = observer
         self._subjects = Subjects(variables)
         self._lines = lines or Lines()
-        self._inner = tf.distribute.ReductionToOneDevice(accumulation_fn=_left_fold)
+        self._pattern = pattern
+        self._inner = tf.distribute.ReductionToOneDevice(accumulation_fn=self._added)
 
     def name_gradients(self, variables: Sequence[Any]) -> None:
         """Sets the names of gradients in the trace.
@@ -64,12 +67,14 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
 
     def reduce(self, reduce_op: Any, per_replica_value: Any, destinations: Any, options: Any = None) -> Any:
         self._observe(reduce_op, [per_replica_value], [destinations], sys._getframe(1))
-        return tf.distribute.CrossDeviceOps.reduce(self, reduce_op, per_replica_value, destinations, options)
+        value = self._alone(per_replica_value)
+        return tf.distribute.CrossDeviceOps.reduce(self, reduce_op, value, destinations, options)
 
     def batch_reduce(self, reduce_op: Any, value_destination_pairs: Any, options: Any = None) -> Any:
         values, destinations = zip(*value_destination_pairs, strict=True)
         self._observe(reduce_op, values, destinations, sys._getframe(1))
-        return tf.distribute.CrossDeviceOps.batch_reduce(self, reduce_op, value_destination_pairs, options)
+        pairs = [(self._alone(value), destination) for value, destination in value_destination_pairs]
+        return tf.distribute.CrossDeviceOps.batch_reduce(self, reduce_op, pairs, options)
 
     def reduce_implementation(self, reduce_op: Any, per_replica_value: Any, destinations: Any, options: Any) -> Any:
         site = self._lines.source(sys._getframe(1))
@@ -91,6 +96,15 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
         site = self._lines.source(sys._getframe(1))
         self._record("gather", None, axis, None, [form_of(value) for value in per_replica_value.values], site)
         return self._inner._gather_implementation(per_replica_value, destinations, axis, options)  # noqa: SLF001
+
+    def _alone(self, value: Any) -> Any:
+        """Returns a value as it is, and moved where it is that of the only replica, which nothing adds."""
+        parts = value.values if isinstance(value, tf.distribute.DistributedValues) else (value,)
+        return value if self._pattern is None or len(parts) != 1 else moved(parts[0], self._pattern, sums=True)
+
+    def _added(self, values: Sequence[Any]) -> Any:
+        total = _left_fold(values)
+        return total if self._pattern is None else moved(total, self._pattern, sums=True)
 
     # Checks and trace.
 

@@ -47,22 +47,27 @@ class Run(NamedTuple):
     undistributed: Sequence[Undistributed]
 
 
-def run_once(program: Program, seed: int, count: int, pattern: int | None = None) -> Run:
+def run_once(program: Program, seed: int, count: int, pattern: int | None = None, *, sums: bool = False) -> Run:
     """Runs a program; if it raises, once more without a record of values, which XLA cannot compile.
 
-    seed: of Keras and TensorFlow. count: of replicas. pattern: of nudged inputs, or None.
+    seed: of Keras and TensorFlow. count: of replicas. pattern: of nudged inputs, or None. sums: whether what replicas
+    reduce is nudged as well.
     """
-    run = _attempt(program, seed, count, pattern, recorded=True)
+    run = _attempt(program, seed, count, pattern, recorded=True, sums=sums)
     error = run.outcome.error
-    return run if error is None or error[0] == "ReplicasDisagree" else _attempt(program, seed, count, pattern)
+    return (
+        run if error is None or error[0] == "ReplicasDisagree" else _attempt(program, seed, count, pattern, sums=sums)
+    )
 
 
-def _attempt(program: Program, seed: int, count: int, pattern: int | None, *, recorded: bool = False) -> Run:
+def _attempt(
+    program: Program, seed: int, count: int, pattern: int | None, *, recorded: bool = False, sums: bool
+) -> Run:
     recorder = Recorder(root=program_folder(program), whole_bytes=WHOLE_BYTES)
     recorder.describe(replicas=count, workers=1, arrivals="not recorded", source=source_of(program))
     begin(seed)
     observer = partial(Observer, Steps(recorder)) if recorded else None
-    strategy = ObservedStrategy(count, Trace(root=program_folder(program)), observer, pattern=pattern)
+    strategy = ObservedStrategy(count, Trace(root=program_folder(program)), observer, pattern=pattern, sums=sums)
     outcome, models = run_under(program, strategy, strategy.observation, pattern)
     site = stated_site(outcome.notes, Path(program_folder(program)))
     recorder.ended(0, outcome.leaves, outcome.error, site=site)

@@ -9,6 +9,7 @@ from typing import Any, Final, final
 
 from simstrategy.check.causes import Cause
 from simstrategy.check.causes.facts import DUPLICATED
+from simstrategy.check.causes.rounding import cancels_in
 from simstrategy.check.causes.running import explain_recordings
 from simstrategy.check.compare import NUDGES, sensitivity
 from simstrategy.check.outcome import Outcome
@@ -58,6 +59,7 @@ class TensorFlowRuns:
         self._runs: dict[int, Run] = {}
         self._nudged: dict[int, tuple[Run, ...]] = {}
         self._measured: dict[int, Measured] = {}
+        self._moved_sums: dict[int, Measured] = {}
         self._recordings: dict[int, Recording] = {}
 
     def measured(self, replicas: int) -> Measured:
@@ -77,6 +79,23 @@ class TensorFlowRuns:
     def reseeded(self, replicas: int) -> Outcome:
         """Runs the program with the next seed of Keras and TensorFlow."""
         return run_once(self.program, self.seed + 1, replicas).outcome
+
+    def with_moved_sums(self, counts: tuple[int, int]) -> tuple[Measured, Measured] | None:
+        """Returns two runs with other nudged runs where a reduction has elements of which rounding alone is left."""
+        if not any(cancels_in(_reductions(self._runs[count].recording)) for count in counts):
+            return None
+        one, other = [self._with_moved_sums(count) for count in counts]
+        return one, other
+
+    def _with_moved_sums(self, replicas: int) -> Measured:
+        found = self._moved_sums.get(replicas)
+        if found is None:
+            measured = self.measured(replicas)
+            runs = [run_once(self.program, self.seed, replicas, one, sums=True).outcome for one in _NUDGES]
+            moved = (*measured.nudged, *(one for one in runs if one.error is None))
+            one_ulp = sensitivity(measured.first, moved)
+            found = self._moved_sums[replicas] = measured._replace(nudged=moved, one_ulp=one_ulp)
+        return found
 
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause:
         """Returns the cause of a difference: of what was reduced in the steps, and layers that may be another one."""

@@ -59,14 +59,16 @@ def serve(channel: Channel, output: Path) -> int:
 def _watch(given: list[Any] | None, link: Link) -> Watch | None:
     """Returns what watches the optimizers, which has begun; None where nothing does.
 
-    given: file, nudge, detailed, by how much seeds move, and whether the values of all calls are recorded.
+    given: file, nudge, detailed, by how much seeds move, whether the values of all calls are recorded, and whether a
+    nudge moves sums.
     """
     if given is None:
         return None
-    file, nudge, detailed, moved, has_values = given
+    file, nudge, detailed, moved, has_values, sums = given
     os.environ[FILE] = file
     shared = Shared(file) if has_values else None
-    watch = Watch(file, nudge, detailed=detailed, reseeded_by=moved, shared=shared, calls=lambda: link.calls)
+    kinds = {"detailed": detailed, "moves_sums": sums, "reseeded_by": moved}
+    watch = Watch(file, nudge, **kinds, shared=shared, calls=lambda: link.calls)
     watch.begin()
     return watch
 

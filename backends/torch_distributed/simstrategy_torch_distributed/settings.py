@@ -45,7 +45,8 @@ class Watching:
 
     files: to which each rank writes. nudge: a pattern of `device.perturb` by which parameters and inputs are moved;
     None for none. detailed: whether gradients and sums are recorded. reseeded: whether each rank's generator of torch
-    gets another seed when the script first calls a module. shared: whether the values of all calls are recorded.
+    gets another seed when the script first calls a module. shared: whether the values of all calls are recorded. sums:
+    whether a nudge moves what sums of gradients leave where their terms cancel, as `perturb` has it.
     """
 
     files: tuple[str, ...]
@@ -53,6 +54,7 @@ class Watching:
     detailed: bool
     reseeded: bool = False
     shared: bool = False
+    sums: bool = False
 
 
 @dataclass(frozen=True, slots=True)

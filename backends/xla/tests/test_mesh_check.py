@@ -229,3 +229,28 @@ def test_the_first_number_runs_twice_and_nudged_and_the_others_once(tmp_path):
     assert [row.replicas for row in rows_of(report, "state")] == ["2"]
     assert report.agrees
     assert [one.word for one in report.not_tried] == []
+
+
+CANCELLED = """
+FACTORS = np.random.default_rng(0).permutation(np.outer([1, -1], [0.1, 0.2, 0.3, 0.7, 0.6, 0.9]).ravel())
+BOTH = np.stack([FACTORS, np.abs(FACTORS)], 1).astype(np.float32)
+
+def program(mesh: Mesh):
+    @jax.jit
+    @partial(jax.shard_map, mesh=mesh, in_specs=(P(), P("data")), out_specs=P(), check_vma=False)
+    def step(weights, both):
+        gradient = jax.lax.psum(jnp.sum(both / 24, axis=0), "data")
+        return weights - {rate} * jnp.sign(gradient)
+    weights = step(step(jnp.zeros(2), BOTH), BOTH)
+    return weights[0], weights[1]
+"""
+
+
+@pytest.mark.slow
+def test_a_sign_of_what_rounding_leaves_of_a_sum_is_not_accused_and_another_rate_is(tmp_path):
+    report = ss.check(program_of(tmp_path, CANCELLED.format(rate="0.01")), replicas=(1, 3))
+    assert report.verdict == "undecided", str(report)
+    assert "result[0]: " in str(report)
+    assert "Rounding alone may change these results" in str(report)
+    report = ss.check(program_of(tmp_path, CANCELLED.format(rate="0.01 * mesh.size"), "rated.py"), replicas=(1, 3))
+    assert report.verdict == "differ", str(report)

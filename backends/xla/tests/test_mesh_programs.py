@@ -25,7 +25,7 @@ def test_a_wrong_program_is_found_with_its_kind_and_place(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", one_in(8, LAWFUL, deep=["keras_fit"]))
+@pytest.mark.parametrize("name", one_in(8, LAWFUL, deep=["keras_fit", "keras_stateless"]))
 def test_a_lawful_program_is_not_accused(name):
     row = LAWFUL[name]
     report = ss.check(row.program, replicas=COUNTS)
@@ -33,6 +33,7 @@ def test_a_lawful_program_is_not_accused(name):
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_whether_a_program_depends_on_the_devices_shows_without_the_check(tmp_path):
     far = {}
     for row in (WRONG["batch_statistics"], WRONG["loss_for_devices"], LAWFUL["sharded_optimizer"]):

@@ -2,11 +2,11 @@
 
     python3 -m ci.campaigns.upstream [LIBRARY …] [--programs 3000] [--seed 1] [--batch 40] [--kept DIR]
 
-The libraries are torchmetrics, dtensor, jax and keras. They run in an environment that sees this one and has the
-packages of PACKAGES besides. Each program runs on each number of replicas, many in one run; of those that differ, one
-for each subject and entry of known.toml is checked alone by `simstrategy check`. Where that differs, it counts for the
-others as well; where it agrees, for itself. What known.toml does not name is new, and the exit code is 1. --kept:
-verdicts stay there, and are not made again.
+The libraries are torchmetrics, dtensor, training (of PyTorch), jax and keras. They run in an environment that sees this
+one and has the packages of PACKAGES besides. Each program runs on each number of replicas, many in one run; of those
+that differ, one for each subject and entry of known.toml is checked alone by `simstrategy check`. Where that differs,
+it counts for the others as well; where it agrees, for itself. What known.toml does not name is new, and the exit code
+is 1. --kept: verdicts stay there, and are not made again.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from evidence import Evidence, versions
 from overlay import install, python_over
 
 HERE = Path(__file__).resolve().parent
-LIBRARIES = ("torchmetrics", "dtensor", "jax", "keras")
+LIBRARIES = ("torchmetrics", "dtensor", "training", "jax", "keras")
 PACKAGES = ("torchmetrics==1.9.0",)
 FIXED = ("torch", "numpy", "jax", "jaxlib", "tensorflow", "keras")
 """Packages of this environment that none of PACKAGES may replace."""

@@ -57,6 +57,7 @@ def test_a_mean_of_means_turns_the_check_and_the_drawn_test_red_under_xdist(repo
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_a_missing_reduction_turns_the_test_on_replicas_red(repository):
     ended = run_pytest(repository(MISSING))
     assert sorted(ended.failures) == [f"{WORLD}[2-replicas]", f"{WORLD}[4-replicas]", LOSS, TRAINING], ended.output

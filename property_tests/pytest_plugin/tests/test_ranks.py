@@ -117,7 +117,9 @@ RED = {
 }
 
 
-@pytest.fixture(scope="module", params=[(), ("-n", "2")], ids=["alone", "xdist"])
+@pytest.fixture(
+    scope="module", params=[pytest.param((), marks=pytest.mark.deep, id="alone"), pytest.param(("-n", "2"), id="xdist")]
+)
 def ended(request, tmp_path_factory):
     """The session of all cases."""
     folder = tmp_path_factory.mktemp("ranks")

@@ -125,6 +125,19 @@ def test_a_function_adopts_host_data(subject: Subject, function: str) -> None:
 
 
 @clause("B-18")
+def test_every_number_of_the_host_is_adopted(subject: Subject) -> None:
+    """Those with all their digits, those that are not finite, and those that are next to zero; also in a list."""
+    with subject.open(2).on(subject.open(2).devices[1]):
+        for dtype in subject.having("float16", "float32", "float64"):
+            of = np.finfo(dtype)
+            least = of.smallest_subnormal
+            rows = [[1 / 3, 1 + of.eps, of.max], [np.nan, np.inf, -0.0], [least, -3 * least, of.tiny / 2]]
+            host = np.array(rows, dtype)
+            for given in (host, [*host]):
+                check(subject, call(subject, "asarray", given), host)
+
+
+@clause("B-18")
 @pytest.mark.parametrize("layout", ["big-endian", "from behind", "transposed", "read-only"])
 def test_host_data_of_any_layout_is_adopted(subject: Subject, layout: str) -> None:
     device = subject.open(2).devices[1]

@@ -1,14 +1,17 @@
 """Decides whether two arrays are equal up to rounding, for all claims of an explanation."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from simstrategy.check.causes.facts import Host, Leaves
+from simstrategy.check.causes.facts import Host, Leaves, StepFacts
 from simstrategy.check.compare import MARGIN
 from simstrategy.check.distances import distances, is_float, one_unit
+from simstrategy.device.perturbed import cancelled
+from simstrategy.trace import Recording
 
-__all__ = ["alike", "all_alike", "total", "unit_of", "varies", "wide"]
+__all__ = ["alike", "all_alike", "cancels", "cancels_in", "total", "unit_of", "varies", "wide"]
 
 _ULPS_MIN: Final = 80.0
 """Ulps of float32 or float64 that may always differ: other parts add in another order.  Clause: J-10"""
@@ -76,3 +79,14 @@ def total(terms: tuple[Leaves, ...], weights: tuple[float, ...] | list[float]) -
 def varies(terms: tuple[Leaves, ...], units: tuple[float, ...]) -> bool:
     """Returns whether the replicas' values differ from each other, beyond rounding."""
     return not all(all_alike(terms[0], term, units) for term in terms[1:])
+
+
+def cancels(steps: Sequence[StepFacts]) -> bool:
+    """Returns whether a gradient of some step has elements that may be what rounding leaves of terms that cancel."""
+    return any(cancelled(leaf).any() for step in steps for leaves in step.gradients for leaf in leaves)
+
+
+def cancels_in(recording: Recording) -> bool:
+    """Returns whether what replicas reduced has such elements at some point of a recording."""
+    rows = (row for point in recording.points for row in point.outputs)
+    return any(value.array is not None and cancelled(value.array).any() for row in rows for value in row)

@@ -37,10 +37,13 @@ def _row(study: Runs, count: int, other_count: int) -> Row:
     if errors != (None, None):
         allowed = study.settings.allow_errors
         return row._replace(raised=True, **_errors(errors, (count, other_count), allowed=allowed))
-    found = compared(one, other, (count, other_count), study.settings.exempt)
-    if found.problems:
-        found = _without_draws(study, found, (count, other_count))
     counts = (count, other_count)
+    found = compared(one, other, counts, study.settings.exempt)
+    if found.problems:
+        found = _without_draws(study, found, counts)
+    moved = study.with_moved_sums(counts) if found.problems else None
+    if moved is not None:
+        found = _without_draws(study, compared(*moved, counts, study.settings.exempt), counts)
     if not other.ran_twice:  # it has no row of its own, which states this
         row = row._replace(not_finite=first_not_finite((other.first,)))
     row = row_of_values(row, found, study.settings.nothing)

@@ -51,7 +51,8 @@ class ScriptSettings(NamedTuple):
     parameters and inputs are moved; None for none. detailed: whether the steps are recorded with their gradients, and
     what names hold. laws: those of one run that are judged in it. folder: the current folder of the replicas, for the
     law of faults, whose runs have `ended`; None for this process's. fault: what is planted in such a run; None for
-    nothing. recorded: whether the run has its `recording`; such a run is detailed.
+    nothing. recorded: whether the run has its `recording`; such a run is detailed. sums: whether a nudge also moves
+    what sums of gradients leave where their terms cancel, see `device.perturb`.
     """
 
     replicas: int
@@ -64,6 +65,7 @@ class ScriptSettings(NamedTuple):
     folder: str | None = None
     fault: Fault | None = None
     recorded: bool = False
+    sums: bool = False
 
 
 class JudgedRun(NamedTuple):

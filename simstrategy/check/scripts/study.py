@@ -6,6 +6,7 @@ from typing import Any, Final, final
 
 from simstrategy.check.causes.facts import Cause, StepFacts
 from simstrategy.check.causes.lines import Sides, with_lines
+from simstrategy.check.causes.rounding import cancels
 from simstrategy.check.causes.steps import explain_steps
 from simstrategy.check.causes.ways import ways_apart
 from simstrategy.check.compare import NUDGES, sensitivity
@@ -64,6 +65,7 @@ class ScriptStudy:
         self._is_remarked = False
         self._nudged: list[Sequence[StepFacts]] = []
         """The steps of the nudged runs of the first number of replicas."""
+        self._moved_sums: dict[int, Measured] = {}
         for count in self.replicas:  # an argument that is wrong is an error before anything runs
             for name, value in ((name, value) for name, values in settings.vary.items() for value in values):
                 filled(self._arguments, self._values(count, {name: value}))
@@ -102,6 +104,23 @@ class ScriptStudy:
                 nudged = tuple(one.output for one in runs)
                 self._outputs[replicas] = Output(replicas, run.output, repeated.output, nudged)
             found = self._measured[replicas] = Measured(first, again, moved, sensitivity(first, moved))
+        return found
+
+    def with_moved_sums(self, counts: tuple[int, int]) -> tuple[Measured, Measured] | None:
+        """Returns two runs with other nudged runs where a gradient has elements of which rounding alone is left."""
+        if not any(cancels(self._recorded(count).steps) for count in counts):
+            return None
+        one, other = [self._with_moved_sums(count) for count in counts]
+        return one, other
+
+    def _with_moved_sums(self, replicas: int) -> Measured:
+        found = self._moved_sums.get(replicas)
+        if found is None:
+            measured = self.measured(replicas)
+            runs = [self._outcome(self._run(replicas, {}, nudge=pattern, sums=True)) for pattern in NUDGES]
+            moved = (*measured.nudged, *(run for run in runs if run.error is None))
+            one_ulp = sensitivity(measured.first, moved)
+            found = self._moved_sums[replicas] = measured._replace(nudged=moved, one_ulp=one_ulp)
         return found
 
     def planted(self, replicas: int, folder: str, fault: Fault | None) -> ScriptRun:
@@ -214,10 +233,11 @@ class ScriptStudy:
         detailed: bool = False,
         laws: tuple[str, ...] = (),
         reseeded: bool = False,
+        sums: bool = False,
     ) -> ScriptRun:
         given = filled(self._arguments, self._values(replicas, arguments))
         order = order or self.settings.order
-        return self._runner.run(ScriptSettings(replicas, given, order, nudge, detailed, laws, reseeded))
+        return self._runner.run(ScriptSettings(replicas, given, order, nudge, detailed, laws, reseeded, sums=sums))
 
     def _outcome(self, run: ScriptRun) -> Outcome:
         return outcome_of(run, self._pattern)

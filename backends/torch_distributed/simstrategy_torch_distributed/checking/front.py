@@ -87,7 +87,9 @@ class TorchrunRunner:
         with TemporaryDirectory(prefix="simstrategy-") as folder:
             files = [Path(folder) / f"rank{rank}" for rank in range(settings.replicas)]
             names = tuple(map(str, files))
-            watching = Watching(names, settings.nudge, settings.detailed, settings.reseeded, settings.recorded)
+            watching = Watching(
+                names, settings.nudge, settings.detailed, settings.reseeded, settings.recorded, settings.sums
+            )
             made = replace(
                 self._settings,
                 arguments=settings.arguments,

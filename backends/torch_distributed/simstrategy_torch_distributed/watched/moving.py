@@ -19,17 +19,17 @@ def moved(tensor: torch.Tensor, pattern: int) -> torch.Tensor:
     return tensor + change
 
 
-def nudge(tensor: torch.Tensor, pattern: int) -> None:
-    """Moves the elements of a tensor […] in place; of a DTensor those of this rank."""
+def nudge(tensor: torch.Tensor, pattern: int, *, sums: bool = False) -> None:
+    """Moves the elements of a tensor […] in place; of a DTensor those of this rank.  sums: as for `perturb`."""
     local = local_of(tensor)
     if local.dtype.is_floating_point and local.layout == torch.strided and local.numel():
         with torch.no_grad():
-            local.copy_(_moved(local, pattern))
+            local.copy_(_moved(local, pattern, sums=sums))
 
 
-def _moved(tensor: torch.Tensor, pattern: int) -> torch.Tensor:
+def _moved(tensor: torch.Tensor, pattern: int, *, sums: bool = False) -> torch.Tensor:
     if tensor.dtype in (torch.float16, torch.float32, torch.float64):
-        return torch.from_numpy(perturb(tensor.cpu().contiguous().numpy(), pattern))
+        return torch.from_numpy(perturb(tensor.cpu().contiguous().numpy(), pattern, sums=sums))
     up = torch.from_numpy(perturb(np.ones(tuple(tensor.shape), np.float32), pattern)) > 1
     unit = 0.6 * torch.finfo(tensor.dtype).eps  # is rounded to one ulp, wherever between two powers of 2 a number is
     return torch.where(up, tensor.float() * (1 + unit), tensor.float() * (1 - unit)).to(tensor.dtype)

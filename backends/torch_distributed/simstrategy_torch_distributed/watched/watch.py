@@ -55,6 +55,7 @@ class Watch:
         detailed: bool,
         calls: Callable[[], int],
         reseeded_by: int = 0,
+        moves_sums: bool = False,
         shared: Shared | None = None,
     ) -> None:
         self.shared = shared
@@ -62,6 +63,7 @@ class Watch:
         self._made = calls
         self._reseeded_by = reseeded_by
         self._pattern = pattern
+        self._moves_sums = moves_sums
         self._detailed = detailed
         self._names: dict[torch.Tensor, str] = {}
         self._statistics: dict[torch.Tensor, int | None] = {}
@@ -233,7 +235,7 @@ class Watch:
         if self._pattern is not None:
             for parameter in parameters:
                 if parameter.grad is not None:
-                    nudge(parameter.grad, self._pattern)
+                    nudge(parameter.grad, self._pattern, sums=self._moves_sums)
         if not self._step:
             append(self._file, "rows", {"rows": self._rows}, [])
         self._step += 1

@@ -17,13 +17,15 @@ class Run(NamedTuple):
     """How a program is run once.
 
     arguments: beside the mesh. order: the devices of the mesh, by number. nudge: a pattern by which results move by one
-    ulp; None for none. saved: the bytes of a save with which a program that takes a checkpoint begins.
+    ulp; None for none. saved: the bytes of a save with which a program that takes a checkpoint begins. sums: whether a
+    nudge also moves what rounding leaves of terms that cancel.
     """
 
     arguments: dict[str, Any]
     order: tuple[int, ...]
     nudge: int | None = None
     saved: bytes | None = None
+    sums: bool = False
 
 
 class Job(NamedTuple):

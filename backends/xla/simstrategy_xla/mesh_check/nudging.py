@@ -24,13 +24,23 @@ ROUNDED: Final = frozenset(
 )
 """The operations whose results are moved."""
 
+_SUMS: Final = frozenset({"dot_general", "reduce_sum", "cumsum", "reduce_window_sum", "psum", "psum_invariant"})
+"""Those of them that add, so that terms may cancel."""
+
+_LEFT: Final = 8.0
+"""As in `simstrategy.device.perturbed`: units of the largest element that may be left where terms cancel."""
+
 _STEP: Final = 7919
 """Between the patterns of two operations."""
 
 
 @contextmanager
-def nudged(rules: Rules, pattern: int) -> Iterator[None]:
-    """Moves results in all programs that are compiled meanwhile.  pattern: which elements move up, and which down."""
+def nudged(rules: Rules, pattern: int, *, sums: bool = False) -> Iterator[None]:
+    """Moves results in all programs that are compiled meanwhile.
+
+    pattern: which elements move up, and which down. sums: moves elements that may be what rounding leaves of terms that
+    cancel by one ulp of the largest element.
+    """
     salt, mark = pattern, rules.mark
 
     def around(name: str, rule: Rule) -> Rule:
@@ -41,7 +51,8 @@ def nudged(rules: Rules, pattern: int) -> Iterator[None]:
                 return results
             salt += _STEP
             own = salt
-            return rules.add(lambda *found: [_moved(one, own) for one in found], ctx, results, ctx.avals_out)
+            move = _moved_sums if sums and name in _SUMS else _moved
+            return rules.add(lambda *found: [move(one, own) for one in found], ctx, results, ctx.avals_out)
 
         return moved
 
@@ -54,9 +65,23 @@ def nudged(rules: Rules, pattern: int) -> Iterator[None]:
 
 def _moved(value: Any, salt: int) -> Any:
     """Returns floats […] of which about two thirds are one ulp larger or smaller."""
+    factor = 1 + _signs(value, salt) * float(jnp.finfo(value.dtype).eps)  # type: ignore[no-untyped-call]
+    return lax.select(value == lax.floor(value), value, value * factor.astype(value.dtype))
+
+
+def _moved_sums(value: Any, salt: int) -> Any:
+    """Returns floats […] as `_moved` does, and what may be left of terms that cancel by one ulp of the largest."""
+    sizes = lax.abs(value)
+    largest = jnp.max(jnp.where(jnp.isfinite(value), sizes, 0), initial=0)
+    unit = largest * float(jnp.finfo(value.dtype).eps)  # type: ignore[no-untyped-call]
+    is_left = (sizes > 0) & (sizes <= _LEFT * unit)
+    step = jnp.where(_signs(value, salt) < 0, -unit, unit)
+    return jnp.where(is_left, value + step.astype(value.dtype), _moved(value, salt))
+
+
+def _signs(value: Any, salt: int) -> Any:
+    """Returns -1, 0 or 1 for each element of floats […], in their dtype."""
     index = jnp.full(value.shape, salt % 65521, jnp.int32)
     for axis in range(value.ndim):
         index = index * 31 + lax.broadcasted_iota(jnp.int32, value.shape, axis) * 13
-    sign = (lax.rem(lax.abs(index * 1103515245 + 12345) >> 8, jnp.int32(3)) - 1).astype(value.dtype)
-    factor = 1 + sign * float(jnp.finfo(value.dtype).eps)  # type: ignore[no-untyped-call]
-    return lax.select(value == lax.floor(value), value, value * factor.astype(value.dtype))
+    return (lax.rem(lax.abs(index * 1103515245 + 12345) >> 8, jnp.int32(3)) - 1).astype(value.dtype)

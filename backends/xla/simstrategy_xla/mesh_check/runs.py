@@ -64,6 +64,7 @@ class MeshRuns:
         self._rows: frozenset[str] = frozenset()
         self._state: frozenset[str] = frozenset()
         self._measured: dict[int, Measured] = {}
+        self._moved_sums: dict[int, Measured] = {}
         self._watched: dict[int, tuple[Found, ...]] = {}
         """Runs of a reference with recorded values: a plain one, and nudged ones."""
 
@@ -125,6 +126,18 @@ class MeshRuns:
     def reseeded(self, replicas: int) -> Outcome:
         """Returns the run: a program of a mesh draws no seeds of the check."""
         return self.measured(replicas).first
+
+    def with_moved_sums(self, counts: tuple[int, int]) -> tuple[Measured, Measured]:
+        """Returns two runs with other nudged runs; whether a sum has such elements shows in these alone."""
+        one, other = [self._with_moved_sums(count) for count in counts]
+        return one, other
+
+    def _with_moved_sums(self, replicas: int) -> Measured:
+        found = self._moved_sums.get(replicas)
+        if found is None:
+            found = self._nudged(self.measured(replicas), replicas, _EXPLAINED_NUDGES, sums=True)
+            self._moved_sums[replicas] = found
+        return found
 
     def run_with(self, replicas: int, arguments: Mapping[str, Any]) -> Outcome:
         """Runs the program once; a checkpoint among the arguments is used and filled."""
@@ -193,13 +206,16 @@ class MeshRuns:
         first, again = map(self._outcome, self._all(self._twice(count)))
         return Measured(first, again, (), sensitivity(first, ()))
 
-    def _nudged(self, measured: Measured, count: int) -> Measured:
-        """Returns what is known of a number of devices, with nudged runs in a process of their own."""
+    def _nudged(
+        self, measured: Measured, count: int, patterns: Sequence[int] = NUDGES, *, sums: bool = False
+    ) -> Measured:
+        """Returns what is known of a number of devices, with more nudged runs, in a process of their own."""
         plain = self.job(count).runs[0]
-        moved = self._all(self._job(count, [plain._replace(nudge=pattern) for pattern in NUDGES]))
+        moved = self._all(self._job(count, [plain._replace(nudge=pattern, sums=sums) for pattern in patterns]))
         first = measured.first
         alike = [one for one in map(self._outcome, moved) if one.error == first.error and paths(one) == paths(first)]
-        return measured._replace(nudged=tuple(alike), one_ulp=sensitivity(first, alike))
+        every = (*measured.nudged, *alike)
+        return measured._replace(nudged=every, one_ulp=sensitivity(first, every))
 
     def _unrepeated(self, count: int) -> Measured:
         found = self._outcome(self._found[count])

@@ -17,6 +17,7 @@ for name, program in PROGRAMS.items():
         found = dict(leaves(name, program()))
     except (
         ArithmeticError,
+        AssertionError,
         AttributeError,
         LookupError,
         NotImplementedError,

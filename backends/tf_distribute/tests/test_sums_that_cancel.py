@@ -1,0 +1,49 @@
+"""What rounding leaves of a sum whose terms cancel accuses nobody, whatever an optimizer makes of it.  Clause: J-51."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from simstrategy_tf_distribute import replicas_agree
+
+ROWS = np.random.default_rng(3).normal(size=(12, 4))
+FACTORS = np.random.default_rng(2).permutation(np.outer([0.1, 0.2, 0.3, 0.7, 0.6, 0.9], [1, -1]).ravel())
+BOTH = np.stack([FACTORS, np.abs(FACTORS)], 1)
+
+
+def signs_of(scale):
+    """Returns a program whose optimizer takes the sign of a gradient that is zero but for rounding.
+
+    scale: of the rate, from the number of replicas.
+    """
+
+    def program(strategy):
+        keras.utils.set_random_seed(1)
+        with strategy.scope():
+            layer = keras.layers.Dense(2, dtype="float64")
+            layer.build((None, 4))
+            optimizer = keras.optimizers.Lion(0.01 * scale(strategy.num_replicas_in_sync))
+            optimizer.build(layer.trainable_variables)
+
+        def step(rows, both):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(layer(rows) * both) / 24.0
+            gradients = tape.gradient(loss, layer.trainable_variables)
+            optimizer.apply(gradients, layer.trainable_variables)
+
+        data = tf.data.Dataset.from_tensor_slices((ROWS, BOTH)).batch(12)
+        for rows in strategy.experimental_distribute_dataset(data):
+            strategy.run(step, args=rows)
+        return layer.get_weights()
+
+    return program
+
+
+@pytest.mark.slow
+def test_an_optimizer_that_takes_the_sign_of_what_is_left_is_not_accused_and_another_rate_is():
+    report = replicas_agree(signs_of(lambda count: 1), replicas=[1, 3])
+    assert report.verdict == "undecided", str(report)
+    assert "Rounding alone may change these results" in str(report)
+    report = replicas_agree(signs_of(lambda count: count), replicas=[1, 3])
+    assert report.verdict == "differ", str(report)
