@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from simstrategy.check.across import Side, compare_across
+from simstrategy.check.across import Across, Side, compare_across
 from simstrategy.check.meaning import meaning_of
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.row import Row
 from simstrategy.check.rows import if_repeatable, row_of_values
-from simstrategy.check.runs import Runs
+from simstrategy.check.runs import Measured, Runs
 
 __all__ = ["like_first"]
 
@@ -44,7 +44,11 @@ def like_first(
             return row._replace(raised=True, compared=1)
         return row._replace(raised=True, undecided=f"there is no result to compare: {texts[0]}", why="it raises")
     # Nudged runs belong to the run that they nudge: the other one's distance to them is what is to be judged.
-    moved = [meaning_of(part(one)) for one in found.nudged]
-    one = Side(count, meaning_of(part(found.first)), moved, found.first)
-    two = Side(count, meaning_of(other), (), other)
-    return row_of_values(row, compare_across(one, two, study.settings.exempt), study.settings.nothing)
+    def against(measured: Measured) -> Across:
+        moved = [meaning_of(part(one)) for one in measured.nudged]
+        one = Side(count, meaning_of(part(measured.first)), moved, measured.first)
+        return compare_across(one, Side(count, meaning_of(other), (), other), study.settings.exempt)
+
+    across = against(found)
+    again = study.with_moved_sums((count, count)) if across.problems else None
+    return row_of_values(row, across if again is None else against(again[0]), study.settings.nothing)
