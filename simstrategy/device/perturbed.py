@@ -19,7 +19,7 @@ from simstrategy.device.terms import Array, Device, Op
 from simstrategy.device.wrapper import Wrapper
 from simstrategy.errors import InvalidType, Unsupported
 
-__all__ = ["UlpPerturbed", "cancelled", "perturb"]
+__all__ = ["UlpPerturbed", "cancelled", "moved_sums", "perturb"]
 
 _APPROXIMATE: Final = (
     *("exp", "expm1", "log", "log1p", "log2", "log10", "logaddexp", "pow", "hypot", "atan2"),
@@ -44,11 +44,11 @@ _NEIGHBOURS: Final[dict[str, np.ndarray]] = {
 """By dtype the neighbours of 1, as [2]: the smaller one and the larger one."""
 
 
-def cancelled(value: np.ndarray) -> np.ndarray:
+def cancelled(value: np.ndarray, largest: float | None = None) -> np.ndarray:
     """Returns which elements of an array […] of sums may be what rounding leaves of terms that cancel, as bool […].
 
-    Those are not zero, and a few units in the last place of the largest element at most. Only of float32 and float64:
-    eight units of a narrower dtype are no small part.
+    Those are not zero, and a few units in the last place of the largest element at most. largest: the size of that one,
+    where `value` is a part of the sums. Only of float32 and float64: eight units of a narrower dtype are no small part.
 
     >>> cancelled(np.array([1.0, 2e-16, 0.0]))
     array([False,  True, False])
@@ -56,23 +56,36 @@ def cancelled(value: np.ndarray) -> np.ndarray:
     if value.dtype.name not in ("float32", "float64") or not value.size:
         return np.zeros(value.shape, bool)
     sizes = np.abs(value)
-    return np.asarray((sizes > 0) & (sizes <= _LEFT * _unit(sizes)))
+    return np.asarray((sizes > 0) & (sizes <= _LEFT * _unit(sizes, largest)))
 
 
-def _unit(sizes: np.ndarray) -> np.floating[Any]:
+def _unit(sizes: np.ndarray, largest: float | None) -> np.ndarray:
     """Returns one unit in the last place of the largest of sizes [...]; NaN and infinity have none that counts."""
-    largest = sizes.max(where=np.isfinite(sizes), initial=0)
-    unit: np.floating[Any] = np.finfo(sizes.dtype).eps * largest
-    return unit
+    most = sizes.max(where=np.isfinite(sizes), initial=0) if largest is None else sizes.dtype.type(largest)
+    return np.asarray(np.finfo(sizes.dtype).eps * most)
 
 
-def perturb(value: np.ndarray, pattern: int, *, sums: bool = False) -> np.ndarray:
+def moved_sums(value: np.ndarray, pattern: int, *, largest: float | None = None) -> np.ndarray:
+    """Returns a float array […] of sums as `perturb` does; what `cancelled` finds grows, or has the other sign.
+
+    It moves by its size and a unit in the last place of the largest element, in one direction where the pattern is odd,
+    and in the other one where it is even.
+    """
+    moved = perturb(value, pattern)
+    left = cancelled(value, largest)
+    if not left.any():
+        return moved
+    sizes = np.abs(value)
+    step = (sizes + _unit(sizes, largest)).astype(value.dtype)
+    return np.where(left, np.where(_upward(value.shape, 0) == pattern % 2, value + step, value - step), moved)
+
+
+def perturb(value: np.ndarray, pattern: int) -> np.ndarray:
     """Returns a float array […] with each finite, non-zero element moved to its neighbour; others as they are.
 
     pattern: chooses, together with an element's index, between up and down; every pattern is as good as
     a throw of coins, and always the same. Zeros stay, because their neighbours are subnormal: no rounding
-    error ever looks like them. So does the largest number where its neighbour is infinity. sums: moves what `cancelled`
-    finds by a unit of the largest element.
+    error ever looks like them. So does the largest number where its neighbour is infinity.
     """
     if value.dtype.kind != "f":
         return value
@@ -80,9 +93,6 @@ def perturb(value: np.ndarray, pattern: int, *, sums: bool = False) -> np.ndarra
     with np.errstate(all="ignore"):  # of the ends of the range, where neighbours are infinite or subnormal
         moved = np.nextafter(value, np.where(upward, np.inf, -np.inf).astype(value.dtype))
     movable = (value != 0) & np.isfinite(value) & np.isfinite(moved)
-    if sums and (left := cancelled(value)).any():
-        unit = _unit(np.abs(value))
-        moved = np.where(left, value + np.where(upward, unit, -unit).astype(value.dtype), moved)
     return np.asarray(np.where(movable, moved, value), value.dtype)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import simstrategy as ss
 from simstrategy.device import UlpPerturbed
-from simstrategy.device.perturbed import cancelled, perturb
+from simstrategy.device.perturbed import cancelled, moved_sums, perturb
 from simstrategy.sim import open_sim
 
 DTYPES = [np.float16, np.float32, np.float64]
@@ -160,11 +160,23 @@ def test_sums_over_more_than_two_replicas_move_and_are_equal_on_all_of_them(repl
 def test_what_rounding_leaves_of_a_sum_is_small_beside_the_largest_and_not_zero(dtype, unit):
     sums = np.array([4.0, 32 * unit, 33 * unit, -unit, 0.0, 1.0], dtype)
     assert cancelled(sums).tolist() == [False, True, False, True, False, False]
+    kept, found = [0, 2, 4, 5], []
     for pattern in (1, 2, 3):
-        moved = perturb(sums, pattern, sums=True)
-        assert abs(moved[1] - sums[1]) == abs(moved[3] - sums[3]) == 4 * unit
-        kept = [0, 2, 4, 5]
+        moved = moved_sums(sums, pattern)
+        assert moved.dtype == sums.dtype
         assert moved[kept].tobytes() == perturb(sums, pattern)[kept].tobytes()
+        found.append(moved[[1, 3]].tolist())
+    assert found[0] == found[2]
+    one, other = zip(*found[:2], strict=True)
+    assert sorted(one) == [-4 * unit, (2 * 32 + 4) * unit]
+    assert sorted(other) == [-(2 + 4) * unit, 4 * unit]
+
+
+def test_a_part_of_sums_is_small_beside_the_largest_of_all():
+    part = np.array([1e-16])
+    assert not cancelled(part).any()
+    assert cancelled(part, 1.0).tolist() == [True]
+    assert sorted(float(moved_sums(part, one, largest=1.0)[0] > 0) for one in (1, 2)) == [0.0, 1.0]
 
 
 @pytest.mark.parametrize("value", [np.zeros((0, 2)), np.array(3e-20), np.array([1, 0]), np.float16([1, 1e-4])])

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol, final
 import numpy as np
 import tensorflow as tf
 
-from simstrategy.device.perturbed import perturb
+from simstrategy.device.perturbed import moved_sums, perturb
 from simstrategy.launch.calls import Form
 from simstrategy.trace import Recorder, Recording, Request
 from simstrategy_tf_distribute.forms import form_of
@@ -163,11 +163,12 @@ def _on_host(note: Callable[..., None], tensors: Sequence[Any]) -> None:
 def moved(value: Any, pattern: int, *, sums: bool = False) -> Any:
     """Returns a tensor of floats [any shape] changed by one ulp, in a pattern; anything else as it is.
 
-    sums: as for `device.perturb`.
+    sums: whether also what rounding leaves of terms that cancel moves, as by `device.perturbed.moved_sums`.
     """
     if not isinstance(value, tf.Tensor) or value.dtype not in MOVABLE:
         return value
-    result = tf.numpy_function(lambda host: perturb(host, pattern, sums=sums), [value], value.dtype)
+    move = moved_sums if sums else perturb
+    result = tf.numpy_function(lambda host: move(host, pattern), [value], value.dtype)
     result.set_shape(value.shape)
     return result
 

@@ -34,8 +34,8 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
     sum once. Slices (`tf.IndexedSlices`) are concatenated. trace: receives one event for each value and replica, in
     the order of TensorFlow's calls. observer: receives the values of each replica at every step. variables: those of
     the run, by which gradients are named. lines: finds call sites; None for lines of its own. A reduction raises
-    ReplicasDisagree, with one line per replica, for values of different shapes or dtypes. pattern: moves sums of floats
-    by about one ulp, as `device.perturb` does; None leaves them.
+    ReplicasDisagree, with one line per replica, for values of different shapes or dtypes. pattern: moves sums of
+    floats, as `device.perturbed.moved_sums` does; None leaves them.
     """
 
     def __init__(

@@ -46,7 +46,7 @@ class Watching:
     files: to which each rank writes. nudge: a pattern of `device.perturb` by which parameters and inputs are moved;
     None for none. detailed: whether gradients and sums are recorded. reseeded: whether each rank's generator of torch
     gets another seed when the script first calls a module. shared: whether the values of all calls are recorded. sums:
-    whether a nudge moves what sums of gradients leave where their terms cancel, as `perturb` has it.
+    whether a nudge moves what sums of gradients leave where their terms cancel, as `moved_sums` does.
     """
 
     files: tuple[str, ...]

@@ -43,6 +43,7 @@ def like_first(
         if study.settings.allow_errors:
             return row._replace(raised=True, compared=1)
         return row._replace(raised=True, undecided=f"there is no result to compare: {texts[0]}", why="it raises")
+
     # Nudged runs belong to the run that they nudge: the other one's distance to them is what is to be judged.
     def against(measured: Measured) -> Across:
         moved = [meaning_of(part(one)) for one in measured.nudged]

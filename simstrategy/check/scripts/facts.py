@@ -52,7 +52,7 @@ class ScriptSettings(NamedTuple):
     what names hold. laws: those of one run that are judged in it. folder: the current folder of the replicas, for the
     law of faults, whose runs have `ended`; None for this process's. fault: what is planted in such a run; None for
     nothing. recorded: whether the run has its `recording`; such a run is detailed. sums: whether a nudge also moves
-    what sums of gradients leave where their terms cancel, see `device.perturb`.
+    what sums of gradients leave where their terms cancel, see `device.perturbed`.
     """
 
     replicas: int

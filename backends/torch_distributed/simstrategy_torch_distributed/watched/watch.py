@@ -22,7 +22,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from simstrategy_torch_distributed.link import site_of
 from simstrategy_torch_distributed.watched.contents import contents_of, generator_state
 from simstrategy_torch_distributed.watched.entries import append
-from simstrategy_torch_distributed.watched.moving import moved, nudge
+from simstrategy_torch_distributed.watched.moving import moved, nudge, nudge_sums
 from simstrategy_torch_distributed.watched.names import Names
 from simstrategy_torch_distributed.watched.parts import part_of
 from simstrategy_torch_distributed.watched.shared import Shared
@@ -233,9 +233,12 @@ class Watch:
             self._name(parameter, f"optimizer {first + 1}, parameter {number}" if first else f"parameter {number}")
         parameters = self._trained(parameters)
         if self._pattern is not None:
-            for parameter in parameters:
-                if parameter.grad is not None:
-                    nudge(parameter.grad, self._pattern, sums=self._moves_sums)
+            gradients = [one.grad for one in parameters if one.grad is not None]
+            if self._moves_sums:
+                nudge_sums(gradients, self._pattern)
+            else:
+                for gradient in gradients:
+                    nudge(gradient, self._pattern)
         if not self._step:
             append(self._file, "rows", {"rows": self._rows}, [])
         self._step += 1

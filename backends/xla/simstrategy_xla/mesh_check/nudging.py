@@ -6,6 +6,7 @@ conditions remain.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 import jax.numpy as jnp
@@ -51,7 +52,7 @@ def nudged(rules: Rules, pattern: int, *, sums: bool = False) -> Iterator[None]:
                 return results
             salt += _STEP
             own = salt
-            move = _moved_sums if sums and name in _SUMS else _moved
+            move = partial(_moved_sums, pattern=pattern) if sums and name in _SUMS else _moved
             return rules.add(lambda *found: [move(one, own) for one in found], ctx, results, ctx.avals_out)
 
         return moved
@@ -69,14 +70,18 @@ def _moved(value: Any, salt: int) -> Any:
     return lax.select(value == lax.floor(value), value, value * factor.astype(value.dtype))
 
 
-def _moved_sums(value: Any, salt: int) -> Any:
-    """Returns floats […] as `_moved` does, and what may be left of terms that cancel by one ulp of the largest."""
+def _moved_sums(value: Any, salt: int, *, pattern: int) -> Any:
+    """Returns floats […] as `_moved` does; what may be left of terms that cancel becomes larger, or has the other sign.
+
+    As in `simstrategy.device.perturbed`, it becomes the one where the pattern is odd, and the other where it is even.
+    """
     sizes = lax.abs(value)
     largest = jnp.max(jnp.where(jnp.isfinite(value), sizes, 0), initial=0)
     unit = largest * float(jnp.finfo(value.dtype).eps)  # type: ignore[no-untyped-call]
     is_left = (sizes > 0) & (sizes <= _LEFT * unit)
-    step = jnp.where(_signs(value, salt) < 0, -unit, unit)
-    return jnp.where(is_left, value + step.astype(value.dtype), _moved(value, salt))
+    up = (_signs(value, salt - pattern) < 0) == bool(pattern % 2)
+    step = (sizes + unit).astype(value.dtype)
+    return jnp.where(is_left, jnp.where(up, value + step, value - step), _moved(value, salt))
 
 
 def _signs(value: Any, salt: int) -> Any:
