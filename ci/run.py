@@ -118,7 +118,10 @@ def _fingerprint() -> dict[str, object]:
 
 def _settings() -> dict[str, str]:
     path = f"{VENV / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
-    return {"TF_CPP_MIN_LOG_LEVEL": "3", **os.environ, "PATH": path}
+    settings = {"TF_CPP_MIN_LOG_LEVEL": "3", **os.environ, "PATH": path}
+    # Tests start some thousands of processes, each of which would compile the packages again.
+    settings.pop("PYTHONDONTWRITEBYTECODE", None)
+    return settings
 
 
 def _run(command: list[str]) -> int:
