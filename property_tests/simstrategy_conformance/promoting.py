@@ -142,8 +142,8 @@ def host_calls(dtypes: tuple[str, ...]) -> Iterator[tuple[str, Case]]:
         yield "stack", Case(((one, other),), np.stack([left, right]))
     yield "divide", Case((1, 2), np.asarray(0.5, "float32"))
     yield "maximum", Case(((1, 3), 2.5), np.asarray([2.5, 3], "float32"))
-    for given in (3, (1, 0), ((True, False),)):
-        yield "astype", Case((given, "float32"), np.asarray(given, "float32"))
+    for whole in (3, (1, 0), ((True, False),)):
+        yield "astype", Case((whole, "float32"), np.asarray(whole, "float32"))
     for name in ("sqrt", "exp", "mean", "std"):
         for given in (4, True, (1, 4), ((1, 2), (3, 4)), (True, False), np.int32(4), np.float16(4)):
             dtype = given.dtype.name if isinstance(given, np.floating) else "float32"
