@@ -39,7 +39,7 @@ def drawn(count, number=0, **grammar):
 
 @pytest.fixture(scope="module")
 def many():
-    return drawn(400)
+    return drawn(800)
 
 
 @pytest.mark.slow

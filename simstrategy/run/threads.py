@@ -275,10 +275,14 @@ def awaited_thread(frame: FrameType) -> int | None:
 
 
 def _finish(channel: _Channel, thread: threading.Thread) -> None:
-    """Ends a thread that runs and of which no reference is left; one that waits is gone when this returns."""
+    """Ends a thread that runs and of which no reference is left; one that waits is gone when this returns.
+
+    In another task it does not wait: who ends that task meanwhile would do so in vain, since what a finalizer raises is
+    lost.
+    """
     waits = not channel.runs
     channel.end()
-    if waits and thread is not threading.current_thread():
+    if waits and threading.get_ident() not in _CARRIED:
         with suppress(RuntimeError):  # its start was interrupted, and has not ended yet
             thread.join(_BLOCKED_WAIT_S)
 
