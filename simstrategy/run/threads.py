@@ -275,14 +275,10 @@ def awaited_thread(frame: FrameType) -> int | None:
 
 
 def _finish(channel: _Channel, thread: threading.Thread) -> None:
-    """Ends a thread that runs and of which no reference is left; one that waits is gone when this returns.
-
-    In another task it does not wait: who ends that task meanwhile would do so in vain, since what a finalizer raises is
-    lost.
-    """
+    """Ends a thread that runs and of which no reference is left; one that waits is gone when this returns."""
     waits = not channel.runs
     channel.end()
-    if waits and threading.get_ident() not in _CARRIED:
+    if waits and threading.get_ident() not in _CARRIED:  # in a task, what ends it meanwhile would be lost in here
         with suppress(RuntimeError):  # its start was interrupted, and has not ended yet
             thread.join(_BLOCKED_WAIT_S)
 
