@@ -4,7 +4,7 @@ Moved are the operations that libraries round differently, and sums. An integer 
 conditions remain.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final
@@ -39,20 +39,25 @@ _STEP: Final = 7919
 def nudged(rules: Rules, pattern: int, *, sums: bool = False) -> Iterator[None]:
     """Moves results in all programs that are compiled meanwhile.
 
-    pattern: which elements move up, and which down. sums: moves elements that may be what rounding leaves of terms that
-    cancel by one ulp of the largest element.
+    pattern: which elements move up, and which down. sums: moves the terms of sums too, and elements that may be what
+    rounding leaves of terms that cancel.
     """
     salt, mark = pattern, rules.mark
 
     def around(name: str, rule: Rule) -> Rule:
         def moved(ctx: Any, *values: Any, **params: Any) -> Sequence[Any]:
             nonlocal salt
-            results = rule(ctx, *values, **params)
             if not all(jnp.issubdtype(aval.dtype, jnp.floating) for aval in ctx.avals_out):
-                return results
+                return rule(ctx, *values, **params)
             salt += _STEP
             own = salt
-            move = partial(_moved_sums, pattern=pattern) if sums and name in _SUMS else _moved
+            move: Callable[[Any, int], Any] = _moved
+            if sums and name in _SUMS and all(jnp.issubdtype(aval.dtype, jnp.floating) for aval in ctx.avals_in):
+                given = rules.add(lambda *terms: [_moved(one, own + 1) for one in terms], ctx, values, ctx.avals_in)
+                results = rule(ctx, *given, **params)
+                move = partial(_moved_sums, pattern=pattern)
+            else:
+                results = rule(ctx, *values, **params)
             return rules.add(lambda *found: [move(one, own) for one in found], ctx, results, ctx.avals_out)
 
         return moved
