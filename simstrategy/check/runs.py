@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from simstrategy.check.across import Across, Side, compare_across
 from simstrategy.check.causes.facts import Cause
-from simstrategy.check.compare import Sensitivity, compare, exactly, paths
+from simstrategy.check.compare import Sensitivity, compare, exactly, paths, sensitivity
 from simstrategy.check.exempt import require_exemptions
 from simstrategy.check.meaning import lists_by_replica, meaning_of
 from simstrategy.check.openings import LINEAR
@@ -82,6 +82,11 @@ class Measured(NamedTuple):
     def repeatable(self) -> bool:
         """Whether both runs gave the same bits."""
         return compare(self.first, self.again, exactly(self.first)).equal_bits
+
+    def also_nudged(self, runs: Sequence[Outcome]) -> "Measured":
+        """Returns the same with more nudged runs, which measure rounding together with those that there are."""
+        every = (*self.nudged, *runs)
+        return self._replace(nudged=every, one_ulp=sensitivity(self.first, every))
 
     def side(self, replicas: int, lists: frozenset[str] = frozenset()) -> Side:
         """Returns the run as a side of a comparison.  lists: the paths of lists that have an item for each replica."""

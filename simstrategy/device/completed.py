@@ -156,24 +156,24 @@ def _in_common(name: str, arguments: tuple[Any, ...], astype: Function, form: Fo
     if name not in _OF_FLOATS and name not in TOGETHER and name != "where":
         return arguments
     first, last = computed_together(name)
-    cast_ones = _cast(arguments[first:last], astype, form, floats=name in _OF_FLOATS)
-    found = form(cast_ones[0]) if name == "searchsorted" and cast_ones else None
-    if found is not None and found[1] != "bfloat16":  # NumPy's own does not round a number to the dtype beside it
-        cast_ones = [np.asarray(one, found[1]) if type(one) in _NUMBERS else one for one in cast_ones]
+    # NumPy's own searchsorted does not round a number to the dtype beside it.
+    numbers = name == "searchsorted"
+    cast_ones = _cast(arguments[first:last], astype, form, floats=name in _OF_FLOATS, numbers=numbers)
     return (*arguments[:first], *cast_ones, *arguments[last:])
 
 
-def _cast(values: Any, astype: Function, form: Form, *, floats: bool) -> list[Any]:
+def _cast(values: Any, astype: Function, form: Form, *, floats: bool, numbers: bool = False) -> list[Any]:
     """Returns arrays in their common dtype, and all other values as they are: a number takes the dtype beside it.
 
+    numbers: makes arrays of numbers as well, so that the function need not know that.
     Raises OverflowError for a number that this dtype does not have.
     """
     forms = [form(one) for one in values]
     dtypes = tuple([found[1] for found in forms if found is not None])
-    numbers = tuple([type(one) for one in values if isinstance(one, (bool, int, float, complex))])
+    types = tuple([type(one) for one in values if isinstance(one, (bool, int, float, complex))])
     if not dtypes:
         return list(values)
-    wanted = common_dtype(dtypes, numbers)
+    wanted = common_dtype(dtypes, types)
     wanted = float_dtype(wanted) if floats else wanted
     if kind_of(wanted) == 1:
         bounds = np.iinfo(wanted)
@@ -183,5 +183,7 @@ def _cast(values: Any, astype: Function, form: Form, *, floats: bool) -> list[An
     def cast_one(one: Any) -> Any:  # NumPy casts host arrays, which have no place yet
         return one.astype(wanted) if isinstance(one, np.ndarray) and wanted != "bfloat16" else astype(one, wanted)
 
+    if numbers and wanted != "bfloat16":
+        values = [np.asarray(one, wanted) if type(one) in _NUMBERS else one for one in values]
     pairs = zip(values, forms, strict=True)
     return [one if found is None or found[1] == wanted else cast_one(one) for one, found in pairs]

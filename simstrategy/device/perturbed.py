@@ -19,7 +19,7 @@ from simstrategy.device.terms import Array, Device, Op
 from simstrategy.device.wrapper import Wrapper
 from simstrategy.errors import InvalidType, Unsupported
 
-__all__ = ["UlpPerturbed", "cancelled", "moved_sums", "perturb"]
+__all__ = ["LEFT_MAX", "UlpPerturbed", "cancelled", "moved_sums", "perturb"]
 
 _APPROXIMATE: Final = (
     *("exp", "expm1", "log", "log1p", "log2", "log10", "logaddexp", "pow", "hypot", "atan2"),
@@ -32,7 +32,7 @@ _SUMS: Final = (
 )
 """Functions whose order of additions is the library's."""
 
-_LEFT: Final = 8.0
+LEFT_MAX: Final = 8.0
 """Units in the last place of the largest element of a sum that may be left where the terms of another one cancel."""
 
 _GOLDEN: Final = 0x9E3779B97F4A7C15
@@ -56,7 +56,7 @@ def cancelled(value: np.ndarray, largest: float | None = None) -> np.ndarray:
     if value.dtype.name not in ("float32", "float64") or not value.size:
         return np.zeros(value.shape, bool)
     sizes = np.abs(value)
-    return np.asarray((sizes > 0) & (sizes <= _LEFT * _unit(sizes, largest)))
+    return np.asarray((sizes > 0) & (sizes <= LEFT_MAX * _unit(sizes, largest)))
 
 
 def _unit(sizes: np.ndarray, largest: float | None) -> np.ndarray:

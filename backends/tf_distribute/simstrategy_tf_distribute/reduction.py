@@ -99,8 +99,10 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
 
     def _alone(self, value: Any) -> Any:
         """Returns a value as it is, and moved where it is that of the only replica, which nothing adds."""
+        if self._pattern is None:
+            return value
         parts = value.values if isinstance(value, tf.distribute.DistributedValues) else (value,)
-        return value if self._pattern is None or len(parts) != 1 else moved(parts[0], self._pattern, sums=True)
+        return value if len(parts) != 1 else moved(parts[0], self._pattern, sums=True)
 
     def _added(self, values: Sequence[Any]) -> Any:
         total = _left_fold(values)

@@ -90,11 +90,9 @@ class TensorFlowRuns:
     def _with_moved_sums(self, replicas: int) -> Measured:
         found = self._moved_sums.get(replicas)
         if found is None:
-            measured = self.measured(replicas)
             runs = [run_once(self.program, self.seed, replicas, one, sums=True).outcome for one in _NUDGES]
-            moved = (*measured.nudged, *(one for one in runs if one.error is None))
-            one_ulp = sensitivity(measured.first, moved)
-            found = self._moved_sums[replicas] = measured._replace(nudged=moved, one_ulp=one_ulp)
+            found = self.measured(replicas).also_nudged([one for one in runs if one.error is None])
+            self._moved_sums[replicas] = found
         return found
 
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause:
@@ -121,9 +119,7 @@ class TensorFlowRuns:
         """Returns what `measured` does, with nudged runs, which the first number alone has without this."""
         found = self.measured(replicas)
         if not found.nudged and found.first.error is None:
-            nudged = self._nudge(replicas)
-            one_ulp = sensitivity(found.first, nudged)
-            found = self._measured[replicas] = found._replace(nudged=nudged, one_ulp=one_ulp)
+            found = self._measured[replicas] = found.also_nudged(self._nudge(replicas))
         return found
 
     def _nudge(self, replicas: int) -> tuple[Outcome, ...]:

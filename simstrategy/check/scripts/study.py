@@ -116,11 +116,9 @@ class ScriptStudy:
     def _with_moved_sums(self, replicas: int) -> Measured:
         found = self._moved_sums.get(replicas)
         if found is None:
-            measured = self.measured(replicas)
             runs = [self._outcome(self._run(replicas, {}, nudge=pattern, sums=True)) for pattern in NUDGES]
-            moved = (*measured.nudged, *(run for run in runs if run.error is None))
-            one_ulp = sensitivity(measured.first, moved)
-            found = self._moved_sums[replicas] = measured._replace(nudged=moved, one_ulp=one_ulp)
+            found = self.measured(replicas).also_nudged([one for one in runs if one.error is None])
+            self._moved_sums[replicas] = found
         return found
 
     def planted(self, replicas: int, folder: str, fault: Fault | None) -> ScriptRun:

@@ -36,7 +36,8 @@ def nudge_sums(tensors: Sequence[torch.Tensor], pattern: int) -> None:
     They are small beside the largest element; beside the largest one of all where a rank has a part of each.
     """
     exact = (torch.float32, torch.float64)
-    hosts = [(one, local_of(one)) for one in tensors if local_of(one).layout == torch.strided]
+    pairs = [(one, local_of(one)) for one in tensors]
+    hosts = [(one, local) for one, local in pairs if local.layout == torch.strided]
     sizes = [float(local.abs().max()) for _, local in hosts if local.dtype in exact and local.numel()]
     finite = [size for size in sizes if math.isfinite(size)]
     for tensor, local in hosts:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import jax.numpy as jnp
 from jax import lax
 
+from simstrategy.device.perturbed import LEFT_MAX
 from simstrategy_xla.mesh_check.lowering import Rule, Rules
 
 __all__ = ["ROUNDED", "nudged"]
@@ -27,9 +28,6 @@ ROUNDED: Final = frozenset(
 
 _SUMS: Final = frozenset({"dot_general", "reduce_sum", "cumsum", "reduce_window_sum", "psum", "psum_invariant"})
 """Those of them that add, so that terms may cancel."""
-
-_LEFT: Final = 8.0
-"""As in `simstrategy.device.perturbed`: units of the largest element that may be left where terms cancel."""
 
 _STEP: Final = 7919
 """Between the patterns of two operations."""
@@ -83,7 +81,7 @@ def _moved_sums(value: Any, salt: int, *, pattern: int) -> Any:
     sizes = lax.abs(value)
     largest = jnp.max(jnp.where(jnp.isfinite(value), sizes, 0), initial=0)
     unit = largest * float(jnp.finfo(value.dtype).eps)  # type: ignore[no-untyped-call]
-    is_left = (sizes > 0) & (sizes <= _LEFT * unit)
+    is_left = (sizes > 0) & (sizes <= LEFT_MAX * unit)
     up = (_signs(value, salt - pattern) < 0) == bool(pattern % 2)
     step = (sizes + unit).astype(value.dtype)
     return jnp.where(is_left, jnp.where(up, value + step, value - step), _moved(value, salt))

@@ -214,8 +214,7 @@ class MeshRuns:
         moved = self._all(self._job(count, [plain._replace(nudge=pattern, sums=sums) for pattern in patterns]))
         first = measured.first
         alike = [one for one in map(self._outcome, moved) if one.error == first.error and paths(one) == paths(first)]
-        every = (*measured.nudged, *alike)
-        return measured._replace(nudged=every, one_ulp=sensitivity(first, every))
+        return measured.also_nudged(alike)
 
     def _unrepeated(self, count: int) -> Measured:
         found = self._outcome(self._found[count])
