@@ -232,14 +232,14 @@ def test_the_first_number_runs_twice_and_nudged_and_the_others_once(tmp_path):
 
 
 CANCELLED = """
-FACTORS = np.random.default_rng(0).permutation(np.outer([1, -1], [0.1, 0.2, 0.3, 0.7, 0.6, 0.9]).ravel())
+FACTORS = np.random.default_rng(6).permutation(np.outer([0.1, 0.2, 0.3, 0.7, 0.6, 0.9], [1, -1]).ravel())
 BOTH = np.stack([FACTORS, np.abs(FACTORS)], 1).astype(np.float32)
 
 def program(mesh: Mesh):
     @jax.jit
     @partial(jax.shard_map, mesh=mesh, in_specs=(P(), P("data")), out_specs=P(), check_vma=False)
     def step(weights, both):
-        gradient = jax.lax.psum(jnp.sum(both / 24, axis=0), "data")
+        gradient = jax.lax.psum(jnp.sum(both * (1 / 24), axis=0), "data")
         return weights - {rate} * jnp.sign(gradient)
     weights = step(step(jnp.zeros(2), BOTH), BOTH)
     return weights[0], weights[1]
