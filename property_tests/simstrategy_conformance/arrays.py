@@ -3,6 +3,7 @@
 Exact numbers, for tests of semantics: sums of them are exact in any order.
 """
 
+import functools
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
@@ -52,6 +53,7 @@ class Group(NamedTuple):
         return f"{self.ranks} ranks of {form}: {[array.tolist() for array in self.arrays]}"
 
 
+@functools.cache  # Hypothesis examines each strategy once
 def _element(dtype: np.dtype[Any]) -> st.SearchStrategy[Any]:
     if dtype.kind == "b":
         return st.booleans()
@@ -64,6 +66,7 @@ def _element(dtype: np.dtype[Any]) -> st.SearchStrategy[Any]:
     return st.builds(complex, quarters, quarters) if dtype.kind == "c" else quarters
 
 
+@functools.cache
 @st.composite
 def exact_arrays(draw: Any, dtype: str, shape: tuple[int, ...]) -> Host:
     """Draws an array whose numbers add without rounding."""

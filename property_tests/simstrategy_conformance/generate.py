@@ -4,6 +4,7 @@ Numbers are quarters of small integers, and sums are made of nothing that was ro
 exact whatever the order of its additions, and programs have one right result, to the bit.
 """
 
+import functools
 from collections.abc import Iterator, Sequence
 from itertools import chain, count, cycle
 from typing import Any, final
@@ -16,6 +17,21 @@ from simstrategy_conformance.grammar import Grammar, Value, filled, patterned, s
 from simstrategy_conformance.subject import Subject
 
 __all__ = ["programs"]
+
+
+# Hypothesis examines each strategy once: those that are drawn from often are kept.
+
+
+@functools.cache
+def _one(dtype: str) -> st.SearchStrategy[Any]:
+    if dtype.startswith("float"):
+        return st.integers(-16, 16).map(lambda quarters: quarters / 4)
+    return st.integers(0, 255) if dtype == "uint8" else st.integers(-9, 9)
+
+
+@functools.cache
+def _few(dtype: str) -> st.SearchStrategy[Any]:
+    return st.lists(_one(dtype), max_size=8)
 
 
 @final
@@ -34,7 +50,7 @@ class _Writer:
         # One in four: most programs have one worker.
         self.workers = draw(few) if workers_max > 1 and draw(st.integers(0, 3)) == 3 else 1
         most = max(subject.profile.replicas_max // 2 if self.workers > 1 else subject.profile.replicas_max, 1)
-        counts = [n for n in (1, 2, 2, 3, 3, 4, most) if grammar.replicas_min <= n <= most]
+        counts = tuple(n for n in (1, 2, 2, 3, 3, 4, most) if grammar.replicas_min <= n <= most)
         self.replicas: int = draw(st.sampled_from(counts))
         self.ranks = self.workers * self.replicas
         self.profile: str = draw(st.sampled_from(grammar.profiles))
@@ -49,13 +65,8 @@ class _Writer:
     # Numbers and arrays.
 
     def number(self, dtype: str) -> float | int:
-        drawn: float | int = self.draw(self.one(dtype))
+        drawn: float | int = self.draw(_one(dtype))
         return drawn
-
-    def one(self, dtype: str) -> st.SearchStrategy[Any]:
-        if dtype.startswith("float"):
-            return st.integers(-16, 16).map(lambda quarters: quarters / 4)
-        return st.integers(0, 255) if dtype == "uint8" else st.integers(-9, 9)
 
     def array(self, dtype: str, shape: tuple[int, ...]) -> Any:
         return filled(shape, self.numbers(dtype))
@@ -66,7 +77,7 @@ class _Writer:
         What is drawn has the same form for any number of replicas and any shape, so that these shrink separately.
         """
         pattern = self.draw(st.integers(0, 31))
-        own = self.draw(st.lists(self.one(dtype), max_size=8))
+        own = self.draw(_few(dtype))
         return chain(own, (patterned(dtype, pattern, place) for place in count()))
 
     def given(self, *, ragged: bool = False, dtype: str | None = None, shape: tuple[int, ...] | None = None) -> Any:
@@ -215,7 +226,7 @@ class _Writer:
         self.exact.append(True)
 
     def dataset(self) -> None:
-        dtype = self.draw(st.sampled_from([one for one in ("float32", "int32") if one in self.dtypes]))
+        dtype = self.draw(st.sampled_from(tuple(one for one in ("float32", "int32") if one in self.dtypes)))
         numbers = [self.number(dtype) for _ in range(self.draw(st.integers(1, 7)))]
         self.data = p.Data(dtype, tuple(numbers), self.draw(st.integers(1, 4)))
 

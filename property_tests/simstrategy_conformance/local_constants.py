@@ -6,6 +6,7 @@ The same seed would draw other examples wherever another module is imported. Hyp
 docs/decisions/0018-draws-from-the-seed-alone.md.
 """
 
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -18,6 +19,9 @@ from simstrategy.errors import Unsupported
 __all__ = ["no_local_constants"]
 
 _NAME: Final = "_get_local_constants"
+_CACHE: Final = "CONSTANTS_CACHE"
+_KEPT: Final = 1024
+"""So many kinds of draws have their constants in the cache, as in Hypothesis's own."""
 
 
 @contextmanager
@@ -26,21 +30,27 @@ def no_local_constants() -> Iterator[None]:
 
     Raises: Unsupported where Hypothesis does not have the function that is to be replaced.
     """
-    read = _function()
-    found = read()  # in some versions by kind
-    nothing = {kind: type(own)() for kind, own in found.items()} if isinstance(found, dict) else type(found)()
-    vars(providers)[_NAME] = lambda: nothing
-    providers.CONSTANTS_CACHE.cache.clear()
+    _function()
+    kept = _replaced()
+    before = {name: vars(providers)[name] for name in kept}
+    vars(providers).update(kept)
     try:
         yield
     finally:
-        vars(providers)[_NAME] = read
-        providers.CONSTANTS_CACHE.cache.clear()
+        vars(providers).update(before)
+
+
+@functools.cache
+def _replaced() -> dict[str, Any]:
+    """Returns what stands in the place of Hypothesis's function and cache, by name; the same for all searches."""
+    found = _function()()  # in some versions by kind
+    nothing = {kind: type(own)() for kind, own in found.items()} if isinstance(found, dict) else type(found)()
+    return {_NAME: lambda: nothing, _CACHE: type(vars(providers)[_CACHE])(_KEPT)}
 
 
 def _function() -> Callable[[], Any]:
     found = vars(providers).get(_NAME)
-    if not callable(found) or "CONSTANTS_CACHE" not in vars(providers):
+    if not callable(found) or _CACHE not in vars(providers):
         raise Unsupported(
             f"Hypothesis {version('hypothesis')} reads the constants of imported modules by other means than "
             f"hypothesis.internal.conjecture.providers.{_NAME}, so the same seed would not draw the same examples in "
