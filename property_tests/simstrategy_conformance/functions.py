@@ -3,8 +3,8 @@
 A table with a row for every function of the contract but those that have a clause of their own. It compares nothing.
 """
 
-from collections.abc import Callable
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 import numpy as np
 from hypothesis import strategies as st
@@ -17,15 +17,12 @@ from simstrategy_conformance.subject import Subject
 __all__ = ["CASES", "Case"]
 
 
-def _cases(make: Make) -> Callable[[Subject], st.SearchStrategy[Case]]:
-    @st.composite
-    def drawn(draw: Any, subject: Subject) -> Case:
-        case = make(draw, subject)
-        # NumPy makes scalars of arrays without dimensions wherever it can.
-        given = tuple(np.asarray(one) if isinstance(one, np.generic) else one for one in case.arguments)
-        return Case(given, np.asarray(case.wanted), case.options, case.near)
-
-    return drawn
+@st.composite
+def _drawn(draw: Draw, make: Make, subject: Subject) -> Case:
+    case = make(draw, subject)
+    # NumPy makes scalars of arrays without dimensions wherever it can.
+    given = tuple(np.asarray(one) if isinstance(one, np.generic) else one for one in case.arguments)
+    return Case(given, np.asarray(case.wanted), case.options, case.near)
 
 
 _SPECIAL: Final = (float("nan"), float("inf"), -0.0, 0.5)
@@ -223,5 +220,5 @@ _MAKES: Final[dict[str, Make]] = {
     **{name: _joined(name) for name in ("concat", "stack")},
     **{name: _reduction(name) for name in ("mean", "max", "min", "all", "any")},
 }
-CASES: Final = {name: _cases(make) for name, make in _MAKES.items()}
+CASES: Final = {name: partial(_drawn, make) for name, make in _MAKES.items()}
 """By name of a function, the strategy that draws a call of it with the expected result."""
