@@ -13,6 +13,8 @@ from evidence import COMMAND, ROOT, output
 
 EXAMPLES = ROOT / "examples"
 CHECKS = (("program", 0), ("usual", 1), ("normalized", 1))
+EVERYWHERE = ("check", "examples/keras_everywhere.py", "--keras", "tensorflow,jax,torch")
+"""One model on three libraries, in one report."""
 REPLICAS = (1, 2, 4)
 """Not 3: Keras 3.15.1 itself refuses an `evaluate` whose first batch does not divide evenly."""
 
@@ -20,8 +22,9 @@ REPLICAS = (1, 2, 4)
 def checks():
     """Prints each check of the lesson; returns how many ended with an unexpected code."""
     wrong = 0
-    for function, expected in CHECKS:
-        words = ["check", "examples/keras_digits.py", "--replicas", "1,2,4", "--function", function]
+    runs = [(("check", "examples/keras_digits.py", "--function", name), expected) for name, expected in CHECKS]
+    for given, expected in [*runs, (EVERYWHERE, 0)]:
+        words = [*given, "--replicas", ",".join(map(str, REPLICAS))]
         print(f"$ simstrategy {' '.join(words)}", flush=True)
         code, printed = output([*COMMAND, *words])
         print(f"{printed}exit code {code}, expected {expected}\n", flush=True)

@@ -2,14 +2,16 @@
 
 import gc
 import sys
+from collections.abc import Sequence
 
 from simstrategy.cli.leaving import leave
 
 __all__ = ["main"]
 
 
-def main() -> None:
-    """Runs the command line; names what to install where its libraries are missing."""
+def main(words: Sequence[str] | None = None) -> None:
+    """Runs the command line; names what to install where its libraries are missing.  words: None for the process's."""
+    words = sys.argv[1:] if words is None else list(words)
     gc.disable()  # until a command runs: to look through what is imported takes a tenth of the time, and it stays
     try:
         from simstrategy.cli.app import app_for  # noqa: PLC0415 - so that a missing extra is reported
@@ -18,7 +20,7 @@ def main() -> None:
             raise
         sys.exit(f"The command line needs {error.name}: pip install 'simstrategy[cli]'")
     try:
-        app_for(sys.argv[1:])()
+        app_for(words)(words)
     except SystemExit as end:
         leave(end.code)
         raise

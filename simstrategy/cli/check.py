@@ -17,6 +17,7 @@ from simstrategy.check.remarks import REMARKS
 from simstrategy.check.scripts import check_script, front_named
 from simstrategy.check.scripts.faults import KINDS
 from simstrategy.cli.ending import clear_errors
+from simstrategy.cli.keras import check_on_libraries, libraries_named
 from simstrategy.cli.leaving import exits_named
 from simstrategy.cli.options import Order, schedule_maker, semantics_named
 from simstrategy.cli.outputs import PAGE, Output, outputs_of, write_outputs
@@ -62,11 +63,15 @@ _Faults = Annotated[
     str, typer.Option(help=f"Plant faults in a script's calls, all or some of {', '.join(KINDS)}: the law of faults.")
 ]
 _Module = Annotated[bool, typer.Option("--module", "-m", help="With --as: PROGRAM is the name of a module.")]
+_Keras = Annotated[
+    str, typer.Option(help="Libraries that Keras computes with, each in its process: tensorflow,jax,torch.")
+]
 _Compiled = Annotated[bool, typer.Option("--compiled", help="Compile every step as well, and compare with its tasks.")]
 _Vary = Annotated[list[str] | None, typer.Option(help="NAME=1,2,4: an argument that cuts the same work differently.")]
 
 
 def check(
+    context: typer.Context,
     program: Annotated[Path, typer.Argument(help="A Python file that defines program(strategy), or a script.")],
     arguments: _Arguments = None,
     launcher: _As = "",
@@ -88,6 +93,7 @@ def check(
     faults: _Faults = "",
     module: _Module = False,
     compiled: _Compiled = False,
+    keras: _Keras = "",
     require: Annotated[str, typer.Option(help=f"What must have been tried, of {', '.join(REMARKS)}.")] = "",
     json: _Json = None,
     junit: _Junit = None,
@@ -105,23 +111,24 @@ def check(
     named = {"backends": backends, "laws": laws, "without": without, "same_on": same_on, "require": require}
     outputs = outputs_of({"--json": json, "--junit": junit, "--markdown": markdown, PAGE: html})
     with clear_errors():
-        settings = {"timeout_s": timeout, "allow_errors": allow_errors, "order": order, "function": function} | {
-            **{name: words(text) for name, text in named.items()},
-            **{name: numbers(text) for name, text in {"replicas": replicas, "workers": workers}.items()},
-            "schedules": [schedule_maker(word) for word in words(schedules)],
-            "semantics": semantics_named(semantics),
-        }
+        settings: dict[str, Any] = {name: words(text) for name, text in named.items()}
+        settings |= {"timeout_s": timeout, "allow_errors": allow_errors, "order": order, "function": function}
+        settings |= {name: numbers(text) for name, text in {"replicas": replicas, "workers": workers}.items()}
+        settings |= {"schedules": [*map(schedule_maker, words(schedules))], "semantics": semantics_named(semantics)}
         settings |= {"exempt": named_reasons(exempt or []), "vary": varied(vary or []), "compiled": compiled}
         of_script = {"arguments": arguments or (), "same_output": same_output, "faults": faults, "module": module}
-        report = _checked(program, _run(program, launcher, of_script, settings), quiet=quiet_program)
+        report = _checked(program, _run(context, words(keras), of_script, settings), quiet=quiet_program)
         _show(report, outputs, NOTHING if html is None else _played(program, report, quiet=quiet_program))
     raise typer.Exit(EXIT_CODES[report.verdict])
 
 
 def _run(
-    program: Path, launcher: str, of_script: Mapping[str, Any], settings: Mapping[str, Any]
+    context: typer.Context, libraries: Sequence[str], of_script: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> Callable[..., Report]:
     """Returns what checks a script, or a function of a file.  of_script: settings of scripts alone."""
+    program, launcher = context.params["program"], context.params["launcher"]
+    if libraries:
+        return check_on_libraries(context, libraries_named(libraries, launcher))
     if launcher:
         front = front_named(launcher)
         front = partial(front, is_module=True) if of_script["module"] else front

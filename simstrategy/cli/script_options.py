@@ -7,9 +7,9 @@ from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import InOrder
 from simstrategy.strategy import Semantics
 
-__all__ = ["require_no_script", "settings_of_script"]
+__all__ = ["OF_FUNCTIONS", "OF_SCRIPTS", "require_no_script", "settings_of_script"]
 
-_OF_FUNCTIONS: Final[Mapping[str, Any]] = {
+OF_FUNCTIONS: Final[Mapping[str, Any]] = {
     "backends": ["sim"],
     "workers": [],
     "schedules": [InOrder],
@@ -23,11 +23,11 @@ _OF_FUNCTIONS: Final[Mapping[str, Any]] = {
 
 def settings_of_script(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the settings that a script has.  Raises InvalidArgument for another one that was given."""
-    given = [name for name, default in _OF_FUNCTIONS.items() if settings[name] != default]
+    given = [name for name, default in OF_FUNCTIONS.items() if settings[name] != default]
     if given:
         options = ", ".join("--timeout" if name == "timeout_s" else f"--{name}" for name in given)
         raise InvalidArgument(f"A script has no {options}: leave that out, or leave --as out for a function.")
-    return {name: value for name, value in settings.items() if name not in _OF_FUNCTIONS}
+    return {name: value for name, value in settings.items() if name not in OF_FUNCTIONS}
 
 
 def require_no_script(given: Mapping[str, Any]) -> None:
@@ -40,12 +40,12 @@ def require_no_script(given: Mapping[str, Any]) -> None:
             f"A function program(strategy) takes no arguments of the command line, got {' '.join(given['arguments'])}. "
             f"For a script that torchrun starts, add --as torchrun."
         )
-    for name, instead in _INSTEAD.items():
+    for name, instead in OF_SCRIPTS.items():
         if given[name]:
             raise InvalidArgument(f"--{name.replace('_', '-')} is for scripts: add --as torchrun, or {instead}.")
 
 
-_INSTEAD: Final = {
+OF_SCRIPTS: Final = {
     "same_output": "return the numbers from program",
     "faults": "give --laws faults",
     "module": "give the name of a file",

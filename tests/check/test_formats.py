@@ -10,7 +10,7 @@ import pytest
 
 import simstrategy as ss
 from simstrategy.check import Finding, Report, Row
-from simstrategy.check.formats import as_json, as_junit, as_markdown, as_page
+from simstrategy.check.formats import as_json, as_junit, as_markdown, as_page, joined, report_of
 from simstrategy.check.formats.markdown import BYTES_MAX
 from simstrategy.check.remarks import Remark
 
@@ -51,6 +51,41 @@ def test_every_form_has_the_verdict(one, verdict, failures, errors):
     assert last in as_markdown(one)
     assert f'class="verdict {verdict}"' in as_page(one)
     assert last in as_page(one)
+
+
+MANY = report(
+    row(),
+    row("w: 1.0 against 2.0", finding=Finding("replicas", "sim", "3 against 1", "InOrder()", "w: …", also=("a sum",))),
+    row(undecided="w: too wide", why="too wide"),
+    row(law="cut", compared=0, why="nothing to compare", not_compared=("the law of cut: give vary",)),
+    row(exempt=("b: random",), not_finite="step 1: nan", distance=float("inf"), one_ulp=1e-7, events=3),
+    not_tried=[REMARK],
+    required=["uneven"],
+    notes=["What a law found."],
+)
+
+
+@pytest.mark.parametrize("one", [AGREES, DIFFERS, UNDECIDED, NOTHING, MANY])
+def test_a_report_comes_back_from_its_data(one):
+    back = report_of(json.loads(as_json(one)))
+    assert str(back) == str(one)
+    assert as_json(back) == as_json(one)
+    assert back.rows == tuple(
+        row._replace(finding=found.finding) for row, found in zip(one.rows, back.rows, strict=True)
+    )
+
+
+def test_several_reports_are_one_with_the_worst_verdict_and_all_their_words():
+    one = joined("train.py", {"a": MANY, "b": AGREES}, "Two are not compared.")
+    assert one.verdict == MANY.verdict == "differ"
+    assert [row.backend for row in one.rows] == ["a: sim"] * len(MANY.rows) + ["b: sim"] * len(AGREES.rows)
+    assert [finding.backend for finding in one.findings] == ["a: sim"]
+    text = str(one)
+    assert "a: What a law found." in text
+    assert "Two are not compared." in text
+    assert one.not_tried == (Remark("uneven", f"a: {REMARK.text}"),)
+    assert joined("train.py", {"a": UNDECIDED, "b": AGREES}, "").verdict == "undecided"
+    assert joined("train.py", {"a": AGREES, "b": AGREES}, "").verdict == "agree"
 
 
 def test_a_law_that_compared_nothing_is_skipped_and_does_not_agree_in_any_form():

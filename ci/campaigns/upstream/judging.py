@@ -41,21 +41,29 @@ class Judge:
     def together(self, programs):
         """Returns the verdicts of one run on each number of replicas, by the name of the program.
 
-        Where a run ends with an error, the programs from there on run alone up to the one that ends its own run.
+        Where a run ends with an error, the program that it ended in runs alone. Where that one is not to blame, the
+        programs after it run in halves.
         """
         found, rest = {}, list(programs)
         while rest:
             outcomes = self._outcomes(rest)
-            last = min(_reached(outcome, rest) for outcome in outcomes) if self._is_whole(outcomes) else 0
+            is_whole, has_ended = self._is_whole(outcomes), self._has_ended(outcomes)
+            last = min(_reached(outcome, rest) for outcome in outcomes) if is_whole else 0
             found.update(self._compared(rest[:last], outcomes))
             rest = rest[last:]
-            has_ended = False
-            while rest and not has_ended:
+            if rest and has_ended:
                 program = rest.pop(0)
-                own = self._outcomes([program])
-                has_ended = not self._is_whole(own) or any(one.error is not None for one in own)
-                found |= {program.name: Verdict(RAISES, _error(own))} if has_ended else self._compared([program], own)
+                own = self._outcomes([program]) if len(programs) > 1 else outcomes
+                is_to_blame = self._has_ended(own)
+                found |= {program.name: Verdict(RAISES, _error(own))} if is_to_blame else self._compared([program], own)
+                half = 0 if is_to_blame else len(rest) // 2
+                found |= self.together(rest[:half])
+                rest = rest[half:]
         return found
+
+    def _has_ended(self, outcomes):
+        """Returns whether a run ended before its last program."""
+        return not self._is_whole(outcomes) or any(one.error is not None for one in outcomes)
 
     def _is_whole(self, outcomes):
         return len(outcomes) == len(self.library.replicas)

@@ -4,6 +4,7 @@ Each is a function of a `Report` that returns text. Nothing here writes a file; 
 """
 
 from simstrategy.check.formats.data import EXIT_CODES, VERSION, as_data, as_json
+from simstrategy.check.formats.joined import joined, not_run, report_of
 from simstrategy.check.formats.junit import as_junit
 from simstrategy.check.formats.markdown import as_markdown
 from simstrategy.check.formats.page import as_page
@@ -19,5 +20,8 @@ __all__ = [
     "as_junit",
     "as_markdown",
     "as_page",
+    "joined",
+    "not_run",
     "played",
+    "report_of",
 ]

@@ -61,6 +61,7 @@ def _row(row: Row) -> dict[str, Any]:
         "replicas": row.replicas,
         "schedule": row.schedule,
         "state": state_of(row),
+        "reference": row.reference,
         "problem": row.problem,
         "undecided": row.undecided,
         "compared": row.compared,
@@ -73,6 +74,7 @@ def _row(row: Row) -> dict[str, Any]:
         "not_finite": row.not_finite,
         "not_compared": list(row.not_compared),
         "exempt": list(row.exempt),
+        "why": row.why,
     }
 
 
