@@ -42,6 +42,8 @@ RUNS = {
     "kit_gloo": [sys.executable, "ci/kit_gloo.py"],
     "ends": [sys.executable, "-m", "pytest", "-q", "backends/tf_distribute/tests/every_end.py"],
     "tf_programs": [sys.executable, "backends/tf_distribute/tests/tf_table.py"],
+    "tf_timed": [sys.executable, "backends/tf_distribute/tests/tf_timed.py"],
+    "mesh_timed": [sys.executable, "backends/xla/tests/mesh_table.py", "--timed"],
     "tf_workers": [
         *(sys.executable, "-m", "simstrategy.cli", "check", "examples/keras_digits.py", "--function", "looped"),
         *("--replicas", "1,2,3", "--workers", "2,3", "--quiet-program"),
