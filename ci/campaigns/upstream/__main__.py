@@ -23,7 +23,7 @@ from ci.campaigns.upstream.programs import drawn
 
 sys.path.insert(0, str(ROOT / "ci"))
 
-from evidence import Evidence, versions
+from evidence import Evidence, output
 from overlay import install, python_over
 
 HERE = Path(__file__).resolve().parent
@@ -80,12 +80,18 @@ def campaign(name, python, known, options, evidence):
             new.append(f"FAILED, new: {program.name}, {program.title}: {found.text[:600]}")
         checked[key] = found
         counts[f"known: {entry}" if entry else f"new: {found.kind}: {program.subject}"] += 1
-    evidence.add(f"{name} ({versions(*library.packages)}): {sum(counts.values())} programs, {counts[AGREES]} agree")
+    evidence.add(f"{name} ({_versions(python, library.packages)}): {sum(counts.values())} programs, {counts[AGREES]} agree")
     for text, count in sorted(counts.items()):
         if text != AGREES:
             evidence.add(f"  {count:5} {text}")
     for text in new:
         evidence.add(text)
+
+
+def _versions(python, packages):
+    """Returns the versions of packages in the environment of a Python."""
+    program = f"import sys; sys.path.insert(0, 'ci'); from evidence import versions; print(versions(*{packages!r}))"
+    return output([python, "-c", program])[1].strip()
 
 
 def main(words):
