@@ -80,7 +80,8 @@ def campaign(name, python, known, options, evidence):
             new.append(f"FAILED, new: {program.name}, {program.title}: {found.text[:600]}")
         checked[key] = found
         counts[f"known: {entry}" if entry else f"new: {found.kind}: {program.subject}"] += 1
-    evidence.add(f"{name} ({_versions(python, library.packages)}): {sum(counts.values())} programs, {counts[AGREES]} agree")
+    versions = _versions(python, library.packages)
+    evidence.add(f"{name} ({versions}): {sum(counts.values())} programs, {counts[AGREES]} agree")
     for text, count in sorted(counts.items()):
         if text != AGREES:
             evidence.add(f"  {count:5} {text}")
