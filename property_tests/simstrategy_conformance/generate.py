@@ -50,7 +50,7 @@ class _Writer:
         # One in four: most programs have one worker.
         self.workers = draw(few) if workers_max > 1 and draw(st.integers(0, 3)) == 3 else 1
         most = max(subject.profile.replicas_max // 2 if self.workers > 1 else subject.profile.replicas_max, 1)
-        counts = tuple(n for n in (1, 2, 2, 3, 3, 4, most) if grammar.replicas_min <= n <= most)
+        counts = [n for n in (1, 2, 2, 3, 3, 4, most) if grammar.replicas_min <= n <= most]
         self.replicas: int = draw(st.sampled_from(counts))
         self.ranks = self.workers * self.replicas
         self.profile: str = draw(st.sampled_from(grammar.profiles))
@@ -226,7 +226,7 @@ class _Writer:
         self.exact.append(True)
 
     def dataset(self) -> None:
-        dtype = self.draw(st.sampled_from(tuple(one for one in ("float32", "int32") if one in self.dtypes)))
+        dtype = self.draw(st.sampled_from([one for one in ("float32", "int32") if one in self.dtypes]))
         numbers = [self.number(dtype) for _ in range(self.draw(st.integers(1, 7)))]
         self.data = p.Data(dtype, tuple(numbers), self.draw(st.integers(1, 4)))
 

@@ -81,7 +81,7 @@ class Report:
         self.rows = tuple(rows)
         self.not_tried = tuple(not_tried)
         self.required = tuple(required)
-        self._notes = tuple(notes)
+        self.notes = tuple(notes)
         self.record = record
         self.folder = folder
 
@@ -140,7 +140,7 @@ class Report:
             ("Exempt", [text for row in self.rows for text in row.exempt]),
         ):
             yield from dict.fromkeys(f"{what}: {text}" for text in texts)
-        yield from dict.fromkeys(self._notes)
+        yield from dict.fromkeys(self.notes)
         looked = [row for row in self.rows if row.law != "faults"]  # of a script that fails without a fault nothing ran
         if (looked or not self.rows) and not any(row.events or row.raised for row in self.rows):
             little = " Their agreement means little." if self.agrees else ""

@@ -47,11 +47,10 @@ class Judge:
         found, rest = {}, list(programs)
         while rest:
             outcomes = self._outcomes(rest)
-            is_whole, has_ended = self._is_whole(outcomes), self._has_ended(outcomes)
-            last = min(_reached(outcome, rest) for outcome in outcomes) if is_whole else 0
+            last = min(_reached(outcome, rest) for outcome in outcomes) if self._is_whole(outcomes) else 0
             found.update(self._compared(rest[:last], outcomes))
             rest = rest[last:]
-            if rest and has_ended:
+            if rest:  # the run ended before them
                 program = rest.pop(0)
                 own = self._outcomes([program]) if len(programs) > 1 else outcomes
                 is_to_blame = self._has_ended(own)

@@ -50,7 +50,7 @@ def joined(program: str, reports: Mapping[str, Report], note: str) -> Report:
                 texts.setdefault(remark.word, []).append(f"{name}: {remark.text}")
     not_tried = [Remark(word, " ".join(found)) for word, found in texts.items()]
     required = dict.fromkeys(word for report in reports.values() for word in report.required)
-    notes = [f"{name}: {text}" for name, report in reports.items() for text in _notes(report)]
+    notes = [f"{name}: {text}" for name, report in reports.items() for text in report.notes]
     return Report(program, rows, not_tried, [*required], [*notes, note])
 
 
@@ -79,8 +79,3 @@ def _named(row: Row, name: str) -> Row:
     backend = f"{name}: {row.backend}"
     finding = None if row.finding is None else row.finding._replace(backend=backend)
     return row._replace(backend=backend, finding=finding)
-
-
-def _notes(report: Report) -> list[str]:
-    derived = {*Report(report.program, report.rows).remarks()}
-    return [text for text in report.remarks() if text not in derived]
