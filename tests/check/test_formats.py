@@ -84,6 +84,8 @@ def test_several_reports_are_one_with_the_worst_verdict_and_all_their_words():
     assert "a: What a law found." in text
     assert "Two are not compared." in text
     assert one.not_tried == (Remark("uneven", f"a: {REMARK.text}"),)
+    alone = report(row(), not_tried=[REMARK, Remark("backends", "One backend was run.")])
+    assert [remark.word for remark in joined("train.py", {"a": alone, "b": AGREES}, "").not_tried] == ["uneven"]
     assert joined("train.py", {"a": UNDECIDED, "b": AGREES}, "").verdict == "undecided"
     assert joined("train.py", {"a": AGREES, "b": AGREES}, "").verdict == "agree"
 
