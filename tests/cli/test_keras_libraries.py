@@ -78,6 +78,16 @@ def test_a_library_whose_program_does_not_run_is_not_judged_and_the_others_are(t
     assert "it did not run" in done.output
 
 
+def test_a_program_that_no_library_loads_is_not_accused_of_using_nothing(tmp_path):
+    done, data = checked(tmp_path, "--keras", "jax,torch", program="")
+    assert (done.exit_code, data["verdict"]) == (2, "undecided")
+    (tmp_path / "train.py").unlink()
+    done = CliRunner().invoke(app_for(["check"]), ["check", str(tmp_path / "train.py"), "--keras", "jax,tensorflow"])
+    assert done.exit_code == 2
+    assert "There is no file at" in done.output
+    assert "used nothing" not in done.output
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [

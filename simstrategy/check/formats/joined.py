@@ -58,6 +58,7 @@ def not_run(program: str, backend: str, replicas: str, why: str) -> Report:
     """Returns the report of a program that did not run: one row, which is not judged.  why: as a sentence."""
     row = Row(
         *(backend, replicas, "none ran", False, False, 0.0, 0.0, 0, False, None),
+        raised=True,  # so that it is not taken for a program that ran and used nothing
         undecided=why,
         law="replicas",
         compared=0,
