@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Final
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from simstrategy.device.perturbed import LEFT_MAX
@@ -28,6 +29,9 @@ ROUNDED: Final = frozenset(
 
 _SUMS: Final = frozenset({"dot_general", "reduce_sum", "cumsum", "reduce_window_sum", "psum", "psum_invariant"})
 """Those of them that add, so that terms may cancel."""
+
+_CONSTANTS_MAX: Final = 4096
+"""Up to how many elements of an array the ways in which they move are constants of the compiled program."""
 
 _STEP: Final = 7919
 """Between the patterns of two operations."""
@@ -70,7 +74,7 @@ def nudged(rules: Rules, pattern: int, *, sums: bool = False) -> Iterator[None]:
 def _moved(value: Any, salt: int) -> Any:
     """Returns floats […] of which about two thirds are one ulp larger or smaller."""
     factor = 1 + _signs(value, salt) * float(jnp.finfo(value.dtype).eps)  # type: ignore[no-untyped-call]
-    return lax.select(value == lax.floor(value), value, value * factor.astype(value.dtype))
+    return lax.select(lax.eq(value, lax.floor(value)), value, lax.mul(value, factor.astype(value.dtype)))
 
 
 def _moved_sums(value: Any, salt: int, *, pattern: int) -> Any:
@@ -79,17 +83,23 @@ def _moved_sums(value: Any, salt: int, *, pattern: int) -> Any:
     As in `simstrategy.device.perturbed`, it becomes the one where the pattern is odd, and the other where it is even.
     """
     sizes = lax.abs(value)
-    largest = jnp.max(jnp.where(jnp.isfinite(value), sizes, 0), initial=0)
+    largest = jnp.max(lax.select(lax.is_finite(value), sizes, lax.full_like(sizes, 0)), initial=0)
     unit = largest * float(jnp.finfo(value.dtype).eps)  # type: ignore[no-untyped-call]
     is_left = (sizes > 0) & (sizes <= LEFT_MAX * unit)
     up = (_signs(value, salt - pattern) < 0) == bool(pattern % 2)
-    step = (sizes + unit).astype(value.dtype)
-    return jnp.where(is_left, jnp.where(up, value + step, value - step), _moved(value, salt))
+    step = (sizes + unit).astype(value.dtype) * (2 * up - 1).astype(value.dtype)
+    return lax.select(is_left, value + step, _moved(value, salt))
 
 
 def _signs(value: Any, salt: int) -> Any:
-    """Returns -1, 0 or 1 for each element of floats […], in their dtype."""
-    index = jnp.full(value.shape, salt % 65521, jnp.int32)
-    for axis in range(value.ndim):
-        index = index * 31 + lax.broadcasted_iota(jnp.int32, value.shape, axis) * 13
-    return (lax.rem(lax.abs(index * 1103515245 + 12345) >> 8, jnp.int32(3)) - 1).astype(value.dtype)
+    """Returns -1, 0 or 1 for each element of floats […], in their dtype.
+
+    They are constants of the compiled program, which is compiled sooner so; of a large array they are computed there.
+    """
+    xp = np if value.size <= _CONSTANTS_MAX else jnp
+    index = xp.full(value.shape, salt % 65521, xp.int32)
+    for axis, length in enumerate(value.shape):
+        place = xp.arange(length, dtype=xp.int32) * xp.int32(13)
+        index = index * xp.int32(31) + place.reshape([-1 if one == axis else 1 for one in range(value.ndim)])
+    drawn = xp.abs(index * xp.int32(1103515245) + xp.int32(12345)) >> xp.int32(8)
+    return (xp.fmod(drawn, xp.int32(3)) - xp.int32(1)).astype(value.dtype)
