@@ -1,4 +1,7 @@
-"""`check --keras`: one report of a file that runs once with each library, in processes of their own."""
+"""`check --keras`: one report of a file that runs once with each library, in processes of their own.
+
+Clauses: J-75.
+"""
 
 import json
 import subprocess
