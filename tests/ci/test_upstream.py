@@ -1,5 +1,6 @@
 """The campaign of generated programs of other libraries: the same programs each time, and a fault that is named."""
 
+import argparse
 import ast
 import importlib
 import sys
@@ -7,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ci.campaigns.upstream.__main__ import LIBRARIES, Known
-from ci.campaigns.upstream.judging import AGREES, DIFFERS, NOT_JUDGED, RAISES, Judge
+import ci.campaigns.upstream.__main__ as campaigns
+from ci.campaigns.upstream.__main__ import LIBRARIES, Evidence, Known
+from ci.campaigns.upstream.judging import AGREES, DIFFERS, NOT_JUDGED, RAISES, Judge, Verdict
 from ci.campaigns.upstream.programs import Program, drawn, file_of
 from simstrategy.check.outcome import Outcome
 
@@ -51,6 +53,38 @@ def test_a_run_that_is_missing_is_no_agreement(monkeypatch):
     monkeypatch.setattr(judge, "_outcomes", lambda programs: [Outcome((), None, ())])
     programs = drawn(library("dtensor"), 1, 0, 3)
     assert [verdict.kind for verdict in judge.together(programs).values()] == [RAISES] * 3
+
+
+class Made:
+    """A judge whose programs differ in a plain run by their number; alone, the third agrees, and the others do not."""
+
+    def __init__(self):
+        self.library, self.calls = library("dtensor"), []
+
+    def together(self, programs):
+        kinds = {"p00000": AGREES, "p00003": RAISES}
+        self.calls.append(f"{len(programs)} programs")
+        return {one.name: Verdict(kinds.get(one.name, DIFFERS), f"text of {one.name}") for one in programs}
+
+    def alone(self, program, seen):
+        self.calls.append(program.name)
+        return Verdict(AGREES if program.name == "p00002" else seen.kind, f"alone, {program.name}")
+
+
+def test_what_is_kept_is_not_run_again_and_what_known_does_not_name_is_new(monkeypatch, tmp_path):
+    judge, known = Made(), Known()
+    known.entries = [{"library": "dtensor", "name": "a known one", "pattern": "text of p0000[34]"}]
+    monkeypatch.setattr(campaigns, "Judge", lambda *given: judge)
+    options = argparse.Namespace(programs=5, seed=1, batch=3, jobs=2, kept=tmp_path)
+    for _ in range(2):
+        evidence = Evidence()
+        campaigns.campaign("dtensor", sys.executable, known, options, evidence)
+        first, *lines = evidence.lines
+        assert "5 programs, 2 agree" in first
+        assert "      2 known: a known one" in lines
+        assert [line for line in lines if line.startswith("FAILED, new: p00001")]
+        assert not any("p00002" in line for line in lines)
+    assert sorted(judge.calls) == ["2 programs", "3 programs", "p00001", "p00002", "p00003"]
 
 
 @pytest.mark.slow

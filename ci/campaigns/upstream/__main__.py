@@ -1,6 +1,6 @@
 """Many generated programs of other libraries under the law of replicas: what differs is known by name, or is new.
 
-    python3 -m ci.campaigns.upstream [LIBRARY …] [--programs 3000] [--seed 1] [--batch 40] [--kept DIR]
+    python3 -m ci.campaigns.upstream [LIBRARY …] [--programs 3000] [--seed 1] [--batch 40] [--jobs 2] [--kept DIR]
 
 The libraries are torchmetrics, dtensor, training (of PyTorch), jax and keras. They run in an environment that sees this
 one and has the packages of PACKAGES besides. Each program runs on each number of replicas, many in one run; of those
@@ -16,6 +16,8 @@ import re
 import sys
 import tomllib
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from ci.campaigns.upstream.judging import AGREES, NOT_JUDGED, ROOT, Judge, Verdict
@@ -51,25 +53,46 @@ def verdicts(judge, name, options):
     """Yields programs with their verdicts, batch after batch; those that are kept are not run again."""
     for first in range(0, options.programs, options.batch):
         programs = drawn(judge.library, options.seed, first, min(options.batch, options.programs - first))
-        kept = options.kept / f"{name}-{options.seed}-{first}-{len(programs)}.json"
-        if not kept.exists():
-            found = judge.together(programs)
-            kept.write_text(json.dumps({one.name: found[one.name] for one in programs}), encoding="utf-8")
-        found = json.loads(kept.read_text(encoding="utf-8"))
+        file = options.kept / f"{name}-{options.seed}-{first}-{len(programs)}.json"
+        found = kept(file, partial(judge.together, programs))
         yield from ((program, Verdict(*found[program.name])) for program in programs)
+
+
+def kept(file, make):
+    """Returns what a file keeps, as JSON; makes it first where there is none.  A run that ends leaves no half of it."""
+    if not file.exists():
+        fresh = file.with_suffix(".new")
+        fresh.write_text(json.dumps(make()), encoding="utf-8")
+        fresh.replace(file)
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def alone(judge, name, pairs, options):
+    """Returns what `simstrategy check` finds in programs with verdicts, by name; what is kept is not run again."""
+
+    def one(pair):
+        file = options.kept / f"{name}-{options.seed}-{pair[0].name}.json"
+        return pair[0].name, Verdict(*kept(file, partial(judge.alone, *pair)))
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        return dict(pool.map(one, pairs))
 
 
 def campaign(name, python, known, options, evidence):
     """Runs the programs of one library, and prints how many agree and what differs."""
     library = importlib.import_module(f"ci.campaigns.upstream.of_{name}").LIBRARY
     judge, counts, checked, new = Judge(library, python), Counter(), {}, []
-    for program, seen in verdicts(judge, name, options):
-        if seen.kind == AGREES:
-            counts[AGREES] += 1
-            continue
-        entry = known.name_of(name, f"{program.title}: {seen.text}")
+    pairs = [*verdicts(judge, name, options)]
+    differing = [(program, seen) for program, seen in pairs if seen.kind != AGREES]
+    counts[AGREES] = len(pairs) - len(differing)
+    entries = {program.name: known.name_of(name, f"{program.title}: {seen.text}") for program, seen in differing}
+    first = {entries[pair[0].name] or pair[0].name: pair for pair in reversed(differing)}
+    single = alone(judge, name, first.values(), options)
+    for program, seen in differing:
+        entry = entries[program.name]
         key = entry or program.subject
-        found = checked.get(key) or judge.alone(program, seen)
+        found = checked.get(key) or single.get(program.name)
+        found = found or alone(judge, name, [(program, seen)], options)[program.name]
         if found.kind == AGREES:  # of this program alone: another one of its subject may differ
             counts[AGREES] += 1
             continue
@@ -101,6 +124,7 @@ def main(words):
     parser.add_argument("--programs", type=int, default=3000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--batch", type=int, default=40, help="programs in one run")
+    parser.add_argument("--jobs", type=int, default=2, help="programs that are checked alone at a time")
     parser.add_argument("--kept", type=Path, default=ROOT / "build" / "upstream_verdicts")
     options = parser.parse_args(words)
     unknown = [name for name in options.names if name not in LIBRARIES]
