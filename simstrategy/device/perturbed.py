@@ -19,7 +19,7 @@ from simstrategy.device.terms import Array, Device, Op
 from simstrategy.device.wrapper import Wrapper
 from simstrategy.errors import InvalidType, Unsupported
 
-__all__ = ["LEFT_MAX", "UlpPerturbed", "cancelled", "moved_sums", "perturb"]
+__all__ = ["LEFT_MAX", "UlpPerturbed", "cancelled", "largest_beside", "moved_sums", "perturb"]
 
 _APPROXIMATE: Final = (
     *("exp", "expm1", "log", "log1p", "log2", "log10", "logaddexp", "pow", "hypot", "atan2"),
@@ -57,6 +57,21 @@ def cancelled(value: np.ndarray, largest: float | None = None) -> np.ndarray:
         return np.zeros(value.shape, bool)
     sizes = np.abs(value)
     return np.asarray((sizes > 0) & (sizes <= LEFT_MAX * _unit(sizes, largest)))
+
+
+def largest_beside(own: float, of_all: float, dtype: str) -> float:
+    """Returns the size beside which an array's sums are small: of its largest element, or of the largest one of all.
+
+    The latter where all elements may be what rounding leaves of terms that cancel, as in the gradient of the bias of a
+    layer of keys. own: the size of the array's largest element. of_all: of the largest one of all sums of a step and of
+    their terms. dtype: float32 or float64; another one has no such elements.
+
+    >>> largest_beside(1e-17, 0.5, "float64"), largest_beside(1e-3, 0.5, "float64")
+    (0.5, 0.001)
+    """
+    if dtype not in ("float32", "float64"):
+        return own
+    return of_all if 0 < own <= LEFT_MAX * float(np.finfo(dtype).eps) * of_all else own
 
 
 def _unit(sizes: np.ndarray, largest: float | None) -> np.ndarray:

@@ -5,7 +5,7 @@ import pytest
 
 import simstrategy as ss
 from simstrategy.device import UlpPerturbed
-from simstrategy.device.perturbed import cancelled, moved_sums, perturb
+from simstrategy.device.perturbed import cancelled, largest_beside, moved_sums, perturb
 from simstrategy.sim import open_sim
 
 DTYPES = [np.float16, np.float32, np.float64]
@@ -177,6 +177,14 @@ def test_a_part_of_sums_is_small_beside_the_largest_of_all():
     assert not cancelled(part).any()
     assert cancelled(part, 1.0).tolist() == [True]
     assert sorted(float(moved_sums(part, one, largest=1.0)[0] > 0) for one in (1, 2)) == [0.0, 1.0]
+
+
+def test_sums_of_which_all_is_small_are_beside_the_largest_of_all():
+    assert largest_beside(4.0, 8.0, "float32") == 4.0
+    assert largest_beside(8.0 * 2.0**-22, 8.0, "float32") == 8.0
+    assert largest_beside(8.0 * 2.0**-22, 8.0, "float64") == 8.0 * 2.0**-22
+    assert largest_beside(0.0, 8.0, "float64") == 0.0
+    assert largest_beside(1e-9, 8.0, "float16") == 1e-9
 
 
 @pytest.mark.parametrize("value", [np.zeros((0, 2)), np.array(3e-20), np.array([1, 0]), np.float16([1, 1e-4])])

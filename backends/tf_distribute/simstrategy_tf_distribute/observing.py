@@ -11,14 +11,14 @@ from typing import Any, Final, Protocol, final
 import numpy as np
 import tensorflow as tf
 
-from simstrategy.device.perturbed import moved_sums, perturb
+from simstrategy.device.perturbed import largest_beside, moved_sums, perturb
 from simstrategy.launch.calls import Form
 from simstrategy.trace import Recorder, Recording, Request
 from simstrategy_tf_distribute.forms import form_of
 from simstrategy_tf_distribute.lines import Lines, Site
 from simstrategy_tf_distribute.variables import MOVABLE
 
-__all__ = ["Observer", "Sink", "Steps", "first_not_finite", "moved", "nudged_dataset"]
+__all__ = ["Observer", "Sink", "Steps", "first_not_finite", "largest_of", "moved", "nudged_dataset"]
 
 Host = np.ndarray[Any, Any]
 
@@ -160,17 +160,35 @@ def _on_host(note: Callable[..., None], tensors: Sequence[Any]) -> None:
     tf.numpy_function(noted, tensors, [])
 
 
-def moved(value: Any, pattern: int, *, sums: bool = False) -> Any:
+def moved(value: Any, pattern: int, *, beside: Any = None) -> Any:
     """Returns a tensor of floats [any shape] changed by one ulp, in a pattern; anything else as it is.
 
-    sums: whether also what rounding leaves of terms that cancel moves, as by `device.perturbed.moved_sums`.
+    beside: the size [] of the largest element that was added with the value, of which also what rounding leaves of
+    terms that cancel moves, as by `device.perturbed.moved_sums`; None for a value that is no sum.
     """
     if not isinstance(value, tf.Tensor) or value.dtype not in MOVABLE:
         return value
-    move = moved_sums if sums else perturb
-    result = tf.numpy_function(lambda host: move(host, pattern), [value], value.dtype)
+
+    def move_sum(host: Host, of_all: Host) -> Host:
+        own = np.abs(host).max(where=np.isfinite(host), initial=0)
+        return moved_sums(host, pattern, largest=largest_beside(float(own), float(of_all), host.dtype.name))
+
+    if beside is None:
+        result = tf.numpy_function(lambda host: perturb(host, pattern), [value], value.dtype)
+    else:
+        result = tf.numpy_function(move_sum, [value, beside], value.dtype)
     result.set_shape(value.shape)
     return result
+
+
+def largest_of(values: Sequence[Any]) -> Any:
+    """Returns the size [] of the largest finite element of tensors [any shape] of float32 or float64, as float64."""
+    found = [tf.zeros((), tf.float64)]
+    for value in values:
+        if isinstance(value, tf.Tensor) and value.dtype in (tf.float32, tf.float64):
+            sizes = tf.where(tf.math.is_finite(value), tf.abs(value), tf.zeros_like(value))
+            found.append(tf.cast(tf.reduce_max(sizes), tf.float64))
+    return tf.reduce_max(tf.stack(found))
 
 
 def nudged_dataset(dataset: Any, pattern: int) -> Any:

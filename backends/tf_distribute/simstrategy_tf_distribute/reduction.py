@@ -16,7 +16,7 @@ from simstrategy.launch.calls import Form, written
 from simstrategy.trace import Request, Trace, describe_site
 from simstrategy_tf_distribute.forms import form_of
 from simstrategy_tf_distribute.lines import Lines, Site
-from simstrategy_tf_distribute.observing import Observer, moved
+from simstrategy_tf_distribute.observing import Observer, largest_of, moved
 from simstrategy_tf_distribute.subjects import Subjects
 from simstrategy_tf_distribute.variables import Variables
 
@@ -53,6 +53,7 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
         self._subjects = Subjects(variables)
         self._lines = lines or Lines()
         self._pattern = pattern
+        self._largest: Any = None
         self._inner = tf.distribute.ReductionToOneDevice(accumulation_fn=self._added)
 
     def name_gradients(self, variables: Sequence[Any]) -> None:
@@ -67,12 +68,14 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
 
     def reduce(self, reduce_op: Any, per_replica_value: Any, destinations: Any, options: Any = None) -> Any:
         self._observe(reduce_op, [per_replica_value], [destinations], sys._getframe(1))
+        self._find_largest([per_replica_value])
         value = self._alone(per_replica_value)
         return tf.distribute.CrossDeviceOps.reduce(self, reduce_op, value, destinations, options)
 
     def batch_reduce(self, reduce_op: Any, value_destination_pairs: Any, options: Any = None) -> Any:
         values, destinations = zip(*value_destination_pairs, strict=True)
         self._observe(reduce_op, values, destinations, sys._getframe(1))
+        self._find_largest(values)
         pairs = [(self._alone(value), destination) for value, destination in value_destination_pairs]
         return tf.distribute.CrossDeviceOps.batch_reduce(self, reduce_op, pairs, options)
 
@@ -97,16 +100,22 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
         self._record("gather", None, axis, None, [form_of(value) for value in per_replica_value.values], site)
         return self._inner._gather_implementation(per_replica_value, destinations, axis, options)  # noqa: SLF001
 
+    def _find_largest(self, values: Sequence[Any]) -> None:
+        """Finds the size of the largest element that a call adds, where sums are moved."""
+        if self._pattern is not None:
+            self._largest = largest_of([part for value in values for part in _parts(value)])
+
     def _alone(self, value: Any) -> Any:
         """Returns a value as it is, and moved where it is that of the only replica, which nothing adds."""
-        if self._pattern is None:
-            return value
-        parts = value.values if isinstance(value, tf.distribute.DistributedValues) else (value,)
-        return value if len(parts) != 1 else moved(parts[0], self._pattern, sums=True)
+        parts = _parts(value)
+        return value if self._pattern is None or len(parts) != 1 else self._moved(parts[0])
 
     def _added(self, values: Sequence[Any]) -> Any:
         total = _left_fold(values)
-        return total if self._pattern is None else moved(total, self._pattern, sums=True)
+        return total if self._pattern is None else self._moved(total)
+
+    def _moved(self, total: Any) -> Any:
+        return moved(total, self._pattern or 0, beside=self._largest)
 
     # Checks and trace.
 
@@ -144,6 +153,12 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
             known = () if shape is None else shape
             request = Request(kind, op, axis, subject, None, ((known, dtype),))
             self.trace.record(0, request, (number,), (site,))
+
+
+def _parts(value: Any) -> Sequence[Any]:
+    """Returns what the replicas gave; of one replica TensorFlow may have no list."""
+    parts: Sequence[Any] = value.values if isinstance(value, tf.distribute.DistributedValues) else (value,)
+    return parts
 
 
 def _left_fold(values: Sequence[Any]) -> Any:

@@ -47,3 +47,42 @@ def test_an_optimizer_that_takes_the_sign_of_what_is_left_is_not_accused_and_ano
     assert "Rounding alone may change these results" in str(report)
     report = replicas_agree(signs_of(lambda count: count), replicas=[1, 3])
     assert report.verdict == "differ", str(report)
+
+
+def balanced(scale):
+    """Returns a program in which the terms of a gradient are constants, so that no rounding of inputs moves them.
+
+    scale: as of `signs_of`.
+    """
+    labels = np.random.default_rng(0).permutation(np.arange(12) % 3)
+
+    def program(strategy):
+        with strategy.scope():
+            variables = [tf.Variable(np.zeros((4, 3))), tf.Variable(np.zeros(3))]
+        rate = 0.01 * scale(strategy.num_replicas_in_sync)
+
+        def step(rows, labels):
+            with tf.GradientTape() as tape:
+                out = rows @ variables[0] + variables[1]
+                gaps = tf.nn.relu(1.0 - tf.gather(out, labels, batch_dims=1)[:, None] + out)
+                loss = tf.reduce_sum(gaps * (1 - tf.one_hot(labels, 3, dtype=tf.float64))) / 36.0
+            context = tf.distribute.get_replica_context()
+            gradients = context.all_reduce("SUM", tape.gradient(loss, variables))
+            for variable, gradient in zip(variables, gradients, strict=True):
+                variable.assign_sub(rate * gradient / (tf.abs(gradient) + 1e-8))
+
+        data = tf.data.Dataset.from_tensor_slices((ROWS, labels)).batch(12)
+        for rows in strategy.experimental_distribute_dataset(data):
+            strategy.run(tf.function(step), args=rows)
+        return variables
+
+    return program
+
+
+@pytest.mark.slow
+def test_a_gradient_of_which_nothing_else_is_left_is_not_accused_and_another_rate_is():
+    report = replicas_agree(balanced(lambda count: 1), replicas=[1, 2])
+    assert report.verdict == "undecided", str(report)
+    assert "Rounding alone may change these results" in str(report)
+    report = replicas_agree(balanced(lambda count: count), replicas=[1, 2])
+    assert report.verdict == "differ", str(report)

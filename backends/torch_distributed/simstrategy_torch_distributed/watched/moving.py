@@ -1,15 +1,18 @@
 """Moves tensors by one unit in the last place, in patterns, to measure how far rounding moves a script's results."""
 
-import math
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 import torch
 
-from simstrategy.device.perturbed import moved_sums, perturb
+from simstrategy.device.perturbed import largest_beside, moved_sums, perturb
 from simstrategy_torch_distributed.watched.parts import local_of
 
 __all__ = ["moved", "nudge", "nudge_sums"]
+
+_EXACT: Final = (torch.float32, torch.float64)
+"""Of a narrower dtype a few units in the last place are no small part."""
 
 
 def moved(tensor: torch.Tensor, pattern: int) -> torch.Tensor:
@@ -33,21 +36,37 @@ def nudge(tensor: torch.Tensor, pattern: int) -> None:
 def nudge_sums(tensors: Sequence[torch.Tensor], pattern: int) -> None:
     """Moves the elements of sums, [...] each, in place, also those that rounding has left of terms that cancel.
 
-    They are small beside the largest element; beside the largest one of all where a rank has a part of each.
+    They are small beside the largest element. Where all elements of a sum are, they are beside the largest one of all
+    sums that ranks have whole, which is the same on each rank; where a rank has a part of a sum, beside all of its own.
     """
-    exact = (torch.float32, torch.float64)
-    pairs = [(one, local_of(one)) for one in tensors]
-    hosts = [(one, local) for one, local in pairs if local.layout == torch.strided]
-    sizes = [float(local.abs().max()) for _, local in hosts if local.dtype in exact and local.numel()]
-    finite = [size for size in sizes if math.isfinite(size)]
-    for tensor, local in hosts:
-        if local.dtype in exact and local.numel():
-            largest = None if local.shape == tensor.shape else max(finite, default=0.0)
-            host = moved_sums(local.cpu().contiguous().numpy(), pattern, largest=largest)
+    whole = max([_largest_of(one) for one in tensors if not _is_part(one)], default=0.0)
+    of_all = max([_largest_of(one) for one in tensors], default=0.0)
+    for tensor in tensors:
+        local = local_of(tensor)
+        if local.layout != torch.strided:
+            continue
+        if local.dtype in _EXACT and local.numel():
+            host = local.cpu().contiguous().numpy()
+            largest = of_all if _is_part(tensor) else largest_beside(_largest_of(tensor), whole, host.dtype.name)
             with torch.no_grad():
-                local.copy_(torch.from_numpy(host))
+                local.copy_(torch.from_numpy(moved_sums(host, pattern, largest=largest)))
         else:
             nudge(tensor, pattern)
+
+
+def _is_part(tensor: torch.Tensor) -> bool:
+    return local_of(tensor).shape != tensor.shape
+
+
+def _largest_of(tensor: torch.Tensor) -> float:
+    """Returns the size of the largest finite element of a tensor […] of float32 or float64, of a DTensor on this rank.
+
+    It is 0 for other tensors.
+    """
+    local = local_of(tensor)
+    if local.layout != torch.strided or local.dtype not in _EXACT or not local.numel():
+        return 0.0
+    return float(torch.where(torch.isfinite(local), local.abs(), torch.zeros_like(local)).max())
 
 
 def _moved(tensor: torch.Tensor, pattern: int) -> torch.Tensor:
