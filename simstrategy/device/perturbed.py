@@ -19,7 +19,7 @@ from simstrategy.device.terms import Array, Device, Op
 from simstrategy.device.wrapper import Wrapper
 from simstrategy.errors import InvalidType, Unsupported
 
-__all__ = ["LEFT_MAX", "UlpPerturbed", "cancelled", "largest_beside", "moved_sums", "perturb"]
+__all__ = ["LEFT_MAX", "UlpPerturbed", "cancelled", "largest_beside", "largest_of", "moved_sums", "perturb"]
 
 _APPROXIMATE: Final = (
     *("exp", "expm1", "log", "log1p", "log2", "log10", "logaddexp", "pow", "hypot", "atan2"),
@@ -44,11 +44,13 @@ _NEIGHBOURS: Final[dict[str, np.ndarray]] = {
 """By dtype the neighbours of 1, as [2]: the smaller one and the larger one."""
 
 
-def cancelled(value: np.ndarray, largest: float | None = None) -> np.ndarray:
+def cancelled(value: np.ndarray, largest: float | None = None, *, beside: float = 0.0) -> np.ndarray:
     """Returns which elements of an array […] of sums may be what rounding leaves of terms that cancel, as bool […].
 
     Those are not zero, and a few units in the last place of the largest element at most. largest: the size of that one,
-    where `value` is a part of the sums. Only of float32 and float64: eight units of a narrower dtype are no small part.
+    where `value` is a part of the sums. beside: the size of the largest one of all sums of a step, which counts where
+    all elements of the array are so small beside it. Only of float32 and float64: eight units of a narrower dtype are
+    no small part.
 
     >>> cancelled(np.array([1.0, 2e-16, 0.0]))
     array([False,  True, False])
@@ -56,7 +58,7 @@ def cancelled(value: np.ndarray, largest: float | None = None) -> np.ndarray:
     if value.dtype.name not in ("float32", "float64") or not value.size:
         return np.zeros(value.shape, bool)
     sizes = np.abs(value)
-    return np.asarray((sizes > 0) & (sizes <= LEFT_MAX * _unit(sizes, largest)))
+    return np.asarray((sizes > 0) & (sizes <= LEFT_MAX * _unit(value, largest, beside)))
 
 
 def largest_beside(own: float, of_all: float, dtype: str) -> float:
@@ -74,24 +76,34 @@ def largest_beside(own: float, of_all: float, dtype: str) -> float:
     return of_all if 0 < own <= LEFT_MAX * float(np.finfo(dtype).eps) * of_all else own
 
 
-def _unit(sizes: np.ndarray, largest: float | None) -> np.ndarray:
-    """Returns one unit in the last place of the largest of sizes [...]; NaN and infinity have none that counts."""
-    most = sizes.max(where=np.isfinite(sizes), initial=0) if largest is None else sizes.dtype.type(largest)
-    return np.asarray(np.finfo(sizes.dtype).eps * most)
+def largest_of(value: np.ndarray) -> float:
+    """Returns the size of the largest finite element of an array […]; 0 of one that has no floats.
+
+    >>> largest_of(np.array([1.0, -3.0, np.inf]))
+    3.0
+    """
+    if value.dtype.kind != "f" or not value.size:
+        return 0.0
+    return float(np.abs(value).max(where=np.isfinite(value), initial=0))
 
 
-def moved_sums(value: np.ndarray, pattern: int, *, largest: float | None = None) -> np.ndarray:
+def _unit(value: np.ndarray, largest: float | None, beside: float) -> np.ndarray:
+    """Returns one unit in the last place of the largest of sums [...]; NaN and infinity have none that counts."""
+    most = largest_beside(largest_of(value), beside, value.dtype.name) if largest is None else largest
+    return np.asarray(np.finfo(value.dtype).eps * value.dtype.type(most))
+
+
+def moved_sums(value: np.ndarray, pattern: int, *, largest: float | None = None, beside: float = 0.0) -> np.ndarray:
     """Returns a float array […] of sums as `perturb` does; what `cancelled` finds grows, or has the other sign.
 
     It moves by its size and a unit in the last place of the largest element, in one direction where the pattern is odd,
-    and in the other one where it is even.
+    and in the other one where it is even. largest, beside: as of `cancelled`.
     """
     moved = perturb(value, pattern)
-    left = cancelled(value, largest)
+    left = cancelled(value, largest, beside=beside)
     if not left.any():
         return moved
-    sizes = np.abs(value)
-    step = (sizes + _unit(sizes, largest)).astype(value.dtype)
+    step = (np.abs(value) + _unit(value, largest, beside)).astype(value.dtype)
     return np.where(left, np.where(_upward(value.shape, 0) == pattern % 2, value + step, value - step), moved)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol, final
 import numpy as np
 import tensorflow as tf
 
-from simstrategy.device.perturbed import largest_beside, moved_sums, perturb
+from simstrategy.device.perturbed import moved_sums, perturb
 from simstrategy.launch.calls import Form
 from simstrategy.trace import Recorder, Recording, Request
 from simstrategy_tf_distribute.forms import form_of
@@ -169,14 +169,13 @@ def moved(value: Any, pattern: int, *, beside: Any = None) -> Any:
     if not isinstance(value, tf.Tensor) or value.dtype not in MOVABLE:
         return value
 
-    def move_sum(host: Host, of_all: Host) -> Host:
-        own = np.abs(host).max(where=np.isfinite(host), initial=0)
-        return moved_sums(host, pattern, largest=largest_beside(float(own), float(of_all), host.dtype.name))
-
     if beside is None:
         result = tf.numpy_function(lambda host: perturb(host, pattern), [value], value.dtype)
     else:
-        result = tf.numpy_function(move_sum, [value, beside], value.dtype)
+        given = [value, beside]
+        result = tf.numpy_function(
+            lambda host, of_all: moved_sums(host, pattern, beside=float(of_all)), given, value.dtype
+        )
     result.set_shape(value.shape)
     return result
 

@@ -111,11 +111,10 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
         return value if self._pattern is None or len(parts) != 1 else self._moved(parts[0])
 
     def _added(self, values: Sequence[Any]) -> Any:
-        total = _left_fold(values)
-        return total if self._pattern is None else self._moved(total)
+        return self._moved(_left_fold(values))
 
     def _moved(self, total: Any) -> Any:
-        return moved(total, self._pattern or 0, beside=self._largest)
+        return total if self._pattern is None else moved(total, self._pattern, beside=self._largest)
 
     # Checks and trace.
 

@@ -8,7 +8,7 @@ import numpy as np
 from simstrategy.check.causes.facts import Host, Leaves, StepFacts
 from simstrategy.check.compare import MARGIN
 from simstrategy.check.distances import distances, is_float, one_unit
-from simstrategy.device.perturbed import cancelled, largest_beside
+from simstrategy.device.perturbed import cancelled, largest_of
 from simstrategy.trace import Recording
 
 __all__ = ["alike", "all_alike", "cancels", "cancels_in", "total", "unit_of", "varies", "wide"]
@@ -89,21 +89,12 @@ def cancels(steps: Sequence[StepFacts]) -> bool:
 def cancels_in(recording: Recording) -> bool:
     """Returns whether what replicas reduced has such elements at some point of a recording."""
     points = recording.points
-    sums, terms = [
-        [value.array for rows in kind for row in rows for value in row if value.array is not None]
-        for kind in ([point.outputs for point in points], [point.inputs for point in points])
-    ]
+    sums = [value.array for point in points for row in point.outputs for value in row if value.array is not None]
+    terms = [value.array for point in points for row in point.inputs for value in row if value.array is not None]
     return _any_cancelled(sums, terms)
 
 
 def _any_cancelled(sums: Sequence[Host], terms: Sequence[Host] = ()) -> bool:
     """Returns whether some of the sums […] have such elements, beside their own largest one or that of all arrays."""
-    of_all = max(map(_size, (*sums, *terms)), default=0.0)
-    return any(cancelled(one, largest_beside(_size(one), of_all, one.dtype.name)).any() for one in sums)
-
-
-def _size(array: Host) -> float:
-    """Returns the size of the largest finite element; 0 of an array without floats."""
-    if array.dtype.kind != "f" or not array.size:
-        return 0.0
-    return float(np.abs(array).max(where=np.isfinite(array), initial=0))
+    of_all = max(map(largest_of, (*sums, *terms)), default=0.0)
+    return any(cancelled(one, beside=of_all).any() for one in sums)

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 import torch
 
-from simstrategy.device.perturbed import largest_beside, moved_sums, perturb
+from simstrategy.device.perturbed import largest_of, moved_sums, perturb
 from simstrategy_torch_distributed.watched.parts import local_of
 
 __all__ = ["moved", "nudge", "nudge_sums"]
@@ -39,34 +39,19 @@ def nudge_sums(tensors: Sequence[torch.Tensor], pattern: int) -> None:
     They are small beside the largest element. Where all elements of a sum are, they are beside the largest one of all
     sums that ranks have whole, which is the same on each rank; where a rank has a part of a sum, beside all of its own.
     """
-    whole = max([_largest_of(one) for one in tensors if not _is_part(one)], default=0.0)
-    of_all = max([_largest_of(one) for one in tensors], default=0.0)
+    exact = []
     for tensor in tensors:
         local = local_of(tensor)
-        if local.layout != torch.strided:
-            continue
-        if local.dtype in _EXACT and local.numel():
-            host = local.cpu().contiguous().numpy()
-            largest = of_all if _is_part(tensor) else largest_beside(_largest_of(tensor), whole, host.dtype.name)
-            with torch.no_grad():
-                local.copy_(torch.from_numpy(moved_sums(host, pattern, largest=largest)))
+        if local.dtype in _EXACT and local.layout == torch.strided and local.numel():
+            exact.append((local, local.cpu().contiguous().numpy(), local.shape != tensor.shape))
         else:
             nudge(tensor, pattern)
-
-
-def _is_part(tensor: torch.Tensor) -> bool:
-    return local_of(tensor).shape != tensor.shape
-
-
-def _largest_of(tensor: torch.Tensor) -> float:
-    """Returns the size of the largest finite element of a tensor […] of float32 or float64, of a DTensor on this rank.
-
-    It is 0 for other tensors.
-    """
-    local = local_of(tensor)
-    if local.layout != torch.strided or local.dtype not in _EXACT or not local.numel():
-        return 0.0
-    return float(torch.where(torch.isfinite(local), local.abs(), torch.zeros_like(local)).max())
+    of_all = max([largest_of(host) for _, host, _ in exact], default=0.0)
+    whole = max([largest_of(host) for _, host, is_part in exact if not is_part], default=0.0)
+    for local, host, is_part in exact:
+        moved_host = moved_sums(host, pattern, largest=of_all if is_part else None, beside=whole)
+        with torch.no_grad():
+            local.copy_(torch.from_numpy(moved_host))
 
 
 def _moved(tensor: torch.Tensor, pattern: int) -> torch.Tensor:
