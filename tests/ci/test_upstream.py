@@ -85,6 +85,9 @@ def test_what_is_kept_is_not_run_again_and_what_known_does_not_name_is_new(monke
         assert [line for line in lines if line.startswith("FAILED, new: p00001")]
         assert not any("p00002" in line for line in lines)
     assert sorted(judge.calls) == ["2 programs", "3 programs", "p00001", "p00002", "p00003"]
+    monkeypatch.setattr(campaigns, "_judging_code", lambda: "another one")
+    campaigns.campaign("dtensor", sys.executable, known, options, Evidence())
+    assert sorted(judge.calls[5:]) == ["p00001", "p00002", "p00003"]
 
 
 @pytest.mark.slow

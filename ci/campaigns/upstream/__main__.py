@@ -6,7 +6,8 @@ The libraries are torchmetrics, dtensor, training (of PyTorch), jax and keras. T
 one and has the packages of PACKAGES besides. Each program runs on each number of replicas, many in one run; of those
 that differ, one for each subject and entry of known.toml is checked alone by `simstrategy check`. Where that differs,
 it counts for the others as well; where it agrees, for itself. What known.toml does not name is new, and the exit code
-is 1. --kept: verdicts stay there, and are not made again.
+is 1. --kept: verdicts of the same programs stay there, and are not made again; those of single checks for as long as
+the code that judges is the same.
 """
 
 import argparse
@@ -17,11 +18,12 @@ import sys
 import tomllib
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
+from hashlib import sha256
 from pathlib import Path
 
 from ci.campaigns.upstream.judging import AGREES, NOT_JUDGED, ROOT, Judge, Verdict
-from ci.campaigns.upstream.programs import drawn
+from ci.campaigns.upstream.programs import drawn, file_of
 
 sys.path.insert(0, str(ROOT / "ci"))
 
@@ -53,7 +55,8 @@ def verdicts(judge, name, options):
     """Yields programs with their verdicts, batch after batch; those that are kept are not run again."""
     for first in range(0, options.programs, options.batch):
         programs = drawn(judge.library, options.seed, first, min(options.batch, options.programs - first))
-        file = options.kept / f"{name}-{options.seed}-{first}-{len(programs)}.json"
+        key = _digest(file_of(judge.library, programs))
+        file = options.kept / f"{name}-{options.seed}-{first}-{len(programs)}-{key}.json"
         found = kept(file, partial(judge.together, programs))
         yield from ((program, Verdict(*found[program.name])) for program in programs)
 
@@ -67,11 +70,23 @@ def kept(file, make):
     return json.loads(file.read_text(encoding="utf-8"))
 
 
+@cache
+def _judging_code():
+    """Returns a digest of the code that judges: a single check is made again where it has changed."""
+    files = [*ROOT.glob("simstrategy/**/*.py"), *ROOT.glob("backends/*/simstrategy_*/**/*.py")]
+    return _digest(*(file.read_text(encoding="utf-8") for file in sorted(files)))
+
+
+def _digest(*texts):
+    return sha256("\0".join(texts).encode()).hexdigest()[:12]
+
+
 def alone(judge, name, pairs, options):
     """Returns what `simstrategy check` finds in programs with verdicts, by name; what is kept is not run again."""
 
     def one(pair):
-        file = options.kept / f"{name}-{options.seed}-{pair[0].name}.json"
+        key = _digest(file_of(judge.library, [pair[0]]), _judging_code())
+        file = options.kept / f"{name}-{options.seed}-{pair[0].name}-{key}.json"
         return pair[0].name, Verdict(*kept(file, partial(judge.alone, *pair)))
 
     with ThreadPoolExecutor(options.jobs) as pool:
