@@ -19,20 +19,21 @@ from simstrategy_xla.mesh_check.jobs import Answer, Job
 from simstrategy_xla.mesh_check.lowering import Rules
 from simstrategy_xla.mesh_check.noting import Noted
 from simstrategy_xla.mesh_check.nudging import nudged
-from simstrategy_xla.mesh_check.running import choose_devices, load_problem, run_once
+from simstrategy_xla.mesh_check.running import choose_devices, keep_compiled, load_problem, run_once
 from simstrategy_xla.mesh_check.watching import Watch
 
 __all__ = ["main"]
 
 
 def main(channel: Channel, output: Path) -> int:
-    """Receives the name of a file with a job, writes its answer to a file, and returns the exit code."""
+    """Receives the names of files for a job, its answer, and compiled code; returns the exit code."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one ends it
     print_to(output)
     message, _ = channel.receive()
     try:
         job = read_job(message["job"])
+        keep_compiled(message["compiled"])
         Path(message["answer"]).write_bytes(pickle.dumps(_answer(job), protocol=pickle.HIGHEST_PROTOCOL))
     except Exception:  # noqa: BLE001 - such as an argument that cannot be read here; it is shown with the output
         traceback.print_exc()

@@ -27,7 +27,8 @@ class Failure(NamedTuple):
 class Processes:
     """Starts processes that have imported JAX already.  close() ends all of them.
 
-    They run one after the other, as a user's runs do: programs may write and read the same files.
+    They run one after the other, as a user's runs do: programs may write and read the same files. What one has compiled
+    is on disk for the others, until close().
     """
 
     def __init__(self) -> None:
@@ -48,7 +49,8 @@ class Processes:
         write_job(given, job)
         worker = self._server.start(_MAIN)
         try:
-            worker.channel.send({"job": str(given), "answer": str(answered)})
+            compiled = self._server.folder / "compiled"
+            worker.channel.send({"job": str(given), "answer": str(answered), "compiled": str(compiled)})
             worker.channel.receive(within_s=timeout_s)
             kind = ""
         except TimeoutError:

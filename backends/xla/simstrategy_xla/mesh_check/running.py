@@ -21,7 +21,7 @@ from simstrategy.short_repr import without_addresses
 from simstrategy_xla.mesh_check.jobs import Found, Job, Run, Saved
 from simstrategy_xla.mesh_check.results import Result, result_of
 
-__all__ = ["choose_devices", "load_problem", "run_once"]
+__all__ = ["choose_devices", "keep_compiled", "load_problem", "run_once"]
 
 _CONFIG: Final[Any] = jax.config
 _OF_AXES: Final = ("unbound axis name", "is not found in mesh", "must refer to an axis")
@@ -40,6 +40,15 @@ def choose_devices(count: int, *, in_order: bool) -> None:
     _CONFIG.update("jax_platforms", "cpu")
     if in_order:
         _CONFIG.update("jax_cpu_enable_async_dispatch", False)
+
+
+def keep_compiled(folder: str) -> None:
+    """Keeps compiled code in a folder, where later processes of a check find it; in the user's where one is chosen."""
+    if _CONFIG.jax_compilation_cache_dir:
+        return
+    _CONFIG.update("jax_compilation_cache_dir", folder)
+    _CONFIG.update("jax_persistent_cache_min_compile_time_secs", 0)
+    _CONFIG.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
 def load_problem(error: Exception, job: Job, where: str) -> str:
