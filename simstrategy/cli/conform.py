@@ -14,8 +14,8 @@ from typing import Annotated, Any, Final
 import typer
 
 from simstrategy.cli.ending import clear_errors
-from simstrategy.cli.outputs import write_text
 from simstrategy.cli.texts import import_from_here
+from simstrategy.cli.writing import write_text
 from simstrategy.device import install_advice, open_backend
 from simstrategy.errors import BackendUnavailable
 

@@ -13,9 +13,9 @@ from simstrategy.check.openings import LINEAR
 from simstrategy.check.outcome import program_folder
 from simstrategy.cli.ending import clear_errors
 from simstrategy.cli.options import Order, cost_of
-from simstrategy.cli.outputs import write_text
 from simstrategy.cli.running import RunSettings, files_named, loaded_program, outcomes_of, recorder_of
 from simstrategy.cli.texts import varied, wide_console
+from simstrategy.cli.writing import write_text
 from simstrategy.errors import InvalidArgument
 from simstrategy.player import PlayedRun, TimedRun, as_player, as_trace_events, own_run, read_run
 from simstrategy.sim import timeline

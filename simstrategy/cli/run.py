@@ -12,9 +12,9 @@ from simstrategy.check.openings import LINEAR
 from simstrategy.check.outcome import Outcome, program_folder
 from simstrategy.cli.ending import clear_errors, text_of
 from simstrategy.cli.options import Order
-from simstrategy.cli.outputs import write_text
 from simstrategy.cli.running import RunSettings, files_named, loaded_program, outcomes_of, recorder_of
 from simstrategy.cli.texts import wide_console
+from simstrategy.cli.writing import write_text
 from simstrategy.player import as_player, own_run
 from simstrategy.trace import AnyTrace, Recorder, Trace, write_events
 

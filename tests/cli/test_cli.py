@@ -344,7 +344,7 @@ def test_the_list_has_the_first_line_of_the_help_of_each_command(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [["--help"], ["split"], ["backends"]])
+@pytest.mark.parametrize("words", [["--help"], ["split"], ["backends"], ["conform", "--help"]])
 def test_what_lists_and_shows_imports_neither_the_judge_nor_a_framework(words):
     code = (
         "import sys\n"

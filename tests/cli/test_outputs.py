@@ -135,7 +135,7 @@ def test_a_file_that_cannot_be_written_keeps_what_it_had(folder, monkeypatch):
         os.close(descriptor)
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("simstrategy.cli.outputs.os.fdopen", fail)
+    monkeypatch.setattr("simstrategy.cli.writing.os.fdopen", fail)
     assert check("lawful", "--json", "report.json").exit_code == 2
     assert (folder / "report.json").read_text() == "before"
     assert [one.name for one in folder.glob("report*")] == ["report.json"]
