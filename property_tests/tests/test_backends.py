@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,13 +17,17 @@ EXAMPLES = {"torch": 8, "tensorflow": 8, "xla": 2}
 """Examples of each property: fewer where each form of an array is compiled."""
 
 
-def examinations() -> Iterator[tuple[str, str]]:
-    """Yields each backend with the name of each test that it claims to pass."""
+LONG = {("xla", "test_an_array_function_is_numpys"): pytest.mark.deep}
+"""Tests that take half a minute: `ci/run.py deep cases` runs them."""
+
+
+def examinations() -> Iterator[Any]:
+    """Yields each backend with the name of each test that it claims to pass, as parameters."""
     for backend in EXAMPLES:
         excepted = exceptions_of(backend, by_clause())
         for entry in entries():
             if not any(one.covers(entry.clauses, entry.name) for one in excepted):
-                yield backend, entry.name
+                yield pytest.param(backend, entry.name, marks=LONG.get((backend, entry.name), ()))
 
 
 ROWS = {"xla": 8, "tensorflow": 24}

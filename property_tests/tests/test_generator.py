@@ -109,6 +109,7 @@ def _printed(hash_seed, number):
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_the_same_seed_gives_the_same_counterexamples_in_every_process():
     one, again = _printed("1", 7), _printed("2", 7)
     assert one == again

@@ -86,7 +86,7 @@ def open_wrong(*, replicas=None):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("backend", "code"), [("sim", 0), ("acme:open_wrong", 1)])
+@pytest.mark.parametrize(("backend", "code"), [("sim", 0), pytest.param("acme:open_wrong", 1, marks=pytest.mark.deep)])
 def test_the_same_seed_gives_the_same_reports_to_the_byte_in_every_process(folder, backend, code):
     (folder / "acme.py").write_text(FORGETFUL)
     reports = []

@@ -97,6 +97,7 @@ with spread_over("ray", jobs=2, folder=Path.cwd()) as place:
     ], printed + errors
 
 
+@pytest.mark.deep
 def test_a_cluster_is_reached_by_its_client_server(environment, tmp_path):
     environment = environment | {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
     port = free_port("127.0.0.1")
@@ -116,6 +117,7 @@ with spread_over("ray://127.0.0.1:{port}", folder=Path.cwd()) as place:
     assert printed.strip().splitlines()[-1:] == ["2 [0, 1, 4, 9]"], printed + errors
 
 
+@pytest.mark.deep
 def test_a_node_with_other_versions_is_refused_by_name(environment, tmp_path):
     code = f"""{BEGIN}
 with spread_over("ray", jobs=1, folder=Path.cwd()) as place:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shares import one_in
 
 import simstrategy as ss
 from simstrategy.check import attempts
@@ -250,7 +251,7 @@ def test_a_race_that_a_slow_replica_wins_is_found():
     assert "a slow replica changes result['order']: [1, 0] against [0, 1]" in found["a slow replica"]
 
 
-@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("kept", one_in(2, [False, True]))
 def test_replicas_that_wait_for_a_slow_one_outside_of_collectives_are_found(monkeypatch, kept):
     """Also where another thread has the Event that they wait for, and waits itself."""
     ends = [threading.Event()]
@@ -386,7 +387,7 @@ def test_integers_get_no_inf_and_one_replica_no_fault():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", ["torch", "tensorflow", "xla"])
+@pytest.mark.parametrize("backend", one_in(3, ["torch", "tensorflow", "xla"]))
 def test_other_backends_hold_under_faults(backend, monkeypatch):
     pytest.importorskip(f"simstrategy_{backend}")
     monkeypatch.setattr(law, "FAULTS_MAX", 7 * 2 * 2)

@@ -147,6 +147,7 @@ def test_a_hang_and_an_end_of_a_process_are_outcomes_and_the_next_program_runs()
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_a_few_programs_and_all_that_is_kept_agree_on_two_backends():
     code, printed = asked("--programs", "20", "--backends", "sim,torch", "--limit", "6")
     assert code == 0, printed

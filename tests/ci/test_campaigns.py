@@ -23,6 +23,7 @@ def asked(file, *options):
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_generated_programs_agree_on_every_pair():
     counts = ("--programs", "6", "--compiled", "3", "--jobs", "1")
     # The interpreter takes as many replicas as there are processors.

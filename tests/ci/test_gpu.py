@@ -122,6 +122,7 @@ def test_a_part_of_the_step_tpu_tells_how_it_ended(monkeypatch: pytest.MonkeyPat
     assert said("import time; time.sleep(600)") == "FAILED: part: did not end in 0.5 s"
 
 
+@pytest.mark.deep
 def test_a_step_runs_only_the_parts_that_are_named() -> None:
     named = list(gpu.parts())
     assert any("c10d:nccl" in one for one in named)

@@ -34,7 +34,7 @@ def cost_of_one(style, size):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", one_in(5, OFTEN))
+@pytest.mark.parametrize("name", one_in(10, OFTEN))
 def test_a_replica_of_1024_costs_at_most_twice_one_of_64(name):
     assert cost_of_one(STYLES[name], 1024) <= 2 * cost_of_one(STYLES[name], 64)
 

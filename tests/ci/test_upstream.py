@@ -91,6 +91,7 @@ def test_what_is_kept_is_not_run_again_and_what_known_does_not_name_is_new(monke
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_a_program_that_agrees_one_that_differs_and_one_that_raises_on_one_rank():
     of = library("dtensor")._replace(replicas=(1, 2))
     bodies = {"p00001": RIGHT, "p00002": WRONG, "p00003": ALONE, "p00004": RIGHT, "p00005": NOTHING}

@@ -60,7 +60,7 @@ FUNCTIONS_ALONE = ("B-18", "B-19", "B-20", "B-21", "B-22")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", one_in(6, SOUND))
+@pytest.mark.parametrize("name", one_in(12, SOUND))
 def test_a_sound_variant_passes_every_test_of_the_kit(name):
     # The matrix runs every test on every variant; here the younger ones are tried by fewer rows.
     is_layout = name in LAYOUTS

@@ -142,7 +142,7 @@ def check_walk(tab):
         (disagrees, 3, "The program ends with ReplicasDisagree"),
         (diverges, 3, "The program has returned"),
         (lawful, 64, "The program has returned"),
-        (long, 2, "The program has returned"),
+        pytest.param(long, 2, "The program has returned", marks=pytest.mark.deep),
         (hostile, 2, "The program has returned"),
     ],
 )

@@ -53,8 +53,8 @@ TWO = (
             "In a checkout of simstrategy, install it with: pip install ./backends/tensorflow",
             id="no TensorFlow",
         ),
-        pytest.param(STARTED, "'tensorflow', replicas=3", TOO_FEW, id="started"),
-        pytest.param(TWO, "'tensorflow', replicas=3", TOO_FEW_MADE, id="too few devices"),
+        pytest.param(STARTED, "'tensorflow', replicas=3", TOO_FEW, id="started", marks=pytest.mark.deep),
+        pytest.param(TWO, "'tensorflow', replicas=3", TOO_FEW_MADE, id="too few devices", marks=pytest.mark.deep),
         pytest.param(
             "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = ''",
             "'tensorflow', devices=['GPU:0']",

@@ -39,6 +39,7 @@ def test_the_reference_pages_loop_has_the_bits_of_the_real_thing(capsys: pytest.
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_a_stateless_keras_model_trains_alike_on_any_number_of_replicas_and_on_xla() -> None:
     program = runpy.run_path(str(EXAMPLES / "keras_stateless.py"))["program"]
     losses = {count: program(ss.Strategy.mirrored("tensorflow", replicas=count))[0] for count in (1, 2)}

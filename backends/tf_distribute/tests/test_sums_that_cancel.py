@@ -73,8 +73,14 @@ def balanced(scale):
     return program
 
 
+CASES = [
+    pytest.param(balanced, [1, 2], id="all of it"),
+    pytest.param(signs_of, [1, 3], id="its sign", marks=pytest.mark.deep),
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("made", "counts"), [(signs_of, [1, 3]), (balanced, [1, 2])], ids=["its sign", "all of it"])
+@pytest.mark.parametrize(("made", "counts"), CASES)
 def test_an_optimizer_that_enlarges_what_is_left_is_not_accused_and_another_rate_is(made, counts):
     report = replicas_agree(made(lambda count: 1), replicas=counts)
     assert report.verdict == "undecided", str(report)

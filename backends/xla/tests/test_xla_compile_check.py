@@ -125,6 +125,7 @@ for name in (None, *PLANTED):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not LIBTPU.is_dir(), reason="libtpu is not installed: ci/run.py installs it")
+@pytest.mark.deep
 def test_faults_planted_into_programs_for_a_tpu_are_told_without_a_tpu():
     settings = {**os.environ, "TPU_LIBRARY_PATH": str(LIBTPU / "libtpu" / "libtpu.so")}
     command = [sys.executable, "-c", SCRIPT, str(Path(__file__).parent), f"{EXAMPLE}:first_steps"]

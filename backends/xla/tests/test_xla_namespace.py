@@ -5,6 +5,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from shares import one_in
 
 import simstrategy as ss
 from simstrategy.device import NAMES
@@ -85,7 +86,8 @@ def _cases() -> list[Any]:
         for name in OTHERS
         for dtype in (("float32",) if name in numberless else ours if name == "matmul" else ALL)
     ]
-    return [pytest.param(name, dtype, id=f"{name}-{dtype}") for name, dtype in cases]
+    names = one_in(3, [f"{name} {dtype}" for name, dtype in cases])
+    return [pytest.param(*one.values[0].split(), marks=one.marks) for one in names]
 
 
 def _host(dtype: str, seed: int = 0) -> np.ndarray:

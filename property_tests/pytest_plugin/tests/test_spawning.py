@@ -287,6 +287,7 @@ def test_spawned_functions_run_on_simulated_ranks_with_what_they_share(tmp_path)
     assert "simulated ranks: 11, of 14 spawned processes" in ended.output
 
 
+@pytest.mark.deep
 def test_the_test_classes_of_torch_run_on_simulated_ranks(tmp_path):
     pytest.importorskip("expecttest", reason="torch.testing needs it")
     (tmp_path / "test_classes.py").write_text(CLASSES)
