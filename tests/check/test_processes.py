@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from shares import one_in
 
 import simstrategy as ss
 from simstrategy.check.outcome import run_program
@@ -136,7 +135,9 @@ def test_what_cannot_be_started_elsewhere_is_refused(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", one_in(3, [signal.SIGKILL, signal.SIGTERM, signal.SIGINT]))
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, *[pytest.param(one, marks=pytest.mark.deep) for one in (signal.SIGTERM, signal.SIGINT)]]
+)
 def test_however_the_command_ends_no_worker_is_left(tmp_path: Path, number: int) -> None:
     workers = tmp_path / "workers"
     workers.mkdir()

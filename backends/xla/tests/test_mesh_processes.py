@@ -4,9 +4,11 @@ Clauses: J-57.
 """
 
 from contextlib import closing
+from unittest.mock import Mock
 
 import pytest
 
+from simstrategy_xla.mesh_check import running
 from simstrategy_xla.mesh_check.jobs import Job, Run
 from simstrategy_xla.mesh_check.processes import Processes
 
@@ -58,3 +60,13 @@ def test_the_users_own_folder_is_used_also_with_files_that_were_cut_off(tmp_path
     assert files
     assert again[0] == plain[0]
     assert again[1] == 0 or broken
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_no_more_is_kept_where_much_is(tmp_path, monkeypatch, more):
+    config = Mock(jax_compilation_cache_dir=None)
+    monkeypatch.setattr(running, "_CONFIG", config)
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(running.COMPILED_BYTES_MAX + more)
+    running.keep_compiled(str(tmp_path))
+    assert [call.args[1] for call in config.update.call_args_list] == ([] if more else [str(tmp_path), 0, -1])

@@ -21,11 +21,13 @@ from simstrategy.short_repr import without_addresses
 from simstrategy_xla.mesh_check.jobs import Found, Job, Run, Saved
 from simstrategy_xla.mesh_check.results import Result, result_of
 
-__all__ = ["choose_devices", "keep_compiled", "load_problem", "run_once"]
+__all__ = ["COMPILED_BYTES_MAX", "choose_devices", "keep_compiled", "load_problem", "run_once"]
 
 _CONFIG: Final[Any] = jax.config
 _OF_AXES: Final = ("unbound axis name", "is not found in mesh", "must refer to an axis")
 _FLAG: Final = "--xla_force_host_platform_device_count"
+COMPILED_BYTES_MAX: Final = 256 << 20
+"""How much compiled code a check keeps at most, but for what one process adds: it has the program's constants in it."""
 _LOADING: Final = (
     "The check makes the devices before it loads the file, in a process for each number of them: what chooses a number "
     "of devices or connects processes, such as jax.config.update('jax_num_cpu_devices', …) and "
@@ -44,11 +46,15 @@ def choose_devices(count: int, *, in_order: bool) -> None:
 
 def keep_compiled(folder: str) -> None:
     """Keeps compiled code in a folder, where later processes of a check find it; in the user's where one is chosen."""
-    if _CONFIG.jax_compilation_cache_dir:
+    if _CONFIG.jax_compilation_cache_dir or _bytes_in(Path(folder)) > COMPILED_BYTES_MAX:
         return
     _CONFIG.update("jax_compilation_cache_dir", folder)
     _CONFIG.update("jax_persistent_cache_min_compile_time_secs", 0)
     _CONFIG.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+def _bytes_in(folder: Path) -> int:
+    return sum(one.stat().st_size for one in folder.iterdir()) if folder.is_dir() else 0
 
 
 def load_problem(error: Exception, job: Job, where: str) -> str:
