@@ -97,16 +97,15 @@ def _agrees(subject: Subject, name: str, case: Case, given: Callable[[Subject, A
     # What several arrays are returned by, NumPy has stacked.
     found = np.stack([backend.get(one) for one in result]) if isinstance(result, (tuple, list)) else backend.get(result)
     wanted = case.wanted
-    assert _is_wanted(case, found), f"expected {wanted.dtype} {wanted.tolist()}, found {found.dtype} {found.tolist()}"
+    agree = _are_near(wanted, found) if case.near else same_bits(wanted, found)
+    assert agree, f"expected {wanted.dtype} {wanted.tolist()}, found {found.dtype} {found.tolist()}"
 
 
-def _is_wanted(case: Case, found: Host) -> bool:
-    """Returns whether a result [any shape] has the expected bits, or is within a few last places where it is near."""
-    if not case.near:
-        return same_bits(case.wanted, found)
-    if (found.dtype, found.shape) != (case.wanted.dtype, case.wanted.shape):
+def _are_near(wanted: Host, found: Host) -> bool:
+    """Returns whether two arrays [any shape] have one dtype and one shape, and agree within a few last places."""
+    if (found.dtype, found.shape) != (wanted.dtype, wanted.shape):
         return False
     # 16 units in the last place: fast approximations pass, wrong functions do not.
     least = 8 * float(np.finfo(found.dtype).eps) if found.dtype.kind in "fc" else 0.0
-    is_near = np.abs(found - case.wanted) <= 16 * np.spacing(np.abs(case.wanted)) + least
-    return bool((is_near | (found == case.wanted) | ((found != found) & (case.wanted != case.wanted))).all())
+    is_near = np.abs(found - wanted) <= 16 * np.spacing(np.abs(wanted)) + least
+    return bool((is_near | (found == wanted) | ((found != found) & (wanted != wanted))).all())

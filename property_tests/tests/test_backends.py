@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from shares import DEEP
 
 from simstrategy.errors import BackendNotFound, BackendUnavailable, InvalidType
 from simstrategy_conformance.exceptions import exceptions_of
@@ -17,7 +18,7 @@ EXAMPLES = {"torch": 8, "tensorflow": 8, "xla": 2}
 """Examples of each property: fewer where each form of an array is compiled."""
 
 
-LONG = {("xla", "test_an_array_function_is_numpys"): pytest.mark.deep}
+LONG = {("xla", "test_an_array_function_is_numpys")}
 """Tests that take half a minute: `ci/run.py deep cases` runs them."""
 
 
@@ -27,7 +28,7 @@ def examinations() -> Iterator[Any]:
         excepted = exceptions_of(backend, by_clause())
         for entry in entries():
             if not any(one.covers(entry.clauses, entry.name) for one in excepted):
-                yield pytest.param(backend, entry.name, marks=LONG.get((backend, entry.name), ()))
+                yield pytest.param(backend, entry.name, marks=DEEP if (backend, entry.name) in LONG else ())
 
 
 ROWS = {"xla": 8, "tensorflow": 24}
