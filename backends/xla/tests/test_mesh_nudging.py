@@ -25,10 +25,10 @@ def root_and_sum(one):
     return jnp.sqrt(jnp.abs(one)) + one.sum()
 
 
-def moved(function, values, *, pattern, sums=False):
+def moved(function, values, *, pattern, sums=False, zeros=False):
     jax.clear_caches()
     rules = Rules()
-    with nudging.nudged(rules, pattern, sums=sums):
+    with nudging.nudged(rules, pattern, sums=sums, zeros=zeros):
         found = jax.jit(lambda given: [function(one) for one in given])(values)
     jax.clear_caches()
     return [np.asarray(one) for one in found]

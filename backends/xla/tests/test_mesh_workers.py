@@ -17,7 +17,7 @@ from simstrategy.check.programs import load_program
 from simstrategy.check.runs import Settings
 from simstrategy.errors import InvalidArgument
 from simstrategy.launch.matching import Finding
-from simstrategy_xla.mesh_check import checking, runs
+from simstrategy_xla.mesh_check import checking, program_jobs, runs
 from simstrategy_xla.mesh_check.jobs import Found, Job, Run, Shard, Spread
 from simstrategy_xla.mesh_check.processes import Processes
 from simstrategy_xla.mesh_check.shards import copies_of
@@ -110,7 +110,7 @@ def started():
 @pytest.fixture
 def shared(started, monkeypatch):
     monkeypatch.setattr(worker_runs, "start_workers", lambda: Kept(started[0]))
-    monkeypatch.setattr(runs, "Processes", lambda: Kept(started[1]))
+    monkeypatch.setattr(program_jobs, "Processes", lambda: Kept(started[1]))
     monkeypatch.setattr(runs, "NUDGES", runs.NUDGES[:1])
 
 

@@ -59,7 +59,9 @@ def _answer(job: Job) -> Answer:
         noted.clear()
         if watch is not None:
             watch.clear()
-        with contextlib.nullcontext() if run.nudge is None else nudged(rules, run.nudge, sums=run.sums):
+        with (
+            contextlib.nullcontext() if run.nudge is None else nudged(rules, run.nudge, sums=run.sums, zeros=run.zeros)
+        ):
             try:
                 one = run_once(program, job, run)
             except InvalidArgument as error:  # a result that cannot be read

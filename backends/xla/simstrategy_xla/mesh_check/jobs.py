@@ -18,7 +18,7 @@ class Run(NamedTuple):
 
     arguments: beside the mesh. order: the devices of the mesh, by number. nudge: a pattern by which results move by one
     ulp; None for none. saved: the bytes of a save with which a program that takes a checkpoint begins. sums: whether a
-    nudge also moves what rounding leaves of terms that cancel.
+    nudge also moves what rounding leaves of terms that cancel. zeros: whether it also moves what they leave exactly.
     """
 
     arguments: dict[str, Any]
@@ -26,6 +26,7 @@ class Run(NamedTuple):
     nudge: int | None = None
     saved: bytes | None = None
     sums: bool = False
+    zeros: bool = False
 
 
 class Job(NamedTuple):

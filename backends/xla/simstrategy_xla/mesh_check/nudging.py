@@ -38,11 +38,11 @@ _STEP: Final = 7919
 
 
 @contextmanager
-def nudged(rules: Rules, pattern: int, *, sums: bool = False) -> Iterator[None]:
+def nudged(rules: Rules, pattern: int, *, sums: bool = False, zeros: bool = False) -> Iterator[None]:
     """Moves results in all programs that are compiled meanwhile.
 
     pattern: which elements move up, and which down. sums: moves the terms of sums too, and elements that may be what
-    rounding leaves of terms that cancel.
+    rounding leaves of terms that cancel. zeros: moves also the elements of sums that are exactly zero.
     """
     salt, mark = pattern, rules.mark
 
@@ -57,7 +57,7 @@ def nudged(rules: Rules, pattern: int, *, sums: bool = False) -> Iterator[None]:
             if sums and name in _SUMS and all(jnp.issubdtype(aval.dtype, jnp.floating) for aval in ctx.avals_in):
                 given = rules.add(lambda *terms: [_moved(one, own + 1) for one in terms], ctx, values, ctx.avals_in)
                 results = rule(ctx, *given, **params)
-                move = partial(_moved_sums, pattern=pattern)
+                move = partial(_moved_sums, pattern=pattern, zeros=zeros)
             else:
                 results = rule(ctx, *values, **params)
             return rules.add(lambda *found: [move(one, own) for one in found], ctx, results, ctx.avals_out)
@@ -77,15 +77,16 @@ def _moved(value: Any, salt: int) -> Any:
     return lax.select(lax.eq(value, lax.floor(value)), value, lax.mul(value, factor.astype(value.dtype)))
 
 
-def _moved_sums(value: Any, salt: int, *, pattern: int) -> Any:
+def _moved_sums(value: Any, salt: int, *, pattern: int, zeros: bool) -> Any:
     """Returns floats […] as `_moved` does; what may be left of terms that cancel becomes larger, or has the other sign.
 
     As in `simstrategy.device.perturbed`, it becomes the one where the pattern is odd, and the other where it is even.
+    zeros: an element that is zero, beside others that are not, becomes one ulp of the largest, or minus that.
     """
     sizes = lax.abs(value)
     largest = jnp.max(lax.select(lax.is_finite(value), sizes, lax.full_like(sizes, 0)), initial=0)
     unit = largest * float(jnp.finfo(value.dtype).eps)  # type: ignore[no-untyped-call]
-    is_left = (sizes > 0) & (sizes <= LEFT_MAX * unit)
+    is_left = (sizes <= LEFT_MAX * unit) if zeros else (sizes > 0) & (sizes <= LEFT_MAX * unit)
     up = (_signs(value, salt - pattern) < 0) == bool(pattern % 2)
     step = (sizes + unit).astype(value.dtype) * (2 * up - 1).astype(value.dtype)
     return lax.select(is_left, value + step, _moved(value, salt))

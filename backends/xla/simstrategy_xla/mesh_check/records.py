@@ -1,0 +1,120 @@
+"""Runs of a program of a mesh whose values are recorded, and what they show: why two runs differ, what diverged.
+
+They are made where a law is broken, or may be, and never in other checks.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, final
+
+from simstrategy.check.causes.explaining import explain
+from simstrategy.check.causes.facts import Cause, PointFacts
+from simstrategy.check.causes.named import Named
+from simstrategy.check.causes.units import units_of
+from simstrategy.check.compare import NUDGES
+from simstrategy_xla.mesh_check.jobs import Found, Run
+from simstrategy_xla.mesh_check.points import Diverged, Facts, facts_of
+from simstrategy_xla.mesh_check.program_jobs import ProgramJobs
+from simstrategy_xla.mesh_check.recorded import places_of
+from simstrategy_xla.mesh_check.transposed import with_transposed_sum
+
+__all__ = ["Records", "Reference", "moved_runs"]
+
+_NO_RECORD: Final = "The cause is not recognised: the program ends where the values of its collectives are recorded."
+
+
+class Reference(NamedTuple):
+    """Recorded runs on one number of devices.  moved: with moved sums; those that are exactly zero move too."""
+
+    plain: Found
+    moved: tuple[Found, ...]
+
+
+def moved_runs(plain: Run, *, zeros: bool = False) -> tuple[Run, ...]:
+    """Returns a run with moved sums, in two patterns.  zeros: whether sums that are exactly zero move too."""
+    return tuple([plain._replace(nudge=pattern, sums=True, zeros=zeros) for pattern in NUDGES[:2]])
+
+
+@final
+class Records:
+    """The recorded runs of one program; a reference is made once."""
+
+    def __init__(self, program: Callable[..., Any], jobs: ProgramJobs) -> None:
+        self._program = program
+        self._jobs = jobs
+        self._references: dict[tuple[int, bool], Reference | None] = {}
+        self._kept: dict[tuple[int, bool], Found] = {}
+        """The runs of `diverged`, by devices and whether lines are recorded, until `explain` takes them."""
+
+    def reference(self, replicas: int) -> Reference | None:
+        """Returns the runs on a number of devices, with as much recorded as their process can; None where nothing."""
+        return self._reference(replicas, lines=True) or self._reference(replicas, lines=False)
+
+    def one(self, run: Run) -> Found | None:
+        """Returns one run, with as much recorded as its process can; None where nothing."""
+        return self._one(run, lines=True) or self._one(run, lines=False)
+
+    def diverged(self, replicas: int) -> tuple[Diverged, ...]:
+        """Returns the states that began equal on all of so many devices, and do not end so."""
+        for lines in (True, False):
+            found = self._one(self._jobs.run(replicas), lines=lines)
+            if found is not None:
+                self._kept[replicas, lines] = found
+                return _facts(found).diverged
+        return ()
+
+    def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause:
+        """Runs the program again, and returns why it differs from the reference.
+
+        counts: the numbers of devices of both. arguments: of the other run.
+        """
+        for lines in (True, False):  # as much of both
+            reference = self._reference(counts[0], lines=lines)
+            if reference is None:
+                continue
+            kept = None if arguments else self._kept.pop((counts[1], lines), None)
+            found = kept or self._one(self._jobs.run(counts[1], arguments), lines=lines)
+            if found is not None:
+                return self._explained(reference, found, counts)
+        return Cause(None, None, None, None, None, _NO_RECORD, certain=False)
+
+    def _explained(self, reference: Reference, found: Found, counts: tuple[int, int]) -> Cause:
+        one, other = _facts(reference.plain), _facts(found)
+        units = units_of(one.points, [_facts(moved).points for moved in reference.moved])
+        named = Named(one.named, other.named)
+        cause = explain(one.points, other.points, units=units, counts=counts, named=named)
+        if cause.site is None:  # the first device may hold the reference's value, and another one does not
+            cause = explain(one.points, other.elsewhere, units=units, counts=counts, named=named)
+        if cause.site is None:
+            ends = [_results(run, facts) for run, facts in ((reference.plain, one), (found, other))]
+            cause = explain([*one.points, *ends[0]], [*other.points, *ends[1]], units=units, counts=counts, named=named)
+        cause = with_transposed_sum(cause, one.transposed, other.transposed, counts)
+        places = places_of(found, self._program, counts[1])
+        number = cause.number
+        return cause._replace(number=places[number] if number is not None and 0 <= number < len(places) else None)
+
+    def _one(self, run: Run, *, lines: bool) -> Found | None:
+        found = self._jobs.recorded(run, lines=lines)
+        return None if found is None else found[0]
+
+    def _reference(self, replicas: int, *, lines: bool) -> Reference | None:
+        key = (replicas, lines)
+        if key not in self._references:
+            plain = self._jobs.run(replicas)
+            found = self._jobs.recorded(plain, *moved_runs(plain, zeros=True), lines=lines)
+            self._references[key] = None if found is None else Reference(found[0], found[1:])
+        return self._references[key]
+
+
+def _facts(found: Found) -> Facts:
+    assert found.record is not None
+    return facts_of(found.record)
+
+
+def _results(found: Found, facts: Facts) -> Iterator[PointFacts]:
+    """Yields the results of a run as values that the program keeps."""
+    step = max([point.step for point in facts.points], default=0)
+    for path, leaf in found.contents.leaves:
+        if leaf.dtype.kind in "biuf":
+            copies = found.unequal.get(path, ())
+            terms = tuple([(copy,) for copy in copies])
+            yield PointFacts(step, "", "result", path, None, terms, (leaf,), kept=True, own=bool(copies))
