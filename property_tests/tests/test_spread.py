@@ -80,6 +80,7 @@ def test_without_ray_the_error_names_what_to_install(monkeypatch):
         pass
 
 
+@pytest.mark.deep
 def test_a_task_whose_process_ends_is_tried_again_and_one_that_always_ends_it_is_lost(environment, tmp_path):
     code = f"""{BEGIN}
 with spread_over("ray", jobs=2, folder=Path.cwd()) as place:

@@ -34,13 +34,13 @@ def cost_of_one(style, size):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", one_in(10, OFTEN))
+@pytest.mark.parametrize("name", one_in(20, OFTEN))
 def test_a_replica_of_1024_costs_at_most_twice_one_of_64(name):
     assert cost_of_one(STYLES[name], 1024) <= 2 * cost_of_one(STYLES[name], 64)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", one_in(28, OTHERS))
+@pytest.mark.parametrize("name", one_in(56, OTHERS))
 def test_a_unit_costs_no_more_among_eight_times_as_many(name):
     few = STYLES[name].sizes.counted[0]
     assert cost_of_one(STYLES[name], 8 * few) <= 1.5 * cost_of_one(STYLES[name], few)

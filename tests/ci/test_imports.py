@@ -136,6 +136,7 @@ def test_a_large_package_without_a_contract_is_seen(tmp_path):
     assert imports.without_layers(files, named) == ["no contract in ci/layers.ini names planted.m7"]
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_the_step_ends_with_an_error_when_a_copy_of_the_repository_has_a_circle(tmp_path):
     for folder in ("ci", *(f"{folder}/{package}" for package, folder in imports.PACKAGES.items())):

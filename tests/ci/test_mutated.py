@@ -54,6 +54,7 @@ def test_mutants_are_the_same_for_the_same_seed(wrong, folder):
     assert mutated.mutants(4, 5, folder, wrong=True).kept != wrong.kept[:5]
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_every_edit_leaves_a_program_that_is_python_and_plants_a_kind():
     planted = set()

@@ -25,7 +25,7 @@ TIMEOUT_S: Final = 120.0
 CLUSTERS: Final = [(2, 2), (2, 1), (3, 1), (1, 3)]
 """Workers, and replicas of each."""
 
-PROCESSES: Final = [("gloo", 2, 1), ("gloo", 2, 2)]
+PROCESSES: Final = [("gloo", 2, 1), pytest.param("gloo", 2, 2, marks=pytest.mark.deep)]
 """A backend of several processes, their number, and the replicas of each."""
 
 

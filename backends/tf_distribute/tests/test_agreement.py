@@ -199,6 +199,7 @@ def normalized(strategy: tf.distribute.Strategy) -> Any:
 quiet = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
 
+@pytest.mark.deep
 @quiet
 @pytest.mark.slow
 @pytest.mark.usefixtures("one_nudge")

@@ -111,6 +111,7 @@ def test_an_unknown_kind_of_reference_strategy_is_refused() -> None:
         open_reference("one_device").run_program(tf.function(look))
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_two_processes_of_the_real_multi_worker_strategy_equal_a_simulated_cluster() -> None:
     namespace: dict[str, Any] = {}

@@ -81,9 +81,15 @@ CASES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("made", "counts"), CASES)
-def test_an_optimizer_that_enlarges_what_is_left_is_not_accused_and_another_rate_is(made, counts):
+def test_an_optimizer_that_enlarges_what_is_left_is_not_accused(made, counts):
     report = replicas_agree(made(lambda count: 1), replicas=counts)
     assert report.verdict == "undecided", str(report)
     assert "Rounding alone may change these results" in str(report)
+
+
+@pytest.mark.deep
+@pytest.mark.slow
+@pytest.mark.parametrize(("made", "counts"), CASES)
+def test_another_rate_beside_what_is_left_is_found(made, counts):
     report = replicas_agree(made(lambda count: count), replicas=counts)
     assert report.verdict == "differ", str(report)

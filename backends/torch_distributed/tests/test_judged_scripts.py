@@ -21,7 +21,7 @@ def name_of(script):
     return f"{script.file.parent.name}/{script.file.stem}"
 
 
-@pytest.mark.parametrize("script", one_in(2, WRONG, deep=filter(is_slow, WRONG)), ids=name_of)
+@pytest.mark.parametrize("script", one_in(3, WRONG, deep=filter(is_slow, WRONG)), ids=name_of)
 def test_a_mistake_is_found_with_its_step_parameter_and_line(script):
     report = report_of(script)
     assert report.verdict == "differ", str(report)
@@ -32,7 +32,7 @@ def test_a_mistake_is_found_with_its_step_parameter_and_line(script):
     assert first.site == script.line, str(report)
 
 
-@pytest.mark.parametrize("script", one_in(2, LAWFUL, deep=filter(is_slow, LAWFUL)), ids=name_of)
+@pytest.mark.parametrize("script", one_in(3, LAWFUL, deep=filter(is_slow, LAWFUL)), ids=name_of)
 def test_a_lawful_script_agrees_and_something_was_compared(script):
     report = report_of(script)
     assert report.verdict == "agree", str(report)

@@ -96,6 +96,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_what_ranks_draw_after_they_have_joined_is_judged_where_it_is_named(tmp_path):
     run = spawning(tmp_path, DRAWN, str(tmp_path / "store"), options=["--laws", "random"])

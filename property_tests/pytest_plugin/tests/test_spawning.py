@@ -304,6 +304,7 @@ def test_the_test_classes_of_torch_run_on_simulated_ranks(tmp_path):
     assert "1 skipped" in ended.output
 
 
+@pytest.mark.deep
 def test_processes_pools_and_launchers_run_on_simulated_ranks(tmp_path):
     (tmp_path / "test_others.py").write_text(OTHERS)
     ended = run_pytest(tmp_path, "--simulated-ranks")
