@@ -99,6 +99,7 @@ RUNS = {
     },
     "mesh_programs": [sys.executable, "backends/xla/tests/mesh_table.py"],
     "keras": [sys.executable, "ci/keras_programs.py"],
+    "torch_judged": [sys.executable, "backends/torch_distributed/tests/scripts_table.py"],
     "stranger": [sys.executable, "ci/stranger.py"],
     "stranger_tests": [sys.executable, "ci/stranger_tests.py"],
     "tpu_compile": [

@@ -11,7 +11,8 @@ from simstrategy_torch_distributed.checking.front import runner_of
 
 FOLDERS = [Path(__file__).parent / "scripts" / name for name in ("judged", "keras")]
 """Those of keras/ have models of Keras on torch."""
-QUICK = "normalised_over_rows"
+COMPARED_MIN = 12
+"""How many values a row of a lawful script compares at least."""
 
 
 class Judged(NamedTuple):
@@ -37,8 +38,33 @@ def judged(*, wrong: bool):
 
 
 def is_slow(script):
-    """Returns whether a check of a script takes minutes: of those with Keras, all but one."""
-    return script.file.parent.name == "keras" and script.file.stem != QUICK
+    """Returns whether a check of a script takes minutes."""
+    return script.file.parent.name == "keras"
+
+
+def name_of(script):
+    return f"{script.file.parent.name}/{script.file.stem}"
+
+
+def faults(script, report):
+    """Returns what is not right in the report on a wrong script, as texts."""
+    if report.verdict != "differ":
+        return [f"the verdict is {report.verdict}"]
+    first = next((one for one in report.findings if one.law == script.facts["law"]), None)
+    if first is None:
+        return [f"no finding of the law of {script.facts['law']}"]
+    found = {"kind": str(first.kind), "step": str(first.step), "variable": first.variable, "line": first.site}
+    expected = {name: script.facts[name] for name in ("kind", "step", "variable")} | {"line": script.line}
+    return [f"{name}: {found[name]}, expected {value}" for name, value in expected.items() if found[name] != value]
+
+
+def accusations(_script, report):
+    """Returns what is not right in the report on a lawful script, as texts."""
+    rows = [row for row in report.rows if row.law in ("replicas", "cut", "order")]
+    few = [row.law for row in rows if row.compared < COMPARED_MIN] if rows else ["no law"]
+    return [f"the verdict is {report.verdict}"] * (report.verdict != "agree") + [
+        f"{law} compared little" for law in few
+    ]
 
 
 def report_of(script, **settings):
