@@ -10,6 +10,8 @@ from test_mesh_check import program_of
 from test_mesh_nudging import moved
 
 import simstrategy as ss
+from simstrategy_xla.mesh_check.cancelling import cancel_in
+from simstrategy_xla.mesh_check.jobs import Moment, Record, Site
 from simstrategy_xla.mesh_check.moved_sums import MovedSums
 
 PROGRAM = """
@@ -21,7 +23,7 @@ def total(mesh: Mesh):
     @jax.jit
     @partial(jax.shard_map, mesh=mesh, in_specs=P("data"), out_specs=P(), check_vma=False)
     def of(rows):
-        return jax.lax.psum(jnp.sum(rows, 0), "data")
+        return jax.lax.psum({sum}, "data")
     return of(BOTH)
 
 def program(mesh: Mesh):
@@ -31,7 +33,7 @@ def program(mesh: Mesh):
 
 
 def judged(tmp_path, **given):
-    text = PROGRAM.format(**{"seed": 19, "columns": ":", "scale": 1, "rate": 0.01, **given})
+    text = PROGRAM.format(**{"seed": 19, "columns": ":", "scale": 1, "rate": 0.01, "sum": "jnp.sum(rows, 0)", **given})
     return ss.check(program_of(tmp_path, text), replicas=(1, 2))
 
 
@@ -70,6 +72,42 @@ def test_a_sum_that_is_exactly_zero_in_the_reference_alone_is_not_accused(tmp_pa
     assert report.verdict == "undecided", str(report)
     assert "0.01 against -0.0" in str(report), str(report)
     assert made == [1, 2]
+
+
+ADDED = "jax.lax.scan(lambda total, row: (total + row, None), jnp.zeros(rows.shape[1]), rows)[0]"
+
+
+@pytest.mark.slow
+def test_what_cancels_between_devices_and_in_single_additions_of_the_reference_is_not_accused(tmp_path, made):
+    report = judged(tmp_path, seed=124, columns=":3", sum=ADDED)
+    assert report.verdict == "undecided", str(report)
+    assert made == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("terms", "total", "op", "expected"),
+    [
+        ([1.0, -1.0], 0.0, "SUM", True),
+        ([1.0, -1.0], 5e-8, "MEAN", True),
+        ([1.0, -0.5], 0.5, "SUM", False),
+        ([0.0, 0.0], 0.0, "SUM", False),
+        ([1.0, -1.0], 1.0, "MAX", False),
+        ([3.0], 3.0, "SUM", False),
+        ([None, None], 0.0, "SUM", True),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "complex64"])
+def test_terms_that_cancel_are_found_in_a_record(terms, total, op, expected, dtype):
+    site = Site(0, 0, "all_reduce", op, "p.py:1", False, len(terms), 1)
+    arrays = [None if one is None else np.array([2.0, one], jnp.dtype(dtype)) for one in terms]
+    result = np.array([4.0, total], jnp.dtype(dtype))
+    moments = [Moment(0, device, (array, result)) for device, array in enumerate(arrays)]
+    assert cancel_in(Record((site,), tuple(moments))) is expected
+
+
+def test_whole_numbers_that_cancel_are_exact():
+    site = Site(0, 0, "all_reduce", "SUM", "p.py:1", False, 1, 1)
+    assert not cancel_in(Record((site,), (Moment(0, 0, (np.array([1]), np.array([0]))),)))
 
 
 @pytest.mark.slow

@@ -45,9 +45,10 @@ class MovedSums:
     def _may_explain(self, one: Measured, other: Measured, counts: tuple[int, int]) -> bool:
         """Returns whether moved sums may explain a difference; True where it is not known.
 
-        Both runs compute the same in exact arithmetic. What cancels in the other one cancels in the reference too,
-        which leaves something small there, or exactly zero. Both move in its recorded runs: what these do not explain,
-        moved sums do not.
+        Both runs compute the same in exact arithmetic. What cancels in a sum of one device of the other run cancels in
+        the reference too, which leaves something small there, or exactly zero. Both move in its recorded runs: what
+        these do not explain, moved sums do not. What cancels between devices may cancel in the reference in single
+        additions, which nothing moves.
         """
         reference = self._records.reference(counts[0])
         if reference is None:
@@ -58,7 +59,7 @@ class MovedSums:
         if not known or not all(_are_finite_alike(one.first, found) for found in moved):
             return True
         plain, explained = [compared(found, other, counts, self._exempt).problems for found in (one, widest)]
-        return plain.keys() != explained.keys()
+        return plain.keys() != explained.keys() or self._records.may_cancel(counts[1])
 
     def _moved(self, measured: Measured, count: int) -> Measured:
         if count not in self._made:

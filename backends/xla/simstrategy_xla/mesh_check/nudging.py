@@ -30,6 +30,9 @@ ROUNDED: Final = frozenset(
 _SUMS: Final = frozenset({"dot_general", "reduce_sum", "cumsum", "reduce_window_sum", "psum", "psum_invariant"})
 """Those of them that add, so that terms may cancel."""
 
+_BETWEEN: Final = frozenset({"psum", "psum_invariant"})
+"""Those of them whose terms are on several devices, where one compiled program moves all of them."""
+
 _CONSTANTS_MAX: Final = 4096
 """Up to how many elements of an array the ways in which they move are constants of the compiled program."""
 
@@ -55,7 +58,11 @@ def nudged(rules: Rules, pattern: int, *, sums: bool = False, zeros: bool = Fals
             own = salt
             move: Callable[[Any, int], Any] = _moved
             if sums and name in _SUMS and all(jnp.issubdtype(aval.dtype, jnp.floating) for aval in ctx.avals_in):
-                given = rules.add(lambda *terms: [_moved(one, own + 1) for one in terms], ctx, values, ctx.avals_in)
+                between = name in _BETWEEN
+                given = rules.add(
+                    lambda *terms: [_raised(one, pattern) if between else _moved(one, own + 1) for one in terms],
+                    *(ctx, values, ctx.avals_in),
+                )
                 results = rule(ctx, *given, **params)
                 move = partial(_moved_sums, pattern=pattern, zeros=zeros)
             else:
@@ -75,6 +82,13 @@ def _moved(value: Any, salt: int) -> Any:
     """Returns floats […] of which about two thirds are one ulp larger or smaller."""
     factor = 1 + _signs(value, salt) * float(jnp.finfo(value.dtype).eps)  # type: ignore[no-untyped-call]
     return lax.select(lax.eq(value, lax.floor(value)), value, lax.mul(value, factor.astype(value.dtype)))
+
+
+def _raised(value: Any, pattern: int) -> Any:
+    """Returns floats […] one ulp above where the pattern is odd, and below where it is even, so that a sum moves."""
+    step = lax.abs(value) * float(jnp.finfo(value.dtype).eps)  # type: ignore[no-untyped-call]
+    moved = value + step.astype(value.dtype) * (1 if pattern % 2 else -1)
+    return lax.select(lax.eq(value, lax.floor(value)), value, moved)
 
 
 def _moved_sums(value: Any, salt: int, *, pattern: int, zeros: bool) -> Any:

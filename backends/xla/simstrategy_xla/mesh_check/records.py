@@ -11,6 +11,7 @@ from simstrategy.check.causes.facts import Cause, PointFacts
 from simstrategy.check.causes.named import Named
 from simstrategy.check.causes.units import units_of
 from simstrategy.check.compare import NUDGES
+from simstrategy_xla.mesh_check.cancelling import cancel_in
 from simstrategy_xla.mesh_check.jobs import Found, Run
 from simstrategy_xla.mesh_check.points import Diverged, Facts, facts_of
 from simstrategy_xla.mesh_check.program_jobs import ProgramJobs
@@ -42,8 +43,8 @@ class Records:
         self._program = program
         self._jobs = jobs
         self._references: dict[tuple[int, bool], Reference | None] = {}
-        self._kept: dict[tuple[int, bool], Found] = {}
-        """The runs of `diverged`, by devices and whether lines are recorded, until `explain` takes them."""
+        self._kept: dict[int, tuple[bool, Found]] = {}
+        """Plain runs, by devices, and whether lines are recorded, until `explain` takes them."""
 
     def reference(self, replicas: int) -> Reference | None:
         """Returns the runs on a number of devices, with as much recorded as their process can; None where nothing."""
@@ -55,12 +56,13 @@ class Records:
 
     def diverged(self, replicas: int) -> tuple[Diverged, ...]:
         """Returns the states that began equal on all of so many devices, and do not end so."""
-        for lines in (True, False):
-            found = self._one(self._jobs.run(replicas), lines=lines)
-            if found is not None:
-                self._kept[replicas, lines] = found
-                return _facts(found).diverged
-        return ()
+        found = self._plain(replicas)
+        return () if found is None else _facts(found).diverged
+
+    def may_cancel(self, replicas: int) -> bool:
+        """Returns whether terms of so many devices cancel in a sum of a collective; True where it is not known."""
+        found = self._plain(replicas)
+        return found is None or found.record is None or cancel_in(found.record)
 
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause:
         """Runs the program again, and returns why it differs from the reference.
@@ -71,8 +73,8 @@ class Records:
             reference = self._reference(counts[0], lines=lines)
             if reference is None:
                 continue
-            kept = None if arguments else self._kept.pop((counts[1], lines), None)
-            found = kept or self._one(self._jobs.run(counts[1], arguments), lines=lines)
+            found = self._take(counts[1], lines=lines) if not arguments else None
+            found = found or self._one(self._jobs.run(counts[1], arguments), lines=lines)
             if found is not None:
                 return self._explained(reference, found, counts)
         return Cause(None, None, None, None, None, _NO_RECORD, certain=False)
@@ -91,6 +93,21 @@ class Records:
         places = places_of(found, self._program, counts[1])
         number = cause.number
         return cause._replace(number=places[number] if number is not None and 0 <= number < len(places) else None)
+
+    def _plain(self, replicas: int) -> Found | None:
+        """Returns the plain run on so many devices, and keeps it for `explain`."""
+        if replicas not in self._kept:
+            for lines in (True, False):
+                found = self._one(self._jobs.run(replicas), lines=lines)
+                if found is not None:
+                    self._kept[replicas] = lines, found
+                    break
+        return self._kept[replicas][1] if replicas in self._kept else None
+
+    def _take(self, replicas: int, *, lines: bool) -> Found | None:
+        """Returns the kept run on so many devices, and forgets it, where as much of it is recorded."""
+        kept = self._kept.get(replicas)
+        return self._kept.pop(replicas)[1] if kept is not None and kept[0] == lines else None
 
     def _one(self, run: Run, *, lines: bool) -> Found | None:
         found = self._jobs.recorded(run, lines=lines)

@@ -1,0 +1,37 @@
+"""Finds sums of collectives whose terms cancel, in what was recorded of a run."""
+
+from typing import Any
+
+import numpy as np
+
+from simstrategy.check.distances import is_float, one_unit
+from simstrategy.device.perturbed import LEFT_MAX
+from simstrategy_xla.mesh_check.calls import Parts, calls_of
+from simstrategy_xla.mesh_check.jobs import Record
+
+__all__ = ["cancel_in"]
+
+
+def cancel_in(record: Record) -> bool:
+    """Returns whether an element of a sum, or mean, of all devices may be what rounding leaves of terms that cancel.
+
+    Also where it is exactly zero and its terms are not, and where the values of such a sum were not kept.
+    """
+    for call in calls_of(record):
+        site = call.site
+        if site.kind != "all_reduce" or site.op not in ("SUM", "MEAN"):
+            continue
+        terms, sums = call.values[: site.inputs], call.values[site.inputs :]
+        if any(one is None or other is None or _cancel(one, other[0]) for one, other in zip(terms, sums, strict=True)):
+            return True
+    return False
+
+
+def _cancel(terms: Parts, total: np.ndarray[Any, Any]) -> bool:
+    """terms: of each device […]. total: their sum […]."""
+    if not is_float(total):
+        return False
+    wide = np.complex128 if total.dtype.kind == "c" else np.float64
+    sizes = sum(np.abs(one.astype(wide)) for one in terms)
+    unit = LEFT_MAX * one_unit(total.real.dtype.name if total.dtype.kind == "c" else total.dtype.name)
+    return bool(((sizes > 0) & (np.abs(total.astype(wide)) <= unit * sizes)).any())
