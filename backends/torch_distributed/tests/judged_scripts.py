@@ -62,9 +62,8 @@ def accusations(_script, report):
     """Returns what is not right in the report on a lawful script, as texts."""
     rows = [row for row in report.rows if row.law in ("replicas", "cut", "order")]
     few = [row.law for row in rows if row.compared < COMPARED_MIN] if rows else ["no law"]
-    return [f"the verdict is {report.verdict}"] * (report.verdict != "agree") + [
-        f"{law} compared little" for law in few
-    ]
+    verdicts = [] if report.verdict == "agree" else [f"the verdict is {report.verdict}"]
+    return [*verdicts, *(f"{law} compared little" for law in few)]
 
 
 def report_of(script, **settings):

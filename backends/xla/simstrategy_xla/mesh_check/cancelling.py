@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from simstrategy.check.distances import is_float, one_unit
+from simstrategy.check.distances import is_float, one_unit, parts
 from simstrategy.device.perturbed import LEFT_MAX
 from simstrategy_xla.mesh_check.calls import Parts, calls_of
 from simstrategy_xla.mesh_check.jobs import Record
@@ -31,7 +31,6 @@ def _cancel(terms: Parts, total: np.ndarray[Any, Any]) -> bool:
     """terms: of each device […]. total: their sum […]."""
     if not is_float(total):
         return False
-    wide = np.complex128 if total.dtype.kind == "c" else np.float64
-    sizes = sum(np.abs(one.astype(wide)) for one in terms)
-    unit = LEFT_MAX * one_unit(total.real.dtype.name if total.dtype.kind == "c" else total.dtype.name)
-    return bool(((sizes > 0) & (np.abs(total.astype(wide)) <= unit * sizes)).any())
+    sizes = sum(np.abs(parts(one)) for one in terms)
+    left = LEFT_MAX * one_unit(total.dtype.name) * sizes
+    return bool(((sizes > 0) & (np.abs(parts(total)) <= left)).any())

@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from simstrategy.check.compare import paths
-from simstrategy.check.distances import is_float
+from simstrategy.check.distances import distances, is_float
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.runs import Measured, compared
 from simstrategy_xla.mesh_check.jobs import Found
@@ -56,7 +56,7 @@ class MovedSums:
         moved = [self._outcome(found) for found in reference.moved]
         widest = also_moved(one, moved)
         known = len(widest.nudged) == len(one.nudged) + len(moved)
-        if not known or not all(_are_finite_alike(one.first, found) for found in moved):
+        if not known or not all(_set_a_bound(one.first, found) for found in moved):
             return True
         plain, explained = [compared(found, other, counts, self._exempt).problems for found in (one, widest)]
         return plain.keys() != explained.keys() or self._records.may_cancel(counts[1])
@@ -74,11 +74,11 @@ def also_moved(measured: Measured, moved: Iterable[Outcome]) -> Measured:
     return measured.also_nudged([one for one in moved if one.error == first.error and paths(one) == paths(first)])
 
 
-def _are_finite_alike(one: Outcome, other: Outcome) -> bool:
-    """Returns whether floats of two runs with the same leaves are finite at the same places."""
-    pairs = [(first, second) for (_, first), (_, second) in zip(one.leaves, other.leaves, strict=True)]
+def _set_a_bound(one: Outcome, moved: Outcome) -> bool:
+    """Returns whether floats of a moved run with the same leaves have finite distances, so that all of them count."""
+    pairs = [(first, second) for (_, first), (_, second) in zip(one.leaves, moved.leaves, strict=True)]
     return all(
-        first.shape == second.shape and np.array_equal(np.isfinite(first), np.isfinite(second))
+        (first.shape, first.dtype) == (second.shape, second.dtype) and np.isfinite(distances(first, second)[0])
         for first, second in pairs
-        if is_float(first) and is_float(second)
+        if is_float(first)
     )

@@ -58,11 +58,8 @@ def nudged(rules: Rules, pattern: int, *, sums: bool = False, zeros: bool = Fals
             own = salt
             move: Callable[[Any, int], Any] = _moved
             if sums and name in _SUMS and all(jnp.issubdtype(aval.dtype, jnp.floating) for aval in ctx.avals_in):
-                between = name in _BETWEEN
-                given = rules.add(
-                    lambda *terms: [_raised(one, pattern) if between else _moved(one, own + 1) for one in terms],
-                    *(ctx, values, ctx.avals_in),
-                )
+                by = partial(_raised, pattern=pattern) if name in _BETWEEN else partial(_moved, salt=own + 1)
+                given = rules.add(lambda *terms: [by(one) for one in terms], ctx, values, ctx.avals_in)
                 results = rule(ctx, *given, **params)
                 move = partial(_moved_sums, pattern=pattern, zeros=zeros)
             else:

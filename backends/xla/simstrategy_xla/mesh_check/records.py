@@ -43,8 +43,8 @@ class Records:
         self._program = program
         self._jobs = jobs
         self._references: dict[tuple[int, bool], Reference | None] = {}
-        self._kept: dict[int, tuple[bool, Found]] = {}
-        """Plain runs, by devices, and whether lines are recorded, until `explain` takes them."""
+        self._plains: dict[tuple[int, bool], Found | None] = {}
+        """Plain runs, by devices, and whether lines are recorded, until `explain` has used them."""
 
     def reference(self, replicas: int) -> Reference | None:
         """Returns the runs on a number of devices, with as much recorded as their process can; None where nothing."""
@@ -56,12 +56,12 @@ class Records:
 
     def diverged(self, replicas: int) -> tuple[Diverged, ...]:
         """Returns the states that began equal on all of so many devices, and do not end so."""
-        found = self._plain(replicas)
+        found = self._plain(replicas, lines=True) or self._plain(replicas, lines=False)
         return () if found is None else _facts(found).diverged
 
     def may_cancel(self, replicas: int) -> bool:
         """Returns whether terms of so many devices cancel in a sum of a collective; True where it is not known."""
-        found = self._plain(replicas)
+        found = self._plain(replicas, lines=True) or self._plain(replicas, lines=False)
         return found is None or found.record is None or cancel_in(found.record)
 
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause:
@@ -73,9 +73,12 @@ class Records:
             reference = self._reference(counts[0], lines=lines)
             if reference is None:
                 continue
-            found = self._take(counts[1], lines=lines) if not arguments else None
-            found = found or self._one(self._jobs.run(counts[1], arguments), lines=lines)
+            if arguments:
+                found = self._one(self._jobs.run(counts[1], arguments), lines=lines)
+            else:
+                found = self._plain(counts[1], lines=lines)
             if found is not None:
+                self._plains.pop((counts[1], lines), None)  # large
                 return self._explained(reference, found, counts)
         return Cause(None, None, None, None, None, _NO_RECORD, certain=False)
 
@@ -94,20 +97,11 @@ class Records:
         number = cause.number
         return cause._replace(number=places[number] if number is not None and 0 <= number < len(places) else None)
 
-    def _plain(self, replicas: int) -> Found | None:
-        """Returns the plain run on so many devices, and keeps it for `explain`."""
-        if replicas not in self._kept:
-            for lines in (True, False):
-                found = self._one(self._jobs.run(replicas), lines=lines)
-                if found is not None:
-                    self._kept[replicas] = lines, found
-                    break
-        return self._kept[replicas][1] if replicas in self._kept else None
-
-    def _take(self, replicas: int, *, lines: bool) -> Found | None:
-        """Returns the kept run on so many devices, and forgets it, where as much of it is recorded."""
-        kept = self._kept.get(replicas)
-        return self._kept.pop(replicas)[1] if kept is not None and kept[0] == lines else None
+    def _plain(self, replicas: int, *, lines: bool) -> Found | None:
+        key = (replicas, lines)
+        if key not in self._plains:
+            self._plains[key] = self._one(self._jobs.run(replicas), lines=lines)
+        return self._plains[key]
 
     def _one(self, run: Run, *, lines: bool) -> Found | None:
         found = self._jobs.recorded(run, lines=lines)
