@@ -5,13 +5,13 @@ to be compared with.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from simstrategy.check.compare import MARGIN, Comparison, compare_leaf
-from simstrategy.check.distances import LeafSensitivity, is_float, sensitivity_of
+from simstrategy.check.distances import LeafSensitivity, is_float, scale, sensitivity_of
 from simstrategy.check.exempt import reason_for
 from simstrategy.check.meaning import Meaning
 from simstrategy.check.outcome import Outcome
@@ -80,7 +80,7 @@ def compare_across(one: Side, other: Side, patterns: Mapping[str, str]) -> Acros
         if isinstance(pair, _NoPair):
             found["left" if pair.lawful else "problems"][path] = pair.text
             continue
-        bound = _larger([_moves(path, side) for side in (one, other)])
+        bound = _moved(path, one, other)
         if isinstance(pair, _Copies):
             leaf, pair = _worst_copy(path, pair, bound), pair.pairs[0]
         else:
@@ -218,11 +218,31 @@ def _names_the_count(one: Host, two: Host, counts: tuple[int, int]) -> bool:
     return False
 
 
-def _moves(path: str, side: Side) -> LeafSensitivity:
-    """Returns how far rounding moves a value: as nudged runs show, and as another order of additions may."""
-    join = _first if path in side.meaning.copies else _joined
-    leaf = join(side.meaning.values(path))
+def _moved(path: str, one: Side, other: Side) -> LeafSensitivity:
+    """Returns how far rounding moves a value in either of two runs, relative to what their distance is relative to."""
+    leaves = [_leaf(path, side) for side in (one, other)]
+    found = [_moves(path, side, leaf) for side, leaf in zip((one, other), leaves, strict=True)]
+    if all(map(is_float, leaves)) and np.any(leaves[0]) != np.any(leaves[1]):
+        # One run gives nothing but zeros: its moves are absolute, and those of the other one are not. Where the first
+        # one does, the distance is absolute as well, and what is small there may still be noise: both count.
+        scaled = found[1].in_scale(scale(leaves[1]), scale(leaves[0]))
+        found = [found[0], scaled] if np.any(leaves[0]) else [*found, scaled]
+    return _larger(found)
+
+
+def _leaf(path: str, side: Side) -> Host:
+    leaf = _join(path, side)(side.meaning.values(path))
     assert leaf is not None
+    return leaf
+
+
+def _join(path: str, side: Side) -> Callable[[Sequence[Host]], Host | None]:
+    return _first if path in side.meaning.copies else _joined
+
+
+def _moves(path: str, side: Side, leaf: Host) -> LeafSensitivity:
+    """Returns how far rounding moves a value: as nudged runs show, and as another order of additions may."""
+    join = _join(path, side)
     others = [join(values) for one in side.nudged if (values := one.values(path))]
     found = sensitivity_of(leaf, side.meaning.computed[path], [one for one in others if one is not None])
     found = found.at_least(max(found.unit, min(_REORDERED * found.unit, _REORDERED_MAX)))

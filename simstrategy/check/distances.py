@@ -19,6 +19,7 @@ __all__ = [
     "one_unit",
     "parts",
     "same_bits",
+    "scale",
     "sensitivity_of",
     "unequal_parts",
 ]
@@ -50,6 +51,15 @@ class LeafSensitivity(NamedTuple):
     def pairs(self) -> tuple[tuple[float, float | None], tuple[float, float | None]]:
         """What may move the leaf and what did, by the largest element and by root mean square."""
         return ((self.by_max, self.measured_max), (self.by_square, self.measured_square))
+
+    def in_scale(self, own: Distance, other: Distance) -> "LeafSensitivity":
+        """Returns the same moves relative to another leaf.  own, other: the `scale` of both leaves."""
+        if self.measured_max is None or self.measured_square is None:
+            return self
+        largest, mean = self.measured_max * own[0] / other[0], self.measured_square * own[1] / other[1]
+        return self._replace(
+            by_max=max(self.unit, largest), by_square=max(self.unit, mean), measured_max=largest, measured_square=mean
+        )
 
     def at_least(self, unit: float) -> "LeafSensitivity":
         """Returns the sensitivity of a leaf that was computed with a coarser unit; a leaf without floats stays."""
@@ -103,6 +113,20 @@ def distances(one: Host, two: Host) -> Distance:
     largest = float(sizes.max())
     by_square = np.sqrt(np.mean((gaps / largest) ** 2) / np.mean((sizes / largest) ** 2))
     return (float(gaps.max()) / largest, float(by_square))
+
+
+def scale(leaf: Host) -> Distance:
+    """Returns what `distances` of an array [...] of floats are relative to; ones where they are absolute.
+
+    >>> scale(np.array([3.0, -4.0, 0.0, 0.0])), scale(np.zeros(2))
+    ((4.0, 2.5), (1.0, 1.0))
+    """
+    sizes = np.abs(parts(leaf))
+    sizes = sizes[np.isfinite(sizes)]
+    largest = float(sizes.max(initial=0.0))
+    if not largest:
+        return (1.0, 1.0)
+    return (largest, largest * float(np.sqrt(np.mean((sizes / largest) ** 2))))
 
 
 def element_gaps(one: Host, two: Host) -> Host:

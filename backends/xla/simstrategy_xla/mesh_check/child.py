@@ -4,6 +4,7 @@ The devices are made here, before the program's file is executed: JAX can make n
 """
 
 import contextlib
+import gc
 import pickle
 import signal
 import traceback
@@ -15,7 +16,7 @@ from simstrategy.check.programs import load_program
 from simstrategy.errors import InvalidArgument
 from simstrategy.launch.channel import Channel
 from simstrategy.launch.jobs import print_to, read_job
-from simstrategy_xla.mesh_check.jobs import Answer, Job
+from simstrategy_xla.mesh_check.jobs import Answer, Job, Run
 from simstrategy_xla.mesh_check.lowering import Rules
 from simstrategy_xla.mesh_check.noting import Noted
 from simstrategy_xla.mesh_check.nudging import nudged
@@ -43,21 +44,24 @@ def main(channel: Channel, output: Path) -> int:
 
 
 def _answer(job: Job) -> Answer:
-    choose_devices(job.replicas, in_order=bool(job.watched))
+    choose_devices(job.replicas, in_order=any(run.watched for run in job.runs))
     assert jax.device_count() == job.replicas
     rules = Rules()
     noted = Noted(rules)
-    watch = Watch(rules, lines=job.watched == "lines") if job.watched else None
+    watch = _watch(rules, job.runs[0])
     try:
         program = load_program(job.file, job.function)
     except Exception as error:  # noqa: BLE001 - whatever the file raises
         return Answer((), load_problem(error, job, f"in a process with {job.replicas} host devices"))
-    found = []
+    found, is_kept = [], False
     for number, run in enumerate(job.runs):
-        if number and (watch is not None or run.nudge is not None):
+        if number and (run.watched or run.nudge is not None):
             jax.clear_caches()  # type: ignore[no-untyped-call]
+            is_kept = is_kept or _keeps_compiled()
         noted.clear()
-        if watch is not None:
+        if watch is None:
+            watch = _watch(rules, run)
+        else:
             watch.clear()
         with (
             contextlib.nullcontext() if run.nudge is None else nudged(rules, run.nudge, sums=run.sums, zeros=run.zeros)
@@ -69,4 +73,13 @@ def _answer(job: Job) -> Answer:
         jax.effects_barrier()  # type: ignore[no-untyped-call]
         record = None if watch is None else watch.record()
         found.append(one._replace(events=tuple(noted.events), dtypes=tuple(noted.dtypes), record=record))
-    return Answer(tuple(found))
+    return Answer(tuple(found), is_kept=is_kept)
+
+
+def _watch(rules: Rules, run: Run) -> Watch | None:
+    return Watch(rules, lines=run.watched == "lines") if run.watched else None
+
+
+def _keeps_compiled() -> bool:
+    """Returns whether the program holds functions that it has compiled itself: no later run compiles these anew."""
+    return any(type(one) is jax.stages.Compiled for one in gc.get_objects())

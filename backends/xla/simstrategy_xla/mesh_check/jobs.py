@@ -19,6 +19,8 @@ class Run(NamedTuple):
     arguments: beside the mesh. order: the devices of the mesh, by number. nudge: a pattern by which results move by one
     ulp; None for none. saved: the bytes of a save with which a program that takes a checkpoint begins. sums: whether a
     nudge also moves what rounding leaves of terms that cancel. zeros: whether it also moves what they leave exactly.
+    watched: what is recorded: the values of collectives and of shard_maps ("calls"), of all lines as well ("lines"), or
+    nothing (""). Runs of one job that are watched are the last ones, and all in one way.
     """
 
     arguments: dict[str, Any]
@@ -27,13 +29,13 @@ class Run(NamedTuple):
     saved: bytes | None = None
     sums: bool = False
     zeros: bool = False
+    watched: str = ""
 
 
 class Job(NamedTuple):
     """Runs of one function of one file, in one process, on one number of devices.
 
-    axes: the names of the mesh's axes; the first one has all devices. watched: what is recorded: the values of
-    collectives and of shard_maps ("calls"), of all lines as well ("lines"), or nothing ("").
+    axes: the names of the mesh's axes; the first one has all devices.
     """
 
     file: str
@@ -41,7 +43,6 @@ class Job(NamedTuple):
     axes: tuple[str, ...]
     replicas: int
     runs: tuple[Run, ...]
-    watched: str = ""
 
 
 class Saved(NamedTuple):
@@ -141,7 +142,11 @@ class Found(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a job gave: its runs; or why the program could not be loaded, or its result not be read, as a sentence."""
+    """What a job gave: its runs; or why the program could not be loaded, or its result not be read, as a sentence.
+
+    is_kept: whether a later run that compiles its functions anew could use some that the program keeps compiled.
+    """
 
     runs: tuple[Found, ...]
     refused: str | None = None
+    is_kept: bool = False

@@ -27,8 +27,8 @@ _JAX: Final = os.path.dirname(jax.__file__) + os.sep
 _OURS: Final = tuple({os.path.dirname(one) + os.sep for one in (simstrategy.__file__, os.path.dirname(__file__))})
 _NO_LIBRARY: Final = (*_OURS, "<frozen")
 _PACKAGES: Final = tuple({*site.getsitepackages(), sysconfig.get_path("purelib"), sysconfig.get_path("stdlib")})
-_CALLS: Final = "cache_miss"
-"""The function of JAX that traces and calls a compiled function: lines that it calls are in that function."""
+_CALLS: Final = frozenset({"cache_miss", "jit_lower"})
+"""The functions of JAX that lower a compiled function, for a call or for `lower`: lines that they call are in it."""
 _PMAP: Final = "pmap.py"
 
 
@@ -115,7 +115,7 @@ def place_of(traceback: Any) -> Place | None:
     for code, last in zip(codes, lasts, strict=True):
         file = code.co_filename
         if file.startswith(_JAX):
-            inside = inside or (found is not None and code.co_name == _CALLS)
+            inside = inside or (found is not None and code.co_name in _CALLS)
             through |= {code.co_name, _PMAP} if file.endswith(_PMAP) else {code.co_name}
         elif not file.startswith(_NO_LIBRARY) and (
             found is None or (found[0].startswith(_PACKAGES) and is_of_program(file))

@@ -8,7 +8,7 @@ from simstrategy.check.runs import Settings
 from simstrategy_xla.mesh_check.jobs import Found, Job, Run
 from simstrategy_xla.mesh_check.processes import Failure, Processes
 
-__all__ = ["ProgramJobs"]
+__all__ = ["ProgramJobs", "watched"]
 
 
 @final
@@ -48,9 +48,31 @@ class ProgramJobs:
         return Job(*self._place, self._axes, len(runs[0].order), runs)
 
     def made(self, *runs: Run) -> Sequence[Found | Failure]:
-        """Returns what runs gave, made in one process; as many failures where it ended without an answer."""
+        """Returns what runs gave, made in one process; as many failures where it ended without an answer.
+
+        Each has a process of its own where the program keeps functions that a later run should compile anew.
+        """
         answer = self._processes.run(self.job(*runs), self._timeout_s)
-        return [answer] * len(runs) if isinstance(answer, Failure) else answer.runs
+        if isinstance(answer, Failure):
+            return [answer] * len(runs)
+        return [self.made(run)[0] for run in runs] if answer.is_kept else answer.runs
+
+    def made_in_turn(
+        self, first: Sequence[Run], later: Sequence[Run]
+    ) -> tuple[Sequence[Found | Failure], Sequence[Found | Failure]]:
+        """Returns what two groups of runs gave, made in one process: its start and imports take long.
+
+        The later ones compile their functions anew. They have a process of their own where the program keeps functions
+        that they should compile, or where the one of both ended without an answer.
+        """
+        answer = self._processes.run(self.job(*first, *later), self._timeout_s)
+        if not isinstance(answer, Failure):
+            one, other = answer.runs[: len(first)], answer.runs[len(first) :]
+            return one, self.made(*later) if answer.is_kept else other
+        alone = self.made(*first)
+        if isinstance(alone[0], Failure):
+            return alone, [alone[0]] * len(later)
+        return alone, self.made(*later)
 
     def recorded(self, *runs: Run, lines: bool) -> tuple[Found, ...] | None:
         """Returns what runs gave, with recorded values; None where their process ended without an answer.
@@ -58,6 +80,11 @@ class ProgramJobs:
         lines: whether the values of all lines are recorded: XLA does not compile every such program. Else those of
         collectives and shard_maps are.
         """
-        job = self.job(*runs)._replace(watched="lines" if lines else "calls")
-        answer = self._processes.run(job, self._timeout_s)
-        return None if isinstance(answer, Failure) else answer.runs
+        found = self.made(*[watched(run, lines=lines) for run in runs])
+        answered = tuple([one for one in found if isinstance(one, Found)])
+        return answered if len(answered) == len(found) else None
+
+
+def watched(run: Run, *, lines: bool) -> Run:
+    """Returns a run with recorded values; lines as of `ProgramJobs.recorded`."""
+    return run._replace(watched="lines" if lines else "calls")

@@ -14,7 +14,8 @@ from simstrategy.check.compare import NUDGES
 from simstrategy_xla.mesh_check.cancelling import cancel_in
 from simstrategy_xla.mesh_check.jobs import Found, Run
 from simstrategy_xla.mesh_check.points import Diverged, Facts, facts_of
-from simstrategy_xla.mesh_check.program_jobs import ProgramJobs
+from simstrategy_xla.mesh_check.processes import Failure
+from simstrategy_xla.mesh_check.program_jobs import ProgramJobs, watched
 from simstrategy_xla.mesh_check.recorded import places_of
 from simstrategy_xla.mesh_check.transposed import with_transposed_sum
 
@@ -45,6 +46,8 @@ class Records:
         self._references: dict[tuple[int, bool], Reference | None] = {}
         self._plains: dict[tuple[int, bool], Found | None] = {}
         """Plain runs, by devices, and whether lines are recorded, until `explain` has used them."""
+        self._unrecorded: dict[int, Found | Failure] = {}
+        """Runs without recorded values, by devices: made in the processes of `_plains`."""
 
     def reference(self, replicas: int) -> Reference | None:
         """Returns the runs on a number of devices, with as much recorded as their process can; None where nothing."""
@@ -58,6 +61,12 @@ class Records:
         """Returns the states that began equal on all of so many devices, and do not end so."""
         found = self._plain(replicas, lines=True) or self._plain(replicas, lines=False)
         return () if found is None else _facts(found).diverged
+
+    def again(self, replicas: int) -> Found | Failure:
+        """Returns one more run without recorded values, of a process in which one with these follows."""
+        if replicas not in self._unrecorded:
+            self._plain(replicas, lines=True)
+        return self._unrecorded[replicas]
 
     def may_cancel(self, replicas: int) -> bool:
         """Returns whether terms of so many devices cancel in a sum of a collective; True where it is not known."""
@@ -100,7 +109,13 @@ class Records:
     def _plain(self, replicas: int, *, lines: bool) -> Found | None:
         key = (replicas, lines)
         if key not in self._plains:
-            self._plains[key] = self._one(self._jobs.run(replicas), lines=lines)
+            run = self._jobs.run(replicas)
+            if replicas in self._unrecorded:
+                self._plains[key] = self._one(run, lines=lines)
+            else:
+                (once,), (found,) = self._jobs.made_in_turn([run], [watched(run, lines=lines)])
+                self._unrecorded[replicas] = once
+                self._plains[key] = found if isinstance(found, Found) else None
         return self._plains[key]
 
     def _one(self, run: Run, *, lines: bool) -> Found | None:

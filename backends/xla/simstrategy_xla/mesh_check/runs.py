@@ -1,8 +1,8 @@
 """The runs of one program of a mesh on several numbers of host devices, as the laws of the core need them.
 
-All numbers run at the first request, one after the other. The first one runs twice in its process, and nudged in
-another one; another number runs again where its run raises or differs. Values inside of the program are recorded where
-a law is broken alone, by runs of their own.
+All numbers run at the first request, one after the other. The first one runs twice, and nudged after that, in one
+process; another number runs again where its run raises or differs. Values inside of the program are recorded where a
+law is broken alone, by runs of their own.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from simstrategy.check.shown import Way
 from simstrategy.errors import Unsupported
 from simstrategy.schedules import InOrder
 from simstrategy.trace import Recorder, Recording
-from simstrategy_xla.mesh_check.jobs import Found, Job
+from simstrategy_xla.mesh_check.jobs import Found, Job, Run
 from simstrategy_xla.mesh_check.moved_sums import MovedSums, also_moved
 from simstrategy_xla.mesh_check.outcomes import failed, outcome_of
 from simstrategy_xla.mesh_check.points import Diverged
@@ -145,16 +145,17 @@ class MeshRuns:
 
     def _measure(self) -> None:
         first, *others = self.replicas
-        both = self._twice(first)
+        plain = self._jobs.run(first)
+        both, moved = self._jobs.made_in_turn([plain, plain], _nudges(plain))
         self._found = {first: both[0]} | {count: self._once(count) for count in others}
         self._rows = _in_all([found.by_device for found in self._found.values() if isinstance(found, Found)])
         self._state = frozenset(path for count in self.replicas for path in self._diverged(count))
         one, again = map(self._outcome, both)
-        made = {first: self._nudged(Measured(one, again, (), ()), first)}
+        made = {first: also_moved(Measured(one, again, (), ()), map(self._outcome, moved))}
         made |= {count: self._unrepeated(count) for count in others}
         for count in others:
             if not agree(made[first], made[count], (first, count), self.settings.exempt):
-                made[count] = made[count]._replace(again=self._outcome(self._once(count)), ran_twice=True)
+                made[count] = made[count]._replace(again=self._outcome(self._records.again(count)), ran_twice=True)
         self._measured = made
 
     def _once(self, replicas: int) -> Found | Failure:
@@ -170,8 +171,7 @@ class MeshRuns:
 
     def _nudged(self, measured: Measured, count: int) -> Measured:
         """Returns what is known of a number of devices, with nudged runs, in a process of their own."""
-        plain = self._jobs.run(count)
-        moved = self._jobs.made(*[plain._replace(nudge=pattern) for pattern in NUDGES])
+        moved = self._jobs.made(*_nudges(self._jobs.run(count)))
         return also_moved(measured, map(self._outcome, moved))
 
     def _unrepeated(self, count: int) -> Measured:
@@ -199,6 +199,10 @@ class MeshRuns:
 
     def _outcome(self, found: Found | Failure) -> Outcome:
         return failed(found) if isinstance(found, Failure) else outcome_of(found, self._rows, self._state)
+
+
+def _nudges(plain: Run) -> list[Run]:
+    return [plain._replace(nudge=pattern) for pattern in NUDGES]
 
 
 def _orders(replicas: int) -> dict[str, tuple[int, ...]]:

@@ -1,0 +1,142 @@
+"""Two groups of runs in one process give what they give in processes of their own.
+
+Clauses: J-57, J-58.
+"""
+
+from contextlib import closing
+
+import pytest
+from test_mesh_check import program_of
+
+import simstrategy as ss
+from simstrategy.check.runs import Settings
+from simstrategy_xla.mesh_check.jobs import Found
+from simstrategy_xla.mesh_check.processes import Failure, Processes
+from simstrategy_xla.mesh_check.program_jobs import ProgramJobs, watched
+from simstrategy_xla.mesh_check.records import moved_runs
+
+USUAL = """
+@jax.jit
+def step(rows):
+    return jnp.tanh(rows).sum(0)
+
+def program(mesh: Mesh):
+    return step(ROWS)
+"""
+
+KEPT = """
+KEPT = {}
+
+def program(mesh: Mesh):
+    if not KEPT:
+        KEPT["step"] = jax.jit(lambda rows: jnp.tanh(rows).sum(0)).lower(ROWS).compile()
+    return KEPT["step"](ROWS)
+"""
+
+KEPT_BY_THE_FILE = """
+STEP = jax.jit(lambda rows: jnp.tanh(rows).sum(0)).lower(ROWS).compile()
+
+def program(mesh: Mesh):
+    return STEP(ROWS)
+"""
+
+ENDS = """
+import os
+RUNS = []
+
+def program(mesh: Mesh):
+    RUNS.append(1)
+    if len(RUNS) == {last}:
+        os._exit(3)
+    return jnp.tanh(ROWS).sum(0)
+"""
+
+
+@pytest.fixture
+def processes(monkeypatch):
+    """The runs of each process that was started."""
+    runs = []
+    plain = Processes.run
+
+    def noted(self, job, timeout_s):
+        runs.append(len(job.runs))
+        return plain(self, job, timeout_s)
+
+    monkeypatch.setattr(Processes, "run", noted)
+    return runs
+
+
+def in_turn(tmp_path, text, first, *, nudges=(), lines=None):
+    """Returns what `first` equal runs gave, and further ones that are nudged, or one that is watched."""
+    program = program_of(tmp_path, text)
+    with closing(ProgramJobs(program, ("data",), Settings())) as jobs:
+        run = jobs.run(2)
+        later = [run._replace(nudge=one) for one in nudges] or [watched(run, lines=lines)]
+        return jobs.made_in_turn([run] * first, later)
+
+
+def value(found):
+    assert isinstance(found, Found), found
+    return dict(found.contents.leaves)["result"].tobytes()
+
+
+@pytest.mark.parametrize(
+    ("text", "started"),
+    [
+        pytest.param(USUAL, [4], id="compiled by jax.jit"),
+        pytest.param(KEPT, [4, 2, 1, 1], id="kept compiled by the run"),
+    ],
+)
+def test_nudged_runs_after_others_move_in_ways_of_their_own(tmp_path, processes, text, started):
+    (one, again), moved = in_turn(tmp_path, text, 2, nudges=(1, 2))
+    assert value(one) == value(again)
+    assert len({value(one), *map(value, moved)}) == 3
+    assert processes == started
+
+
+def test_moved_runs_of_a_reference_are_moved_where_the_program_keeps_compiled_functions(tmp_path, processes):
+    with closing(ProgramJobs(program_of(tmp_path, KEPT), ("data",), Settings())) as jobs:
+        run = jobs.run(2)
+        found = jobs.recorded(run, *moved_runs(run, zeros=True), lines=True)
+    assert len(set(map(value, found))) == 3
+    assert processes == [3, 1, 1, 1]
+
+
+@pytest.mark.parametrize(("text", "started"), [(USUAL, [2]), (KEPT, [2, 1]), (KEPT_BY_THE_FILE, [2, 1])])
+@pytest.mark.parametrize("lines", [True, False])
+def test_a_watched_run_after_another_records_as_much_as_one_alone(tmp_path, processes, text, started, lines):
+    (plain,), (recorded,) = in_turn(tmp_path, text, 1, lines=lines)
+    assert plain.record is None
+    assert value(plain) == value(recorded)
+    assert processes == started
+    with closing(ProgramJobs(program_of(tmp_path, text), ("data",), Settings())) as jobs:
+        (alone,) = jobs.recorded(jobs.run(2), lines=lines)
+    assert [site.place for site in alone.record.sites] == [site.place for site in recorded.record.sites]
+    assert len(alone.record.moments) == len(recorded.record.moments)
+    assert bool(alone.record.sites) == lines
+
+
+@pytest.mark.parametrize(
+    ("last", "failed", "started"),
+    [
+        pytest.param(1, (True, True), [3, 2], id="the first run ends its process"),
+        pytest.param(3, (False, False), [3, 2, 1], id="the third run does"),
+    ],
+)
+def test_a_process_that_ends_gives_what_two_processes_give(tmp_path, processes, last, failed, started):
+    groups = in_turn(tmp_path, ENDS.format(last=last), 2, nudges=[1])
+    assert tuple(any(isinstance(one, Failure) for one in group) for group in groups) == failed
+    assert [len(group) for group in groups] == [2, 1]
+    assert processes == started
+
+
+def test_a_check_of_several_numbers_starts_a_process_for_each(tmp_path, processes):
+    assert ss.check(program_of(tmp_path, USUAL), replicas=[1, 2, 3]).agrees
+    assert processes == [5, 1, 1]
+
+
+def test_a_number_that_differs_runs_again_in_the_process_of_its_record(tmp_path, processes):
+    report = ss.check(program_of(tmp_path, USUAL.replace("step(ROWS)", "mesh.size * step(ROWS)")), replicas=[1, 2])
+    assert report.verdict == "differ"
+    assert [row.replicas for row in report.rows if row.law == "repeat"] == ["1", "2"]
+    assert processes == [5, 1, 2, 3]
