@@ -130,6 +130,23 @@ def test_a_process_that_ends_gives_what_two_processes_give(tmp_path, processes, 
     assert processes == started
 
 
+def test_lines_are_recorded_no_more_once_a_process_that_records_them_has_ended(tmp_path, monkeypatch):
+    watched_in = []
+    plain = Processes.run
+
+    def ended(self, job, timeout_s):
+        ways = {run.watched for run in job.runs}
+        watched_in.append(max(ways))
+        return Failure("signal 6", "") if "lines" in ways else plain(self, job, timeout_s)
+
+    monkeypatch.setattr(Processes, "run", ended)
+    text = USUAL.replace("step(ROWS)", "mesh.size * step(ROWS)")
+    report = ss.check(program_of(tmp_path, text), replicas=[1, 2, 3])
+    assert [row.replicas for row in report.findings] == ["2 against 1", "3 against 1"]
+    assert watched_in.count("lines") == 2  # with a run before it, and alone
+    assert watched_in[-3:] == ["calls"] * 3
+
+
 def test_a_check_of_several_numbers_starts_a_process_for_each(tmp_path, processes):
     assert ss.check(program_of(tmp_path, USUAL), replicas=[1, 2, 3]).agrees
     assert processes == [5, 1, 1]

@@ -4,7 +4,7 @@ They are made where a law is broken, or may be, and never in other checks.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, NamedTuple, TypeVar, final
 
 from simstrategy.check.causes.explaining import explain
 from simstrategy.check.causes.facts import Cause, PointFacts
@@ -20,6 +20,8 @@ from simstrategy_xla.mesh_check.recorded import places_of
 from simstrategy_xla.mesh_check.transposed import with_transposed_sum
 
 __all__ = ["Records", "Reference", "moved_runs"]
+
+T = TypeVar("T")
 
 _NO_RECORD: Final = "The cause is not recognised: the program ends where the values of its collectives are recorded."
 
@@ -46,31 +48,33 @@ class Records:
         self._references: dict[tuple[int, bool], Reference | None] = {}
         self._plains: dict[tuple[int, bool], Found | None] = {}
         """Plain runs, by devices, and whether lines are recorded, until `explain` has used them."""
+        self._with_lines: tuple[bool, ...] = (True, False)
+        """Whether lines are recorded, in the order of what is tried: never again once such a process has ended."""
         self._unrecorded: dict[int, Found | Failure] = {}
         """Runs without recorded values, by devices: made in the processes of `_plains`."""
 
     def reference(self, replicas: int) -> Reference | None:
         """Returns the runs on a number of devices, with as much recorded as their process can; None where nothing."""
-        return self._reference(replicas, lines=True) or self._reference(replicas, lines=False)
+        return self._as_much_as_can_be(lambda lines: self._reference(replicas, lines=lines))
 
     def one(self, run: Run) -> Found | None:
         """Returns one run, with as much recorded as its process can; None where nothing."""
-        return self._one(run, lines=True) or self._one(run, lines=False)
+        return self._as_much_as_can_be(lambda lines: self._one(run, lines=lines))
 
     def diverged(self, replicas: int) -> tuple[Diverged, ...]:
         """Returns the states that began equal on all of so many devices, and do not end so."""
-        found = self._plain(replicas, lines=True) or self._plain(replicas, lines=False)
+        found = self._as_much_as_can_be(lambda lines: self._plain(replicas, lines=lines))
         return () if found is None else _facts(found).diverged
 
     def again(self, replicas: int) -> Found | Failure:
         """Returns one more run without recorded values, of a process in which one with these follows."""
         if replicas not in self._unrecorded:
-            self._plain(replicas, lines=True)
+            self._plain(replicas, lines=self._with_lines[0])
         return self._unrecorded[replicas]
 
     def may_cancel(self, replicas: int) -> bool:
         """Returns whether terms of so many devices cancel in a sum of a collective; True where it is not known."""
-        found = self._plain(replicas, lines=True) or self._plain(replicas, lines=False)
+        found = self._as_much_as_can_be(lambda lines: self._plain(replicas, lines=lines))
         return found is None or found.record is None or cancel_in(found.record)
 
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause:
@@ -78,7 +82,7 @@ class Records:
 
         counts: the numbers of devices of both. arguments: of the other run.
         """
-        for lines in (True, False):  # as much of both
+        for lines in self._with_lines:  # as much of both
             reference = self._reference(counts[0], lines=lines)
             if reference is None:
                 continue
@@ -106,6 +110,10 @@ class Records:
         number = cause.number
         return cause._replace(number=places[number] if number is not None and 0 <= number < len(places) else None)
 
+    def _as_much_as_can_be(self, make: Callable[[bool], T | None]) -> T | None:
+        """Returns what `make` gives with recorded lines, or without where it gives None with them."""
+        return next((found for lines in self._with_lines if (found := make(lines)) is not None), None)
+
     def _plain(self, replicas: int, *, lines: bool) -> Found | None:
         key = (replicas, lines)
         if key not in self._plains:
@@ -116,17 +124,27 @@ class Records:
                 (once,), (found,) = self._jobs.made_in_turn([run], [watched(run, lines=lines)])
                 self._unrecorded[replicas] = once
                 self._plains[key] = found if isinstance(found, Found) else None
+                self._note(lines=lines, ended=self._plains[key] is None)
         return self._plains[key]
 
     def _one(self, run: Run, *, lines: bool) -> Found | None:
-        found = self._jobs.recorded(run, lines=lines)
+        found = self._recorded(run, lines=lines)
         return None if found is None else found[0]
+
+    def _recorded(self, *runs: Run, lines: bool) -> tuple[Found, ...] | None:
+        found = self._jobs.recorded(*runs, lines=lines)
+        self._note(lines=lines, ended=found is None)
+        return found
+
+    def _note(self, *, lines: bool, ended: bool) -> None:
+        if lines and ended:
+            self._with_lines = (False,)
 
     def _reference(self, replicas: int, *, lines: bool) -> Reference | None:
         key = (replicas, lines)
         if key not in self._references:
             plain = self._jobs.run(replicas)
-            found = self._jobs.recorded(plain, *moved_runs(plain, zeros=True), lines=lines)
+            found = self._recorded(plain, *moved_runs(plain, zeros=True), lines=lines)
             self._references[key] = None if found is None else Reference(found[0], found[1:])
         return self._references[key]
 
