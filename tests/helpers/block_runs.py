@@ -22,24 +22,36 @@ import tomllib
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from blocks import Block, blocks_of
+from shares import one_in
 from typer.testing import CliRunner
 
 from simstrategy.cli.app import app_for
 
-__all__ = ["PageRun", "run_page"]
+__all__ = ["SHARES", "PageRun", "run_page"]
 
 _OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _COMMAND = re.compile(r"^(?:\S*/)?simstrategy (.*?)(?:  +#.*)?$")
 
 
-def run_page(page: Path, folder: Path) -> None:
-    """Runs all blocks of a page in a folder, which is the current one.  Raises what `PageRun.run` raises."""
+SHARES: Final = one_in(3, range(3))
+"""Parameters of a test that runs one of three shares of a page's sections."""
+
+
+def run_page(page: Path, folder: Path, share: int | None = None) -> None:
+    """Runs the blocks of a page in a folder, which is the current one.  Raises what `PageRun.run` raises.
+
+    share: one of `SHARES`: every third section from this one on, and the blocks that are in none. All without.
+    """
     run = PageRun(folder)
-    for block in blocks_of(page):
-        run.run(block)
+    blocks = blocks_of(page)
+    sections = list(dict.fromkeys(block.heading for block in blocks if block.heading))
+    chosen = {"", *(sections if share is None else sections[share :: len(SHARES)])}
+    for block in blocks:
+        if block.heading in chosen:
+            run.run(block)
 
 
 class PageRun:

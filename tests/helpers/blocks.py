@@ -27,12 +27,16 @@ PAGES = [
 _FENCE = re.compile(r"^(?:<!-- (?P<mark>[^\n]+?) -->\n)?^```(?P<language>[^\n`]*)\n(?P<text>.*?)^```$", re.M | re.S)
 _OF_LANGUAGE = re.compile(r"^<!-- (\w+) blocks (run by [^\n]+|not run: [^\n]+) -->$", re.M)
 _FILE = re.compile(r"`([\w./]+\.\w+)`[^`\n]*:\n+\Z")
+_HEADING = re.compile(r"^(##+) (.+)$", re.M)
 _ENDS = re.compile(r"ends with (\d+)\Z")
 _WITH = re.compile(r"with (\S+) of (\S+)\Z")
 
 
 class Block(NamedTuple):
-    """One block.  file: what the sentence above it saves it as; mark: the comment's text; None where there is none."""
+    """One block.  file: what the sentence above it saves it as; mark: the comment's text; None where there is none.
+
+    heading: of its section, of the third level; "" above the first one, and directly below one of the second level.
+    """
 
     page: Path
     line: int
@@ -40,6 +44,7 @@ class Block(NamedTuple):
     text: str
     file: str | None
     mark: str | None
+    heading: str = ""
 
     @property
     def is_run(self) -> bool:
@@ -73,7 +78,9 @@ def blocks_of(page: Path) -> list[Block]:
             file = _FILE.search(text[: match.start()])
             line = text.count("\n", 0, match.start("text")) + 1
             mark = match["mark"] or of_language.get(language)
-            found.append(Block(page, line, language, match["text"], file and file[1], mark))
+            level, heading = next(reversed(_HEADING.findall(text, 0, match.start())), ("", ""))
+            section = heading if level == "###" else ""
+            found.append(Block(page, line, language, match["text"], file and file[1], mark, section))
     return found
 
 

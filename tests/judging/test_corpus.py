@@ -194,7 +194,7 @@ def judge():
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("judge")
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", one_in(2, WRONG))
 def test_the_judge_finds_a_wrong_program_with_the_numbers_of_replicas_that_show_it(name):
     answer = judged(WRONG[name].program)
     assert answer.verdict == "differ", answer.text
@@ -203,7 +203,7 @@ def test_the_judge_finds_a_wrong_program_with_the_numbers_of_replicas_that_show_
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("judge")
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", one_in(2, WRONG))
 def test_the_judge_names_kind_step_variable_and_line_of_a_wrong_program(name):
     """But for those of `not_right.toml`, which are exactly as wrong as it says."""
     answer = judged(WRONG[name].program)
@@ -228,7 +228,7 @@ def test_the_judge_accuses_no_lawful_program(name):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("judge")
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", one_in(2, WRONG))
 def test_the_judge_accuses_no_repaired_program(name, tmp_path):
     answer = judged(load_program(repaired(WRONG[name], tmp_path)))
     assert accusations(["agree"], answer) == [], answer.text

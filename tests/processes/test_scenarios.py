@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from playing import judge
 from scenarios import SCENARIOS, SUBJECTS
+from shares import one_in
 
 from simstrategy.launch import Launcher
 
@@ -27,7 +28,7 @@ QUICK = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", one_in(2, QUICK))
 def test_every_survivor_names_the_rank_and_the_call(
     launcher: Launcher, backend: str, tmp_path: Path, name: str
 ) -> None:

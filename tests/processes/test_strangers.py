@@ -17,7 +17,7 @@ BOUND_S = 16.0
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("word", one_in(3, WORDS))
+@pytest.mark.parametrize("word", one_in(6, WORDS))
 def test_strangers_neither_join_nor_delay_nor_end_a_group(launcher: Launcher, backend: str, word: str) -> None:
     if SUBJECTS[backend].joins_once:
         launcher.restart_workers()

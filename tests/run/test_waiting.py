@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from shares import one_in
 from vocabulary import ctx, rank
 
 import simstrategy as ss
@@ -163,7 +164,7 @@ def in_a_process(*arguments, function="examine"):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", one_in(3, CASES))
 def test_replicas_that_wait_for_each_other_end_with_an_error_that_shows_where(executor, case):
     in_a_process(executor, case.__name__, "in order")
 

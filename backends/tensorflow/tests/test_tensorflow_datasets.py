@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from beside import theirs
+from shares import one_in
 
 import simstrategy as ss
 from simstrategy.data import ElementSpec
@@ -70,7 +71,7 @@ def steps(strategy: Any, dataset: Any) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:To make it possible to preserve tf.data options")  # MirroredStrategy's own
-@pytest.mark.parametrize("name", PIPELINES)
+@pytest.mark.parametrize("name", one_in(3, PIPELINES))
 def test_a_pipeline_is_split_as_mirrored_strategy_splits_it(name: str, files: list[str]) -> None:
     ours = ss.Strategy.mirrored("tensorflow", replicas=COUNT, semantics=ss.Semantics.TF2)
     mirrored = theirs(COUNT)

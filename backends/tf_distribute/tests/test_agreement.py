@@ -151,16 +151,22 @@ def test_a_loss_divided_by_the_whole_batch_agrees_on_any_number_of_replicas() ->
             sum_of_means,
             r"in step 1, all_reduce SUM .* The kind is sum of means, .* are summed where averaging was meant",
         ),
-        (
+        pytest.param(
             divided_twice,
             r"in step 1, .* divided by the number of replicas once too often: .* 0\.5 times .* Remove one division",
+            marks=pytest.mark.deep,
         ),
-        (
+        pytest.param(
             batch_of_each,
             r"in step 1, .* The kind is global batch grows with .*: .*: 16 examples, and 8 in the reference",
+            marks=pytest.mark.deep,
         ),
         (same_data_for_each, r"in step 1, .* The kind is duplicated samples: 8 examples .* on replicas 0, 1"),
-        (seed_of_each, r"in step 1, .* The kind is not recognised: (?!.*(parts of|partial|sum of|mean of)).*$"),
+        pytest.param(
+            seed_of_each,
+            r"in step 1, .* The kind is not recognised: (?!.*(parts of|partial|sum of|mean of)).*$",
+            marks=pytest.mark.deep,
+        ),
         (unlike, r"in step 1, .* differs first: .*: 1\.4e-01 of .* the found values are 1\.14286 times"),
     ],
     ids=lambda one: getattr(one, "__name__", ""),

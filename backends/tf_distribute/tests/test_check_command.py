@@ -33,7 +33,7 @@ def test_the_lesson_agrees_on_one_and_two_replicas_with_its_partial_batch(monkey
 
 
 @quiet
-@pytest.mark.slow
+@pytest.mark.deep
 def test_keras_mean_over_a_partial_batch_is_named_and_shown_to_be_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "_NUDGES", (1,))
     code, printed = call(LESSON, "--replicas", "1,4", "--function", "usual")

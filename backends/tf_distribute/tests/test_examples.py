@@ -4,7 +4,7 @@ Clauses: J-29, J-38, J-39, J-44 to J-56.
 """
 
 import pytest
-from block_runs import run_page
+from block_runs import SHARES, run_page
 from blocks import ROOT
 
 from simstrategy.launch.together import Workers
@@ -27,11 +27,12 @@ class Kept:
 # Warnings of Keras and TensorFlow.
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 @pytest.mark.slow
-def test_the_examples_of_tf_distribute_do_what_they_show(tmp_path, monkeypatch):
+@pytest.mark.parametrize("share", SHARES)
+def test_the_examples_of_tf_distribute_do_what_they_show(share, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     workers = processes.start_workers()  # each needs seconds to import TensorFlow
     monkeypatch.setattr(worker_runs, "start_workers", lambda: Kept(workers))
     try:
-        run_page(PAGE, tmp_path)
+        run_page(PAGE, tmp_path, share)
     finally:
         workers.close()

@@ -5,13 +5,14 @@ G-20 to G-50, G-52, G-63, G-66, G-67, G-69 to G-79, G-85 to G-88.
 """
 
 import pytest
-from block_runs import run_page
+from block_runs import SHARES, run_page
 from blocks import ROOT
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_runs", "warm_checks")
 @pytest.mark.parametrize("name", ["scripts", "checked_scripts", "script_faults"])
-def test_the_examples_of_a_page_do_what_they_show(name, tmp_path, monkeypatch):
+@pytest.mark.parametrize("share", SHARES)
+def test_the_examples_of_a_page_do_what_they_show(name, share, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run_page(ROOT / "docs" / f"examples_of_{name}.md", tmp_path)
+    run_page(ROOT / "docs" / f"examples_of_{name}.md", tmp_path, share)

@@ -16,7 +16,7 @@ import forks
 import pytest
 import script_corpus
 import two_sides
-from shares import one_in
+from shares import DEEP, one_in
 
 UNTIL_INSTALLED = pytest.mark.skipif(
     importlib.util.find_spec("simstrategy_torch_distributed") is None,
@@ -32,10 +32,11 @@ def name_of(script):
     return f"{script.folder}/{script.name}"
 
 
-def with_reason(mistake):
-    """Returns a mistake as a parameter: one that is not named is expected to fail, with the reason."""
+def with_reason(mistake, number):
+    """Returns a mistake as a parameter: one that is not named is expected to fail, with the reason.  Half are deep."""
     name = mistake.script.name
-    marks = [pytest.mark.xfail(reason=NOT_NAMED[name], strict=True)] if name in NOT_NAMED else []
+    marks = [DEEP] if number % 2 else []
+    marks += [pytest.mark.xfail(reason=NOT_NAMED[name], strict=True)] if name in NOT_NAMED else []
     return pytest.param(mistake, id=name, marks=marks)
 
 
@@ -60,7 +61,7 @@ def is_running(process):
 
 @UNTIL_INSTALLED
 @pytest.mark.slow
-@pytest.mark.parametrize("script", one_in(2, NOT_ACCUSED), ids=name_of)
+@pytest.mark.parametrize("script", one_in(3, NOT_ACCUSED), ids=name_of)
 def test_a_script_without_mistakes_prints_what_it_prints_with_gloo(script):
     answer = two_sides.answers()[script.folder][script.name]
     one = run_forked(script, "--tee", "3")
@@ -69,7 +70,7 @@ def test_a_script_without_mistakes_prints_what_it_prints_with_gloo(script):
 
 @UNTIL_INSTALLED
 @pytest.mark.slow
-@pytest.mark.parametrize("mistake", [with_reason(one) for one in MISTAKES])
+@pytest.mark.parametrize("mistake", [with_reason(one, number) for number, one in enumerate(MISTAKES)])
 def test_a_mistake_is_named_with_the_line_of_every_rank(mistake):
     one = run_forked(mistake.script, *(("--tee", "3") if mistake.end == "warned" else ()))
     assert script_corpus.verdict(mistake, one) in ("named at once", "named late"), one.text

@@ -6,6 +6,7 @@ Clauses: J-57, J-58, J-60, J-61, J-62, J-63, J-67, J-68.
 import textwrap
 
 import pytest
+from shares import one_in
 
 import simstrategy as ss
 from simstrategy.check.programs import load_program
@@ -155,7 +156,7 @@ GOES_WRONG = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", GOES_WRONG)
+@pytest.mark.parametrize("name", one_in(2, GOES_WRONG))
 def test_a_program_that_goes_wrong_has_a_verdict(tmp_path, name):
     body, imports, (verdict, shown) = GOES_WRONG[name]
     replicas = [2, 4] if name == "more devices" else [1, 2]
@@ -246,7 +247,7 @@ def program(mesh: Mesh):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_a_sign_of_what_rounding_leaves_of_a_sum_is_not_accused_and_another_rate_is(tmp_path):
     report = ss.check(program_of(tmp_path, CANCELLED.format(rate="0.01")), replicas=(1, 3))
     assert report.verdict == "undecided", str(report)

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from shares import one_in
+from shares import DEEP, one_in
 
 import simstrategy as ss
 from simstrategy.check.programs import load_program
@@ -38,7 +38,7 @@ def test_the_first_program_of_the_guide_is_reported_as_it_shows(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("out_specs=(P(), P()))", "out_specs=(P(), P()), check_vma=False)"),
+        pytest.param("out_specs=(P(), P()))", "out_specs=(P(), P()), check_vma=False)", marks=DEEP),
         ('jax.lax.pmean(gradient, "data")', 'gradient / jax.lax.axis_size("data")'),
     ],
 )

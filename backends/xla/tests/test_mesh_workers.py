@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shares import one_in
 
 import simstrategy as ss
 from simstrategy.check.contents import Contents
@@ -129,15 +130,10 @@ def ran(started, name, count=2, timeout_s=60.0):
 @pytest.mark.usefixtures("shared")
 @pytest.mark.parametrize(
     "name",
-    [
-        "fit",
-        "of_parts",
-        "with_metrics",
-        "by_pmap",
-        "many_ways",
-        "first_alone_returns",
-        "last_alone_returns",
-    ],
+    one_in(
+        2,
+        ["fit", "of_parts", "many_ways", "with_metrics", "by_pmap", "first_alone_returns", "last_alone_returns"],
+    ),
 )
 def test_a_lawful_program_gives_in_two_processes_what_one_process_gives(name):
     report = checked(name, "lawful.py")
@@ -179,7 +175,7 @@ CALLS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", one_in(2, CALLS))
 def test_processes_that_run_other_computations_are_named_with_their_lines(name, started):
     found = ran(started, name)
     assert isinstance(found, Finding)

@@ -7,13 +7,14 @@ import pytest
 
 pytest.importorskip("simstrategy_torch_distributed")
 
-from block_runs import run_page
+from block_runs import SHARES, run_page
 from blocks import ROOT
 
 PAGE = ROOT / "docs" / "examples_of_waits_and_tests.md"
 
 
 @pytest.mark.slow
-def test_the_examples_of_waits_and_tests_do_what_they_show(tmp_path, monkeypatch):
+@pytest.mark.parametrize("share", SHARES)
+def test_the_examples_of_waits_and_tests_do_what_they_show(share, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run_page(PAGE, tmp_path)
+    run_page(PAGE, tmp_path, share)
