@@ -159,13 +159,14 @@ KINDS = ["inline", "greenlet", "greenlet, seeded", "thread", "thread, seeded", "
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("where", ["main", "side"])
-@pytest.mark.parametrize("kind", one_in(3, KINDS))
-def test_a_replica_that_waits_for_a_thread_that_waits_for_its_turn_ends_with_an_error(kind, where):
+@pytest.mark.parametrize(
+    "case", one_in(3, [*(f"{kind} on main" for kind in KINDS), "thread on side", "greenlet on side"])
+)
+def test_a_replica_that_waits_for_a_thread_that_waits_for_its_turn_ends_with_an_error(case):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
     code = "import sys, test_deadlocks; test_deadlocks.examine(*sys.argv[1:])"
     done = subprocess.run(
-        [sys.executable, "-c", code, kind, where],
+        [sys.executable, "-c", code, *case.split(" on ")],
         env=environment,
         capture_output=True,
         text=True,

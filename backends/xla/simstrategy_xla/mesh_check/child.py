@@ -35,7 +35,9 @@ def main(channel: Channel, output: Path) -> int:
     try:
         job = read_job(message["job"])
         keep_compiled(message["compiled"])
-        Path(message["answer"]).write_bytes(pickle.dumps(_answer(job), protocol=pickle.HIGHEST_PROTOCOL))
+        answer = _answer(job)
+        with Path(message["answer"]).open("wb") as file:
+            pickle.dump(answer, file, protocol=pickle.HIGHEST_PROTOCOL)
     except Exception:  # noqa: BLE001 - such as an argument that cannot be read here; it is shown with the output
         traceback.print_exc()
         return 1

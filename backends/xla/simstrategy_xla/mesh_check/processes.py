@@ -61,7 +61,8 @@ class Processes:
         if kind:
             how = f"signal {-code}" if code < 0 else f"exit code {code}"
             return Failure(how if kind == "ended" else kind, _end_of(worker.output))
-        answer: Answer = pickle.loads(answered.read_bytes())  # noqa: S301 - of a process that this one started
+        with answered.open("rb") as file:
+            answer: Answer = pickle.load(file)  # noqa: S301 - of a process that this one started
         answered.unlink()
         if answer.refused is not None:
             raise InvalidArgument(answer.refused)
