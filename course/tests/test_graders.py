@@ -2,6 +2,7 @@
 
 import pytest
 from course_files import answered
+from shares import one_in
 
 from simstrategy_course.grading import grade
 from simstrategy_course.holes import template_of
@@ -31,7 +32,7 @@ def test_the_solution_passes_with_the_right_answers(lesson, runner):
 
 
 @pytest.mark.slow
-@BY_NUMBER
+@pytest.mark.parametrize("lesson", one_in(2, LESSONS), ids=[str(one.number) for one in LESSONS])
 def test_each_known_wrong_answer_gets_its_own_hint(lesson, runner):
     for wrong in lesson.wrong:
         verdict = verdict_on(lesson.changed(wrong), lesson, runner)

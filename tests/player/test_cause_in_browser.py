@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shares import one_in
 
 import simstrategy as ss
 from simstrategy.check.formats import as_page, played
@@ -229,7 +230,7 @@ def test_a_line_that_the_report_names_is_a_link_to_it_in_the_player(failed, open
         tab.evaluate("scrollTo(0, 0)")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", one_in(2, ["light", "dark"]))
 def test_axe_finds_nothing_that_is_not_accessible_at_a_cause_and_at_a_line_that_a_link_shows(
     record, failed, opened, inaccessible, tmp_path, scheme
 ):

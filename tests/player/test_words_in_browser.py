@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shares import one_in
 
 import simstrategy as ss
 from simstrategy.check.formats import as_page, played
@@ -186,7 +187,7 @@ def test_the_terms_of_the_player_have_their_meanings_in_a_list(failed, opened, w
     assert tab.locator("#terms dt").count() == len(words)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", one_in(2, ["light", "dark"]))
 def test_axe_finds_nothing_that_is_not_accessible_in_a_card_and_in_the_list_of_terms(
     failed, opened, inaccessible, scheme
 ):

@@ -62,6 +62,7 @@ TWO = (
             "nvidia-smi lists it and TensorFlow is built for it (pip install 'tensorflow[and-cuda]'); or use CPUs: "
             "ss.backend('tensorflow', replicas=1).",
             id="no GPU",
+            marks=pytest.mark.deep,
         ),
     ],
 )

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from beside import theirs
+from shares import DEEP
 
 import simstrategy as ss
 from simstrategy.data import ElementSpec, SplitRule
@@ -74,7 +75,10 @@ def under(policy: str, dataset: Any) -> Any:
 @pytest.mark.filterwarnings("ignore:To make it possible to preserve tf.data options")  # MirroredStrategy's own
 @pytest.mark.parametrize(
     ("name", "count"),
-    [(name, 3) for name in PIPELINES] + [(name, 2) for name in PIPELINES if "sparse" in name] + [("in a nest", 2)],
+    [
+        *(pytest.param(name, 3, marks=DEEP if number % 2 else ()) for number, name in enumerate(PIPELINES)),
+        *((name, 2) for name in PIPELINES if "sparse" in name or name == "in a nest"),
+    ],
 )
 def test_rows_are_split_as_mirrored_strategy_splits_them(name: str, count: int) -> None:
     real = theirs(count)

@@ -6,6 +6,7 @@ Clauses: J-57, J-58.
 from contextlib import closing
 
 import pytest
+from shares import one_in
 from test_mesh_check import program_of
 
 import simstrategy as ss
@@ -103,7 +104,7 @@ def test_moved_runs_of_a_reference_are_moved_where_the_program_keeps_compiled_fu
 
 
 @pytest.mark.parametrize(("text", "started"), [(USUAL, [2]), (KEPT, [2, 1]), (KEPT_BY_THE_FILE, [2, 1])])
-@pytest.mark.parametrize("lines", [True, False])
+@pytest.mark.parametrize("lines", one_in(2, [True, False]))
 def test_a_watched_run_after_another_records_as_much_as_one_alone(tmp_path, processes, text, started, lines):
     (plain,), (recorded,) = in_turn(tmp_path, text, 1, lines=lines)
     assert plain.record is None

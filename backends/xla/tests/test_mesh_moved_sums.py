@@ -6,6 +6,7 @@ Clauses: J-58.
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from shares import one_in
 from test_mesh_check import program_of
 from test_mesh_nudging import moved
 
@@ -64,7 +65,7 @@ def test_exact_zeros_beside_other_elements_move_where_that_is_chosen_alone(patte
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "given",
-    [{}, {"columns": ":3"}, {"columns": "[0, 0, 0, 3]"}, {"scale": 2**30}],
+    one_in(2, [{}, {"columns": ":3"}, {"columns": "[0, 0, 0, 3]"}, {"scale": 2**30}]),
     ids=["beside others", "nothing else", "one alone", "whole numbers, which do not move"],
 )
 def test_a_sum_that_is_exactly_zero_in_the_reference_alone_is_not_accused(tmp_path, made, given):

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from shares import one_in
 
 from simstrategy_xla.mesh_check import nudging
 from simstrategy_xla.mesh_check.lowering import Rules
@@ -34,7 +35,7 @@ def moved(function, values, *, pattern, sums=False, zeros=False):
     return [np.asarray(one) for one in found]
 
 
-@pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16], ids=["float32", "bfloat16"])
+@pytest.mark.parametrize("dtype", one_in(2, [jnp.float32, jnp.bfloat16]), ids=["float32", "bfloat16"])
 @pytest.mark.parametrize("sums", [False, True], ids=["plain", "sums"])
 def test_ways_that_are_constants_are_those_that_are_computed(monkeypatch, dtype, sums):
     found = {}
