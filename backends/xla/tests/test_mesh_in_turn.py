@@ -53,6 +53,17 @@ def program(mesh: Mesh):
 """
 
 
+WAITS = """
+import time
+RUNS = []
+
+def program(mesh: Mesh):
+    RUNS.append(1)
+    time.sleep(60 if len(RUNS) == {last} else 2)
+    return ROWS
+"""
+
+
 @pytest.fixture
 def processes(monkeypatch):
     """The runs of each process that was started."""
@@ -120,7 +131,8 @@ def test_a_watched_run_after_another_records_as_much_as_one_alone(tmp_path, proc
 @pytest.mark.parametrize(
     ("last", "failed", "started"),
     [
-        pytest.param(1, (True, True), [3, 2], id="the first run ends its process"),
+        pytest.param(1, (True, True), [3], id="the first run ends its process"),
+        pytest.param(2, (True, True), [3], id="the second run does"),
         pytest.param(3, (False, False), [3, 2, 1], id="the third run does"),
     ],
 )
@@ -131,6 +143,17 @@ def test_a_process_that_ends_gives_what_two_processes_give(tmp_path, processes, 
     assert processes == started
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("last", [0, 3], ids=["each is short", "the third is long"])
+def test_the_time_limit_is_that_of_each_run(tmp_path, last):
+    with closing(
+        ProgramJobs(program_of(tmp_path, WAITS.format(last=last)), ("data",), Settings(timeout_s=8.0))
+    ) as jobs:
+        found = jobs.made(*[jobs.run(1)] * 5)
+    ended = [one._replace(output="") for one in found if isinstance(one, Failure)]
+    assert ended == ([Failure("time limit", "", 2)] * 5 if last else [])
+
+
 def test_lines_are_recorded_no_more_once_a_process_that_records_them_has_ended(tmp_path, monkeypatch):
     watched_in = []
     plain = Processes.run
@@ -138,7 +161,7 @@ def test_lines_are_recorded_no_more_once_a_process_that_records_them_has_ended(t
     def ended(self, job, timeout_s):
         ways = {run.watched for run in job.runs}
         watched_in.append(max(ways))
-        return Failure("signal 6", "") if "lines" in ways else plain(self, job, timeout_s)
+        return Failure("signal 6", "", len(job.runs) - 1) if "lines" in ways else plain(self, job, timeout_s)
 
     monkeypatch.setattr(Processes, "run", ended)
     text = USUAL.replace("step(ROWS)", "mesh.size * step(ROWS)")
@@ -146,6 +169,15 @@ def test_lines_are_recorded_no_more_once_a_process_that_records_them_has_ended(t
     assert [row.replicas for row in report.findings] == ["2 against 1", "3 against 1"]
     assert watched_in.count("lines") == 2  # with a run before it, and alone
     assert watched_in[-3:] == ["calls"] * 3
+
+
+def test_a_number_whose_process_ends_runs_twice_and_is_not_recorded(tmp_path, processes):
+    text = ENDS.format(last="mesh.size - 1")  # the first run on two devices, and none on one
+    report = ss.check(program_of(tmp_path, text), replicas=[1, 2])
+    assert report.verdict == "differ"
+    assert "exit code 3" in str(report)
+    assert processes[:3] == [5, 1, 2]
+    assert 2 not in processes[3:]
 
 
 def test_a_check_of_several_numbers_starts_a_process_for_each(tmp_path, processes):

@@ -17,10 +17,14 @@ _LINES: Final = 15
 
 
 class Failure(NamedTuple):
-    """How a process ended without an answer.  kind: a few words. output: the end of what it printed."""
+    """How a process ended without an answer.
+
+    kind: a few words. output: the end of what it printed. made: how many of its runs had ended before.
+    """
 
     kind: str
     output: str
+    made: int = 0
 
 
 @final
@@ -39,7 +43,7 @@ class Processes:
         self._server.close()
 
     def run(self, job: Job, timeout_s: float) -> Answer | Failure:
-        """Runs a job in a process of its own, and returns what it gave.  timeout_s: in seconds.
+        """Runs a job in a process of its own, and returns what it gave.  timeout_s: of each run, in seconds.
 
         Raises InvalidArgument for arguments that cannot be sent to another process, and for a program that could not
         be loaded there, or whose result cannot be read.
@@ -48,10 +52,12 @@ class Processes:
         given, answered = [self._server.folder / f"{what}{self._jobs}" for what in ("job", "answer")]
         write_job(given, job)
         worker = self._server.start(_MAIN)
+        made = 0
         try:
             compiled = self._server.folder / "compiled"
             worker.channel.send({"job": str(given), "answer": str(answered), "compiled": str(compiled)})
-            worker.channel.receive(within_s=timeout_s)
+            while worker.channel.receive(within_s=timeout_s)[0] != "done":
+                made += 1
             kind = ""
         except TimeoutError:
             kind = "time limit"
@@ -60,7 +66,7 @@ class Processes:
         code = self._server.end(worker)
         if kind:
             how = f"signal {-code}" if code < 0 else f"exit code {code}"
-            return Failure(how if kind == "ended" else kind, _end_of(worker.output))
+            return Failure(how if kind == "ended" else kind, _end_of(worker.output), made)
         with answered.open("rb") as file:
             answer: Answer = pickle.load(file)  # noqa: S301 - of a process that this one started
         answered.unlink()

@@ -63,16 +63,15 @@ class ProgramJobs:
         """Returns what two groups of runs gave, made in one process: its start and imports take long.
 
         The later ones compile their functions anew. They have a process of their own where the program keeps functions
-        that they should compile, or where the one of both ended without an answer.
+        that they should compile, or where the process ended in one of them; the first ones are made once more then.
         """
         answer = self._processes.run(self.job(*first, *later), self._timeout_s)
         if not isinstance(answer, Failure):
             one, other = answer.runs[: len(first)], answer.runs[len(first) :]
             return one, self.made(*later) if answer.is_kept else other
-        alone = self.made(*first)
-        if isinstance(alone[0], Failure):
-            return alone, [alone[0]] * len(later)
-        return alone, self.made(*later)
+        if answer.made < len(first):
+            return [answer] * len(first), [answer] * len(later)
+        return self.made(*first), self.made(*later)
 
     def recorded(self, *runs: Run, lines: bool) -> tuple[Found, ...] | None:
         """Returns what runs gave, with recorded values; None where their process ended without an answer.

@@ -119,7 +119,8 @@ class Records:
         if key not in self._plains:
             run = self._jobs.run(replicas)
             if replicas in self._unrecorded:
-                self._plains[key] = self._one(run, lines=lines)
+                ends = isinstance(self._unrecorded[replicas], Failure)  # so it ends without a record too
+                self._plains[key] = None if ends else self._one(run, lines=lines)
             else:
                 (once,), (found,) = self._jobs.made_in_turn([run], [watched(run, lines=lines)])
                 self._unrecorded[replicas] = once
