@@ -14,7 +14,7 @@ from simstrategy.check.runs import Settings
 from simstrategy_xla.mesh_check.jobs import Found
 from simstrategy_xla.mesh_check.processes import Failure, Processes
 from simstrategy_xla.mesh_check.program_jobs import ProgramJobs, watched
-from simstrategy_xla.mesh_check.records import moved_runs
+from simstrategy_xla.mesh_check.records import Records, moved_runs
 
 USUAL = """
 @jax.jit
@@ -176,8 +176,16 @@ def test_a_number_whose_process_ends_runs_twice_and_is_not_recorded(tmp_path, pr
     report = ss.check(program_of(tmp_path, text), replicas=[1, 2])
     assert report.verdict == "differ"
     assert "exit code 3" in str(report)
-    assert processes[:3] == [5, 1, 2]
-    assert 2 not in processes[3:]
+    assert processes == [5, 1, 2]
+
+
+def test_what_ends_without_a_record_is_not_run_for_one(tmp_path, processes):
+    program = program_of(tmp_path, ENDS.format(last=1))
+    with closing(ProgramJobs(program, ("data",), Settings())) as jobs:
+        records = Records(program, jobs)
+        assert records.again(2).kind == "exit code 3"
+        assert records.diverged(2) == ()
+    assert processes == [2]
 
 
 def test_a_check_of_several_numbers_starts_a_process_for_each(tmp_path, processes):
