@@ -5,7 +5,7 @@ to be compared with.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -231,27 +231,26 @@ def _moved(path: str, one: Side, other: Side) -> LeafSensitivity:
 
 
 def _leaf(path: str, side: Side) -> Host:
-    leaf = _join(path, side)(side.meaning.values(path))
+    leaf = _array(path, side, side.meaning)
     assert leaf is not None
     return leaf
 
 
-def _join(path: str, side: Side) -> Callable[[Sequence[Host]], Host | None]:
-    return _first if path in side.meaning.copies else _joined
+def _array(path: str, side: Side, meaning: Meaning) -> Host | None:
+    """Returns a value as one array: of a run of a side, or of a nudged one; None for what is not one there."""
+    values = meaning.values(path)
+    if not values:
+        return None
+    return values[0] if path in side.meaning.copies else _joined(values)
 
 
 def _moves(path: str, side: Side, leaf: Host) -> LeafSensitivity:
     """Returns how far rounding moves a value: as nudged runs show, and as another order of additions may."""
-    join = _join(path, side)
-    others = [join(values) for one in side.nudged if (values := one.values(path))]
+    others = [_array(path, side, one) for one in side.nudged]
     found = sensitivity_of(leaf, side.meaning.computed[path], [one for one in others if one is not None])
     found = found.at_least(max(found.unit, min(_REORDERED * found.unit, _REORDERED_MAX)))
     resolution = dict(side.outcome.resolutions).get(path)  # of a number that was read from a text
     return found.at_least(resolution / ((abs(float(leaf)) or 1.0) * MARGIN)) if resolution else found
-
-
-def _first(values: Sequence[Host]) -> Host:
-    return values[0]
 
 
 def _larger(found: Sequence[LeafSensitivity]) -> LeafSensitivity:

@@ -4,6 +4,7 @@ They are made where a law is broken, or may be, and never in other checks.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar, final
 
 from simstrategy.check.causes.explaining import explain
@@ -48,33 +49,33 @@ class Records:
         self._references: dict[tuple[int, bool], Reference | None] = {}
         self._plains: dict[tuple[int, bool], Found | None] = {}
         """Plain runs, by devices, and whether lines are recorded, until `explain` has used them."""
-        self._with_lines: tuple[bool, ...] = (True, False)
-        """Whether lines are recorded, in the order of what is tried: never again once such a process has ended."""
+        self._with_lines = True
+        """Whether lines are recorded: no more once such a process has ended."""
         self._unrecorded: dict[int, Found | Failure] = {}
         """Runs without recorded values, by devices: made in the processes of `_plains`."""
 
     def reference(self, replicas: int) -> Reference | None:
         """Returns the runs on a number of devices, with as much recorded as their process can; None where nothing."""
-        return self._as_much_as_can_be(lambda lines: self._reference(replicas, lines=lines))
+        return self._as_much_as_can_be(partial(self._reference, replicas))
 
     def one(self, run: Run) -> Found | None:
         """Returns one run, with as much recorded as its process can; None where nothing."""
-        return self._as_much_as_can_be(lambda lines: self._one(run, lines=lines))
+        return self._as_much_as_can_be(partial(self._one, run))
 
     def diverged(self, replicas: int) -> tuple[Diverged, ...]:
         """Returns the states that began equal on all of so many devices, and do not end so."""
-        found = self._as_much_as_can_be(lambda lines: self._plain(replicas, lines=lines))
+        found = self._as_much_as_can_be(partial(self._plain, replicas))
         return () if found is None else _facts(found).diverged
 
     def again(self, replicas: int) -> Found | Failure:
         """Returns one more run without recorded values, of a process in which one with these follows."""
         if replicas not in self._unrecorded:
-            self._plain(replicas, lines=self._with_lines[0])
+            self._as_much_as_can_be(partial(self._plain, replicas))
         return self._unrecorded[replicas]
 
     def may_cancel(self, replicas: int) -> bool:
         """Returns whether terms of so many devices cancel in a sum of a collective; True where it is not known."""
-        found = self._as_much_as_can_be(lambda lines: self._plain(replicas, lines=lines))
+        found = self._as_much_as_can_be(partial(self._plain, replicas))
         return found is None or found.record is None or cancel_in(found.record)
 
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause:
@@ -82,18 +83,25 @@ class Records:
 
         counts: the numbers of devices of both. arguments: of the other run.
         """
-        for lines in self._with_lines:  # as much of both
-            reference = self._reference(counts[0], lines=lines)
-            if reference is None:
-                continue
-            if arguments:
-                found = self._one(self._jobs.run(counts[1], arguments), lines=lines)
-            else:
-                found = self._plain(counts[1], lines=lines)
-            if found is not None:
-                self._plains.pop((counts[1], lines), None)  # large
-                return self._explained(reference, found, counts)
-        return Cause(None, None, None, None, None, _NO_RECORD, certain=False)
+        both = self._as_much_as_can_be(partial(self._both, counts, arguments))
+        if both is None:
+            return Cause(None, None, None, None, None, _NO_RECORD, certain=False)
+        return self._explained(*both, counts)
+
+    def _both(
+        self, counts: tuple[int, int], arguments: Mapping[str, Any], *, lines: bool
+    ) -> tuple[Reference, Found] | None:
+        reference = self._reference(counts[0], lines=lines)
+        if reference is None:
+            return None
+        if arguments:
+            found = self._one(self._jobs.run(counts[1], arguments), lines=lines)
+        else:
+            found = self._plain(counts[1], lines=lines)
+        if found is None:
+            return None
+        self._plains.pop((counts[1], lines), None)  # large
+        return reference, found
 
     def _explained(self, reference: Reference, found: Found, counts: tuple[int, int]) -> Cause:
         one, other = _facts(reference.plain), _facts(found)
@@ -110,9 +118,14 @@ class Records:
         number = cause.number
         return cause._replace(number=places[number] if number is not None and 0 <= number < len(places) else None)
 
-    def _as_much_as_can_be(self, make: Callable[[bool], T | None]) -> T | None:
-        """Returns what `make` gives with recorded lines, or without where it gives None with them."""
-        return next((found for lines in self._with_lines if (found := make(lines)) is not None), None)
+    def _as_much_as_can_be(self, make: Callable[..., T | None]) -> T | None:
+        """Returns what `make` gives with recorded lines; without them where that is None, and ever after."""
+        if self._with_lines:
+            found = make(lines=True)
+            if found is not None:
+                return found
+            self._with_lines = False
+        return make(lines=False)
 
     def _plain(self, replicas: int, *, lines: bool) -> Found | None:
         key = (replicas, lines)
@@ -125,27 +138,17 @@ class Records:
                 (once,), (found,) = self._jobs.made_in_turn([run], [watched(run, lines=lines)])
                 self._unrecorded[replicas] = once
                 self._plains[key] = found if isinstance(found, Found) else None
-                self._note(lines=lines, ended=self._plains[key] is None)
         return self._plains[key]
 
     def _one(self, run: Run, *, lines: bool) -> Found | None:
-        found = self._recorded(run, lines=lines)
+        found = self._jobs.recorded(run, lines=lines)
         return None if found is None else found[0]
-
-    def _recorded(self, *runs: Run, lines: bool) -> tuple[Found, ...] | None:
-        found = self._jobs.recorded(*runs, lines=lines)
-        self._note(lines=lines, ended=found is None)
-        return found
-
-    def _note(self, *, lines: bool, ended: bool) -> None:
-        if lines and ended:
-            self._with_lines = (False,)
 
     def _reference(self, replicas: int, *, lines: bool) -> Reference | None:
         key = (replicas, lines)
         if key not in self._references:
             plain = self._jobs.run(replicas)
-            found = self._recorded(plain, *moved_runs(plain, zeros=True), lines=lines)
+            found = self._jobs.recorded(plain, *moved_runs(plain, zeros=True), lines=lines)
             self._references[key] = None if found is None else Reference(found[0], found[1:])
         return self._references[key]
 
