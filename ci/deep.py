@@ -50,7 +50,7 @@ RUNS = {
     ],
     "stream": [sys.executable, "ci/bench/stream.py"],
     "demo": [sys.executable, "ci/run.py", "demo"],
-    "programs_census": [sys.executable, "ci/campaigns/shares.py", "--programs", "5000"],
+    "programs_census": [sys.executable, "ci/campaigns/census.py", "--programs", "5000"],
     "programs_tensorflow": [sys.executable, "ci/campaigns/campaign.py", "tensorflow", "--programs", "10000"],
     "programs_witness": [sys.executable, "ci/campaigns/campaign.py", "witness", "--programs", "3000"],
     "programs_xla": [sys.executable, "ci/campaigns/campaign.py", "xla", "--programs", "5000"],

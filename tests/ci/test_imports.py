@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import grimp
@@ -55,6 +56,20 @@ def test_the_repository_has_no_circle_of_files_but_known_ones(imported):
 
 def test_every_package_of_more_than_eight_modules_has_a_contract(imported):
     assert imports.without_layers(imported[0], (ROOT / "ci" / "layers.ini").read_text("utf-8")) == []
+
+
+def test_no_two_files_that_tests_import_by_a_bare_name_share_it():
+    """Which of them is imported would depend on which tests were collected before."""
+    folders = {Path(one).resolve() for one in sys.path if one}
+    files = [
+        file
+        for one in folders
+        if one.is_relative_to(ROOT) and "site-packages" not in one.parts
+        for file in one.glob("*.py")
+    ]
+    found = Counter(file.stem for file in files if not file.stem.startswith("test_"))
+    assert found["shares"] == 1
+    assert [name for name, count in found.items() if count > 1 and name not in {"__init__", "conftest", "setup"}] == []
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 """What the generator's programs are made of: how many contain each construct, and how often replicas meet in them.
 
-python3 ci/campaigns/shares.py [--programs N] [--seed 0]
+python3 ci/campaigns/census.py [--programs N] [--seed 0]
 """
 
 import argparse
