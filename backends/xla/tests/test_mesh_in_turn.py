@@ -11,7 +11,7 @@ from test_mesh_check import program_of
 
 import simstrategy as ss
 from simstrategy.check.runs import Settings
-from simstrategy_xla.mesh_check.jobs import Found
+from simstrategy_xla.mesh_check.jobs import Found, digest_of
 from simstrategy_xla.mesh_check.processes import Failure, Processes
 from simstrategy_xla.mesh_check.program_jobs import ProgramJobs, watched
 from simstrategy_xla.mesh_check.records import Records, moved_runs
@@ -78,13 +78,11 @@ def processes(monkeypatch):
     return runs
 
 
-def in_turn(tmp_path, text, first, *, nudges=(), lines=None):
-    """Returns what `first` equal runs gave, and further ones that are nudged, or one that is watched."""
-    program = program_of(tmp_path, text)
-    with closing(ProgramJobs(program, ("data",), Settings())) as jobs:
+def in_turn(tmp_path, text, first, *, nudges):
+    """Returns what `first` equal runs gave, and further ones that are nudged."""
+    with closing(ProgramJobs(program_of(tmp_path, text), ("data",), Settings())) as jobs:
         run = jobs.run(2)
-        later = [run._replace(nudge=one) for one in nudges] or [watched(run, lines=lines)]
-        return jobs.made_in_turn([run] * first, later)
+        return jobs.made_in_turn([run] * first, [run._replace(nudge=one) for one in nudges])
 
 
 def value(found):
@@ -116,16 +114,41 @@ def test_moved_runs_of_a_reference_are_moved_where_the_program_keeps_compiled_fu
 
 @pytest.mark.parametrize(("text", "started"), [(USUAL, [2]), (KEPT, [2, 1]), (KEPT_BY_THE_FILE, [2, 1])])
 @pytest.mark.parametrize("lines", one_in(2, [True, False]))
-def test_a_watched_run_after_another_records_as_much_as_one_alone(tmp_path, processes, text, started, lines):
-    (plain,), (recorded,) = in_turn(tmp_path, text, 1, lines=lines)
-    assert plain.record is None
-    assert value(plain) == value(recorded)
-    assert processes == started
+def test_a_run_after_a_watched_one_gives_what_one_alone_gives(tmp_path, processes, text, started, lines):
     with closing(ProgramJobs(program_of(tmp_path, text), ("data",), Settings())) as jobs:
-        (alone,) = jobs.recorded(jobs.run(2), lines=lines)
-    assert [site.place for site in alone.record.sites] == [site.place for site in recorded.record.sites]
-    assert len(alone.record.moments) == len(recorded.record.moments)
-    assert bool(alone.record.sites) == lines
+        (recorded,), (plain,) = jobs.made_in_turn([watched(jobs.run(2), lines=lines)], [jobs.run(2)])
+        assert processes == started
+        (alone,) = jobs.made(jobs.run(2))
+    assert bool(recorded.record.sites) == lines
+    assert plain.record is None
+    assert digest_of(plain) == digest_of(alone)
+
+
+COUNTED = """
+def program(mesh: Mesh):
+    with open({runs!r}, "a") as file:
+        print("run", file=file)
+    return jnp.tanh(ROWS).sum(0), {value}
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "others", "made"),
+    [
+        pytest.param("0", {}, 2, id="the recorded run gives what the first one did"),
+        pytest.param("0", {"printed": "a line"}, 3, id="it gives something else, as where XLA rounds otherwise"),
+        pytest.param("__import__('os').getpid()", {}, 3, id="each process gives something else"),
+    ],
+)
+def test_the_second_run_of_a_number_is_its_recorded_one_where_that_gives_the_same(tmp_path, value, others, made):
+    runs = tmp_path / "runs"
+    program = program_of(tmp_path, COUNTED.format(runs=str(runs), value=value))
+    with closing(ProgramJobs(program, ("data",), Settings())) as jobs:
+        (first,) = jobs.made(jobs.run(2))
+        again = Records(program, jobs, {2: first._replace(**others)}).again(2)
+    assert len(runs.read_text().splitlines()) == made
+    assert again.record is None
+    assert (digest_of(again) == digest_of(first)) == (value == "0")
 
 
 @pytest.mark.parametrize(
@@ -161,14 +184,13 @@ def test_lines_are_recorded_no_more_once_a_process_that_records_them_has_ended(t
     def ended(self, job, timeout_s):
         ways = {run.watched for run in job.runs}
         watched_in.append(max(ways))
-        return Failure("signal 6", "", len(job.runs) - 1) if "lines" in ways else plain(self, job, timeout_s)
+        return Failure("signal 6", "") if "lines" in ways else plain(self, job, timeout_s)
 
     monkeypatch.setattr(Processes, "run", ended)
     text = USUAL.replace("step(ROWS)", "mesh.size * step(ROWS)")
     report = ss.check(program_of(tmp_path, text), replicas=[1, 2, 3])
     assert [row.replicas for row in report.findings] == ["2 against 1", "3 against 1"]
-    assert watched_in.count("lines") == 2  # with a run before it, and alone
-    assert watched_in[-3:] == ["calls"] * 3
+    assert watched_in == ["", "", "", "lines", "calls", "calls", "calls"]
 
 
 def test_a_number_whose_process_ends_runs_twice_and_is_not_recorded(tmp_path, processes):
@@ -176,16 +198,16 @@ def test_a_number_whose_process_ends_runs_twice_and_is_not_recorded(tmp_path, pr
     report = ss.check(program_of(tmp_path, text), replicas=[1, 2])
     assert report.verdict == "differ"
     assert "exit code 3" in str(report)
-    assert processes == [5, 1, 2]
+    assert processes == [5, 1, 1]
 
 
 def test_what_ends_without_a_record_is_not_run_for_one(tmp_path, processes):
     program = program_of(tmp_path, ENDS.format(last=1))
     with closing(ProgramJobs(program, ("data",), Settings())) as jobs:
-        records = Records(program, jobs)
+        records = Records(program, jobs, {2: Failure("exit code 3", "")})
         assert records.again(2).kind == "exit code 3"
         assert records.diverged(2) == ()
-    assert processes == [2]
+    assert processes == [1]
 
 
 def test_a_check_of_several_numbers_starts_a_process_for_each(tmp_path, processes):

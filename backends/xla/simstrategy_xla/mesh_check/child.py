@@ -8,7 +8,9 @@ import gc
 import pickle
 import signal
 import traceback
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jax
 
@@ -16,7 +18,7 @@ from simstrategy.check.programs import load_program
 from simstrategy.errors import InvalidArgument
 from simstrategy.launch.channel import Channel
 from simstrategy.launch.jobs import print_to, read_job
-from simstrategy_xla.mesh_check.jobs import Answer, Job, Run
+from simstrategy_xla.mesh_check.jobs import Answer, Found, Job, Run, digest_of
 from simstrategy_xla.mesh_check.lowering import Rules
 from simstrategy_xla.mesh_check.noting import Noted
 from simstrategy_xla.mesh_check.nudging import nudged
@@ -46,41 +48,48 @@ def main(channel: Channel, output: Path) -> int:
 
 
 def _answer(job: Job, channel: Channel) -> Answer:
-    choose_devices(job.replicas, in_order=any(run.watched for run in job.runs))
+    ways = [run.watched for run in job.runs]
+    choose_devices(job.replicas, in_order=any(ways))
     assert jax.device_count() == job.replicas
     rules = Rules()
     noted = Noted(rules)
-    watch = _watch(rules, job.runs[0])
+    watch = Watch(rules, lines=ways[0] == "lines") if ways[0] else None
     try:
         program = load_program(job.file, job.function)
     except Exception as error:  # noqa: BLE001 - whatever the file raises
         return Answer((), load_problem(error, job, f"in a process with {job.replicas} host devices"))
-    found, is_kept = [], False
+    found: list[Found] = []
+    is_kept = False
     for number, run in enumerate(job.runs):
-        if number and (run.watched or run.nudge is not None):
+        if found and run.known and run.known == digest_of(found[-1]):
+            found.append(found[-1]._replace(record=None))
+            channel.send("made a run")
+            continue
+        if number and (run.nudge is not None or ways[number - 1]):
             jax.clear_caches()  # type: ignore[no-untyped-call]
             is_kept = is_kept or _keeps_compiled()
-        noted.clear()
-        if watch is None:
-            watch = _watch(rules, run)
-        else:
-            watch.clear()
-        with (
-            contextlib.nullcontext() if run.nudge is None else nudged(rules, run.nudge, sums=run.sums, zeros=run.zeros)
-        ):
-            try:
-                one = run_once(program, job, run)
-            except InvalidArgument as error:  # a result that cannot be read
-                return Answer((), str(error))
-        jax.effects_barrier()  # type: ignore[no-untyped-call]
-        record = None if watch is None else watch.record()
-        found.append(one._replace(events=tuple(noted.events), dtypes=tuple(noted.dtypes), record=record))
+        if watch is not None and not run.watched:
+            watch.close()
+            watch = None
+        try:
+            one = _made(program, job, run, rules, noted, watch)
+        except InvalidArgument as error:  # a result that cannot be read
+            return Answer((), str(error))
+        found.append(one)
         channel.send("made a run")
     return Answer(tuple(found), is_kept=is_kept)
 
 
-def _watch(rules: Rules, run: Run) -> Watch | None:
-    return Watch(rules, lines=run.watched == "lines") if run.watched else None
+def _made(program: Callable[..., Any], job: Job, run: Run, rules: Rules, noted: Noted, watch: Watch | None) -> Found:
+    noted.clear()
+    if watch is not None:
+        watch.clear()
+    moved = contextlib.nullcontext() if run.nudge is None else nudged(rules, run.nudge, sums=run.sums, zeros=run.zeros)
+    with moved:
+        found = run_once(program, job, run)
+    jax.effects_barrier()  # type: ignore[no-untyped-call]
+    record = None if watch is None else watch.record()
+    return found._replace(events=tuple(noted.events), dtypes=tuple(noted.dtypes), record=record)
 
 
 def _keeps_compiled() -> bool:

@@ -1,14 +1,15 @@
 """What a check gives a process with host devices to do, and what that process returns.  Plain data, without JAX."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from simstrategy.check.contents import Contents
+from simstrategy.digests import blake2b
 from simstrategy.trace import Event
 
-__all__ = ["Answer", "Found", "Job", "Moment", "Record", "Run", "Saved", "Shard", "Site", "Spread"]
+__all__ = ["Answer", "Found", "Job", "Moment", "Record", "Run", "Saved", "Shard", "Site", "Spread", "digest_of"]
 
 Host = np.ndarray[Any, Any]
 
@@ -20,7 +21,9 @@ class Run(NamedTuple):
     ulp; None for none. saved: the bytes of a save with which a program that takes a checkpoint begins. sums: whether a
     nudge also moves what rounding leaves of terms that cancel. zeros: whether it also moves what they leave exactly.
     watched: what is recorded: the values of collectives and of shard_maps ("calls"), of all lines as well ("lines"), or
-    nothing (""). Runs of one job that are watched are the last ones, and all in one way.
+    nothing (""). Runs of one job that are watched are the first ones, and all in one way. known: what an earlier run
+    gave, as its `digest_of`, or b"": where the run before this one in its process gave the same, this one is not made,
+    and what that one gave stands for it, without its record.
     """
 
     arguments: dict[str, Any]
@@ -30,6 +33,7 @@ class Run(NamedTuple):
     sums: bool = False
     zeros: bool = False
     watched: str = ""
+    known: bytes = b""
 
 
 class Job(NamedTuple):
@@ -150,3 +154,36 @@ class Answer(NamedTuple):
     runs: tuple[Found, ...]
     refused: str | None = None
     is_kept: bool = False
+
+
+def digest_of(found: Found) -> bytes:
+    """Returns 16 bytes, equal for runs that gave the same, whatever was recorded of them.
+
+    >>> one = Found(Contents.none(), {}, {}, frozenset(), None, (), (), (), "a line", None, None)
+    >>> digest_of(one) == digest_of(one._replace(record=Record((), ())))
+    True
+    >>> digest_of(one) == digest_of(one._replace(printed="another line"))
+    False
+    """
+    digest = blake2b(digest_size=16)
+    for part in _parts_of(found._replace(record=None)):
+        digest.update(b"%d:" % len(part))
+        digest.update(part)
+    return digest.digest()
+
+
+def _parts_of(value: Any) -> Iterator[bytes]:
+    """Yields what a nest of plain data is made of, in an order that is the same in every process."""
+    if isinstance(value, np.ndarray):
+        yield f"{value.dtype.str}{value.shape}".encode()
+        yield value.tobytes()
+    elif isinstance(value, bytes):
+        yield value
+    elif isinstance(value, tuple | list | frozenset | Mapping):
+        items = list(value.items()) if isinstance(value, Mapping) else value
+        ordered = sorted(items) if isinstance(items, frozenset) else items
+        yield f"{type(value).__name__} of {len(ordered)}".encode()
+        for one in ordered:
+            yield from _parts_of(one)
+    else:
+        yield repr(value).encode("utf-8", "backslashreplace")

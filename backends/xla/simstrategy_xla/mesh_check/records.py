@@ -13,7 +13,7 @@ from simstrategy.check.causes.named import Named
 from simstrategy.check.causes.units import units_of
 from simstrategy.check.compare import NUDGES
 from simstrategy_xla.mesh_check.cancelling import cancel_in
-from simstrategy_xla.mesh_check.jobs import Found, Run
+from simstrategy_xla.mesh_check.jobs import Found, Run, digest_of
 from simstrategy_xla.mesh_check.points import Diverged, Facts, facts_of
 from simstrategy_xla.mesh_check.processes import Failure
 from simstrategy_xla.mesh_check.program_jobs import ProgramJobs, watched
@@ -41,18 +41,22 @@ def moved_runs(plain: Run, *, zeros: bool = False) -> tuple[Run, ...]:
 
 @final
 class Records:
-    """The recorded runs of one program; a reference is made once."""
+    """The recorded runs of one program; a reference is made once.
 
-    def __init__(self, program: Callable[..., Any], jobs: ProgramJobs) -> None:
+    firsts: what the first run on each number of devices gave, once it was made.
+    """
+
+    def __init__(self, program: Callable[..., Any], jobs: ProgramJobs, firsts: Mapping[int, Found | Failure]) -> None:
         self._program = program
         self._jobs = jobs
+        self._firsts = firsts
         self._references: dict[tuple[int, bool], Reference | None] = {}
         self._plains: dict[tuple[int, bool], Found | None] = {}
         """Plain runs, by devices, and whether lines are recorded, until `explain` has used them."""
         self._with_lines = True
         """Whether lines are recorded: no more once such a process has ended."""
-        self._unrecorded: dict[int, Found | Failure] = {}
-        """Runs without recorded values, by devices: made in the processes of `_plains`."""
+        self._again: dict[int, Found | Failure] = {}
+        """What the second run gave, by devices: most are made in the processes of `_plains`."""
 
     def reference(self, replicas: int) -> Reference | None:
         """Returns the runs on a number of devices, with as much recorded as their process can; None where nothing."""
@@ -68,10 +72,12 @@ class Records:
         return () if found is None else _facts(found).diverged
 
     def again(self, replicas: int) -> Found | Failure:
-        """Returns one more run without recorded values, of a process in which one with these follows."""
-        if replicas not in self._unrecorded:
+        """Returns what a second run gives: the recorded one, where it gives what the first one did, or one more."""
+        if replicas not in self._again and isinstance(self._firsts[replicas], Found):
             self._as_much_as_can_be(partial(self._plain, replicas))
-        return self._unrecorded[replicas]
+        if replicas not in self._again:
+            self._again[replicas] = self._jobs.made(self._jobs.run(replicas))[0]
+        return self._again[replicas]
 
     def may_cancel(self, replicas: int) -> bool:
         """Returns whether terms of so many devices cancel in a sum of a collective; True where it is not known."""
@@ -130,15 +136,20 @@ class Records:
     def _plain(self, replicas: int, *, lines: bool) -> Found | None:
         key = (replicas, lines)
         if key not in self._plains:
-            run = self._jobs.run(replicas)
-            if replicas in self._unrecorded:
-                ends = isinstance(self._unrecorded[replicas], Failure)  # so it ends without a record too
-                self._plains[key] = None if ends else self._one(run, lines=lines)
-            else:
-                (once,), (found,) = self._jobs.made_in_turn([run], [watched(run, lines=lines)])
-                self._unrecorded[replicas] = once
-                self._plains[key] = found if isinstance(found, Found) else None
+            self._plains[key] = self._recorded(replicas, self._firsts[replicas], lines=lines)
         return self._plains[key]
+
+    def _recorded(self, replicas: int, first: Found | Failure, *, lines: bool) -> Found | None:
+        run = self._jobs.run(replicas)
+        if replicas in self._again or isinstance(first, Failure):
+            ends = isinstance(self.again(replicas), Failure)  # so it ends with a record too
+            return None if ends else self._one(run, lines=lines)
+        second = run._replace(known=digest_of(first))
+        (found,), (again,) = self._jobs.made_in_turn([watched(run, lines=lines)], [second])
+        if isinstance(found, Failure):
+            return None
+        self._again[replicas] = again
+        return found
 
     def _one(self, run: Run, *, lines: bool) -> Found | None:
         found = self._jobs.recorded(run, lines=lines)

@@ -2,7 +2,7 @@
 
 All numbers run at the first request, one after the other. The first one runs twice, and nudged after that, in one
 process; another number runs again where its run raises or differs. Values inside of the program are recorded where a
-law is broken alone, by runs of their own.
+law is broken alone; such a run counts as the second one where it gives the same.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -56,7 +56,7 @@ class MeshRuns:
         self._rows: frozenset[str] = frozenset()
         self._state: frozenset[str] = frozenset()
         self._measured: dict[int, Measured] = {}
-        self._records = Records(program, self._jobs)
+        self._records = Records(program, self._jobs, self._found)
         self._moved_sums = MovedSums(self._jobs, self._records, self._outcome, settings.exempt)
 
     def close(self) -> None:
@@ -108,7 +108,7 @@ class MeshRuns:
         """
         order = _orders(way.replicas).get(way.name)
         with closing(ProgramJobs(self.program, self._axes, self.settings)) as jobs:
-            found = Records(self.program, jobs).one(jobs.run(way.replicas, dict(way.arguments), order=order))
+            found = Records(self.program, jobs, {}).one(jobs.run(way.replicas, dict(way.arguments), order=order))
         if found is None:
             raise Unsupported("The program ends where the values of its collectives are recorded.")
         return recorded_run(found, self.program, way.replicas)
@@ -147,7 +147,9 @@ class MeshRuns:
         first, *others = self.replicas
         plain = self._jobs.run(first)
         both, moved = self._jobs.made_in_turn([plain, plain], _nudges(plain))
-        self._found = {first: both[0]} | {count: self._once(count) for count in others}
+        self._found[first] = both[0]
+        for count in others:
+            self._found[count] = self._once(count)
         self._rows = _in_all([found.by_device for found in self._found.values() if isinstance(found, Found)])
         self._state = frozenset(path for count in self.replicas for path in self._diverged(count))
         one, again = map(self._outcome, both)

@@ -53,13 +53,14 @@ class _Edge(NamedTuple):
 
 @final
 class Watch:
-    """Records the programs that are compiled while it exists, from each `clear` on.
+    """Records the programs that are compiled until `close`, from each `clear` on.
 
     lines: whether the values are recorded that each line computes.
     """
 
     def __init__(self, rules: Rules, *, lines: bool) -> None:
         self._rules = rules
+        self._mark = rules.mark
         self._sites: list[Site] = []
         self._moments: list[Moment] = []
         self._modules: list[Any] = []
@@ -77,6 +78,10 @@ class Watch:
         """Forgets the values that were recorded.  A program that was compiled before may run again."""
         self._moments = []
         self._bytes = 0
+
+    def close(self) -> None:
+        """Leaves what is compiled later as it is."""
+        self._rules.restore(self._mark)
 
     def record(self) -> Record:
         return Record(tuple(self._sites), tuple(self._moments))
