@@ -13,6 +13,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 from simstrategy_xla import XlaBackend, open_xla
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)  # before a test that uses JAX alone, which would make one device
 def xla() -> XlaBackend:
     return open_xla(replicas=4, platform="cpu")
