@@ -43,7 +43,7 @@ def moved_runs(plain: Run, *, zeros: bool = False) -> tuple[Run, ...]:
 class Records:
     """The recorded runs of one program; a reference is made once.
 
-    firsts: what the first run on each number of devices gave, once it was made.
+    firsts: what the first run on a number of devices gave, where it was made.
     """
 
     def __init__(self, program: Callable[..., Any], jobs: ProgramJobs, firsts: Mapping[int, Found | Failure]) -> None:
@@ -73,7 +73,7 @@ class Records:
 
     def again(self, replicas: int) -> Found | Failure:
         """Returns what a second run gives: the recorded one, where it gives what the first one did, or one more."""
-        if replicas not in self._again and isinstance(self._firsts[replicas], Found):
+        if replicas not in self._again and isinstance(self._firsts.get(replicas), Found):
             self._as_much_as_can_be(partial(self._plain, replicas))
         if replicas not in self._again:
             self._again[replicas] = self._jobs.made(self._jobs.run(replicas))[0]
@@ -136,11 +136,13 @@ class Records:
     def _plain(self, replicas: int, *, lines: bool) -> Found | None:
         key = (replicas, lines)
         if key not in self._plains:
-            self._plains[key] = self._recorded(replicas, self._firsts[replicas], lines=lines)
+            self._plains[key] = self._recorded(replicas, self._firsts.get(replicas), lines=lines)
         return self._plains[key]
 
-    def _recorded(self, replicas: int, first: Found | Failure, *, lines: bool) -> Found | None:
+    def _recorded(self, replicas: int, first: Found | Failure | None, *, lines: bool) -> Found | None:
         run = self._jobs.run(replicas)
+        if first is None:
+            return self._one(run, lines=lines)
         if replicas in self._again or isinstance(first, Failure):
             ends = isinstance(self.again(replicas), Failure)  # so it ends with a record too
             return None if ends else self._one(run, lines=lines)
