@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("typer")
 
-from faults import FAULTS, LIBTPU
+from compiled_faults import FAULTS, LIBTPU
 from typer.testing import CliRunner
 
 import simstrategy_xla.compile_check.collectives as every_collective
@@ -39,7 +39,7 @@ def compile_check(*arguments):
     return CliRunner().invoke(app_for(words), words)
 
 
-HOST = ("faults:open_host", "--topology", "host")
+HOST = ("compiled_faults:open_host", "--topology", "host")
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import simstrategy_xla.spmd
 from test_xla_compile_check import PLANTED, compile_check
-from faults import FAULTS
+from compiled_faults import FAULTS
 import simstrategy_xla.compile_check.collectives as every_collective
 own = simstrategy_xla.spmd.total
 two_groups = [[0, 1, 2, 3], [4, 5, 6, 7]]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from faults import program as compiled_steps
+from compiled_faults import program as compiled_steps
 
 import simstrategy as ss
 from simstrategy import tree

@@ -9,7 +9,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-from faults import COUNT, FAULTS, LIBTPU, open_host, program
+from compiled_faults import COUNT, FAULTS, LIBTPU, open_host, program
 
 import simstrategy as ss
 import simstrategy_xla.spmd
@@ -28,7 +28,7 @@ def test_what_was_asked_for_is_in_the_program_and_nothing_else(examining):
     assert report.agrees, str(report)
     report.raise_for_difference()
     (step,) = report.steps
-    assert step.step.startswith("step (faults.py:")
+    assert step.step.startswith("step (compiled_faults.py:")
     assert sorted(one.kind for one in step.facts.collectives) == ["all-gather"] * 2 + ["all-reduce"] * 3
     assert step.facts.flops > 0
     assert step.facts.argument_bytes > 0
@@ -114,7 +114,7 @@ import simstrategy as ss
 from simstrategy_xla.compile_check.checking import check_compiled
 from simstrategy_xla.topology import TOPOLOGIES
 sys.path.insert(0, sys.argv[1])
-from faults import program
+from compiled_faults import program
 for topology in TOPOLOGIES:
     report = check_compiled(program, topology=topology)
     print(topology, report.ranks, report.agrees)
