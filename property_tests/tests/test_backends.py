@@ -28,7 +28,7 @@ def examinations() -> Iterator[Any]:
         excepted = exceptions_of(backend, by_clause())
         for number, entry in enumerate(entries()):
             if not any(one.covers(entry.clauses, entry.name) for one in excepted):
-                late = (backend, entry.name) in LONG or (number + turn) % 2
+                late = (backend, entry.name) in LONG or (number + turn) % 3
                 yield pytest.param(backend, entry.name, marks=DEEP if late else ())
 
 

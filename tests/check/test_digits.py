@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shares import DEEP
 
 import simstrategy as ss
 from simstrategy.check.compare import MARGIN
@@ -15,11 +16,13 @@ from simstrategy.strategy import group_of
 ROOT = Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "examples" / "train_digits.py"
 REAL = [
-    pytest.param(name, marks=pytest.mark.skipif(importlib.util.find_spec(module) is None, reason=f"no {module}"))
-    for name, module in (
-        ("tensorflow", "simstrategy_tensorflow"),
-        ("torch", "simstrategy_torch"),
-        ("xla", "simstrategy_xla"),
+    pytest.param(
+        name, marks=[*marks, pytest.mark.skipif(importlib.util.find_spec(module) is None, reason=f"no {module}")]
+    )
+    for name, module, marks in (
+        ("tensorflow", "simstrategy_tensorflow", [DEEP]),
+        ("torch", "simstrategy_torch", []),
+        ("xla", "simstrategy_xla", [DEEP]),
     )
 ]
 

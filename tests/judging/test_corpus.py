@@ -42,7 +42,7 @@ def runs(folder, name):
     return {count: run_once(row.program, count) for count in COUNTS}
 
 
-@pytest.mark.parametrize("name", one_in(3, WRONG))
+@pytest.mark.parametrize("name", one_in(5, WRONG))
 def test_a_wrong_program_depends_on_the_number_of_replicas_where_the_table_says_so(name):
     seen = runs("wrong", name)
     assert [one.error for one in seen.values()] == [None] * len(COUNTS)
@@ -50,7 +50,7 @@ def test_a_wrong_program_depends_on_the_number_of_replicas_where_the_table_says_
     assert not any(LEAST > far >= LEAST / 100 for far in moved(seen).values())
 
 
-@pytest.mark.parametrize("name", one_in(3, WRONG))
+@pytest.mark.parametrize("name", one_in(5, WRONG))
 def test_a_wrong_program_shows_first_where_the_table_says_so(name):
     row, seen = WRONG[name], runs("wrong", name)
     only = {count: one._replace(observed=named(one.observed, row.observed)) for count, one in seen.items()}
@@ -66,7 +66,7 @@ def named(observed, name):
     return {key: value for key, value in observed.items() if key[1].rpartition(" ")[0] == name}
 
 
-@pytest.mark.parametrize("name", one_in(3, WRONG))
+@pytest.mark.parametrize("name", one_in(5, WRONG))
 def test_a_wrong_program_is_wrong_in_nothing_but_what_the_table_says(name, tmp_path):
     program = load_program(repaired(WRONG[name], tmp_path))
     seen = {count: run_once(program, count) for count in COUNTS}

@@ -217,7 +217,9 @@ def test_an_empty_recording_opens(opened, tmp_path):
     assert tab.inner_text("#caption").startswith("Nothing was recorded")
 
 
-@pytest.mark.parametrize(("program", "scheme"), [(trained, "light"), (disagrees, "dark")])
+@pytest.mark.parametrize(
+    ("program", "scheme"), [(disagrees, "dark"), pytest.param(trained, "light", marks=pytest.mark.deep)]
+)
 def test_axe_finds_nothing_that_is_not_accessible(page, opened, inaccessible, program, scheme):
     tab = opened(page(program, 3, sources={"test_in_browser.py": Path(__file__).read_text("utf-8")}), scheme=scheme)
     for key in ("Home", "End", "e", "u"):

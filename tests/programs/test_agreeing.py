@@ -55,7 +55,7 @@ def test_a_program_comes_to_the_same_in_every_order_of_replicas(name: str, machi
 
 
 @pytest.mark.parametrize("backend", ["tensorflow", "torch", "xla"])
-@pytest.mark.parametrize("name", one_in(3, ALL))
+@pytest.mark.parametrize("name", one_in(5, ALL))
 def test_a_program_comes_to_the_same_on_every_backend(name: str, backend: str, machines: Machines) -> None:
     for replicas in REPLICAS:
         assert_same(machines.reference(ALL[name], replicas), machines.run(ALL[name], backend, replicas))

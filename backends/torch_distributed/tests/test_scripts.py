@@ -61,7 +61,7 @@ def is_running(process):
 
 @UNTIL_INSTALLED
 @pytest.mark.slow
-@pytest.mark.parametrize("script", one_in(3, NOT_ACCUSED), ids=name_of)
+@pytest.mark.parametrize("script", one_in(5, NOT_ACCUSED), ids=name_of)
 def test_a_script_without_mistakes_prints_what_it_prints_with_gloo(script):
     answer = two_sides.answers()[script.folder][script.name]
     one = run_forked(script, "--tee", "3")
