@@ -64,7 +64,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", one_in(5, WRONG))
+@pytest.mark.parametrize("name", one_in(9, WRONG))
 def test_a_wrong_backend_breaks_the_clause_of_its_mistake(subject_of: Callable[..., C10dSubject], name: str) -> None:
     clause, test, words = WRONG[name]
     assert clause in TESTS[test].clauses

@@ -28,7 +28,7 @@ QUICK = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", one_in(2, QUICK))
+@pytest.mark.parametrize("name", one_in(3, QUICK))
 def test_every_survivor_names_the_rank_and_the_call(
     launcher: Launcher, backend: str, tmp_path: Path, name: str
 ) -> None:

@@ -20,7 +20,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("name", one_in(6, WRONG, deep=DEEP))
+@pytest.mark.parametrize("name", one_in(9, WRONG, deep=DEEP))
 def test_a_wrong_program_is_found_by_its_law_with_its_place(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "_NUDGES", (1,))
     expected, report = TABLE[name], replicas_agree(program_of(name), replicas=[1, 2])
@@ -31,7 +31,7 @@ def test_a_wrong_program_is_found_by_its_law_with_its_place(name: str, monkeypat
     assert expected.get("variable", finding.variable) == finding.variable, str(report)
 
 
-@pytest.mark.parametrize("name", one_in(6, RIGHT, deep=DEEP))
+@pytest.mark.parametrize("name", one_in(9, RIGHT, deep=DEEP))
 def test_a_right_program_agrees(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if name.startswith("features."):  # one measurement of rounding allows less than three
         monkeypatch.setattr(runs, "_NUDGES", (1,))

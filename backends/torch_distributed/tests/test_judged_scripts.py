@@ -17,13 +17,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm_checks")]
 WRONG, LAWFUL = judged(wrong=True), judged(wrong=False)
 
 
-@pytest.mark.parametrize("script", one_in(3, WRONG, deep=filter(is_slow, WRONG)), ids=name_of)
+@pytest.mark.parametrize("script", one_in(4, WRONG, deep=filter(is_slow, WRONG)), ids=name_of)
 def test_a_mistake_is_found_with_its_step_parameter_and_line(script):
     report = report_of(script)
     assert faults(script, report) == [], str(report)
 
 
-@pytest.mark.parametrize("script", one_in(3, LAWFUL, deep=filter(is_slow, LAWFUL)), ids=name_of)
+@pytest.mark.parametrize("script", one_in(4, LAWFUL, deep=filter(is_slow, LAWFUL)), ids=name_of)
 def test_a_lawful_script_agrees_and_something_was_compared(script):
     report = report_of(script)
     assert accusations(script, report) == [], str(report)

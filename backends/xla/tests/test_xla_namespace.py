@@ -86,7 +86,7 @@ def _cases() -> list[Any]:
         for name in OTHERS
         for dtype in (("float32",) if name in numberless else ours if name == "matmul" else ALL)
     ]
-    return [pytest.param(*one.values[0], marks=one.marks) for one in one_in(3, cases)]
+    return [pytest.param(*one.values[0], marks=one.marks) for one in one_in(5, cases)]
 
 
 def _host(dtype: str, seed: int = 0) -> np.ndarray:
