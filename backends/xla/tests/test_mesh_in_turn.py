@@ -5,6 +5,9 @@ Clauses: J-57, J-58.
 
 from contextlib import closing
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
 from shares import one_in
 from test_mesh_check import program_of
@@ -12,9 +15,11 @@ from test_mesh_check import program_of
 import simstrategy as ss
 from simstrategy.check.runs import Settings
 from simstrategy_xla.mesh_check.jobs import Found, digest_of
+from simstrategy_xla.mesh_check.lowering import Rules
 from simstrategy_xla.mesh_check.processes import Failure, Processes
 from simstrategy_xla.mesh_check.program_jobs import ProgramJobs, watched
 from simstrategy_xla.mesh_check.records import Records, moved_runs
+from simstrategy_xla.mesh_check.watching import Watch
 
 USUAL = """
 @jax.jit
@@ -122,6 +127,20 @@ def test_a_run_after_a_watched_one_gives_what_one_alone_gives(tmp_path, processe
     assert bool(recorded.record.sites) == lines
     assert plain.record is None
     assert digest_of(plain) == digest_of(alone)
+
+
+def test_what_is_compiled_after_a_watch_was_closed_is_not_recorded():
+    rules = Rules()
+    recorded = []
+    for closes in (False, True):
+        watch = Watch(rules, lines=True)
+        if closes:
+            watch.close()
+        jax.block_until_ready(jax.jit(lambda rows: jnp.tanh(rows) + 1)(np.ones(3, np.float32)))
+        jax.effects_barrier()
+        recorded.append(len(watch.record().sites))
+        watch.close()
+    assert recorded == [2, 0]
 
 
 COUNTED = """

@@ -7,7 +7,7 @@ import numpy as np
 
 from simstrategy.check.contents import Contents
 from simstrategy.digests import blake2b
-from simstrategy.trace import Event
+from simstrategy.trace import Event, value_digest
 
 __all__ = ["Answer", "Found", "Job", "Moment", "Record", "Run", "Saved", "Shard", "Site", "Spread", "digest_of"]
 
@@ -175,8 +175,7 @@ def digest_of(found: Found) -> bytes:
 def _parts_of(value: Any) -> Iterator[bytes]:
     """Yields what a nest of plain data is made of, in an order that is the same in every process."""
     if isinstance(value, np.ndarray):
-        yield f"{value.dtype.str}{value.shape}".encode()
-        yield value.tobytes()
+        yield value_digest(value).encode()
     elif isinstance(value, bytes):
         yield value
     elif isinstance(value, tuple | list | frozenset | Mapping):

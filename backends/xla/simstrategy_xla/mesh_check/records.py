@@ -136,14 +136,12 @@ class Records:
     def _plain(self, replicas: int, *, lines: bool) -> Found | None:
         key = (replicas, lines)
         if key not in self._plains:
-            self._plains[key] = self._recorded(replicas, self._firsts.get(replicas), lines=lines)
+            self._plains[key] = self._recorded(replicas, lines=lines)
         return self._plains[key]
 
-    def _recorded(self, replicas: int, first: Found | Failure | None, *, lines: bool) -> Found | None:
-        run = self._jobs.run(replicas)
-        if first is None:
-            return self._one(run, lines=lines)
-        if replicas in self._again or isinstance(first, Failure):
+    def _recorded(self, replicas: int, *, lines: bool) -> Found | None:
+        run, first = self._jobs.run(replicas), self._firsts.get(replicas)
+        if replicas in self._again or not isinstance(first, Found):
             ends = isinstance(self.again(replicas), Failure)  # so it ends with a record too
             return None if ends else self._one(run, lines=lines)
         second = run._replace(known=digest_of(first))
