@@ -11,6 +11,7 @@ from simstrategy.trace.values import Value
 __all__ = [
     "HOLDS",
     "OPTIMIZER_STEP",
+    "STEP_CHANGES",
     "EventAt",
     "Printed",
     "Recording",
@@ -22,6 +23,8 @@ __all__ = [
 
 HOLDS: Final = "holds"
 """The operation of a `VariableWrite` that is no write: it states what a name of the program holds after a line."""
+STEP_CHANGES: Final = "change"
+"""The operation of a `VariableWrite` that is no single write: all that a step changed in a variable."""
 OPTIMIZER_STEP: Final = "optimizer_step"
 """The kind of a `SyncPoint` that is a step of an optimizer of another library, which its replicas need not make
 together: it brings gradients and gives parameters."""

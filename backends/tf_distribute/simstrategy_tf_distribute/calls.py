@@ -6,6 +6,7 @@ before that, as those of simstrategy's strategies are: kind, operation, structur
 
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from types import FrameType
 from typing import Any, Final, final
 
@@ -43,12 +44,22 @@ class Calls:
 
     count: the number of replicas in this process. function: the replica function. lines: finds call sites, and receives
     that of the calls that are being combined. site: of the `run`, for calls that libraries make. first: the number of
-    this process's first replica.
+    this process's first replica. watch: makes a context in which each replica runs the function, or None.
     """
 
-    def __init__(self, count: int, function: Callable[..., Any], lines: Lines, site: Site, *, first: int = 0) -> None:
+    def __init__(
+        self,
+        count: int,
+        function: Callable[..., Any],
+        lines: Lines,
+        site: Site,
+        *,
+        first: int = 0,
+        watch: Callable[[], Any] | None = None,
+    ) -> None:
         self._function = function
         self._first = first
+        self._watch = nullcontext if watch is None else watch
         self._lines = lines
         self._site = site
         self._last: list[Call | None] = [None] * count
@@ -67,7 +78,8 @@ class Calls:
             rank = int(tf.get_static_value(context.replica_id_in_sync_group)) - self._first
             self._attach(context, rank)
             try:
-                result = function(*args, **settings)
+                with self._watch():
+                    result = function(*args, **settings)
             except BaseException:
                 # A replica that waits is stopped by an exception as well, after another one has failed.
                 self._raised = self._raised or not self._waiting[rank]

@@ -81,8 +81,13 @@ class ObservedStrategy(tf.distribute.MirroredStrategy):  # type: ignore[misc]  #
 
         return self.observation.reduce(reduce, reduce_op, value, axis, sys._getframe(1))
 
+    def gather(self, value: Any, axis: int) -> Any:
+        gathered = tf.distribute.MirroredStrategy.gather(self, value, axis)
+        return self.observation.gather(value, axis, gathered, sys._getframe(1))
+
 
 for _function in (
+    ObservedStrategy.gather,
     ObservedStrategy.run,
     ObservedStrategy.reduce,
     ObservedStrategy.experimental_distribute_dataset,

@@ -1,27 +1,77 @@
 """What a difference has to do with Keras: layers that see a replica's part alone, and the precision of layers."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+import inspect
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, Final, NamedTuple
 
 import keras  # type: ignore[import-untyped]
 
 from simstrategy.check.distances import one_unit
 
-__all__ = ["at_most", "coarsest_dtype", "layers_on_their_own"]
+__all__ = ["OwnPart", "at_most", "coarsest_dtype", "layers_on_their_own", "without_training"]
 
 _FLOATS: Final = ("bfloat16", "float16", "float32", "float64")
 
 
-def layers_on_their_own(models: Sequence[Any]) -> Iterator[str]:
-    """Yields a text for each layer whose result on a replica depends on the other examples of the replica."""
+class OwnPart(NamedTuple):
+    """A layer whose result on a replica depends on the other examples of the replica.
+
+    layer: its class. name: its name, and that of its class. does: what it does, as a clause. instead: advice, or "".
+    has_statistics: whether it computes statistics; otherwise it draws random numbers.
+    """
+
+    layer: type
+    name: str
+    does: str
+    instead: str
+    has_statistics: bool
+
+    @property
+    def text(self) -> str:
+        return f"{self.name} {self.does}" + (f"; {self.instead}" if self.instead else "")
+
+
+def layers_on_their_own(models: Sequence[Any]) -> Iterator[OwnPart]:
+    """Yields the layers that see a replica's part alone."""
     for layer in _flat(models):
+        kind, name = type(layer), f"{layer.name} ({type(layer).__name__})"
         if isinstance(layer, keras.layers.BatchNormalization) and layer.trainable and not layer.synchronized:
-            yield (
-                f"{layer.name} (BatchNormalization) normalises each replica's part by its own statistics; use "
-                f"synchronized=True for the statistics of the whole batch"
-            )
+            does = "normalises each replica's part by its own statistics"
+            yield OwnPart(kind, name, does, "use synchronized=True for the statistics of the whole batch", True)
         elif not getattr(layer, "layers", ()) and any("seed_generator_state" in one.path for one in layer.variables):
-            yield f"{layer.name} ({type(layer).__name__}) draws random numbers for each replica's part separately"
+            yield OwnPart(kind, name, "draws random numbers for each replica's part separately", "", False)
+
+
+@contextmanager
+def without_training(layers: Collection[type]) -> Iterator[None]:
+    """Calls the layers of some classes with training=False in this context, as in a prediction."""
+    own = {layer: vars(layer).get("call") for layer in layers}
+    for layer in layers:
+        setattr(layer, "call", _predicting(getattr(layer, "call")))  # noqa: B009, B010 - known by name alone
+    try:
+        yield
+    finally:
+        for layer, call in own.items():
+            if call is None:
+                delattr(layer, "call")
+            else:
+                setattr(layer, "call", call)  # noqa: B010
+
+
+def _predicting(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the method of a layer that ignores what `training` it is given, where it has such an argument."""
+    signature = inspect.signature(call)
+
+    @wraps(call)
+    def called(*args: Any, **settings: Any) -> Any:
+        given = signature.bind(*args, **settings)
+        if "training" in signature.parameters:
+            given.arguments["training"] = False
+        return call(*given.args, **given.kwargs)
+
+    return called
 
 
 def coarsest_dtype(models: Sequence[Any]) -> str | None:

@@ -12,8 +12,9 @@ import tensorflow as tf
 
 from simstrategy.errors import ReplicasDisagree
 from simstrategy.launch.calls import written
-from simstrategy.trace import Request, Trace, describe_site
+from simstrategy.trace import Recorder, Request, Trace, describe_site
 from simstrategy_tf_distribute.calls import Calls, unconverted
+from simstrategy_tf_distribute.closely import Closely
 from simstrategy_tf_distribute.forms import form_of
 from simstrategy_tf_distribute.iterators import forget, kept, untuned
 from simstrategy_tf_distribute.lines import Lines, Site, reads_data
@@ -44,7 +45,9 @@ class Observation:
         pattern: int | None = None,
     ) -> None:
         self.lines, self.trace, self.observer = lines, trace, observer
-        self.variables = Variables(None if observer is None else observer.wrote, lines)
+        self.variables = Variables(None if observer is None else self._wrote, lines)
+        self.closely: Closely | None = None
+        """What records more of a run, where a cause is looked for; `record_closely` sets it."""
         self.disagreement: ReplicasDisagree | None = None
         """The error for calls of replicas that differ, also where the program has caught it."""
         self.distributes_floats = False
@@ -55,6 +58,12 @@ class Observation:
         self._replicas, self._first, self._pattern = replicas, first, pattern
         self._data: set[Site] = set()
         forget()
+
+    def record_closely(self, recorder: Recorder, last: int | None) -> Closely:
+        """Records more of the run that follows.  last: the last step that is run, or None."""
+        closely = self.closely = Closely(recorder, self.variables, last)
+        self.variables.on_any_write = lambda component, frame: closely.writes(component, self.lines.users(frame))
+        return closely
 
     @contextmanager
     def scope(self, entered: Any) -> Iterator[Any]:
@@ -73,6 +82,7 @@ class Observation:
     def run(self, run: Callable[[Any], Any], function: Any, arguments: Any, settings: Any, frame: FrameType) -> Any:
         """Runs a replica function, whose calls are compared.  run: takes the function that TensorFlow is to run."""
         site = self.lines.source(frame)
+        depth = 0 if self.closely is None else self.closely.begins(site)
         if self.observer is not None:
             data = next(iter(self._data)) if len(self._data) == 1 else None
             self.observer.starts([arguments, settings or {}], self._replicas, site, data)
@@ -80,10 +90,11 @@ class Observation:
         self._note_undistributed(frame, [arguments, settings or {}], site)
         if isinstance(function, tf.types.experimental.PolymorphicFunction):
             # TensorFlow runs the replicas inside of such a function, and lifts them out of it by its class.
-            return run(function)
-        calls = Calls(self._replicas, function, self.lines, site, first=self._first)
+            return self._returned(depth, run(function))
+        watch = None if self.closely is None else self.closely.on
+        calls = Calls(self._replicas, function, self.lines, site, first=self._first, watch=watch)
         try:
-            return run(calls.watched())
+            return self._returned(depth, run(calls.watched()))
         except Exception as error:
             found = error if isinstance(error, ReplicasDisagree) else calls.disagreement()
             if found is None or found is error:
@@ -104,12 +115,28 @@ class Observation:
                 # The sums of a metric are no results: it divides them.
                 known = isinstance(leaf, (tf.Tensor, tf.distribute.DistributedValues))
                 if self.observer is not None and known and not self.variables.of_metric(leaf):
-                    self.observer.sends("reduce", leaf, op, site, f"value {number}")
+                    title = self.variables.title(leaf) if self.variables.has(leaf) else f"value {number}"
+                    self.observer.sends("reduce", leaf, op, site, title)
         self.reduces = True
         try:
             return reduce()
         finally:
             self.reduces = False
+
+    def gather(self, value: Any, axis: int, gathered: Any, frame: FrameType) -> Any:
+        """Returns what a `strategy.gather` gave."""
+        if self.closely is not None:
+            self.closely.gathers(value, axis, gathered, self.lines.source(frame))
+        return gathered
+
+    def _returned(self, depth: int, result: Any) -> Any:
+        if self.closely is not None:
+            self.closely.returns(depth, result, self._replicas)
+        return result
+
+    def _wrote(self, replica: int, name: str, operation: str, component: Any, frame: FrameType) -> None:
+        if self.observer is not None and self.closely is None:  # which records what a step has changed in all
+            self.observer.wrote(replica, name, operation, component, frame)
 
     def _note_undistributed(self, frame: FrameType, given: Any, site: Site) -> None:
         """Notes where a run of the user's file gives all replicas of this process the same examples."""

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import keras  # type: ignore[import-untyped]
 
+from simstrategy.check.causes.watching import NamedValue
 from simstrategy.check.contents import Contents
 from simstrategy.check.folder import same_folder
 from simstrategy.check.outcome import Outcome, computed_in, program_folder, source_of
@@ -16,6 +17,7 @@ from simstrategy.errors import InvalidArgument
 from simstrategy.run import raised_where, stated_site
 from simstrategy.short_repr import without_addresses
 from simstrategy.trace import Recorder, Recording, Trace
+from simstrategy_tf_distribute.closely import StepsEnded, line_by_line
 from simstrategy_tf_distribute.devices import ObservedStrategy
 from simstrategy_tf_distribute.layers import at_most, coarsest_dtype
 from simstrategy_tf_distribute.lines import Site
@@ -25,7 +27,7 @@ from simstrategy_tf_distribute.results import contents_of_result, models_of
 from simstrategy_tf_distribute.undistributed import Undistributed
 from simstrategy_tf_distribute.variables import nudged_variables
 
-__all__ = ["WHOLE_BYTES", "Run", "begin", "run_once", "run_under"]
+__all__ = ["WHOLE_BYTES", "Run", "begin", "run_closely", "run_once", "run_under"]
 
 WHOLE_BYTES: Final = 1 << 20
 """Up to which size reduced values are kept whole; larger ones are not compared."""
@@ -37,7 +39,7 @@ class Run(NamedTuple):
     """One run.
 
     models: the Keras models in its result. combined: as of `Variables`. undistributed: where all replicas are given the
-    same examples.
+    same examples. named: the named values of its replica functions, where it ran line by line.
     """
 
     outcome: Outcome
@@ -45,6 +47,7 @@ class Run(NamedTuple):
     models: tuple[Any, ...]
     combined: Mapping[Site, Sequence[str]]
     undistributed: Sequence[Undistributed]
+    named: Sequence[NamedValue] = ()
 
 
 def run_once(program: Program, seed: int, count: int, pattern: int | None = None, *, sums: bool = False) -> Run:
@@ -60,26 +63,50 @@ def run_once(program: Program, seed: int, count: int, pattern: int | None = None
     )
 
 
+def run_closely(program: Program, seed: int, count: int, pattern: int | None = None, last: int | None = None) -> Run:
+    """Runs a program line by line and records all of `Closely`.  seed, count, pattern: as of `run_once`.
+
+    last: the last step that is run; None for all. A run that it ends has no result.
+    """
+    return _attempt(program, seed, count, pattern, recorded=True, closely=True, last=last)
+
+
 def _attempt(
-    program: Program, seed: int, count: int, pattern: int | None, *, recorded: bool = False, sums: bool
+    program: Program,
+    seed: int,
+    count: int,
+    pattern: int | None,
+    *,
+    recorded: bool = False,
+    sums: bool = False,
+    closely: bool = False,
+    last: int | None = None,
 ) -> Run:
     recorder = Recorder(root=program_folder(program), whole_bytes=WHOLE_BYTES)
     recorder.describe(replicas=count, workers=1, arrivals="not recorded", source=source_of(program))
     begin(seed)
     observer = partial(Observer, Steps(recorder)) if recorded else None
     strategy = ObservedStrategy(count, Trace(root=program_folder(program)), observer, pattern=pattern, sums=sums)
-    outcome, models = run_under(program, strategy, strategy.observation, pattern)
+    observation = strategy.observation
+    more = observation.record_closely(recorder, last) if closely else None
+    with nullcontext() if more is None else line_by_line():
+        try:
+            outcome, models = run_under(program, strategy, observation, pattern)
+        except StepsEnded:
+            outcome, models = Outcome((), None, ()), ()
     site = stated_site(outcome.notes, Path(program_folder(program)))
+    if more is not None:
+        more.changes()
     recorder.ended(0, outcome.leaves, outcome.error, site=site)
     recorder.close()
     recording = recorder.recording()
-    observation = strategy.observation
     return Run(
         outcome._replace(not_finite=first_not_finite(recording)),
         recording,
         models,
         observation.variables.combined(),
         tuple(observation.undistributed),
+        () if more is None else more.named,
     )
 
 

@@ -4,20 +4,22 @@ Each number of replicas runs when a law needs it. The first runs twice, and thre
 second time where its first run raises or differs.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, final
 
 from simstrategy.check.causes import Cause
 from simstrategy.check.causes.facts import DUPLICATED
 from simstrategy.check.causes.rounding import cancels_in
 from simstrategy.check.causes.running import explain_recordings
+from simstrategy.check.causes.wording import NOT_RECOGNISED
 from simstrategy.check.compare import NUDGES, sensitivity
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.runs import Measured, Settings, agree
 from simstrategy.schedules import InOrder
 from simstrategy.trace import Recording, describe_site
+from simstrategy_tf_distribute.again import Again
 from simstrategy_tf_distribute.devices import names
-from simstrategy_tf_distribute.layers import layers_on_their_own
+from simstrategy_tf_distribute.layers import OwnPart, layers_on_their_own
 from simstrategy_tf_distribute.running import Run, run_once
 
 __all__ = ["TensorFlowRuns", "with_lines"]
@@ -61,6 +63,7 @@ class TensorFlowRuns:
         self._measured: dict[int, Measured] = {}
         self._moved_sums: dict[int, Measured] = {}
         self._recordings: dict[int, Recording] = {}
+        self._again = Again(program, seed, settings.exempt)
 
     def measured(self, replicas: int) -> Measured:
         """Returns what is known of the program with a number of replicas; runs it at the first call."""
@@ -96,19 +99,32 @@ class TensorFlowRuns:
         return found
 
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause:
-        """Returns the cause of a difference: of what was reduced in the steps, and layers that may be another one."""
-        return self.explain_other(self._runs[counts[1]].recording, counts)
+        """Returns the cause of a difference: of what was reduced in the steps, or else of runs that are made for it."""
+        cause = self._of_reductions(self._runs[counts[1]].recording, counts)
+        if cause.certain:
+            return cause
+        known = self.measured(counts[0]), self.measured(counts[1])
+        layers = list(layers_on_their_own(self._runs[counts[0]].models))
+        found = self._again.predicting(layers, counts)
+        if found is None:
+            recorded = self._runs[counts[0]].recording, self._runs[counts[1]].recording
+            return self._again.line_by_line(counts, known, recorded, cause.step or 0) or _with_hints(cause, layers)
+        also = "".join([f", or {one}" for one in found.also])
+        text = f"{cause.text.partition(f' {NOT_RECOGNISED}')[0]} The kind is {found.kind}{also}: {found.text}."
+        return cause._replace(kind=found.kind, also=found.also, text=text, certain=True)
 
     def explain_other(self, recording: Recording, counts: tuple[int, int]) -> Cause:
-        """Returns the cause as `explain` does, for another run than those of this object.  recording: of it."""
+        """Returns the cause for another run than those of this object, of what was reduced.  recording: of it."""
+        return _with_hints(self._of_reductions(recording, counts), layers_on_their_own(self._runs[counts[0]].models))
+
+    def _of_reductions(self, recording: Recording, counts: tuple[int, int]) -> Cause:
         one, other = _reductions(self._runs[counts[0]].recording), _reductions(recording)
         nudged = [_reductions(run.recording) for run in self._nudged.get(counts[0], ())]
         cause = explain_recordings(one, other, nudged, counts=counts)
         variable = (cause.variable or "").removeprefix(_GRADIENT)
-        cause = with_lines(cause, self._runs[counts[1]], counts[1] / counts[0])
-        hints = [] if cause.certain else list(layers_on_their_own(self._runs[counts[0]].models))
         unnamed = not variable or variable.startswith(_PLACE)
-        return cause._replace(variable=None if unnamed else variable, text="\n  ".join([cause.text, *hints]))
+        cause = cause._replace(variable=None if unnamed else variable)
+        return with_lines(cause, self._runs[counts[1]], counts[1] / counts[0])
 
     def close(self) -> None:
         """Forgets the models."""
@@ -155,6 +171,12 @@ def with_lines(cause: Cause, run: Run, ratio: float) -> Cause:
         first = run.undistributed[0]
         return cause._replace(source=describe_site(first.made), text=f"{cause.text} {first.text}.")
     return cause
+
+
+def _with_hints(cause: Cause, layers: Iterable[OwnPart]) -> Cause:
+    """Returns a cause with what layers do that may be another one, where it is not certain."""
+    hints = [] if cause.certain else [one.text for one in layers]
+    return cause._replace(text="\n  ".join([cause.text, *hints]))
 
 
 def _reductions(recording: Recording) -> Recording:

@@ -99,10 +99,15 @@ def _has(node: ast.FunctionDef, line: int) -> bool:
     return node.lineno <= line <= (node.end_lineno or 0)
 
 
-@lru_cache(maxsize=64)
 def _nodes(file: str) -> tuple[ast.AST, ...]:
-    """Returns all nodes of a file, an outer one before what it contains; none where it cannot be read."""
+    """Returns all nodes of a file as it is now, an outer one before what it contains; none where it cannot be read."""
+    linecache.checkcache(file)
+    return _nodes_of("".join(linecache.getlines(file)))
+
+
+@lru_cache(maxsize=64)
+def _nodes_of(source: str) -> tuple[ast.AST, ...]:
     try:
-        return tuple(ast.walk(ast.parse("".join(linecache.getlines(file)))))
+        return tuple(ast.walk(ast.parse(source)))
     except (SyntaxError, ValueError):
         return ()

@@ -5,7 +5,7 @@ changes that replica's component alone.
 """
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from types import FrameType
 from typing import Any, Final, NamedTuple, final
@@ -19,7 +19,7 @@ from simstrategy.device.perturbed import perturb
 from simstrategy.trace import describe_site
 from simstrategy_tf_distribute.lines import Lines, Site
 
-__all__ = ["MOVABLE", "Kept", "Variables", "name_of", "nudged_variables"]
+__all__ = ["MOVABLE", "Kept", "Variables", "is_own", "name_of", "nudged_variables"]
 
 Host = np.ndarray[Any, Any]
 
@@ -47,6 +47,11 @@ def name_of(variable: Any) -> str:
     return str(variable.name).removesuffix(":0")
 
 
+def is_own(variable: Any) -> bool:
+    """Returns whether each replica has a component of its own, which are combined where the variable is read."""
+    return variable.synchronization is tf.VariableSynchronization.ON_READ
+
+
 @final
 class Variables:
     """All variables of one run, in the order in which they were made.
@@ -55,8 +60,13 @@ class Variables:
     finds the lines of writes to what is combined where it is read.
     """
 
+    on_any_write: Callable[[Any, FrameType], None] | None = None
+    """Receives the component and the caller's frame of each write, also of one outside replica functions."""
+
     def __init__(self, on_write: OnWrite | None, lines: Lines) -> None:
         self.made: list[Any] = []
+        self.made_at: list[Site | None] = []
+        """The user's line that made each of them; None where libraries alone did."""
         self._metrics: list[Any] = []
         self._on_write = on_write
         self._lines = lines
@@ -87,6 +97,13 @@ class Variables:
         """Returns a context, to be entered inside of a strategy's scope, in which new variables are noted."""
         return tf.variable_creator_scope(self._create)
 
+    def title(self, variable: Any) -> str:
+        """Returns a variable's name, with its number where another one has the same name."""
+        name = name_of(variable)
+        same = [number for number, one in enumerate(self.made) if name_of(one) == name]
+        number = next((number for number in same if self.made[number] is variable), None)
+        return name if number is None or number == same[0] else f"{name} (variable {number})"
+
     def has(self, variable: Any) -> bool:
         return any(variable is one for one in self.made)
 
@@ -107,8 +124,9 @@ class Variables:
         leaves, kinds, exempt = [], [], []
         for number, variable in enumerate(self.made):
             label = f"variable {number} {name_of(variable)!r}"
-            alone = variable.synchronization is tf.VariableSynchronization.ON_READ
-            kinds.append(VariableKind(label, "per_replica" if alone else "mirrored", "", variable.aggregation.name))
+            kinds.append(
+                VariableKind(label, "per_replica" if is_own(variable) else "mirrored", "", variable.aggregation.name)
+            )
             leaves += [
                 (f"{label}, replica {replica}", np.asarray(component.numpy()))
                 for replica, component in enumerate(variable.values)
@@ -121,13 +139,28 @@ class Variables:
         variable = next_creator(**settings)
         if isinstance(variable, tf.distribute.DistributedValues) and not self.has(variable):
             self.made.append(variable)
+            self.made_at.append(self._lines.users(sys._getframe(1)))
             if any(isinstance(one, keras.metrics.Metric) for one in _callers()):
                 self._metrics.append(variable)
-            if variable.synchronization is tf.VariableSynchronization.ON_READ:
-                _watch(variable.values, name_of(variable), partial(self._noted, len(self.made) - 1))
+            if is_own(variable):
+                self._watch(variable, partial(self._noted, len(self.made) - 1))
             elif self._on_write is not None:
-                _watch(variable.values, name_of(variable), self._on_write)
+                self._watch(variable, self._on_write)
         return variable
+
+    def _watch(self, variable: Any, on_write: OnWrite) -> None:
+        for replica, component in enumerate(variable.values):
+            for operation in _WRITES:
+                note = partial(self._wrote, replica, name_of(variable), operation, component, on_write)
+                setattr(component, operation, _watched(getattr(component, operation), note))
+
+    def _wrote(
+        self, replica: int, name: str, operation: str, component: Any, on_write: OnWrite, frame: FrameType
+    ) -> None:
+        if not tf.distribute.in_cross_replica_context() and tf.distribute.get_replica_context() is not None:
+            on_write(replica, name, operation, component, frame)
+        if self.on_any_write is not None:
+            self.on_any_write(component, frame)
 
     def _noted(self, number: int, _replica: int, _name: str, operation: str, _component: Any, frame: FrameType) -> None:
         site = self._lines.users(frame)
@@ -143,20 +176,12 @@ def _callers() -> Iterator[Any]:
         frame = frame.f_back
 
 
-def _watch(components: Sequence[Any], name: str, on_write: OnWrite) -> None:
-    for replica, component in enumerate(components):
-        for operation in _WRITES:
-            setattr(component, operation, _watched(component, operation, replica, name, on_write))
-
-
-def _watched(component: Any, operation: str, replica: int, name: str, on_write: OnWrite) -> Callable[..., Any]:
-    """Returns a component's method that reports the write, where a replica function makes it."""
-    write = getattr(component, operation)
+def _watched(write: Callable[..., Any], note: Callable[[FrameType], None]) -> Callable[..., Any]:
+    """Returns a component's method that reports each write after it was made."""
 
     def called(*args: Any, **settings: Any) -> Any:
         result = write(*args, **settings)
-        if not tf.distribute.in_cross_replica_context() and tf.distribute.get_replica_context() is not None:
-            on_write(replica, name, operation, component, sys._getframe(1))
+        note(sys._getframe(1))
         return result
 
     return called

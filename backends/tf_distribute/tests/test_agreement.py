@@ -224,7 +224,7 @@ def test_layers_that_see_the_whole_batch_are_not_named() -> None:
     shared = keras.layers.BatchNormalization(name="shared", synchronized=True)
     frozen = keras.layers.BatchNormalization(name="frozen", trainable=False)
     inner = model(keras.layers.GaussianNoise(0.1, name="noise"))
-    assert list(layers_on_their_own([model(shared, frozen, inner)])) == [
+    assert [one.text for one in layers_on_their_own([model(shared, frozen, inner)])] == [
         "noise (GaussianNoise) draws random numbers for each replica's part separately"
     ]
 

@@ -60,6 +60,19 @@ def test_a_loop_with_a_counter_over_a_parameter_names_its_own_line():
     assert found.made == found.loop == (str(HERE), line_of("for number, (rows, first)"))
 
 
+def test_a_file_that_was_written_anew_is_read_anew(tmp_path):
+    """As in a notebook's `%%writefile`, or an editor: one process checks the file again."""
+    file, strategy = tmp_path / "train.py", strategy_of()
+    found = []
+    for lines in (["def program(data):"], ["import sys", "", "def program(data):"]):
+        body = ["    for rows in data:", "        return found(sys._getframe(), [(rows,), {}])"]
+        file.write_text("\n".join([*lines, *body]))
+        names_of = {"found": undistributed, "sys": sys, "strategy": strategy}
+        exec(compile(file.read_text(), str(file), "exec"), names_of)
+        found.append(names_of["program"](tf.data.Dataset.from_tensor_slices(ROWS).batch(2)))
+    assert [one.loop[1] for one in found] == [2, 4]
+
+
 def test_runs_that_give_no_examples_to_all_replicas_are_left_out():
     strategy = strategy_of()
     dataset = tf.data.Dataset.from_tensor_slices(ROWS).batch(2)

@@ -22,6 +22,7 @@ def explain(
     counts: tuple[int, int],
     named: Named | None = None,
     restored: Experiment | None = None,
+    steps: int = 0,
 ) -> Cause:
     """Returns the cause of a difference between two runs of one program, from recorded values.
 
@@ -29,7 +30,8 @@ def explain(
     reference and each of its outputs [any shape], how far rounding moves it, relative to its largest element; one ulp
     where it is missing. counts: the numbers of replicas of both runs. named: the named values of the replica functions
     of both runs, where they were recorded. restored: runs the other program with the reference's result at one point,
-    which shows whether its difference has an effect; None for what is recorded alone.
+    which shows whether its difference has an effect; None for what is recorded alone. steps: how many the other program
+    makes, where not all are recorded; 0 where they are.
 
     A kind is named where the recorded numbers prove it, and else it is None: the text then states what was compared.
     Clauses: J-20 to J-28.
@@ -47,6 +49,7 @@ def explain(
     origin = origin_of(pairs, reference, other, counts, named, restored)
     if origin is None:
         return Cause(None, None, None, None, None, nothing_text(pairs), certain=False)
+    origin = origin._replace(scene=origin.scene._replace(made=steps))
     finding = recognised(origin.scene)
     if named is not None and (finding is None or DUPLICATED in finding.also):
         finding = by_names(origin.scene, named) or finding

@@ -28,8 +28,11 @@ class Link(IntEnum):
     EQUAL = 3
 
 
-def link(kept: Pair, pair: Pair, scale: float) -> Link:
-    """Returns how a kept value follows from a point's values, those of the other run times the scale."""
+def link(kept: Pair, pair: Pair, scale: float, *, bare: bool = False) -> Link:
+    """Returns how a kept value follows from a point's values, those of the other run times the scale.
+
+    bare: whether axes of size 1 do not count, which a program adds and drops.
+    """
     assert kept.one is not None
     assert pair.one is not None
     near = _ULPS * max([unit_of(leaf) for leaf in (*kept.one.expected, *pair.one.expected)], default=0.0)
@@ -38,8 +41,9 @@ def link(kept: Pair, pair: Pair, scale: float) -> Link:
     for old, new in zip(_changes(kept.one.reference), _changes(kept.one.other), strict=False):
         for expected, found in zip(pair.one.expected, pair.one.found, strict=False):
             if old.dtype.kind in "fiub" and expected.dtype.kind in "fiub":
-                values = [wide(one) for one in (old, new, expected)]
-                best = max(best, _link(values[0], values[1], values[2], wide(found) * scale, near))
+                values = [wide(old), wide(new), wide(expected), wide(found) * scale]
+                values = [np.squeeze(one) for one in values] if bare else values
+                best = max(best, _link(values[0], values[1], values[2], values[3], near))
     return best
 
 

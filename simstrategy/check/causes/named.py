@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, final
 
 import numpy as np
 
+from simstrategy.check.causes.changed import by_changed
 from simstrategy.check.causes.clipping import of_bound
 from simstrategy.check.causes.combination import whole
 from simstrategy.check.causes.companions import is_line, is_moved
@@ -46,6 +47,9 @@ def by_names(scene: Scene, named: Named) -> Finding | None:
     divided = by_divisors(scene.one, [(place.what, place.site, place.found) for place in places])
     if divided is not None:
         return divided
+    changed = by_changed(scene.one, places)
+    if changed is not None:
+        return changed
     unclear: Place | None = None
     search = _Search(scene)
     for number, place in enumerate(places):

@@ -78,7 +78,7 @@ def _by_values(
     named: Named | None,
 ) -> Origin:
     """Returns the point in the window that the kept value follows by the values of both, or the kept value itself."""
-    _, reference, other, _ = itself.scene
+    reference, other = itself.scene.reference, itself.scene.other
     before = pairs[: next(number for number, pair in enumerate(pairs) if pair is kept)]
     last = returned(window, kept.one) if kept.one is not None and kept.one.other.what == "result" else None
     if last is not None:
@@ -124,16 +124,32 @@ def _at(
 def _linked(
     kept: Pair, candidates: Sequence[Pair], sources: Sequence[Pair], before: Sequence[Pair], counts: tuple[int, int]
 ) -> tuple[Pair, float] | None:
-    """Returns the point from which the kept value follows, and the scale; the strongest link decides.
+    """Returns the point from which the kept value follows, and the scale; the strongest link decides."""
+    shaped = _linked_as(kept, candidates, sources, before, counts, bare=False)
+    return shaped or _linked_as(kept, candidates, sources, before, counts, bare=True)
+
+
+def _linked_as(
+    kept: Pair,
+    candidates: Sequence[Pair],
+    sources: Sequence[Pair],
+    before: Sequence[Pair],
+    counts: tuple[int, int],
+    *,
+    bare: bool,
+) -> tuple[Pair, float] | None:
+    """Returns what `_linked` does.  bare: as of `link`.
 
     Of several multiples the first is meant, but a single number is a multiple of any other: there, it is the last.
     """
     options = [
-        _Option(link(kept, pair, scale), pair, scale, None) for pair in candidates for scale in _scales(before, pair)
+        _Option(link(kept, pair, scale, bare=bare), pair, scale, None)
+        for pair in candidates
+        for scale in _scales(before, pair)
     ]
     for source in sources:
         made = [
-            _Option(link(kept, variant, 1.0), variant, 1.0, way)
+            _Option(link(kept, variant, 1.0, bare=bare), variant, 1.0, way)
             for way, variant, _ in variants(source, counts)
             if variant.differs
         ]
@@ -199,7 +215,8 @@ def _of_components(chosen: _Option, sources: Sequence[Pair]) -> _Option:
 def _begun(chosen: _Option, sources: Sequence[Pair], counts: tuple[int, int]) -> Pair:
     """Returns the first step in which components that replicas write alone, and add to, differ in the same way."""
     for source in sources:
-        if source.place == chosen.pair.place and source.one is not None and source.one.other.own:
+        same = source.place[2] is not None and source.place[2] == chosen.pair.place[2]
+        if same and source.one is not None and source.one.other.own:
             for way, variant, _ in variants(source, counts):
                 if variant.differs and way == chosen.way:
                     return variant

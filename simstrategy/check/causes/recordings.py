@@ -12,10 +12,13 @@ from simstrategy.check.causes.facts import Host, Leaves, PointFacts
 from simstrategy.check.causes.rounding import unit_of, wide
 from simstrategy.check.distances import one_unit
 from simstrategy.trace import Recording, SyncPoint, VariableWrite
+from simstrategy.trace.recording import STEP_CHANGES
 
 __all__ = ["facts_of"]
 
 _WRITES: Final = ("assign", "assign_add", "assign_sub")
+_ADDING: Final = ("assign_add", "assign_sub", STEP_CHANGES)
+"""Operations whose value is by how much a variable changes."""
 _PASSED_OVER: Final = ("variable", "sizes", "raised", "compiled")
 """Requests that combine no values."""
 
@@ -54,16 +57,19 @@ def facts_of(recording: Recording) -> list[PointFacts]:
         if facts is not None:
             if facts.what not in _INSIDE:
                 facts = facts._replace(step=returned.get(_key(facts.inputs), facts.step))
-            known = examples.get(facts.step, Examples(None, None))
             replicas = len(facts.inputs)
-            parts = known.parts if known.parts is not None and len(known.parts) == replicas else None
-            facts = facts._replace(number=one.number, data=known.site)
-            found.append(facts._replace(parts=parts, rows=known.rows if parts is not None else None))
+            found.append(_with_examples(facts._replace(number=one.number), examples))
     updates, own = _updates(component_writes, alone, replicas)
-    found += [*updates, *_own_writes(own, alone, replicas), *carried(recording)]
-    found = [facts._replace(ulp=ulp) for facts in found]
+    found += [*updates, *[_with_examples(facts, examples) for facts in _own_writes(own, alone, replicas)]]
+    found = [facts._replace(ulp=ulp) for facts in (*found, *carried(recording))]
     found.sort(key=lambda facts: (facts.step, facts.number))
     return [*found, *[facts._replace(ulp=ulp) for facts in _results(recording)]]
+
+
+def _with_examples(facts: PointFacts, examples: Mapping[int, Examples]) -> PointFacts:
+    known = examples.get(facts.step, Examples(None, None))
+    parts = known.parts if known.parts is not None and len(known.parts) == len(facts.inputs) else None
+    return facts._replace(parts=parts, rows=known.rows if parts is not None else None, data=known.site)
 
 
 def _coarsest(recording: Recording) -> float:
@@ -195,8 +201,8 @@ def _of_write(write: VariableWrite, points: dict[int, SyncPoint]) -> PointFacts 
     if after is None or not after or before is None:
         return None
     values = list(after)
-    if write.operation in ("assign_add", "assign_sub") and len(before) == len(after):
-        sign = 1 if write.operation == "assign_add" else -1
+    if write.operation in _ADDING and len(before) == len(after):
+        sign = -1 if write.operation == "assign_sub" else 1
         values = [np.asarray((new - old) * after[0].dtype.type(sign)) for old, new in zip(before, after, strict=True)]
     terms = tuple([(value,) for value in values])
     own = any(value.tobytes() != values[0].tobytes() for value in values[1:])
@@ -243,9 +249,9 @@ def _change(write: VariableWrite) -> Host | None:
     after, before = leaves_of(write.after), leaves_of(write.before)
     if after is None or before is None or len(after) != 1 or len(before) != 1:
         return None
-    if write.operation not in ("assign_add", "assign_sub"):
+    if write.operation not in _ADDING:
         return after[0]
-    sign = 1 if write.operation == "assign_add" else -1
+    sign = -1 if write.operation == "assign_sub" else 1
     return np.asarray((after[0] - before[0]) * after[0].dtype.type(sign))
 
 

@@ -17,6 +17,7 @@ from simstrategy.check.outcome import Program, program_folder, run_program
 from simstrategy.device import Backend, UlpPerturbed, open_backend
 from simstrategy.schedules import InOrder
 from simstrategy.strategy import Semantics, Strategy
+from simstrategy.strategy.modes import current_mode
 from simstrategy.trace import Recorder, Recording
 
 __all__ = ["explain_difference", "explain_recordings", "record"]
@@ -60,15 +61,16 @@ def explain_recordings(
     counts: tuple[int, int],
     named: Named | None = None,
     restored: Experiment | None = None,
+    steps: int = 0,
 ) -> Cause:
     """Returns the cause of a difference between two recordings of one program.  It runs nothing but `restored`.
 
     nudged: recordings of the reference with its inputs moved by one ulp, which measure rounding. named: the named
-    values of both runs, where they were recorded. restored: as for `explain`.
+    values of both runs, where they were recorded. restored, steps: as for `explain`.
     """
     expected = facts_of(reference)
     units = units_of(expected, [facts_of(one) for one in nudged])
-    return explain(expected, facts_of(other), units=units, counts=counts, named=named, restored=restored)
+    return explain(expected, facts_of(other), units=units, counts=counts, named=named, restored=restored, steps=steps)
 
 
 def record(
@@ -92,9 +94,15 @@ def record(
         recorder = Recorder(root=program_folder(program), whole_bytes=_WHOLE_BYTES)
         strategy = Strategy.mirrored(used, semantics=semantics, schedule=InOrder(), trace=recorder)
         worker = opened.local_devices[0].process
-        watch = Watch(lambda: recorder.position(worker), opened.get, opened.array_types)
+        watch = Watch(lambda: recorder.position(worker), opened.get, opened.array_types, _replica)
         with closing(strategy), nullcontext() if named is None else watch.on():
             run_program(program, strategy, recorder)
         if named is not None:
             named += watch.values
         return recorder.recording()
+
+
+def _replica() -> int | None:
+    """Returns the number of the replica whose function runs; None outside of one."""
+    mode = current_mode()
+    return None if mode is None or mode.replica is None else mode.index

@@ -42,16 +42,7 @@ def by_rows(scene: Scene) -> Finding | None:
         return None
     again, lost = found - expected, expected - found
     if again and not set(again) <= set(expected):
-        seen = Counter(row for point in _steps(scene) for part in point.rows or () for row in part)
-        if not set(found) <= set(seen):
-            return None  # rows that the reference never has: other data, or changed data
-        if (
-            not lost
-            and sum(found.values()) == round(scene.one.ratio * sum(expected.values()))
-            and _is_once(found, seen)
-        ):
-            return _grows(scene, "its batch has the examples of several of the reference's steps")
-        return Finding(OTHER_BATCHES, f"its batch has other examples than in the reference: {_sizes(scene)}")
+        return _of_other_steps(scene, found, lost, sum(expected.values()))
     if again:
         both = [rank for rank, part in enumerate(scene.one.other.rows or ()) if set(part) & set(again)]
         who = f"replicas {', '.join(map(str, both))}" if len(both) > 1 else f"replica {both[0]}"
@@ -66,6 +57,21 @@ def by_rows(scene: Scene) -> Finding | None:
         "",
         True,
     )
+
+
+def _of_other_steps(scene: Scene, found: Counter[str], lost: Counter[str], count: int) -> Finding | None:
+    """Describes a step with examples of other steps of the reference.
+
+    found, lost: its examples, and those of the reference's step that it lacks. count: of the reference's step.
+    """
+    seen = Counter(row for point in _steps(scene) for part in point.rows or () for row in part)
+    if not set(found) <= set(seen):
+        return None  # rows that the reference never has: other data, or changed data
+    if scene.one.other.added:
+        return None  # what replicas add up may be cut into other steps
+    if not lost and sum(found.values()) == round(scene.one.ratio * count) and _is_once(found, seen):
+        return _grows(scene, "its batch has the examples of several of the reference's steps")
+    return Finding(OTHER_BATCHES, f"its batch has other examples than in the reference: {_sizes(scene)}")
 
 
 def _is_once(found: Counter[str], seen: Counter[str]) -> bool:
@@ -108,7 +114,7 @@ def by_sizes(scene: Scene) -> Finding | None:
     if whole(one):
         reason = f"every replica has all examples of the step, so each one counts {one.replicas} times: {_sizes(scene)}"
         return Finding(DUPLICATED, reason, "Give each replica a part of its own", by_parts=True)
-    if one.differ_among_replicas:
+    if one.differ_among_replicas and not one.other.added:
         return _grows(scene, "every replica takes a batch as large as the reference's, so the steps are others")
     return None
 

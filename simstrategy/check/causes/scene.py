@@ -19,17 +19,19 @@ class Scene(NamedTuple):
     """one: the point where the runs begin to differ. reference, other: all points of both runs, in order.
 
     kept: the value of the other run, kept by the program, that differs in the end; None where none is recorded.
+    made: how many steps the other program makes, where not all are recorded; 0 where they are.
     """
 
     one: Combination
     reference: Sequence[PointFacts]
     other: Sequence[PointFacts]
     kept: PointFacts | None = None
+    made: int = 0
 
     @property
     def steps(self) -> int:
         """The number of steps of the other run."""
-        return max([point.step for point in self.other], default=0)
+        return self.made or max([point.step for point in self.other], default=0)
 
     def same_place(self) -> Iterator[PointFacts]:
         """Yields the points of the other run that are made at the same line, about the same subject."""

@@ -1,12 +1,15 @@
 """Recognises one replica's value that stands for all, and values that nothing combines."""
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from simstrategy.check.causes.combination import Combination
-from simstrategy.check.causes.facts import MISSING_REDUCTION, ONE_REPLICA, Finding
+from simstrategy.check.causes.facts import DIVIDED, MISSING_REDUCTION, ONE_REPLICA, Finding, Host, PointFacts
+from simstrategy.check.causes.rounding import wide
 from simstrategy.check.causes.scene import Scene
 
-__all__ = ["by_one_replica"]
+__all__ = ["by_component", "by_one_replica"]
 
 
 def by_one_replica(scene: Scene) -> Finding | None:
@@ -52,3 +55,44 @@ def _meant(one: Combination) -> str | None:
             if one.gives(expected, weights):
                 return text
     return None
+
+
+def by_component(scene: Scene) -> Finding | None:
+    """Recognises a number or array that is one replica's component of a variable, and all of them in the reference.
+
+    Such a variable is combined where it is read.  Clause: J-79.
+    """
+    one = scene.one
+    if one.replicas < 2 or len(one.found) != 1 or not one.found[0].any():
+        return None
+    theirs = {subject: (point, total) for subject, point, total in _combined_before(scene.reference, one.reference)}
+    for subject, point, total in _combined_before(scene.other, one.other):
+        known = theirs.get(subject)
+        if known is None or not one.reaches(one.expected, (known[1],)) or one.reaches(one.found, (total,)):
+            continue
+        same = [rank for rank, term in enumerate(point.inputs) if one.reaches(one.found, term)]
+        if same and one.reaches(one.expected, (total,)):
+            how = "sum" if point.op == "SUM" else "mean"
+            reason = (
+                f"it is {subject!r} of replica {same[0]} alone, as step {point.step} left it: the {how} over the "
+                f"replicas is the reference's"
+            )
+            halved = np.allclose(wide(one.found[0]) * one.ratio, wide(one.expected[0]))
+            remedy = f"Read {subject!r} itself, which combines what all replicas have"
+            return Finding(MISSING_REDUCTION, reason, remedy, also=(DIVIDED,) if halved else ())
+    return None
+
+
+def _combined_before(points: Sequence[PointFacts], until: PointFacts) -> Iterator[tuple[str, PointFacts, Host]]:
+    """Yields for each variable of components its last state before a point, and what combines them."""
+    last: dict[str, PointFacts] = {}
+    for point in points:
+        if point.number >= until.number >= 0:
+            break
+        if point.own and point.subject and point.op in ("SUM", "MEAN") and all(len(term) == 1 for term in point.inputs):
+            last[point.subject] = point
+    for subject, point in last.items():
+        shapes = {term[0].shape for term in point.inputs}
+        if subject != until.subject and point.inputs and len(shapes) == 1:
+            total = np.asarray(np.add.reduce([wide(term[0]) for term in point.inputs]))
+            yield subject, point, total if point.op == "SUM" else np.asarray(total / len(point.inputs))

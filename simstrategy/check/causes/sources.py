@@ -63,8 +63,12 @@ def _reference(before: Sequence[Pair], point: PointFacts) -> PointFacts | None:
         for number, leaf in enumerate(leaves):
             brought = [term[number] if number < len(term) else None for term in theirs]
             if all(_same(one, term[0]) for one, term in zip(brought, point.inputs, strict=True) if term):
+                source = pair.one.reference
                 made = point._replace(inputs=((leaf,),), outputs=(leaf,))
-                return made._replace(parts=pair.one.reference.parts, rows=pair.one.reference.rows)
+                # What was added in several steps has not the examples of one.
+                return made._replace(
+                    parts=None if source.added else source.parts, rows=None if source.added else source.rows
+                )
     return None
 
 

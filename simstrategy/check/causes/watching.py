@@ -15,7 +15,6 @@ import numpy as np
 
 from simstrategy.check.causes.facts import Host
 from simstrategy.run.frames import is_users
-from simstrategy.strategy.modes import current_mode
 
 __all__ = ["NamedValue", "Watch"]
 
@@ -27,6 +26,10 @@ _TOTAL_BYTES_MAX: Final = 256 << 20
 
 Position = Callable[[], tuple[int, int]]
 """Returns the number of the step, and how many points and writes came before."""
+
+
+Replica = Callable[[], int | None]
+"""Returns the number of the replica that runs in this thread; None outside of replica functions."""
 
 
 class NamedValue(NamedTuple):
@@ -55,14 +58,20 @@ class _Seen:
 
 @final
 class Watch:
-    """Collects named values.  values: in the order of the statements; the replicas take turns."""
+    """Collects named values.  values: in the order of the statements; the replicas take turns.
 
-    __slots__ = ("_bytes", "_frames", "_get", "_position", "_types", "values")
+    get: returns an array of `array_types` on the host.
+    """
 
-    def __init__(self, position: Position, get: Callable[[Any], Host], array_types: tuple[type, ...]) -> None:
+    __slots__ = ("_bytes", "_frames", "_get", "_position", "_replica", "_types", "values")
+
+    def __init__(
+        self, position: Position, get: Callable[[Any], Host], array_types: tuple[type, ...], replica: Replica
+    ) -> None:
         self.values: list[NamedValue] = []
         self._position = position
         self._get = get
+        self._replica = replica
         self._types = (*array_types, np.ndarray, np.generic, float)
         self._frames: dict[FrameType, _Seen] = {}
         self._bytes = 0
@@ -76,12 +85,11 @@ class Watch:
             yield
         finally:
             sys.settrace(before)
-            self._frames.clear()
 
     def _enter(self, frame: FrameType, event: str, argument: object) -> Any:
         """Begins to trace a function of the user's, where a replica runs it; other functions are not traced."""
-        mode = current_mode() if is_users(frame) else None
-        if mode is None or mode.replica is None or self._bytes > _TOTAL_BYTES_MAX:
+        replica = self._replica() if is_users(frame) else None
+        if replica is None or self._bytes > _TOTAL_BYTES_MAX:
             return None
         self._frames[frame] = _Seen(frame.f_lineno)
         return self._step
@@ -89,18 +97,18 @@ class Watch:
     def _step(self, frame: FrameType, event: str, argument: object) -> Any:
         """Notes the names that the statement before has set."""
         seen = self._frames.get(frame)
-        mode = current_mode()
-        if seen is None or mode is None:
+        replica = self._replica()
+        if seen is None or replica is None:
             return None
         for name, value in frame.f_locals.items():
             if isinstance(value, self._types) and seen.objects.get(name) is not value:
                 seen.objects[name] = value
-                self._note(frame, seen.line, name, value, mode.index)
+                self._note(frame, seen.line, name, value, replica)
         seen.line = frame.f_lineno
         if event == "return":
             self._frames.pop(frame, None)
             if isinstance(argument, self._types):
-                self._note(frame, frame.f_lineno, f"{frame.f_code.co_name}()", argument, mode.index)
+                self._note(frame, frame.f_lineno, f"{frame.f_code.co_name}()", argument, replica)
         return self._step
 
     def _note(self, frame: FrameType, line: int, name: str, value: Any, replica: int) -> None:

@@ -1,6 +1,7 @@
 """Writes the paragraph of a cause: the place, the difference, the parts where they matter, the kind."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
@@ -12,7 +13,10 @@ from simstrategy.check.causes.origin import Origin
 from simstrategy.check.causes.rounding import wide
 from simstrategy.check.distances import distances
 
-__all__ = ["listed", "nothing_text", "paragraph"]
+__all__ = ["NOT_RECOGNISED", "listed", "nothing_text", "paragraph"]
+
+NOT_RECOGNISED: Final = "The kind is not recognised"
+"""How the last sentences of a paragraph begin that names no kind."""
 
 
 def paragraph(
@@ -122,13 +126,13 @@ def _apart(one: Combination, number: int) -> float:
 
 def _unrecognised(one: Combination, finding: Finding | None) -> str:
     if finding is not None:
-        return f"The kind is not recognised: {finding.reason}"
+        return f"{NOT_RECOGNISED}: {finding.reason}"
     k = the_factor(one)
     if k is not None and max(leaf.size for leaf in one.expected) > 1:
         return (
-            f"The kind is not recognised: the found values are {k:.6g} times the expected ones, which is no number of "
+            f"{NOT_RECOGNISED}: the found values are {k:.6g} times the expected ones, which is no number of "
             f"replicas, steps or parts"
         )
     if one.is_elementwise and one.rule is not None and one.differ_among_replicas:
-        return "The kind is not recognised: neither one factor nor the sizes of the parts explain the difference"
-    return "The kind is not recognised"
+        return f"{NOT_RECOGNISED}: neither one factor nor the sizes of the parts explain the difference"
+    return NOT_RECOGNISED

@@ -443,3 +443,19 @@ def test_a_mean_of_a_sum_that_all_replicas_have_leaves_it_a_sum(rate: float, kin
     assert cause.kind == kind, cause.text
     assert cause.site == "train.py:5"
     assert ("the sum of train.py:4 already" in cause.text) == (kind == SUM_OF_MEANS)
+
+
+def test_a_mean_of_gathered_numbers_is_a_mean_of_means() -> None:
+    """J-21, J-22: what replicas return has an axis of size 1, for a gather, which the mean has no more."""
+
+    def returned(*values: float, parts: tuple[int, ...]) -> PointFacts:
+        return PointFacts(1, "train.py:9", "run", None, None, tuple([(rows(value),) for value in values]), (), parts)
+
+    def result(value: float) -> PointFacts:
+        return PointFacts(1, "", "result", "result[0]", None, (), (rows(value)[0],), kept=True)
+
+    whole = 0.6 * 1.1 + 0.4 * 2.7
+    reference = [returned(whole, parts=(5,)), result(whole)]
+    other = [returned(1.1, 2.7, parts=(3, 2)), result((1.1 + 2.7) / 2)]
+    cause = explain(reference, other, counts=(1, 2))
+    assert (cause.kind, cause.site) == (MEAN_OF_MEANS, "train.py:9"), cause.text

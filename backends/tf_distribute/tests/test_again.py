@@ -1,0 +1,121 @@
+"""Runs that are made for a cause: line by line with what steps leave in variables, and with layers as in a prediction.
+
+Clauses: J-77, J-78
+"""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from loops import batches, by_loss, gradient_of, of_the_batch, reduced, trained, weights_of
+
+from simstrategy.check.causes.recordings import facts_of
+from simstrategy_tf_distribute import replicas_agree
+from simstrategy_tf_distribute.devices import names
+from simstrategy_tf_distribute.layers import without_training
+from simstrategy_tf_distribute.running import run_closely, run_once
+
+
+@pytest.fixture(autouse=True, scope="module")
+def devices():
+    names(4)  # before TensorFlow starts
+
+
+def returns_a_loss(strategy):
+    weights = weights_of(strategy)
+
+    def step(rows, targets):
+        scaled = rows * 1.0
+        by_loss("SUM", of_the_batch)(weights, scaled, targets)
+        return tf.reduce_mean(targets)
+
+    run = tf.function(lambda batch: strategy.run(step, args=batch))
+    for batch in batches(strategy, rows=12):
+        run(batch)
+    return weights.numpy()
+
+
+def test_a_run_line_by_line_records_what_steps_change_and_return_and_names():
+    run = run_closely(returns_a_loss, 0, 2)
+    assert run.outcome.error is None
+    facts = facts_of(run.recording)
+    changes = [one for one in facts if one.what == "change"]
+    assert [(one.step, one.subject, one.kept) for one in changes] == [(1, "w", True), (2, "w", True)]
+    assert all(one.site.startswith("loops.py:") for one in changes)
+    before = np.ones(3, np.float32)
+    total = np.add.reduce([one.outputs[0] for one in changes])
+    np.testing.assert_allclose(before + total, dict(run.outcome.leaves)["result"], rtol=1e-6)
+    returned = [one for one in facts if one.what == "run"]
+    assert [(one.step, len(one.inputs)) for one in returned] == [(1, 2), (2, 2)]
+    scaled = [one for one in run.named if one.name == "scaled"]
+    assert [(one.step, one.replica, one.value.shape) for one in scaled] == [
+        (step, replica, (3, 3)) for step in (1, 2) for replica in (0, 1)
+    ]
+
+
+def test_functions_are_compiled_again_after_a_run_line_by_line():
+    run_closely(returns_a_loss, 0, 1)
+    assert not tf.config.functions_run_eagerly()
+    assert not run_once(returns_a_loss, 0, 1).named
+
+
+def traced_otherwise(strategy):
+    """The rate is that of a replica, and another one again where functions are not compiled."""
+    rate = (0.02 if tf.config.functions_run_eagerly() else 0.01) * strategy.num_replicas_in_sync
+
+    def update(weights, rows, targets):
+        gradient = gradient_of(weights, rows, targets, of_the_batch)
+        weights.assign_sub(rate * reduced("SUM", gradient))
+
+    return trained(strategy, update, rows=12)
+
+
+def test_a_run_line_by_line_that_gives_something_else_shows_no_kind():
+    report = replicas_agree(traced_otherwise, replicas=[1, 2])
+    assert report.verdict == "differ"
+    assert report.findings[0].kind is None
+
+
+def test_layers_that_predict_train_again_afterwards():
+    drop, norm = keras.layers.Dropout(0.5, seed=1), keras.layers.BatchNormalization()
+    ones = tf.ones((64, 2))
+    before = {layer: vars(type(layer))["call"] for layer in (drop, norm)}
+    with without_training({keras.layers.Dropout, keras.layers.BatchNormalization}):
+        assert np.array_equal(drop(ones, training=True), ones)
+        np.testing.assert_allclose(norm(ones, training=True), ones, rtol=1e-3)
+    assert {layer: vars(type(layer))["call"] for layer in (drop, norm)} == before
+    assert not np.array_equal(drop(ones, training=True), ones)
+
+
+class Noisy(keras.layers.Dropout):
+    """Has no `call` of its own."""
+
+
+def test_a_layer_without_a_call_of_its_own_has_none_afterwards():
+    noisy = Noisy(0.5, seed=1)
+    with without_training({Noisy}):
+        assert np.array_equal(noisy(tf.ones((8, 2)), training=True), tf.ones((8, 2)))
+        assert not np.array_equal(keras.layers.Dropout(0.5)(tf.ones((64, 2)), training=True), tf.ones((64, 2)))
+    assert "call" not in vars(Noisy)
+
+
+def two_layers(strategy):
+    """Statistics and draws of each part."""
+    with strategy.scope():
+        model = keras.Sequential(
+            [
+                keras.layers.BatchNormalization(name="norm"),
+                keras.layers.Dropout(0.5, seed=3, name="drop"),
+                keras.layers.Dense(1, name="out"),
+            ]
+        )
+        model.compile(keras.optimizers.SGD(0.01), keras.losses.MeanSquaredError("sum"))
+    rows = np.random.default_rng(1).normal(size=(8, 3)).astype(np.float32)
+    model.fit(rows, rows.sum(1), batch_size=4, epochs=1, shuffle=False, verbose=0)
+    return model
+
+
+def test_where_two_kinds_of_layers_are_needed_both_are_named():
+    (finding, *_) = replicas_agree(two_layers, replicas=[1, 2]).findings
+    assert (finding.kind, finding.also) == ("statistics per replica", ("different draws",))
+    assert "With training=False in norm (BatchNormalization) and drop (Dropout), the runs agree." in finding.cause
