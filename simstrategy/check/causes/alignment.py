@@ -23,6 +23,13 @@ class Pair(NamedTuple):
     """Whether values of equal shapes differ beyond rounding; kept values differ by their shapes too."""
 
     @property
+    def step(self) -> int:
+        """The step of the other run, or of the reference for a point that it alone has."""
+        point = self.other or self.reference
+        assert point is not None
+        return point.step
+
+    @property
     def place(self) -> tuple[str, str, str | None]:
         point = self.other or self.reference
         assert point is not None

@@ -105,6 +105,27 @@ def by_rows_of_values(scene: Scene) -> Finding | None:
         finding = _drawn(scene, pairs)
         if finding is not None:
             return finding
+    return _of_other_axes(one)
+
+
+def _of_other_axes(one: Combination) -> Finding | None:
+    """Recognises parts of an array that is cut along another axis than the first, as the columns of a softmax are."""
+    for number, expected in enumerate(one.expected):
+        parts = [wide(term[number]) for term in one.terms if number < len(term)]
+        if expected.dtype.kind != "f" or len(parts) != one.replicas or any(x.ndim != expected.ndim for x in parts):
+            continue
+        for axis in range(1, expected.ndim):
+            ends = np.cumsum([part.shape[axis] for part in parts])
+            blocks = np.split(wide(expected), ends[:-1], axis=axis)
+            if [block.shape for block in blocks] != [part.shape for part in parts]:
+                continue
+            turned = [[np.moveaxis(x, axis, 0) for x in pair] for pair in zip(blocks, parts, strict=True)]
+            if is_moved([(block, part) for block, part in turned]):
+                reason = (
+                    f"on each replica the values of its part along axis {axis} are the reference's, shifted and scaled "
+                    f"by numbers of that replica: they depend on the other values of the part"
+                )
+                return Finding(STATISTICS, reason, _REMEDY)
     return None
 
 

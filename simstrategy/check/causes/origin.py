@@ -281,10 +281,17 @@ def _undone_factor(before: Sequence[Pair], pair: Pair) -> float | None:
     return known[0]
 
 
+def _index_of(pairs: Sequence[Pair], pair: Pair) -> int:
+    return next(number for number, one in enumerate(pairs) if one is pair)
+
+
 def _recurs(pairs: Sequence[Pair], place: int) -> bool:
     """Returns whether a point differs by the same factor in the next step: then the difference had no effect."""
     pair = pairs[place]
-    later = next((one for one in pairs[place + 1 :] if one.place == pair.place), None)
+    same = [one for one in pairs if one.place == pair.place]
+    turn = sum(one.step == pair.step for one in same[: _index_of(same, pair)])  # a line may make several such points
+    after = min([one.step for one in same if one.step > pair.step], default=None)
+    later = next(iter([one for one in same if one.step == after][turn:]), None)
     if later is None or later.one is None or pair.one is None:
         return False
     k, again = [factor_of(one.expected, one.found, one.units) for one in (pair.one, later.one)]

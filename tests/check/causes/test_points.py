@@ -459,3 +459,43 @@ def test_a_mean_of_gathered_numbers_is_a_mean_of_means() -> None:
     other = [returned(1.1, 2.7, parts=(3, 2)), result((1.1 + 2.7) / 2)]
     cause = explain(reference, other, counts=(1, 2))
     assert (cause.kind, cause.site) == (MEAN_OF_MEANS, "train.py:9"), cause.text
+
+
+def columns(of_row: np.ndarray, *, own: bool) -> tuple[list[PointFacts], list[PointFacts]]:
+    """Returns points of an array [4, 6] whose columns two replicas have.  own: whether each scales them by its sum."""
+    values = np.exp(np.sin(np.arange(24, dtype=np.float32).reshape(4, 6) * 1.7))
+    parts = [values[:, :3], values[:, 3:]]
+    divided = [part / (part.sum(1, keepdims=True) if own else of_row) for part in parts]
+    whole = values / (values.sum(1, keepdims=True) if own else 1)
+
+    def returned(*terms: np.ndarray) -> PointFacts:
+        inputs = tuple([(np.float32(term),) for term in terms])
+        return PointFacts(1, "train.py:9", "return", "[0]", None, inputs, (np.float32(np.concatenate(terms, axis=1)),))
+
+    return [returned(whole)], [returned(*divided)]
+
+
+def test_columns_that_each_replica_scales_by_its_own_numbers_are_statistics() -> None:
+    """J-26: a softmax whose classes lie on two replicas."""
+    reference, other = columns(np.ones(1), own=True)
+    cause = explain(reference, other, counts=(1, 2))
+    assert cause.kind == STATISTICS, cause.text
+    assert "part along axis 1 are the reference's, shifted and scaled" in cause.text
+
+
+def test_columns_that_all_replicas_scale_alike_are_no_statistics() -> None:
+    """J-26"""
+    reference, other = columns(np.float32([[1.25], [1.5], [0.7], [3.1]]), own=False)
+    assert explain(reference, other, counts=(1, 2)).kind is None
+
+
+def test_calls_of_one_line_in_one_step_are_not_each_other_s_next_step() -> None:
+    """J-29: a library's line scales the update of each parameter, once in a step."""
+    reference = [point(A, subject=None), point(B, subject=None), point(C, subject=None, step=2)]
+    other = [point(A, A, subject=None), point(B, B, subject=None), point(1.2 * C, 1.3 * C, subject=None, step=2)]
+    cause = explain(reference, other, counts=(1, 2))
+    assert (cause.kind, cause.step) == (SUMMED, 1), cause.text
+    later = [point(C, subject=None, step=2), point(A, subject=None, step=3)]
+    twice = [point(C, C, subject=None, step=2), point(1.2 * A, 1.3 * A, subject=None, step=3)]
+    recurring = explain([reference[0], *later], [other[0], *twice], counts=(1, 2))
+    assert recurring.step == 3, recurring.text  # the factor of step 1 came again in the next one
