@@ -57,26 +57,27 @@ class Again:
         recorded: tuple[Recording, Recording],
         step: int,
     ) -> Cause | None:
-        """Returns the cause with its kind, where runs line by line show one.  Clause: J-77.
+        """Returns the cause that runs line by line show, with a kind or without one.  Clause: J-77.
 
-        None where they do not, or where they give something else than the runs before. counts: the numbers of replicas
-        of two runs that differ, the reference first. known, recorded: what is known of each, and its recording. step:
-        the first in which something differs that was reduced; 0 where nothing does. The runs end after this step; where
+        None where they show none, or give something else than the runs before. counts: the numbers of replicas of two
+        runs that differ, the reference first. known, recorded: what is known of each, and its recording. step: the
+        first in which something differs that was reduced; 0 where nothing does. The runs end after this step; where
         that shows no kind, they are made to the end, if they have few steps.
         """
+        found = None
         if 0 < step <= _FIRST_MAX:
             both = [self._closely(count, last=step) for count in counts]
             if all(_reduces_alike(*one) for one in zip(recorded, both, counts, strict=True)):
                 found = self._explained(counts, both, step, _steps_of(recorded[1]))
-                if found is not None:
+                if found is not None and found.kind is not None:
                     return found
         if any(_steps_of(recording) > _STEPS_MAX for recording in recorded):
-            return None
+            return found
         both = [self._closely(count) for count in counts]
         ended = zip(known, both, counts, strict=True)
         if not all(agree(before, _of(run), (count, count), self._exempt) for before, run, count in ended):
-            return None
-        return self._explained(counts, both)
+            return found
+        return self._explained(counts, both) or found
 
     def _explained(
         self, counts: tuple[int, int], both: Sequence[Run], last: int | None = None, steps: int = 0
@@ -86,7 +87,7 @@ class Again:
         cause = explain_recordings(
             both[0].recording, both[1].recording, nudged, counts=counts, named=named, steps=steps
         )
-        if cause.kind is None or cause.step is None:
+        if cause.step is None:
             return None
         # Its number is one of these runs, and not of the recording that a check keeps.
         return cause._replace(number=None, at=EventAt(cause.site or "", cause.step))
@@ -94,9 +95,10 @@ class Again:
     def predicting(self, layers: Sequence[OwnPart], counts: tuple[int, int]) -> LayerCause | None:
         """Returns the cause where two runs agree once layers do what they do outside of training.  Clause: J-78.
 
-        layers: those whose result on a replica depends on the other examples there. counts: as of `line_by_line`.
+        layers: those whose result on a replica depends on the other examples there. Those that a program has written
+        itself are left out: without training they may do something else than that, too. counts: as of `line_by_line`.
         """
-        for some in _groups(layers):
+        for some in _groups([one for one in layers if one.is_keras]):
             with without_training({one.layer for one in some}):
                 one, other = [_of(run_once(self._program, self._seed, count)) for count in counts]
             if agree(one, other, counts, self._exempt):

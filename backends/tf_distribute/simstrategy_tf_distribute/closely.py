@@ -27,6 +27,9 @@ _BYTES_MAX: Final = 256 * 2**20
 """The most bytes that are recorded here of one run; later values are not."""
 
 
+_ENDED_MAX: Final = 3
+
+
 @contextmanager
 def line_by_line() -> Iterator[None]:
     """Runs what `tf.function` has made as the Python that it was made from, inside this context.
@@ -47,7 +50,7 @@ def line_by_line() -> Iterator[None]:
 
 
 class StepsEnded(BaseException):
-    """Ends a program before the step after the last one that is recorded.  No program catches it by mistake."""
+    """Ends a program before the step after the last one that is recorded."""
 
 
 @final
@@ -58,6 +61,8 @@ class Closely:
         self._recorder, self._variables, self._last = recorder, variables, last
         self._known: list[list[Host]] = []
         """The components of each variable, as the step before has left them."""
+        self._ended = 0
+        """How often the run was ended: a program may catch that, and try again until its step is made."""
         self._site: Site | None = None
         """Of the step."""
         self._sites: dict[int, Site] = {}
@@ -80,7 +85,8 @@ class Closely:
         The next record of a `run` is its point, which is open until `returns`. Raises StepsEnded after the last step.
         """
         self.changes()
-        if self._last is not None and self._recorder.position(0)[0] >= self._last:
+        if self._last is not None and self._recorder.position(0)[0] >= self._last and self._ended < _ENDED_MAX:
+            self._ended += 1
             raise StepsEnded
         self._site = site
         self._sites.clear()

@@ -29,6 +29,11 @@ class OwnPart(NamedTuple):
     has_statistics: bool
 
     @property
+    def is_keras(self) -> bool:
+        """Whether Keras computes it: then nothing else depends on whether it trains."""
+        return str(self.layer.call.__module__).startswith("keras.")  # type: ignore[attr-defined]
+
+    @property
     def text(self) -> str:
         return f"{self.name} {self.does}" + (f"; {self.instead}" if self.instead else "")
 

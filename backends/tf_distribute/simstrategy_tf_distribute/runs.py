@@ -108,7 +108,8 @@ class TensorFlowRuns:
         found = self._again.predicting(layers, counts)
         if found is None:
             recorded = self._runs[counts[0]].recording, self._runs[counts[1]].recording
-            return self._again.line_by_line(counts, known, recorded, cause.step or 0) or _with_hints(cause, layers)
+            closer = self._again.line_by_line(counts, known, recorded, cause.step or 0)
+            return _with_hints(cause if closer is None else _closest(cause, closer), layers)
         also = "".join([f", or {one}" for one in found.also])
         text = f"{cause.text.partition(f' {NOT_RECOGNISED}')[0]} The kind is {found.kind}{also}: {found.text}."
         return cause._replace(kind=found.kind, also=found.also, text=text, certain=True)
@@ -171,6 +172,15 @@ def with_lines(cause: Cause, run: Run, ratio: float) -> Cause:
         first = run.undistributed[0]
         return cause._replace(source=describe_site(first.made), text=f"{cause.text} {first.text}.")
     return cause
+
+
+def _closest(cause: Cause, other: Cause) -> Cause:
+    """Returns of two causes the one with a kind, or that begins earlier; the first one where neither does.
+
+    other: that of runs line by line, which has a step.
+    """
+    earlier = cause.step is None or (other.step is not None and other.step < cause.step)
+    return other if other.kind is not None or earlier else cause
 
 
 def _with_hints(cause: Cause, layers: Iterable[OwnPart]) -> Cause:

@@ -3,6 +3,8 @@
 Clauses: J-77, J-78
 """
 
+from pathlib import Path
+
 import keras
 import numpy as np
 import pytest
@@ -119,3 +121,75 @@ def test_where_two_kinds_of_layers_are_needed_both_are_named():
     (finding, *_) = replicas_agree(two_layers, replicas=[1, 2]).findings
     assert (finding.kind, finding.also) == ("statistics per replica", ("different draws",))
     assert "With training=False in norm (BatchNormalization) and drop (Dropout), the runs agree." in finding.cause
+
+
+def tries_again(strategy):
+    """Has the rate of a replica, and makes each step until it is made."""
+    weights = weights_of(strategy)
+
+    def update(rows, targets):
+        rate = 0.05 * strategy.num_replicas_in_sync
+        weights.assign_sub(rate * reduced("SUM", gradient_of(weights, rows, targets, of_the_batch)))
+
+    for batch in batches(strategy, rows=12):
+        while True:
+            try:
+                strategy.run(update, args=batch)
+                break
+            except BaseException:  # noqa: BLE001 - as programs have it
+                continue
+    return weights.numpy()
+
+
+def test_a_run_that_is_ended_early_ends_where_the_program_tries_again():
+    (finding, *_) = replicas_agree(tries_again, replicas=[1, 2]).findings
+    assert (finding.kind, finding.step) == ("scaled by the number of replicas", 1)
+
+
+class LossOfTheLayer(keras.layers.Layer):
+    """Draws the same on all replicas, and adds a loss, while it trains.  It is in no way of Keras's own."""
+
+    def __init__(self):
+        keras.layers.Layer.__init__(self, name="mine")
+        self.seed_generator = keras.random.SeedGenerator(1)
+
+    def call(self, rows, training=False):
+        if training:
+            self.add_loss(0.1 * tf.reduce_max(rows**2))
+        return rows
+
+
+def with_a_loss_of_a_layer(strategy):
+    with strategy.scope():
+        model = keras.Sequential([keras.layers.Dense(2), LossOfTheLayer(), keras.layers.Dense(1, name="out")])
+        model.compile(keras.optimizers.SGD(0.01), keras.losses.MeanSquaredError("sum"))
+    rows = np.random.default_rng(1).normal(size=(8, 3)).astype(np.float32)
+    model.fit(rows, rows.sum(1), batch_size=4, epochs=1, shuffle=False, verbose=0)
+    return model
+
+
+def test_a_layer_that_a_program_has_written_is_not_called_as_in_a_prediction():
+    (finding, *_) = replicas_agree(with_a_loss_of_a_layer, replicas=[1, 2]).findings
+    assert finding.kind not in ("different draws", "statistics per replica")
+
+
+def ends_otherwise(strategy):
+    """The average that is returned has a decay by the number of replicas, and nothing reduces it."""
+    weights, average = weights_of(strategy), weights_of(strategy)
+    decay = 0.5**strategy.num_replicas_in_sync
+
+    def update(rows, targets):
+        by_loss("SUM", of_the_batch)(weights, rows, targets)
+        average.assign(decay * average + (1 - decay) * weights)  # shows
+
+    for batch in batches(strategy, rows=12):
+        strategy.run(update, args=batch)
+    return average.numpy()
+
+
+def test_a_place_without_a_kind_is_named_where_the_reductions_have_none():
+    (finding, *_) = replicas_agree(ends_otherwise, replicas=[1, 2]).findings
+    assert (finding.kind, finding.step) == (None, 1)
+    lines = Path(__file__).read_text().splitlines()
+    line = next(number for number, text in enumerate(lines, 1) if text.endswith("# shows"))
+    assert finding.site == f"test_again.py:{line}"

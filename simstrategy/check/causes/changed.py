@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from simstrategy.check.causes.combination import Combination
-from simstrategy.check.causes.facts import FUNCTION, Finding, Host
+from simstrategy.check.causes.facts import FUNCTION, LOST, Finding, Host
 from simstrategy.check.causes.rounding import allowed, wide
 from simstrategy.check.causes.row_order import Place
 
@@ -42,16 +42,15 @@ def by_changed(one: Combination, places: Sequence[Place]) -> Finding | None:
         plain = [rank for rank, is_kept in enumerate(kept) if is_kept and place.found[rank].any()]
         if not plain:
             continue
-        reason = _not_finite(one, place, kept) or _not_equal(one, place, kept)
-        return None if reason is None else Finding(FUNCTION, reason, _REMEDY, source=place.site)
+        return _not_finite(one, place, kept) or _not_equal(one, place, kept)
     return None
 
 
 _REMEDY: Final = "Combine the replicas' values first, and change the result"
 
 
-def _not_finite(one: Combination, place: Place, kept: Sequence[bool]) -> str | None:
-    """Returns a reason where values that are not finite are replaced: in the reference, and on some replicas alone."""
+def _not_finite(one: Combination, place: Place, kept: Sequence[bool]) -> Finding | None:
+    """Describes values that are not finite and are replaced: in the reference, and on some replicas alone."""
     replaced = [rank for rank, value in enumerate(place.found) if not _is_finite(value)]
     if _is_finite(place.expected) or not _is_finite(_alone(one)) or not replaced:
         return None
@@ -60,25 +59,36 @@ def _not_finite(one: Combination, place: Place, kept: Sequence[bool]) -> str | N
     if not all(is_kept for rank, is_kept in enumerate(kept) if rank not in replaced):
         return None
     where = " and ".join([f"replica {rank}" for rank in replaced[:2]]) + (" and others" if len(replaced) > 2 else "")
-    return (
+    reason = (
         f"{place.what} is not finite on {where}, and is replaced there before the {one.rule}, while the values of the "
         f"other replicas count. With one replica, the whole value is not finite and is replaced"
     )
+    return Finding(FUNCTION, reason, _REMEDY, source=place.site)
 
 
-def _not_equal(one: Combination, place: Place, kept: Sequence[bool]) -> str | None:
-    """Returns a reason where the replicas' values under a name combine to the reference's."""
+def _not_equal(one: Combination, place: Place, kept: Sequence[bool]) -> Finding | None:
+    """Describes what replicas change in values under a name that combine to the reference's."""
     if not all(_is_finite(value) for value in (place.expected, *place.found)):
         return None
     total = np.add.reduce([wide(value) for value in place.found]) / (one.replicas if one.rule == "mean" else 1)
     if not _near(one, place.expected, total):
         return None
     changed = [rank for rank, is_kept in enumerate(kept) if not is_kept]
+    if changed and not any(one.terms[rank][0].any() for rank in changed):
+        return Finding(
+            LOST,
+            f"the {one.rule} of the replicas' {place.what} is the reference's value, but replica {changed[0]} combines "
+            f"zeros in place of it",
+            "Combine what all replicas have",
+            also=(FUNCTION,),
+            source=place.site,
+        )
     who = f"on replica {changed[0]}" if changed else "with one replica"
-    return (
+    reason = (
         f"the {one.rule} of the replicas' {place.what} is the reference's value, but {who} something else that was "
         f"made of it is combined"
     )
+    return Finding(FUNCTION, reason, _REMEDY, source=place.site)
 
 
 def _alone(one: Combination) -> Host:

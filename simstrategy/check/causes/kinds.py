@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from simstrategy.check.causes.changes import change_meaning
 from simstrategy.check.causes.clipping import by_clipping
 from simstrategy.check.causes.combination import Combination, differing, focused, whole
 from simstrategy.check.causes.companions import by_rows_of_values, by_variances
@@ -36,6 +37,7 @@ from simstrategy.check.causes.samples import by_rows, by_sizes, equal_terms, is_
 from simstrategy.check.causes.scene import Scene
 from simstrategy.check.causes.single import by_component, by_one_replica
 from simstrategy.check.causes.weights import by_weights
+from simstrategy.trace.recording import STEP_CHANGES
 
 __all__ = ["EXACT", "recognised"]
 
@@ -99,6 +101,8 @@ def _is_count(one: Combination, k: float) -> bool:
 def _meaning(scene: Scene, k: float, name: str) -> tuple[str, str, str, tuple[str, ...]]:
     """Returns kind, meaning, and advice for a factor, and the other kinds that have it."""
     ratio = scene.one.ratio
+    if scene.one.other.what == STEP_CHANGES and "replicas" in name and (_is_near(k, ratio) or _is_near(k, 1 / ratio)):
+        return change_meaning(scene, is_larger=k > 1)
     if _is_near(k, ratio):
         return _summed(scene)
     again = "squared norms that are summed again have it as well"

@@ -6,27 +6,23 @@ back from there: to a point whose values the kept one follows, as a multiple.
 """
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from simstrategy.check.causes.alignment import Pair
 from simstrategy.check.causes.combination import combine, differing
 from simstrategy.check.causes.effects import scale_of
 from simstrategy.check.causes.experiments import Effects, effects_of
-from simstrategy.check.causes.factor import factor_of
 from simstrategy.check.causes.facts import PointFacts
 from simstrategy.check.causes.kinds import recognised
 from simstrategy.check.causes.links import Link, link
 from simstrategy.check.causes.named import Named
+from simstrategy.check.causes.recurring import is_undone, recurs, same_factor, undone_factor
 from simstrategy.check.causes.restoring import Experiment
 from simstrategy.check.causes.rounding import all_alike
 from simstrategy.check.causes.scene import Scene
 from simstrategy.check.causes.sources import is_source, returned, variants
 
 __all__ = ["Origin", "origin_of"]
-
-
-_FACTOR_NEAR: Final = 1e-3
-"""How near the factors of two steps have to be to be one factor."""
 
 
 class Origin(NamedTuple):
@@ -89,7 +85,7 @@ def _by_values(
         pair, scale = linked
         begun = _with_same_factor(before, pair) if scale == 1.0 else pair
         return _at(begun, kept, reference, other, scale)
-    left = [pair for pair in candidates if pair.differs and not _is_undone(before, pair)]
+    left = [pair for pair in candidates if pair.differs and not is_undone(before, pair)]
     if not left:
         return itself._replace(sure=not candidates)
     sure = len({pair.place for pair in left}) == 1
@@ -105,10 +101,18 @@ def _without_kept(pairs: Sequence[Pair], reference: Sequence[PointFacts], other:
     different = [place for place, pair in enumerate(pairs) if pair.differs]
     if not different or any(_is_kept(pair) for pair in pairs):
         return None
-    alone = (place for place in different if not _recurs(pairs, place) and not _is_undone(pairs[:place], pairs[place]))
+    alone = (place for place in different if not recurs(pairs, place) and not is_undone(pairs[:place], pairs[place]))
     first = next(alone, different[0])
-    scale = 1 / (_undone_factor(pairs[:first], pairs[first]) or 1.0)
-    return _at(pairs[first], None, reference, other, scale)
+    scale = 1 / (undone_factor(pairs[:first], pairs[first]) or 1.0)
+    found = _at(pairs[first], None, reference, other, scale)
+    if scale != 1.0 or recognised(found.scene) is not None:
+        return found
+    # One number shows no factor. What the same line computes of it, such as a gradient, may.
+    place = pairs[first].step, pairs[first].place[0]
+    here = [pair for pair in pairs[first + 1 :] if (pair.step, pair.place[0]) == place]
+    same = [pair for pair in here if pair.differs and same_factor(pairs[first], pair)]
+    later = [_at(pair, None, reference, other) for pair in same]
+    return next((one for one in later if recognised(one.scene) is not None), found)
 
 
 def _at(
@@ -147,12 +151,15 @@ def _linked_as(
         for pair in candidates
         for scale in _scales(before, pair)
     ]
-    for source in sources:
+    for source in sorted(sources, key=lambda one: _is_right(one, counts)):
         made = [
             _Option(link(kept, variant, 1.0, bare=bare), variant, 1.0, way)
             for way, variant, _ in variants(source, counts)
             if variant.differs
         ]
+        if _is_right(source, counts):
+            # Replica 0's component alone may have been taken; any share of it is a multiple of any number.
+            made = [one for one in made if one.way == "first" and one.link is Link.EQUAL and _varies(source)]
         # With two replicas every way of combining changes in proportion to every other one.
         changes = [one for one in made if one.link is Link.CHANGE]
         options += [one for one in made if one.link > Link.CHANGE] + (changes if len(changes) == 1 else [])
@@ -169,7 +176,7 @@ def _linked_as(
 
 def _with_same_factor(before: Sequence[Pair], pair: Pair) -> Pair:
     """Returns the first step's point of the same place and factor: its mistake is the same, though it had no effect."""
-    if not _is_undone(before, pair):
+    if not is_undone(before, pair):
         return pair
     return next(one for one in before if one.differs and one.place == pair.place)
 
@@ -186,6 +193,20 @@ def _first_effect(
         if differing(one):
             return pair, scale
     return None
+
+
+def _is_right(source: Pair, counts: tuple[int, int]) -> bool:
+    """Returns whether a variable of which each replica has a component has the reference's value where it is read."""
+    one = source.one
+    own = None if one is None or not one.other.own else {"SUM": "sum", "MEAN": "mean"}.get(one.other.op or "")
+    made = [variant for way, variant, _ in variants(source, counts) if way == own]
+    return bool(made) and not any(variant.differs for variant in made)
+
+
+def _varies(source: Pair) -> bool:
+    """Returns whether the replicas' components differ: equal ones are shares that a division gives as well."""
+    assert source.one is not None
+    return source.one.differ_among_replicas
 
 
 class _Option(NamedTuple):
@@ -263,46 +284,5 @@ def _scales(before: Sequence[Pair], pair: Pair) -> list[float]:
     """Returns by what the program may multiply the values of a point: by 1, or by what made up for it before."""
     assert pair.one is not None
     found = [1.0, 1 / pair.one.ratio, pair.one.ratio]
-    undone = _undone_factor(before, pair)
+    undone = undone_factor(before, pair)
     return found if undone is None else [1 / undone, *found]
-
-
-def _undone_factor(before: Sequence[Pair], pair: Pair) -> float | None:
-    """Returns the factor by which this place differed in earlier steps, all of them without an effect."""
-    step = pair.other.step if pair.other is not None else 0
-    factors = [
-        factor_of(one.one.expected, one.one.found, one.one.units)
-        for one in before
-        if one.differs and one.place == pair.place and one.one is not None and one.one.other.step < step
-    ]
-    known = [k for k in factors if k]
-    if not known or len(known) < len(factors) or any(abs(k / known[0] - 1) > _FACTOR_NEAR for k in known):
-        return None
-    return known[0]
-
-
-def _index_of(pairs: Sequence[Pair], pair: Pair) -> int:
-    return next(number for number, one in enumerate(pairs) if one is pair)
-
-
-def _recurs(pairs: Sequence[Pair], place: int) -> bool:
-    """Returns whether a point differs by the same factor in the next step: then the difference had no effect."""
-    pair = pairs[place]
-    same = [one for one in pairs if one.place == pair.place]
-    turn = sum(one.step == pair.step for one in same[: _index_of(same, pair)])  # a line may make several such points
-    after = min([one.step for one in same if one.step > pair.step], default=None)
-    later = next(iter([one for one in same if one.step == after][turn:]), None)
-    if later is None or later.one is None or pair.one is None:
-        return False
-    k, again = [factor_of(one.expected, one.found, one.units) for one in (pair.one, later.one)]
-    return k is not None and again is not None and abs(k / again - 1) <= _FACTOR_NEAR
-
-
-def _is_undone(before: Sequence[Pair], pair: Pair) -> bool:
-    """Returns whether the difference of a point is the one that had no effect in earlier steps."""
-    undone = _undone_factor(before, pair)
-    one = pair.one
-    if undone is None or one is None:
-        return False
-    k = factor_of(one.expected, one.found, one.units)
-    return k is not None and abs(k / undone - 1) <= _FACTOR_NEAR

@@ -61,7 +61,7 @@ def facts_of(recording: Recording) -> list[PointFacts]:
             found.append(_with_examples(facts._replace(number=one.number), examples))
     updates, own = _updates(component_writes, alone, replicas)
     found += [*updates, *[_with_examples(facts, examples) for facts in _own_writes(own, alone, replicas)]]
-    found = [facts._replace(ulp=ulp) for facts in (*found, *carried(recording))]
+    found = [facts._replace(ulp=max(facts.ulp, ulp)) for facts in (*found, *carried(recording))]
     found.sort(key=lambda facts: (facts.step, facts.number))
     return [*found, *[facts._replace(ulp=ulp) for facts in _results(recording)]]
 
@@ -200,15 +200,23 @@ def _of_write(write: VariableWrite, points: dict[int, SyncPoint]) -> PointFacts 
     after, before = leaves_of(write.after), leaves_of(write.before)
     if after is None or not after or before is None:
         return None
-    values = list(after)
+    values, ulp = list(after), 0.0
     if write.operation in _ADDING and len(before) == len(after):
         sign = -1 if write.operation == "assign_sub" else 1
+        ulp = _difference_unit(before[0], after[0])
         values = [np.asarray((new - old) * after[0].dtype.type(sign)) for old, new in zip(before, after, strict=True)]
     terms = tuple([(value,) for value in values])
     own = any(value.tobytes() != values[0].tobytes() for value in values[1:])
     return PointFacts(
-        write.step, write.site, write.operation, write.variable, None, terms, (values[0],), kept=True, own=own
+        write.step, write.site, write.operation, write.variable, None, terms, (values[0],), kept=True, own=own, ulp=ulp
     )
+
+
+def _difference_unit(before: Host, after: Host) -> float:
+    """Returns how far rounding moves the difference of two arrays [any shape], relative to its largest element."""
+    size = max([float(np.abs(wide(one)).max(initial=0)) for one in (before, after)])
+    change = float(np.abs(wide(after) - wide(before)).max(initial=0)) if before.shape == after.shape else 0.0
+    return unit_of(after) * size / change if change else 0.0
 
 
 def _updates(

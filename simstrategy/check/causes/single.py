@@ -77,9 +77,12 @@ def by_component(scene: Scene) -> Finding | None:
                 f"it is {subject!r} of replica {same[0]} alone, as step {point.step} left it: the {how} over the "
                 f"replicas is the reference's"
             )
-            halved = np.allclose(wide(one.found[0]) * one.ratio, wide(one.expected[0]))
             remedy = f"Read {subject!r} itself, which combines what all replicas have"
-            return Finding(MISSING_REDUCTION, reason, remedy, also=(DIVIDED,) if halved else ())
+            if len(same) < len(point.inputs):
+                return Finding(MISSING_REDUCTION, reason, remedy)
+            if np.allclose(wide(one.found[0]) * one.ratio, wide(one.expected[0])):
+                reason = f"it is the reference's, divided by {one.ratio:g}; {reason}"
+                return Finding(DIVIDED, reason, f"Remove one division. {remedy}", also=(MISSING_REDUCTION,))
     return None
 
 

@@ -1,15 +1,25 @@
 """What replicas change in a value of their own before it is combined, and one replica's component in place of all.
 
-Clauses: J-76, J-79
+Clauses: J-76, J-79, J-80
 """
 
 import numpy as np
 import pytest
 from by_hand import point, rows
 
+from simstrategy.check.causes import explain
 from simstrategy.check.causes.changed import by_changed
 from simstrategy.check.causes.combination import combine
-from simstrategy.check.causes.facts import DIVIDED, FUNCTION, MISSING_REDUCTION, PointFacts
+from simstrategy.check.causes.facts import (
+    DIVIDED,
+    FUNCTION,
+    LOST,
+    MISSING_REDUCTION,
+    RATE,
+    SCALED,
+    STEPS_COUNTED,
+    PointFacts,
+)
 from simstrategy.check.causes.row_order import Place
 from simstrategy.check.causes.scene import Scene
 from simstrategy.check.causes.single import by_component
@@ -56,6 +66,13 @@ def test_other_values_show_no_function(expected, terms, places):
     assert of(expected, terms, *places) is None
 
 
+def test_zeros_of_one_replica_are_a_lost_part():
+    found = of(A + B, [A, ZERO], (7, A + B, [A, B]))
+    assert found is not None
+    assert (found.kind, found.also) == (LOST, (FUNCTION,))
+    assert "but replica 1 combines zeros in place of it" in found.reason
+
+
 def component(*values, name="seen", step=1):
     """Returns the state of a variable of which each replica has a component."""
     terms = tuple([(np.float32(value),) for value in values])
@@ -83,7 +100,7 @@ def test_a_number_that_is_one_replica_s_component_is_a_missing_reduction():
 def test_half_of_a_number_may_as_well_be_divided_once_too_often():
     found = alone((12.5, 12.5), (6.25, 6.25, 6.25))
     assert found is not None
-    assert (found.kind, found.also) == (MISSING_REDUCTION, (DIVIDED,))
+    assert (found.kind, found.also) == (DIVIDED, (MISSING_REDUCTION,))
 
 
 @pytest.mark.parametrize(
@@ -96,3 +113,34 @@ def test_half_of_a_number_may_as_well_be_divided_once_too_often():
 )
 def test_other_numbers_show_no_component(reference, other):
     assert alone(reference, other) is None
+
+
+def test_a_right_variable_is_no_cause_of_a_number_that_is_divided_elsewhere():
+    """J-21: the component of each of two replicas is a half, and so is anything that is divided by two."""
+    result = [PointFacts(1, "", "result", "loss", None, (), (np.float32(size),), kept=True) for size in (31.25, 15.625)]
+    cause = explain([component(6.0), result[0]], [component(3.0, 3.0), result[1]], counts=(1, 2))
+    assert (cause.kind, cause.variable, cause.what) == (DIVIDED, "loss", "result"), cause.text
+
+
+def change(value, *, replicas=1):
+    """Returns what a step changes in a variable."""
+    inputs = ((np.float32(value),),) * replicas
+    return PointFacts(1, "train.py:5", "change", "w", None, inputs, (np.float32(value),), kept=True, number=5)
+
+
+@pytest.mark.parametrize(
+    ("factor", "counted", "kind", "also"),
+    [
+        (2.0, False, SCALED, (RATE,)),
+        (0.5, False, DIVIDED, (STEPS_COUNTED, RATE)),
+        (0.5, True, STEPS_COUNTED, (DIVIDED, RATE)),
+    ],
+)
+def test_a_change_by_a_factor_names_what_has_it(factor, counted, kind, also):
+    counts = [component(3.0), component(3.0, 3.0)] if counted else [component(3.0), component(1.0, 2.0)]
+    reference, other = (
+        [counts[0], point(A + B), change(A + B)],
+        [counts[1], point(A, B), change(factor * (A + B), replicas=2)],
+    )
+    cause = explain(reference, other, counts=(1, 2))
+    assert (cause.kind, cause.also, cause.site) == (kind, also, "train.py:5"), cause.text
