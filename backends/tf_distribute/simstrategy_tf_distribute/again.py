@@ -15,8 +15,9 @@ from simstrategy.check.causes.running import explain_recordings
 from simstrategy.check.causes.wording import listed
 from simstrategy.check.compare import NUDGES, sensitivity
 from simstrategy.check.runs import Measured, agree
+from simstrategy.launch.predicting import without_training
 from simstrategy.trace.recording import EventAt, Recording
-from simstrategy_tf_distribute.layers import OwnPart, without_training
+from simstrategy_tf_distribute.layers import OwnPart
 from simstrategy_tf_distribute.running import Run, run_closely, run_once
 
 __all__ = ["Again", "LayerCause"]

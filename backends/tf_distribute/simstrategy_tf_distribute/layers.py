@@ -1,16 +1,13 @@
 """What a difference has to do with Keras: layers that see a replica's part alone, and the precision of layers."""
 
-import inspect
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
-from functools import wraps
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import keras  # type: ignore[import-untyped]
 
 from simstrategy.check.distances import one_unit
 
-__all__ = ["OwnPart", "at_most", "coarsest_dtype", "layers_on_their_own", "without_training"]
+__all__ = ["OwnPart", "at_most", "coarsest_dtype", "layers_on_their_own"]
 
 _FLOATS: Final = ("bfloat16", "float16", "float32", "float64")
 
@@ -47,36 +44,6 @@ def layers_on_their_own(models: Sequence[Any]) -> Iterator[OwnPart]:
             yield OwnPart(kind, name, does, "use synchronized=True for the statistics of the whole batch", True)
         elif not getattr(layer, "layers", ()) and any("seed_generator_state" in one.path for one in layer.variables):
             yield OwnPart(kind, name, "draws random numbers for each replica's part separately", "", False)
-
-
-@contextmanager
-def without_training(layers: Collection[type]) -> Iterator[None]:
-    """Calls the layers of some classes with training=False in this context, as in a prediction."""
-    own = {layer: vars(layer).get("call") for layer in layers}
-    for layer in layers:
-        setattr(layer, "call", _predicting(getattr(layer, "call")))  # noqa: B009, B010 - known by name alone
-    try:
-        yield
-    finally:
-        for layer, call in own.items():
-            if call is None:
-                delattr(layer, "call")
-            else:
-                setattr(layer, "call", call)  # noqa: B010
-
-
-def _predicting(call: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns the method of a layer that ignores what `training` it is given, where it has such an argument."""
-    signature = inspect.signature(call)
-
-    @wraps(call)
-    def called(*args: Any, **settings: Any) -> Any:
-        given = signature.bind(*args, **settings)
-        if "training" in signature.parameters:
-            given.arguments["training"] = False
-        return call(*given.args, **given.kwargs)
-
-    return called
 
 
 def coarsest_dtype(models: Sequence[Any]) -> str | None:

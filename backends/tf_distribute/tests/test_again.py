@@ -12,9 +12,9 @@ import tensorflow as tf
 from loops import batches, by_loss, gradient_of, of_the_batch, reduced, trained, weights_of
 
 from simstrategy.check.causes.recordings import facts_of
+from simstrategy.launch.predicting import without_training
 from simstrategy_tf_distribute import replicas_agree
 from simstrategy_tf_distribute.devices import names
-from simstrategy_tf_distribute.layers import without_training
 from simstrategy_tf_distribute.running import run_closely, run_once
 
 

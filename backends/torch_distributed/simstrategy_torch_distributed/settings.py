@@ -46,7 +46,8 @@ class Watching:
     files: to which each rank writes. nudge: a pattern of `device.perturb` by which parameters and inputs are moved;
     None for none. detailed: whether gradients and sums are recorded. reseeded: whether each rank's generator of torch
     gets another seed when the script first calls a module. shared: whether the values of all calls are recorded. sums:
-    whether a nudge moves what sums of gradients leave where their terms cancel, as `moved_sums` does.
+    whether a nudge moves what sums of gradients leave where their terms cancel, as `moved_sums` does. predicting:
+    kinds of layers that do what they do in a prediction, "statistics" and "draws".
     """
 
     files: tuple[str, ...]
@@ -55,6 +56,7 @@ class Watching:
     reseeded: bool = False
     shared: bool = False
     sums: bool = False
+    predicting: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

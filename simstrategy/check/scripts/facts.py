@@ -52,7 +52,8 @@ class ScriptSettings(NamedTuple):
     what names hold. laws: those of one run that are judged in it. folder: the current folder of the replicas, for the
     law of faults, whose runs have `ended`; None for this process's. fault: what is planted in such a run; None for
     nothing. recorded: whether the run has its `recording`; such a run is detailed. sums: whether a nudge also moves
-    what sums of gradients leave where their terms cancel, see `device.perturbed`.
+    what sums of gradients leave where their terms cancel, see `device.perturbed`. predicting: kinds of layers that do
+    what they do in a prediction, "statistics" and "draws".
     """
 
     replicas: int
@@ -66,6 +67,7 @@ class ScriptSettings(NamedTuple):
     fault: Fault | None = None
     recorded: bool = False
     sums: bool = False
+    predicting: tuple[str, ...] = ()
 
 
 class JudgedRun(NamedTuple):
@@ -134,6 +136,7 @@ class ScriptRun(NamedTuple):
     sentences. judged: what the laws of one run have found. remarks: what these laws remark, as sentences. traced: where
     the run was detailed. draws: whether each replica draws numbers of its own between the steps. inputs: of
     each replica. ended: what a run with a folder left behind. recording: for a page, where it was asked for.
+    predicted: sentences without their stops on the layers that predicted, though they train.
     """
 
     error: tuple[str, str] | None
@@ -150,6 +153,7 @@ class ScriptRun(NamedTuple):
     inputs: tuple[Inputs, ...] = ()
     ended: Ended | None = None
     recording: Recording | None = None
+    predicted: tuple[str, ...] = ()
 
 
 class Runner(Protocol):

@@ -15,6 +15,7 @@ from simstrategy.check.outcome import Outcome
 from simstrategy.check.runs import Measured, Settings, require_known
 from simstrategy.check.scripts.facts import Inputs, JudgedRun, Runner, ScriptRun, ScriptSettings
 from simstrategy.check.scripts.outcomes import outcome_of
+from simstrategy.check.scripts.predicting import with_layers
 from simstrategy.check.scripts.printed import Output, unlike_numbers
 from simstrategy.check.scripts.templates import REPLICAS, filled, names_in
 from simstrategy.check.shown import Way
@@ -192,7 +193,13 @@ class ScriptStudy:
             who = (texts[0], texts[1])
         cause = explain_steps(one.steps, other.steps, nudged=nudged, counts=counts, varied=numbers, who=who)
         sides = Sides(one.traced, other.traced, one.steps, other.steps, counts, who, other.remarks)
-        return with_lines(cause, sides)
+        cause = with_lines(cause, sides)
+        if cause.kind is not None or arguments:
+            return cause
+        return with_layers(cause, counts, self._predicting, self._outcome, self.settings.exempt)
+
+    def _predicting(self, replicas: int, kinds: tuple[str, ...], nudge: int | None) -> ScriptRun:
+        return self._run(replicas, {}, nudge=nudge, predicting=kinds)
 
     def explain_state(self, replicas: int) -> Cause | None:
         """Runs the script again, as `explain` does, and returns why its replicas do not have the same."""
@@ -232,10 +239,12 @@ class ScriptStudy:
         laws: tuple[str, ...] = (),
         reseeded: bool = False,
         sums: bool = False,
+        predicting: tuple[str, ...] = (),
     ) -> ScriptRun:
         given = filled(self._arguments, self._values(replicas, arguments))
         order = order or self.settings.order
-        return self._runner.run(ScriptSettings(replicas, given, order, nudge, detailed, laws, reseeded, sums=sums))
+        made = ScriptSettings(replicas, given, order, nudge, detailed, laws, reseeded, sums=sums, predicting=predicting)
+        return self._runner.run(made)
 
     def _outcome(self, run: ScriptRun) -> Outcome:
         return outcome_of(run, self._pattern)

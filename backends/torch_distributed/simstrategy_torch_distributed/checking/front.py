@@ -88,7 +88,13 @@ class TorchrunRunner:
             files = [Path(folder) / f"rank{rank}" for rank in range(settings.replicas)]
             names = tuple(map(str, files))
             watching = Watching(
-                names, settings.nudge, settings.detailed, settings.reseeded, settings.recorded, settings.sums
+                names,
+                settings.nudge,
+                settings.detailed,
+                settings.reseeded,
+                settings.recorded,
+                settings.sums,
+                settings.predicting,
             )
             made = replace(
                 self._settings,
@@ -123,6 +129,7 @@ class TorchrunRunner:
             found.inputs,
             ended,
             recording,
+            found.predicted,
         )
 
     def _in_folder(self, made: Settings, folder: str, planted: PlantedFault | None) -> Settings:

@@ -22,7 +22,7 @@ _BEGIN: Final = "before the first step"
 
 
 class Found(NamedTuple):
-    """values, steps, left as notes, draws, inputs: as of a `ScriptRun`. steps_made: how many steps there were."""
+    """values, steps, left as notes, draws, inputs, predicted: as of a `ScriptRun`. steps_made: how many there were."""
 
     values: tuple[Value, ...]
     steps: tuple[StepFacts, ...]
@@ -30,6 +30,7 @@ class Found(NamedTuple):
     left: tuple[str, ...]
     draws: bool
     inputs: tuple[Inputs, ...]
+    predicted: tuple[str, ...] = ()
 
 
 def found_in(files: Sequence[Path], *, detailed: bool) -> Found:
@@ -47,9 +48,8 @@ def found_in(files: Sequence[Path], *, detailed: bool) -> Found:
         gathered.next_rank()
         entries.append(kept)
     steps = tuple(_steps(entries)) if detailed else ()
-    return Found(
-        tuple(gathered.values()), steps, count, tuple(gathered.left), gathered.draws, tuple(gathered.inputs[:-1])
-    )
+    inputs, predicted = tuple(gathered.inputs[:-1]), tuple(gathered.predicted)
+    return Found(tuple(gathered.values()), steps, count, tuple(gathered.left), gathered.draws, inputs, predicted)
 
 
 @final
@@ -65,6 +65,8 @@ class _Gathered:
         self._generators: dict[int, set[int]] = {}
         self.inputs = [Inputs()]
         """What each rank gives its modules."""
+        self.predicted: dict[str, None] = {}
+        """Texts on the layers that predict."""
         self._after: dict[str, int] = {}
         """After which step a value is, by its path."""
         self._made: list[int] = [0]
@@ -90,6 +92,8 @@ class _Gathered:
             self._times[name] += 1
         elif entry.what == "input":
             self.inputs[-1] = self.inputs[-1]._replace(digest=facts["digest"])
+        elif entry.what == "predicted":
+            self.predicted[facts["text"]] = None
         elif entry.what == "rows":
             self.inputs[-1] = self.inputs[-1]._replace(rows=facts["rows"])
         elif entry.what in ("step", "end"):

@@ -2,7 +2,7 @@
 
 # check: --replicas 1,2 -- --batch-size {8//replicas}
 # law: replicas
-# kind: None
+# kind: statistics per replica
 # step: 1
 # variable: _torch_params.sequential/batch_normalization/beta
 

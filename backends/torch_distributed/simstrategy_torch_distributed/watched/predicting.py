@@ -1,0 +1,75 @@
+"""Calls layers with statistics, or draws, as in a prediction, in a rank: layers of torch, and of Keras on torch.
+
+Torch's hooks are called around each of its modules, and not around the layers inside of a Keras model.
+"""
+
+import sys
+from contextlib import ExitStack
+from functools import partial
+from typing import Any, Final, final
+
+from torch import nn
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+
+from simstrategy.launch.predicting import without_training
+from simstrategy_torch_distributed.watched.entries import append
+
+__all__ = ["Predicting"]
+
+_TORCH: Final[dict[str, tuple[type[nn.Module], ...]]] = {
+    "statistics": (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d),
+    "draws": (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout),
+}
+_KERAS: Final = {
+    "statistics": ("BatchNormalization",),
+    "draws": (
+        *("Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D"),
+        *("GaussianDropout", "GaussianNoise", "AlphaDropout"),
+    ),
+}
+_NORMALISES: Final = "{name} normalises each replica's part by its own statistics"
+_SYNCHRONISED: Final = "; use torch.nn.SyncBatchNorm for the statistics of the whole batch"
+_DRAWS: Final = "{name} draws random numbers for each replica's part separately"
+
+
+@final
+class Predicting:
+    """What a rank does.  kinds: of layers, "statistics", "draws" or both. file: receives a text for each layer."""
+
+    def __init__(self, file: str, kinds: tuple[str, ...]) -> None:
+        self._file, self._kinds = file, kinds
+        self._stopped: list[nn.Module] = []
+        """The modules that predict now, though they train."""
+        self._noted: set[str] = set()
+        self._patched: ExitStack | None = None
+
+    def begin(self) -> None:
+        register_module_forward_pre_hook(self.before)
+        register_module_forward_hook(self.after, always_call=True)
+
+    def before(self, module: nn.Module, _inputs: Any) -> None:
+        if self._patched is None and "keras" in sys.modules:
+            self._patched = ExitStack()
+            for kind in self._kinds:
+                found = [getattr(sys.modules["keras"].layers, name) for name in _KERAS[kind]]
+                self._patched.enter_context(without_training(found, partial(self._note_keras, kind)))
+        for kind in self._kinds:
+            is_own = type(module).forward.__module__.startswith("torch.")
+            if module.training and is_own and isinstance(module, _TORCH[kind]):
+                module.training = False  # its forward reads it; `eval` would change modules inside of it
+                self._stopped.append(module)
+                self._note(kind, type(module).__name__, _SYNCHRONISED)
+
+    def after(self, module: nn.Module, _inputs: Any, _outputs: Any) -> None:
+        if any(module is one for one in self._stopped):
+            module.training = True
+            self._stopped = [one for one in self._stopped if one is not module]
+
+    def _note_keras(self, kind: str, layer: Any) -> None:
+        self._note(kind, f"{layer.name} ({type(layer).__name__})", "")
+
+    def _note(self, kind: str, name: str, instead: str) -> None:
+        text = (_NORMALISES.format(name=name) + instead) if kind == "statistics" else _DRAWS.format(name=name)
+        if text not in self._noted:
+            self._noted.add(text)
+            append(self._file, "predicted", {"text": text}, [])

@@ -1,0 +1,57 @@
+"""Finds layers of a script that see a replica's part alone: with them as in a prediction, two runs agree."""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from typing import Final
+
+from simstrategy.check.causes.facts import DRAWS, STATISTICS, Cause
+from simstrategy.check.causes.wording import NOT_RECOGNISED
+from simstrategy.check.compare import NUDGES, sensitivity
+from simstrategy.check.outcome import Outcome
+from simstrategy.check.runs import Measured, agree
+from simstrategy.check.scripts.facts import ScriptRun
+
+__all__ = ["with_layers"]
+
+_KINDS: Final = {"statistics": STATISTICS, "draws": DRAWS}
+_AGREE: Final = "With training=False there, the runs agree"
+
+Runs = Callable[[int, tuple[str, ...], int | None], ScriptRun]
+"""Runs the script with a number of replicas, kinds of layers that predict, and a nudge or None."""
+
+
+def with_layers(
+    cause: Cause,
+    counts: tuple[int, int],
+    run: Runs,
+    outcome_of: Callable[[ScriptRun], Outcome],
+    exempt: Mapping[str, str],
+) -> Cause:
+    """Returns a cause with the kind of layers that explain a difference; as it is, where none do.  Clause: J-78."""
+    there: list[str] = []
+    for kinds in (*[(kind,) for kind in _KINDS], tuple(_KINDS)):
+        if len(kinds) > 1 and len(there) < len(kinds):
+            break
+        first = run(counts[0], kinds, None)
+        there += kinds if first.predicted and len(kinds) == 1 else ()
+        if not first.predicted or first.error is not None:
+            continue
+        second = run(counts[1], kinds, None)
+        texts = [*dict.fromkeys(chain(first.predicted, second.predicted))]
+        nudged = [outcome_of(run(counts[0], kinds, pattern)) for pattern in NUDGES]
+        if agree(_measured(outcome_of(first), nudged), _measured(outcome_of(second), []), counts, exempt):
+            return _of(cause, [_KINDS[kind] for kind in kinds], [*texts, _AGREE])
+    return cause
+
+
+def _measured(one: Outcome, nudged: Sequence[Outcome]) -> Measured:
+    return Measured(one, one, tuple(nudged), sensitivity(one, nudged))
+
+
+def _of(cause: Cause, kinds: Sequence[str], texts: Sequence[str]) -> Cause:
+    """Returns a cause of a kind, with sentences in place of those that name none."""
+    before, _, after = cause.text.partition(NOT_RECOGNISED)
+    rest = after.partition(". ")[2]
+    named = ", or ".join(kinds)
+    text = f"{before}The kind is {named}: {'. '.join(texts)}.{' ' if rest else ''}{rest}"
+    return cause._replace(kind=kinds[0], also=tuple(kinds[1:]), text=text, certain=True)
