@@ -25,9 +25,12 @@ Host = np.ndarray[Any, Any]
 
 _BYTES_MAX: Final = 256 * 2**20
 """The most bytes that are recorded here of one run; later values are not."""
-
-
 _ENDED_MAX: Final = 3
+"""How often a run is ended that goes on."""
+_EAGER: Final = type(tf.constant(0))
+"""The class of tensors that have a value."""
+_TEXTLIKE: Final = "OSU"
+"""The kinds of dtypes of texts in NumPy."""
 
 
 @contextmanager
@@ -68,7 +71,7 @@ class Closely:
         self._sites: dict[int, Site] = {}
         """At which line each variable was written last in the step, where that is known."""
         self._bytes = 0
-        self._watch = Watch(lambda: recorder.position(0), lambda value: value.numpy(), (tf.Tensor,), _replica)
+        self._watch = Watch(lambda: recorder.position(0), _host, (_EAGER,), _replica)
 
     @property
     def named(self) -> list[NamedValue]:
@@ -94,12 +97,13 @@ class Closely:
 
     def returns(self, depth: int, result: Any, replicas: int) -> None:
         """Records what a `run` returned, a nest with a value of each replica."""
-        rows: list[list[Host]] = [[] for _ in range(replicas)]
+        leaves: list[list[Host]] = []
         for leaf in tf.nest.flatten(result):
             parts = leaf.values if isinstance(leaf, tf.distribute.DistributedValues) else (leaf,) * replicas
-            if all(isinstance(part, (tf.Tensor, float, int)) for part in parts):
-                for row, part in zip(rows, parts, strict=True):
-                    row.append(np.asarray(part))
+            hosts = [_host(part) for part in parts if isinstance(part, (_EAGER, float, int))]
+            if len(hosts) == replicas and hosts[0].dtype.kind not in _TEXTLIKE:
+                leaves.append(hosts)
+        rows = [[hosts[replica] for hosts in leaves] for replica in range(replicas)]
         self._recorder.leave(0, depth, rows if self._fits(*rows) else ())
 
     def writes(self, component: Any, site: Site | None) -> None:
@@ -112,16 +116,16 @@ class Closely:
         """Records a `strategy.gather`.  value: arrays [..., n, ...] of each replica, n along the axis."""
         for leaf, whole in zip(tf.nest.flatten(value), tf.nest.flatten(gathered), strict=True):
             parts = leaf.values if isinstance(leaf, tf.distribute.DistributedValues) else (leaf,)
-            rows = [[np.asarray(part)] for part in parts]
-            if self._fits(*rows):
+            rows = [[_host(part)] for part in parts]
+            if rows[0][0].dtype.kind not in _TEXTLIKE and self._fits(*rows):
                 depth = self._recorder.depth(0)
                 self._recorder.begin(0, Request("gather", None, axis, None, None, ()), (None,), (site,), rows)
-                self._recorder.leave(0, depth, [[np.asarray(whole)]] * len(rows))
+                self._recorder.leave(0, depth, [[_host(whole)]] * len(rows))
 
     def changes(self) -> None:
         """Records what changed in variables since the last call, if only by 0, and those that were made since then."""
         for number, variable in enumerate(self._variables.made):
-            found = [np.array(component.numpy()) for component in variable.values]
+            found = [np.array(_host(component)) for component in variable.values]
             if not self._fits(found):
                 return
             if number == len(self._known):
@@ -152,6 +156,13 @@ class Closely:
     def _fits(self, *rows: Sequence[Host]) -> bool:
         self._bytes += sum(value.nbytes for row in rows for value in row)
         return self._bytes <= _BYTES_MAX
+
+
+def _host(value: Any) -> Host:
+    """Returns a number, tensor [any shape] or variable [any shape] as an array; an empty one for what is none."""
+    if not isinstance(value, (_EAGER, tf.Variable)):
+        return np.asarray(value)
+    return np.asarray(value.numpy()) if value.dtype.is_numpy_compatible else np.empty(0, object)
 
 
 def _replica() -> int | None:

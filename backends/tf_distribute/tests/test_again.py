@@ -55,6 +55,31 @@ def test_a_run_line_by_line_records_what_steps_change_and_return_and_names():
     ]
 
 
+def with_values_of_all_kinds(strategy):
+    """Has texts, tensors without a value, and what TensorFlow keeps as no number."""
+    with strategy.scope():
+        text = tf.Variable("begun", name="text")
+
+    def step(rows, targets):
+        name = tf.constant(["a", "b"])
+        squares = tf.vectorized_map(lambda row: row * 2.0, rows)
+        whole = tf.data.Dataset.range(2)._variant_tensor
+        return {"name": name, "sum": tf.reduce_sum(squares + targets[:, None]), "none": None, "two": 2, "whole": whole}
+
+    for batch in batches(strategy, rows=12):
+        strategy.run(step, args=batch)
+    text.assign("ended")
+    return {"gathered": strategy.gather(strategy.run(lambda: tf.constant(["c"])), axis=0)}
+
+
+def test_what_has_no_numbers_is_passed_over():
+    run = run_closely(with_values_of_all_kinds, 0, 2)
+    assert run.outcome.error is None
+    returned = [one for one in facts_of(run.recording) if one.what == "run"]
+    assert [len(term) for one in returned[:2] for term in one.inputs] == [2, 2, 2, 2]  # the sum, and 2
+    assert {one.name for one in run.named} >= {"squares", "rows", "targets"}
+
+
 def test_functions_are_compiled_again_after_a_run_line_by_line():
     run_closely(returns_a_loss, 0, 1)
     assert not tf.config.functions_run_eagerly()
