@@ -214,9 +214,11 @@ def _of_write(write: VariableWrite, points: dict[int, SyncPoint]) -> PointFacts 
 
 def _difference_unit(before: Host, after: Host) -> float:
     """Returns how far rounding moves the difference of two arrays [any shape], relative to its largest element."""
-    size = max([float(np.abs(wide(one)).max(initial=0)) for one in (before, after)])
-    change = float(np.abs(wide(after) - wide(before)).max(initial=0)) if before.shape == after.shape else 0.0
-    return unit_of(after) * size / change if change else 0.0
+    sizes = [float(np.abs(wide(one)).max(initial=0)) for one in (before, after)]
+    if before.shape != after.shape or not np.isfinite(sizes).all():
+        return 0.0
+    change = float(np.abs(wide(after) - wide(before)).max(initial=0))
+    return unit_of(after) * max(sizes) / change if change else 0.0
 
 
 def _updates(
