@@ -27,8 +27,6 @@ _BYTES_MAX: Final = 256 * 2**20
 """The most bytes that are recorded here of one run; later values are not."""
 _ENDED_MAX: Final = 3
 """How often a run is ended that goes on."""
-_EAGER: Final = type(tf.constant(0))
-"""The class of tensors that have a value."""
 _TEXTLIKE: Final = "OSU"
 """The kinds of dtypes of texts in NumPy."""
 
@@ -71,7 +69,8 @@ class Closely:
         self._sites: dict[int, Site] = {}
         """At which line each variable was written last in the step, where that is known."""
         self._bytes = 0
-        self._watch = Watch(lambda: recorder.position(0), _host, (_EAGER,), _replica)
+        eager = type(tf.constant(0))  # starts TensorFlow, which the import of this file must not do
+        self._watch = Watch(lambda: recorder.position(0), _host, (eager,), _replica)
 
     @property
     def named(self) -> list[NamedValue]:
@@ -100,7 +99,7 @@ class Closely:
         leaves: list[list[Host]] = []
         for leaf in tf.nest.flatten(result):
             parts = leaf.values if isinstance(leaf, tf.distribute.DistributedValues) else (leaf,) * replicas
-            hosts = [_host(part) for part in parts if isinstance(part, (_EAGER, float, int))]
+            hosts = [_host(part) for part in parts if _has_value(part)]
             if len(hosts) == replicas and hosts[0].dtype.kind not in _TEXTLIKE:
                 leaves.append(hosts)
         rows = [[hosts[replica] for hosts in leaves] for replica in range(replicas)]
@@ -160,9 +159,14 @@ class Closely:
 
 def _host(value: Any) -> Host:
     """Returns a number, tensor [any shape] or variable [any shape] as an array; an empty one for what is none."""
-    if not isinstance(value, (_EAGER, tf.Variable)):
+    if not isinstance(value, (tf.Tensor, tf.Variable)):
         return np.asarray(value)
     return np.asarray(value.numpy()) if value.dtype.is_numpy_compatible else np.empty(0, object)
+
+
+def _has_value(value: Any) -> bool:
+    """Returns whether something is a number, or a tensor [any shape] that is not one of a graph."""
+    return isinstance(value, (float, int)) or (isinstance(value, tf.Tensor) and not tf.is_symbolic_tensor(value))
 
 
 def _replica() -> int | None:
