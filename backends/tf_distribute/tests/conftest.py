@@ -20,3 +20,11 @@ def only_new_objects_are_collected() -> Iterator[None]:
     gc.freeze()
     yield
     gc.unfreeze()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def devices() -> None:
+    """Makes four devices before a test starts TensorFlow, as one that builds a layer does."""
+    from simstrategy_tf_distribute.devices import names
+
+    names(4)

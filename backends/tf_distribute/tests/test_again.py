@@ -7,20 +7,13 @@ from pathlib import Path
 
 import keras
 import numpy as np
-import pytest
 import tensorflow as tf
 from loops import batches, by_loss, gradient_of, of_the_batch, reduced, trained, weights_of
 
 from simstrategy.check.causes.recordings import facts_of
 from simstrategy.launch.predicting import without_training
 from simstrategy_tf_distribute import replicas_agree
-from simstrategy_tf_distribute.devices import names
 from simstrategy_tf_distribute.running import run_closely, run_once
-
-
-@pytest.fixture(autouse=True, scope="module")
-def devices():
-    names(4)  # before TensorFlow starts
 
 
 def returns_a_loss(strategy):

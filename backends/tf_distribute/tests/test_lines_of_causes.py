@@ -13,7 +13,7 @@ import tensorflow as tf
 from simstrategy.check.causes import Cause
 from simstrategy.check.outcome import Outcome
 from simstrategy.trace import Recorder, Trace
-from simstrategy_tf_distribute.devices import ObservedStrategy, names
+from simstrategy_tf_distribute.devices import ObservedStrategy
 from simstrategy_tf_distribute.running import Run
 from simstrategy_tf_distribute.runs import with_lines
 from simstrategy_tf_distribute.undistributed import undistributed
@@ -26,11 +26,6 @@ def line_of(text):
     """Returns the number of the only line of this file that begins with a text."""
     (found,) = [number for number, line in enumerate(HERE.read_text().splitlines(), 1) if line.strip().startswith(text)]
     return found
-
-
-@pytest.fixture(autouse=True, scope="module")
-def devices():
-    names(4)  # before TensorFlow starts
 
 
 def strategy_of(count=2):
