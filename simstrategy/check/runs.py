@@ -78,6 +78,11 @@ class Measured(NamedTuple):
     one_ulp: Sensitivity
     ran_twice: bool = True
 
+    @classmethod
+    def of_one(cls, outcome: Outcome, nudged: Sequence[Outcome] = ()) -> "Measured":
+        """Returns what one run shows.  nudged: those that measure rounding; without them the smallest bound counts."""
+        return cls(outcome, outcome, tuple(nudged), sensitivity(outcome, nudged))
+
     @property
     def repeatable(self) -> bool:
         """Whether both runs gave the same bits."""

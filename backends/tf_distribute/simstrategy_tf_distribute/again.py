@@ -4,36 +4,26 @@ Either takes more runs than the check itself, and is tried only where no kind fo
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, final
 
 from simstrategy.check.causes import Cause
 from simstrategy.check.causes.alignment import aligned
 from simstrategy.check.causes.facts import DRAWS, STATISTICS
+from simstrategy.check.causes.layers import of_layers
 from simstrategy.check.causes.named import Named
 from simstrategy.check.causes.recordings import facts_of
 from simstrategy.check.causes.running import explain_recordings
 from simstrategy.check.causes.wording import listed
-from simstrategy.check.compare import NUDGES, sensitivity
+from simstrategy.check.compare import NUDGES
 from simstrategy.check.runs import Measured, agree
 from simstrategy.launch.predicting import without_training
 from simstrategy.trace.recording import EventAt, Recording
 from simstrategy_tf_distribute.layers import OwnPart
 from simstrategy_tf_distribute.running import Run, run_closely, run_once
 
-__all__ = ["Again", "LayerCause"]
+__all__ = ["Again"]
 
 _AGREE: Final = "With training=False in {names}, the runs agree"
-
-
-class LayerCause(NamedTuple):
-    """What runs without the training of some layers show.  kind: of the cause. text: sentences, without the last stop.
-
-    also: another kind that holds as well.
-    """
-
-    kind: str
-    text: str
-    also: tuple[str, ...]
 
 
 _FIRST_MAX: Final = 100
@@ -76,7 +66,7 @@ class Again:
             return found
         both = [self._closely(count) for count in counts]
         ended = zip(known, both, counts, strict=True)
-        if not all(agree(before, _of(run), (count, count), self._exempt) for before, run, count in ended):
+        if not all(agree(before, _shown(run), (count, count), self._exempt) for before, run, count in ended):
             return found
         return self._explained(counts, both) or found
 
@@ -93,21 +83,25 @@ class Again:
         # Its number is one of these runs, and not of the recording that a check keeps.
         return cause._replace(number=None, at=EventAt(cause.site or "", cause.step))
 
-    def predicting(self, layers: Sequence[OwnPart], counts: tuple[int, int]) -> LayerCause | None:
-        """Returns the cause where two runs agree once layers do what they do outside of training.  Clause: J-78.
+    def predicting(self, cause: Cause, layers: Sequence[OwnPart], counts: tuple[int, int]) -> Cause | None:
+        """Returns the cause with its kind where two runs agree once layers do what they do outside of training.
 
-        layers: those whose result on a replica depends on the other examples there. Those that a program has written
-        itself are left out: without training they may do something else than that, too. counts: as of `line_by_line`.
+        Clause: J-78. None where they do not. cause: one without a kind. layers: those whose result on a replica depends
+        on the other examples there; those that a program has written itself are left out, because without training they
+        may do something else than that, too. counts: as of `line_by_line`.
         """
         for some in _groups([one for one in layers if one.is_keras]):
             with without_training({one.layer for one in some}):
-                one, other = [_of(run_once(self._program, self._seed, count)) for count in counts]
+                one, other = [_shown(run_once(self._program, self._seed, count)) for count in counts]
             if agree(one, other, counts, self._exempt):
-                kind, *also = dict.fromkeys([STATISTICS if one.has_statistics else DRAWS for one in some])
-                texts = [one.text for one in some]
-                texts.append(_AGREE.format(names=listed([one.name for one in some])))
-                return LayerCause(kind, ". ".join(texts), tuple(also))
+                kinds = [*dict.fromkeys([STATISTICS if one.has_statistics else DRAWS for one in some])]
+                agrees = _AGREE.format(names=listed([one.name for one in some]))
+                return of_layers(cause, kinds, [*[one.text for one in some], agrees])
         return None
+
+    def close(self) -> None:
+        """Forgets the runs, with their models."""
+        self._runs.clear()
 
     def _closely(self, count: int, pattern: int | None = None, last: int | None = None) -> Run:
         found = self._runs.get((count, pattern, last))
@@ -117,9 +111,8 @@ class Again:
         return found
 
 
-def _of(run: Run) -> Measured:
-    """Returns what one run shows, of which nothing measures rounding: the smallest bound of all counts then."""
-    return Measured(run.outcome, run.outcome, (), sensitivity(run.outcome, ()))
+def _shown(run: Run) -> Measured:
+    return Measured.of_one(run.outcome)
 
 
 def _steps_of(recording: Recording) -> int:

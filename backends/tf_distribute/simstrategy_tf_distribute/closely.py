@@ -62,6 +62,7 @@ class Closely:
         self._recorder, self._variables, self._last = recorder, variables, last
         self._known: list[list[Host]] = []
         """The components of each variable, as the step before has left them."""
+        self._names: list[str] = []
         self._ended = 0
         """How often the run was ended: a program may catch that, and try again until its step is made."""
         self._site: Site | None = None
@@ -135,6 +136,7 @@ class Closely:
 
     def _made(self, variable: Any, site: Site | None, found: list[Host]) -> None:
         name = self._variables.title(variable)
+        self._names.append(name)
         self._known.append(found)
         words = f"{name} {variable.synchronization.name}"
         request = Request("variable", variable.aggregation.name, None, words, None, ())
@@ -144,8 +146,7 @@ class Closely:
         self._recorder.leave(0, depth)
 
     def _changed(self, variable: Any, number: int, found: list[Host]) -> None:
-        known, site = self._known[number], self._sites.get(number) or self._site
-        name = self._variables.title(variable)
+        known, name, site = self._known[number], self._names[number], self._sites.get(number) or self._site
         if is_own(variable):
             for replica, (old, new) in enumerate(zip(known, found, strict=True)):
                 self._recorder.wrote(0, replica, name, STEP_CHANGES, [old], [new], site)

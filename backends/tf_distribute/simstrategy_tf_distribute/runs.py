@@ -11,7 +11,6 @@ from simstrategy.check.causes import Cause
 from simstrategy.check.causes.facts import DUPLICATED
 from simstrategy.check.causes.rounding import cancels_in
 from simstrategy.check.causes.running import explain_recordings
-from simstrategy.check.causes.wording import NOT_RECOGNISED
 from simstrategy.check.compare import NUDGES, sensitivity
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.runs import Measured, Settings, agree
@@ -105,14 +104,12 @@ class TensorFlowRuns:
             return cause
         known = self.measured(counts[0]), self.measured(counts[1])
         layers = list(layers_on_their_own(self._runs[counts[0]].models))
-        found = self._again.predicting(layers, counts)
-        if found is None:
-            recorded = self._runs[counts[0]].recording, self._runs[counts[1]].recording
-            closer = self._again.line_by_line(counts, known, recorded, cause.step or 0)
-            return _with_hints(cause if closer is None else _closest(cause, closer), layers)
-        also = "".join([f", or {one}" for one in found.also])
-        text = f"{cause.text.partition(f' {NOT_RECOGNISED}')[0]} The kind is {found.kind}{also}: {found.text}."
-        return cause._replace(kind=found.kind, also=found.also, text=text, certain=True)
+        found = self._again.predicting(cause, layers, counts)
+        if found is not None:
+            return found
+        recorded = self._runs[counts[0]].recording, self._runs[counts[1]].recording
+        closer = self._again.line_by_line(counts, known, recorded, cause.step or 0)
+        return _with_hints(cause if closer is None else _closest(cause, closer), layers)
 
     def explain_other(self, recording: Recording, counts: tuple[int, int]) -> Cause:
         """Returns the cause for another run than those of this object, of what was reduced.  recording: of it."""
@@ -131,6 +128,7 @@ class TensorFlowRuns:
         """Forgets the models."""
         self._runs.clear()
         self._nudged.clear()
+        self._again.close()
 
     def with_rounding(self, replicas: int) -> Measured:
         """Returns what `measured` does, with nudged runs, which the first number alone has without this."""

@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from simstrategy.check.causes.facts import DIVIDED, RATE, SCALED, STEPS_COUNTED, Host, PointFacts
-from simstrategy.check.causes.rounding import wide
+from simstrategy.check.causes.combination import together
+from simstrategy.check.causes.facts import DIVIDED, RATE, SCALED, STEPS_COUNTED
 from simstrategy.check.causes.scene import Scene
 
 __all__ = ["change_meaning"]
@@ -38,18 +38,13 @@ def change_meaning(scene: Scene, *, is_larger: bool) -> Meaning:
 def _counted(scene: Scene) -> Iterator[tuple[str, str]]:
     """Yields name and line of whole numbers whose sum, up to this step, is N times the reference's."""
     step = scene.one.other.step
-    theirs = {(point.step, point.subject): _sum(point) for point in scene.reference if point.own and point.step <= step}
+    theirs = {
+        (point.step, point.subject): together(point) for point in scene.reference if point.own and point.step <= step
+    }
     for point in scene.other:
         if point.own and point.step <= step and point.subject is not None:
-            found, expected = _sum(point), theirs.get((point.step, point.subject))
+            found, expected = together(point), theirs.get((point.step, point.subject))
             if found is None or expected is None or not expected.any() or (found != np.round(found)).any():
                 continue
             if np.array_equal(found, expected * scene.one.ratio):
                 yield point.subject, point.site
-
-
-def _sum(point: PointFacts) -> Host | None:
-    """Returns what a variable has together of which each replica has a component; None for several arrays."""
-    if any(len(term) != 1 for term in point.inputs) or not point.inputs:
-        return None
-    return np.asarray(np.add.reduce([wide(term[0]) for term in point.inputs]))

@@ -8,7 +8,7 @@ import numpy as np
 from simstrategy.check.causes.facts import Host, Leaves, PointFacts
 from simstrategy.check.causes.rounding import alike, all_alike, allowed, total, unit_of, varies, wide
 
-__all__ = ["Combination", "combine", "differing", "focused", "whole"]
+__all__ = ["Combination", "combine", "differing", "focused", "together", "whole"]
 
 _WEIGHT_NEAR = 1e-3
 """How near a weight has to be to 1 or 1 / replicas; scales that earlier steps showed are rounded."""
@@ -125,6 +125,15 @@ def combine(
         ]
     )
     return Combination(reference, other, other.inputs, reference.outputs, found, known, counts, scale)
+
+
+def together(point: PointFacts) -> Host | None:
+    """Returns the sum of an array [any shape] of which each replica has a component; None for several arrays."""
+    if not point.inputs or any(len(term) != 1 for term in point.inputs):
+        return None
+    if len({term[0].shape for term in point.inputs}) > 1:
+        return None
+    return total(point.inputs, [1.0] * len(point.inputs))[0]
 
 
 def differing(one: Combination) -> list[int]:

@@ -151,13 +151,15 @@ def _linked_as(
         for pair in candidates
         for scale in _scales(before, pair)
     ]
-    for source in sorted(sources, key=lambda one: _is_right(one, counts)):
+    rights = [source for source in sources if _is_right(source, counts)]
+    others = [source for source in sources if all(source is not one for one in rights)]
+    for source in (*others, *rights):
         made = [
             _Option(link(kept, variant, 1.0, bare=bare), variant, 1.0, way)
             for way, variant, _ in variants(source, counts)
             if variant.differs
         ]
-        if _is_right(source, counts):
+        if any(source is one for one in rights):
             # Replica 0's component alone may have been taken; any share of it is a multiple of any number.
             made = [one for one in made if one.way == "first" and one.link is Link.EQUAL and _varies(source)]
         # With two replicas every way of combining changes in proportion to every other one.

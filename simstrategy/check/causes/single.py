@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from simstrategy.check.causes.combination import Combination
+from simstrategy.check.causes.combination import Combination, together
 from simstrategy.check.causes.facts import DIVIDED, MISSING_REDUCTION, ONE_REPLICA, Finding, Host, PointFacts
 from simstrategy.check.causes.rounding import wide
 from simstrategy.check.causes.scene import Scene
@@ -92,10 +92,9 @@ def _combined_before(points: Sequence[PointFacts], until: PointFacts) -> Iterato
     for point in points:
         if point.number >= until.number >= 0:
             break
-        if point.own and point.subject and point.op in ("SUM", "MEAN") and all(len(term) == 1 for term in point.inputs):
+        if point.own and point.subject and point.op in ("SUM", "MEAN"):
             last[point.subject] = point
     for subject, point in last.items():
-        shapes = {term[0].shape for term in point.inputs}
-        if subject != until.subject and point.inputs and len(shapes) == 1:
-            total = np.asarray(np.add.reduce([wide(term[0]) for term in point.inputs]))
-            yield subject, point, total if point.op == "SUM" else np.asarray(total / len(point.inputs))
+        summed = together(point)
+        if subject != until.subject and summed is not None:
+            yield subject, point, summed if point.op == "SUM" else np.asarray(summed / len(point.inputs))

@@ -1,12 +1,12 @@
 """Finds layers of a script that see a replica's part alone: with them as in a prediction, two runs agree."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Final
 
 from simstrategy.check.causes.facts import DRAWS, STATISTICS, Cause
-from simstrategy.check.causes.wording import NOT_RECOGNISED
-from simstrategy.check.compare import NUDGES, sensitivity
+from simstrategy.check.causes.layers import of_layers
+from simstrategy.check.compare import NUDGES
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.runs import Measured, agree
 from simstrategy.check.scripts.facts import ScriptRun
@@ -39,19 +39,6 @@ def with_layers(
         second = run(counts[1], kinds, None)
         texts = [*dict.fromkeys(chain(first.predicted, second.predicted))]
         nudged = [outcome_of(run(counts[0], kinds, pattern)) for pattern in NUDGES]
-        if agree(_measured(outcome_of(first), nudged), _measured(outcome_of(second), []), counts, exempt):
-            return _of(cause, [_KINDS[kind] for kind in kinds], [*texts, _AGREE])
+        if agree(Measured.of_one(outcome_of(first), nudged), Measured.of_one(outcome_of(second)), counts, exempt):
+            return of_layers(cause, [_KINDS[kind] for kind in kinds], [*texts, _AGREE])
     return cause
-
-
-def _measured(one: Outcome, nudged: Sequence[Outcome]) -> Measured:
-    return Measured(one, one, tuple(nudged), sensitivity(one, nudged))
-
-
-def _of(cause: Cause, kinds: Sequence[str], texts: Sequence[str]) -> Cause:
-    """Returns a cause of a kind, with sentences in place of those that name none."""
-    before, _, after = cause.text.partition(NOT_RECOGNISED)
-    rest = after.partition(". ")[2]
-    named = ", or ".join(kinds)
-    text = f"{before}The kind is {named}: {'. '.join(texts)}.{' ' if rest else ''}{rest}"
-    return cause._replace(kind=kinds[0], also=tuple(kinds[1:]), text=text, certain=True)
