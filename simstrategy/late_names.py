@@ -29,7 +29,7 @@ def on_first_use(
         __import__("numpy")
         place, _, called = where[name].partition(":")
         found = importlib.import_module(place)
-        value = module[name] = vars(found)[called] if called else found
+        value = module[name] = getattr(found, called) if called else found
         return value
 
     def listed() -> list[str]:

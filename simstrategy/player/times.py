@@ -6,7 +6,7 @@ from typing import Any, Final
 from simstrategy.player.stops import Event
 from simstrategy.sim import PointTimes, Span, Timeline
 from simstrategy.sim.cost import formula
-from simstrategy.sim.timeline import NETWORK
+from simstrategy.sim.virtual_time import NETWORK
 from simstrategy.trace import SyncPoint
 
 __all__ = ["seconds_text", "times_data"]

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from simstrategy.player.captions import label
 from simstrategy.player.stops import columns_of
 from simstrategy.sim import Span, Timeline
-from simstrategy.sim.timeline import NETWORK
+from simstrategy.sim.virtual_time import NETWORK
 from simstrategy.trace import Recording, SyncPoint
 
 __all__ = ["TimedRun", "as_trace_events"]

@@ -16,12 +16,12 @@ from simstrategy.device import PROTOCOL_VERSION, ArraySpec, Backend, Capabilitie
 from simstrategy.device.registry import require_device_names
 from simstrategy.errors import InvalidArgument, InvalidType
 from simstrategy.short_repr import short_repr
+from simstrategy.sim import stacked as steps
 from simstrategy.sim.arrays import Placement, SimArray, array_class, freeze, set_writeable, view
 from simstrategy.sim.collectives import combine, order_named
 from simstrategy.sim.dtypes import DTYPES, dtype_named, dtype_names
 from simstrategy.sim.lines import last_line
 from simstrategy.sim.namespace import SimNamespace
-from simstrategy.sim.stacked import StackedCompilation
 
 __all__ = ["Link", "SimBackend", "SimCell", "open_sim", "simulated_devices"]
 
@@ -193,7 +193,7 @@ class SimBackend:
         self.memory = SimMemory(self._local)
         self.xp = SimNamespace(self._local[0])
         self.compilation: Compilation[Any] | None = (
-            StackedCompilation(self._local, _CAPABILITIES, self.xp, order) if stacked else None
+            steps.StackedCompilation(self._local, _CAPABILITIES, self.xp, order) if stacked else None
         )
 
     def on(self, device: Device) -> AbstractContextManager[None]:

@@ -5,11 +5,10 @@ It runs nothing (`running.py`), and it imports neither variables nor replicas: t
 
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, Literal, NamedTuple, Protocol, final
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, final
 
 import numpy as np
 
-from simstrategy.data import WatchSteps
 from simstrategy.device import Array, Backend, Strict, host_array
 from simstrategy.run import Coordinator, WatchDraws, path_source
 from simstrategy.schedules import Schedule
@@ -22,6 +21,9 @@ from simstrategy.strategy.semantics import Semantics
 from simstrategy.strategy.variables.registry import VariableRegistry
 from simstrategy.trace import AnyTrace, Site
 from simstrategy.values import LocalValue
+
+if TYPE_CHECKING:
+    from simstrategy.data import WatchSteps
 
 __all__ = ["Group", "GroupSettings", "Tracing", "Watches"]
 

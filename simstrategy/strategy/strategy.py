@@ -6,7 +6,8 @@ from typing import Any, Unpack, final
 
 import numpy as np
 
-from simstrategy.data import Dataset, InputContext, InputIterator, InputOptions, InputReplicationMode
+from simstrategy import data
+from simstrategy.data.options import InputReplicationMode
 from simstrategy.device import Backend
 from simstrategy.errors import ContextError, InvalidType
 from simstrategy.not_copied import COPY_OF_STRATEGY, STRATEGY, NotCopied
@@ -192,7 +193,7 @@ class Strategy(NotCopied):
         """
         return values_from_function(self._group, value_fn)
 
-    def experimental_distribute_dataset(self, dataset: Any, options: InputOptions | None = None) -> Any:
+    def experimental_distribute_dataset(self, dataset: Any, options: "data.InputOptions | None" = None) -> Any:
         """Splits a dataset of global batches over the workers and replicas; returns a `DistributedDataset`.
 
         dataset: a `simstrategy.data.Dataset`, or any iterable of nests of arrays [batch, …].
@@ -205,7 +206,7 @@ class Strategy(NotCopied):
         return inputs.distribute_dataset(self._group, dataset, options)
 
     def distribute_datasets_from_function(
-        self, dataset_fn: Callable[[InputContext], Any], options: InputOptions | None = None
+        self, dataset_fn: "Callable[[data.InputContext], Any]", options: "data.InputOptions | None" = None
     ) -> Any:
         """Distributes a dataset made for this worker, without splitting: each replica takes one element a step.
 
@@ -216,18 +217,18 @@ class Strategy(NotCopied):
         return inputs.distribute_from_function(self._group, dataset_fn, options)
 
     def experimental_distribute_datasets_from_function(
-        self, dataset_fn: Callable[[InputContext], Any], options: InputOptions | None = None
+        self, dataset_fn: "Callable[[data.InputContext], Any]", options: "data.InputOptions | None" = None
     ) -> Any:
         """Calls `distribute_datasets_from_function`, of which this is the older name."""
         require_cross_replica(self._group, "experimental_distribute_datasets_from_function")
         return inputs.distribute_from_function(self._group, dataset_fn, options)
 
-    def experimental_make_numpy_dataset(self, numpy_input: Any) -> Dataset:
+    def experimental_make_numpy_dataset(self, numpy_input: Any) -> "data.Dataset":
         """Makes a dataset of the rows of a nest of NumPy arrays [rows, …]; lists are stacked into one array first."""
         require_cross_replica(self._group, "experimental_make_numpy_dataset")
-        return Dataset.from_tensor_slices(numpy_input)
+        return data.Dataset.from_tensor_slices(numpy_input)
 
-    def make_dataset_iterator(self, dataset: Any) -> InputIterator:
+    def make_dataset_iterator(self, dataset: Any) -> "data.InputIterator":
         """Makes an iterator over a dataset of global batches, which `initialize()` starts again.
 
         Under TF1_13 all replicas get equal parts of every batch, and an incomplete last step is dropped. Raises
@@ -238,9 +239,9 @@ class Strategy(NotCopied):
 
     def make_input_fn_iterator(
         self,
-        input_fn: Callable[[InputContext], Any],
+        input_fn: "Callable[[data.InputContext], Any]",
         replication_mode: InputReplicationMode = InputReplicationMode.PER_WORKER,
-    ) -> InputIterator:
+    ) -> "data.InputIterator":
         """Makes an iterator over what `input_fn` returns: a dataset, or a function of no arguments.
 
         Each replica takes one element a step, or one result. An incomplete last step is dropped, but under

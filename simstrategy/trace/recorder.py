@@ -1,6 +1,6 @@
 """The recorder: a trace that keeps the values too, as lines that a `Recording` is made of.
 
-Which values a request has is in `strategy/observing.py`. Everything here is on the host.
+Which values a request has is in `run/observing.py`. Everything here is on the host.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

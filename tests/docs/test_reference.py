@@ -58,7 +58,7 @@ def docstring(name):
     owner, last = owner_of(name)
     value = inspect.getattr_static(owner, last, None)
     value = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
-    value = getattr(ss, name, value) if value is None else value
+    value = getattr(owner, last, None) if value is None else value  # a name that its module imports on its first use
     return inspect.getdoc(value) if callable(value) or isinstance(value, property) else None
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import simstrategy as ss
 from simstrategy.sim import Cost, timeline
-from simstrategy.sim.timeline import NETWORK
+from simstrategy.sim.virtual_time import NETWORK
 
 context = ss.get_replica_context
 
