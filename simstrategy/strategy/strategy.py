@@ -7,7 +7,6 @@ from typing import Any, Unpack, final
 import numpy as np
 
 from simstrategy import data
-from simstrategy.data.options import InputReplicationMode
 from simstrategy.device import Backend
 from simstrategy.errors import ContextError, InvalidType
 from simstrategy.not_copied import COPY_OF_STRATEGY, STRATEGY, NotCopied
@@ -240,7 +239,7 @@ class Strategy(NotCopied):
     def make_input_fn_iterator(
         self,
         input_fn: "Callable[[data.InputContext], Any]",
-        replication_mode: InputReplicationMode = InputReplicationMode.PER_WORKER,
+        replication_mode: "data.InputReplicationMode" = data.InputReplicationMode.PER_WORKER,
     ) -> "data.InputIterator":
         """Makes an iterator over what `input_fn` returns: a dataset, or a function of no arguments.
 

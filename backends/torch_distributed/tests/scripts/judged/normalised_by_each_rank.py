@@ -17,5 +17,5 @@ model = DistributedDataParallel(torch.nn.Sequential(*layers))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for inputs, targets in batches(arguments.batch_size, rank, size):
     optimizer.zero_grad()
-    mean_square(model, inputs, targets).backward()
-    optimizer.step()  # here
+    mean_square(model, inputs, targets).backward()  # here
+    optimizer.step()
