@@ -26,11 +26,13 @@ STEPS = (2, 4, 8)
 
 
 def measure(subject):
-    """Runs one subject in a process of its own; returns its figures."""
+    """Runs one subject in a process of its own; returns its figures.  Ends with its output where it fails."""
     script, *arguments = subject.split() if " " in subject else ("subjects", subject)
     command = [sys.executable, str(HERE / f"{script}.py"), *arguments]
-    output = subprocess.run(command, env={**os.environ, **ONE_THREAD, **QUIET}, check=True, capture_output=True)
-    return json.loads(output.stdout.splitlines()[-1])
+    done = subprocess.run(command, env={**os.environ, **ONE_THREAD, **QUIET}, check=False, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} ended with exit code {done.returncode}:\n{done.stdout}{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def best_of(rounds):

@@ -65,7 +65,7 @@ def main(replicas):
     for how, count in STEPS.items():
         steps = [(name, tf.function(step) if how == "graph" else step, batch) for name, step, batch in made]
         losses = [float(step(*batch)) for _, step, batch in steps]
-        assert losses[0] == losses[1], losses
+        assert np.isclose(*losses, rtol=1e-5, atol=0), losses  # after many steps, apart by rounding
         found = {name: [] for name, *_ in steps}
         for number in range(count):
             for name, step, batch in steps if number % 2 else reversed(steps):
