@@ -29,7 +29,9 @@ def measure(subject):
     """Runs one subject in a process of its own; returns its figures.  Ends with its output where it fails."""
     script, *arguments = subject.split() if " " in subject else ("subjects", subject)
     command = [sys.executable, str(HERE / f"{script}.py"), *arguments]
-    done = subprocess.run(command, env={**os.environ, **ONE_THREAD, **QUIET}, check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        command, env={**os.environ, **ONE_THREAD, **QUIET}, check=False, capture_output=True, text=True
+    )
     if done.returncode:
         sys.exit(f"{' '.join(command)} ended with exit code {done.returncode}:\n{done.stdout}{done.stderr}")
     return json.loads(done.stdout.splitlines()[-1])
