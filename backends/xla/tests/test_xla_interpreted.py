@@ -65,7 +65,11 @@ def merged(x, bits, none):
     return ctx().merge_call(lambda strategy, value: strategy.reduce("SUM", value), args=(x,))
 
 
-STEPS = [summed, averaged, gathered, of_other_dtypes, computed, of_its_rank, twice, merged]
+def of_no_argument(x, bits, none):
+    return ctx().xp.ones((2,)), ctx().all_reduce("SUM", ctx().xp.ones(3))
+
+
+STEPS = [of_no_argument, summed, averaged, gathered, of_other_dtypes, computed, of_its_rank, twice, merged]
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda one: one.__name__)
@@ -88,6 +92,16 @@ def test_lanes_xla_and_the_interpreter_agree(step, interpreted):
         wide = [np.asarray(each, np.float64) for each in (one, two, three)]
         np.testing.assert_allclose(wide[0], wide[2], rtol=1e-6, atol=1e-6)
         np.testing.assert_allclose(wide[1], wide[2], rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("sums", [False, True])
+def test_a_step_that_returns_nothing_runs(sums, interpreted):
+    def step(x, bits, none):
+        if sums:
+            ctx().all_reduce("SUM", x)
+        return ()
+
+    assert interpreted.run(interpreted.compile(step), tuple(map(ss.PerReplica, (ROWS, BITS, NONE)))) == ()
 
 
 def test_variables_are_written_in_every_step(interpreted):
