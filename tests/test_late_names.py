@@ -8,7 +8,7 @@ import pytest
 
 from simstrategy.late_names import on_first_use
 
-PACKAGES = ("simstrategy", "simstrategy.data", "simstrategy.sim", "simstrategy.sim.stacked")
+PACKAGES = ("simstrategy", "simstrategy.data", "simstrategy.sim", "simstrategy.sim.stacked", "simstrategy.trace")
 LATE = (
     "check",
     "data.dataset",
@@ -19,6 +19,7 @@ LATE = (
     "sim.stacked.tape",
     "sim.virtual_time",
     "testing",
+    "trace.recorder",
 )
 """What a strategy without a dataset, a cluster or a compiled step does without."""
 FIRST = """

@@ -6,7 +6,7 @@ is in `replica_tasks.py`; how the answers are made is in the `resolve` of each c
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, NoReturn, final
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 from simstrategy import tree
 from simstrategy.device.protocol import Backend
@@ -16,7 +16,7 @@ from simstrategy.run.call_paths import described
 from simstrategy.run.calls import AnyCall, PendingCall, Sizes
 from simstrategy.run.functions import function_key
 from simstrategy.run.kept_text import KeptText
-from simstrategy.run.observing import Observer
+from simstrategy.run.observing import observer_of
 from simstrategy.run.one_thread import OneThread
 from simstrategy.run.status import (
     StatusMessage,
@@ -30,7 +30,10 @@ from simstrategy.run.status import (
     words_of,
 )
 from simstrategy.run.task import FINISHED
-from simstrategy.trace import AnyTrace, Recorder, Request, Site, Subject, describe_request, warn_at
+from simstrategy.trace import Request, Site, Subject, describe_request, warn_at
+
+if TYPE_CHECKING:
+    from simstrategy.trace import AnyTrace
 
 __all__ = ["CollectiveMatcher", "Coordinator"]
 
@@ -68,11 +71,11 @@ class Coordinator:
     """
 
     def __init__(
-        self, backend: Backend, *, trace: AnyTrace | None, checks: bool | str, wait_limit_s: float | None = None
+        self, backend: Backend, *, trace: "AnyTrace | None", checks: bool | str, wait_limit_s: float | None = None
     ) -> None:
         self.backend = backend
         self.trace = trace
-        self.observer = Observer(backend, trace) if isinstance(trace, Recorder) else None
+        self.observer = observer_of(backend, trace)
         self.checks = checks
         self.ranks = tuple(device.rank for device in backend.local_devices)
         self.worker = backend.local_devices[0].process

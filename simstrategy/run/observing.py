@@ -7,10 +7,11 @@ import sys
 from collections.abc import Callable, Sequence
 from itertools import repeat
 from operator import itemgetter
-from typing import Any, Final, Protocol, TypeVar, final
+from typing import Any, Final, Protocol, TypeAlias, TypeVar, final
 
 import numpy as np
 
+from simstrategy import trace as traces
 from simstrategy import tree
 from simstrategy.device import Backend, Cell
 from simstrategy.errors import InvalidType, Unsupported
@@ -18,14 +19,14 @@ from simstrategy.run.frames import users_sites
 from simstrategy.run.task import FINISHED
 from simstrategy.run.visited import Visited
 from simstrategy.short_repr import without_addresses
-from simstrategy.trace import Recorder, Request, Site, Unreadable, describe_request, describe_site
+from simstrategy.trace import Request, Site, describe_request, describe_site
 from simstrategy.values import DistributedValues
 
-__all__ = ["Matcher", "Observer"]
+__all__ = ["Matcher", "Observer", "observer_of"]
 
 R = TypeVar("R")
 
-Leaf = np.ndarray[Any, Any] | Unreadable
+Leaf: TypeAlias = "np.ndarray[Any, Any] | traces.Unreadable"
 
 _WRITES: Final = ("assign", "assign_add", "assign_sub")
 _CALLS: Final = ("merge_call", "update")
@@ -54,7 +55,7 @@ class Observer:
 
     __slots__ = ("_backend", "_drawn", "ranks", "recorder", "worker")
 
-    def __init__(self, backend: Backend, recorder: Recorder) -> None:
+    def __init__(self, backend: Backend, recorder: "traces.Recorder") -> None:
         self._backend = backend
         self.recorder = recorder
         self.ranks = tuple(device.rank for device in backend.local_devices)
@@ -132,7 +133,7 @@ class Observer:
             return self._backend.get(value)
         except (InvalidType, Unsupported):
             shape, dtype, _ = self._backend.spec(value)
-            return Unreadable(tuple(shape), dtype)
+            return traces.Unreadable(tuple(shape), dtype)
 
     def rows(self, nests: Sequence[Any], indices: Sequence[int] = ()) -> list[Sequence[Leaf]]:
         """Returns the values of each replica's nest.  indices: of these local replicas, not of all."""
@@ -255,3 +256,8 @@ def _written(call: Any) -> Any:
 def described(error: BaseException) -> tuple[str, str]:
     """Returns the class and the text of an exception, without addresses."""
     return type(error).__name__, without_addresses(str(error))
+
+
+def observer_of(backend: Backend, trace: "traces.AnyTrace | None") -> Observer | None:
+    """Returns an observer for a trace that keeps values, and None for one that keeps none."""
+    return Observer(backend, trace) if trace is not None and isinstance(trace, traces.Recorder) else None

@@ -19,11 +19,12 @@ from simstrategy.strategy.requests import RequestCache
 from simstrategy.strategy.seeds import Seeds
 from simstrategy.strategy.semantics import Semantics
 from simstrategy.strategy.variables.registry import VariableRegistry
-from simstrategy.trace import AnyTrace, Site
+from simstrategy.trace import Site
 from simstrategy.values import LocalValue
 
 if TYPE_CHECKING:
     from simstrategy.data import WatchSteps
+    from simstrategy.trace import AnyTrace
 
 __all__ = ["Group", "GroupSettings", "Tracing", "Watches"]
 
@@ -80,7 +81,7 @@ class GroupSettings(NamedTuple):
     schedule: Schedule
     checks: bool | Literal["paths", "strict"]
     executor: Literal["auto", "greenlet", "thread"]
-    trace: AnyTrace | None
+    trace: "AnyTrace | None"
     seed: int
     wait_limit_s: float | None
     isolate: bool

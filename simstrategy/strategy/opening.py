@@ -6,6 +6,7 @@ from functools import lru_cache
 from types import NoneType
 from typing import Any, Literal, NoReturn, TypedDict
 
+from simstrategy import trace as traces
 from simstrategy.device import Backend, MakeVariable, is_backend, open_backend
 from simstrategy.device.registry import require_complete, require_device_names
 from simstrategy.device.terms import process_count
@@ -18,7 +19,6 @@ from simstrategy.strategy.group import Group, GroupSettings, Watches
 from simstrategy.strategy.kinds import DEFAULT, MULTI_WORKER, ONE_DEVICE, Kind
 from simstrategy.strategy.semantics import Semantics
 from simstrategy.strategy.validation import require_settings
-from simstrategy.trace import AnyTrace, Recorder, Trace
 
 __all__ = ["Settings", "copied_group", "default_group", "make_group", "open_group"]
 
@@ -37,7 +37,7 @@ class Settings(TypedDict, total=False):
     checks: bool | Literal["paths", "strict"]
     """False for none, True for the device contract and call sites, "paths" to compare also the lines that led to each
     call, "strict" to make an error of what these warn of."""
-    trace: AnyTrace | None
+    trace: "traces.AnyTrace | None"
     executor: Literal["auto", "greenlet", "thread"]
     """What runs the replicas; "auto" for the backend's choice."""
     seed: int
@@ -110,7 +110,7 @@ def _group_settings(
     semantics: Semantics | None = None,
     schedule: Schedule | None = None,
     checks: bool | Literal["paths", "strict"] = True,
-    trace: AnyTrace | None = None,
+    trace: "traces.AnyTrace | None" = None,
     executor: Literal["auto", "greenlet", "thread"] = "auto",
     seed: int = 0,
     wait_limit_s: float | None = WAIT_LIMIT_S,
@@ -123,10 +123,10 @@ def _group_settings(
         )
     if schedule is not None:
         require_schedule(schedule)
-    if not isinstance(trace, (Trace, Recorder, NoneType)):
+    if trace is not None and not isinstance(trace, (traces.Trace, traces.Recorder)):
         raise InvalidType(f"trace collects events, got {short_repr(trace)}. Pass a ss.trace.Trace(), or leave it out.")
     chosen: Schedule = InOrder() if schedule is None else schedule
-    if isinstance(trace, Recorder):
+    if trace is not None and isinstance(trace, traces.Recorder):
         trace.describe(
             backend=opened.name,
             kind=kind.name,
