@@ -2,9 +2,10 @@
 
     python3 ci/run.py deep kit
 
-A run is timed as a user waits for it, in two processes, and with the processor time of all its processes, which other
-work on the machine lengthens less. Starts of pytest are taken by turns, with the plugin and without it (`-p no:`), and
-each median stands beside the other. Ends with exit code 1 if a budget is exceeded. It measures nothing else.
+A run is timed as a user waits for it, in one process and in two, and with the processor time of all its processes. All
+are taken by turns, and the best of several counts, as in budgets.py: machines have times in which they take twice as
+long. Starts of pytest are taken likewise, with the plugin and without it (`-p no:`). Ends with exit code 1 if a budget
+is exceeded. It measures nothing else.
 """
 
 import resource
@@ -17,6 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = {"quick": 10.0, "default": 60.0}
+RUNS = 3
 PLUGIN_MS, STARTS = 20.0, 21
 
 
@@ -31,16 +33,19 @@ def timed(command, folder):
 
 
 def whole_runs():
-    """Prints what a run of the kit takes, by profile; returns whether budgets are kept."""
-    kept = True
-    for profile, budget in SECONDS.items():
-        for jobs in ("1", "2"):
+    """Prints what runs of the kit take, by profile; returns whether budgets are kept."""
+    found = {(profile, jobs): [] for profile in SECONDS for jobs in ("1", "2")}
+    for _ in range(RUNS):
+        for (profile, jobs), taken in found.items():
             command = [sys.executable, "-m", "simstrategy.cli", "conform", "sim", "--profile", profile, "--jobs", jobs]
-            wall, cpu = timed(command, ROOT)
-            told = f"{wall:6.1f} s, of the processors {cpu:6.1f} s; at most {budget:.0f} s: {wall / budget:.2f}"
-            print(f"profile {profile:8} in {jobs} process{'es' if jobs != '1' else '  '}: {told}", flush=True)
-        kept = kept and wall <= budget
-    return kept
+            taken.append(timed(command, ROOT))
+    for (profile, jobs), taken in found.items():
+        wall, budget = min(wall for wall, _ in taken), SECONDS[profile]
+        told = f"best {wall:5.1f} s, of the processors {min(cpu for _, cpu in taken):5.1f} s"
+        where = f"profile {profile:8} in {jobs} process{'es' if jobs != '1' else '  '}"
+        others = ", ".join(f"{wall:.1f}" for wall, _ in taken)
+        print(f"{where}: {told}; at most {budget:.0f} s: {wall / budget:.2f} (all: {others})", flush=True)
+    return all(min(wall for wall, _ in found[profile, "2"]) <= budget for profile, budget in SECONDS.items())
 
 
 def starts():
@@ -55,14 +60,15 @@ def starts():
         for _ in range(STARTS):
             for way, command in commands.items():
                 found[way].append(timed(command, folder))
-    walls = {way: statistics.median(wall for wall, _ in taken) * 1e3 for way, taken in found.items()}
-    cpus = {way: statistics.median(cpu for _, cpu in taken) * 1e3 for way, taken in found.items()}
-    for way in commands:
-        print(f"pytest {way:7} the plugin: {walls[way]:7.1f} ms, of the processors {cpus[way]:7.1f} ms", flush=True)
-    more, busy = walls["with"] - walls["without"], cpus["with"] - cpus["without"]
-    ratio = walls["with"] / walls["without"]
-    print(f"the plugin adds {more:.1f} ms ({ratio:.3f} of a start without it), of the processors {busy:.1f} ms;")
-    print(f"at most {PLUGIN_MS:.0f} ms, medians of {STARTS} starts by turns")
+    walls = {way: sorted(wall * 1e3 for wall, _ in taken) for way, taken in found.items()}
+    for way, taken in walls.items():
+        print(
+            f"pytest {way:7} the plugin: best {taken[0]:6.1f} ms, median {statistics.median(taken):6.1f} ms", flush=True
+        )
+    more, ratio = walls["with"][0] - walls["without"][0], walls["with"][0] / walls["without"][0]
+    print(
+        f"the plugin adds {more:.1f} ms ({ratio:.3f} of a start without it); at most {PLUGIN_MS:.0f} ms, best of {STARTS}"
+    )
     return more <= PLUGIN_MS
 
 

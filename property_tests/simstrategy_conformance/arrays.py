@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from simstrategy.device import Backend
 from simstrategy_conformance.observe import first_difference
+from simstrategy_conformance.sampled import sampled
 from simstrategy_conformance.subject import Subject
 
 __all__ = [
@@ -112,8 +113,8 @@ def strewn(array: Host) -> Host:
 def groups(draw: Any, subject: Subject, *, dtypes: Sequence[str] = NUMBERS, replicas_min: int = 1) -> Group:
     """Draws one exact array for each rank."""
     most = max(subject.profile.replicas_max, replicas_min)
-    ranks = draw(st.sampled_from([n for n in (2, 3, 1, 4, most) if replicas_min <= n <= most]))
-    dtype = draw(st.sampled_from(subject.having(*dtypes)))
+    ranks = draw(sampled([n for n in (2, 3, 1, 4, most) if replicas_min <= n <= most]))
+    dtype = draw(sampled(subject.having(*dtypes)))
     shape = draw(SHAPES)
     return Group(tuple(draw(exact_arrays(dtype, shape)) for _ in range(ranks)))
 

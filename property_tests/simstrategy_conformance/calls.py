@@ -7,6 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from simstrategy_conformance.arrays import SHAPES, exact_arrays
+from simstrategy_conformance.sampled import sampled
 from simstrategy_conformance.subject import Subject
 
 __all__ = ["FLOATS", "PLAIN", "Case", "Draw", "Host", "Make", "array_of", "matrix_of"]
@@ -31,12 +32,12 @@ Make = Callable[[Draw, Subject], Case]
 
 def array_of(draw: Draw, subject: Subject, dtypes: tuple[str, ...] = PLAIN, *, like: Host | None = None) -> Host:
     """Draws an array of any form, or of another's."""
-    dtype = draw(st.sampled_from(subject.having(*dtypes))) if like is None else like.dtype.name
+    dtype = draw(sampled(subject.having(*dtypes))) if like is None else like.dtype.name
     return np.asarray(draw(exact_arrays(dtype, draw(SHAPES) if like is None else like.shape)))
 
 
 def matrix_of(draw: Draw, subject: Subject, *, flat: bool = False) -> Host:
     """Draws an array of two or three dimensions, also an empty one; of two, where it is flat."""
-    dtype = draw(st.sampled_from(subject.having(*PLAIN)))
+    dtype = draw(sampled(subject.having(*PLAIN)))
     shapes = [(2, 3), (1, 2), (3, 1), (0, 2), (2, 2), *([] if flat else [(2, 1, 3), (2, 3, 2)])]
-    return np.asarray(draw(exact_arrays(dtype, draw(st.sampled_from(shapes)))))
+    return np.asarray(draw(exact_arrays(dtype, draw(sampled(shapes)))))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from simstrategy_conformance import program as p
 from simstrategy_conformance.grammar import Value, shape_of
+from simstrategy_conformance.sampled import sampled
 
 __all__ = ["CrossReplicaWriter", "Draft", "earlier"]
 
@@ -59,21 +60,21 @@ class CrossReplicaWriter:
         fits = [n for n in fits if _axes(self._draft.values[n])]
         if not fits:
             return self.local()
-        number = self._draw(st.sampled_from(fits))
+        number = self._draw(sampled(fits))
         value = self._draft.values[number]
         assert value is not None
-        self.statements.append(p.Reduce(self._draft.op([value]), number, self._draw(st.sampled_from(_axes(value)))))  # type: ignore[arg-type]
+        self.statements.append(p.Reduce(self._draft.op([value]), number, self._draw(sampled(_axes(value)))))  # type: ignore[arg-type]
         return None
 
     def gather(self) -> None:
         fits = earlier(self._draft.values, lambda v: not v.shared and (v.shapes is None or v.shapes[0] != ()))
         if fits:
-            self.statements.append(p.Gather(self._draw(st.sampled_from(fits)), 0))
+            self.statements.append(p.Gather(self._draw(sampled(fits)), 0))
 
     def local(self) -> None:
         fits = earlier(self._draft.values, lambda value: not value.shared)
         if fits:
-            self.statements.append(p.Local(self._draw(st.sampled_from(fits))))
+            self.statements.append(p.Local(self._draw(sampled(fits))))
 
     def assign(self) -> None:
         if not self._draft.variables:
@@ -82,13 +83,13 @@ class CrossReplicaWriter:
         scalars = [number for number, spec in enumerate(self._draft.variables) if shape_of(spec.initial) == ()]
         if not scalars:
             return self.fetch()
-        number = self._draw(st.sampled_from(scalars))
+        number = self._draw(sampled(scalars))
         spec = self._draft.variables[number]
         total = spec.synchronization == "ON_READ" and spec.aggregation == "SUM"
         methods = ("assign",) if total and self._draw(st.integers(0, 3)) else ("assign", "assign_add", "assign_sub")
         if total and self._draft.ranks & (self._draft.ranks - 1):
             self._draft.exact[number] = False
-        self.statements.append(p.Assign(number, self._draw(st.sampled_from(methods)), self._draft.number(spec.dtype)))
+        self.statements.append(p.Assign(number, self._draw(sampled(methods)), self._draft.number(spec.dtype)))
         return None
 
     def fetch(self) -> None:
@@ -98,7 +99,7 @@ class CrossReplicaWriter:
             if self._draft.exact[n] or spec.synchronization == "ON_WRITE"
         ]
         if may:
-            self.statements.append(p.Fetch(self._draw(st.sampled_from(may))))
+            self.statements.append(p.Fetch(self._draw(sampled(may))))
 
 
 def _axes(value: Value | None) -> list[Any]:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from simstrategy_conformance.arrays import SHAPES, exact_arrays, strewn
 from simstrategy_conformance.calls import FLOATS, PLAIN, Case, Draw, Host, Make, array_of, matrix_of
 from simstrategy_conformance.more_functions import MORE
+from simstrategy_conformance.sampled import sampled
 from simstrategy_conformance.subject import Subject
 
 __all__ = ["CASES", "Case"]
@@ -94,9 +95,9 @@ def _reduction(name: str) -> Make:
         x = x > 0 if name in ("all", "any") else x
         if name in ("max", "min", "mean") and x.dtype.kind == "f" and draw(st.booleans()):
             x = _special(draw, subject, like=x)
-        axis, keepdims = draw(st.sampled_from([None, 0, 1, (0, 1), -1])), draw(st.booleans())
+        axis, keepdims = draw(sampled([None, 0, 1, (0, 1), -1])), draw(st.booleans())
         if draw(st.integers(0, 7)) == 7:
-            x, axis = np.asarray(x.reshape(-1)[0] if x.size else True), draw(st.sampled_from([None, ()]))
+            x, axis = np.asarray(x.reshape(-1)[0] if x.size else True), draw(sampled([None, ()]))
         wanted = np.asarray(getattr(np, name)(x, axis=axis, keepdims=keepdims))
         return Case((x,), wanted, {"axis": axis, "keepdims": keepdims}, near=name == "mean")
 
@@ -107,7 +108,7 @@ def _filled(name: str) -> Make:
     """Of arrays that are made of a form, with a number in them or without one."""
 
     def make(draw: Draw, subject: Subject) -> Case:
-        dtype, shape = draw(st.sampled_from(subject.having(*PLAIN))), draw(SHAPES)
+        dtype, shape = draw(sampled(subject.having(*PLAIN))), draw(SHAPES)
         special = _SPECIAL if np.dtype(dtype).kind == "f" else ()
         number = (draw(st.integers(-9, 9) | st.sampled_from((3, *special))),) if name.startswith("full") else ()
         form = np.ones(shape, dtype) if name.endswith("_like") else shape
@@ -135,20 +136,20 @@ def _adopted(draw: Draw, subject: Subject) -> Case:
 
 
 def _counted(draw: Draw, subject: Subject) -> Case:
-    dtype = draw(st.sampled_from(subject.having(*PLAIN)))
-    given = draw(st.sampled_from([(3,), (0,), (1, 4), (4, 1, -1), (0, 7, 3), (5, 5)]))
+    dtype = draw(sampled(subject.having(*PLAIN)))
+    given = draw(sampled([(3,), (0,), (1, 4), (4, 1, -1), (0, 7, 3), (5, 5)]))
     return Case(given, np.arange(*given, dtype=dtype), {"dtype": dtype})
 
 
 def _diagonal(draw: Draw, subject: Subject) -> Case:
-    dtype = draw(st.sampled_from(subject.having(*PLAIN)))
-    given = draw(st.sampled_from([(2,), (1, 3), (3, 2), (0,)]))
+    dtype = draw(sampled(subject.having(*PLAIN)))
+    given = draw(sampled([(2,), (1, 3), (3, 2), (0,)]))
     return Case(given, np.eye(*given, dtype=dtype), {"dtype": dtype})
 
 
 def _cast(draw: Draw, subject: Subject) -> Case:
     x = np.clip(array_of(draw, subject), -99, 99)
-    dtype = draw(st.sampled_from(subject.having(*PLAIN, "bool")))
+    dtype = draw(sampled(subject.having(*PLAIN, "bool")))
     return Case((x, dtype), x.astype(dtype))
 
 
@@ -167,11 +168,11 @@ def _matmul(draw: Draw, subject: Subject) -> Case:
 
 def _formed(name: str) -> Make:
     def make(draw: Draw, subject: Subject) -> Case:
-        x, axis = strewn(matrix_of(draw, subject)), draw(st.sampled_from([0, 1, -1]))
+        x, axis = strewn(matrix_of(draw, subject)), draw(sampled([0, 1, -1]))
         if name == "permute_dims":
             return Case((x, tuple(range(x.ndim))[::-1]), x.T)
         if name == "reshape":
-            shape = draw(st.sampled_from([(x.size,), x.shape[::-1], (1, *x.shape)]))
+            shape = draw(sampled([(x.size,), x.shape[::-1], (1, *x.shape)]))
             return Case((x, shape), x.reshape(shape))
         if name == "expand_dims":
             return Case((x,), np.expand_dims(x, axis), {"axis": axis})

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from simstrategy_conformance import program as p
 from simstrategy_conformance.cross_replica import CrossReplicaWriter, earlier
 from simstrategy_conformance.grammar import Grammar, Value, filled, patterned, shape_of
+from simstrategy_conformance.sampled import sampled
 from simstrategy_conformance.subject import Subject
 
 __all__ = ["programs"]
@@ -34,6 +35,11 @@ def _few(dtype: str) -> st.SearchStrategy[Any]:
     return st.lists(_one(dtype), max_size=8)
 
 
+@functools.cache
+def _sizes(sizes: tuple[int, ...]) -> st.SearchStrategy[Any]:
+    return st.lists(sampled(sizes), max_size=8)
+
+
 @final
 class _Writer:
     """Draws one program: its replica function here, its cross-replica statements through another writer."""
@@ -51,9 +57,9 @@ class _Writer:
         self.workers = draw(few) if workers_max > 1 and draw(st.integers(0, 3)) == 3 else 1
         most = max(subject.profile.replicas_max // 2 if self.workers > 1 else subject.profile.replicas_max, 1)
         counts = [n for n in (1, 2, 2, 3, 3, 4, most) if grammar.replicas_min <= n <= most]
-        self.replicas: int = draw(st.sampled_from(counts))
+        self.replicas: int = draw(sampled(counts))
         self.ranks = self.workers * self.replicas
-        self.profile: str = draw(st.sampled_from(grammar.profiles))
+        self.profile: str = draw(sampled(grammar.profiles))
         self.values: list[Value | None] = []
         self.body: list[Any] = []
         self.variables: list[p.VariableSpec] = []
@@ -82,14 +88,12 @@ class _Writer:
 
     def given(self, *, ragged: bool = False, dtype: str | None = None, shape: tuple[int, ...] | None = None) -> Any:
         """Draws host data; ragged: of a size along the first axis that each rank has for itself."""
-        drawn = self.draw(st.sampled_from(self.dtypes))
+        drawn = self.draw(sampled(self.dtypes))
         dtype = drawn if dtype is None else dtype
-        shape = self.draw(st.sampled_from(self.grammar.shapes)) if shape is None else shape
+        shape = self.draw(sampled(self.grammar.shapes)) if shape is None else shape
         shapes = [shape] * self.ranks
         if ragged:
-            sizes = chain(
-                self.draw(st.lists(st.sampled_from(self.grammar.sizes), max_size=8)), cycle(self.grammar.sizes[:1])
-            )
+            sizes = chain(self.draw(_sizes(self.grammar.sizes)), cycle(self.grammar.sizes[:1]))
             shapes = [(size, *shape[1:]) if shape else shape for size, _ in zip(sizes, shapes, strict=False)]
         numbers = self.numbers(dtype)
         parts = tuple(filled(one, numbers) for one in shapes)
@@ -109,7 +113,7 @@ class _Writer:
         if self.draw(st.integers(0, 3)) < 3:
             one, value = leaf()
             return one, [value], True
-        container = self.draw(st.sampled_from(("list", "tuple", "dict")))
+        container = self.draw(sampled(("list", "tuple", "dict")))
         drawn = [leaf() for _ in range(self.draw(st.integers(1, 3)))]
         return p.Node(container, tuple(one for one, _ in drawn)), [value for _, value in drawn], False
 
@@ -125,7 +129,7 @@ class _Writer:
 
     def op(self, values: Sequence[Value]) -> str:
         may = ("SUM", "MEAN") if all(self.mean_of(value) for value in values) else ("SUM",)
-        return str(self.draw(st.sampled_from(may)))
+        return str(self.draw(sampled(may)))
 
     def all_reduce(self) -> None:
         nest, values, single = self.nest(self.value)
@@ -152,7 +156,7 @@ class _Writer:
 
     def merge(self) -> None:
         value, known = self.value(wanted=lambda value: not value.shared)
-        how: Any = self.draw(st.sampled_from(self.grammar.merges))
+        how: Any = self.draw(sampled(self.grammar.merges))
         how = how if how != "mean" or self.mean_of(known) else self.grammar.merges[0]
         kept = {"nested": Value(known.dtype, known.shapes, (known.bits or 0) + 3), "same": known}
         kept["sum"] = Value(known.dtype, known.shapes, (known.bits or 0) + 3, shared=True)
@@ -167,7 +171,7 @@ class _Writer:
         refused = spec.synchronization == "ON_WRITE" and spec.aggregation == "NONE" and self.profile != "TF2"
         if refused and self.draw(st.integers(0, 2)):
             return self.read()
-        method = self.draw(st.sampled_from(("assign_add", "assign", "assign_sub")))
+        method = self.draw(sampled(("assign_add", "assign", "assign_sub")))
         value, _ = self.given(dtype=spec.dtype, shape=shape_of(spec.initial))
         if spec.aggregation == "MEAN" and spec.synchronization == "ON_WRITE":
             self.exact[number] = False
@@ -183,7 +187,7 @@ class _Writer:
             value, known = p.Batch(), Value(self.data.dtype, None, 5)
         else:
             value, known = self.value(ragged=True)
-        how = self.draw(st.sampled_from(("total", "double", "add")))
+        how = self.draw(sampled(("total", "double", "add")))
         bits = (known.bits or 0) + (3 if how == "total" else 1)
         shapes = ((),) * self.ranks if how == "total" else known.shapes
         self.add(p.Compute(how, value), Value(known.dtype, shapes, bits))
@@ -198,14 +202,14 @@ class _Writer:
         self.add(p.Share(), None)
 
     def seed(self) -> None:
-        self.add(p.Seed(self.draw(st.sampled_from(("a", "b")))), None)
+        self.add(p.Seed(self.draw(sampled(("a", "b")))), None)
 
     def look(self) -> None:
         self.add(p.Look(), None)
 
     def stop(self) -> None:
         hows = self.grammar.stop_kinds if self.ranks > 1 else ("raise",)
-        how = self.draw(st.sampled_from(hows))
+        how = self.draw(sampled(hows))
         # A worker that fails alone is examined by the tests of the processes' synchronisation points.
         if self.workers == 1:
             self.add(p.Stop(how, self.draw(st.integers(0, self.ranks - 1))), None)
@@ -213,20 +217,20 @@ class _Writer:
     # The whole.
 
     def variable(self) -> None:
-        synchronization, aggregation = self.draw(st.sampled_from(self.grammar.kinds))
+        synchronization, aggregation = self.draw(sampled(self.grammar.kinds))
         may = [one for one in ("float32", "int32", "float64") if one in self.dtypes]
         # The mean of integers is no integer, and they are not shared out: refusals that have tests of their own.
         integers = aggregation in ("NONE", "ONLY_FIRST_REPLICA") or (aggregation, synchronization) == (
             "SUM",
             "ON_WRITE",
         )
-        dtype = self.draw(st.sampled_from(may if integers else [one for one in may if one != "int32"]))
-        initial = self.array(dtype, self.draw(st.sampled_from(((), (), (), (2,), (0,)))))
+        dtype = self.draw(sampled(may if integers else [one for one in may if one != "int32"]))
+        initial = self.array(dtype, self.draw(sampled(((), (), (), (2,), (0,)))))
         self.variables.append(p.VariableSpec(synchronization, aggregation, dtype, initial))
         self.exact.append(True)
 
     def dataset(self) -> None:
-        dtype = self.draw(st.sampled_from([one for one in ("float32", "int32") if one in self.dtypes]))
+        dtype = self.draw(sampled([one for one in ("float32", "int32") if one in self.dtypes]))
         numbers = [self.number(dtype) for _ in range(self.draw(st.integers(1, 7)))]
         self.data = p.Data(dtype, tuple(numbers), self.draw(st.integers(1, 4)))
 
@@ -236,7 +240,7 @@ class _Writer:
         if grammar.data or (grammar.data is None and draw(st.integers(0, 2)) == 2):
             self.dataset()
         else:
-            runs = draw(st.sampled_from((1, 1, 2, 3)))
+            runs = draw(sampled((1, 1, 2, 3)))
         for number in range(3 if grammar.variables else 0):
             if not draw(_another(self, ("variable",), share=2, certain=number < grammar.variables_min)):
                 break
@@ -275,7 +279,7 @@ def _another(
     """
     if not certain and not draw(st.integers(0, share)):
         return False
-    getattr(writer, draw(st.sampled_from(kinds)))()
+    getattr(writer, draw(sampled(kinds)))()
     return True
 
 

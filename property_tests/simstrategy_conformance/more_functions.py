@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from simstrategy_conformance.arrays import strewn
 from simstrategy_conformance.calls import FLOATS, PLAIN, Case, Draw, Host, Make, array_of, matrix_of
+from simstrategy_conformance.sampled import sampled
 from simstrategy_conformance.subject import Subject
 
 __all__ = ["MORE"]
@@ -21,7 +22,7 @@ def triangle(name: str) -> Make:
 
 
 def spaced(draw: Draw, subject: Subject) -> Case:
-    dtype = draw(st.sampled_from(subject.having(*FLOATS)))
+    dtype = draw(sampled(subject.having(*FLOATS)))
     given = (draw(st.integers(-9, 9)), draw(st.integers(-9, 9)), draw(st.integers(0, 5)))
     last = draw(st.booleans())
     wanted = np.linspace(*given, endpoint=last).astype(dtype)
@@ -50,7 +51,7 @@ def divided(name: str) -> Make:
 
     def make(draw: Draw, subject: Subject) -> Case:
         x = np.array(np.clip(array_of(draw, subject), -99, 99))
-        y = np.array(draw(st.sampled_from([-4, -2, -1, 1, 2, 4])), x.dtype)
+        y = np.array(draw(sampled([-4, -2, -1, 1, 2, 4])), x.dtype)
         # Of -0.0 the sign is the framework's.
         return Case((x + np.array(0, x.dtype), y), getattr(np, name)(x, y) + np.array(0, x.dtype), near=True)
 
@@ -97,28 +98,28 @@ def complex_numbers(name: str) -> Make:
 
 def clipped(draw: Draw, subject: Subject) -> Case:
     x = array_of(draw, subject)
-    low, high = draw(st.sampled_from([(-2, 3), (None, 1), (0, None), (None, None), (2, 2)]))
+    low, high = draw(sampled([(-2, 3), (None, 1), (0, None), (None, None), (2, 2)]))
     options = {key: number for key, number in (("min", low), ("max", high)) if number is not None}
     return Case((x,), np.clip(x, low, high), options)
 
 
 def moved(name: str) -> Make:
     def make(draw: Draw, subject: Subject) -> Case:
-        x, axis = strewn(matrix_of(draw, subject)), draw(st.sampled_from([0, 1, -1]))
+        x, axis = strewn(matrix_of(draw, subject)), draw(sampled([0, 1, -1]))
         if name == "matrix_transpose":
             return Case((x,), np.matrix_transpose(x))
         if name == "moveaxis":
             return Case((x, axis, 0), np.moveaxis(x, axis, 0))
         if name == "flip":
-            along = draw(st.sampled_from([None, axis, (0, 1)]))
+            along = draw(sampled([None, axis, (0, 1)]))
             return Case((x,), np.flip(x, along), {"axis": along})
         if name == "roll":
-            shift, along = draw(st.sampled_from([(1, None), (-1, 0), (2, 1), ((1, -1), (0, 1))]))
+            shift, along = draw(sampled([(1, None), (-1, 0), (2, 1), ((1, -1), (0, 1))]))
             return Case((x, shift), np.roll(x, shift, along), {"axis": along})
         if name == "repeat":
-            count, along = draw(st.integers(0, 3)), draw(st.sampled_from([None, axis]))
+            count, along = draw(st.integers(0, 3)), draw(sampled([None, axis]))
             return Case((x, count), np.repeat(x, count, along), {"axis": along})
-        repetitions = draw(st.sampled_from([(2, 1), (1, 2), (2,), (2, 1, 2)]))
+        repetitions = draw(sampled([(2, 1), (1, 2), (2,), (2, 1, 2)]))
         return Case((x, repetitions), np.tile(x, repetitions))
 
     return make
@@ -126,7 +127,7 @@ def moved(name: str) -> Make:
 
 def grid(draw: Draw, subject: Subject) -> Case:
     x, y = np.arange(draw(st.integers(1, 3)), dtype="float32"), np.arange(draw(st.integers(1, 3)), dtype="float32") + 5
-    indexing = draw(st.sampled_from(["xy", "ij"]))
+    indexing = draw(sampled(["xy", "ij"]))
     wanted = np.meshgrid(x, y, indexing=indexing)
     return Case((x, y), np.stack(wanted), {"indexing": indexing})
 
@@ -136,7 +137,7 @@ def several(name: str) -> Make:
         x = strewn(matrix_of(draw, subject))
         if name == "unstack":
             x = np.array([[1, 2, 3]], x.dtype) if not x.size else x
-            axis = draw(st.sampled_from([0, 1, -1]))
+            axis = draw(sampled([0, 1, -1]))
             return Case((x,), np.moveaxis(x, axis, 0), {"axis": axis})
         y = x[:1] if x.shape[0] else np.zeros((1, *x.shape[1:]), x.dtype)
         return Case((x, y), np.stack(np.broadcast_arrays(x, y)))
@@ -146,7 +147,7 @@ def several(name: str) -> Make:
 
 def running(name: str) -> Make:
     def make(draw: Draw, subject: Subject) -> Case:
-        x, axis, initial = matrix_of(draw, subject), draw(st.sampled_from([0, 1, -1])), draw(st.booleans())
+        x, axis, initial = matrix_of(draw, subject), draw(sampled([0, 1, -1])), draw(st.booleans())
         x = x if x.dtype.kind == "i" else np.array(np.clip(x, -2, 2) + 0, x.dtype)
         options = {"axis": axis, "include_initial": initial}
         return Case((x,), getattr(np, name)(x, dtype=x.dtype, **options), options)
@@ -158,8 +159,8 @@ def spread(name: str) -> Make:
     def make(draw: Draw, subject: Subject) -> Case:
         x = np.clip(array_of(draw, subject, ("float32",), like=np.zeros((2, 3), "float32")), -99, 99)
         options = {
-            "axis": draw(st.sampled_from([None, 0, 1, (0, 1)])),
-            "correction": draw(st.sampled_from([0, 1, 0.5])),
+            "axis": draw(sampled([None, 0, 1, (0, 1)])),
+            "correction": draw(sampled([0, 1, 0.5])),
         }
         options["keepdims"] = draw(st.booleans())
         return Case((x,), getattr(np, name)(x.astype("float64"), **options).astype("float32"), options, near=True)
@@ -168,7 +169,7 @@ def spread(name: str) -> Make:
 
 
 def differences(draw: Draw, subject: Subject) -> Case:
-    x, axis, n = matrix_of(draw, subject), draw(st.sampled_from([0, 1, -1])), draw(st.integers(0, 2))
+    x, axis, n = matrix_of(draw, subject), draw(sampled([0, 1, -1])), draw(st.integers(0, 2))
     return Case((x,), np.diff(x, n, axis), {"axis": axis, "n": n})
 
 
@@ -176,7 +177,7 @@ def dot(name: str) -> Make:
     def make(draw: Draw, subject: Subject) -> Case:
         x = np.array(np.clip(matrix_of(draw, subject, flat=True), -9, 9))
         y = np.array(np.clip(array_of(draw, subject, like=x), -9, 9))
-        option = {"axis": -1} if name == "vecdot" else {"axes": draw(st.sampled_from([0, 1, 2, ((1,), (1,))]))}
+        option = {"axis": -1} if name == "vecdot" else {"axes": draw(sampled([0, 1, 2, ((1,), (1,))]))}
         y = np.ascontiguousarray(y.T) if option.get("axes") == 1 else y
         return Case((x, y), getattr(np, name)(x, y, **option), option, near=x.dtype.kind == "f")
 
@@ -186,31 +187,29 @@ def dot(name: str) -> Make:
 def least(draw: Draw, subject: Subject) -> Case:
     x = matrix_of(draw, subject)
     x = np.array([[1]], x.dtype) if not x.size else x
-    axis, keepdims = draw(st.sampled_from([None, 0, -1])), draw(st.booleans())
+    axis, keepdims = draw(sampled([None, 0, -1])), draw(st.booleans())
     return Case((x,), np.argmin(x, axis, keepdims=keepdims).astype("int32"), {"axis": axis, "keepdims": keepdims})
 
 
 def nonzeros(draw: Draw, subject: Subject) -> Case:
-    x, axis = matrix_of(draw, subject), draw(st.sampled_from([None, 0, 1, (0, 1)]))
+    x, axis = matrix_of(draw, subject), draw(sampled([None, 0, 1, (0, 1)]))
     keepdims = draw(st.booleans())
     wanted = np.asarray(np.count_nonzero(x, axis, keepdims=keepdims)).astype("int32")
     return Case((x,), wanted, {"axis": axis, "keepdims": keepdims})
 
 
 def searched(draw: Draw, subject: Subject) -> Case:
-    x = np.sort(
-        array_of(draw, subject, like=np.zeros(draw(st.integers(1, 4)), draw(st.sampled_from(subject.having(*PLAIN)))))
-    )
-    y = array_of(draw, subject, like=np.zeros(draw(st.sampled_from([(), (2,), (2, 2)])), x.dtype))
-    side = draw(st.sampled_from(["left", "right"]))
+    x = np.sort(array_of(draw, subject, like=np.zeros(draw(st.integers(1, 4)), draw(sampled(subject.having(*PLAIN))))))
+    y = array_of(draw, subject, like=np.zeros(draw(sampled([(), (2,), (2, 2)])), x.dtype))
+    side = draw(sampled(["left", "right"]))
     return Case((x, y), np.asarray(np.searchsorted(x, y, side)).astype("int32"), {"side": side})
 
 
 def ordered(name: str) -> Make:
     def make(draw: Draw, subject: Subject) -> Case:
-        x, axis, descending = matrix_of(draw, subject), draw(st.sampled_from([0, 1, -1])), draw(st.booleans())
+        x, axis, descending = matrix_of(draw, subject), draw(sampled([0, 1, -1])), draw(st.booleans())
         if draw(st.booleans()):  # short ones are in order by any way to sort
-            x, axis = (np.arange(40) * 7 % 3).astype(x.dtype), draw(st.sampled_from([0, -1]))
+            x, axis = (np.arange(40) * 7 % 3).astype(x.dtype), draw(sampled([0, -1]))
         x = np.array(x + 0, x.dtype)  # 0.0 and -0.0 are equal
         behind = np.flip(x, axis)
         if name == "sort":
@@ -225,7 +224,7 @@ def ordered(name: str) -> Make:
 
 
 def taken_along(draw: Draw, subject: Subject) -> Case:
-    x, axis = strewn(matrix_of(draw, subject)), draw(st.sampled_from([0, 1, -1]))
+    x, axis = strewn(matrix_of(draw, subject)), draw(sampled([0, 1, -1]))
     size = x.shape[axis]
     shape = list(x.shape)
     shape[axis] = draw(st.integers(0, 2)) if size else 0

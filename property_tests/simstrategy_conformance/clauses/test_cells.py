@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from simstrategy_conformance.arrays import NUMBERS, SHAPES, exact_arrays, scribble
 from simstrategy_conformance.checking import property_test
 from simstrategy_conformance.observe import same_bits
+from simstrategy_conformance.sampled import sampled
 from simstrategy_conformance.subject import Subject
 
 Host = np.ndarray[Any, Any]
@@ -16,7 +17,7 @@ Host = np.ndarray[Any, Any]
 @st.composite
 def histories(draw: Any, subject: Subject) -> tuple[Host, ...]:
     """Draws the values that a cell has, one after the other."""
-    dtype = draw(st.sampled_from(subject.having(*NUMBERS)))
+    dtype = draw(sampled(subject.having(*NUMBERS)))
     shape = draw(SHAPES)
     return tuple(draw(exact_arrays(dtype, shape)) for _ in range(draw(st.integers(1, 4))))
 

@@ -22,6 +22,7 @@ from simstrategy_conformance.arrays import (
 )
 from simstrategy_conformance.checking import clause, property_test
 from simstrategy_conformance.observe import same_bits
+from simstrategy_conformance.sampled import sampled
 from simstrategy_conformance.subject import Subject
 
 Host = np.ndarray[Any, Any]
@@ -61,8 +62,8 @@ def test_nan_wins_a_minimum_and_a_maximum_on_one_rank(subject: Subject) -> None:
 @st.composite
 def sent(draw: Any, subject: Subject) -> Group:
     """Draws an array of any numbers for each rank."""
-    dtype = draw(st.sampled_from(subject.having(*NUMBERS, "bool")))
-    shape = draw(st.sampled_from([(2,), (), (1,), (0,), (2, 2)]))
+    dtype = draw(sampled(subject.having(*NUMBERS, "bool")))
+    shape = draw(sampled([(2,), (), (1,), (0,), (2, 2)]))
     ranks = draw(st.integers(1, min(4, subject.profile.replicas_max)))
     return Group(tuple(draw(special_arrays(dtype, shape)) for _ in range(ranks)))
 

@@ -14,6 +14,7 @@ from simstrategy_conformance.calling import agrees, call, check, put
 from simstrategy_conformance.checking import clause, property_test, search
 from simstrategy_conformance.functions import CASES, Case
 from simstrategy_conformance.observe import same_bits
+from simstrategy_conformance.sampled import sampled
 from simstrategy_conformance.subject import Subject
 
 Host = np.ndarray[Any, Any]
@@ -65,8 +66,8 @@ def test_what_is_created_has_the_default_dtypes(subject: Subject) -> None:
 
 @st.composite
 def matrices(draw: Any, subject: Subject) -> Host:
-    dtype = draw(st.sampled_from(subject.having(*PLAIN)))
-    shape = draw(st.sampled_from([(2, 3), (1, 2), (3, 1), (0, 2), (2, 2)]))
+    dtype = draw(sampled(subject.having(*PLAIN)))
+    shape = draw(sampled([(2, 3), (1, 2), (3, 1), (0, 2), (2, 2)]))
     return np.asarray(draw(exact_arrays(dtype, shape)))
 
 
@@ -100,9 +101,9 @@ def test_what_is_created_is_new_and_shares_nothing(subject: Subject, x: Host) ->
 @st.composite
 def summands(draw: Any, subject: Subject) -> tuple[Host, Any]:
     """Draws an array and an axis of it, or None."""
-    dtype = draw(st.sampled_from(subject.having("int8", "int32", "uint8", "float16", "float32", "int64", "int16")))
-    shape = draw(st.sampled_from([(2,), (2, 2), (0,), (0, 2)]))
-    axis = draw(st.sampled_from([None, 0, -1, *([(0, 1)] if len(shape) == 2 else [])]))
+    dtype = draw(sampled(subject.having("int8", "int32", "uint8", "float16", "float32", "int64", "int16")))
+    shape = draw(sampled([(2,), (2, 2), (0,), (0, 2)]))
+    axis = draw(sampled([None, 0, -1, *([(0, 1)] if len(shape) == 2 else [])]))
     x = np.asarray(draw(exact_arrays(dtype, shape)))
     return (x if x.dtype.kind in "iu" else np.clip(x, -2, 2)), axis
 

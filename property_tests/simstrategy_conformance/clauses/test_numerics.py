@@ -16,6 +16,7 @@ from simstrategy_conformance.arrays import Group, floats_of, put_all
 from simstrategy_conformance.calling import call, check, put
 from simstrategy_conformance.checking import clause, property_test
 from simstrategy_conformance.observe import host, same_bits
+from simstrategy_conformance.sampled import sampled
 from simstrategy_conformance.subject import Subject, me
 
 Host = np.ndarray[Any, Any]
@@ -25,8 +26,8 @@ FLOATS = ("float32", "float64", "float16")
 @st.composite
 def columns(draw: Any, subject: Subject, *, ranks_min: int = 2, numbers: Any = floats_of) -> Group:
     """Draws a few numbers for each rank."""
-    dtype = draw(st.sampled_from(subject.having(*FLOATS)))
-    ranks = draw(st.sampled_from([n for n in (3, 2, 4, subject.profile.replicas_max) if n >= ranks_min]))
+    dtype = draw(sampled(subject.having(*FLOATS)))
+    ranks = draw(sampled([n for n in (3, 2, 4, subject.profile.replicas_max) if n >= ranks_min]))
     size = draw(st.integers(1, 3))
     element = numbers(dtype)
     return Group(tuple(np.array([draw(element) for _ in range(size)], dtype) for _ in range(ranks)))

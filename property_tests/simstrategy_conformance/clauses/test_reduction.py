@@ -13,6 +13,7 @@ from simstrategy_conformance.checking import clause, property_test
 from simstrategy_conformance.generate import programs
 from simstrategy_conformance.observe import host, same_bits
 from simstrategy_conformance.program import Program
+from simstrategy_conformance.sampled import sampled
 from simstrategy_conformance.subject import Subject, me
 from simstrategy_conformance.verdict import agrees
 
@@ -56,8 +57,8 @@ def test_reduce_averages_integers_in_floats(subject: Subject, group: Group) -> N
 def partial_batches(draw: Any, subject: Subject) -> tuple[Host, ...]:
     """Draws each replica's part of a batch: of any size, and none."""
     wide = "float64" in subject.dtypes
-    dtype = draw(st.sampled_from(subject.having("float32", "float64", *(("int32",) if wide else ()))))
-    tail = draw(st.sampled_from([(), (2,)]))
+    dtype = draw(sampled(subject.having("float32", "float64", *(("int32",) if wide else ()))))
+    tail = draw(sampled([(), (2,)]))
     ranks = draw(st.integers(1, 4))
     return tuple(draw(exact_arrays(dtype, (draw(st.integers(0, 3)), *tail))) for _ in range(ranks))
 

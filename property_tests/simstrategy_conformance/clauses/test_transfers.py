@@ -13,6 +13,7 @@ import simstrategy as ss
 from simstrategy_conformance.arrays import NUMBERS, SHAPES, exact_arrays, scribble, special_arrays
 from simstrategy_conformance.checking import clause, property_test
 from simstrategy_conformance.observe import same_bits
+from simstrategy_conformance.sampled import sampled
 from simstrategy_conformance.subject import Subject
 
 Host = np.ndarray[Any, Any]
@@ -21,7 +22,7 @@ ALL = (*NUMBERS, "bool")
 
 @st.composite
 def hosts(draw: Any, subject: Subject, *, special: bool = False) -> Host:
-    dtype = draw(st.sampled_from(subject.having(*ALL)))
+    dtype = draw(sampled(subject.having(*ALL)))
     make = special_arrays if special else exact_arrays
     return np.asarray(draw(make(dtype, draw(SHAPES))))
 
