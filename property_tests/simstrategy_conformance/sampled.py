@@ -16,7 +16,7 @@ _MADE_MAX = 4096
 
 
 def sampled(values: Sequence[Any]) -> st.SearchStrategy[Any]:
-    """Draws one of some values, which their `repr` tells apart, such as numbers, texts and tuples of them.
+    """Draws one of some values, which differ in their `repr`, such as numbers, texts and tuples of them.
 
     >>> sampled([0, 1]) is sampled([0, 1]), sampled([0, 1]) is sampled([False, True])
     (True, False)
