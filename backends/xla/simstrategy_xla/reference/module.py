@@ -61,8 +61,9 @@ def interpreted(module: ir.Module, ranks: int) -> Text:
         manual = next((one.operation for one in block.operations if one.operation.name == _MANUAL), None)
         # For one rank JAX leaves it out: what that rank does is the whole function. For several it is left out where it
         # has no results, and then nothing of the whole arrays is needed.
-        while manual is None and ranks > 1 and len(block.arguments):
-            block.erase_argument(0)
+        if manual is None and ranks > 1:
+            for _ in range(len(block.arguments)):
+                block.erase_argument(0)
         given = block.arguments if manual is None else manual.operands
         taken = tuple([ir.BlockArgument(one).arg_number for one in given])
         inputs, outputs = _function(module, main if manual is None else manual)
