@@ -1,7 +1,11 @@
 """Results of compiled operations move by one ulp, in the same way whether the ways are constants or computed.
 
+Also where they move on the host; and one compiled program serves all patterns.
+
 Clauses: J-58.
 """
+
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +13,8 @@ import numpy as np
 import pytest
 from shares import one_in
 
-from simstrategy_xla.mesh_check import nudging
+from simstrategy_xla.mesh_check import moving, nudging
+from simstrategy_xla.mesh_check.host_calls import on_host, raise_problem
 from simstrategy_xla.mesh_check.lowering import Rules
 
 SHAPES = ((), (3,), (0,), (5, 7), (2, 3, 4), (64, 65))
@@ -35,18 +40,57 @@ def moved(function, values, *, pattern, sums=False, zeros=False):
     return [np.asarray(one) for one in found]
 
 
+PLACES = {"computed": (0, 0), "constants": (1 << 20, 0), "on the host": (1 << 20, 1 << 20)}
+"""Up to how many elements the ways are constants, and arrays move on the host."""
+
+
 @pytest.mark.parametrize("dtype", one_in(2, [jnp.float32, jnp.bfloat16]), ids=["float32", "bfloat16"])
 @pytest.mark.parametrize("sums", [False, True], ids=["plain", "sums"])
-def test_ways_that_are_constants_are_those_that_are_computed(monkeypatch, dtype, sums):
+def test_ways_are_the_same_as_constants_and_computed_and_on_the_host(monkeypatch, dtype, sums):
     found = {}
-    for largest in (0, 1 << 20):
-        monkeypatch.setattr(nudging, "_CONSTANTS_MAX", largest)
-        values = [given(shape, dtype) for shape in SHAPES]
-        found[largest] = [
+    values = [given(shape, dtype) for shape in SHAPES]
+    for place, (constants, on_the_host) in PLACES.items():
+        monkeypatch.setattr(moving, "_CONSTANTS_MAX", constants)
+        monkeypatch.setattr(nudging, "_ON_HOST_MAX", on_the_host)
+        found[place] = [
             one.tobytes() for pattern in (1, 2) for one in moved(root_and_sum, values, pattern=pattern, sums=sums)
         ]
-    assert found[0] == found[1 << 20]
-    assert found[0][: len(SHAPES)] != found[0][len(SHAPES) :]
+    assert found["computed"] == found["constants"] == found["on the host"]
+    assert found["computed"][: len(SHAPES)] != found["computed"][len(SHAPES) :]
+
+
+@pytest.mark.parametrize("sums", [False, True], ids=["plain", "sums"])
+def test_a_program_that_was_compiled_for_one_pattern_serves_another_one(sums):
+    values = [given(shape, jnp.float32) for shape in SHAPES]
+    made = []
+
+    @jax.jit
+    def function(values):
+        made.append(1)
+        return [root_and_sum(one) for one in values]
+
+    jax.clear_caches()
+    rules = Rules()
+    found = {}
+    for pattern in (1, 2, 3):
+        with nudging.nudged(rules, pattern, sums=sums):
+            found[pattern] = [np.asarray(one).tobytes() for one in function(values)]
+    jax.clear_caches()
+    assert made == [1]
+    for pattern, results in found.items():
+        alone = moved(root_and_sum, values, pattern=pattern, sums=sums)
+        assert results == [one.tobytes() for one in alone]
+
+
+def test_what_fails_on_the_host_is_raised():
+    class Fails(NamedTuple):
+        def of(self, value, number):
+            raise ArithmeticError("on the host")
+
+    jax.jit(lambda value: on_host(Fails(), value))(jnp.ones(3)).block_until_ready()
+    with pytest.raises(ArithmeticError, match="on the host"):
+        raise_problem()
+    raise_problem()
 
 
 @pytest.mark.parametrize("size", [100, 5000])

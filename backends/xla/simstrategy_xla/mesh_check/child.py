@@ -59,15 +59,16 @@ def _answer(job: Job, channel: Channel) -> Answer:
     except Exception as error:  # noqa: BLE001 - whatever the file raises
         return Answer((), load_problem(error, job, f"in a process with {job.replicas} host devices"))
     found: list[Found] = []
-    is_kept = False
-    for number, run in enumerate(job.runs):
+    is_kept, before = False, None
+    for run in job.runs:
         if found and run.known and run.known == digest_of(found[-1]):
             found.append(found[-1]._replace(record=None))
             channel.send("made a run")
             continue
-        if number and (run.nudge is not None or ways[number - 1]):
+        if before is not None and _code_of(run) != _code_of(before):
             jax.clear_caches()  # type: ignore[no-untyped-call]
             is_kept = is_kept or _keeps_compiled()
+        before = run
         if watch is not None and not run.watched:
             watch.close()
             watch = None
@@ -78,6 +79,11 @@ def _answer(job: Job, channel: Channel) -> Answer:
         found.append(one)
         channel.send("made a run")
     return Answer(tuple(found), is_kept=is_kept)
+
+
+def _code_of(run: Run) -> tuple[object, ...]:
+    """Returns what makes the compiled code of runs differ: each pattern of a nudge is one that the code reads."""
+    return run.nudge is None, run.sums, run.zeros, run.watched
 
 
 def _made(program: Callable[..., Any], job: Job, run: Run, rules: Rules, noted: Noted, watch: Watch | None) -> Found:
