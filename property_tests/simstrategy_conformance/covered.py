@@ -30,7 +30,10 @@ _SHOWN: Final = 32
 
 
 class Costly(AssertionError):
-    """A failure that takes long to repeat, such as a call that never ends: its row is not made simpler."""
+    """A failure whose row is not made simpler.
+
+    It takes long to repeat, such as a call that never ends, or it is one of several rows together.
+    """
 
 
 class Covered(NamedTuple):

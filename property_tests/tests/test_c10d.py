@@ -60,6 +60,9 @@ WRONG = {
     "reportsearly": ("W-14", "test_asynchronous_calls", "is_completed() is True before rank"),
     "otherdtype": ("W-3", "test_all_reduce", "float16"),
     "falls_back": ("W-1", "test_the_named_backend_does_the_work", "ProcessGroupGloo"),
+    "averagesovertheworld": ("W-4", "test_averages_and_scaled_sums", "part='"),
+    "passesthebarrier": ("W-13", "test_barrier", "left before rank"),
+    "gathersbygloo": ("W-1", "test_the_named_backend_does_the_work_of_every_call", "gather: the work was done by gloo"),
     "handson": ("W-1", "test_the_named_backend_does_the_work", "gloo:all_reduce"),
 }
 
@@ -72,6 +75,19 @@ def test_a_wrong_backend_breaks_the_clause_of_its_mistake(subject_of: Callable[.
     assert words in found
     answers = subject_of(f"c10d:wrong_groups:{name}").answers("numbers", Row(ranks=2))
     assert [one.status for one in answers] == ["right", "right"]
+
+
+def test_a_wrong_barrier_is_no_fault_of_messages(subject_of: Callable[..., C10dSubject]) -> None:
+    assert broken(subject_of("c10d:wrong_groups:passesthebarrier"), "test_recv_without_a_source") == ""
+
+
+def test_a_call_that_fails_is_no_work_of_another_backend(subject_of: Callable[..., C10dSubject]) -> None:
+    subject = subject_of("c10d:wrong_groups:losesthelast")
+    assert broken(subject, "test_broadcast") != ""
+    assert subject.is_faulty("broadcast")
+    assert broken(subject, "test_the_named_backend_does_the_work_of_every_call") == ""
+    found = noted.pop("test_the_named_backend_does_the_work_of_every_call")
+    assert found == [("done by", "all calls but those that fail: broadcast")]
 
 
 READING = (
@@ -111,7 +127,7 @@ def test_a_right_backend_in_python_keeps_the_forms_of_calls(subject_of: Callable
 def test_the_fake_group_communicates_nothing_and_is_found_out(subject_of: Callable[..., C10dSubject]) -> None:
     subject = subject_of("c10d:fake")
     assert "fake" in " ".join(str(one) for one in subject.answers("evidence", Row(ranks=2)))
-    for call in ("all_reduce", "broadcast", "objects"):
+    for call in ("all_reduce", "broadcast", "all_gather_object"):
         assert "wrong" in {one.status for one in subject.answers(call, Row(ranks=2))}, call
     assert broken(subject, "test_barrier") != ""
 
@@ -144,7 +160,7 @@ def test_what_some_rows_of_a_dtype_are_refused_is_a_fault() -> None:
     assert offers.refusal("fault") == "TypeError: no", "a row of one rank offers nothing"
     offers.count("fault", "all_reduce", Row(ranks=2), "")
     assert offers.refusal("fault") == ""
-    assert offers.lines("fault") == ["all_reduce SUM: int8 (TypeError: no)"]
+    assert offers.lines("fault") == ["all_reduce: int8 (TypeError: no)"]
     with pytest.raises(AssertionError, match=r"refuses Row\(ranks=3\), and carries out Row\(\): RuntimeError: not"):
         offers.count("fault", "all_reduce", Row(ranks=3), "RuntimeError: not today")
     offers.count("fault", "all_reduce", Row(ranks=3, strided=True), "RuntimeError: no views")

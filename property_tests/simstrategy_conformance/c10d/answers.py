@@ -37,7 +37,8 @@ class Place(NamedTuple):
 class Asked(NamedTuple):
     """One call of all ranks.  number: of this call in its world.
 
-    call: the name of a function of `ranks.calls`; with "ends" behind it, works are examined after they were waited for.
+    call: the name of a function of `ranks.calls`; with "ends" behind it, works are examined after they were waited for;
+    with "events", the call is made once under the profiler, and it is examined who does the work.
     """
 
     call: str

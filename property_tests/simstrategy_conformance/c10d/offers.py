@@ -4,6 +4,7 @@ It judges no result. To refuse is no fault, but for rows of one op and dtype of 
 """
 
 import re
+from collections.abc import Sequence
 from typing import Final, NamedTuple, final
 
 from simstrategy_conformance.c10d.inputs import members_of
@@ -13,6 +14,8 @@ from simstrategy_conformance.covering import Row
 __all__ = ["Offers"]
 
 _ALONE: Final = "in a group of one rank"
+_WHOLE: Final = {"op": "{call} {names}", "dtype": "{call}: {names}", "form": "{call} {names}"}
+"""How a line names what is refused in every row: of a field's values."""
 _OPS: Final = frozenset({*COMBINE, "AVG", "PREMUL_SUM"})
 
 
@@ -64,26 +67,49 @@ class Offers:
         return "" if any(seen.done for seen in found) else next((seen.text for seen in found), "")
 
     def lines(self, test: str) -> list[str]:
-        """Returns a line for each kind of refusal of a test, with the ops and dtypes that are refused so."""
-        refused: dict[tuple[str, str, str], dict[str, list[str]]] = {}
-        texts: dict[tuple[str, str, str], str] = {}
-        for key in sorted(key for key, seen in self._seen.items() if key.test == test and seen.refused is not None):
-            several = key._replace(form=key.form.removesuffix(_ALONE).strip())
-            if several != key and self._seen.get(several, _Seen()).refused is not None:
-                continue  # one rank refuses what several do
+        """Returns what a test has found to be refused, a line for each kind and error: a whole call, op, dtype or form.
+
+        Of what is left, each line has the call, the ops, the form and the dtypes.
+        """
+        found: list[str] = []
+        for call in sorted({key.call for key in self._seen if key.test == test}):
+            keys = sorted(key for key in self._seen if (key.test, key.call) == (test, call))
+            done = [key for key in keys if self._seen[key].done is not None]
+            left = [key for key in keys if self._seen[key].refused is not None]
+            if not done:
+                found.append(f"{call} ({self._seen[left[0]].text})")
+                continue
+            for field, template in _WHOLE.items():
+                carried_out = {getattr(key, field) for key in done}
+                whole = [key for key in left if _ALONE not in (of := getattr(key, field)) and of not in carried_out]
+                for text, given in self._by_text(whole).items():
+                    names = ", ".join(dict.fromkeys(getattr(key, field) for key in given))
+                    found.append(f"{template.format(call=call, names=names)} ({text})")
+                left = [key for key in left if key not in whole]
+            found += self._in_part(left)
+        return found
+
+    def _by_text(self, keys: Sequence[_Key]) -> dict[str, list[_Key]]:
+        """Returns keys by the text of their refusal; texts that differ by sizes alone are one."""
+        texts: dict[str, str] = {}
+        found: dict[str, list[_Key]] = {}
+        for key in keys:
             text = self._seen[key].text
-            like = (key.call, key.form, re.sub(r"[\d., ()]+", " ", text))  # sizes are the row's
-            texts.setdefault(like, text)
-            refused.setdefault(like, {}).setdefault(key.op, []).append(key.dtype)
+            found.setdefault(texts.setdefault(re.sub(r"[\d., ()]+", " ", text), text), []).append(key)
+        return found
+
+    def _in_part(self, keys: Sequence[_Key]) -> list[str]:
+        several = [key._replace(form=key.form.removesuffix(_ALONE).strip()) for key in keys]
+        of_several = [key for key, other in zip(keys, several, strict=True) if key == other or other not in keys]
         lines = []
-        for like, of_ops in refused.items():
-            call, form, _ = like
-            alike: dict[tuple[str, ...], list[str]] = {}
-            for op, dtypes in of_ops.items():
-                alike.setdefault(tuple(dtypes), []).append(op)
-            for of_dtypes, ops in alike.items():
+        for text, alike in self._by_text(of_several).items():  # one rank refuses what several do
+            of_dtypes: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+            for call, op, form in dict.fromkeys((key.call, key.op, key.form) for key in alike):
+                dtypes = tuple([key.dtype for key in alike if (key.call, key.op, key.form) == (call, op, form)])
+                of_dtypes.setdefault((call, form, dtypes), []).append(op)
+            for (call, form, dtypes), ops in of_dtypes.items():
                 words = " ".join(word for word in (call, ", ".join(ops), form) if word)
-                lines.append(f"{words}: {', '.join(of_dtypes)} ({texts[like]})")
+                lines.append(f"{words}: {', '.join(dtypes)} ({text})")
         return lines
 
 

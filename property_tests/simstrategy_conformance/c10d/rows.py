@@ -20,10 +20,13 @@ from simstrategy_conformance.covered import BOTH, PLACES, Covered, covered, cove
 from simstrategy_conformance.covering import LENGTHS, Lengths, Levels, Row, count_covered, rows_of
 
 __all__ = [
+    "ALL",
     "EXACT",
     "FLOATS",
+    "LATER",
     "MOVED",
     "OPS",
+    "TENSORS",
     "Examine",
     "call_test",
     "each_call_test",
@@ -42,6 +45,18 @@ EXACT: Final = (*NUMBERS, "bfloat16", "bool")
 FLOATS: Final = ("float32", "float64", "float16", "bfloat16")
 MOVED: Final = (*EXACT, "float8_e4m3fn", "float8_e5m2")
 """Dtypes of what is moved unchanged."""
+LATER: Final = (
+    "all_reduce", "reduce", "broadcast", "all_gather", "all_gather_single", "reduce_scatter", "reduce_scatter_single",
+    "all_to_all", "all_to_all_single", "gather", "scatter",
+)  # fmt: skip
+"""Calls that return a work with async_op=True."""
+ALL: Final = (
+    *LATER, "all_reduce_coalesced", "all_gather_coalesced", "send_recv", "isend_irecv", "batch_isend_irecv",
+    "all_gather_object", "broadcast_object_list", "gather_object", "scatter_object_list", "barrier",
+)  # fmt: skip
+"""All calls."""
+TENSORS: Final = ALL[:-5]
+"""Those with tensors."""
 _QUICK: Final = (1, 2, 3, 5)
 _RANKS: Final = (1, 2, 3, 4, 5, 7, 8)
 _FILLED: Final = tuple(one for one in LENGTHS if one.size)

@@ -15,6 +15,7 @@ from simstrategy_conformance.c10d.names import named
 from simstrategy_conformance.c10d.offers import Offers
 from simstrategy_conformance.c10d.world import Lost, World
 from simstrategy_conformance.checking import noted
+from simstrategy_conformance.covered import Costly
 from simstrategy_conformance.covering import Row
 from simstrategy_conformance.profiles import PROFILES, Profile
 
@@ -47,6 +48,7 @@ class C10dSubject:
         self._worlds: dict[int, World] = {}
         self._lost, self._lost_max = 0, lost_max
         self._offers = Offers()
+        self._faulty: set[str] = set()
 
     def require_usable(self) -> None:
         """Opens a world of one rank.  Raises BackendUnavailable where it cannot be opened."""
@@ -111,6 +113,14 @@ class C10dSubject:
 
         test: the name of what is counted. required: whether every backend has to offer it.
         """
+        try:
+            self._examine(call, row, test, required=required)
+        except AssertionError:
+            if not (row.strided or row.late):
+                self._faulty.add(call)
+            raise
+
+    def _examine(self, call: str, row: Row, test: str, *, required: bool) -> None:
         answers = self.answers(call, row)
         members = [rank for rank in members_of(row.part, row.ranks) if answers[rank].status != "absent"]
         for rank in members:
@@ -129,7 +139,19 @@ class C10dSubject:
         if not refused and len(digests) > 1:
             raise AssertionError(f"{call}: the result is not bitwise identical in all {len(members)} processes")
         if members:
-            self._offers.count(test, call, row, answers[refused[0]].text if refused else "")
+            self._count(test, call, row, answers[refused[0]].text if refused else "")
+
+    def _count(self, test: str, call: str, row: Row, refusal: str) -> None:
+        """Counts what is offered; a row that is refused while others are carried out may have left messages behind."""
+        try:
+            self._offers.count(test, call, row, refusal)
+        except AssertionError as error:
+            self._world(row.ranks).close()
+            raise Costly(str(error)) from None
+
+    def is_faulty(self, call: str) -> bool:
+        """Returns whether a test has failed over a call that waits, of contiguous tensors."""
+        return call in self._faulty
 
     def note(self, test: str) -> None:
         """Notes what a test has found not to be offered."""

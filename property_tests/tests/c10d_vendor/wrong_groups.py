@@ -108,6 +108,32 @@ class HandsOn(StoredGroup):
         return self.inner.allreduce(tensors, opts)
 
 
+class GathersByGloo(StoredGroup):
+    """Passes one call on to gloo, and does all others itself."""
+
+    def __init__(self, store, rank, size):
+        StoredGroup.__init__(self, store, rank, size)
+        self.inner = ProcessGroupGloo(dist.PrefixStore("inner", store), rank, size)
+
+    def gather(self, outputs, inputs, opts):
+        return self.inner.gather(outputs, inputs, opts)
+
+
+class AveragesOverTheWorld(StoredGroup):
+    """Divides by the size of the world, also in a group of some ranks."""
+
+    def combined(self, tensors, op):
+        total = StoredGroup.combined(self, tensors, dist.ReduceOp.SUM if op == dist.ReduceOp.AVG else op)
+        return total / dist.get_world_size() if op == dist.ReduceOp.AVG else total
+
+
+class PassesTheBarrier(StoredGroup):
+    """Does not wait in its barrier."""
+
+    def barrier(self, opts):
+        return Nothing()
+
+
 class Nothing(Work):
     """Work without work."""
 
@@ -177,6 +203,9 @@ MADE = (
     NeverWaits,
     ReportsEarly,
     HandsOn,
+    GathersByGloo,
+    AveragesOverTheWorld,
+    PassesTheBarrier,
     Crashes,
     Hangs,
     RefusesAlone,

@@ -1,5 +1,6 @@
 """Clauses W-3 to W-13: what each call of `torch.distributed` gives, over rows that cover every pair of forms."""
 
+from simstrategy_conformance.c10d.inputs import PARTS
 from simstrategy_conformance.c10d.rows import FLOATS, Examine, call_test, moves, numbers, reductions, short, uneven
 from simstrategy_conformance.c10d.subject import C10dSubject
 from simstrategy_conformance.covered import SHORT
@@ -39,9 +40,24 @@ def test_all_reduce_coalesced(examine: Examine, row: Row) -> None:
     examine("all_reduce_coalesced", row)
 
 
-@call_test("W-4", levels=lambda subject: reductions(subject, ("AVG", "PREMUL_SUM"), (*FLOATS, *COMPLEX)))
+def scaled(subject: C10dSubject) -> Levels:
+    """Returns the levels of averages and scaled sums, in groups of some ranks too: these divide by their own size."""
+    return {**reductions(subject, ("AVG", "PREMUL_SUM"), (*FLOATS, *COMPLEX)), "part": PARTS}
+
+
+@call_test("W-4", levels=scaled)
 def test_averages_and_scaled_sums(examine: Examine, row: Row) -> None:
     examine("all_reduce", row)
+
+
+@call_test("W-4", levels=scaled)
+def test_averages_and_scaled_sums_of_reduce(examine: Examine, row: Row) -> None:
+    examine("reduce", row)
+
+
+@call_test("W-4", levels=lambda subject: {**scaled(subject), "axes": (1, 2, 3)})
+def test_averages_and_scaled_sums_of_reduce_scatter_single(examine: Examine, row: Row) -> None:
+    examine("reduce_scatter_single", row)
 
 
 @call_test("W-5", levels=without_bools)
@@ -165,8 +181,23 @@ def test_tags(examine: Examine, row: Row) -> None:
 
 
 @call_test("W-12", levels=short)
-def test_objects(examine: Examine, row: Row) -> None:
-    examine("objects", row)
+def test_all_gather_object(examine: Examine, row: Row) -> None:
+    examine("all_gather_object", row)
+
+
+@call_test("W-12", levels=short)
+def test_broadcast_object_list(examine: Examine, row: Row) -> None:
+    examine("broadcast_object_list", row)
+
+
+@call_test("W-12", levels=short)
+def test_gather_object(examine: Examine, row: Row) -> None:
+    examine("gather_object", row)
+
+
+@call_test("W-12", levels=short)
+def test_scatter_object_list(examine: Examine, row: Row) -> None:
+    examine("scatter_object_list", row)
 
 
 @call_test("W-13", levels=short)

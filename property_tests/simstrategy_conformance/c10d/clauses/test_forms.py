@@ -3,22 +3,12 @@
 The name of the call stands in a row's place of the op.
 """
 
-from simstrategy_conformance.c10d.rows import Examine, each_call_test, forms, ranks_of
+from simstrategy_conformance.c10d.rows import ALL, LATER, TENSORS, Examine, each_call_test, forms, ranks_of
 from simstrategy_conformance.c10d.subject import C10dSubject
 from simstrategy_conformance.checking import clause, noted
 from simstrategy_conformance.covered import BOTH
 from simstrategy_conformance.covering import Lengths, Row
 
-LATER = (
-    "all_reduce", "reduce", "broadcast", "all_gather", "all_gather_single", "reduce_scatter", "reduce_scatter_single",
-    "all_to_all", "all_to_all_single", "gather", "scatter",
-)  # fmt: skip
-"""Calls that return a work with async_op=True."""
-ALL = (
-    *LATER, "all_reduce_coalesced", "all_gather_coalesced", "send_recv", "isend_irecv", "batch_isend_irecv", "objects",
-    "barrier",
-)  # fmt: skip
-TENSORS = ALL[:-2]
 LONG = (Lengths(7), Lengths(64), Lengths(1001))
 """A view of one element is contiguous."""
 QUESTIONS = (
@@ -54,9 +44,12 @@ def test_what_is_not_documented_ends(subject: C10dSubject) -> None:
     for question in QUESTIONS:
         texts = dict.fromkeys(one.text for one in subject.answers(question, Row(ranks=ranks)) if one.text)
         found.append(("differs", f"{question.replace('_', ' ')}, {ranks} ranks: {' / '.join(texts)}"))
-    ended: dict[str, list[str]] = {}
+    ended: dict[tuple[str, str], list[str]] = {}
     for call in TENSORS:
         answers = subject.answers(call, Row(ranks=ranks, lengths=Lengths(0)))
         status = "/".join(dict.fromkeys(one.status for one in answers))
-        ended.setdefault({"right": "carried out", "wrong": "other results"}.get(status, status), []).append(call)
-    found += [("differs", f"empty tensors, {ranks} ranks: {how}: {', '.join(calls)}") for how, calls in ended.items()]
+        how = {"right": "carried out", "wrong": "other results"}.get(status, status)
+        text = next((f" ({one.text})" for one in answers if one.text), "")
+        ended.setdefault((how, text), []).append(call)
+    for (how, text), calls in ended.items():
+        found.append(("differs", f"empty tensors, {ranks} ranks: {how}: {', '.join(calls)}{text}"))

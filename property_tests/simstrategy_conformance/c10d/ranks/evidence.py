@@ -5,6 +5,7 @@ backends record an event such as "gloo:all_reduce" of each call, whatever makes 
 """
 
 import sys
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, Final, NamedTuple
 
@@ -13,7 +14,7 @@ import torch.distributed as dist
 from torch._C import _distributed_c10d as c10d
 from torch.profiler import ProfilerActivity, profile
 
-__all__ = ["Evidence", "evidence_of"]
+__all__ = ["Evidence", "events_of", "evidence_of", "others_of"]
 
 _OF_TORCH: Final = {
     "ProcessGroupGloo": "gloo",
@@ -42,11 +43,11 @@ class Evidence(NamedTuple):
         """Returns why another backend than the named one has done the work; "" where nothing shows one."""
         if self.get_backend != backend:
             return f"torch.distributed.get_backend() is {self.get_backend!r}"
-        others = sorted({one for one in self.events if one.partition(":")[0] != expected})
+        others = others_of(self.events, expected)
         if self.torchs not in ("", expected):
             return f"the object of the process group is {self.object}, which is torch's {self.torchs}"
         if others:
-            return f"the work was done by {others[0].partition(':')[0]}: the profiler has recorded {', '.join(others)}"
+            return others
         if expected not in (backend, self.called):
             return f"the object of the process group is {self.object} and is called {self.called!r}, not {expected!r}"
         return ""
@@ -64,13 +65,30 @@ def evidence_of(device: torch.device, *, recorded: bool) -> Evidence:
     group: Any = dist.group.WORLD
     worker = group._get_backend(device) if type(group) is dist.ProcessGroup else group  # noqa: SLF001 - no public way
     tensor, other = torch.ones(2, device=device), torch.ones(2, device=device)
-    profiler = profile(activities=[ProfilerActivity.CPU], acc_events=True) if recorded else None
-    with profiler or nullcontext():
+
+    def calls() -> None:
         dist.all_reduce(tensor)
         dist.broadcast(other, 0)
+
+    events = events_of(calls, recorded=recorded)
+    return Evidence(str(dist.get_backend()), _class(worker), _called(worker), _torchs(worker), events)
+
+
+def events_of(calls: Callable[[], Any], *, recorded: bool = True) -> tuple[str, ...]:
+    """Makes calls under the profiler, and returns the events that name a backend of torch; none if not recorded."""
+    profiler = profile(activities=[ProfilerActivity.CPU], acc_events=True) if recorded else None
+    with profiler or nullcontext():
+        calls()
     keys = [] if profiler is None else [one.key for one in profiler.key_averages()]
-    events = {key for key in keys if key.startswith(tuple(f"{one}:" for one in _OF_TORCH.values()))}
-    return Evidence(str(dist.get_backend()), _class(worker), _called(worker), _torchs(worker), tuple(sorted(events)))
+    return tuple(sorted({key for key in keys if key.startswith(tuple(f"{one}:" for one in _OF_TORCH.values()))}))
+
+
+def others_of(events: Sequence[str], expected: str) -> str:
+    """Returns which backend of torch has done the work in place of the one expected, in words; "" for none."""
+    others = sorted({one for one in events if one.partition(":")[0] != expected})
+    if not others:
+        return ""
+    return f"the work was done by {others[0].partition(':')[0]}: the profiler has recorded {', '.join(others)}"
 
 
 def _class(worker: Any) -> str:

@@ -19,6 +19,8 @@ __all__ = ["PER_GPU", "device_of", "join", "share_gpus"]
 PER_GPU = "SIMSTRATEGY_RANKS_PER_GPU"
 """The environment variable with the number of ranks that may have one GPU; 1 where it is not set."""
 _LOOPBACK = "127.0.0.1"
+_PATIENCE = 10
+"""So much longer than the kit waits is the group's limit: a call that hangs ends by the kit's, on any machine."""
 _SHARED = {"NCCL_MULTI_RANK_GPU_ENABLE": "1", "NCCL_NVLS_ENABLE": "0", "NCCL_MAX_CTAS": "2"}
 _SHARED_FROM = (2, 30, 3)
 """The version of NCCL that lets several ranks have one GPU."""
@@ -39,7 +41,7 @@ def join(place: Place, channel: Connection, *, shared: Store | None) -> Answer:
         if device.type == "cuda":
             torch.cuda.set_device(device)
             share_gpus(place.rank, place.ranks)
-        limit = timedelta(seconds=place.limit_s)
+        limit = timedelta(seconds=place.limit_s * _PATIENCE)
         if place.launched:
             dist.init_process_group(place.backend, timeout=limit)
         else:

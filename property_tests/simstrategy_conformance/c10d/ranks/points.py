@@ -13,9 +13,23 @@ from simstrategy_conformance.c10d.answers import Wrong
 from simstrategy_conformance.c10d.ranks.scene import Scene, refusing
 from simstrategy_conformance.c10d.ranks.tensors import Held
 
-__all__ = ["barrier", "batch_isend_irecv", "isend_irecv", "objects", "recv_any", "send_recv", "send_to_self", "tags"]
+__all__ = [
+    "all_gather_object",
+    "barrier",
+    "batch_isend_irecv",
+    "broadcast_object_list",
+    "gather_object",
+    "isend_irecv",
+    "recv_any",
+    "scatter_object_list",
+    "send_recv",
+    "send_to_self",
+    "tags",
+]
 
 _LATE_S: Final = 0.02
+_ROOT_S: Final = 600.0
+"""So long members wait for the root, which the kit ends before if it hangs."""
 
 
 def send_recv(scene: Scene) -> int:
@@ -70,7 +84,8 @@ def batch_isend_irecv(scene: Scene) -> int:
 def recv_any(scene: Scene) -> int:
     """Examines recv without a source: the root receives one tensor of every other member, and learns whose it is.
 
-    A barrier ends it: else a message of the next call might be received by this one.
+    No member leaves before the root: else a message of the next call might be received by this one. Marks show it, and
+    not a barrier of the backend, which may be wrong.
     """
     root, left = scene.root, set(_others(scene))
     if scene.me != root:
@@ -78,7 +93,7 @@ def recv_any(scene: Scene) -> int:
         try:
             refusing(dist.send, held.tensor, scene.members[root], scene.group)
         finally:  # also where it is refused: the root is there as well
-            _pass_barrier(scene)
+            scene.marks.await_all([f"{scene.number}-{root}"], _ROOT_S)
         return 0
     try:
         while left:
@@ -90,13 +105,8 @@ def recv_any(scene: Scene) -> int:
             left.remove(index)
             scene.require(due, scene.array(index), f"what was received of rank {source}")
     finally:
-        _pass_barrier(scene)
+        scene.marks.put(f"{scene.number}-{root}")
     return 0
-
-
-def _pass_barrier(scene: Scene) -> None:
-    """Keeps a message of the next call from being received by this one."""
-    refusing(dist.barrier, *(() if scene.group is None else (scene.group,)))
 
 
 def send_to_self(scene: Scene) -> int:
@@ -134,22 +144,37 @@ def tags(scene: Scene) -> int | None:
     return 0
 
 
-def objects(scene: Scene) -> int:
-    """Examines the collectives of Python's objects, of other sizes in each member."""
-    mine = [_object(scene, index) for index in range(scene.size)]
-    group, root, size = scene.group, scene.members[scene.root], scene.size
-    found: list[Any] = [None] * size
-    refusing(dist.all_gather_object, found, mine[scene.me], group)
-    _require_object("all_gather_object", found, mine)
-    shared = [mine[scene.root], "end"] if scene.me == scene.root else [None, None]
-    refusing(dist.broadcast_object_list, shared, root, group)
-    _require_object("broadcast_object_list", shared, [mine[scene.root], "end"])
-    gathered: list[Any] | None = [None] * size if scene.me == scene.root else None
-    refusing(dist.gather_object, mine[scene.me], gathered, root, group)
-    _require_object("gather_object", gathered, mine if scene.me == scene.root else None)
+def all_gather_object(scene: Scene) -> int:
+    """Examines all_gather_object: every member has a list of all members' objects, of other sizes."""
+    found: list[Any] = [None] * scene.size
+    refusing(dist.all_gather_object, found, _object(scene, scene.me), scene.group)
+    _require_object(found, _objects(scene))
+    return 0
+
+
+def broadcast_object_list(scene: Scene) -> int:
+    """Examines broadcast_object_list: every member's list holds the source's objects."""
+    wanted = [_object(scene, scene.root), "end"]
+    shared = wanted if scene.me == scene.root else [None, None]
+    refusing(dist.broadcast_object_list, shared, scene.members[scene.root], scene.group)
+    _require_object(shared, [_object(scene, scene.root), "end"])
+    return 0
+
+
+def gather_object(scene: Scene) -> int:
+    """Examines gather_object: the destination has a list of all members' objects."""
+    gathered: list[Any] | None = [None] * scene.size if scene.me == scene.root else None
+    refusing(dist.gather_object, _object(scene, scene.me), gathered, scene.members[scene.root], scene.group)
+    _require_object(gathered, _objects(scene) if scene.me == scene.root else None)
+    return 0
+
+
+def scatter_object_list(scene: Scene) -> int:
+    """Examines scatter_object_list: member i has object i of the source's list."""
     output: list[Any] = [None]
-    refusing(dist.scatter_object_list, output, mine if scene.me == scene.root else None, root, group)
-    _require_object("scatter_object_list", output, [mine[scene.me]])
+    given = _objects(scene) if scene.me == scene.root else None
+    refusing(dist.scatter_object_list, output, given, scene.members[scene.root], scene.group)
+    _require_object(output, [_object(scene, scene.me)])
     return 0
 
 
@@ -158,7 +183,7 @@ def barrier(scene: Scene) -> int:
     if scene.me == scene.root:
         time.sleep(_LATE_S)
     scene.marks.put(f"{scene.number}-{scene.me}")
-    _pass_barrier(scene)
+    refusing(dist.barrier, *(() if scene.group is None else (scene.group,)))
     missing = [one for one in range(scene.size) if not scene.marks.has(f"{scene.number}-{one}")]
     if missing:
         raise Wrong(f"left before rank {scene.members[missing[0]]} had entered")
@@ -187,6 +212,10 @@ def _object(scene: Scene, index: int) -> dict[str, Any]:
     }
 
 
-def _require_object(call: str, found: Any, expected: Any) -> None:
+def _objects(scene: Scene) -> list[dict[str, Any]]:
+    return [_object(scene, index) for index in range(scene.size)]
+
+
+def _require_object(found: Any, expected: Any) -> None:
     if found != expected:
-        raise Wrong(f"{call}: expected {str(expected)[:200]}, found {str(found)[:200]}")
+        raise Wrong(f"expected {str(expected)[:200]}, found {str(found)[:200]}")

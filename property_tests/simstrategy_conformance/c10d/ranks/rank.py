@@ -3,10 +3,12 @@
 `serve` and `serve_threads` run in processes that the kit has forked; run as a module, this is a rank of a launcher.
 """
 
+import contextlib
 import json
 import os
 import threading
 import warnings
+from collections.abc import Callable
 from importlib import import_module
 from multiprocessing.connection import Client, Connection
 from typing import Any, final
@@ -19,7 +21,7 @@ from torch._C._distributed_c10d import HashStore, Store
 from simstrategy_conformance.c10d.answers import PLACE, Answer, Asked, Place, Refused, Wrong
 from simstrategy_conformance.c10d.inputs import PARTS, members_of
 from simstrategy_conformance.c10d.ranks.calls import CALLS, QUESTIONS
-from simstrategy_conformance.c10d.ranks.evidence import evidence_of
+from simstrategy_conformance.c10d.ranks.evidence import events_of, evidence_of, others_of
 from simstrategy_conformance.c10d.ranks.joining import device_of, join
 from simstrategy_conformance.c10d.ranks.marks import Marks
 from simstrategy_conformance.c10d.ranks.numbers import require_numbers
@@ -104,6 +106,8 @@ class _Rank:
                 return Answer("absent")
             if asked.call in QUESTIONS:
                 return Answer("seen", QUESTIONS[asked.call](scene))
+            if aspect == "events":
+                return self._events(CALLS[call], scene)
             try:
                 digest = CALLS[call](scene)
             except (Refused, Wrong) as error:  # the others make the second call, and would wait for this rank
@@ -128,6 +132,20 @@ class _Rank:
         found = refusing(lambda: evidence_of(self._device, recorded=not self._is_thread))
         fault = found.fault(self._place.backend, self._place.object or self._place.backend)
         return Answer("wrong", f"{fault} ({found})") if fault else Answer("seen", str(found))
+
+    def _events(self, call: Callable[[Scene], Any], scene: Scene) -> Answer:
+        """Makes a call under the profiler; "wrong" where another backend of torch than the named one has done it.
+
+        What the call gives has a clause of its own.
+        """
+
+        def made() -> None:
+            with contextlib.suppress(Refused, Wrong):
+                call(scene)
+
+        events = events_of(made, recorded=not self._is_thread)
+        fault = others_of(events, self._place.object or self._place.backend)
+        return Answer("wrong", fault) if fault else Answer("right")
 
     def _group(self, part: str) -> Any:
         """Returns the group of a part of the ranks, None for all; each is made when all ranks first need it."""

@@ -1,0 +1,26 @@
+"""Clause W-1 for every call: a backend that hands one of them on is found.  Not of calls that have failed before."""
+
+from simstrategy_conformance.c10d.rows import ALL, ranks_of
+from simstrategy_conformance.c10d.subject import C10dSubject
+from simstrategy_conformance.c10d.world import Lost
+from simstrategy_conformance.checking import clause, noted
+from simstrategy_conformance.covering import Row
+
+
+@clause("W-1")
+def test_the_named_backend_does_the_work_of_every_call(subject: C10dSubject) -> None:
+    ranks = max(one for one in ranks_of(subject) if one <= 2)
+    faults: list[str] = []
+    unseen: list[str] = []
+    for call in ALL:
+        try:
+            answers = [] if subject.is_faulty(call) else subject.answers(f"{call} events", Row(ranks=ranks))
+        except Lost:  # a fault of the call, which its own clause has
+            answers = []
+        if not answers:
+            unseen.append(call)
+        faults += [f"{call}: {text}" for text in dict.fromkeys(one.text for one in answers if one.status == "wrong")]
+    if unseen:
+        text = f"all calls but those that fail: {', '.join(unseen)}"
+        noted.setdefault("test_the_named_backend_does_the_work_of_every_call", []).append(("done by", text))
+    assert not faults, "\n".join(faults)
