@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,9 +13,11 @@ from simstrategy_conformance.checking import counted
 from simstrategy_conformance.observe import same_bits
 from simstrategy_conformance.subject import Subject
 
-__all__ = ["agrees", "all_agree", "call", "check", "put"]
+__all__ = ["agrees", "all_agree", "call", "check", "form_of", "put"]
 
 Host = np.ndarray[Any, Any]
+_SHOWN: Final = 32
+"""Arrays of up to so many elements are shown in full."""
 
 
 def put(subject: Subject, value: Any) -> Any:
@@ -30,7 +32,7 @@ def check(subject: Subject, found: Any, wanted: Any) -> None:
     """Fails unless an array has the dtype, the shape and the bits of a host array."""
     wanted = np.asarray(wanted)
     got = subject.open(2).get(found)
-    assert same_bits(wanted, got), f"expected {wanted.dtype} {wanted.tolist()}, found {got.dtype} {got.tolist()}"
+    assert same_bits(wanted, got), _different(wanted, got, same_bits)
 
 
 def call(subject: Subject, name: str, *arguments: Any, **options: Any) -> Any:
@@ -64,13 +66,18 @@ def all_agree(subject: Subject, test: str, calls: Iterable[tuple[str, Case]], *,
             try:
                 agrees(subject, name, case)
             except Exception as error:
-                error.add_note(f"of {name}({', '.join(map(_form, case.arguments))}, {case.options})")
+                error.add_note(f"of {name}({', '.join(map(form_of, case.arguments))}, {case.options})")
                 raise
 
 
-def _form(argument: object) -> str:
+def form_of(argument: object) -> str:
+    """Returns an argument in words: of an array dtype and shape.
+
+    >>> form_of([np.ones(3, "float32"), 2])
+    '[float32[3], 2]'
+    """
     if isinstance(argument, list):
-        return f"[{', '.join(map(_form, argument))}]"
+        return f"[{', '.join(map(form_of, argument))}]"
     return f"{argument.dtype.name}{list(argument.shape)}" if isinstance(argument, np.ndarray) else repr(argument)
 
 
@@ -97,8 +104,21 @@ def _agrees(subject: Subject, name: str, case: Case, given: Callable[[Subject, A
     # What several arrays are returned by, NumPy has stacked.
     found = np.stack([backend.get(one) for one in result]) if isinstance(result, (tuple, list)) else backend.get(result)
     wanted = case.wanted
-    agree = _are_near(wanted, found) if case.near else same_bits(wanted, found)
-    assert agree, f"expected {wanted.dtype} {wanted.tolist()}, found {found.dtype} {found.tolist()}"
+    agree = _are_near if case.near else same_bits
+    assert agree(wanted, found), _different(wanted, found, agree)
+
+
+def _different(wanted: Host, found: Host, agree: Callable[[Host, Host], bool]) -> str:
+    """Returns both arrays in words; of large ones the first element in which they do not agree, and how many do not."""
+    if max(wanted.size, found.size) <= _SHOWN:
+        return f"expected {wanted.dtype} {wanted.tolist()}, found {found.dtype} {found.tolist()}"
+    if (wanted.dtype, wanted.shape) != (found.dtype, found.shape):
+        return f"expected {form_of(wanted)}, found {form_of(found)}"
+    pairs = list(zip(wanted.reshape(-1), found.reshape(-1), strict=True))
+    places = [place for place, (one, other) in enumerate(pairs) if not agree(np.asarray(one), np.asarray(other))]
+    first = [int(place) for place in np.unravel_index(places[0], wanted.shape)]
+    one, other = pairs[places[0]]
+    return f"element {first}: expected {wanted.dtype} {one}, found {other}; {len(places)} of {len(pairs)} differ"
 
 
 def _are_near(wanted: Host, found: Host) -> bool:

@@ -19,7 +19,10 @@ _OF_FLOATS: Final = (*_OF_INTEGERS, "signbit", "floor", "ceil", "trunc", "round"
 _CURVES: Final = {
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
     **{name: name for name in ("sqrt", "exp", "expm1", "log", "log1p", "log2", "log10", "sinh", "cosh", "tanh")},
+    **{name: name for name in ("sin", "cos", "tan", "reciprocal")},
 }  # fmt: skip
+_PLANES: Final = {"hypot": "hypot", "logaddexp": "logaddexp", "atan2": "arctan2", "pow": "power"}
+_ROUNDED: Final = ("float16", *FLOATS)
 _ALIKE: Final = ("add", "subtract", "multiply", "equal", "not_equal", "logical_and", "logical_or", "logical_xor")
 _ORDER: Final = ("maximum", "minimum", "less", "less_equal", "greater", "greater_equal")
 _BITS: Final = ("bitwise_and", "bitwise_or", "bitwise_xor")
@@ -33,7 +36,7 @@ _SPECIAL: Final = (float("nan"), float("inf"), -float("inf"), 0.0, -0.0, 0.5, -1
 
 def elementwise_calls(dtypes: tuple[str, ...]) -> Calls:
     """Yields the calls, the name of a function with each.  dtypes: those that the arrays may have."""
-    for dtype in (one for one in (*PLAIN, "int8", "uint8", "bool") if one in dtypes):
+    for dtype in (one for one in (*PLAIN, "float16", "int8", "uint8", "bool") if one in dtypes):
         numbers = _numbers(dtype)
         one, other = (part.reshape(-1) for part in np.meshgrid(numbers, numbers))
         long = scattered((_LONG,), dtype)
@@ -55,7 +58,7 @@ def elementwise_calls(dtypes: tuple[str, ...]) -> Calls:
 def _numbers(dtype: str) -> Host:
     if dtype == "bool":
         return np.array([True, False])
-    if dtype in FLOATS:
+    if dtype in _ROUNDED:
         return np.array(_SPECIAL, dtype)
     least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
     return np.array([least, most, 0, 1, 2, 5, 100, *((-1, -7) if least else ())], dtype)
@@ -64,13 +67,13 @@ def _numbers(dtype: str) -> Host:
 def _ones(dtype: str) -> tuple[str, ...]:
     if dtype == "bool":
         return ("logical_not", "bitwise_invert")
-    return _OF_FLOATS if dtype in FLOATS else (*_OF_INTEGERS, "bitwise_invert", "floor", "round")
+    return _OF_FLOATS if dtype in _ROUNDED else (*_OF_INTEGERS, "bitwise_invert", "floor", "round")
 
 
 def _twos(dtype: str) -> tuple[str, ...]:
     if dtype == "bool":
         return (*_BITS, "logical_and", "logical_or", "logical_xor", "equal", "not_equal")
-    return (*_ALIKE, *_ORDER, *_WHOLE, *(_SIGNED if dtype in FLOATS else (*_BITS, *_SHIFTS)))
+    return (*_ALIKE, *_ORDER, *_WHOLE, *(_SIGNED if dtype in _ROUNDED else (*_BITS, *_SHIFTS)))
 
 
 def _allowed(name: str, x: Host, y: Host) -> tuple[Host, Host]:
@@ -131,12 +134,18 @@ def _parts(dtype: str) -> Calls:
 
 def _curves(dtypes: tuple[str, ...]) -> Calls:
     """Yields functions of floats where they have no value, or an infinite one; and of many numbers."""
-    for dtype in (one for one in FLOATS if one in dtypes):
-        for x in (np.array([-7, -0.0, np.nan, np.inf], dtype), (np.arange(_LONG) % 61 / 64).astype(dtype)):
+    for dtype in (one for one in _ROUNDED if one in dtypes):
+        long = (np.arange(_LONG) % 61 / 64).astype(dtype)
+        for x in (np.array([-7, -0.0, np.nan, np.inf], dtype), long):
             yield "divide", Case((x, np.full_like(x, 4)), x / np.asarray(4, dtype))
             for name, function in _CURVES.items():
                 wanted = getattr(np, function)(x.astype("float64")).astype(dtype)
                 yield name, Case((x,), wanted, near=True)
+        for x, y in ((long + np.asarray(0.5, dtype), np.flip(long)), (long[1:2], long), (long[7], long[9])):
+            wide = [one.astype("float64") for one in (np.asarray(x), np.asarray(y))]
+            for name, function in _PLANES.items():
+                wanted = np.asarray(getattr(np, function)(*wide)).astype(dtype)
+                yield name, Case((np.asarray(x), np.asarray(y)), wanted, near=True)
 
 
 def _chosen(dtypes: tuple[str, ...]) -> Calls:

@@ -7,6 +7,9 @@
     reason = "The processor flushes subnormals, and the framework does not let us change that."
     link = "https://example.org/issue/1"
 
+`test` may name one case, as in "test_an_array_function_is_numpys[exp]". profiles = ["default", "deep"] limits the
+exception to these, for a fault that few draws show.
+
 Strict both ways: a failure without an exception fails the run, and so does an exception whose tests pass.
 """
 
@@ -18,6 +21,7 @@ from typing import Any, Final, NamedTuple
 
 from simstrategy.errors import InvalidArgument
 from simstrategy_conformance.c10d.names import is_c10d, named
+from simstrategy_conformance.profiles import PROFILES
 
 __all__ = ["FILE", "KINDS", "Excepted", "exceptions_of", "file_of", "read_exceptions"]
 
@@ -28,17 +32,22 @@ _FIELDS: Final = ("clause", "kind", "reason", "link")
 
 
 class Excepted(NamedTuple):
-    """One exception.  test: the name of its one test; empty for all tests of the clause."""
+    """One exception.
+
+    test: the name of its one test, with a case in brackets or without; empty for all tests of the clause. profiles: the
+    names of those in which it holds; () for all.
+    """
 
     clause: str
     kind: str
     reason: str
     link: str
     test: str
+    profiles: tuple[str, ...] = ()
 
     def covers(self, clauses: tuple[str, ...], test: str) -> bool:
-        """Returns whether a test is excepted."""
-        return self.clause in clauses and self.test in ("", test)
+        """Returns whether a test is excepted.  test: its name, with its case where it has one."""
+        return self.clause in clauses and self.test in ("", test, test.partition("[")[0])
 
     def __str__(self) -> str:
         return f"{self.clause}{' ' + self.test if self.test else ''} ({self.kind}): {self.reason} {self.link}"
@@ -62,14 +71,21 @@ def file_of(backend: str) -> Path | None:
     return file if file.exists() else None
 
 
-def exceptions_of(backend: str, known: dict[str, tuple[str, ...]], file: Path | None = None) -> tuple[Excepted, ...]:
+def exceptions_of(
+    backend: str, known: dict[str, tuple[str, ...]], file: Path | None = None, *, profile: str = ""
+) -> tuple[Excepted, ...]:
     """Returns a backend's exceptions.  known: the kit's clauses, and the tests of each."""
     found = file or file_of(backend)
-    return () if found is None else read_exceptions(found, backend, known)
+    return () if found is None else read_exceptions(found, backend, known, profile=profile)
 
 
-def read_exceptions(file: Path, backend: str, known: dict[str, tuple[str, ...]]) -> tuple[Excepted, ...]:
-    """Reads the exceptions that a file has for a backend; raises InvalidArgument for one without a reason."""
+def read_exceptions(
+    file: Path, backend: str, known: dict[str, tuple[str, ...]], *, profile: str = ""
+) -> tuple[Excepted, ...]:
+    """Reads the exceptions that a file has for a backend.  profile: those that hold in it; "" for those of all.
+
+    Raises InvalidArgument for one without a reason.
+    """
     try:
         tables = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -89,25 +105,32 @@ def read_exceptions(file: Path, backend: str, known: dict[str, tuple[str, ...]])
             raise InvalidArgument(
                 f"{where}: the kit examines no clause {excepted.clause!r}; there are {', '.join(known)}."
             )
-        if excepted.test and excepted.test not in known[excepted.clause]:
+        if excepted.test and excepted.test.partition("[")[0] not in known[excepted.clause]:
             raise InvalidArgument(
                 f"{where}: clause {excepted.clause} has no test {excepted.test!r}; it has "
                 f"{', '.join(known[excepted.clause])}."
             )
-    return tuple(excepted for _, meant, excepted in entries if meant in ("", backend))
+    return tuple(
+        excepted
+        for _, meant, excepted in entries
+        if meant in ("", backend) and (not profile or not excepted.profiles or profile in excepted.profiles)
+    )
 
 
 def _entry(table: Any, where: str) -> tuple[str, str, Excepted]:
     if not isinstance(table, dict):
         raise InvalidArgument(f"{where} is no table: write [[exception]].")
     missing = [name for name in _FIELDS if not isinstance(table.get(name), str) or (name != "link" and not table[name])]
-    unknown = sorted(set(table) - {*_FIELDS, "test", "backend"})
+    unknown = sorted(set(table) - {*_FIELDS, "test", "backend", "profiles"})
     if missing or unknown:
         raise InvalidArgument(
-            f"{where}: it needs {', '.join(_FIELDS)}, and may have test and backend; "
+            f"{where}: it needs {', '.join(_FIELDS)}, and may have test, backend and profiles; "
             f"missing: {', '.join(missing) or 'none'}; unknown: {', '.join(unknown) or 'none'}."
         )
     if table["kind"] not in KINDS:
         raise InvalidArgument(f"{where}: kind is one of {', '.join(KINDS)}, not {table['kind']!r}.")
+    profiles = table.get("profiles", [])
+    if not isinstance(profiles, list) or not all(one in PROFILES for one in profiles):
+        raise InvalidArgument(f"{where}: profiles is a list of {', '.join(PROFILES)}, not {profiles!r}.")
     texts = {name: str(table.get(name, "")) for name in (*_FIELDS, "test")}
-    return where, str(table.get("backend", "")), Excepted(**texts)
+    return where, str(table.get("backend", "")), Excepted(**texts, profiles=tuple(profiles))

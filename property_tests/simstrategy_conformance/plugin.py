@@ -4,6 +4,8 @@ pytest loads it in every session where the kit is installed, so it imports nothi
 need is imported when the first of them runs.
 """
 
+import faulthandler
+import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
+_STDERR = pytest.StashKey[int]()
 _REPLICAS = 2
 """Of the `strategy` fixture, where a test names no number."""
 
@@ -27,6 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--simstrategy-seed", default=0, type=int, metavar="N", help="what examples are drawn from")
     group.addoption("--simstrategy-clauses", metavar="LIST", help="only tests of these, such as B-8,R-2")
     group.addoption("--simstrategy-exceptions", metavar="FILE", help="in place of the backend's conformance.toml")
+    group.addoption("--simstrategy-limit", type=float, metavar="S", help="ends the run where one test takes longer")
     group.addoption("--simstrategy-json", metavar="FILE", help="where to write the report as JSON")
     group.addoption("--simstrategy-markdown", metavar="FILE", help="where to write the report as Markdown")
 
@@ -35,6 +39,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "replicas(*counts): the numbers of replicas that the `strategy` fixture has")
     config.addinivalue_line("markers", "clause(*identifiers): the clauses that a test of the conformance kit examines")
 
+    if config.getoption("--simstrategy-limit"):
+        config.stash[_STDERR] = os.dup(2)  # pytest keeps what tests print there
     for option in ("--simstrategy-json", "--simstrategy-markdown"):
         file = config.getoption(option)
         if file and not Path(file).absolute().parent.is_dir():
@@ -98,6 +104,20 @@ def pytest_runtest_makereport(
         report = yield
         return _session(item.config).judge(item, report) if call.when == "call" else report
     return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    limit_s = item.config.getoption("--simstrategy-limit")
+    if not limit_s or item.get_closest_marker("clause") is None:
+        yield
+        return
+    # A framework may be in compiled code, and keep the interpreter from running anything of Python's.
+    faulthandler.dump_traceback_later(limit_s, exit=True, file=item.config.stash[_STDERR])
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.hookimpl(tryfirst=True)

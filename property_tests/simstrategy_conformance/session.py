@@ -38,7 +38,12 @@ class Session:
         self._known = by_clause(self._backend)
         file = config.getoption("--simstrategy-exceptions")
         try:
-            self._exceptions = exceptions_of(self._backend, self._known, None if file is None else Path(file))
+            self._exceptions = exceptions_of(
+                self._backend,
+                self._known,
+                None if file is None else Path(file),
+                profile=config.getoption("--simstrategy-profile"),
+            )
         except SimStrategyError as error:
             raise pytest.UsageError(str(error)) from error
 
@@ -58,7 +63,7 @@ class Session:
 
     def judge(self, item: pytest.Item, report: pytest.TestReport) -> pytest.TestReport:
         """Turns the failure of an excepted test into an expected failure."""
-        excepted = self._excepted(_clauses_of(item), _name_of(item))
+        excepted = self._excepted(_clauses_of(item), item.name)
         if excepted is not None and report.failed:
             report.outcome = "skipped"
             vars(report)["wasxfail"] = f"reason: {excepted}"
@@ -89,9 +94,13 @@ class Session:
         # A worker of pytest-xdist has a part of the outcomes: the session that collects them all reports.
         collects = not hasattr(self._config, "workerinput")
         for one in self._exceptions:
-            covered = [found for found in self._outcomes if one.covers(found.clauses, found.name.partition("[")[0])]
+            covered = [found for found in self._outcomes if one.covers(found.clauses, found.name)]
             if covered and all(found.verdict != "excepted" for found in covered):
                 self._wrong.append(f"{one.clause} is excepted and passes: take the exception out. {one}")
+            test, _, case = one.test.partition(_PARAMETERS)
+            cases = [found.name for found in self._outcomes if case and found.name.partition(_PARAMETERS)[0] == test]
+            if cases and not covered and collects:
+                self._wrong.append(f"{test} has no case [{case}; it has {', '.join(cases)}. {one}")
         if collects:
             for option, write in (("--simstrategy-json", json_text), ("--simstrategy-markdown", markdown_text)):
                 if self._config.getoption(option):

@@ -31,6 +31,21 @@ def test_an_exception_may_be_about_one_test_and_one_backend(tmp_path):
     assert read(tmp_path, text, "other") == ()
 
 
+def test_an_exception_may_be_about_one_case_of_a_test(tmp_path):
+    (one,) = read(tmp_path, GOOD + 'test = "test_wrap[exp]"\n')
+    assert one.covers(("B-8",), "test_wrap[exp]")
+    assert not one.covers(("B-8",), "test_wrap[sin]")
+    assert not one.covers(("B-8",), "test_wrap")
+    (all_of_it,) = read(tmp_path, GOOD + 'test = "test_wrap"\n')
+    assert all_of_it.covers(("B-8",), "test_wrap[sin]")
+
+
+def test_an_exception_may_hold_in_some_profiles_alone(tmp_path):
+    file = tmp_path / "conformance.toml"
+    file.write_text(GOOD + 'profiles = ["default", "deep"]\n')
+    assert [len(read_exceptions(file, "acme", KNOWN, profile=one)) for one in ("quick", "default", "deep")] == [0, 1, 1]
+
+
 def test_an_empty_file_excepts_nothing(tmp_path):
     assert read(tmp_path, "") == ()
 
@@ -48,6 +63,8 @@ def test_an_empty_file_excepts_nothing(tmp_path):
         (GOOD.replace("It cannot.", ""), "missing: reason"),
         (GOOD.replace('link = ""', ""), "missing: link"),
         (GOOD + "why = 1", "unknown: why"),
+        (GOOD + 'profiles = ["slow"]', "profiles is a list of quick, default, deep, not .'slow'."),
+        (GOOD + 'profiles = "deep"', "profiles is a list of"),
         (GOOD.replace('"never"', "3"), "missing: kind"),
     ],
 )

@@ -72,6 +72,66 @@ def test_a_broken_backend_is_told_by_clause_in_every_form_of_report(folder):
     assert {"clauses", "examples"} <= properties
 
 
+SLEEPING = """
+import time
+import simstrategy as ss
+from simstrategy.device.wrapper import Wrapper
+
+class Sleeps(Wrapper):
+    def exchange(self, note, *, timeout_s):
+        time.sleep(60)
+
+def open_wrong(*, replicas=None):
+    return Sleeps(ss.backend("sim", replicas=replicas))
+"""
+
+
+@pytest.mark.slow
+def test_a_test_that_takes_too_long_ends_the_run_and_shows_where_it_is(tmp_path):
+    (tmp_path / "acme.py").write_text(SLEEPING)
+    done = conform(tmp_path, "--limit-s=2", clauses="B-15")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert 'acme.py", line 8 in exchange' in done.stderr
+    assert re.search(r'clauses/test_\w+\.py", line \d+ in test_\w+', done.stderr), done.stderr
+
+
+UNMOVED = """
+import types
+import simstrategy as ss
+from simstrategy.device.wrapper import Wrapper
+
+class Wrong(Wrapper):
+    def __init__(self, inner):
+        super().__init__(inner)
+        functions = {name: getattr(inner.xp, name) for name in ss.device.NAMES}
+        broken = {name: lambda x, *more, axis=None: inner.xp.positive(x) for name in ("flip", "roll")}
+        self.xp = types.SimpleNamespace(**{**functions, **broken})
+
+def open_wrong(*, replicas=None):
+    return Wrong(ss.backend("sim", replicas=replicas))
+"""
+OF_ONE_CASE = EXCEPTION.format("B-18") + 'test = "test_an_array_function_is_numpys[{}]"\n'
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["flip", "sqrt", "flop"])
+def test_an_exception_of_one_case_leaves_the_others(tmp_path, case):
+    (tmp_path / "acme.py").write_text(UNMOVED)
+    (tmp_path / "conformance.toml").write_text(OF_ONE_CASE.format(case))
+    done = conform(tmp_path, "--json=r.json", clauses="B-18")
+    assert done.returncode == 1, done.stdout + done.stderr
+    report = json.loads((tmp_path / "r.json").read_text())
+    tests = [one for clause in report["clauses"] if clause["clause"] == "B-18" for one in clause["tests"]]
+    found = {one["name"]: one["verdict"] for one in tests}
+    assert found["test_an_array_function_is_numpys[flip]"] == ("excepted" if case == "flip" else "failed")
+    assert found["test_an_array_function_is_numpys[roll]"] == "failed"
+    wrong = {"flip": "", "sqrt": "B-18 is excepted and passes: take the exception out", "flop": "has no case [flop]"}
+    assert wrong[case] in done.stdout
+    assert (
+        "flip(float32[2, 3], axis=2) has to raise InvalidArgument or InvalidType, and gave float32[2, 3]" in done.stdout
+    )
+
+
 FORGETFUL = """
 import simstrategy as ss
 from simstrategy.device.wrapper import Wrapper
@@ -183,7 +243,7 @@ def test_the_kit_runs_in_several_processes_and_counts_in_one(folder):
 def test_the_plugin_brings_nothing_heavy_into_a_session():
     code = (
         "import sys, pytest; before = set(sys.modules); import simstrategy_conformance.plugin; "
-        "print(sorted(set(sys.modules) - before))"
+        "print(sorted(set(sys.modules) - before - {'faulthandler'}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.strip() == "['simstrategy_conformance', 'simstrategy_conformance.plugin']"

@@ -25,7 +25,14 @@ _KIT = "simstrategy_conformance"
 _KINDS = ("c10d",)
 """Kinds of backends that the kit opens itself, each in the folder of its tests."""
 _NO_KIT = f"The conformance kit is not installed. {install_advice('pip install ./property_tests')}"
-_DEFAULTS: Final[Mapping[str, object]] = {"clauses": "", "profile": "default", "seed": 0, "jobs": "1", "on": "here"}
+_DEFAULTS: Final[Mapping[str, object]] = {
+    "clauses": "",
+    "profile": "default",
+    "seed": 0,
+    "jobs": "1",
+    "on": "here",
+    "limit-s": None,
+}
 """Of the options that examine a backend."""
 
 
@@ -45,6 +52,9 @@ def conform(
     junit: Annotated[Path | None, typer.Option(help="Where to write JUnit XML.")] = None,
     jobs: Annotated[str, typer.Option(help="Processes: a number or auto; needs pytest-xdist.")] = "1",
     on: Annotated[str, typer.Option(help="Where tests run: here, or ray[://HOST:PORT] for a Ray cluster.")] = "here",
+    limit_s: Annotated[
+        float | None, typer.Option(help="Seconds of one test, after which the run ends; where it is, is shown.")
+    ] = None,
     matrix: Annotated[
         bool, typer.Option("--matrix", help="Examine nothing: the names are reports, written with --json.")
     ] = False,
@@ -56,14 +66,14 @@ def conform(
 ) -> None:
     """Run the conformance kit on a backend.
 
-    Exit code 0: it conforms. 1: it does not, or an exception passes. 2: the kit could not be run.
+    Exit code 0: it conforms. 1: it does not, an exception passes, or a test takes too long. 2: the kit could not run.
 
     With --matrix, put reports side by side: conform --matrix a.json b.json --html page.html. Exit code 0: the page is
     written, whatever the reports state. 2: a file is no report.
     """
     files = {"exceptions": exceptions, "json": json, "markdown": markdown, "junit": junit}
     if matrix:
-        others = {"clauses": clauses, "profile": profile, "seed": seed, "jobs": jobs, "on": on}
+        others = {"clauses": clauses, "profile": profile, "seed": seed, "jobs": jobs, "on": on, "limit-s": limit_s}
         given = [name for name, file in files.items() if file is not None]
         given += [name for name, value in others.items() if value != _DEFAULTS[name]]
         _refuse(given, "examines a backend, and --matrix examines none")
@@ -74,10 +84,16 @@ def conform(
     _refuse([name for name, value in shown.items() if value is not None], "is of reports: add --matrix")
     if len(names) > 1:
         raise typer.BadParameter(f"{len(names)} names: one backend is examined at a time, and --matrix takes reports")
-    _refuse(["jobs"] if on != "here" and jobs != "1" else [], "is of this machine, and the tests run on a cluster")
-    spread = ["-p", f"{_KIT}.spread.tests", f"--simstrategy-on={on}"]
-    places = spread if on != "here" else ["-n", jobs] if jobs != "1" else []
-    raise typer.Exit(_run([*_arguments(str(names[0]), profile, seed, clauses, files), *places]))
+    limit = [] if limit_s is None else [f"--simstrategy-limit={limit_s}"]
+    raise typer.Exit(_run([*_arguments(str(names[0]), profile, seed, clauses, files), *_places(jobs, on), *limit]))
+
+
+def _places(jobs: str, on: str) -> list[str]:
+    """Returns the arguments of pytest for where the tests run."""
+    if on == "here":
+        return ["-n", jobs] if jobs != "1" else []
+    _refuse(["jobs"] if jobs != "1" else [], "is of this machine, and the tests run on a cluster")
+    return ["-p", f"{_KIT}.spread.tests", f"--simstrategy-on={on}"]
 
 
 def _refuse(options: Sequence[str], reason: str) -> None:

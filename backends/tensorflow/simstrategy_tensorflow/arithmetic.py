@@ -63,7 +63,17 @@ def trunc(x: Any) -> Any:
 def nextafter(x1: Any, x2: Any) -> Any:
     """Returns the next float; TensorFlow has no shapes that broadcast here."""
     shape = np.broadcast_shapes(tuple(x1.shape), tuple(x2.shape))
-    return tf.math.nextafter(tf.broadcast_to(x1, shape), tf.broadcast_to(x2, shape))
+    x, y = tf.broadcast_to(x1, shape), tf.broadcast_to(x2, shape)
+    return tf.math.nextafter(x, y) if x.dtype in (tf.float32, tf.float64) else _next_half(x, y)
+
+
+def _next_half(x: Any, y: Any) -> Any:
+    """Returns the next float of 16 bits, which TensorFlow has not.  Away from 0 it has the bits of the next int."""
+    bits = tf.bitcast(x, tf.int16)
+    step = tf.where(tf.equal(x < y, x > 0), tf.ones_like(bits), -tf.ones_like(bits))
+    least = tf.where(signbit(y), tf.fill(bits.shape, np.int16(-32767)), tf.ones_like(bits))
+    moved = tf.bitcast(tf.where(tf.equal(x, 0), least, bits + step), x.dtype)
+    return tf.where(tf.math.is_nan(x) | tf.math.is_nan(y), x + y, tf.where(tf.equal(x, y), y, moved))
 
 
 def parts(function: Any) -> Any:

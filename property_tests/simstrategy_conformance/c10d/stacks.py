@@ -9,7 +9,7 @@ import faulthandler
 import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -27,7 +27,10 @@ def show_on_signal(folder: str, rank: int) -> None:
 
 
 def stacks_of(folder: Path, processes: Mapping[int, int]) -> str:
-    """Returns where ranks are, a line for each call; "" where no file has them.  processes: their numbers, by rank."""
+    """Returns where ranks are, a line for each call; "" where no file has them.  processes: their numbers, by rank.
+
+    Ranks that are at the same place have its lines once.
+    """
     signalled = []
     for rank, process in processes.items():
         if _file(folder, rank).exists():
@@ -38,9 +41,15 @@ def stacks_of(folder: Path, processes: Mapping[int, int]) -> str:
     while not all(map(_is_whole, found.values())) and time.monotonic() < until_s:
         time.sleep(0.02)
         found = {rank: _file(folder, rank).read_text("utf-8", "replace") for rank in signalled}
-    return "".join(
-        f"\n  rank {rank} is at, last call first:{_last_calls(text)}" for rank, text in found.items() if text
-    )
+    ranks: dict[str, list[int]] = {}
+    for rank, text in found.items():
+        if text:
+            ranks.setdefault(_last_calls(text), []).append(rank)
+    return "".join(f"\n  {_named(ones)} at, last call first:{calls}" for calls, ones in ranks.items())
+
+
+def _named(ranks: Sequence[int]) -> str:
+    return f"rank {ranks[0]} is" if len(ranks) == 1 else f"ranks {', '.join(map(str, ranks))} are"
 
 
 def _file(folder: str | Path, rank: int) -> Path:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import simstrategy as ss
 from simstrategy_conformance.arrays import exact_arrays, scribble
-from simstrategy_conformance.calling import agrees, call, check, put
+from simstrategy_conformance.calling import agrees, call, check, form_of, put
 from simstrategy_conformance.checking import clause, property_test, search
 from simstrategy_conformance.functions import CASES, Case
 from simstrategy_conformance.observe import same_bits
@@ -218,5 +218,13 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 def test_wrong_dtypes_axes_shapes_and_settings_raise(subject: Subject, number: int) -> None:
     name, arguments, options = WRONG[number]
     given = put(subject, list(arguments))
-    with pytest.raises((ss.errors.InvalidArgument, ss.errors.InvalidType)):
-        subject.open(2).get(call(subject, name, *given, **options))
+    shown = f"{name}({', '.join([*map(form_of, arguments), *(f'{key}={one!r}' for key, one in options.items())])})"
+    try:
+        found = call(subject, name, *given, **options)
+        got = subject.open(2).get(found)
+    except (ss.errors.InvalidArgument, ss.errors.InvalidType):
+        return
+    except Exception as error:
+        error.add_note(f"of {shown}, which has to raise InvalidArgument or InvalidType")
+        raise
+    raise AssertionError(f"{shown} has to raise InvalidArgument or InvalidType, and gave {form_of(got)}")

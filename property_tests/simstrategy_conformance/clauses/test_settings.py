@@ -34,9 +34,7 @@ def _calls(dtypes: tuple[str, ...]) -> dict[str, list[Case]]:
     return found
 
 
-NEAR = ("reciprocal", "hypot", "cos", "logaddexp", "atan2", "sin", "pow", "tan")
-"""Functions without settings, which test_namespace.py tries."""
-FUNCTIONS = tuple(name for name in ss.device.NAMES if name not in NEAR)
+FUNCTIONS = ss.device.NAMES
 
 
 @clause("B-18")
