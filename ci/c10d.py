@@ -37,6 +37,9 @@ WRONG = {
     "otherdtype": "W-3",
     "falls_back": "W-1",
     "handson": "W-1",
+    "gathersbygloo": "W-1",
+    "averagesovertheworld": "W-4",
+    "passesthebarrier": "W-13",
     "crashes": "W-3",
 }
 """Each with the clause of its mistake."""

@@ -28,8 +28,6 @@ __all__ = [
 ]
 
 _LATE_S: Final = 0.02
-_ROOT_S: Final = 600.0
-"""So long members wait for the root, which the kit ends before if it hangs."""
 
 
 def send_recv(scene: Scene) -> int:
@@ -84,8 +82,8 @@ def batch_isend_irecv(scene: Scene) -> int:
 def recv_any(scene: Scene) -> int:
     """Examines recv without a source: the root receives one tensor of every other member, and learns whose it is.
 
-    No member leaves before the root: else a message of the next call might be received by this one. Marks show it, and
-    not a barrier of the backend, which may be wrong.
+    A barrier ends it, since a backend may choose a message when all ranks have made their next call. A row is not made
+    again: where the barrier is wrong, a message of the second call might be received by the first one.
     """
     root, left = scene.root, set(_others(scene))
     if scene.me != root:
@@ -93,7 +91,7 @@ def recv_any(scene: Scene) -> int:
         try:
             refusing(dist.send, held.tensor, scene.members[root], scene.group)
         finally:  # also where it is refused: the root is there as well
-            scene.marks.await_all([f"{scene.number}-{root}"], _ROOT_S)
+            _pass_barrier(scene)
         return 0
     try:
         while left:
@@ -105,8 +103,12 @@ def recv_any(scene: Scene) -> int:
             left.remove(index)
             scene.require(due, scene.array(index), f"what was received of rank {source}")
     finally:
-        scene.marks.put(f"{scene.number}-{root}")
+        _pass_barrier(scene)
     return 0
+
+
+def _pass_barrier(scene: Scene) -> None:
+    refusing(dist.barrier, *(() if scene.group is None else (scene.group,)))
 
 
 def send_to_self(scene: Scene) -> int:
@@ -183,7 +185,7 @@ def barrier(scene: Scene) -> int:
     if scene.me == scene.root:
         time.sleep(_LATE_S)
     scene.marks.put(f"{scene.number}-{scene.me}")
-    refusing(dist.barrier, *(() if scene.group is None else (scene.group,)))
+    _pass_barrier(scene)
     missing = [one for one in range(scene.size) if not scene.marks.has(f"{scene.number}-{one}")]
     if missing:
         raise Wrong(f"left before rank {scene.members[missing[0]]} had entered")
