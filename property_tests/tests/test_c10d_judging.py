@@ -52,3 +52,27 @@ def test_a_refusal_of_one_rank_alone_is_no_fault_and_is_listed(alone: Row) -> No
     offers.count("none", "reduce", alone, "RuntimeError: one rank")
     offers.count("none", "reduce", Row(ranks=4, part=alone.part), "RuntimeError: no reduce")
     assert [line.partition("(")[2] for line in offers.lines("none")] == ["RuntimeError: no reduce)"]
+
+
+def test_of_a_call_that_is_refused_in_one_form_the_form_is_named() -> None:
+    offers = Offers()
+    for dtype in ("float32", "int8"):
+        offers.count("uneven", "all_gather", Row(ranks=3, dtype=dtype, uneven=True), "RuntimeError: no")
+        offers.count("groups", "barrier", Row(ranks=3, dtype=dtype, part="every_other"), "RuntimeError: no")
+    assert offers.lines("uneven") == ["all_gather uneven (RuntimeError: no)"]
+    assert offers.lines("groups") == ["barrier group every_other (RuntimeError: no)"]
+    offers.count("late", "all_reduce", Row(ranks=3, dtype="int8", late=True), "RuntimeError: no")
+    offers.count("late", "all_reduce", Row(ranks=3, late=True), "")
+    assert offers.lines("late") == ["all_reduce late: int8 (RuntimeError: no)"]
+    for op in ("SUM", "AVG"):
+        offers.count("ops", "reduce", Row(ranks=3, op=op), "" if op == "SUM" else "RuntimeError: no AVG")
+        offers.count("ops", "reduce", Row(ranks=3, op=op, dtype="int8"), "RuntimeError: no")
+    offers.count("ops", "reduce", Row(ranks=3, dtype="int16", op="MAX"), "RuntimeError: no int16")
+    offers.count("ops", "reduce", Row(ranks=3, op="MAX"), "")
+    offers.count("ops", "reduce", Row(ranks=3, dtype="int16"), "")
+    assert offers.lines("ops") == [
+        "reduce AVG (RuntimeError: no AVG)",
+        "reduce AVG (RuntimeError: no)",
+        "reduce: int8 (RuntimeError: no)",
+        "reduce MAX: int16 (RuntimeError: no int16)",
+    ]

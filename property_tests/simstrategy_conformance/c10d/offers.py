@@ -76,15 +76,18 @@ class Offers:
             keys = sorted(key for key in self._seen if (key.test, key.call) == (test, call))
             done = [key for key in keys if self._seen[key].done is not None]
             left = [key for key in keys if self._seen[key].refused is not None]
+            forms = dict.fromkeys(key.form.removesuffix(_ALONE).strip() for key in keys)
             if not done:
-                found.append(f"{call} ({self._seen[left[0]].text})")
+                words = " ".join((call, ", ".join(forms) if all(forms) else "")).strip()
+                found.append(f"{words} ({self._seen[left[0]].text})")
                 continue
+            what = f"{call} {next(iter(forms))}".strip() if len(forms) == 1 else call
             for field, template in _WHOLE.items():
                 carried_out = {getattr(key, field) for key in done}
                 whole = [key for key in left if _ALONE not in (of := getattr(key, field)) and of not in carried_out]
                 for text, given in self._by_text(whole).items():
                     names = ", ".join(dict.fromkeys(getattr(key, field) for key in given))
-                    found.append(f"{template.format(call=call, names=names)} ({text})")
+                    found.append(f"{template.format(call=what, names=names)} ({text})")
                 left = [key for key in left if key not in whole]
             found += self._in_part(left)
         return found

@@ -134,7 +134,7 @@ class _Rank:
         return Answer("wrong", f"{fault} ({found})") if fault else Answer("seen", str(found))
 
     def _events(self, call: Callable[[Scene], Any], scene: Scene) -> Answer:
-        """Makes a call under the profiler; "wrong" where another backend of torch than the named one has done it.
+        """Makes a call under the profiler; "seen" where another backend of torch than the named one has done it.
 
         What the call gives has a clause of its own.
         """
@@ -145,7 +145,7 @@ class _Rank:
 
         events = events_of(made, recorded=not self._is_thread)
         fault = others_of(events, self._place.object or self._place.backend)
-        return Answer("wrong", fault) if fault else Answer("right")
+        return Answer("seen", fault) if fault else Answer("right")
 
     def _group(self, part: str) -> Any:
         """Returns the group of a part of the ranks, None for all; each is made when all ranks first need it."""
