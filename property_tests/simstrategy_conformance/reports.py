@@ -179,11 +179,18 @@ def json_text(report: Report) -> str:
         "versions": versions_of(report.backend),
         "conforms": report.conforms,
         "clauses": list(_clauses(report)),
-        "exceptions": [one._asdict() for one in report.exceptions],
+        "exceptions": [_exception(one) for one in report.exceptions],
         "wrong": list(report.wrong),
         "programs": {"shares": shares, "collectives_median": median},
     } | ({"notes": [one._asdict() for one in report.notes]} if report.notes else {})
     return json.dumps(document, indent=2) + "\n"
+
+
+def _exception(one: Excepted) -> dict[str, Any]:
+    """Returns an exception; profiles where it is limited to some."""
+    fields = one._asdict()
+    profiles = fields.pop("profiles")
+    return fields | ({"profiles": [*profiles]} if profiles else {})
 
 
 def _clauses(report: Report) -> Iterator[dict[str, Any]]:

@@ -11,6 +11,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 import simstrategy_conformance
+from simstrategy_conformance.matrix.columns import column_of
 from simstrategy_conformance.matrix.schema import unlike
 
 SCHEMA = json.loads((Path(simstrategy_conformance.__file__).parent / "report.schema.json").read_text())
@@ -110,7 +111,7 @@ class Wrong(Wrapper):
 def open_wrong(*, replicas=None):
     return Wrong(ss.backend("sim", replicas=replicas))
 """
-OF_ONE_CASE = EXCEPTION.format("B-18") + 'test = "test_an_array_function_is_numpys[{}]"\n'
+OF_ONE_CASE = EXCEPTION.format("B-18") + 'test = "test_an_array_function_is_numpys[{}]"\nprofiles = ["quick"]\n'
 
 
 @pytest.mark.slow
@@ -121,6 +122,11 @@ def test_an_exception_of_one_case_leaves_the_others(tmp_path, case):
     done = conform(tmp_path, "--json=r.json", clauses="B-18")
     assert done.returncode == 1, done.stdout + done.stderr
     report = json.loads((tmp_path / "r.json").read_text())
+    assert unlike(report, SCHEMA) is None
+    reasons = column_of(report).cells["B-18"].reasons
+    assert [one.what for one in reasons if one.what.startswith("exception")] == (
+        ["exception (missing) of test_an_array_function_is_numpys[flip]"] if case == "flip" else []
+    )
     tests = [one for clause in report["clauses"] if clause["clause"] == "B-18" for one in clause["tests"]]
     found = {one["name"]: one["verdict"] for one in tests}
     assert found["test_an_array_function_is_numpys[flip]"] == ("excepted" if case == "flip" else "failed")

@@ -111,7 +111,8 @@ def _cell(entry: Mapping[str, Any], document: Mapping[str, Any]) -> Cell:
 
 def _exceptions(entry: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[Reason]:
     """Yields the exceptions by which tests of a clause are excepted, also those of a clause that shares the test."""
-    excepted = {_function(one) for one in entry["tests"] if one["verdict"] == "excepted"}
+    found = [one for one in entry["tests"] if one["verdict"] == "excepted"]
+    excepted = {name for one in found for name in (one["name"], _function(one))}
     tests = {one["clause"]: {_function(test) for test in one["tests"]} for one in document["clauses"]}
     for one in document["exceptions"]:
         if excepted & ({one["test"]} if one["test"] else tests.get(one["clause"], set())):
