@@ -59,10 +59,11 @@ def compensated(arrays):
 def fused(name):
     """Multiplies and adds in one step of more bits, as an FMA does."""
 
-    def function(sim, state, x, y, **how):
-        if x.dtype != np.float32 or y.dtype != np.float32:
-            return getattr(sim.xp, name)(x, y, **how)
-        wide = getattr(sim.xp, name)(sim.xp.astype(x, "float64"), sim.xp.astype(y, "float64"), **how)
+    def function(sim, state, *given, **how):
+        plain = getattr(sim.xp, name)(*given, **how)  # raises what it has to raise, and adopts host data
+        if not all(isinstance(one, sim.array_types) and one.dtype == np.float32 for one in given):
+            return plain
+        wide = getattr(sim.xp, name)(*[sim.xp.astype(one, "float64") for one in given], **how)
         return sim.xp.astype(wide, "float32")
 
     return lambda *, replicas=None: with_function(opened(replicas=replicas), name, function)
