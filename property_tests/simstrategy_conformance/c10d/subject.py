@@ -146,7 +146,7 @@ class C10dSubject:
         try:
             self._offers.count(test, call, row, refusal)
         except AssertionError as error:
-            self._world(row.ranks).close()
+            self._worlds[row.ranks].close()
             raise Costly(str(error)) from None
 
     def is_faulty(self, call: str) -> bool:
