@@ -19,6 +19,7 @@ from simstrategy.errors import Unsupported
 __all__ = ["no_local_constants"]
 
 _NAME: Final = "_get_local_constants"
+_FOUND: Final = "_local_constants"
 _CACHE: Final = "CONSTANTS_CACHE"
 _KEPT: Final = 1024
 """So many kinds of draws have their constants in the cache, as in Hypothesis's own."""
@@ -43,7 +44,8 @@ def no_local_constants() -> Iterator[None]:
 @functools.cache
 def _replaced() -> dict[str, Any]:
     """Returns what stands in the place of Hypothesis's function and cache, by name; the same for all searches."""
-    found = _function()()  # in some versions by kind
+    # In some versions by kind. What was found so far has the same form, and need not be looked for.
+    found = vars(providers)[_FOUND] if _FOUND in vars(providers) else _function()()
     nothing = {kind: type(own)() for kind, own in found.items()} if isinstance(found, dict) else type(found)()
     return {_NAME: lambda: nothing, _CACHE: type(vars(providers)[_CACHE])(_KEPT)}
 
