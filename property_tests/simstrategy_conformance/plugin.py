@@ -128,6 +128,13 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         _session(_CONFIGS[-1]).add(report)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_handlecrashitem(crashitem: str, report: pytest.TestReport) -> None:
+    """Describes the report of a test that a worker of pytest-xdist did not survive."""
+    if _CONFIGS and Path(__file__).parent in (_CONFIGS[-1].rootpath / crashitem.partition("::")[0]).parents:
+        _session(_CONFIGS[-1]).describe_crash(report)
+
+
 _CONFIGS: list[pytest.Config] = []
 """The sessions that are running, the innermost last: a report does not name its session."""
 

@@ -157,9 +157,12 @@ def _last_words(report: Report, failed: Sequence[str]) -> str:
         return f"breaks {', '.join(failed)}."
     if not report.conforms:
         return "does not conform."
-    examined, known = len(report.clauses()), len(report.known)
-    if examined < known:
-        return f"conforms in {examined} of {known} clauses; the others were not examined."
+    known = len(report.known)
+    in_part = sum(bool(one["tests"] and one["not_run"]) for one in _clauses(report))
+    whole = len(report.clauses()) - in_part
+    if whole < known:
+        part = f"{in_part} {'was' if in_part == 1 else 'were'} examined in part, " if in_part else ""
+        return f"conforms in {whole} of {known} clauses; {part}the others were not examined."
     parts = any(one.kind == "not offered" for one in report.notes)
     return "conforms in what it offers; what it does not offer is listed above." if parts else "conforms."
 

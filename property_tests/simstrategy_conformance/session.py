@@ -9,7 +9,7 @@ from simstrategy.errors import SimStrategyError
 from simstrategy.short_repr import without_addresses
 from simstrategy_conformance.checking import counted, noted
 from simstrategy_conformance.covered import Covered, covered
-from simstrategy_conformance.exceptions import Excepted, exceptions_of
+from simstrategy_conformance.exceptions import exceptions_of
 from simstrategy_conformance.index import by_clause
 from simstrategy_conformance.profiles import PROFILES
 from simstrategy_conformance.reports import Note, Outcome, Report, json_text, markdown_text, table_lines
@@ -63,16 +63,27 @@ class Session:
 
     def judge(self, item: pytest.Item, report: pytest.TestReport) -> pytest.TestReport:
         """Turns the failure of an excepted test into an expected failure."""
-        excepted = self._excepted(_clauses_of(item), item.name)
+        self._except(report, _clauses_of(item), item.name)
+        return report
+
+    def _except(self, report: pytest.TestReport, clauses: tuple[str, ...], name: str) -> None:
+        excepted = next((one for one in self._exceptions if one.covers(clauses, name)), None)
         if excepted is not None and report.failed:
             report.outcome = "skipped"
             vars(report)["wasxfail"] = f"reason: {excepted}"
-        return report
-
-    def _excepted(self, clauses: tuple[str, ...], name: str) -> Excepted | None:
-        return next((one for one in self._exceptions if one.covers(clauses, name)), None)
 
     # Where reports are collected.
+
+    def describe_crash(self, report: pytest.TestReport) -> None:
+        """Makes the report of a test whose process ended that of a failure, with the test's clauses."""
+        name = report.nodeid.rpartition("::")[2]
+        clauses = tuple(one for one, tests in self._known.items() if name.partition(_PARAMETERS)[0] in tests)
+        report.user_properties += [("clauses", " ".join(clauses)), ("examples", 0)]
+        limit_s = self._config.getoption("--simstrategy-limit")
+        late = f"it took longer than {limit_s:g} s, or " if limit_s else ""
+        text = f"The process of this test ended: {late}the backend or the system ended it. See what it wrote."
+        report.longrepr, report.when = text, "call"
+        self._except(report, clauses, name)
 
     def add(self, report: pytest.TestReport) -> None:
         """Takes the report of one test."""

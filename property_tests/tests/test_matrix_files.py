@@ -13,6 +13,7 @@ from simstrategy_conformance.index import by_clause
 from simstrategy_conformance.matrix.files import read_report
 from simstrategy_conformance.matrix.law import read_law
 from simstrategy_conformance.matrix.schema import unlike
+from simstrategy_conformance.reports import Outcome, Report, table_lines
 from simstrategy_conformance.titles import HEADINGS, TITLES
 
 ROOT = Path(simstrategy_conformance.__file__).parent
@@ -40,6 +41,21 @@ def test_a_report_has_every_clause_of_the_kit_and_what_did_not_run():
     assert found["K-1"]["tests"][0]["reason"] == "one process"
     (only,) = [one for one in document(outcomes=OUTCOMES[1:2])["clauses"] if one["clause"] == "B-8"]
     assert (only["verdict"], only["not_run"]) == ("passed", ["test_wrap"])
+
+
+@pytest.mark.parametrize(
+    ("tests", "words"),
+    [
+        (("sum", "wrap", "bound", "workers", "axis"), "conforms."),
+        (("sum", "wrap", "axis"), "conforms in 2 of 4 clauses; the others were not examined."),
+        (("sum", "axis"), "conforms in 1 of 4 clauses; 1 was examined in part, the others were not examined."),
+    ],
+)
+def test_a_clause_counts_as_examined_where_all_its_tests_ran(tests, words):
+    of = {test: clause for clause, known in KNOWN.items() for test in known}
+    outcomes = tuple(Outcome(f"test_{one}", (of[f"test_{one}"],), "passed", 1, 0.0, "") for one in tests)
+    report = Report("acme", "quick", 0, outcomes, (), (), {}, known=KNOWN)
+    assert table_lines(report)[-1] == f"acme {words}"
 
 
 def test_the_command_of_a_cell_is_one_of_a_shell():

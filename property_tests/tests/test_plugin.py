@@ -88,12 +88,43 @@ def open_wrong(*, replicas=None):
 
 
 @pytest.mark.slow
-def test_a_test_that_takes_too_long_ends_the_run_and_shows_where_it_is(tmp_path):
+def test_a_test_that_takes_too_long_has_failed_and_shows_where_it_is(tmp_path):
     (tmp_path / "acme.py").write_text(SLEEPING)
-    done = conform(tmp_path, "--limit-s=2", clauses="B-15")
+    done = conform(tmp_path, "--limit-s=2", "--json=r.json", clauses="B-6,B-15")
     assert done.returncode == 1, done.stdout + done.stderr
     assert 'acme.py", line 8 in exchange' in done.stderr
     assert re.search(r'clauses/test_\w+\.py", line \d+ in test_\w+', done.stderr), done.stderr
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert verdicts(report) == {"B-6": "passed", "B-15": "failed"}
+    (late, _) = next(one["tests"] for one in report["clauses"] if one["clause"] == "B-15")
+    assert late["failure"].startswith("The process of this test ended: it took longer than 2 s, or the backend")
+
+
+ENDING = """
+import os
+import simstrategy as ss
+from simstrategy.device.wrapper import Wrapper
+
+class Ends(Wrapper):
+    def exchange(self, note, *, timeout_s):
+        os._exit(3)
+
+def open_wrong(*, replicas=None):
+    return Ends(ss.backend("sim", replicas=replicas))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_excepted", [False, True])
+def test_a_test_whose_process_the_backend_ends_has_failed(tmp_path, is_excepted):
+    (tmp_path / "acme.py").write_text(ENDING)
+    (tmp_path / "conformance.toml").write_text(EXCEPTION.format("B-15") if is_excepted else "")
+    done = conform(tmp_path, "--jobs=2", "--json=r.json", clauses="B-6,B-15")
+    assert "acme:open_wrong breaks B-15." in done.stdout or is_excepted, done.stdout + done.stderr
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert unlike(report, SCHEMA) is None
+    assert verdicts(report) == {"B-6": "passed", "B-15": "excepted" if is_excepted else "failed"}
+    assert report["conforms"] is is_excepted
 
 
 UNMOVED = """

@@ -53,7 +53,7 @@ def conform(
     jobs: Annotated[str, typer.Option(help="Processes: a number or auto; needs pytest-xdist.")] = "1",
     on: Annotated[str, typer.Option(help="Where tests run: here, or ray[://HOST:PORT] for a Ray cluster.")] = "here",
     limit_s: Annotated[
-        float | None, typer.Option(help="Seconds of one test, after which the run ends; where it is, is shown.")
+        float | None, typer.Option(help="Seconds of one test, after which it has failed; shows where it is.")
     ] = None,
     matrix: Annotated[
         bool, typer.Option("--matrix", help="Examine nothing: the names are reports, written with --json.")
@@ -84,15 +84,17 @@ def conform(
     _refuse([name for name, value in shown.items() if value is not None], "is of reports: add --matrix")
     if len(names) > 1:
         raise typer.BadParameter(f"{len(names)} names: one backend is examined at a time, and --matrix takes reports")
+    raise typer.Exit(_run([*_arguments(str(names[0]), profile, seed, clauses, files), *_places(jobs, on, limit_s)]))
+
+
+def _places(jobs: str, on: str, limit_s: float | None) -> list[str]:
+    """Returns the arguments of pytest for where the tests run, and how long each may take."""
     limit = [] if limit_s is None else [f"--simstrategy-limit={limit_s}"]
-    raise typer.Exit(_run([*_arguments(str(names[0]), profile, seed, clauses, files), *_places(jobs, on), *limit]))
-
-
-def _places(jobs: str, on: str) -> list[str]:
-    """Returns the arguments of pytest for where the tests run."""
     if on == "here":
-        return ["-n", jobs] if jobs != "1" else []
-    _refuse(["jobs"] if jobs != "1" else [], "is of this machine, and the tests run on a cluster")
+        # Where the tests have a process of their own, the run goes on after a test that takes too long.
+        return [*limit, "-n", jobs] if jobs != "1" or (limit and find_spec("xdist") is not None) else limit
+    given = [name for name, value in (("jobs", jobs), ("limit-s", limit_s)) if value != _DEFAULTS[name]]
+    _refuse(given, "is of this machine, and the tests run on a cluster")
     return ["-p", f"{_KIT}.spread.tests", f"--simstrategy-on={on}"]
 
 
