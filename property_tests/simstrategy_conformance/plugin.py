@@ -20,6 +20,8 @@ __all__: list[str] = []
 _STDERR = pytest.StashKey[int]()
 _REPLICAS = 2
 """Of the `strategy` fixture, where a test names no number."""
+_LIMIT_MAX_S = 1e6
+"""Up to twelve days: the timer of `faulthandler` takes no infinite time."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,7 +41,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "replicas(*counts): the numbers of replicas that the `strategy` fixture has")
     config.addinivalue_line("markers", "clause(*identifiers): the clauses that a test of the conformance kit examines")
 
-    if config.getoption("--simstrategy-limit"):
+    limit_s = config.getoption("--simstrategy-limit")
+    if limit_s is not None:
+        if not 0 < limit_s <= _LIMIT_MAX_S:
+            raise pytest.UsageError(f"The limit of a test is {limit_s:g} s: give one above 0, up to {_LIMIT_MAX_S:g}.")
         config.stash[_STDERR] = os.dup(2)  # pytest keeps what tests print there
     for option in ("--simstrategy-json", "--simstrategy-markdown"):
         file = config.getoption(option)
@@ -109,7 +114,7 @@ def pytest_runtest_makereport(
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     limit_s = item.config.getoption("--simstrategy-limit")
-    if not limit_s or item.get_closest_marker("clause") is None:
+    if limit_s is None or item.get_closest_marker("clause") is None:
         yield
         return
     # A framework may be in compiled code, and keep the interpreter from running anything of Python's.

@@ -80,7 +80,7 @@ class Session:
         clauses = tuple(one for one, tests in self._known.items() if name.partition(_PARAMETERS)[0] in tests)
         report.user_properties += [("clauses", " ".join(clauses)), ("examples", 0)]
         limit_s = self._config.getoption("--simstrategy-limit")
-        late = f"it took longer than {limit_s:g} s, or " if limit_s else ""
+        late = f"it took longer than {limit_s:g} s, or " if limit_s is not None else ""
         text = f"The process of this test ended: {late}the backend or the system ended it. See what it wrote."
         report.longrepr, report.when = text, "call"
         self._except(report, clauses, name)

@@ -232,6 +232,8 @@ def test_the_command_writes_both_files_and_refuses_what_it_cannot_use(tmp_path, 
         (["--matrix", "a.json", "--html", "m.html", "--law", "a.json"], "a.json has no clause"),
         (["sim", "--html", "m.html"], "--html is of reports: add --matrix"),
         (["sim", "--badge", "m.svg"], "--badge is of reports: add --matrix"),
+        (["sim", "--on", "ray", "--jobs", "2"], "--jobs is of this machine"),
+        (["sim", "--on", "ray", "--limit-s", "2"], "--limit-s is of this machine"),
         (["sim", "template"], "2 names: one backend is examined at a time"),
     ],
 )

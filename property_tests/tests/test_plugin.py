@@ -100,6 +100,15 @@ def test_a_test_that_takes_too_long_has_failed_and_shows_where_it_is(tmp_path):
     assert late["failure"].startswith("The process of this test ended: it took longer than 2 s, or the backend")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", ["0", "-1", "nan", "inf"])
+def test_a_limit_that_is_none_is_refused(tmp_path, limit):
+    done = conform(tmp_path, f"--limit-s={limit}", "--json=r.json", clauses="B-15", backend="sim")
+    assert done.returncode == 2
+    assert f"The limit of a test is {limit} s: give one above 0" in done.stderr
+    assert not (tmp_path / "r.json").exists()
+
+
 ENDING = """
 import os
 import simstrategy as ss
