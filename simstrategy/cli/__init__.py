@@ -4,7 +4,7 @@ import gc
 import sys
 from collections.abc import Sequence
 
-from simstrategy.cli.leaving import leave
+from simstrategy.cli.leaving import finish_output, leave
 
 __all__ = ["main"]
 
@@ -23,4 +23,6 @@ def main(words: Sequence[str] | None = None) -> None:
         app_for(words)(words)
     except SystemExit as end:
         leave(end.code)
+        if not finish_output():
+            sys.exit(end.code or 2)
         raise

@@ -1,18 +1,16 @@
 """How an error ends a command: a message and exit code 2, no traceback."""
 
-import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
 import typer
 
+from simstrategy.cli.leaving import finish_output
 from simstrategy.errors import SimStrategyError
 
 __all__ = ["clear_errors", "text_of"]
 
-_STDOUT: Final = 1
 _CHARACTERS_MAX: Final = 10_000
 """Of one message."""
 
@@ -37,12 +35,12 @@ def clear_errors() -> Iterator[None]:
     except (typer.Exit, typer.Abort, typer.BadParameter, KeyboardInterrupt):
         raise
     except SystemExit as error:  # rich ends the process where its output was closed
-        _finish_output()
+        finish_output()
         raise typer.Exit(2) from error
     except BaseException as error:
         with suppress(OSError, ValueError):  # where the output for errors is closed as well
             _report(error)
-        _finish_output()
+        finish_output()
         raise typer.Exit(2) from error
 
 
@@ -56,14 +54,3 @@ def _report(error: BaseException) -> None:
         from simstrategy.run import raised_where  # noqa: PLC0415
 
         typer.echo(raised_where(error, with_text=False), err=True)
-
-
-def _finish_output() -> None:
-    """Writes what is left, or drops it where that is impossible: else Python would report it in the end."""
-    try:
-        sys.stdout.flush()
-    except (OSError, ValueError):
-        with suppress(OSError):
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, _STDOUT)
-            os.close(nowhere)

@@ -5,9 +5,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TextIO
 
-__all__ = ["exits_named", "leave"]
+__all__ = ["exits_named", "finish_output", "leave"]
 
 _LEFT: Final = (
     "The program has ended, and has left threads that wait for what never comes:\n{lines}\n"
@@ -19,6 +19,7 @@ _EXITED: Final = (
     "in place of it.\n"
 )
 _NOT_JUDGED: Final = 2
+_STDOUT: Final = 1
 
 
 @contextmanager
@@ -58,6 +59,30 @@ def leave(code: object) -> None:
     from simstrategy.run import when_left_for_ever  # noqa: PLC0415
 
     when_left_for_ever(partial(_end, code if isinstance(code, int) else int(code is not None)))
+
+
+def finish_output() -> bool:
+    """Writes what is left of the output; returns whether standard output took it.
+
+    What it does not take is dropped: Python would report it in the end, with an exit code of its own.
+    """
+    left = [number for number, stream in enumerate((sys.stdout, sys.stderr), start=1) if not _is_flushed(stream)]
+    for number in left:
+        with suppress(OSError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            if nowhere != number:  # which it is where the stream was closed
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+    return _STDOUT not in left
+
+
+def _is_flushed(stream: TextIO | None) -> bool:
+    try:
+        if stream is not None:  # it is where the process has begun without it
+            stream.flush()
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _end(code: int, lines: list[str]) -> None:
