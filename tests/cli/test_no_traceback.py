@@ -159,7 +159,9 @@ def process(*arguments: str, **options: Any) -> "subprocess.CompletedProcess[str
     command = [sys.executable, "-m", "simstrategy.cli", *arguments]
     # Where Python keeps no output back, none is left to be written in the end.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-    done = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True, timeout=60, check=False, **options)
+    done = subprocess.run(
+        command, env=environment, stderr=subprocess.PIPE, text=True, timeout=60, check=False, **options
+    )
     assert "Traceback" not in done.stderr
     return done
 
