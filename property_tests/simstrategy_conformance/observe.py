@@ -5,7 +5,7 @@ Values are compared to the bit, dtypes, containers and errors to the letter. No 
 
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from simstrategy_conformance.oracle import UNSPECIFIED, Each
 __all__ = ["Observed", "difference", "first_difference", "host", "observe", "same_bits"]
 
 Host = np.ndarray[Any, Any]
+_BLOCK_BYTES: Final = 65_536
+"""So much of arrays is copied at once to be compared: a whole large array would be in new memory."""
 
 
 class Observed(NamedTuple):
@@ -58,7 +60,7 @@ def same_bits(one: Host, other: Host) -> bool:
     """Returns whether two arrays are equal to the bit, except for the sign and payload of NaNs."""
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
-    if one.tobytes() == other.tobytes():
+    if _same_bytes(one, other):
         return True
     if one.dtype.kind == "c":
         return same_bits(one.real, other.real) and same_bits(one.imag, other.imag)
@@ -67,6 +69,14 @@ def same_bits(one: Host, other: Host) -> bool:
         same: bool = np.array_equal(nans, other != other) and one[~nans].tobytes() == other[~nans].tobytes()
         return same
     return False
+
+
+def _same_bytes(one: Host, other: Host) -> bool:
+    if one.nbytes <= _BLOCK_BYTES:
+        return one.tobytes() == other.tobytes()
+    flat, others = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (one, other))
+    blocks = (slice(start, start + _BLOCK_BYTES) for start in range(0, flat.size, _BLOCK_BYTES))
+    return all(flat[block].tobytes() == others[block].tobytes() for block in blocks)
 
 
 def first_difference(wanted: Host, found: Host) -> str | None:
