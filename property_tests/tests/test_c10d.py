@@ -3,7 +3,10 @@
 The backends are in `c10d_vendor`, as modules that a vendor might have.
 """
 
+import os
+import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -223,3 +226,46 @@ def test_a_backend_that_cannot_be_joined_is_refused_with_the_reason(
 def test_a_name_of_another_form_is_refused(name: str) -> None:
     with pytest.raises(InvalidArgument, match="Write c10d:NAME, or c10d:MODULE:NAME"):
         named(name)
+
+
+KILLED = """
+import sys
+from simstrategy_conformance.c10d.names import named
+from simstrategy_conformance.c10d.world import World
+from simstrategy_conformance.covering import Row
+
+if __name__ == "__main__":
+    world = World(named("c10d:wrong_groups:hangs"), 2, limit_s=600.0, start_s=120.0)
+    print(world._folder, *world._processes.values(), flush=True)
+    world.carry_out("broadcast", Row(ranks=2))
+"""
+
+
+def runs(process: str) -> bool:
+    """Returns whether a process runs, and is not only still in the system's list."""
+    try:
+        return Path("/proc", process, "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.usefixtures("subject_of")
+def test_ranks_that_hang_end_when_the_kit_is_killed_and_leave_nothing(tmp_path: Path) -> None:
+    (tmp_path / "killed.py").write_text(KILLED)
+    paths = os.pathsep.join([str(Path(__file__).parent / "c10d_vendor"), os.environ.get("PYTHONPATH", "")])
+    with subprocess.Popen(
+        [sys.executable, str(tmp_path / "killed.py")],
+        env=os.environ | {"PYTHONPATH": paths},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as kit:
+        assert kit.stdout is not None
+        folder, *ranks = kit.stdout.readline().split()
+        time.sleep(0.5)  # until they hang
+        kit.kill()
+    until_s = time.monotonic() + 30
+    while (any(map(runs, ranks)) or Path(folder).exists()) and time.monotonic() < until_s:
+        time.sleep(0.05)
+    assert len(ranks) == 2
+    assert not any(map(runs, ranks))
+    assert not Path(folder).exists()

@@ -8,9 +8,11 @@ import contextlib
 import json
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from multiprocessing.context import ForkServerProcess
@@ -73,9 +75,19 @@ class _Forked:
 def _run(module: str, function: str, place: Place, output: str) -> None:
     """Is a forked process: prints to a file, in a session of its own, and serves."""
     os.setsid()
+    threading.Thread(target=_end_with_the_kit, args=(place.folder,), daemon=True).start()
     _print_to(output)
     serve: Callable[[Place], None] = vars(import_module(module))[function]
     serve(place)
+
+
+def _end_with_the_kit(folder: str) -> None:
+    """Waits until the kit's process has ended; then removes what it has left, and ends this session: it may hang."""
+    kit = multiprocessing.parent_process()
+    assert kit is not None, "the kit starts it"
+    kit.join()
+    shutil.rmtree(folder, ignore_errors=True)
+    os.killpg(os.getpid(), signal.SIGKILL)
 
 
 def _print_to(output: str) -> None:
