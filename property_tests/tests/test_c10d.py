@@ -4,9 +4,9 @@ The backends are in `c10d_vendor`, as modules that a vendor might have.
 """
 
 import os
+import select
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -228,44 +228,51 @@ def test_a_name_of_another_form_is_refused(name: str) -> None:
         named(name)
 
 
+SAYS_THAT_IT_HANGS = """
+import os
+from wrong_groups import Hangs, register
+
+class Says(Hangs):
+    def broadcast(self, tensors, opts):
+        os.write(os.open("hang", os.O_WRONLY), b"!")
+        super().broadcast(tensors, opts)
+
+register("says", Says)
+"""
 KILLED = """
-import sys
 from simstrategy_conformance.c10d.names import named
 from simstrategy_conformance.c10d.world import World
 from simstrategy_conformance.covering import Row
 
 if __name__ == "__main__":
-    world = World(named("c10d:wrong_groups:hangs"), 2, limit_s=600.0, start_s=120.0)
+    world = World(named("c10d:saying:says"), 2, limit_s=600.0, start_s=120.0)
     print(world._folder, *world._processes.values(), flush=True)
     world.carry_out("broadcast", Row(ranks=2))
 """
 
 
-def runs(process: str) -> bool:
-    """Returns whether a process runs, and is not only still in the system's list."""
-    try:
-        return Path("/proc", process, "stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 @pytest.mark.usefixtures("subject_of")
 def test_ranks_that_hang_end_when_the_kit_is_killed_and_leave_nothing(tmp_path: Path) -> None:
+    (tmp_path / "saying.py").write_text(SAYS_THAT_IT_HANGS)
     (tmp_path / "killed.py").write_text(KILLED)
-    paths = os.pathsep.join([str(Path(__file__).parent / "c10d_vendor"), os.environ.get("PYTHONPATH", "")])
-    with subprocess.Popen(
-        [sys.executable, str(tmp_path / "killed.py")],
-        env=os.environ | {"PYTHONPATH": paths},
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as kit:
+    os.mkfifo(tmp_path / "hang")
+    paths = [str(tmp_path), str(Path(__file__).parent / "c10d_vendor"), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+    command = [sys.executable, "killed.py"]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) as kit:
         assert kit.stdout is not None
         folder, *ranks = kit.stdout.readline().split()
-        time.sleep(0.5)  # until they hang
+        with (tmp_path / "hang").open("rb") as hang:
+            assert hang.read(len(ranks)) == b"!!"
+        ends = select.poll()
+        for rank in ranks:
+            ends.register(os.pidfd_open(int(rank)), select.POLLIN)
         kit.kill()
-    until_s = time.monotonic() + 30
-    while (any(map(runs, ranks)) or Path(folder).exists()) and time.monotonic() < until_s:
-        time.sleep(0.05)
-    assert len(ranks) == 2
-    assert not any(map(runs, ranks))
+    while ranks:
+        ended = ends.poll(30_000)
+        assert ended, "a rank runs 30 s after the kit was killed"
+        for descriptor, _ in ended:
+            ends.unregister(descriptor)
+            os.close(descriptor)
+            ranks.pop()
     assert not Path(folder).exists()
