@@ -3,6 +3,7 @@
 import gc
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from simstrategy.cli.leaving import finish_output, leave
 
@@ -26,3 +27,8 @@ def main(words: Sequence[str] | None = None) -> None:
         if not finish_output():
             sys.exit(end.code or 2)
         raise
+    except OSError as error:  # of a text that is no command's, such as the list of all: it could not be written
+        with suppress(OSError, ValueError):
+            sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        finish_output()
+        sys.exit(2)

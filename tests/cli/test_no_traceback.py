@@ -179,6 +179,15 @@ def test_an_output_that_is_closed_or_full_ends_with_2(folder: Path, function: st
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["split", "--total", "4"], ["backends"]])
+def test_a_text_that_cannot_be_written_ends_with_2(folder: Path, words: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = process(*words, stdout=full)
+    assert done.returncode == 2
+    assert "No space left on device" in done.stderr
+
+
+@pytest.mark.slow
 def test_a_folder_that_was_removed_is_no_traceback(folder: Path) -> None:
     lesson = str(folder / "lesson.py")
     gone = folder / "gone"
