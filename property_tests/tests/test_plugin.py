@@ -134,6 +134,9 @@ def test_a_test_whose_process_the_backend_ends_has_failed(tmp_path, is_excepted)
     assert unlike(report, SCHEMA) is None
     assert verdicts(report) == {"B-6": "passed", "B-15": "excepted" if is_excepted else "failed"}
     assert report["conforms"] is is_excepted
+    alone = conform(tmp_path, clauses="B-15")
+    assert alone.returncode == 2
+    assert "ended this process by os._exit(3), so nothing was judged" in alone.stderr
 
 
 UNMOVED = """

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from simstrategy.cli.ending import clear_errors
+from simstrategy.cli.leaving import exits_named
 from simstrategy.cli.texts import import_from_here
 from simstrategy.cli.writing import write_text
 from simstrategy.device import install_advice, open_backend
@@ -147,5 +148,6 @@ def _arguments(backend: str, profile: str, seed: int, clauses: str, files: Mappi
 def _run(arguments: list[str]) -> int:
     import pytest  # noqa: PLC0415 - a dependency of the kit, not of this distribution
 
-    code = int(pytest.main(arguments))
+    with exits_named():
+        code = int(pytest.main(arguments))
     return code if code in (0, 1) else 2
