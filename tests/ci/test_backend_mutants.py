@@ -90,6 +90,12 @@ def test_probes_count_each_statement_by_its_line():
     assert counts == {("a.py", 1): 1, ("a.py", 2): 1, ("a.py", 3): 3}
 
 
+def test_the_reasons_are_of_edits_and_functions_that_are_there(edits):
+    equivalent, unreached = read_reasons(edits)
+    assert len(equivalent) > 100
+    assert unreached.keys() <= {(edit.file, edit.function) for _, edit in edits}
+
+
 def test_a_reason_of_an_edit_that_nothing_makes_ends_the_campaign(edits, monkeypatch, tmp_path):
     file = tmp_path / "reasons.toml"
     fields = {"file": "a.py", "function": "f", "operator": "o", "before": "b", "after": "a", "reason": "r"}
