@@ -202,7 +202,7 @@ def types(options: list[str]) -> int:
 
 def layers(options: list[str]) -> int:
     """Runs import-linter, then looks for circles of files: imports point down only."""
-    contracts = _run([str(VENV / "bin" / "lint-imports"), "--config", "ci/layers.ini"])
+    contracts = _run([str(VENV / "bin" / "lint-imports"), "--config", "ci/layers.ini", "--no-cache"])
     return _run([str(PYTHON), "-m", "ci.imports"]) or contracts
 
 
