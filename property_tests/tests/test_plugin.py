@@ -15,17 +15,21 @@ from simstrategy_conformance.matrix.columns import column_of
 from simstrategy_conformance.matrix.schema import unlike
 
 SCHEMA = json.loads((Path(simstrategy_conformance.__file__).parent / "report.schema.json").read_text())
-BACKEND = """
+EXCHANGING = """
+import os, time
 import simstrategy as ss
 from simstrategy.device.wrapper import Wrapper
 
 class Wrong(Wrapper):
     def exchange(self, note, *, timeout_s):
-        return (note[:7],)
+        {}
 
 def open_wrong(*, replicas=None):
     return Wrong(ss.backend("sim", replicas=replicas))
 """
+BACKEND = EXCHANGING.format("return (note[:7],)")
+SLEEPING = EXCHANGING.format("time.sleep(60)")
+ENDING = EXCHANGING.format("os._exit(3)")
 EXCEPTION = '[[exception]]\nclause = "{}"\nkind = "missing"\nreason = "Not yet."\nlink = ""\n'
 
 
@@ -73,20 +77,6 @@ def test_a_broken_backend_is_told_by_clause_in_every_form_of_report(folder):
     assert {"clauses", "examples"} <= properties
 
 
-SLEEPING = """
-import time
-import simstrategy as ss
-from simstrategy.device.wrapper import Wrapper
-
-class Sleeps(Wrapper):
-    def exchange(self, note, *, timeout_s):
-        time.sleep(60)
-
-def open_wrong(*, replicas=None):
-    return Sleeps(ss.backend("sim", replicas=replicas))
-"""
-
-
 @pytest.mark.slow
 def test_a_test_that_takes_too_long_has_failed_and_shows_where_it_is(tmp_path):
     (tmp_path / "acme.py").write_text(SLEEPING)
@@ -107,20 +97,6 @@ def test_a_limit_that_is_none_is_refused(tmp_path, limit):
     assert done.returncode == 2
     assert f"The limit of a test is {limit} s: give one above 0" in done.stderr
     assert not (tmp_path / "r.json").exists()
-
-
-ENDING = """
-import os
-import simstrategy as ss
-from simstrategy.device.wrapper import Wrapper
-
-class Ends(Wrapper):
-    def exchange(self, note, *, timeout_s):
-        os._exit(3)
-
-def open_wrong(*, replicas=None):
-    return Ends(ss.backend("sim", replicas=replicas))
-"""
 
 
 @pytest.mark.slow

@@ -87,6 +87,5 @@ def _is_flushed(stream: TextIO | None) -> bool:
 
 def _end(code: int, lines: list[str]) -> None:
     sys.stderr.write(_LEFT.format(lines="\n".join(lines)))
-    sys.stdout.flush()
-    sys.stderr.flush()
+    finish_output()
     os._exit(code)
