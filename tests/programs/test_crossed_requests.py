@@ -52,6 +52,28 @@ def test_crossed_calls_of_a_helper_are_refused_under_strict_checks(backend: str,
 
 
 # Clauses: M-4
+@pytest.mark.parametrize("checks", ["strict", "paths"])
+def test_lines_without_a_module_are_lines_of_the_path(checks: str) -> None:
+    # As under `python -m cProfile -m`, and in what a program executes with names of its own.
+    text = "def called(other, *values, **named):\n    return other(*values, **named)\n"
+    nameless: dict[str, Any] = {}
+    exec(compile(text, "/home/user/made.py", "exec"), nameless)
+    called = nameless["called"]
+
+    def step() -> Any:
+        if replica().replica_id_in_sync_group:
+            return called(sync, own(2))
+        return called(sync, own(2))
+
+    with closing(called(ss.Strategy.mirrored, "sim", replicas=2, checks=checks)) as strategy:
+        assert called(strategy.run, looping)
+        with pytest.warns(CallSitesDiffer) if checks == "paths" else pytest.raises(ReplicasDisagree) as found:
+            called(strategy.run, step)
+    said = str(found.value) if checks == "strict" else str(found[0].message)
+    assert "called from made.py:2, test_crossed_requests.py:" in said
+
+
+# Clauses: M-4
 def test_crossed_calls_of_a_helper_are_a_warning_where_paths_are_compared() -> None:
     with closing(ss.Strategy.mirrored("sim", replicas=2, checks="paths")) as strategy:
         with pytest.warns(CallSitesDiffer) as caught:
