@@ -102,7 +102,7 @@ def _without_kept(pairs: Sequence[Pair], reference: Sequence[PointFacts], other:
     if not different or any(_is_kept(pair) for pair in pairs):
         return None
     alone = (place for place in different if not recurs(pairs, place) and not is_undone(pairs[:place], pairs[place]))
-    first = next(alone, different[0])
+    first = _first_constant(pairs, next(alone, different[0]))
     scale = 1 / (undone_factor(pairs[:first], pairs[first]) or 1.0)
     found = _at(pairs[first], None, reference, other, scale)
     if scale != 1.0 or recognised(found.scene) is not None:
@@ -113,6 +113,26 @@ def _without_kept(pairs: Sequence[Pair], reference: Sequence[PointFacts], other:
     same = [pair for pair in here if pair.differs and same_factor(pairs[first], pair)]
     later = [_at(pair, None, reference, other) for pair in same]
     return next((one for one in later if recognised(one.scene) is not None), found)
+
+
+def _first_constant(pairs: Sequence[Pair], first: int) -> int:
+    """Returns the number of the first point from which the differences go on by one factor, without a break.
+
+    What depends on no state, as the gradient of a linear loss, differs by it in each step, though it has an effect.
+    """
+    for number in range(first - 1, -1, -1):
+        pair = pairs[number]
+        goes_on = pair.differs and pair.step == pairs[first].step and same_factor(pair, pairs[first])
+        if not goes_on or not all(map(_is_array_of_a_line, (pair, pairs[first]))):
+            break
+        first = number
+    return first
+
+
+def _is_array_of_a_line(pair: Pair) -> bool:
+    """Returns whether a point is an array that a line computes, not of one number, which is a multiple of any other."""
+    one = pair.one
+    return one is not None and not one.reference.inputs and all(leaf.size > 1 for leaf in one.expected)
 
 
 def _at(

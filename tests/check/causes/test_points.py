@@ -499,3 +499,27 @@ def test_calls_of_one_line_in_one_step_are_not_each_other_s_next_step() -> None:
     twice = [point(C, C, subject=None, step=2), point(1.2 * A, 1.3 * A, subject=None, step=3)]
     recurring = explain([reference[0], *later], [other[0], *twice], counts=(1, 2))
     assert recurring.step == 3, recurring.text  # the factor of step 1 came again in the next one
+
+
+def line_of(value: np.ndarray, *, line: int, step: int = 1) -> PointFacts:
+    """Returns a whole array that a line computes."""
+    return PointFacts(step, f"train.py:{line}", "mul", None, None, (), (np.asarray(value, np.float32),))
+
+
+def test_what_depends_on_no_state_differs_in_each_step_and_has_an_effect() -> None:
+    """J-29: the gradient of a linear loss is the same in each step, so its factor comes again."""
+
+    def place_of(*before: np.ndarray, between: tuple[PointFacts, ...] = (), factor: float = 2.0) -> str | None:
+        def run(scale: float, changed: np.ndarray, later: np.ndarray) -> list[PointFacts]:
+            constant = [*[(scale * one, 33) for one in before], (scale * B, 34)]
+            first, second = [[line_of(one, line=line, step=step) for one, line in constant] for step in (1, 2)]
+            return [*first, *between, line_of(changed, line=28), *second, line_of(later, line=28, step=2)]
+
+        cause = explain(run(1, C, A), run(2, factor * C, A * A), counts=(1, 2))
+        assert cause.step == 1
+        return cause.site
+
+    assert place_of() == "train.py:34"
+    assert place_of(np.float32(3)) == "train.py:34"  # one number is a multiple of any other
+    assert place_of(between=(line_of(A, line=30),)) == "train.py:28"  # what differed before was undone
+    assert place_of(factor=3.0) == "train.py:28"
