@@ -140,6 +140,13 @@ def pytest_handlecrashitem(crashitem: str, report: pytest.TestReport) -> None:
         _session(_CONFIGS[-1]).describe_crash(report)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """Takes what a worker of pytest-xdist states at its end, and that it has ended."""
+    if _KEY in node.config.stash:
+        _session(node.config).end_of_process(vars(node).get("workeroutput", {}), error)
+
+
 _CONFIGS: list[pytest.Config] = []
 """The sessions that are running, the innermost last: a report does not name its session."""
 

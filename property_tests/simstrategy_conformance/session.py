@@ -1,5 +1,9 @@
 """One run of the kit under pytest: its subject, the outcome of each test, and whether exceptions still hold."""
 
+import faulthandler
+import sys
+import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,12 +21,20 @@ from simstrategy_conformance.subject import Subject
 
 __all__ = ["Session", "subject_of"]
 
+_SUBJECT: Final = pytest.StashKey[Subject]()
+_UNCLOSED: Final = "simstrategy_unclosed"
+_CLOSES_S: Final = 120.0
+"""After which the stacks are written of a session that closes what its tests have opened."""
+
 
 def subject_of(config: pytest.Config) -> Subject:
-    """Returns the subject that a session's options name."""
+    """Returns the subject that a session's options name; it is closed when the session has finished."""
+    if _SUBJECT in config.stash:
+        return config.stash[_SUBJECT]
     profile = PROFILES[config.getoption("--simstrategy-profile")]
     seed: int = config.getoption("--simstrategy-seed")
-    return Subject(config.getoption("--simstrategy-backend"), profile=profile, seed=seed)
+    config.stash[_SUBJECT] = Subject(config.getoption("--simstrategy-backend"), profile=profile, seed=seed)
+    return config.stash[_SUBJECT]
 
 
 class Session:
@@ -36,6 +48,10 @@ class Session:
         self._wrong: list[str] = []
         self._notes: list[Note] = []
         self._known = by_clause(self._backend)
+        # A worker of pytest-xdist has a part of the outcomes: the session that collects them all reports.
+        self._collects = not hasattr(config, "workerinput")
+        self._ended_early = 0
+        """Processes that have ended with an error, without those that a test's failure states."""
         file = config.getoption("--simstrategy-exceptions")
         try:
             self._exceptions = exceptions_of(
@@ -66,6 +82,23 @@ class Session:
         self._except(report, _clauses_of(item), item.name)
         return report
 
+    def close(self) -> None:
+        """Closes what the tests have opened.  An error of it is no test's: the session states it."""
+        if _SUBJECT not in self._config.stash:
+            return
+        limit_s = self._config.getoption("--simstrategy-limit")
+        faulthandler.dump_traceback_later(limit_s or _CLOSES_S, exit=limit_s is not None, file=sys.__stderr__ or 2)
+        try:
+            self._config.stash[_SUBJECT].close()
+        except Exception as error:  # noqa: BLE001 - whatever a backend raises
+            shown = without_addresses("".join(traceback.format_exception(error)))
+            text = f"B-16: closing what the tests have opened raised {type(error).__name__}.\n{shown}"
+            if not self._collects:
+                vars(self._config)["workeroutput"][_UNCLOSED] = text
+            self._wrong.append(text)
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+
     def _except(self, report: pytest.TestReport, clauses: tuple[str, ...], name: str) -> None:
         excepted = next((one for one in self._exceptions if one.covers(clauses, name)), None)
         if excepted is not None and report.failed:
@@ -82,6 +115,7 @@ class Session:
         limit_s = self._config.getoption("--simstrategy-limit")
         late = f"it took longer than {limit_s:g} s, or " if limit_s is not None else ""
         text = f"The process of this test ended: {late}the backend or the system ended it. See what it wrote."
+        self._ended_early -= 1
         report.longrepr, report.when = text, "call"
         self._except(report, clauses, name)
 
@@ -100,23 +134,31 @@ class Session:
             if word.startswith("construct "):
                 self._words[word[10:]] = self._words.get(word[10:], 0) + int(times)
 
+    def end_of_process(self, stated: Mapping[str, Any], error: object) -> None:
+        """Takes the end of a process that ran tests.  stated: what it sent last. error: None for an orderly end."""
+        self._ended_early += error is not None
+        text = stated.get(_UNCLOSED)
+        if text is not None and text not in self._wrong:
+            self._wrong.append(text)
+
     def finish(self) -> bool:
         """Judges the exceptions and writes the files; returns whether an exception is wrong, which no test reports."""
-        # A worker of pytest-xdist has a part of the outcomes: the session that collects them all reports.
-        collects = not hasattr(self._config, "workerinput")
+        self.close()
+        if self._ended_early > 0:
+            self._wrong.append(_ENDED)
         for one in self._exceptions:
             covered = [found for found in self._outcomes if one.covers(found.clauses, found.name)]
             if covered and all(found.verdict != "excepted" for found in covered):
                 self._wrong.append(f"{one.clause} is excepted and passes: take the exception out. {one}")
             test, _, case = one.test.partition(_PARAMETERS)
             cases = [found.name for found in self._outcomes if case and found.name.partition(_PARAMETERS)[0] == test]
-            if cases and not covered and collects:
+            if cases and not covered and self._collects:
                 self._wrong.append(f"{test} has no case [{case}; it has {', '.join(cases)}. {one}")
-        if collects:
+        if self._collects:
             for option, write in (("--simstrategy-json", json_text), ("--simstrategy-markdown", markdown_text)):
                 if self._config.getoption(option):
                     Path(self._config.getoption(option)).write_text(write(self.report()), encoding="utf-8")
-        return bool(self._wrong) and collects
+        return bool(self._wrong) and self._collects
 
     def report(self) -> Report:
         """Returns the report of the tests that have run."""
@@ -139,6 +181,10 @@ class Session:
 
 
 _PARAMETERS: Final = "["
+_ENDED: Final = (
+    "A process ended outside of tests, such as where it closes what they have opened (B-16): the backend or the system "
+    "ended it. See what it wrote."
+)
 
 
 def _why_skipped(report: pytest.TestReport) -> str:

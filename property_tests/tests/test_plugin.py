@@ -15,21 +15,33 @@ from simstrategy_conformance.matrix.columns import column_of
 from simstrategy_conformance.matrix.schema import unlike
 
 SCHEMA = json.loads((Path(simstrategy_conformance.__file__).parent / "report.schema.json").read_text())
-EXCHANGING = """
+WRONG = """
 import os, time
 import simstrategy as ss
 from simstrategy.device.wrapper import Wrapper
 
 class Wrong(Wrapper):
-    def exchange(self, note, *, timeout_s):
+    examined = False
+
+    def {}:
         {}
 
 def open_wrong(*, replicas=None):
     return Wrong(ss.backend("sim", replicas=replicas))
 """
-BACKEND = EXCHANGING.format("return (note[:7],)")
-SLEEPING = EXCHANGING.format("time.sleep(60)")
-ENDING = EXCHANGING.format("os._exit(3)")
+EXCHANGE = "exchange(self, note, *, timeout_s)"
+BACKEND = WRONG.format(EXCHANGE, "return (note[:7],)")
+SLEEPING = WRONG.format(EXCHANGE, "time.sleep(60)")
+ENDING = WRONG.format(EXCHANGE, "os._exit(3)")
+UNCLOSED = WRONG.format(
+    EXCHANGE,
+    """Wrong.examined = True
+        return self._inner.exchange(note, timeout_s=timeout_s)
+
+    def close(self):
+        if Wrong.examined:
+            {}""",
+)
 EXCEPTION = '[[exception]]\nclause = "{}"\nkind = "missing"\nreason = "Not yet."\nlink = ""\n'
 
 
@@ -82,7 +94,7 @@ def test_a_test_that_takes_too_long_has_failed_and_shows_where_it_is(tmp_path):
     (tmp_path / "acme.py").write_text(SLEEPING)
     done = conform(tmp_path, "--limit-s=2", "--json=r.json", clauses="B-6,B-15")
     assert done.returncode == 1, done.stdout + done.stderr
-    assert 'acme.py", line 8 in exchange' in done.stderr
+    assert 'acme.py", line 10 in exchange' in done.stderr
     assert re.search(r'clauses/test_\w+\.py", line \d+ in test_\w+', done.stderr), done.stderr
     report = json.loads((tmp_path / "r.json").read_text())
     assert verdicts(report) == {"B-6": "passed", "B-15": "failed"}
@@ -113,6 +125,26 @@ def test_a_test_whose_process_the_backend_ends_has_failed(tmp_path, is_excepted)
     alone = conform(tmp_path, clauses="B-15")
     assert alone.returncode == 2
     assert "ended this process by os._exit(3), so nothing was judged" in alone.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("mistake", ["raise OSError('busy')", "os._exit(3)", "time.sleep(60)"])
+def test_what_fails_where_backends_are_closed_is_no_fault_of_the_last_test(tmp_path, mistake, jobs):
+    (tmp_path / "acme.py").write_text(UNCLOSED.format(mistake))
+    limit = ["--limit-s=2"] if "sleep" in mistake else []
+    done = conform(tmp_path, f"--jobs={jobs}", "--json=r.json", *limit, clauses="B-15")
+    if jobs == 1 and "_exit" in mistake:
+        assert (done.returncode, (tmp_path / "r.json").exists()) == (2, False)
+        assert "ended this process by os._exit(3)" in done.stderr
+        return
+    assert done.returncode == 1, done.stdout + done.stderr
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert unlike(report, SCHEMA) is None
+    assert (verdicts(report), report["conforms"]) == ({"B-15": "passed"}, False)
+    told = "B-16: closing what the tests have opened raised OSError." if "OSError" in mistake else "outside of tests"
+    assert told in done.stdout
+    assert "acme:open_wrong does not conform." in done.stdout
 
 
 UNMOVED = """

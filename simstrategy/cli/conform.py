@@ -85,7 +85,8 @@ def conform(
     _refuse([name for name, value in shown.items() if value is not None], "is of reports: add --matrix")
     if len(names) > 1:
         raise typer.BadParameter(f"{len(names)} names: one backend is examined at a time, and --matrix takes reports")
-    raise typer.Exit(_run([*_arguments(str(names[0]), profile, seed, clauses, files), *_places(jobs, on, limit_s)]))
+    with exits_named():
+        raise typer.Exit(_run([*_arguments(str(names[0]), profile, seed, clauses, files), *_places(jobs, on, limit_s)]))
 
 
 def _places(jobs: str, on: str, limit_s: float | None) -> list[str]:
@@ -148,6 +149,5 @@ def _arguments(backend: str, profile: str, seed: int, clauses: str, files: Mappi
 def _run(arguments: list[str]) -> int:
     import pytest  # noqa: PLC0415 - a dependency of the kit, not of this distribution
 
-    with exits_named():
-        code = int(pytest.main(arguments))
+    code = int(pytest.main(arguments))
     return code if code in (0, 1) else 2

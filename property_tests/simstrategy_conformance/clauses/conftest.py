@@ -1,7 +1,5 @@
 """The subject that all tests of the kit get: one backend for the whole session."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from simstrategy_conformance.session import subject_of
@@ -9,8 +7,6 @@ from simstrategy_conformance.subject import Subject
 
 
 @pytest.fixture(scope="session")
-def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
+def subject(request: pytest.FixtureRequest) -> Subject:
     """The backend under examination, which the options of the session name."""
-    found = subject_of(request.config)
-    yield found
-    found.close()
+    return subject_of(request.config)
