@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from types import FunctionType, SimpleNamespace
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
-__all__ = ["short_repr", "stable_repr", "without_addresses"]
+__all__ = ["error_notes", "error_text", "short_repr", "stable_repr", "without_addresses"]
 
 V = TypeVar("V")
 """Anything that a message may show."""
@@ -28,6 +28,24 @@ def without_addresses(text: str) -> str:
     '<function f>'
     """
     return _ADDRESS.sub("", text)
+
+
+def error_text(error: V) -> str:
+    """Returns the text of an error or a note without addresses; of one that has none, a text that states it.
+
+    >>> error_text(ValueError("bad <object object at 0x7f2a>"))
+    'bad <object object>'
+    """
+    try:
+        return without_addresses(str(error))
+    except Exception as raised:  # noqa: BLE001 - of a user's class, whose text is to be shown
+        return f"(its text cannot be shown: {type(raised).__name__})"
+
+
+def error_notes(error: BaseException) -> tuple[str, ...]:
+    """Returns the notes of an error as texts, also where a program has put something else in their place."""
+    notes = vars(error).get("__notes__", ())
+    return tuple(map(error_text, notes if isinstance(notes, (list, tuple)) else (notes,)))
 
 
 def short_repr(value: V) -> str:

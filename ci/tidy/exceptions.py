@@ -102,6 +102,7 @@ EXCEPTIONS = (
     ),
     Exempt("simstrategy/device/namespace.py", "'name'", "a framework's dtype has a name, and no type of ours"),
     Exempt(_TENSORFLOW + "frontend.py", "'get_next'", "an iterator or a dataset of the core, which is a layer above"),
+    Exempt("simstrategy/cli/quiet.py", "patch", "what stands there after the program may be closed", 2),
     # What pytest and its plugins set on some objects alone.
     Exempt(_PYTEST + "failures.py", "'obj'", "pytest gives items that are functions one, and others none"),
     Exempt(_PYTEST + "failures.py", "generated_seed", "Hypothesis sets it on its tests; there is no public way"),

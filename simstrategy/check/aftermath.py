@@ -10,7 +10,7 @@ import numpy as np
 from simstrategy.check.attempts import Attempt, Components, Run
 from simstrategy.check.injection import Fault, InjectedFault, ReplicaKilled
 from simstrategy.errors import ReplicasBlocked, ReplicasDisagree, SimStrategyError
-from simstrategy.short_repr import without_addresses
+from simstrategy.short_repr import error_notes, error_text
 
 __all__ = ["clean_leaves", "first_problem", "survivors_problem"]
 
@@ -70,7 +70,7 @@ def _unnamed(fault: Fault, error: BaseException | None, kind: str) -> str | None
     if isinstance(error, ReplicasBlocked):
         return f"it hangs: {_text(error)}"
     if isinstance(error, _PLANTED):
-        notes = "\n".join(getattr(error, "__notes__", ()))
+        notes = "\n".join(error_notes(error))
         wanted = "In the answer to" if fault.kind == "answer" else f"In replica {fault.replica}:"
         named = wanted in notes or (fault.kind == "answer" and kind in _OWN_CODE)
         return None if named else f"{type(error).__name__} comes out without a note that names the replica and the line"
@@ -156,4 +156,4 @@ def _short(value: Host) -> str:
 
 
 def _text(error: BaseException) -> str:
-    return f"{type(error).__name__}: {without_addresses(str(error))}"
+    return f"{type(error).__name__}: {error_text(error)}"

@@ -5,13 +5,13 @@ name that exists for type checkers alone: such names are looked up in the import
 finds a checker: see `checkers.py`.
 """
 
-import functools
 import importlib
 import inspect
 from collections.abc import Callable, Mapping
-from types import FunctionType, MethodType, NoneType, SimpleNamespace, UnionType
+from types import FunctionType, NoneType, SimpleNamespace, UnionType
 from typing import Any, Final, ForwardRef, NamedTuple, NewType, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from simstrategy.check.callables import function_of
 from simstrategy.check.imported_names import alternatives, imported_path
 from simstrategy.short_repr import short_repr
 from simstrategy.strategy import Strategy
@@ -26,10 +26,6 @@ _ADDED_TO_PROTOCOLS: Final = frozenset(dir(object)) | {
     *("_abc_impl", "_is_protocol", "_is_runtime_protocol"),
 }
 """What the class of a protocol has beside its members."""
-
-
-_INSIDE_MAX: Final = 100
-"""How deep a function may be inside others."""
 
 
 class Foreign(NamedTuple):
@@ -56,29 +52,10 @@ def foreign_annotation(program: Callable[..., Any]) -> Foreign | None:
         return None
     if first is None or first.annotation is first.empty:
         return None
-    function = _function_of(program)
+    function = function_of(program)
     found = _judged(first.annotation, {} if function is None else _names_in(function))
     site = None if function is None else (function.__code__.co_filename, function.__code__.co_firstlineno)
     return None if found is None else found._replace(parameter=first.name, site=site, home=_package_of(function))
-
-
-def _function_of(program: object) -> FunctionType | None:
-    """Returns the function whose parameters a signature shows: inside partials, methods, objects and decorators."""
-    for _ in range(_INSIDE_MAX):
-        if isinstance(program, FunctionType):
-            inner: object = inspect.unwrap(program)
-            if inner is program:
-                return program
-            program = inner
-        elif isinstance(program, functools.partial):
-            program = program.func
-        elif isinstance(program, MethodType):
-            program = program.__func__
-        elif isinstance(program, type):
-            program = inspect.getattr_static(program, "__init__")
-        else:
-            program = inspect.getattr_static(type(program), "__call__", None)
-    return None
 
 
 def _names_in(function: FunctionType) -> dict[str, Any]:

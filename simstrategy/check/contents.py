@@ -254,8 +254,20 @@ def _is_ours(value: Any) -> bool:
     return type(value).__module__.partition(".")[0] == "simstrategy" and not isinstance(value, enum.Enum)
 
 
+_OF_TEXTS: Final = (enum.Enum, str, bytes)
+"""Built-in types of which a derived class may hide its value by a `repr` of its own."""
+
+
+def _defined_repr(kind: type) -> object:
+    return next(vars(base)["__repr__"] for base in kind.__mro__ if "__repr__" in vars(base))
+
+
 def _repr(value: Any) -> str:
+    kind = type(value)
+    own = next((one for one in _OF_TEXTS if isinstance(value, one)), None)
     try:
+        if own is not None and _defined_repr(kind) is not _defined_repr(own):
+            return f"{kind.__qualname__}({own.__repr__(value)})"
         with np.printoptions(threshold=sys.maxsize):
             return repr(value)
     except Exception as error:  # noqa: BLE001 - the user's function, which may raise anything

@@ -1,6 +1,7 @@
 """The outcome of one run of a program: values, variables, error and trace, on the host."""
 
 import hashlib
+import io
 import tokenize
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -9,13 +10,14 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from simstrategy.check.callables import function_of
 from simstrategy.check.checkpoint import with_checkpoint
 from simstrategy.check.contents import Contents, contents_of
 from simstrategy.check.distances import is_float, one_unit
 from simstrategy.check.prints import WORKER
 from simstrategy.check.probe import GroupCallProbe
 from simstrategy.run import raised_site, raised_where
-from simstrategy.short_repr import without_addresses
+from simstrategy.short_repr import error_notes, error_text, stable_repr
 from simstrategy.strategy import Strategy, group_of
 from simstrategy.strategy.group import Group
 from simstrategy.strategy.reductions.arithmetic import MEAN_DTYPES
@@ -94,30 +96,29 @@ class Outcome(NamedTuple):
 
 def program_folder(program: Program) -> str:
     """Returns the folder of a program's file, to which call sites are written relative."""
-    code = getattr(_function(program), "__code__", None)
-    return str(Path(code.co_filename).parent) if code is not None else ""
+    function = function_of(program)
+    return "" if function is None else str(Path(function.__code__.co_filename).parent)
 
 
 def program_name(program: Program) -> str:
     """Returns the name of a program's file, for reports."""
-    code = getattr(_function(program), "__code__", None)
-    return Path(code.co_filename).name if code is not None else repr(program)
-
-
-def _function(program: object) -> object:
-    """Returns the function in a `functools.partial`; anything else unchanged."""
-    return _function(program.func) if isinstance(program, partial) else program
+    function = function_of(program)
+    return stable_repr(program) if function is None else Path(function.__code__.co_filename).name
 
 
 def source_of(program: Program) -> dict[str, str]:
     """Returns the name, SHA-256 and text of a program's file, for the header of a recording; {} without a file."""
-    code = getattr(_function(program), "__code__", None)
-    file = Path(code.co_filename) if code is not None else None
+    function = function_of(program)
+    file = None if function is None else Path(function.__code__.co_filename)
     if file is None or not file.is_file():
         return {}
-    with tokenize.open(file) as stream:
-        text = stream.read()
-    return {"file": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest(), "text": text}
+    source = file.read_bytes()
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+    except SyntaxError:  # of bytes that are no UTF-8, without a line that states what they are
+        encoding = "utf-8"
+    text = io.TextIOWrapper(io.BytesIO(source), encoding, errors="replace").read()
+    return {"file": file.name, "sha256": hashlib.sha256(source).hexdigest(), "text": text}
 
 
 def run_program(
@@ -140,10 +141,13 @@ def run_program(
     found = Contents.none()
     try:
         result = with_checkpoint(program)(strategy)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - compared like a value: both may raise the same
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - compared like a value: both may raise the same
         group.coordinator.disconnect(error)
-        notes = tuple(getattr(error, "__notes__", ())) or (raised_where(error, with_text=False),)
-        raised = (type(error).__name__, without_addresses(str(error)))
+        where, notes = raised_where(error, with_text=False), error_notes(error)
+        notes = notes if any(where in note for note in notes) else (*notes, where)
+        raised = (type(error).__name__, error_text(error))
         site = raised_site(error)
     else:
         found = contents_of(result, group.backend.get, group.array_types, group.frontend.unwrap)

@@ -44,9 +44,8 @@ def load_program(file: str | Path, function: str = "program") -> Program:
             f"under `if __name__ == '__main__':`."
         ) from error
     except SyntaxError as error:
-        raise InvalidArgument(
-            f"{error.filename}:{error.lineno} is not Python: {error.msg}. Correct the file."
-        ) from error
+        place = f"{error.filename or file}{f':{error.lineno}' if error.lineno else ''}"
+        raise InvalidArgument(f"{place} is not Python: {error.msg}. Correct the file.") from error
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         hint = _BRINGS.get(package)

@@ -8,6 +8,7 @@ import typer
 
 from simstrategy.cli.leaving import finish_output
 from simstrategy.errors import SimStrategyError
+from simstrategy.short_repr import error_notes, error_text
 
 __all__ = ["clear_errors", "text_of"]
 
@@ -16,11 +17,8 @@ _CHARACTERS_MAX: Final = 10_000
 
 
 def text_of(value: object) -> str:
-    """Returns the text of an error or a note, also of one that has none."""
-    try:
-        text = str(value)
-    except Exception as error:  # noqa: BLE001 - of a user's class, whose text is to be shown
-        return f"(its text cannot be shown: {type(error).__name__})"
+    """Returns the text of an error or a note, cut where it is long, also of one that has none."""
+    text = error_text(value)
     return text if len(text) <= _CHARACTERS_MAX else f"{text[:_CHARACTERS_MAX]} …"
 
 
@@ -46,8 +44,7 @@ def clear_errors() -> Iterator[None]:
 
 def _report(error: BaseException) -> None:
     typer.echo(f"{type(error).__name__}: {text_of(error)}", err=True)
-    notes = getattr(error, "__notes__", ())
-    for note in notes if isinstance(notes, (list, tuple)) else (notes,):
+    for note in error_notes(error):
         typer.echo(text_of(note), err=True)
     if not isinstance(error, SimStrategyError):
         # The list of all commands comes without what runs need.

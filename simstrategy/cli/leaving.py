@@ -80,7 +80,7 @@ def _is_flushed(stream: TextIO | None) -> bool:
     try:
         if stream is not None:  # it is where the process has begun without it
             stream.flush()
-    except (OSError, ValueError):
+    except Exception:  # noqa: BLE001 - the program may have put any object in its place
         return False
     return True
 

@@ -16,11 +16,16 @@ _STREAMS: Final = (1, 2)
 def program_output(*, quiet: bool) -> Iterator[None]:
     """Drops, while the block runs, everything that this process and those it starts print, if `quiet`.
 
-    Nothing is kept, so the memory that megabytes of output take is none. Both streams are restored, also where the
-    program closed them.
+    Nothing is kept, so the memory that megabytes of output take is none. Both streams are restored afterwards, also
+    where the program closed them, or has put others in their place.
     """
     if not quiet:
-        yield
+        kept = sys.stdout, sys.stderr
+        try:
+            yield
+        finally:
+            _flush(sys.stdout, sys.stderr)
+            sys.stdout, sys.stderr = map(_usable, kept, _STREAMS)
         return
     with ExitStack() as stack:
         _flush(sys.stdout, sys.stderr)
@@ -32,6 +37,19 @@ def program_output(*, quiet: bool) -> Iterator[None]:
         stack.enter_context(redirect_stdout(nowhere))
         stack.enter_context(redirect_stderr(nowhere))
         yield
+
+
+def _usable(stream: TextIO | None, descriptor: int) -> TextIO | None:
+    """Returns a stream, or another one of its descriptor where the program has closed or detached it."""
+    try:
+        if stream is not None and not stream.closed:
+            return stream
+    except ValueError:  # it has no buffer any more
+        pass
+    try:
+        return None if stream is None else open(descriptor, "w", encoding="utf-8", errors="replace", closefd=False)
+    except OSError:  # the descriptor is closed, too
+        return stream
 
 
 def _divert(stack: ExitStack, descriptor: int, target: int) -> None:
@@ -51,5 +69,5 @@ def _divert(stack: ExitStack, descriptor: int, target: int) -> None:
 def _flush(*streams: TextIO | None) -> None:
     for stream in streams:
         if stream is not None:  # a process without a console has none
-            with suppress(OSError, ValueError):  # closed, or full
+            with suppress(Exception):  # closed, full, or an object of the program's
                 stream.flush()

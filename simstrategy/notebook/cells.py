@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any, Final
 
+from simstrategy.short_repr import error_notes, error_text
+
 __all__ = ["in_cells", "traceback_lines"]
 
 _LINES_MAX: Final = 12
@@ -33,7 +35,7 @@ def traceback_lines(error: BaseException) -> list[str]:
     """
     lines_of = _known_files()
     labels = _cells([*lines_of.cache])
-    text = "\n".join([f"{type(error).__name__}: {error}", *map(str, getattr(error, "__notes__", ()))])
+    text = "\n".join([f"{type(error).__name__}: {error_text(error)}", *error_notes(error)])
     lines = [line[:_CHARACTERS_MAX] for line in _with_cells(text, labels).splitlines()]
     frames = [*_frames(error, labels, lines_of.getline)][-_FRAMES_MAX:]
     most = _LINES_MAX - len(frames) - 1

@@ -28,7 +28,7 @@ def path_source(source: Callable[[FrameType], tuple[str, int]]) -> Callable[[Fra
     def site(frame: FrameType) -> Site:
         callers = []
         above = frame.f_back
-        while above is not None and above.f_globals.get("__name__") not in _TASKS:
+        while above is not None and str(above.f_globals.get("__name__")) not in _TASKS:
             if is_users(above):
                 callers.append(source(above))
             above = above.f_back

@@ -20,6 +20,7 @@ from simstrategy.run.observing import observer_of
 from simstrategy.run.one_thread import OneThread
 from simstrategy.run.status import (
     StatusMessage,
+    add_note,
     compare_messages,
     disagreement,
     fingerprint,
@@ -271,8 +272,7 @@ class CollectiveMatcher:
             lines.append(
                 f"  replica{'s' if len(absent) > 1 else ''} {', '.join(map(str, absent))} had not started this call"
             )
-        # A note stands below the text of its exception: the text is not repeated.
-        error.add_note("\n".join([f"In replica {ranks[index]}: {raised_where(error, with_text=False)}", *lines]))
+        add_note(error, "\n".join([f"In replica {ranks[index]}: {raised_where(error, with_text=False)}", *lines]))
         status = dict.fromkeys(absent, "had not started this call") | waiting | {ranks[index]: raised}
         lines = [f"replica {rank}: {status.get(rank, 'had returned')}" for rank in ranks]
         self._coordinator.note_failure(error, tuple(lines))

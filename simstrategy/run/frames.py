@@ -15,6 +15,9 @@ from simstrategy.trace import Site
 __all__ = ["frames_of_threads", "is_library", "is_users", "is_users_file", "places_of", "users_sites"]
 
 _STANDARD_LIBRARY: Final = PurePath(threading.__file__).parent
+_PACKAGES: Final = "conformance corpus pytest template tensorflow tf_distribute torch torch_distributed xla"
+_OURS: Final = frozenset({"simstrategy", *[f"simstrategy_{name}" for name in _PACKAGES.split()]})
+"""The packages of this repository, which may stand outside of site-packages.  A user's may have such a name, too."""
 
 
 def frames_of_threads() -> dict[int, FrameType]:
@@ -43,9 +46,7 @@ def is_users(frame: FrameType) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_library(file: str, module: str) -> bool:
-    package = module.partition(".")[0]
-    ours = package == "simstrategy" or package.startswith("simstrategy_")
-    return ours or file.startswith("<frozen") or "site-packages" in PurePath(file).parts
+    return module.partition(".")[0] in _OURS or file.startswith("<frozen") or "site-packages" in PurePath(file).parts
 
 
 @lru_cache(maxsize=4096)

@@ -18,7 +18,7 @@ from simstrategy.errors import InvalidType, Unsupported
 from simstrategy.run.frames import users_sites
 from simstrategy.run.task import FINISHED
 from simstrategy.run.visited import Visited
-from simstrategy.short_repr import without_addresses
+from simstrategy.short_repr import error_text
 from simstrategy.trace import Request, Site, describe_request, describe_site
 from simstrategy.values import DistributedValues
 
@@ -255,7 +255,7 @@ def _written(call: Any) -> Any:
 
 def described(error: BaseException) -> tuple[str, str]:
     """Returns the class and the text of an exception, without addresses."""
-    return type(error).__name__, without_addresses(str(error))
+    return type(error).__name__, error_text(error)
 
 
 def observer_of(backend: Backend, trace: "traces.AnyTrace | None") -> Observer | None:

@@ -7,6 +7,7 @@ executed.
 import json
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, NoReturn
@@ -14,11 +15,12 @@ from typing import Final, Literal, NamedTuple, NoReturn
 from simstrategy.errors import ContextError, PeerFailed, ReplicasDisagree, SimStrategyError
 from simstrategy.run.calls import Sizes
 from simstrategy.run.frames import is_library, places_of
-from simstrategy.short_repr import without_addresses
+from simstrategy.short_repr import error_text
 from simstrategy.trace import Request, Site, Subject, describe_request, describe_site
 
 __all__ = [
     "StatusMessage",
+    "add_note",
     "compare_messages",
     "disagreement",
     "fingerprint",
@@ -32,7 +34,7 @@ __all__ = [
 ]
 
 _RAISED_AT: Final = " raised at "
-_STATED: Final = re.compile(_RAISED_AT + r"(\S+):(\d+)")
+_STATED: Final = re.compile(_RAISED_AT + r"(.+?):(\d+)")
 _ENCODE: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -134,7 +136,7 @@ def disagreement(lines: Sequence[str], *, who: str = "replicas") -> str:
 
 def located(error: PeerFailed, lines: Sequence[str]) -> PeerFailed:
     """Returns a backend's error with the calls of this process; lines: one per local replica."""
-    if any(line in str(error) for line in lines):
+    if any(line in error_text(error) for line in lines):
         return error
     return PeerFailed("\n  ".join([f"{error}\nThis process was at:", *lines]))
 
@@ -149,10 +151,16 @@ def raise_located(error: Exception, request: Request, lines: Sequence[str]) -> N
         raise located(error, lines) from error
     if request.kind not in ("merge_call", "update"):
         if not isinstance(error, SimStrategyError):
-            error.add_note("\n  ".join(["In the answer to", *lines]))
+            add_note(error, "\n  ".join(["In the answer to", *lines]))
         elif type(error) is ContextError and not any(line.rpartition(" at ")[2] in str(error) for line in lines):
             raise ContextError("\n  ".join([f"{error}\nThe call:", *lines])) from error
     raise  # noqa: PLE0704 - of the `except` block
+
+
+def add_note(error: BaseException, text: str) -> None:
+    """Adds a note to an exception, whose text it stands below, where its class takes one."""
+    with suppress(Exception):  # of a user's class
+        error.add_note(text)
 
 
 def raised_where(error: BaseException, *, with_text: bool = True) -> str:
@@ -162,7 +170,7 @@ def raised_where(error: BaseException, *, with_text: bool = True) -> str:
     """
     text = type(error).__name__
     if with_text:
-        text += f"({without_addresses(str(error).splitlines()[0]) if str(error) else ''!s})"
+        text += f"({''.join(error_text(error).splitlines()[:1])})"
     site = raised_site(error)
     return text if site is None else f"{text}{_RAISED_AT}{describe_site(site)}"
 

@@ -114,9 +114,9 @@ def _awaited_by_loop(frame: FrameType) -> Awaited | None:
     return Awaited(loop, not alone or bool(stored.get("_ready")) or above.f_locals.get("timeout") is not None)
 
 
-def _module_of(frame: FrameType) -> object:
+def _module_of(frame: FrameType) -> str:
     """Returns the name of the module that a frame's function stands in."""
-    return frame.f_globals.get("__name__")
+    return str(frame.f_globals.get("__name__"))
 
 
 def _called_object(frame: FrameType) -> object:

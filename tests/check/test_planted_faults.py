@@ -59,11 +59,11 @@ FAULTS = {
         judge.test_a_number_of_the_host_is_as_precise_as_the_arrays_that_it_comes_from,
     ),
     "addresses are compared": (
-        *(outcome, "without_addresses", lambda text: text),
+        *(short_repr, "without_addresses", lambda text: text),
         lambda wrong: judge.test_addresses_in_an_error_are_no_difference_between_two_runs(),
     ),
     "all addresses of a text but the first are compared": (
-        *(outcome, "without_addresses", lambda text: short_repr._ADDRESS.sub("", text, count=1)),
+        *(short_repr, "without_addresses", lambda text: short_repr._ADDRESS.sub("", text, count=1)),
         lambda wrong: judge.test_addresses_in_an_error_are_no_difference_between_two_runs(),
     ),
 }

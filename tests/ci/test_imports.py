@@ -12,6 +12,7 @@ import grimp
 import pytest
 
 from ci import imports
+from simstrategy.run import frames
 
 ROOT = Path(__file__).resolve().parents[2]
 UPWARD = "from simstrategy.values import PerReplica\n"
@@ -192,3 +193,9 @@ def test_the_contracts_count_imports_under_type_checking_and_in_functions(tmp_pa
     assert done.returncode == 1
     assert len(broken) == 1
     assert f"Layers of {contract}" in broken[0]
+
+
+def test_the_packages_whose_lines_are_no_user_s_are_those_of_the_repository() -> None:
+    folders = (*ROOT.glob("backends/*/simstrategy_*"), *ROOT.glob("property_tests/**/simstrategy_*"))
+    packages = {folder.name for folder in folders if (folder / "__init__.py").is_file()}
+    assert packages | {"simstrategy"} == frames._OURS

@@ -178,6 +178,33 @@ def test_an_output_that_is_closed_or_full_ends_with_2(folder: Path, function: st
     os.close(writing)
 
 
+REPLACED = """
+import io, sys
+import numpy as np
+import simstrategy as ss
+
+class Tee:
+    def write(self, text): pass
+
+STREAMS = dict(tee=Tee, file=lambda: open("run.log", "w"), text=io.StringIO)
+
+def program(strategy):
+    sys.stdout = STREAMS["{0}"]() if "{0}" in STREAMS else sys.stdout
+    if "{0}" == "closed":
+        sys.stdout.close()
+    return strategy.run(lambda: ss.get_replica_context().all_reduce("SUM", np.float32(1)))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stream", ["tee", "file", "text", "closed"])
+def test_a_report_is_shown_where_the_command_began(folder: Path, stream: str) -> None:
+    (folder / "replaces.py").write_text(REPLACED.format(stream))
+    done = process("check", "replaces.py", "--replicas", "1,2", stdout=subprocess.PIPE)
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False), done.stderr
+    assert "Not all runs agree." in done.stdout
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["split", "--total", "4"], ["backends"]])
 def test_a_text_that_cannot_be_written_ends_with_2(folder: Path, words: list[str]) -> None:

@@ -2,13 +2,14 @@
 
 import itertools
 import json
+from pathlib import Path
 
 import pytest
 
 from simstrategy import tree
 from simstrategy.errors import PeerFailed, ReplicasDisagree
 from simstrategy.run import StatusMessage, function_key
-from simstrategy.run.status import compare_messages, disagreement, fingerprint, raised_where, read_replies
+from simstrategy.run.status import compare_messages, disagreement, fingerprint, raised_where, read_replies, stated_site
 from simstrategy.trace import Request
 
 STATUSES = ("request", "returned", "disagree", "failed", "left")
@@ -158,3 +159,9 @@ def test_sizes_are_read_of_processes_that_sent_the_same_alone(statuses, requests
 def test_replies_state_whether_all_calls_are_of_one_line(lines, alike):
     notes = [StatusMessage("request", "r", (f"replica 0: all_reduce at a.py:{line}",), ()) for line in lines]
     assert read_replies(tuple(note.encode() for note in notes)).one_site is alike
+
+
+@pytest.mark.parametrize("name", ["train.py", "a b.py", "/home/user/my file.py"])
+def test_a_line_of_a_file_is_read_whatever_its_name(name):
+    texts = ["rank 0: returned", f"rank 1: ValueError(bad) raised at {name}:31; rank 2 waits at other.py:3"]
+    assert stated_site(texts, Path("/home")) == (str(Path("/home") / name), 31)

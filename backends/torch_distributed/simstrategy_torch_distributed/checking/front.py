@@ -25,7 +25,7 @@ __all__ = ["judge_faults", "runner_of"]
 
 _LINES_MAX: Final = 20
 _TRACEBACK: Final = "Traceback (most recent call last):"
-_SITE: Final = re.compile(r" at (\S+\.py:\d+)")
+_SITE: Final = re.compile(r" at ((?:(?! at )[^\n,:;'\"])+?\.py:\d+)")
 _IMPORTED: Final = ("torch._dynamo",)
 """What torch imports when a rank makes its first step, or its first DistributedDataParallel: once for all ranks."""
 
