@@ -15,7 +15,7 @@ from simstrategy.check.folder import same_folder
 from simstrategy.check.outcome import Outcome, computed_in, program_folder, source_of
 from simstrategy.errors import InvalidArgument
 from simstrategy.run import raised_where, stated_site
-from simstrategy.short_repr import without_addresses
+from simstrategy.short_repr import error_text
 from simstrategy.trace import Recorder, Recording, Trace
 from simstrategy_tf_distribute.closely import StepsEnded, line_by_line
 from simstrategy_tf_distribute.devices import ObservedStrategy
@@ -134,10 +134,10 @@ def run_under(
             found = contents_of_result(result, observation.variables.has)
     except (InvalidArgument, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as caught:  # noqa: BLE001 - compared like a value: both may raise the same
+    except BaseException as caught:  # noqa: BLE001 - compared like a value: both may raise the same
         error = observation.disagreement or caught
         # TensorFlow numbers its traced functions and resources, and never starts again.
-        raised = (type(error).__name__, re.sub(r"([_/])\d+\b", r"\1N", without_addresses(str(error))))
+        raised = (type(error).__name__, re.sub(r"([_/])\d+\b", r"\1N", error_text(error)))
         notes = (raised_where(caught, with_text=False),)
     kept = observation.variables.kept()
     found.leaves.extend(kept.leaves)

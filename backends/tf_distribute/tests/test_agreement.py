@@ -238,6 +238,17 @@ def raising(strategy: Any) -> Any:
 raising_from = [1]
 
 
+class Textless(BaseException):
+    def __str__(self) -> str:
+        raise ValueError
+
+
+def textless(strategy: Any) -> Any:
+    if strategy.num_replicas_in_sync == 2:
+        raise Textless
+    return np.float32(1)
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("one_nudge")
 def test_a_program_that_raises_is_a_difference_and_told_where() -> None:
@@ -245,6 +256,8 @@ def test_a_program_that_raises_is_a_difference_and_told_where() -> None:
     (problem,) = replicas_agree(raising, replicas=[1, 2]).problems()
     assert "replicas 2, InOrder(): raises KeyError: 'mine'" in problem
     assert "raised at test_agreement.py:" in problem
+    (problem,) = replicas_agree(textless, replicas=[1, 2]).problems()
+    assert "replicas 2, InOrder(): raises Textless: (its text cannot be shown: ValueError)" in problem
     raising_from[0] = 1
     (problem,) = replicas_agree(raising, replicas=[1]).problems()
     assert "replicas 1, InOrder(): raises KeyError: 'mine'" in problem

@@ -143,6 +143,11 @@ GOES_WRONG = {
     ),
     "too many devices": ("return Mesh(np.array(jax.devices()[:2]).reshape(2), 'd').size", "", ("differ", "ValueError")),
     "raises on two": ("assert mesh.size == 1\n    return jnp.ones(2)", "", ("differ", "AssertionError")),
+    "is cancelled on two": (
+        "if mesh.size == 2: raise asyncio.CancelledError\n    return jnp.ones(2)",
+        "import asyncio",
+        ("differ", "CancelledError raised at train.py:"),
+    ),
     "random": (
         "return jax.random.normal(jax.random.key(time.time_ns()), (3,))",
         "import time",

@@ -17,7 +17,7 @@ from jax.sharding import Mesh
 from simstrategy.check.checkpoint import Checkpoint, takes_checkpoint
 from simstrategy.check.folder import same_folder
 from simstrategy.run import raised_where
-from simstrategy.short_repr import without_addresses
+from simstrategy.short_repr import error_text
 from simstrategy_xla.mesh_check.jobs import Found, Job, Run, Saved
 from simstrategy_xla.mesh_check.results import Result, result_of
 
@@ -75,8 +75,10 @@ def run_once(program: Callable[..., Any], job: Job, run: Run) -> Found:
     with same_folder(), _printed() as printed:
         try:
             value = functools.partial(program, **given)(mesh)
-        except (Exception, SystemExit) as caught:  # noqa: BLE001 - compared like a value: several may raise the same
-            error = (type(caught).__name__, without_addresses(str(caught)))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as caught:  # noqa: BLE001 - compared like a value: several may raise the same
+            error = (type(caught).__name__, error_text(caught))
             notes = (raised_where(caught, with_text=False), *_advice(caught, job))
         else:
             result = result_of(value, devices)
@@ -90,7 +92,7 @@ def _advice(error: BaseException, job: Job) -> tuple[str, ...]:
 
     JAX has several texts for a name that no axis has, and an assertion without a text where `psum` gets one.
     """
-    text = str(error)
+    text = error_text(error)
     last = traceback.extract_tb(error.__traceback__)[-1:]
     theirs = isinstance(error, AssertionError) and not text and not any("assert" in (one.line or "") for one in last)
     if not theirs and not any(sign in text for sign in _OF_AXES):
