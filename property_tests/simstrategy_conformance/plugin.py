@@ -133,18 +133,26 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         _session(_CONFIGS[-1]).add(report)
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_handlecrashitem(crashitem: str, report: pytest.TestReport) -> None:
-    """Describes the report of a test that a worker of pytest-xdist did not survive."""
-    if _CONFIGS and Path(__file__).parent in (_CONFIGS[-1].rootpath / crashitem.partition("::")[0]).parents:
-        _session(_CONFIGS[-1]).describe_crash(report)
+_ENDED_EARLY = pytest.StashKey[int]()
+"""How many workers of pytest-xdist have ended with an error, and not in a test."""
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any, error: object) -> None:
     """Takes what a worker of pytest-xdist states at its end, and that it has ended."""
-    if _KEY in node.config.stash:
-        _session(node.config).end_of_process(vars(node).get("workeroutput", {}), error)
+    stash = node.config.stash
+    stash[_ENDED_EARLY] = stash.get(_ENDED_EARLY, 0) + (error is not None)
+    if _KEY in stash:
+        stash[_KEY].take(vars(node).get("workeroutput", {}))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_handlecrashitem(crashitem: str, report: pytest.TestReport) -> None:
+    """Describes the report of a test that a worker of pytest-xdist did not survive."""
+    if _CONFIGS:
+        _CONFIGS[-1].stash[_ENDED_EARLY] -= 1  # `pytest_testnodedown` has counted it
+    if _CONFIGS and Path(__file__).parent in (_CONFIGS[-1].rootpath / crashitem.partition("::")[0]).parents:
+        _session(_CONFIGS[-1]).describe_crash(report)
 
 
 _CONFIGS: list[pytest.Config] = []
@@ -157,7 +165,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     _CONFIGS.pop()
-    if _KEY in session.config.stash and _session(session.config).finish():
+    stash = session.config.stash
+    if _KEY in stash and stash[_KEY].finish(ended_early=stash.get(_ENDED_EARLY, 0) > 0):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 

@@ -50,8 +50,6 @@ class Session:
         self._known = by_clause(self._backend)
         # A worker of pytest-xdist has a part of the outcomes: the session that collects them all reports.
         self._collects = not hasattr(config, "workerinput")
-        self._ended_early = 0
-        """Processes that have ended with an error, without those that a test's failure states."""
         file = config.getoption("--simstrategy-exceptions")
         try:
             self._exceptions = exceptions_of(
@@ -115,7 +113,6 @@ class Session:
         limit_s = self._config.getoption("--simstrategy-limit")
         late = f"it took longer than {limit_s:g} s, or " if limit_s is not None else ""
         text = f"The process of this test ended: {late}the backend or the system ended it. See what it wrote."
-        self._ended_early -= 1
         report.longrepr, report.when = text, "call"
         self._except(report, clauses, name)
 
@@ -134,17 +131,19 @@ class Session:
             if word.startswith("construct "):
                 self._words[word[10:]] = self._words.get(word[10:], 0) + int(times)
 
-    def end_of_process(self, stated: Mapping[str, Any], error: object) -> None:
-        """Takes the end of a process that ran tests.  stated: what it sent last. error: None for an orderly end."""
-        self._ended_early += error is not None
+    def take(self, stated: Mapping[str, Any]) -> None:
+        """Takes what a process that ran tests has sent at its end."""
         text = stated.get(_UNCLOSED)
         if text is not None and text not in self._wrong:
             self._wrong.append(text)
 
-    def finish(self) -> bool:
-        """Judges the exceptions and writes the files; returns whether an exception is wrong, which no test reports."""
+    def finish(self, *, ended_early: bool) -> bool:
+        """Judges the exceptions and writes the files; returns whether something is wrong that no test reports.
+
+        ended_early: whether a process has ended with an error, and not in a test.
+        """
         self.close()
-        if self._ended_early > 0:
+        if ended_early:
             self._wrong.append(_ENDED)
         for one in self._exceptions:
             covered = [found for found in self._outcomes if one.covers(found.clauses, found.name)]
