@@ -11,6 +11,7 @@ import re
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
+from pathlib import PurePath
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, Final, NamedTuple
 
@@ -131,6 +132,8 @@ class _Walk(NamedTuple):
             texts = [_text(key) for key in keys]
             self.found.structure.append((path, f"{name} with keys [{', '.join(texts)}]"))
             for key, text in zip(keys, texts, strict=True):
+                if not isinstance(key, (*_SINGLE, *_ONE_TEXT, *_NAMED, tuple, frozenset)):
+                    self.visit(key, f"{path} key {text}", inside)
                 self.visit(value[key], f"{path}[{text}]", inside)
         elif any("__array__" in vars(base) for base in type(value).__mro__):
             self._add_host(np.asarray(value), path, inside)
@@ -254,8 +257,8 @@ def _is_ours(value: Any) -> bool:
     return type(value).__module__.partition(".")[0] == "simstrategy" and not isinstance(value, enum.Enum)
 
 
-_OF_TEXTS: Final = (enum.Enum, str, bytes)
-"""Built-in types of which a derived class may hide its value by a `repr` of its own."""
+_SHOWN: Final = (enum.Enum, str, bytes, BaseException, PurePath)
+"""Types that show their value in their `repr`; a derived class may hide it by one of its own."""
 
 
 def _defined_repr(kind: type) -> object:
@@ -264,10 +267,11 @@ def _defined_repr(kind: type) -> object:
 
 def _repr(value: Any) -> str:
     kind = type(value)
-    own = next((one for one in _OF_TEXTS if isinstance(value, one)), None)
+    own = next((one for one in _SHOWN if isinstance(value, one)), None)
     try:
         if own is not None and _defined_repr(kind) is not _defined_repr(own):
-            return f"{kind.__qualname__}({own.__repr__(value)})"
+            text = own.__repr__(value)
+            return text if text.startswith(kind.__qualname__) else f"{kind.__qualname__}({text})"
         with np.printoptions(threshold=sys.maxsize):
             return repr(value)
     except Exception as error:  # noqa: BLE001 - the user's function, which may raise anything

@@ -8,7 +8,7 @@ import enum
 import functools
 import subprocess
 import sys
-from pathlib import Path
+from pathlib import Path, PosixPath
 from typing import Any
 
 import numpy as np
@@ -38,12 +38,30 @@ class Choice(str, enum.Enum):  # noqa: UP042 - as programs have it
         return "***"
 
 
+class Hidden(Exception):
+    def __repr__(self) -> str:
+        return "***"
+
+
+class HiddenPath(PosixPath):
+    def __repr__(self) -> str:
+        return "***"
+
+
+class Key:
+    def __init__(self, word: str) -> None:
+        self.word = word
+
+
 HIDING = {
     "text": Masked,
     "bytes": lambda word: MaskedBytes(word.encode()),
     "key": lambda word: {Masked(word): 1},
     "item": lambda word: {Masked(word)},
     "choice": Choice,
+    "error": Hidden,
+    "object key": lambda word: {Key(word): 1},
+    "path": HiddenPath,
 }
 
 
