@@ -258,7 +258,7 @@ def test_a_value_is_told_in_the_same_words_in_every_run(call, text):
 
 
 def test_the_examples_of_short_repr_hold():
-    assert doctest.testmod(short_repr) == (0, 4)
+    assert doctest.testmod(short_repr) == (0, 5)
 
 
 def test_a_batch_of_no_rows_cannot_be_asked_for():
