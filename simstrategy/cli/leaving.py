@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Final, NoReturn, TextIO
 
-__all__ = ["exits_named", "finish_output", "leave"]
+__all__ = ["exits_named", "finish_output", "is_flushed", "leave"]
 
 _LEFT: Final = (
     "The program has ended, and has left threads that wait for what never comes:\n{lines}\n"
@@ -66,7 +66,7 @@ def finish_output() -> bool:
 
     What it does not take is dropped: Python would report it in the end, with an exit code of its own.
     """
-    left = [number for number, stream in enumerate((sys.stdout, sys.stderr), start=1) if not _is_flushed(stream)]
+    left = [number for number, stream in enumerate((sys.stdout, sys.stderr), start=1) if not is_flushed(stream)]
     for number in left:
         with suppress(OSError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -76,7 +76,8 @@ def finish_output() -> bool:
     return _STDOUT not in left
 
 
-def _is_flushed(stream: TextIO | None) -> bool:
+def is_flushed(stream: TextIO | None) -> bool:
+    """Writes what a stream keeps back; returns False where it is closed or full, or an object that cannot do that."""
     try:
         if stream is not None:  # it is where the process has begun without it
             stream.flush()

@@ -3,8 +3,10 @@
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from typing import Final, TextIO
+
+from simstrategy.cli.leaving import is_flushed
 
 __all__ = ["program_output"]
 
@@ -68,6 +70,4 @@ def _divert(stack: ExitStack, descriptor: int, target: int) -> None:
 
 def _flush(*streams: TextIO | None) -> None:
     for stream in streams:
-        if stream is not None:  # a process without a console has none
-            with suppress(Exception):  # closed, full, or an object of the program's
-                stream.flush()
+        is_flushed(stream)
