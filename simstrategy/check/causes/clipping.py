@@ -5,6 +5,7 @@ from typing import Final
 
 import numpy as np
 
+from simstrategy.check.causes.combination import Combination
 from simstrategy.check.causes.facts import CLIPPING, STATISTICS, Finding, Host, PointFacts
 from simstrategy.check.causes.rounding import unit_of, varies, wide
 from simstrategy.check.causes.scene import Scene
@@ -88,13 +89,26 @@ def _groups(scene: Scene) -> Iterator[tuple[str, list[Host], list[Host]]]:
             [_flat(term) for point in points for term in point.contributions],
             [_flat(term) for term in one.other.contributions],
         )
+    called = (one.other.what, one.other.op)
+    alike = [point for point in scene.other if _is_usable(point) and (point.what, point.op) == called]
+    yield from _sets("set of values of a step", alike, one)
+    # A loss is often combined beside gradients that were clipped without it: on another line, or as a single number.
+    on_line = [point for point in alike if point.site == one.other.site]
+    if len(on_line) < len(alike):
+        yield from _sets("set of values at this line", on_line, one)
+    arrays = [point for point in alike if sum(leaf.size for leaf in point.outputs) > 1]
+    if len(arrays) < len(alike):
+        yield from _sets("set of arrays of a step", arrays, one)
+
+
+def _sets(name: str, points: list[PointFacts], one: Combination) -> Iterator[tuple[str, list[Host], list[Host]]]:
+    """Yields the values of several points of a step together, as one vector of each replica, where there are such."""
     steps: dict[int, list[PointFacts]] = {}
-    for point in scene.other:
-        if _is_usable(point) and (point.what, point.op) == (one.other.what, one.other.op):
-            steps.setdefault(point.step, []).append(point)
+    for point in points:
+        steps.setdefault(point.step, []).append(point)
     together = {step: _together(found, one.replicas) for step, found in steps.items() if len(found) > 1}
     if one.other.step in together:
-        yield "set of values of a step", [row for rows in together.values() for row in rows], together[one.other.step]
+        yield name, [row for rows in together.values() for row in rows], together[one.other.step]
 
 
 def _is_usable(point: PointFacts) -> bool:

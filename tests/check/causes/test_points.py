@@ -216,6 +216,25 @@ def test_norms_at_one_bound_show_clipping() -> None:
     assert alike.kind is None  # one direction
 
 
+@pytest.mark.parametrize(
+    ("line", "loss", "shown"),
+    [(40, [1.5, 0.25], "set of values at this line"), (31, 1.5, "set of arrays of a step")],
+    ids=["on another line", "a single number"],
+)
+def test_gradients_of_one_norm_show_clipping_beside_a_loss(line: int, loss: object, shown: str) -> None:
+    """J-25: the norm of all gradients of a replica is 0.5, and that of none of them alone."""
+    both = [np.concatenate(pair) for pair in ((A, B), (B, C))]
+    first, second = [one / np.linalg.norm(one) * np.float32(0.5) for one in both]
+    sets = [point(first[:3], second[:3], subject="w"), point(first[3:], second[3:], subject="b")]
+    losses = point(loss, np.asarray(loss) * 2, line=line, subject="loss")
+    reference = [point(C, subject="w"), point(A, subject="b"), point(loss, line=line, subject="loss")]
+    cause = explain(reference, [*sets, losses], counts=(1, 2))
+    assert cause.kind == CLIPPING
+    assert f"each replica's {shown} is clipped, or scaled, to a norm of 0.5 before" in cause.text
+    longer = point(first[3:], second[3:] * np.float32(1.1), subject="b")
+    assert explain(reference, [sets[0], longer, losses], counts=(1, 2)).kind is None
+
+
 def test_counts_of_equal_norm_are_no_clipping() -> None:
     """J-25"""
     cause = explain([point(rows(1, 1, 1))], [point(rows(1, 0, 0), rows(0, 1, 0))], counts=(1, 2))
