@@ -71,7 +71,7 @@ def is_fixed(bound: float, expected: float, ratio: float) -> bool:
 
 
 def _groups(scene: Scene) -> Iterator[tuple[str, list[Host], list[Host]]]:
-    """Yields a name, the vectors of all steps, and those of the point itself: of leaves, calls and steps."""
+    """Yields a name, the vectors of all steps, and those of the point's own: of leaves, of calls, of sets of calls."""
     one = scene.one
     points = [point for point in scene.same_place() if _is_usable(point)]
     outputs = one.other.outputs
@@ -90,7 +90,7 @@ def _groups(scene: Scene) -> Iterator[tuple[str, list[Host], list[Host]]]:
             [_flat(term) for term in one.other.contributions],
         )
     called = (one.other.what, one.other.op)
-    alike = [point for point in scene.other if _is_usable(point) and (point.what, point.op) == called]
+    alike = [point for point in scene.other if (point.what, point.op) == called and _is_usable(point)]
     yield from _sets("set of values of a step", alike, one)
     # A loss is often combined beside gradients that were clipped without it: on another line, or as a single number.
     on_line = [point for point in alike if point.site == one.other.site]
