@@ -9,9 +9,9 @@ import numpy as np
 
 import simstrategy as ss
 from simstrategy_conformance.calls import Case
-from simstrategy_conformance.checking import counted
 from simstrategy_conformance.observe import same_bits
 from simstrategy_conformance.subject import Subject
+from simstrategy_conformance.tally import counted
 
 __all__ = ["agrees", "all_agree", "call", "check", "form_of", "put"]
 

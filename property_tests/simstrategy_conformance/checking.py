@@ -11,7 +11,7 @@ import functools
 import inspect
 import zlib
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,13 +21,11 @@ from hypothesis.strategies import SearchStrategy
 
 from simstrategy_conformance.local_constants import no_local_constants
 from simstrategy_conformance.subject import Subject
+from simstrategy_conformance.tally import counted
 
 __all__ = [
-    "Counted",
     "clause",
     "clauses_of",
-    "counted",
-    "noted",
     "of_subject",
     "options",
     "property_test",
@@ -38,19 +36,6 @@ __all__ = [
 
 Draws = SearchStrategy[Any] | Callable[[Subject], SearchStrategy[Any]]
 Test = Callable[..., None]
-
-
-class Counted(NamedTuple):
-    """The examples of each test so far in this process: their number, and the words for their constructs."""
-
-    examples: dict[str, int]
-    words: dict[str, dict[str, int]]
-
-
-counted = Counted({}, {})
-"""Filled by the tests, read by the reports."""
-noted: dict[str, list[tuple[str, str]]] = {}
-"""By test: what it has found that is no fault, each a kind and a text.  Filled and read as `counted` is."""
 
 
 def clause(*identifiers: str) -> Callable[[Test], Test]:

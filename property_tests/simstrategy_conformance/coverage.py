@@ -6,8 +6,8 @@ A construct that few programs have is a clause that few programs examine.
 from collections.abc import Iterator
 from typing import Any, Final
 
-from simstrategy_conformance.checking import counted
 from simstrategy_conformance.program import AllReduce, Merge, Program, Reduce
+from simstrategy_conformance.tally import counted
 
 __all__ = ["CONSTRUCTS", "collectives_of", "constructs_of", "count_words", "replicas_and_numbers"]
 

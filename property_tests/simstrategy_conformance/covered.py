@@ -8,18 +8,19 @@ Hypothesis draws rows of other lengths. What the rows that were tried cover is c
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 
 from simstrategy_conformance.arrays import Group
-from simstrategy_conformance.checking import Test, clause, counted, of_subject, search
+from simstrategy_conformance.checking import Test, clause, of_subject, search
 from simstrategy_conformance.covering import RANKS, Lengths, Levels, Row, arrays_of, count_covered, is_possible, rows_of
 from simstrategy_conformance.subject import Subject
+from simstrategy_conformance.tally import Covered, counted, covered
 
-__all__ = ["BOTH", "PLACES", "SHORT", "Costly", "Covered", "covered", "covering_test", "error_of", "ranks_of"]
+__all__ = ["BOTH", "PLACES", "SHORT", "Costly", "covering_test", "error_of", "ranks_of"]
 
 BOTH: Final = (False, True)
 PLACES: Final = ("first", "middle", "last")
@@ -34,20 +35,6 @@ class Costly(AssertionError):
 
     It takes long to repeat, such as a call that never ends, or it is one of several rows together.
     """
-
-
-class Covered(NamedTuple):
-    """What the rows of one test held.  fields: those with several levels.  triples: of `in_triples` alone."""
-
-    rows: int
-    fields: tuple[str, ...]
-    pairs: tuple[int, int]
-    in_triples: tuple[str, ...]
-    triples: tuple[int, int]
-
-
-covered: Final[dict[str, Covered]] = {}
-"""By test, in this process; filled by the tests, read by the reports."""
 
 
 def ranks_of(subject: Subject) -> tuple[int, ...]:

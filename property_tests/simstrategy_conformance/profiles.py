@@ -22,7 +22,7 @@ class Profile(NamedTuple):
 
 
 PROFILES: Final = {
-    "quick": Profile("quick", examples=12, replicas_max=4, triples=False, scope=1 / 4),
+    "quick": Profile("quick", examples=8, replicas_max=4, triples=False, scope=1 / 4),
     "default": Profile("default", examples=100, replicas_max=8),
     "deep": Profile("deep", examples=1000, replicas_max=8),
 }

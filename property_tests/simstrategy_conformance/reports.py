@@ -11,9 +11,9 @@ from typing import Any, Final, NamedTuple
 
 from simstrategy_conformance.c10d.names import is_c10d
 from simstrategy_conformance.coverage import CONSTRUCTS
-from simstrategy_conformance.covered import Covered
 from simstrategy_conformance.examined import command_of, law_of, versions_of
 from simstrategy_conformance.exceptions import Excepted
+from simstrategy_conformance.tally import Covered
 from simstrategy_conformance.titles import TITLES
 
 __all__ = ["FORMAT", "VERSION", "Note", "Outcome", "Report", "json_text", "markdown_text", "table_lines"]

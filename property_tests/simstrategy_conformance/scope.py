@@ -14,8 +14,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from simstrategy_conformance.checking import Test, clause, counted, noted, of_subject
+from simstrategy_conformance.checking import Test, clause, of_subject
 from simstrategy_conformance.subject import Subject
+from simstrategy_conformance.tally import counted, noted
 
 __all__ = ["PLACED", "RANKS", "SHAPES", "numbers", "orders", "scope_test"]
 

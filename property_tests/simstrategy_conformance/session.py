@@ -5,30 +5,33 @@ import sys
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from simstrategy.errors import SimStrategyError
 from simstrategy.short_repr import without_addresses
-from simstrategy_conformance.checking import counted, noted
-from simstrategy_conformance.covered import Covered, covered
 from simstrategy_conformance.exceptions import exceptions_of
-from simstrategy_conformance.index import by_clause
 from simstrategy_conformance.profiles import PROFILES
 from simstrategy_conformance.reports import Note, Outcome, Report, json_text, markdown_text, table_lines
-from simstrategy_conformance.subject import Subject
+from simstrategy_conformance.tally import Covered, counted, covered, noted
+
+if TYPE_CHECKING:
+    from simstrategy_conformance.subject import Subject
 
 __all__ = ["Session", "subject_of"]
 
-_SUBJECT: Final = pytest.StashKey[Subject]()
+_SUBJECT: Final = pytest.StashKey["Subject"]()
 _UNCLOSED: Final = "simstrategy_unclosed"
 _CLOSES_S: Final = 120.0
 """After which the stacks are written of a session that closes what its tests have opened."""
 
 
-def subject_of(config: pytest.Config) -> Subject:
+def subject_of(config: pytest.Config) -> "Subject":
     """Returns the subject that a session's options name; it is closed when the session has finished."""
+    # A session that leaves its tests to other processes has no subject.
+    from simstrategy_conformance.subject import Subject  # noqa: PLC0415
+
     if _SUBJECT in config.stash:
         return config.stash[_SUBJECT]
     profile = PROFILES[config.getoption("--simstrategy-profile")]
@@ -47,6 +50,9 @@ class Session:
         self._words: dict[str, int] = {}
         self._wrong: list[str] = []
         self._notes: list[Note] = []
+        # The tests, with all that they need: a session that leaves them to other processes has started these before.
+        from simstrategy_conformance.index import by_clause  # noqa: PLC0415
+
         self._known = by_clause(self._backend)
         # A worker of pytest-xdist has a part of the outcomes: the session that collects them all reports.
         self._collects = not hasattr(config, "workerinput")

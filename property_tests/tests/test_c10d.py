@@ -18,10 +18,10 @@ from simstrategy_conformance.c10d.names import named
 from simstrategy_conformance.c10d.offers import Offers
 from simstrategy_conformance.c10d.subject import C10dSubject
 from simstrategy_conformance.c10d.world import Lost
-from simstrategy_conformance.checking import noted
 from simstrategy_conformance.covering import Lengths, Row
 from simstrategy_conformance.index import entries, failure_of
 from simstrategy_conformance.profiles import Profile
+from simstrategy_conformance.tally import noted
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.slow

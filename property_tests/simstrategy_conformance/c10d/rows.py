@@ -15,9 +15,10 @@ import pytest
 
 from simstrategy_conformance.arrays import NUMBERS
 from simstrategy_conformance.c10d.subject import C10dSubject
-from simstrategy_conformance.checking import Test, clause, counted, of_subject
-from simstrategy_conformance.covered import BOTH, PLACES, Covered, covered, covering_test, error_of
+from simstrategy_conformance.checking import Test, clause, of_subject
+from simstrategy_conformance.covered import BOTH, PLACES, covering_test, error_of
 from simstrategy_conformance.covering import LENGTHS, Lengths, Levels, Row, count_covered, rows_of
+from simstrategy_conformance.tally import Covered, counted, covered
 
 __all__ = [
     "ALL",

@@ -14,10 +14,10 @@ from simstrategy_conformance.c10d.inputs import index_of, members_of
 from simstrategy_conformance.c10d.names import named
 from simstrategy_conformance.c10d.offers import Offers
 from simstrategy_conformance.c10d.world import Lost, World
-from simstrategy_conformance.checking import noted
 from simstrategy_conformance.covered import Costly
 from simstrategy_conformance.covering import Row
 from simstrategy_conformance.profiles import PROFILES, Profile
+from simstrategy_conformance.tally import noted
 
 __all__ = ["C10dSubject"]
 

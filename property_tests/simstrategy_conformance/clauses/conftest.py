@@ -1,12 +1,16 @@
 """The subject that all tests of the kit get: one backend for the whole session."""
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from simstrategy_conformance.session import subject_of
-from simstrategy_conformance.subject import Subject
+
+if TYPE_CHECKING:
+    from simstrategy_conformance.subject import Subject
 
 
 @pytest.fixture(scope="session")
-def subject(request: pytest.FixtureRequest) -> Subject:
+def subject(request: pytest.FixtureRequest) -> "Subject":
     """The backend under examination, which the options of the session name."""
     return subject_of(request.config)

@@ -10,9 +10,10 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule, 
 from simstrategy.device import ArraySpec
 from simstrategy_conformance import oracle
 from simstrategy_conformance.arrays import exact_arrays, put_all
-from simstrategy_conformance.checking import clause, counted, options, run_search, seed_of
+from simstrategy_conformance.checking import clause, options, run_search, seed_of
 from simstrategy_conformance.observe import same_bits
 from simstrategy_conformance.subject import Subject
+from simstrategy_conformance.tally import counted
 
 Host = np.ndarray[Any, Any]
 

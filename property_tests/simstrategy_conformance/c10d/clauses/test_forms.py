@@ -5,9 +5,10 @@ The name of the call stands in a row's place of the op.
 
 from simstrategy_conformance.c10d.rows import ALL, LATER, TENSORS, Examine, each_call_test, forms, ranks_of
 from simstrategy_conformance.c10d.subject import C10dSubject
-from simstrategy_conformance.checking import clause, noted
+from simstrategy_conformance.checking import clause
 from simstrategy_conformance.covered import BOTH
 from simstrategy_conformance.covering import Lengths, Row
+from simstrategy_conformance.tally import noted
 
 LONG = (Lengths(7), Lengths(64), Lengths(1001))
 """A view of one element is contiguous."""

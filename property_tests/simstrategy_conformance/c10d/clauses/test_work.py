@@ -5,8 +5,9 @@ import pytest
 from simstrategy_conformance.c10d.rows import ALL, ranks_of
 from simstrategy_conformance.c10d.subject import C10dSubject
 from simstrategy_conformance.c10d.world import Lost
-from simstrategy_conformance.checking import clause, noted
+from simstrategy_conformance.checking import clause
 from simstrategy_conformance.covering import Row
+from simstrategy_conformance.tally import noted
 
 
 @clause("W-1")
