@@ -15,7 +15,7 @@ import pytest
 if TYPE_CHECKING:
     from simstrategy_conformance.session import Session
 
-__all__: list[str] = []
+__all__ = ["session_of"]
 
 _STDERR = pytest.StashKey[int]()
 _REPLICAS = 2
@@ -90,7 +90,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 _KEY = pytest.StashKey["Session"]()
 
 
-def _session(config: pytest.Config) -> "Session":
+def session_of(config: pytest.Config) -> "Session":
     """Returns this session's `Session`, made when the first of the kit's tests runs."""
     if _KEY not in config.stash:
         from simstrategy_conformance.session import Session  # noqa: PLC0415 - the kit is not run in every session
@@ -105,9 +105,9 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     of_the_kit = item.get_closest_marker("clause") is not None
     if of_the_kit and (call.when == "call" or call.excinfo is not None):
-        _session(item.config).describe(item)
+        session_of(item.config).describe(item)
         report = yield
-        return _session(item.config).judge(item, report) if call.when == "call" else report
+        return session_of(item.config).judge(item, report) if call.when == "call" else report
     return (yield)
 
 
@@ -130,7 +130,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     # Under xdist this is called in the session that collects, with what the workers have described.
     described = any(name == "clauses" for name, _ in report.user_properties)
     if _CONFIGS and described and (report.when == "call" or report.failed):
-        _session(_CONFIGS[-1]).add(report)
+        session_of(_CONFIGS[-1]).add(report)
 
 
 _ENDED_EARLY = pytest.StashKey[int]()
@@ -152,7 +152,7 @@ def pytest_handlecrashitem(crashitem: str, report: pytest.TestReport) -> None:
     if _CONFIGS:
         _CONFIGS[-1].stash[_ENDED_EARLY] -= 1  # `pytest_testnodedown` has counted it
     if _CONFIGS and Path(__file__).parent in (_CONFIGS[-1].rootpath / crashitem.partition("::")[0]).parents:
-        _session(_CONFIGS[-1]).describe_crash(report)
+        session_of(_CONFIGS[-1]).describe_crash(report)
 
 
 _CONFIGS: list[pytest.Config] = []
@@ -172,5 +172,5 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if _KEY in config.stash:
-        for line in _session(config).lines():
+        for line in session_of(config).lines():
             terminalreporter.write_line(line)

@@ -5,54 +5,37 @@ import sys
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
 from simstrategy.errors import SimStrategyError
 from simstrategy.short_repr import without_addresses
 from simstrategy_conformance.exceptions import exceptions_of
+from simstrategy_conformance.index import by_clause
 from simstrategy_conformance.profiles import PROFILES
 from simstrategy_conformance.reports import Note, Outcome, Report, json_text, markdown_text, table_lines
+from simstrategy_conformance.subject import Subject
 from simstrategy_conformance.tally import Covered, counted, covered, noted
 
-if TYPE_CHECKING:
-    from simstrategy_conformance.subject import Subject
+__all__ = ["Session"]
 
-__all__ = ["Session", "subject_of"]
-
-_SUBJECT: Final = pytest.StashKey["Subject"]()
 _UNCLOSED: Final = "simstrategy_unclosed"
 _CLOSES_S: Final = 120.0
 """After which the stacks are written of a session that closes what its tests have opened."""
 
 
-def subject_of(config: pytest.Config) -> "Subject":
-    """Returns the subject that a session's options name; it is closed when the session has finished."""
-    # A session that leaves its tests to other processes has no subject.
-    from simstrategy_conformance.subject import Subject  # noqa: PLC0415
-
-    if _SUBJECT in config.stash:
-        return config.stash[_SUBJECT]
-    profile = PROFILES[config.getoption("--simstrategy-profile")]
-    seed: int = config.getoption("--simstrategy-seed")
-    config.stash[_SUBJECT] = Subject(config.getoption("--simstrategy-backend"), profile=profile, seed=seed)
-    return config.stash[_SUBJECT]
-
-
 class Session:
-    """The outcomes of the kit's tests in a session of pytest."""
+    """The subject and the outcomes of the kit's tests in a session of pytest."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._backend: str = config.getoption("--simstrategy-backend")
+        self._subject: Subject | None = None
         self._outcomes: list[Outcome] = []
         self._words: dict[str, int] = {}
         self._wrong: list[str] = []
         self._notes: list[Note] = []
-        # The tests, with all that they need: a session that leaves them to other processes has started these before.
-        from simstrategy_conformance.index import by_clause  # noqa: PLC0415
-
         self._known = by_clause(self._backend)
         # A worker of pytest-xdist has a part of the outcomes: the session that collects them all reports.
         self._collects = not hasattr(config, "workerinput")
@@ -68,6 +51,14 @@ class Session:
             raise pytest.UsageError(str(error)) from error
 
     # Where a test runs.
+
+    def subject(self) -> Subject:
+        """Returns the subject that the options name; it is closed when the session has finished."""
+        if self._subject is None:
+            profile = PROFILES[self._config.getoption("--simstrategy-profile")]
+            seed: int = self._config.getoption("--simstrategy-seed")
+            self._subject = Subject(self._backend, profile=profile, seed=seed)
+        return self._subject
 
     def describe(self, item: pytest.Item) -> None:
         """Adds to a test's report what the collecting session needs: clauses, examples, constructs."""
@@ -88,12 +79,12 @@ class Session:
 
     def close(self) -> None:
         """Closes what the tests have opened.  An error of it is no test's: the session states it."""
-        if _SUBJECT not in self._config.stash:
+        if self._subject is None:
             return
         limit_s = self._config.getoption("--simstrategy-limit")
         faulthandler.dump_traceback_later(limit_s or _CLOSES_S, exit=limit_s is not None, file=sys.__stderr__ or 2)
         try:
-            self._config.stash[_SUBJECT].close()
+            self._subject.close()
         except Exception as error:  # noqa: BLE001 - whatever a backend raises
             shown = without_addresses("".join(traceback.format_exception(error)))
             text = f"B-16: closing what the tests have opened raised {type(error).__name__}.\n{shown}"

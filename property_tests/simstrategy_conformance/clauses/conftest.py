@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from simstrategy_conformance.session import subject_of
+from simstrategy_conformance.plugin import session_of
 
 if TYPE_CHECKING:
     from simstrategy_conformance.subject import Subject
@@ -13,4 +13,4 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def subject(request: pytest.FixtureRequest) -> "Subject":
     """The backend under examination, which the options of the session name."""
-    return subject_of(request.config)
+    return session_of(request.config).subject()
