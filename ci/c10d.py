@@ -41,6 +41,8 @@ WRONG = {
     "averagesovertheworld": "W-4",
     "passesthebarrier": "W-13",
     "crashes": "W-3",
+    "keepspacked": "W-3",
+    "sendslater": "W-11",
 }
 """Each with the clause of its mistake."""
 SECONDS = 1500

@@ -5,6 +5,7 @@ Exact numbers, for tests of semantics: sums of them are exact in any order.
 
 import functools
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ __all__ = [
     "exact_arrays",
     "floats_of",
     "groups",
+    "host_dtype",
     "put_all",
     "require_bits",
     "require_equal",
@@ -75,6 +77,16 @@ def exact_arrays(draw: Any, dtype: str, shape: tuple[int, ...]) -> Host:
     count = int(np.prod(shape, dtype=np.int64))
     element = _element(plain)
     return np.array([draw(element) for _ in range(count)], plain).reshape(shape)
+
+
+def host_dtype(name: str) -> np.dtype[Any] | None:
+    """Returns NumPy's dtype of a name; None for one that this installation has not."""
+    if name != "bfloat16":
+        return np.dtype(name)
+    try:
+        return np.dtype(import_module("ml_dtypes").bfloat16)
+    except ImportError:
+        return None
 
 
 def floats_of(dtype: str) -> st.SearchStrategy[float]:

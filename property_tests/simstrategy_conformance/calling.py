@@ -40,16 +40,24 @@ def call(subject: Subject, name: str, *arguments: Any, **options: Any) -> Any:
     return getattr(subject.open(2).xp, name)(*arguments, **options)
 
 
-def agrees(subject: Subject, name: str, case: Case, *, given: Callable[[Subject, Any], Any] = put) -> None:
+def agrees(
+    subject: Subject,
+    name: str,
+    case: Case,
+    *,
+    given: Callable[[Subject, Any], Any] = put,
+    then: Callable[[list[Any]], None] = lambda _: None,
+) -> None:
     """Fails unless a call returns what was expected: to the bit, or within a few last places where it is near.
 
     It is made again without the settings that are what they are where they are not given. given: what each list, host
-    array and setting of the call becomes.
+    array and setting of the call becomes. then: is called with all of them when the call has returned, and before its
+    result is read.
     """
-    _agrees(subject, name, case, given)
+    _agrees(subject, name, case, given, then)
     fewer = {key: value for key, value in case.options.items() if not _is_default(name, key, value)}
     if len(fewer) < len(case.options):
-        _agrees(subject, name, case._replace(options=fewer), given)
+        _agrees(subject, name, case._replace(options=fewer), given, then)
 
 
 def all_agree(subject: Subject, test: str, calls: Iterable[tuple[str, Case]], *, parts: int = 1) -> None:
@@ -92,10 +100,14 @@ def _defaults(name: str) -> dict[str, Any]:
     return {key: one.default for key, one in parameters.items()}
 
 
-def _agrees(subject: Subject, name: str, case: Case, given: Callable[[Subject, Any], Any]) -> None:
+def _agrees(
+    subject: Subject, name: str, case: Case, given: Callable[[Subject, Any], Any], then: Callable[[list[Any]], None]
+) -> None:
     backend = subject.open(2)
     options = {key: given(subject, one) for key, one in case.options.items()}
-    result = call(subject, name, *[given(subject, one) for one in case.arguments], **options)
+    arguments = [given(subject, one) for one in case.arguments]
+    result = call(subject, name, *arguments, **options)
+    then([*arguments, *options.values()])
     # What `full` creates is on the current device, wherever its number is.
     if name != "full" and any(isinstance(one, (np.ndarray, list)) for one in case.arguments):
         for one in result if isinstance(result, (tuple, list)) else (result,):

@@ -5,7 +5,7 @@ The clauses themselves are in docs/semantics.md and docs/c10d.md. A title names 
 
 from typing import Final
 
-__all__ = ["HEADINGS", "TITLES"]
+__all__ = ["HEADINGS", "OF_CLUSTERS", "TITLES"]
 
 HEADINGS: Final = {
     "B": "Device contract",
@@ -99,3 +99,5 @@ TITLES: Final = {
     "W-17": "What is not documented ends",
 }
 """By clause, in the order of the law's letters and numbers."""
+OF_CLUSTERS: Final = frozenset({"K-1"})
+"""Clauses of clusters, which the simulator alone has."""

@@ -112,4 +112,4 @@ def diff(
     before = (slice(None),) * (axis % dimensions)
     for _ in range(n):
         result = xp.subtract(result[(*before, slice(1, None))], result[(*before, slice(None, -1))])
-    return result
+    return result if n else xp.positive(result)

@@ -205,7 +205,7 @@ class TorchNamespace:
     isfinite = unary(compat.isfinite)
     isinf = unary(compat.isinf)
     isnan = unary(compat.isnan)
-    conj = unary(compat.conj, bools=no_bools)
+    conj = unary(lambda x: torch.conj(x).clone().resolve_conj(), bools=no_bools)
     real = unary(part(torch.real))
     imag = unary(part(torch.imag))
     clip = composed.clip

@@ -14,6 +14,8 @@ from simstrategy_conformance.covering import Row
 __all__ = ["Offers"]
 
 _ALONE: Final = "in a group of one rank"
+_ONCE: Final = "tried in a group of one rank alone"
+"""In place of `_ALONE`, where no row of several ranks has the op and the dtype."""
 _WHOLE: Final = {"op": "{call} {names}", "dtype": "{call}: {names}", "form": "{call} {names}"}
 """How a line names what is refused in every row: of a field's values."""
 _OPS: Final = frozenset({*COMBINE, "AVG", "PREMUL_SUM"})
@@ -89,7 +91,7 @@ class Offers:
                     names = ", ".join(dict.fromkeys(getattr(key, field) for key in given))
                     found.append(f"{template.format(call=what, names=names)} ({text})")
                 left = [key for key in left if key not in whole]
-            found += self._in_part(left)
+            found += self._in_part(left, frozenset(done))
         return found
 
     def _by_text(self, keys: Sequence[_Key]) -> dict[str, list[_Key]]:
@@ -101,18 +103,20 @@ class Offers:
             found.setdefault(texts.setdefault(re.sub(r"[\d., ()]+", " ", text), text), []).append(key)
         return found
 
-    def _in_part(self, keys: Sequence[_Key]) -> list[str]:
+    def _in_part(self, keys: Sequence[_Key], done: frozenset[_Key]) -> list[str]:
         several = [key._replace(form=key.form.removesuffix(_ALONE).strip()) for key in keys]
         of_several = [key for key, other in zip(keys, several, strict=True) if key == other or other not in keys]
         lines = []
-        for text, alike in self._by_text(of_several).items():  # one rank refuses what several do
-            of_dtypes: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+        for alike in self._by_text(of_several).values():  # one rank refuses what several do
+            of_dtypes: dict[tuple[str, str, tuple[str, ...]], list[_Key]] = {}
             for call, op, form in dict.fromkeys((key.call, key.op, key.form) for key in alike):
-                dtypes = tuple([key.dtype for key in alike if (key.call, key.op, key.form) == (call, op, form)])
-                of_dtypes.setdefault((call, form, dtypes), []).append(op)
-            for (call, form, dtypes), ops in of_dtypes.items():
-                words = " ".join(word for word in (call, ", ".join(ops), form) if word)
-                lines.append(f"{words}: {', '.join(dtypes)} ({text})")
+                some = [key for key in alike if (key.call, key.op, key.form) == (call, op, form)]
+                of_dtypes.setdefault((call, form, tuple(key.dtype for key in some)), []).append(some[0])
+            for (call, form, dtypes), found in of_dtypes.items():
+                shared = any(key._replace(form=key.form.removesuffix(_ALONE).strip()) in done for key in found)
+                words = (call, ", ".join(key.op for key in found), form if shared else form.replace(_ALONE, _ONCE))
+                text = self._seen[found[0]].text
+                lines.append(f"{' '.join(filter(None, words))}: {', '.join(dtypes)} ({text})")
         return lines
 
 

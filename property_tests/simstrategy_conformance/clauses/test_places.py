@@ -55,16 +55,20 @@ def test_replicas_stay_on_their_devices_through_meetings(subject: Subject, count
     strategy = subject.strategy(count, schedule=ShrinkableSchedule(tuple(draws)))
     spec = subject.open(count).spec
 
-    def replica() -> tuple[bool, bool, bool]:
+    def replica() -> tuple[str, str, str]:
         ctx = me()
-        own = ctx.devices[0]
-        before = spec(ctx.xp.zeros((2,)))[2] == own
-        met = ctx.all_reduce("SUM", ctx.xp.ones((2,)))
-        return before, spec(met)[2] == own, spec(ctx.xp.zeros((2,)))[2] == own
+
+        def elsewhere(what: str, array: Any) -> str:
+            own, place = ctx.devices[0], spec(array)[2]
+            return "" if place == own else f"{what} is on {place}, and the replica on {own}"
+
+        before = elsewhere("what a replica makes before it meets others", ctx.xp.zeros((2,)))
+        met = elsewhere("a sum", ctx.all_reduce("SUM", ctx.xp.ones((2,))))
+        return before, met, elsewhere("what a replica makes after it met others", ctx.xp.zeros((2,)))
 
     found = strategy.run(replica)
     strategy.close()
-    assert found == (True, True, True)
+    assert found == ("", "", "")
 
 
 @clause("B-16")

@@ -3,8 +3,9 @@
 import itertools
 
 import numpy as np
+import pytest
 
-from simstrategy_conformance.arrays import NUMBERS
+from simstrategy_conformance.arrays import NUMBERS, host_dtype
 from simstrategy_conformance.calling import all_agree, call, check, put
 from simstrategy_conformance.checking import clause
 from simstrategy_conformance.promoting import (
@@ -46,10 +47,14 @@ def test_functions_of_floats_compute_integers_as_float32(subject: Subject) -> No
 
 
 @clause("B-21")
-def test_products_of_narrow_floats_have_their_dtype(subject: Subject) -> None:
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_products_of_narrow_floats_have_their_dtype(subject: Subject, dtype: str) -> None:
+    subject.having(dtype)
+    if host_dtype(dtype) is None:
+        pytest.skip(f"NumPy has {dtype} where the package ml_dtypes is installed")
     # All numbers are exact, whatever they are computed in.
     x, y = np.array([[1, 2], [3, -0.5]], np.float32), np.array([[2, 0.25], [-1, 4]], np.float32)
-    for dtype, (one, other) in itertools.product(subject.having("float16", "bfloat16"), ((x, y), (y, x))):
+    for one, other in ((x, y), (y, x)):
         narrow = [call(subject, "astype", put(subject, host), dtype) for host in (one, other)]
         products = (("matmul", one @ other), ("vecdot", np.sum(one * other, -1)), ("tensordot", one @ other))
         for name, wanted in products:

@@ -8,6 +8,7 @@ from typing import Final
 
 from simstrategy_conformance.matrix.cells import escaped
 from simstrategy_conformance.matrix.columns import Column
+from simstrategy_conformance.titles import OF_CLUSTERS
 
 __all__ = ["badge_text", "not_passed", "summary"]
 
@@ -23,9 +24,11 @@ _COLOURS: Final = {"red": "#b3261e", "amber": "#7a5200", "green": "#1b6e2e"}
 def badge_text(column: Column) -> str:
     """Returns a report as SVG, 20 px high.
 
-    Red where it does not conform, green where every clause passed, else amber.
+    Red where it does not conform, green where every clause passed, else amber. A clause of clusters may be skipped: no
+    backend but the simulator has them.
     """
-    colour = "red" if not column.conforms else "green" if column.passed == len(column.cells) else "amber"
+    passed = column.passed + len({*column.named("skipped")} & OF_CLUSTERS)
+    colour = "red" if not column.conforms else "green" if passed == len(column.cells) else "amber"
     left, right = escaped(_LEFT), escaped(summary(column))
     widths = [round(len(text) * _CHARACTER_PX) for text in (_LEFT, summary(column))]
     first, second = (width + _SPACE_PX for width in widths)

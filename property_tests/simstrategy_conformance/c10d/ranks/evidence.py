@@ -53,8 +53,9 @@ class Evidence(NamedTuple):
         return ""
 
     def __str__(self) -> str:
-        events = f"; events {', '.join(self.events)}" if self.events else "; no event names a backend of torch"
-        return f"get_backend() {self.get_backend!r}, {self.object}, called {self.called!r}{events}"
+        events = f"; events {', '.join(self.events)}" if self.events else "; no event of them names a backend of torch"
+        worker = f"{self.object}, called {self.called!r}"
+        return f"all_reduce and broadcast: get_backend() {self.get_backend!r}, {worker}{events}"
 
 
 def evidence_of(device: torch.device, *, recorded: bool) -> Evidence:

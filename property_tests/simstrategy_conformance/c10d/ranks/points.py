@@ -197,10 +197,10 @@ def _others(scene: Scene) -> list[int]:
 
 
 def _require_exchanged(scene: Scene, sent: dict[int, Held], received: dict[int, Held]) -> int:
-    for other, held in received.items():
-        scene.require(held, scene.array(other, copy=scene.me), f"what was received of rank {scene.members[other]}")
     for other, held in sent.items():
         scene.require_kept(held, scene.array(scene.me, copy=other))
+    for other, held in received.items():
+        scene.require(held, scene.array(other, copy=scene.me), f"what was received of rank {scene.members[other]}")
     return 0
 
 

@@ -26,6 +26,7 @@ from simstrategy_conformance.c10d.ranks.joining import device_of, join
 from simstrategy_conformance.c10d.ranks.marks import Marks
 from simstrategy_conformance.c10d.ranks.numbers import require_numbers
 from simstrategy_conformance.c10d.ranks.scene import Scene, refusing
+from simstrategy_conformance.c10d.ranks.tensors import Memory
 from simstrategy_conformance.c10d.stacks import show_on_signal
 
 __all__ = ["serve", "serve_threads"]
@@ -100,8 +101,10 @@ class _Rank:
         call, _, aspect = asked.call.partition(" ")
         digest: int | None = 0
         failed: Refused | Wrong | None = None
+        memory = Memory()
         for repeat in range(1 + asked.row.again):
-            scene = self._scene(asked, repeat, ends=aspect == "ends")
+            memory.begin()
+            scene = self._scene(asked, repeat, memory, ends=aspect == "ends")
             if scene is None:
                 return Answer("absent")
             if asked.call in QUESTIONS:
@@ -153,14 +156,15 @@ class _Rank:
             self._groups[part] = refusing(dist.new_group, list(members_of(part, self._place.ranks)))
         return self._groups[part]
 
-    def _scene(self, asked: Asked, repeat: int, *, ends: bool) -> Scene | None:
+    def _scene(self, asked: Asked, repeat: int, memory: Memory, *, ends: bool) -> Scene | None:
         """Returns what a call needs; None where this rank is not in the row's group."""
         group = self._group(asked.row.part)
         members = members_of(asked.row.part, self._place.ranks)
         if self._place.rank not in members:
             return None
         me = members.index(self._place.rank)
-        return Scene(asked.row, group, me, self._device, self._marks, f"{asked.number}.{repeat}", ends, repeat)
+        number = f"{asked.number}.{repeat}"
+        return Scene(asked.row, group, me, self._device, self._marks, number, memory, ends, repeat)
 
 
 def _from_environment() -> Place:

@@ -12,7 +12,7 @@ import torch.distributed as dist
 from simstrategy_conformance.c10d.answers import Refused, Wrong
 from simstrategy_conformance.c10d.inputs import carrier_of, given_by, index_of, members_of
 from simstrategy_conformance.c10d.ranks.marks import Marks
-from simstrategy_conformance.c10d.ranks.tensors import Held, hold, host_of
+from simstrategy_conformance.c10d.ranks.tensors import Held, Memory, host_of
 from simstrategy_conformance.covering import Row
 from simstrategy_conformance.observe import first_difference
 
@@ -35,7 +35,8 @@ _CHANGING: Final = (
 class Scene(NamedTuple):
     """group: None for the default group.  me: this rank's index in it, as all indices here.  number: of the call.
 
-    ends: whether a work is examined after it was waited for, too. repeat: how often the call was made before.
+    memory: of the row's tensors. ends: whether a work is examined after it was waited for, too. repeat: how often the
+    call was made before.
     """
 
     row: Row
@@ -44,6 +45,7 @@ class Scene(NamedTuple):
     device: torch.device
     marks: Marks
     number: str
+    memory: Memory
     ends: bool = False
     repeat: int = 0
 
@@ -72,7 +74,7 @@ class Scene(NamedTuple):
 
     def hold(self, host: Host) -> Held:
         """Puts an array, [...], into a tensor of the row's dtype and memory layout."""
-        return hold(host, self.row.dtype, self.device, strided=self.row.strided)
+        return self.memory.hold(host, self.row.dtype, self.device, strided=self.row.strided)
 
     def blank(self, shape: Sequence[int]) -> Held:
         """Returns a tensor for a result that is to come, [shape]."""
@@ -123,8 +125,12 @@ class Scene(NamedTuple):
         return found
 
     def require_kept(self, held: Held, host: Host, what: str = "the input") -> None:
-        """Fails unless a tensor that is only read still holds its array, [...]."""
+        """Fails unless a tensor that is only read still holds its array, [...], and writes other numbers into it.
+
+        The call is complete: the tensor is the program's again, and what it writes may reach no other rank.
+        """
         self.require(held, host, what)
+        held.overwrite()
 
     def require_all_kept(self, held: Sequence[Held], hosts: Sequence[Host]) -> None:
         """Fails unless tensors that are only read still hold their arrays, [...] each."""

@@ -1,14 +1,14 @@
 """Tensors of the arrays of a row: contiguous ones, and views with gaps whose memory must not be touched."""
 
 import zlib
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
 import numpy as np
 import torch
 
 from simstrategy_conformance.c10d.inputs import CARRIERS
 
-__all__ = ["Held", "digest_of", "dtype_named", "hold", "host_of"]
+__all__ = ["Held", "Memory", "digest_of", "dtype_named", "host_of"]
 
 Host = np.ndarray[Any, Any]
 
@@ -19,6 +19,10 @@ class Held(NamedTuple):
     tensor: torch.Tensor
     gaps: torch.Tensor | None
     form: tuple[Any, ...]
+
+    def overwrite(self) -> None:
+        """Writes other numbers into the tensor."""
+        self.tensor.copy_(_filled_like(self.tensor))
 
     def changed(self) -> str:
         """Returns what a call may not change and has changed, in words; "" for nothing."""
@@ -39,8 +43,35 @@ def dtype_named(name: str) -> torch.dtype:
     return found
 
 
-def hold(host: Host, dtype: str, device: torch.device, *, strided: bool) -> Held:
-    """Puts an array, [...], into a tensor.  strided: a view of every other element, transposed where it has axes."""
+@final
+class Memory:
+    """The tensors of a row: where its call is made again, with other numbers, they are those of the call before.
+
+    So are those of a program that fills its gradients anew in each step. What a backend has kept before is seen.
+    """
+
+    def __init__(self) -> None:
+        self._held: list[Held] = []
+        self._place = 0
+
+    def begin(self) -> None:
+        """Begins a call."""
+        self._place = 0
+
+    def hold(self, host: Host, dtype: str, device: torch.device, *, strided: bool) -> Held:
+        """Puts an array, [...], into a tensor.  strided: a view of every other element, with its axes transposed."""
+        made = _hold(host, dtype, device, strided=strided)
+        place, self._place = self._place, self._place + 1
+        if place < len(self._held):
+            before = self._held[place]
+            if before.form[:-1] == made.form[:-1] and not before.changed():
+                before.tensor.copy_(made.tensor)
+                return before
+        self._held[place:] = [made]
+        return made
+
+
+def _hold(host: Host, dtype: str, device: torch.device, *, strided: bool) -> Held:
     plain = torch.from_numpy(np.array(host, order="C"))
     wanted = dtype_named(dtype)
     value = plain.view(wanted) if CARRIERS.get(dtype) == "uint8" else plain.to(wanted)
