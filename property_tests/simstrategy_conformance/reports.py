@@ -147,7 +147,8 @@ def table_lines(report: Report) -> list[str]:
     skipped = _skipped(report)
     if skipped:
         lines += ["", *(f"skipped: {tests}: {text}" for text, tests in skipped.items())]
-    lines += ["", *(f"excepted: {one}" for one in report.exceptions), *report.wrong]
+    examined = [one for one in report.exceptions if any(one.covers(o.clauses, o.name) for o in report.outcomes)]
+    lines += ["", *(f"excepted: {one}" for one in examined), *report.wrong]
     failed = sorted({name for one in report.outcomes if one.verdict == "failed" for name in one.clauses}, key=_place)
     return [*lines, f"{report.backend} {_last_words(report, failed)}"]
 
@@ -158,13 +159,17 @@ def _last_words(report: Report, failed: Sequence[str]) -> str:
     if not report.conforms:
         return "does not conform."
     known = len(report.known)
+    excepted = [name for name, found in report.clauses().items() if _verdict(found) == "excepted"]
+    exceptions = f", with exceptions in {', '.join(excepted)}" if excepted else ""
     in_part = sum(bool(one["tests"] and one["not_run"]) for one in _clauses(report))
     whole = len(report.clauses()) - in_part
     if whole < known:
         part = f"{in_part} {'was' if in_part == 1 else 'were'} examined in part, " if in_part else ""
-        return f"conforms in {whole} of {known} clauses; {part}the others were not examined."
+        return f"conforms in {whole} of {known} clauses{exceptions}; {part}the others were not examined."
     parts = any(one.kind == "not offered" for one in report.notes)
-    return "conforms in what it offers; what it does not offer is listed above." if parts else "conforms."
+    if parts:
+        return f"conforms in what it offers{exceptions}; what it does not offer is listed above."
+    return f"conforms{exceptions}."
 
 
 def json_text(report: Report) -> str:

@@ -62,9 +62,9 @@ def test_replicas_stay_on_their_devices_through_meetings(subject: Subject, count
             own, place = ctx.devices[0], spec(array)[2]
             return "" if place == own else f"{what} is on {place}, and the replica on {own}"
 
-        before = elsewhere("what a replica makes before it meets others", ctx.xp.zeros((2,)))
+        before = elsewhere("what a replica makes before a collective", ctx.xp.zeros((2,)))
         met = elsewhere("a sum", ctx.all_reduce("SUM", ctx.xp.ones((2,))))
-        return before, met, elsewhere("what a replica makes after it met others", ctx.xp.zeros((2,)))
+        return before, met, elsewhere("what a replica makes after a collective", ctx.xp.zeros((2,)))
 
     found = strategy.run(replica)
     strategy.close()
