@@ -84,9 +84,10 @@ def host_dtype(name: str) -> np.dtype[Any] | None:
     if name != "bfloat16":
         return np.dtype(name)
     try:
-        return np.dtype(import_module("ml_dtypes").bfloat16)
+        found: np.dtype[Any] = np.dtype(import_module("ml_dtypes").bfloat16)
     except ImportError:
         return None
+    return found
 
 
 def floats_of(dtype: str) -> st.SearchStrategy[float]:
