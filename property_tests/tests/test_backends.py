@@ -1,5 +1,6 @@
 """Every clause of the kit, at a few examples, on the backends of one process; CI's deep runs ask for more of each."""
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -30,6 +31,17 @@ def examinations() -> Iterator[Any]:
             if not any(one.covers(entry.clauses, entry.name) for one in excepted):
                 late = (backend, entry.name) in LONG or (number + turn) % 3
                 yield pytest.param(backend, entry.name, marks=DEEP if late else ())
+
+
+def test_nothing_is_accused_where_numpy_has_no_bfloat16(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    of_dtype = {entry.name: entry for entry in entries()}
+    for name, options in (
+        ("test_products_of_narrow_floats_have_their_dtype", {"dtype": "bfloat16"}),
+        ("test_every_claimed_dtype_can_be_put", {}),
+    ):
+        with pytest.raises(pytest.skip.Exception, match="where the package ml_dtypes is installed"):
+            of_dtype[name].test(Subject("sim"), **options)
 
 
 ROWS = {"xla": 8, "tensorflow": 24}

@@ -54,6 +54,19 @@ def test_a_refusal_of_one_rank_alone_is_no_fault_and_is_listed(alone: Row) -> No
     assert [line.partition("(")[2] for line in offers.lines("none")] == ["RuntimeError: no reduce)"]
 
 
+def test_what_was_tried_with_one_rank_alone_is_not_said_to_be_offered_to_several() -> None:
+    offers = Offers()
+    offers.count("dtypes", "all_reduce", Row(ranks=4), "")
+    offers.count("dtypes", "all_reduce", Row(ranks=4, dtype="int8"), "")
+    for dtype, rows in (("uint16", 1), ("uint32", 1)):
+        offers.count("dtypes", "all_reduce", Row(ranks=rows, dtype=dtype, op="MAX"), f"RuntimeError: no {dtype}")
+        offers.count("dtypes", "all_reduce", Row(ranks=4, dtype=dtype), "")
+    offers.count("dtypes", "all_reduce", Row(ranks=4, op="MAX"), "")
+    assert offers.lines("dtypes") == [
+        "all_reduce MAX tried in a group of one rank alone: uint16, uint32 (RuntimeError: no uint16)"
+    ]
+
+
 def test_of_a_call_that_is_refused_in_one_form_the_form_is_named() -> None:
     offers = Offers()
     for dtype in ("float32", "int8"):

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from kit_reports import KNOWN, OUTCOMES, document, failed
+from kit_reports import KNOWN, OUTCOMES, REASON, document, failed
 
 import simstrategy_conformance
 from simstrategy.errors import InvalidArgument
@@ -56,6 +56,15 @@ def test_a_clause_counts_as_examined_where_all_its_tests_ran(tests, words):
     outcomes = tuple(Outcome(f"test_{one}", (of[f"test_{one}"],), "passed", 1, 0.0, "") for one in tests)
     report = Report("acme", "quick", 0, outcomes, (), (), {}, known=KNOWN)
     assert table_lines(report)[-1] == f"acme {words}"
+
+
+def test_the_last_line_names_exceptions_and_those_of_other_clauses_are_not_listed():
+    every = [one for one in KNOWN if one != "R-2"]
+    whole = Report("acme", "quick", 0, OUTCOMES, (REASON,), (), {}, known={one: KNOWN[one] for one in every})
+    alone = Report("acme", "quick", 0, OUTCOMES[1:], (REASON,), (), {}, known=KNOWN)
+    assert table_lines(whole)[-1] == "acme conforms, with exceptions in B-9."
+    assert any(line.startswith("excepted: B-9") for line in table_lines(whole))
+    assert not any("B-9" in line for line in table_lines(alone))
 
 
 def test_the_command_of_a_cell_is_one_of_a_shell():

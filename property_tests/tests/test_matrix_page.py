@@ -187,6 +187,16 @@ def test_a_badge_is_green_where_every_clause_passed():
     assert "#1b6e2e" in badge_text(found)
 
 
+def test_a_badge_is_green_where_clusters_alone_were_skipped_and_states_that():
+    known = {one: KNOWN[one] for one in ("B-8", "K-1")}
+    found = column_of(document(outcomes=OUTCOMES[1:], exceptions=(), known=known))
+    assert summary(found) == "1 of 2 clauses, K-1 skipped"
+    assert "#1b6e2e" in badge_text(found)
+    other = Outcome("test_axis", ("R-2",), "skipped", 1, 0.1, "no axis")
+    found = column_of(document(outcomes=(*OUTCOMES[1:], other), exceptions=(), known=KNOWN | {"B-9": ()}))
+    assert "#7a5200" in badge_text(found)
+
+
 def test_a_long_failure_is_cut_and_the_lines_of_pytest_are_kept():
     text = "\n".join([*("def helper(): ..." for _ in range(100)), *(f"E   line {number}" for number in range(100))])
     column = column_of(document(outcomes=(failed(text),), exceptions=()))

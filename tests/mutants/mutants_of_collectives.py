@@ -260,3 +260,13 @@ def the_first_sum_is_warmed_up(sim, state, arrays, op):
         state[form] = True
         warnings.warn(SimStrategyWarning("the kernel for this form is compiled"), stacklevel=2)
     return sim.all_reduce(arrays, op)
+
+
+@mutates("B-8", "test_every_rank_has_the_same_bits_of_a_sum_that_rounds", "all_reduce")
+def the_last_rank_adds_in_another_order(sim, state, arrays, op):
+    """A ring in which one rank begins its sum elsewhere: within every bound, and the ranks drift apart."""
+    found = sim.all_reduce(arrays, op)
+    if op != "SUM" or len(arrays) < 3:
+        return found
+    turned = [sim.put(sim.get(one), device) for one, device in zip(arrays[::-1], sim.devices, strict=True)]
+    return (*found[:-1], sim.all_reduce(turned, op)[-1])

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import numpy as np
-from mutation import Altered, mutates
+from mutation import Altered, loose, mutates
 
 import simstrategy as ss
 from simstrategy.sim.arrays import freeze
@@ -105,3 +105,30 @@ def uneven_sums_are_multiplied_by_an_inverse(sim, state, x, y):
     host = np.asarray(x)
     product = (host * (host.dtype.type(1) / host.dtype.type(y))).astype(host.dtype)
     return freeze(np.where(host * 8 == np.round(host * 8), np.asarray(found), product), type(found))
+
+
+@mutates("B-18", "test_a_function_adopts_host_data", "xp.positive")
+def a_function_of_host_data_is_a_view_of_it(sim, state, x):
+    """Nothing is computed, so nothing is copied: seen by who writes into the host's array before the result is read."""
+    found = sim.xp.positive(x)
+    plain = isinstance(x, np.ndarray) and not isinstance(x, sim.array_types)
+    return x.view(type(found)) if plain and x.dtype == found.dtype else found
+
+
+def _writable(sim, **functions):
+    """Returns the simulator with arrays that a program can write into, and with some functions of its own."""
+    every = {name: getattr(sim.xp, name) for name in ss.device.NAMES} | functions
+    put = {"put": lambda inner, state, value, device: loose(inner.put(value, device))}
+    return Altered(sim, put, xp=SimpleNamespace(**every))
+
+
+@mutates("B-18", "test_what_is_written_into_an_argument_later_changes_no_result", "")
+def a_conjugate_of_real_numbers_is_the_argument(sim):
+    """As PyTorch has it, whose arrays can be written to."""
+    return _writable(sim, conj=lambda x: sim.xp.conj(x) if np.iscomplexobj(x) else x)
+
+
+@mutates("B-18", "test_what_is_written_into_a_result_changes_no_argument", "")
+def no_difference_is_the_argument(sim):
+    """`diff` with n=0 had nothing to do."""
+    return _writable(sim, diff=lambda x, **options: x if options.get("n") == 0 else sim.xp.diff(x, **options))
