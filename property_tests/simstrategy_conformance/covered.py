@@ -26,6 +26,7 @@ BOTH: Final = (False, True)
 PLACES: Final = ("first", "middle", "last")
 SHORT: Final = ("ranks", "op", "dtype", "axes", "lengths")
 """The fields of which a short call tries every triple, unless the profile is quick."""
+_ALONE: Final = "Alone, on a backend that is opened anew, this row passes: look for what is kept of earlier calls."
 _SHOWN: Final = 32
 """So many numbers of all ranks are shown with a row that fails."""
 
@@ -113,7 +114,18 @@ def _of_smallest(
     group = Group(tuple(arrays(row)))
     small = group.ranks > 0 and sum(array.size for array in group.arrays) <= _SHOWN
     error.add_note(f"A row that fails, made simpler: {row}" + (f"\n{group}" if small else ""))
+    if _passes_alone(function, subject, row):
+        error.add_note(_ALONE)
     return error
+
+
+def _passes_alone(function: Test, subject: Any, row: Row) -> bool:
+    """Returns whether a row passes on a backend, or among ranks, that nothing else was tried with."""
+    try:
+        subject.reopen(row.ranks)
+        return error_of(function, subject, row) is None
+    except (Exception, pytest.skip.Exception):  # noqa: BLE001 - of a backend that fails, and cannot be opened again
+        return False
 
 
 def _random_rows(levels: Levels) -> st.SearchStrategy[Row]:

@@ -105,6 +105,12 @@ class Subject:
         except ss.errors.BackendUnavailable as error:
             pytest.skip(str(error))
 
+    def reopen(self, replicas: int) -> None:
+        """Closes the backend of so many replicas, and opens another one in its place."""
+        if replicas in self._opened:
+            self._opened.pop(replicas).close()
+        self.open(replicas)
+
     def close(self) -> None:
         """Closes every backend that was opened."""
         while self._opened:

@@ -78,6 +78,7 @@ def test_a_wrong_backend_breaks_the_clause_of_its_mistake(subject_of: Callable[.
     assert clause in TESTS[test].clauses
     found = broken(subject_of(f"c10d:wrong_groups:{name}"), test)
     assert words in found
+    assert "Alone, on a backend that is opened anew" not in found
     answers = subject_of(f"c10d:wrong_groups:{name}").answers("numbers", Row(ranks=2))
     assert [one.status for one in answers] == ["right", "right"]
 
@@ -114,6 +115,11 @@ def test_a_result_of_the_call_before_is_seen(subject_of: Callable[..., C10dSubje
     row = Row(ranks=2, lengths=Lengths(7), again=True)
     assert "wrong" in {one.status for one in subject.answers(call, row)}
     subject.close()
+
+
+def test_a_row_that_fails_only_after_others_is_told_apart(subject_of: Callable[..., C10dSubject]) -> None:
+    found = broken(subject_of("c10d:wrong_groups:stale"), "test_broadcast")
+    assert "Alone, on a backend that is opened anew, this row passes" in found
 
 
 @pytest.mark.parametrize("test", ["test_all_reduce", "test_all_to_all_single"])

@@ -81,6 +81,12 @@ class C10dSubject:
         except Lost:
             return True  # the tests report it
 
+    def reopen(self, ranks: int) -> None:
+        """Ends the world of so many ranks, and starts another one in its place.  Raises as `open` does."""
+        if ranks in self._worlds:
+            self._worlds[ranks].close()
+        self.open(ranks)
+
     def _world(self, ranks: int) -> World:
         kept = self._worlds.get(ranks)
         if kept is not None and kept.is_open:
