@@ -11,7 +11,7 @@ import simstrategy as ss
 from simstrategy_conformance.calls import Case
 from simstrategy_conformance.observe import same_bits
 from simstrategy_conformance.subject import Subject
-from simstrategy_conformance.tally import counted
+from simstrategy_conformance.tally import count
 
 __all__ = ["agrees", "all_agree", "call", "check", "form_of", "put"]
 
@@ -70,7 +70,7 @@ def all_agree(subject: Subject, test: str, calls: Iterable[tuple[str, Case]], *,
         tried = list(calls)
         most = max(1, subject.profile.rows_max // parts) if subject.profile.rows_max else len(tried)
         for name, case in tried[:: -(-len(tried) // max(1, most)) or 1]:
-            counted.examples[test] = counted.examples.get(test, 0) + 1
+            count(test)
             try:
                 agrees(subject, name, case)
             except Exception as error:

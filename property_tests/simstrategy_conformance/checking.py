@@ -21,7 +21,7 @@ from hypothesis.strategies import SearchStrategy
 
 from simstrategy_conformance.local_constants import no_local_constants
 from simstrategy_conformance.subject import Subject
-from simstrategy_conformance.tally import counted
+from simstrategy_conformance.tally import count
 
 __all__ = [
     "clause",
@@ -84,7 +84,7 @@ def search(
     """Looks for draws by which a function fails.  name: what the seed is made of; of: the test that it is a part of."""
 
     def one(**drawn: Any) -> None:
-        counted.examples[of or name] = counted.examples.get(of or name, 0) + 1
+        count(of or name)
         function(subject, **drawn)
 
     one.__name__ = one.__qualname__ = of or name

@@ -18,7 +18,7 @@ from simstrategy_conformance.arrays import Group
 from simstrategy_conformance.checking import Test, clause, of_subject, search
 from simstrategy_conformance.covering import RANKS, Lengths, Levels, Row, arrays_of, count_covered, is_possible, rows_of
 from simstrategy_conformance.subject import Subject
-from simstrategy_conformance.tally import Covered, counted, covered
+from simstrategy_conformance.tally import Covered, count, covered
 
 __all__ = ["BOTH", "PLACES", "SHORT", "Costly", "covering_test", "error_of", "ranks_of"]
 
@@ -70,7 +70,7 @@ def covering_test(
                     raise error
                 if error is not None:
                     raise _of_smallest(function, subject, row, error, found, arrays)
-            counted.examples[name] = counted.examples.get(name, 0) + len(rows)
+            count(name, len(rows))
             of_triples = {field: found[field] for field in in_triples}
             covered[name] = Covered(
                 len(rows), tuple(found), count_covered(found, rows, 2), in_triples, count_covered(of_triples, rows, 3)

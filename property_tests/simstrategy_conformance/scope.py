@@ -16,7 +16,7 @@ import numpy as np
 
 from simstrategy_conformance.checking import Test, clause, of_subject
 from simstrategy_conformance.subject import Subject
-from simstrategy_conformance.tally import counted, noted
+from simstrategy_conformance.tally import count, noted
 
 __all__ = ["PLACED", "RANKS", "SHAPES", "numbers", "orders", "scope_test"]
 
@@ -58,7 +58,7 @@ def scope_test(*identifiers: str, combinations: Callable[[], Iterable[tuple[Any,
                 except Exception as error:
                     error.add_note(f"A combination that fails: {one}")
                     raise
-            counted.examples[name] = counted.examples.get(name, 0) + len(tried)
+            count(name, len(tried))
             described = name.removeprefix("test_").replace("_", " ")
             noted[name] = [("tried", f"{described}: {len(tried):,} of {len(every):,} combinations in a small scope")]
 

@@ -5,7 +5,7 @@ It imports nothing: a session that leaves its tests to other processes reads the
 
 from typing import Final, NamedTuple
 
-__all__ = ["Counted", "Covered", "counted", "covered", "noted"]
+__all__ = ["Counted", "Covered", "count", "counted", "covered", "noted"]
 
 
 class Counted(NamedTuple):
@@ -30,3 +30,8 @@ covered: Final[dict[str, Covered]] = {}
 """By test, where it passed and has rows."""
 noted: Final[dict[str, list[tuple[str, str]]]] = {}
 """By test: what it has found that is no fault, each a kind and a text."""
+
+
+def count(test: str, examples: int = 1) -> None:
+    """Counts examples of a test."""
+    counted.examples[test] = counted.examples.get(test, 0) + examples

@@ -78,7 +78,7 @@ class Offers:
             keys = sorted(key for key in self._seen if (key.test, key.call) == (test, call))
             done = [key for key in keys if self._seen[key].done is not None]
             left = [key for key in keys if self._seen[key].refused is not None]
-            forms = dict.fromkeys(key.form.removesuffix(_ALONE).strip() for key in keys)
+            forms = dict.fromkeys(_of_several(key).form for key in keys)
             if not done:
                 words = " ".join((call, ", ".join(forms) if all(forms) else "")).strip()
                 found.append(f"{words} ({self._seen[left[0]].text})")
@@ -104,20 +104,25 @@ class Offers:
         return found
 
     def _in_part(self, keys: Sequence[_Key], done: frozenset[_Key]) -> list[str]:
-        several = [key._replace(form=key.form.removesuffix(_ALONE).strip()) for key in keys]
-        of_several = [key for key, other in zip(keys, several, strict=True) if key == other or other not in keys]
+        # One rank refuses what several do.
+        left = [key for key in keys if (other := _of_several(key)) == key or other not in keys]
         lines = []
-        for alike in self._by_text(of_several).values():  # one rank refuses what several do
+        for alike in self._by_text(left).values():
             of_dtypes: dict[tuple[str, str, tuple[str, ...]], list[_Key]] = {}
             for call, op, form in dict.fromkeys((key.call, key.op, key.form) for key in alike):
                 some = [key for key in alike if (key.call, key.op, key.form) == (call, op, form)]
                 of_dtypes.setdefault((call, form, tuple(key.dtype for key in some)), []).append(some[0])
             for (call, form, dtypes), found in of_dtypes.items():
-                shared = any(key._replace(form=key.form.removesuffix(_ALONE).strip()) in done for key in found)
+                shared = any(_of_several(key) in done for key in found)
                 words = (call, ", ".join(key.op for key in found), form if shared else form.replace(_ALONE, _ONCE))
                 text = self._seen[found[0]].text
                 lines.append(f"{' '.join(filter(None, words))}: {', '.join(dtypes)} ({text})")
         return lines
+
+
+def _of_several(key: _Key) -> _Key:
+    """Returns the key of the same row of several ranks."""
+    return key._replace(form=key.form.removesuffix(_ALONE).strip())
 
 
 def _key(test: str, call: str, row: Row) -> _Key:

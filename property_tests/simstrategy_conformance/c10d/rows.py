@@ -18,7 +18,7 @@ from simstrategy_conformance.c10d.subject import C10dSubject
 from simstrategy_conformance.checking import Test, clause, of_subject
 from simstrategy_conformance.covered import BOTH, PLACES, covering_test, error_of
 from simstrategy_conformance.covering import LENGTHS, Lengths, Levels, Row, count_covered, rows_of
-from simstrategy_conformance.tally import Covered, counted, covered
+from simstrategy_conformance.tally import Covered, count, covered
 
 __all__ = [
     "ALL",
@@ -166,7 +166,7 @@ def each_call_test(*identifiers: str, levels: Callable[[C10dSubject], Levels]) -
                     raise
                 if error is not None:
                     failed[row.op] = f"{error}: {row}"
-            counted.examples[name] = counted.examples.get(name, 0) + len(rows)
+            count(name, len(rows))
             covered[name] = Covered(len(rows), tuple(found), count_covered(found, rows, 2), (), (0, 0))
             subject.note(name)
             if failed:

@@ -13,7 +13,7 @@ from simstrategy_conformance.arrays import exact_arrays, put_all
 from simstrategy_conformance.checking import clause, options, run_search, seed_of
 from simstrategy_conformance.observe import same_bits
 from simstrategy_conformance.subject import Subject
-from simstrategy_conformance.tally import counted
+from simstrategy_conformance.tally import count
 
 Host = np.ndarray[Any, Any]
 
@@ -34,7 +34,7 @@ def machine_of(subject: Subject, ranks: int) -> type[RuleBasedStateMachine]:  # 
             self.backend = subject.fresh(ranks)
             self.kept: list[tuple[Any, Host]] = []
             self.stored: list[tuple[Any, list[Host]]] = []
-            counted.examples[NAME] = counted.examples.get(NAME, 0) + 1
+            count(NAME)
 
         def keep(self, arrays: Any, hosts: list[Host]) -> tuple[Any, list[Host]]:
             self.kept += zip(arrays, hosts, strict=True)

@@ -14,7 +14,7 @@ from simstrategy_conformance.calls import Case
 from simstrategy_conformance.checking import clause
 from simstrategy_conformance.every_call import arrays_in, every_call
 from simstrategy_conformance.subject import Subject
-from simstrategy_conformance.tally import counted
+from simstrategy_conformance.tally import count
 
 MAY_SHARE = frozenset({"asarray", *(name for name in NAMES if name in vars(Shapes))})
 """Functions whose results may be the argument, or another form of it."""
@@ -28,9 +28,9 @@ def _calls(subject: Subject, test: str) -> Iterator[tuple[str, Case]]:
     if not scribble(backend.put(np.zeros(1, np.float32), backend.devices[1])):
         pytest.skip(f"no program can write into an array of {subject.name}")
     for name, cases in every_call(subject.having(*NUMBERS, "bool")).items():
-        with_arrays = [one for one in cases if any(x.size for x in arrays_in([*one.arguments], (np.ndarray,)))]
+        with_arrays = [one for one in cases if any(x.size for x in arrays_in(one.arguments, (np.ndarray,)))]
         for case in with_arrays[:EACH] if name not in MAY_SHARE else ():
-            counted.examples[test] = counted.examples.get(test, 0) + 1
+            count(test)
             yield name, case
 
 

@@ -133,7 +133,7 @@ class Scene(NamedTuple):
         held.overwrite()
 
     def require_all_kept(self, held: Sequence[Held], hosts: Sequence[Host]) -> None:
-        """Fails unless tensors that are only read still hold their arrays, [...] each."""
+        """Does so for tensors and their arrays, [...] each."""
         for index, (one, host) in enumerate(zip(held, hosts, strict=True)):
             self.require_kept(one, host, f"input {index}")
 
