@@ -37,6 +37,8 @@ _AXES: Final = {
 _NARROW: Final = ("float16", "bfloat16")
 _NUMBERS: Final = {bool: 0, int: 1, float: 2, complex: 3}
 """The kind of each type of number, as `kind_of` has it."""
+_FAULTS: Final = (AttributeError, NameError, ImportError)
+"""What a function raises that is misspelt or not finished, where no argument is found wrong."""
 _PLAIN: Final = (bool, int, float, complex, list, tuple, type(None), np.generic)
 """What may be given by place beside arrays: numbers, shapes, axes, counts; `astype` alone takes a name so."""
 
@@ -49,6 +51,7 @@ def completed(functions: Mapping[str, Function], form: Form) -> ArrayNamespace:
     arrays, and Python numbers beside these; dtypes by name. form: returns the shape and dtype name of an array of the
     backend, and None for anything else. A call that cannot be carried out raises InvalidType where an argument has a
     wrong type, or a dtype that the function does not take, else InvalidArgument; the function's error is the cause.
+    An AttributeError, a NameError or an ImportError of a function stays as it is, where no argument is found wrong.
     Clauses: B-18 to B-22
 
     >>> import numpy as np
@@ -72,7 +75,7 @@ def completed(functions: Mapping[str, Function], form: Form) -> ArrayNamespace:
                 return functions["astype"](function(wide, *given[1:], **options), narrow)
             return function(*given, **options)
 
-        return partial(guarded(call, name, form_of, (Exception,)), None)
+        return partial(guarded(call, name, form_of, (Exception,), faults=_FAULTS), None)
 
     xp = SimpleNamespace(**{name: method(name, one) for name, one in functions.items()})
     added = [name for name in composed.__all__ if name not in functions and name != "diff"]

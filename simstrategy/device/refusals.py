@@ -49,6 +49,7 @@ _REASONS: Final = {
 """What is wrong where a function has refused values of the right types and shapes: one reason alone is left."""
 _LARGEST: Final = ("max", "min", "argmax", "argmin")
 _INDICES: Final = ("indices", "sorter", "repeats")
+_UNNAMED: Final = "its shapes, values or settings do not fit together"
 
 
 def refusal(
@@ -73,12 +74,18 @@ def refusal(
 
 
 def guarded(
-    function: Callable[..., Any], name: str, form: Form, foreign: tuple[type[Exception], ...], *others: type[Exception]
+    function: Callable[..., Any],
+    name: str,
+    form: Form,
+    foreign: tuple[type[Exception], ...],
+    *others: type[Exception],
+    faults: tuple[type[Exception], ...] = (),
 ) -> Any:
     """Returns a method of a namespace that raises our errors.
 
     foreign: the framework's errors that stand for a mistake in the arguments; others: those that do not, though their
-    class is derived from one of these. What is refused is tried again with settings as Python has them (`settled`).
+    class is derived from one of these; faults: those that do only where the mistake can be named. What is refused is
+    tried again with settings as Python has them (`settled`).
     """
     least, most = 0, -1  # at the first call the form is read: those of all functions would cost every start
     keywords: frozenset[str] = frozenset()
@@ -101,7 +108,7 @@ def guarded(
             if plain is not None:
                 return call(arguments[0], *plain[0], **plain[1])
             refused = refusal(name, arguments[1:], options, error, form)
-            if refused is error:
+            if refused is error or (isinstance(error, faults) and _UNNAMED in str(refused)):
                 raise
             raise refused from error
 
@@ -172,7 +179,7 @@ def _wrong_value(name: str, bound: Bound, form: Form) -> str:
         for _, dtype in arrays:
             if kind_of(dtype) == 1 and not np.iinfo(dtype).min <= number <= np.iinfo(dtype).max:
                 return f"{dtype} has no {number}"
-    return "its shapes, values or settings do not fit together"
+    return _UNNAMED
 
 
 def _fit(shapes: Sequence[tuple[int, ...]]) -> bool:

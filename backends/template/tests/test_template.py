@@ -3,13 +3,15 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from shares import one_in
 
 pytest.importorskip("simstrategy_conformance")
 
 import simstrategy_template
-from simstrategy.errors import InvalidArgument
+from simstrategy.device import completed
+from simstrategy.errors import InvalidArgument, InvalidType
 from simstrategy_conformance.index import entries, failure_of
 from simstrategy_conformance.profiles import Profile
 from simstrategy_conformance.subject import Subject
@@ -65,3 +67,11 @@ def test_the_template_is_small():
 def test_an_impossible_number_of_replicas_is_refused(replicas):
     with pytest.raises(InvalidArgument, match="at least 1"):
         simstrategy_template.open_template(replicas=replicas)
+
+
+def test_a_misspelt_attribute_in_a_function_is_no_mistake_of_the_caller():
+    xp = completed({"sqrt": lambda x: x.no_such_attribute, "astype": lambda x, dtype: x.astype(dtype)}, lambda x: None)
+    with pytest.raises(AttributeError, match="no_such_attribute"):
+        xp.sqrt(np.ones(2, "float32"))
+    with pytest.raises(InvalidType, match="neither an array nor a number"):
+        xp.sqrt("two")

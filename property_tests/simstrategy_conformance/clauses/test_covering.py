@@ -1,8 +1,10 @@
 """Transfers and group-calls with inputs that cover every pair of ranks, ops, dtypes, axes, sizes and memory layouts."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 from simstrategy.device import ArraySpec, Backend
 from simstrategy_conformance import oracle
@@ -101,20 +103,42 @@ def results(subject: Subject) -> Levels:
 @covering_test("B-13", levels=results)
 def test_results_of_every_form_share_no_memory(subject: Subject, row: Row) -> None:
     backend, hosts = subject.open(row.ranks), arrays_of(row)
-    arrays, axis = placed(backend, row, hosts), place_of(row.axis, row.axes)
-    spec = ArraySpec(hosts[-1].shape, row.dtype, backend.devices[-1].placement)
-    calls: dict[str, Any] = {
-        "all_reduce": backend.all_reduce(arrays, "SUM"),
-        "broadcast": backend.broadcast(arrays[-1], spec=spec, root=row.ranks - 1),
-        "all_gather": backend.all_gather(arrays, axis=axis, sizes=(row.lengths.size,) * row.ranks),
-    }
-    for name, made in calls.items():
+    arrays = placed(backend, row, hosts)
+    for name, call in _sharing(backend, row).items():
+        made = call(arrays)
         before = [backend.get(one) for one in made]
         if scribble(made[0]):
             for rank, (one, was) in enumerate(zip(made[1:], before[1:], strict=True), 1):
                 require_bits(was, backend.get(one), f"{name}: rank {rank} shares the memory of rank 0")
             for rank, (array, host) in enumerate(zip(arrays, hosts, strict=True)):
                 require_bits(host, backend.get(array), f"{name}: a result shares memory with argument {rank}")
+
+
+@covering_test("B-13", levels=results)
+def test_no_result_reads_its_arguments_later(subject: Subject, row: Row) -> None:
+    backend, hosts = subject.open(row.ranks), arrays_of(row)
+    if not scribble(placed(backend, row, hosts)[0]):
+        pytest.skip(f"no program can write into an array of {subject.name}")
+    for name, call in _sharing(backend, row).items():
+        wanted = [backend.get(one) for one in call(placed(backend, row, hosts))]
+        arrays = placed(backend, row, hosts)
+        made = call(arrays)
+        for array in arrays:
+            scribble(array)
+        for rank, (one, host) in enumerate(zip(made, wanted, strict=True)):
+            require_bits(host, backend.get(one), f"{name}, rank {rank}, after the arguments were written into")
+
+
+def _sharing(backend: Backend, row: Row) -> dict[str, Callable[[Any], tuple[Any, ...]]]:
+    """Returns group-calls of arrays, by name."""
+    last, axis, sizes = row.ranks - 1, place_of(row.axis, row.axes), (row.lengths.size,) * row.ranks
+
+    return {
+        "all_reduce": lambda arrays: backend.all_reduce(arrays, "SUM"),
+        "reduce": lambda arrays: (backend.reduce(arrays, "SUM", root=last),),
+        "broadcast": lambda arrays: backend.broadcast(arrays[-1], spec=ArraySpec(*backend.spec(arrays[-1])), root=last),
+        "all_gather": lambda arrays: backend.all_gather(arrays, axis=axis, sizes=sizes),
+    }
 
 
 def transfers(subject: Subject) -> Levels:
