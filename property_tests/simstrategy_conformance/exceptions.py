@@ -23,7 +23,7 @@ from simstrategy.errors import InvalidArgument
 from simstrategy_conformance.c10d.names import is_c10d, named
 from simstrategy_conformance.profiles import PROFILES
 
-__all__ = ["FILE", "KINDS", "Excepted", "exceptions_of", "file_of", "read_exceptions"]
+__all__ = ["FILE", "KINDS", "Excepted", "exceptions_of", "file_of", "left_out", "read_exceptions"]
 
 FILE: Final = "conformance.toml"
 KINDS: Final = ("missing", "upstream", "never")
@@ -79,6 +79,20 @@ def exceptions_of(
     return () if found is None else read_exceptions(found, backend, known, profile=profile)
 
 
+def left_out(backend: str, known: dict[str, tuple[str, ...]], file: Path | None = None, *, profile: str = "") -> str:
+    """Returns what exceptions a backend's file has that `exceptions_of` does not return, and why; "" for none."""
+    found = file or file_of(backend)
+    others = [one for one in _entries(found, known) if not _holds(*one[1:], backend, profile)] if found else []
+    if not others:
+        return ""
+    listed = [
+        f"{excepted.clause} for "
+        + (f"profile {', '.join(excepted.profiles)}" if meant in ("", backend) else f"{meant} alone")
+        for _, meant, excepted in others
+    ]
+    return f"{found}: {'; '.join(listed)}. This is {backend}{f', profile {profile}' if profile else ''}."
+
+
 def read_exceptions(
     file: Path, backend: str, known: dict[str, tuple[str, ...]], *, profile: str = ""
 ) -> tuple[Excepted, ...]:
@@ -86,6 +100,16 @@ def read_exceptions(
 
     Raises InvalidArgument for one without a reason.
     """
+    return tuple(one[2] for one in _entries(file, known) if _holds(*one[1:], backend, profile))
+
+
+def _holds(meant: str, excepted: Excepted, backend: str, profile: str) -> bool:
+    """Returns whether an exception is one of a backend in a profile.  meant: the backend that it names, or ""."""
+    return meant in ("", backend) and (not profile or not excepted.profiles or profile in excepted.profiles)
+
+
+def _entries(file: Path, known: dict[str, tuple[str, ...]]) -> list[tuple[str, str, Excepted]]:
+    """Returns the exceptions of a file, each with where it is written and with the backend that it names, or ""."""
     try:
         tables = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -110,11 +134,7 @@ def read_exceptions(
                 f"{where}: clause {excepted.clause} has no test {excepted.test!r}; it has "
                 f"{', '.join(known[excepted.clause])}."
             )
-    return tuple(
-        excepted
-        for _, meant, excepted in entries
-        if meant in ("", backend) and (not profile or not excepted.profiles or profile in excepted.profiles)
-    )
+    return entries
 
 
 def _entry(table: Any, where: str) -> tuple[str, str, Excepted]:

@@ -50,6 +50,7 @@ class Report(NamedTuple):
     """wrong: what no single test shows, such as exceptions that pass.  words: the number of programs with each.
 
     known: the tests of each clause that the kit has for such backends. file: the exceptions that the command named.
+    left_out: what exceptions of the file are not those of this backend and profile.
     """
 
     backend: str
@@ -62,6 +63,7 @@ class Report(NamedTuple):
     notes: tuple[Note, ...] = ()
     known: Mapping[str, Sequence[str]] = {}
     file: str = ""
+    left_out: str = ""
 
     @property
     def conforms(self) -> bool:
@@ -150,6 +152,8 @@ def table_lines(report: Report) -> list[str]:
     examined = [one for one in report.exceptions if any(one.covers(o.clauses, o.name) for o in report.outcomes)]
     lines += ["", *(f"excepted: {one}" for one in examined), *report.wrong]
     failed = sorted({name for one in report.outcomes if one.verdict == "failed" for name in one.clauses}, key=_place)
+    if failed and report.left_out:
+        lines.append(f"exceptions not applied: {report.left_out}")
     return [*lines, f"{report.backend} {_last_words(report, failed)}"]
 
 

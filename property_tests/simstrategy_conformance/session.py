@@ -11,7 +11,7 @@ import pytest
 
 from simstrategy.errors import SimStrategyError
 from simstrategy.short_repr import without_addresses
-from simstrategy_conformance.exceptions import exceptions_of
+from simstrategy_conformance.exceptions import exceptions_of, left_out
 from simstrategy_conformance.index import by_clause
 from simstrategy_conformance.profiles import PROFILES
 from simstrategy_conformance.reports import Note, Outcome, Report, json_text, markdown_text, table_lines
@@ -39,14 +39,11 @@ class Session:
         self._known = by_clause(self._backend)
         # A worker of pytest-xdist has a part of the outcomes: the session that collects them all reports.
         self._collects = not hasattr(config, "workerinput")
-        file = config.getoption("--simstrategy-exceptions")
+        given, profile = config.getoption("--simstrategy-exceptions"), config.getoption("--simstrategy-profile")
+        file = None if given is None else Path(given)
         try:
-            self._exceptions = exceptions_of(
-                self._backend,
-                self._known,
-                None if file is None else Path(file),
-                profile=config.getoption("--simstrategy-profile"),
-            )
+            self._exceptions = exceptions_of(self._backend, self._known, file, profile=profile)
+            self._left_out = left_out(self._backend, self._known, file, profile=profile)
         except SimStrategyError as error:
             raise pytest.UsageError(str(error)) from error
 
@@ -169,6 +166,7 @@ class Session:
             notes=tuple(sorted(self._notes)),
             known=self._known,
             file=self._config.getoption("--simstrategy-exceptions") or "",
+            left_out=self._left_out,
         )
 
     def lines(self) -> list[str]:

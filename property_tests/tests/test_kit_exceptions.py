@@ -3,7 +3,7 @@
 import pytest
 
 from simstrategy.errors import InvalidArgument
-from simstrategy_conformance.exceptions import Excepted, exceptions_of, file_of, read_exceptions
+from simstrategy_conformance.exceptions import Excepted, exceptions_of, file_of, left_out, read_exceptions
 from simstrategy_conformance.index import by_clause, entries
 
 KNOWN = {"B-8": ("test_sum", "test_wrap"), "B-9": ("test_bound",)}
@@ -44,6 +44,15 @@ def test_an_exception_may_hold_in_some_profiles_alone(tmp_path):
     file = tmp_path / "conformance.toml"
     file.write_text(GOOD + 'profiles = ["default", "deep"]\n')
     assert [len(read_exceptions(file, "acme", KNOWN, profile=one)) for one in ("quick", "default", "deep")] == [0, 1, 1]
+
+
+def test_exceptions_that_are_not_applied_are_named(tmp_path):
+    file = tmp_path / "conformance.toml"
+    file.write_text(GOOD + 'backend = "acne"\n' + GOOD.replace("B-8", "B-9") + 'profiles = ["deep"]\n' + GOOD)
+    assert left_out("acme", KNOWN, file, profile="quick") == (
+        f"{file}: B-8 for acne alone; B-9 for profile deep. This is acme, profile quick."
+    )
+    assert left_out("acne", KNOWN, file, profile="deep") == ""
 
 
 def test_an_empty_file_excepts_nothing(tmp_path):
