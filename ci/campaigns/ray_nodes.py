@@ -35,6 +35,9 @@ def wait_for(port):
 
 
 def main(arguments):
+    # Where Ray notes the address of the cluster; it makes no folder for that, and else all clusters have one in common.
+    os.environ["RAY_TMPDIR"] = arguments[0]
+    os.makedirs(os.path.join(arguments[0], "ray"), exist_ok=True)
     given = {"num_cpus": 1, "object_store_memory": STORE}
     head = {**given, "include_dashboard": False, "temp_dir": arguments[0]}
     if arguments[1:]:
