@@ -67,6 +67,17 @@ def test_what_was_tried_with_one_rank_alone_is_not_said_to_be_offered_to_several
     ]
 
 
+def test_what_one_rank_refuses_as_several_do_is_listed_once() -> None:
+    offers = Offers()
+    offers.count("dtypes", "all_reduce", Row(ranks=4), "")
+    offers.count("dtypes", "all_reduce", Row(ranks=1, op="MAX"), "")
+    offers.count("dtypes", "all_reduce", Row(ranks=4, op="MAX"), "")
+    for ranks in (1, 4):
+        offers.count("dtypes", "all_reduce", Row(ranks=ranks, op="MAX", dtype="int8"), "RuntimeError: no int8")
+    offers.count("dtypes", "all_reduce", Row(ranks=4, dtype="int8"), "")
+    assert offers.lines("dtypes") == ["all_reduce MAX: int8 (RuntimeError: no int8)"]
+
+
 def test_of_a_call_that_is_refused_in_one_form_the_form_is_named() -> None:
     offers = Offers()
     for dtype in ("float32", "int8"):

@@ -67,6 +67,14 @@ def test_the_last_line_names_exceptions_and_those_of_other_clauses_are_not_liste
     assert not any("B-9" in line for line in table_lines(alone))
 
 
+def test_a_report_with_failures_names_the_exceptions_that_were_not_applied():
+    others = "conformance.toml: B-8 for acne alone. This is acme, profile quick."
+    report = Report("acme", "quick", 0, OUTCOMES, (REASON,), (), {}, known=KNOWN, left_out=others)
+    broken = report._replace(outcomes=(*OUTCOMES, failed()))
+    assert table_lines(broken)[-2] == f"exceptions not applied: {others}"
+    assert not any("not applied" in line for line in table_lines(report))
+
+
 def test_the_command_of_a_cell_is_one_of_a_shell():
     assert command_of("a b:c", "deep", -1, exceptions="x y.toml", clause="B-8") == (
         "simstrategy conform 'a b:c' --profile deep --seed -1 --exceptions 'x y.toml' --clauses B-8"
