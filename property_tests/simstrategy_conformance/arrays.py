@@ -148,6 +148,7 @@ def scribble(array: Any) -> bool:
 
 def require_equal(backend: Backend, results: Any, wanted: Host) -> None:
     """Fails unless there is a result for each rank, in order, on its device, equal to the bit."""
+    __tracebackhide__ = True
     assert len(results) == len(backend.devices)
     for device, result in zip(backend.devices, results, strict=True):
         require_form(backend, result, wanted, device.placement)
@@ -156,12 +157,14 @@ def require_equal(backend: Backend, results: Any, wanted: Host) -> None:
 
 def require_form(backend: Backend, result: Any, wanted: Host, placement: str) -> None:
     """Fails unless an array has the form of a host array, on that device."""
+    __tracebackhide__ = True
     found, expected = tuple(backend.spec(result)), (wanted.shape, wanted.dtype.name, placement)
     assert found == expected, f"expected {expected}, found {found}"
 
 
 def require_bits(wanted: Host, found: Host, where: str) -> None:
     """Fails with the first element in which two host arrays differ; where: what was found, in words."""
+    __tracebackhide__ = True
     different = first_difference(wanted, found)
     if different is not None:
         raise AssertionError(f"{where}: {different}")

@@ -54,6 +54,7 @@ def agrees(
     array and setting of the call becomes. then: is called with all of them when the call has returned, and before its
     result is read.
     """
+    __tracebackhide__ = True
     _agrees(subject, name, case, given, then)
     fewer = {key: value for key, value in case.options.items() if not _is_default(name, key, value)}
     if len(fewer) < len(case.options):
@@ -66,6 +67,7 @@ def all_agree(subject: Subject, test: str, calls: Iterable[tuple[str, Case]], *,
     test: for which the calls are counted. parts: in how many parts its calls come, of which these are one. Where each
     form is compiled, as many calls of a test are tried as rows, evenly chosen, and at least one of each part.
     """
+    __tracebackhide__ = True
     with np.errstate(all="ignore"):  # some are about infinity
         tried = list(calls)
         most = max(1, subject.profile.rows_max // parts) if subject.profile.rows_max else len(tried)
@@ -103,6 +105,7 @@ def _defaults(name: str) -> dict[str, Any]:
 def _agrees(
     subject: Subject, name: str, case: Case, given: Callable[[Subject, Any], Any], then: Callable[[list[Any]], None]
 ) -> None:
+    __tracebackhide__ = True
     backend = subject.open(2)
     options = {key: given(subject, one) for key, one in case.options.items()}
     arguments = [given(subject, one) for one in case.arguments]

@@ -69,6 +69,7 @@ def options(subject: Subject, share: float = 1.0) -> settings:
 
 def run_search(search: Callable[[], None]) -> None:
     """Runs a search, the same in every process; raises the first failure where a repetition of it passed."""
+    __tracebackhide__ = True
     try:
         with no_local_constants():
             search()
@@ -82,8 +83,10 @@ def search(
     subject: Subject, name: str, function: Test, draws: Mapping[str, Draws], *, share: float, of: str = ""
 ) -> None:
     """Looks for draws by which a function fails.  name: what the seed is made of; of: the test that it is a part of."""
+    __tracebackhide__ = True
 
     def one(**drawn: Any) -> None:
+        __tracebackhide__ = True
         count(of or name)
         function(subject, **drawn)
 
@@ -114,6 +117,7 @@ def property_test(*identifiers: str, share: float = 1.0, **draws: Draws) -> Call
 
     def decorate(function: Test) -> Test:
         def test(subject: Subject) -> None:
+            __tracebackhide__ = True
             search(subject, function.__name__, function, draws, share=share)
 
         return clause(*identifiers)(of_subject(function, test))

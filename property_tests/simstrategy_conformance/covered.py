@@ -60,6 +60,7 @@ def covering_test(
         name = function.__name__
 
         def test(subject: Subject) -> None:
+            __tracebackhide__ = True
             found = levels(subject)
             in_triples = tuple(triples) if subject.profile.triples else ()
             rows = _evenly(rows_of(found, in_triples), subject.profile.rows_max)
@@ -93,6 +94,7 @@ def _evenly(rows: Sequence[Row], most: int | None) -> Sequence[Row]:
 
 def error_of(function: Test, subject: Any, row: Row) -> BaseException | None:
     """Returns what a function raises of a row; None where it passes."""
+    __tracebackhide__ = True
     try:
         with np.errstate(all="ignore"):
             function(subject, row)

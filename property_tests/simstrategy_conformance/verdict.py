@@ -17,12 +17,14 @@ __all__ = ["agrees", "fail"]
 
 def fail(subject: Subject, program: Program, drawn: ShrinkableSchedule | None, message: str) -> None:
     """Fails with a message and a script that reproduces the failure."""
+    __tracebackhide__ = True
     draws = [] if drawn is None else drawn.taken
     raise AssertionError(f"{message}\n\n{script_text(program, subject.name, draws)}\n")
 
 
 def agrees(subject: Subject, program: Program, *, executor: Any = "auto") -> Observed:
     """Fails unless the subject's result is the oracle's, and everything observed is the simulator's."""
+    __tracebackhide__ = True
     expected = oracle.run(program)
     found, drawn = subject.observe(program, executor=executor)
     differs = _unlike_oracle(expected, found, program)

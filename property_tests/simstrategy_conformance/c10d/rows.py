@@ -136,6 +136,7 @@ def _examining(function: Test) -> Test:
 
     @wraps(function)
     def test(subject: C10dSubject, row: Row) -> None:
+        __tracebackhide__ = True
         function(partial(subject.examine, test=function.__name__), row)
 
     return test

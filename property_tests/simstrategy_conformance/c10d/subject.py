@@ -119,6 +119,7 @@ class C10dSubject:
 
         test: the name of what is counted. required: whether every backend has to offer it.
         """
+        __tracebackhide__ = True
         try:
             self._examine(call, row, test, required=required)
         except AssertionError:
@@ -127,6 +128,7 @@ class C10dSubject:
             raise
 
     def _examine(self, call: str, row: Row, test: str, *, required: bool) -> None:
+        __tracebackhide__ = True
         answers = self.answers(call, row)
         members = [rank for rank in members_of(row.part, row.ranks) if answers[rank].status != "absent"]
         for rank in members:
