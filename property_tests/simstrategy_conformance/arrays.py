@@ -90,6 +90,11 @@ def host_dtype(name: str) -> np.dtype[Any] | None:
     return found
 
 
+def finfo_of(dtype: np.dtype[Any]) -> Any:
+    """Returns the limits of a dtype of floats or complex numbers, as `np.finfo` does."""
+    return import_module("ml_dtypes").finfo(dtype) if dtype.name == "bfloat16" else np.finfo(dtype)
+
+
 def floats_of(dtype: str) -> st.SearchStrategy[float]:
     """Draws floats of a dtype: also huge, tiny, subnormal, infinite, NaN and negative zeros."""
     width: Any = {"float16": 16, "float32": 32, "float64": 64}[dtype]

@@ -92,14 +92,15 @@ def chunks(size: int, count: int) -> list[tuple[int, int]]:
     return [(min(number * width, size), min(number * width + width, size)) for number in range(count)]
 
 
-def rounding_bound(arrays: Sequence[Host]) -> Host:
+def rounding_bound(arrays: Sequence[Host], eps: float) -> Host:
     """Returns how far a sum of floats may be from the exact one, whatever the order of its additions.
 
-    N - 1 additions, each with a relative error of at most u, half the distance from 1 to the next number, make
-    at most (N - 1) u / (1 - (N - 1) u) of the sum of magnitudes. Additions of subnormals are exact.
+    eps: the distance from 1 to the next number of the dtype that is added in. N - 1 additions, each with a relative
+    error of at most u, half of that, make at most (N - 1) u / (1 - (N - 1) u) of the sum of magnitudes. Additions of
+    subnormals are exact.
     Source: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, section 4.2.
     """
-    unit = float(np.finfo(arrays[0].dtype).eps) / 2 * (len(arrays) - 1)
+    unit = eps / 2 * (len(arrays) - 1)
     sizes = np.sum([np.abs(np.asarray(array, np.float64)) for array in arrays], axis=0)
     return np.asarray(unit / (1 - unit) * sizes)
 

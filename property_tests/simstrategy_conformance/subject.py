@@ -5,7 +5,7 @@ differences: it alone simulates clusters, and it is not compared with itself.
 """
 
 from collections.abc import Callable
-from typing import Any, Literal, final
+from typing import Any, Final, Literal, final
 
 import pytest
 
@@ -20,6 +20,7 @@ from simstrategy_conformance.script import function_of
 __all__ = ["MakeStrategy", "ShrinkableSchedule", "Subject", "me"]
 
 Open = Callable[..., Backend]
+_DEFAULT_DTYPES: Final = ("float32", "int32", "bool")
 MakeStrategy = Callable[..., Any]
 """Makes a strategy from an opened backend and settings, as `Strategy.mirrored` does."""
 
@@ -99,11 +100,22 @@ class Subject:
         return True
 
     def fresh(self, replicas: Any) -> Backend:
-        """Opens a backend; skips the test where there are too few devices for it."""
+        """Opens a backend; skips the test where there are too few devices for it.
+
+        Raises InvalidArgument where a dtype is missing that results have by default.
+        """
         try:
-            return self._open(replicas=replicas)
+            found = self._open(replicas=replicas)
         except ss.errors.BackendUnavailable as error:
             pytest.skip(str(error))
+        missing = [one for one in _DEFAULT_DTYPES if one not in found.capabilities.dtypes]
+        if missing:
+            found.close()
+            raise ss.errors.InvalidArgument(
+                f"{self.name} has no {', no '.join(missing)} among its capabilities.dtypes. Every backend needs "
+                f"{', '.join(_DEFAULT_DTYPES)}: results have them by default (B-18), so nothing was examined."
+            )
+        return found
 
     def reopen(self, replicas: int) -> None:
         """Closes the backend of so many replicas, and opens another one in its place."""

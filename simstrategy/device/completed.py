@@ -37,7 +37,7 @@ _AXES: Final = {
 _NARROW: Final = ("float16", "bfloat16")
 _NUMBERS: Final = {bool: 0, int: 1, float: 2, complex: 3}
 """The kind of each type of number, as `kind_of` has it."""
-_FAULTS: Final = (AttributeError, NameError, ImportError)
+_FAULTS: Final = (AttributeError, NameError, ImportError, KeyError)
 """What a function raises that is misspelt or not finished, where no argument is found wrong."""
 _PLAIN: Final = (bool, int, float, complex, list, tuple, type(None), np.generic)
 """What may be given by place beside arrays: numbers, shapes, axes, counts; `astype` alone takes a name so."""
@@ -51,7 +51,7 @@ def completed(functions: Mapping[str, Function], form: Form) -> ArrayNamespace:
     arrays, and Python numbers beside these; dtypes by name. form: returns the shape and dtype name of an array of the
     backend, and None for anything else. A call that cannot be carried out raises InvalidType where an argument has a
     wrong type, or a dtype that the function does not take, else InvalidArgument; the function's error is the cause.
-    An AttributeError, a NameError or an ImportError of a function stays as it is, where no argument is found wrong.
+    An AttributeError, NameError, ImportError or KeyError of a function stays as it is where no argument is found wrong.
     Clauses: B-18 to B-22
 
     >>> import numpy as np

@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import mutants_of_collectives
 import mutants_of_functions
+import mutants_of_memory
 import mutants_of_places
 import mutants_of_scope
 import mutants_of_settings
@@ -40,6 +41,7 @@ GROUPS = (
     mutants_of_sizes,
     mutants_of_scope,
     mutants_of_settings,
+    mutants_of_memory,
 )
 MUTANTS = {mutant.name: mutant for mutant in mutates.mutants}
 MUTANTS_MIN, CLAUSE_MAX, ALONE_MIN, SOUND_MIN = 50, 8, 15, 20

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import numpy as np
-from mutation import Altered, loose, mutates, with_function
+from mutation import Altered, mutates
 
 import simstrategy as ss
 from simstrategy.sim.arrays import freeze
@@ -113,26 +113,3 @@ def a_function_of_host_data_is_a_view_of_it(sim, state, x):
     found = sim.xp.positive(x)
     plain = isinstance(x, np.ndarray) and not isinstance(x, sim.array_types)
     return x.view(type(found)) if plain and x.dtype == found.dtype else found
-
-
-def _writable(sim, name, wrong):
-    """Returns the simulator with arrays that a program can write into, and with one array function exchanged."""
-    return Altered(
-        with_function(sim, name, wrong), {"put": lambda inner, state, value, device: loose(inner.put(value, device))}
-    )
-
-
-@mutates("B-18", "test_what_is_written_into_an_argument_later_changes_no_result", "")
-def a_conjugate_of_real_numbers_is_the_argument(sim):
-    """As PyTorch has it, whose arrays can be written to."""
-    return _writable(sim, "conj", lambda _, state, x: sim.xp.conj(x) if np.iscomplexobj(x) else x)
-
-
-@mutates("B-18", "test_what_is_written_into_a_result_changes_no_argument", "")
-def no_difference_is_the_argument(sim):
-    """`diff` with n=0 had nothing to do."""
-
-    def diff(_, state, x, **options):
-        return x if options.get("n") == 0 else sim.xp.diff(x, **options)
-
-    return _writable(sim, "diff", diff)

@@ -1,10 +1,12 @@
 """Backends that lay arrays out, copy, compute and add in ways of their own, and are right."""
 
 from functools import reduce
+from types import SimpleNamespace
 
 import numpy as np
 from mutation import Altered, loose, opened, with_function
 
+from simstrategy.device import NAMES
 from simstrategy.sim.arrays import freeze
 from simstrategy_template import ToyArray, open_template
 
@@ -178,6 +180,39 @@ def lazy(*, replicas=None):
     return Altered(toy, changes)
 
 
+class Untrue(ToyArray):
+    """An array that is compared by element, and is neither true nor false: as arrays of many libraries."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def __eq__(self, other):
+        return Untrue(np.equal(self.host, getattr(other, "host", other)), self.placement)
+
+    def __bool__(self):
+        raise ValueError("an array has no truth")
+
+
+def without_truth(*, replicas=None):
+    """Returns such arrays from every call."""
+    toy = open_template(replicas=replicas)
+
+    def turned(value):
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(turned, value))
+        return Untrue(value.host, value.placement) if isinstance(value, ToyArray) else value
+
+    def turning(call):
+        return lambda *given, **named: turned(call(*given, **named))
+
+    def of(name):
+        return lambda inner, state, *given, **named: turned(getattr(inner, name)(*given, **named))
+
+    functions = {name: turning(getattr(toy.xp, name)) for name in NAMES}
+    changes = {name: of(name) for name in ("all_reduce", "reduce", "broadcast", "all_gather", "put")}
+    return Altered(toy, changes, xp=SimpleNamespace(**functions))
+
+
 LAYOUTS = {
     "one half and the other": adding(halved),
     "the smallest first": adding(smallest_first),
@@ -189,5 +224,6 @@ LAYOUTS = {
     "a broadcast along a chain": along_a_chain,
     "a gather from the last": from_the_last,
     "arrays that are lazy": lazy,
+    "arrays that are neither true nor false": without_truth,
 }
 """What opens each of them."""

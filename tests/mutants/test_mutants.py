@@ -9,6 +9,7 @@ pytest.importorskip("simstrategy_conformance")
 
 import mutants_of_collectives
 import mutants_of_functions
+import mutants_of_memory
 import mutants_of_places
 import mutants_of_scope
 import mutants_of_settings
@@ -30,6 +31,7 @@ GROUPS = (
     mutants_of_sizes,
     mutants_of_scope,
     mutants_of_settings,
+    mutants_of_memory,
 )
 ENTRIES = {entry.name: entry for entry in entries()}
 CATCHING = Profile("catching", examples=60, replicas_max=4, shrink=False)

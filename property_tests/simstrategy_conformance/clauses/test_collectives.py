@@ -13,6 +13,7 @@ from simstrategy_conformance.arrays import (
     NUMBERS,
     Group,
     groups,
+    host_dtype,
     put_all,
     require_bits,
     require_equal,
@@ -57,6 +58,38 @@ def test_nan_wins_a_minimum_and_a_maximum_on_one_rank(subject: Subject) -> None:
             assert result is not None, "the root is in this process"
             require_form(backend, result, wanted, backend.devices[root].placement)
             require_bits(wanted, backend.get(result), f"root {root}")
+
+
+def _bfloat16(subject: Subject) -> np.dtype[Any]:
+    """Returns NumPy's dtype of bfloat16; skips the test where there is none."""
+    found = host_dtype(*subject.having("bfloat16"))
+    if found is None:
+        pytest.skip("NumPy has bfloat16 where the package ml_dtypes is installed")
+    return found
+
+
+@clause("B-8")
+def test_bfloat16_is_combined_like_other_floats(subject: Subject) -> None:
+    dtype = _bfloat16(subject)
+    for ranks in (2, 3, 5):
+        backend, counted = subject.open(ranks), [np.arange(-20, 21) * (rank + 1) for rank in range(ranks)]
+        for op in ("SUM", "MIN", "MAX"):
+            hosts = counted if op == "SUM" else _beside_each_other(min(ranks, 3), "float32") * 2
+            wide = [np.asarray(host, np.float32) for host in hosts[:ranks]]
+            with np.errstate(invalid="ignore"):  # NaN
+                wanted = oracle.all_reduced(wide, op).astype(dtype)
+                found = backend.all_reduce(put_all(backend, [host.astype(dtype) for host in wide]), op)
+            require_equal(backend, found, wanted)
+
+
+@clause("B-11", "B-12")
+def test_every_bfloat16_is_sent_to_the_bit(subject: Subject) -> None:
+    host, backend = np.arange(2**16, dtype=np.uint16).view(_bfloat16(subject)), subject.open(3)
+    arrays = put_all(backend, (host, host[::-1].copy(), host))
+    spec = ArraySpec(host.shape, host.dtype.name, backend.devices[1].placement)
+    require_equal(backend, backend.broadcast(arrays[1], spec=spec, root=1), host[::-1])
+    gathered = backend.all_gather(arrays, axis=0, sizes=(host.size,) * 3)
+    require_equal(backend, gathered, np.concatenate((host, host[::-1], host)))
 
 
 @st.composite
@@ -148,6 +181,23 @@ def test_writing_into_an_argument_changes_no_result(subject: Subject, group: Gro
         scribble(array)
     for name, rank, one, was in kept:
         assert same_bits(was, backend.get(one)), f"{name}: the result of rank {rank} changed with an argument"
+
+
+@property_test("B-14", group=groups, share=0.5)
+def test_what_is_written_into_a_result_is_in_no_later_one(subject: Subject, group: Group) -> None:
+    backend = subject.open(group.ranks)
+    if not scribble(_made(subject, group)[0]):
+        pytest.skip(f"no program can write into an array of {subject.name}")
+    for name in _calls(subject, group, ()):
+        results = _calls(subject, group, _made(subject, group))[name]()
+        before = [backend.get(one) for one in results]
+        for one in results:
+            scribble(one)
+        again = _calls(subject, group, _made(subject, group))[name]()
+        for rank, (one, was) in enumerate(zip(again, before, strict=True)):
+            require_bits(
+                was, backend.get(one), f"{name}, rank {rank}, after the results of an equal call were written into"
+            )
 
 
 @property_test("B-13", group=groups)

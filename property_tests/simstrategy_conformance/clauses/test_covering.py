@@ -153,7 +153,7 @@ def sent(row: Row) -> tuple[Host, ...]:
     return special_of(row)[:1]
 
 
-@covering_test("B-5", levels=transfers, triples=("dtype", "axes", "lengths", "strided"), arrays=sent)
+@covering_test("B-3", "B-5", levels=transfers, triples=("dtype", "axes", "lengths", "strided"), arrays=sent)
 def test_a_transfer_of_every_form_is_a_copy(subject: Subject, row: Row) -> None:
     backend = subject.open(3)
     device, host = backend.devices[place_of(row.root, 3)], sent(row)[0]

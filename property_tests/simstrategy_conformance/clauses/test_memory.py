@@ -52,11 +52,11 @@ def test_what_is_written_into_an_argument_later_changes_no_result(subject: Subje
 
 
 @clause("B-18")
-def test_what_is_written_into_a_result_changes_no_argument(subject: Subject) -> None:
+def test_what_is_written_into_a_result_changes_nothing_else(subject: Subject) -> None:
     backend = subject.open(2)
     types = backend.array_types
     with np.errstate(all="ignore"):
-        for name, case in _calls(subject, "test_what_is_written_into_a_result_changes_no_argument"):
+        for name, case in _calls(subject, "test_what_is_written_into_a_result_changes_nothing_else"):
             given, options = put(subject, list(case.arguments)), {k: put(subject, v) for k, v in case.options.items()}
             arguments = arrays_in([given, options], types)
             before = [backend.get(one) for one in arguments]
@@ -64,3 +64,8 @@ def test_what_is_written_into_a_result_changes_no_argument(subject: Subject) -> 
                 scribble(result)
             for host, argument in zip(before, arguments, strict=True):
                 require_bits(host, backend.get(argument), f"an argument of xp.{name}")
+            try:
+                agrees(subject, name, case)
+            except AssertionError as error:
+                error.add_note(f"of xp.{name}, after the result of an equal call was written into")
+                raise

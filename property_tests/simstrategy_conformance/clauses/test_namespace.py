@@ -9,7 +9,7 @@ import pytest
 from hypothesis import strategies as st
 
 import simstrategy as ss
-from simstrategy_conformance.arrays import exact_arrays, scribble
+from simstrategy_conformance.arrays import exact_arrays, require_bits, scribble
 from simstrategy_conformance.calling import agrees, call, check, form_of, put
 from simstrategy_conformance.checking import clause, property_test, search
 from simstrategy_conformance.functions import CASES, Case
@@ -61,7 +61,7 @@ def test_what_is_created_has_the_default_dtypes(subject: Subject) -> None:
         for name, *arguments in calls:
             found = subject.open(2).get(call(subject, name, *arguments))
             wanted = getattr(np, name)(*arguments).astype(dtype)
-            assert same_bits(wanted, found), f"{name}{tuple(arguments)}: expected {wanted!r}, found {found!r}"
+            require_bits(wanted, found, f"xp.{name}{tuple(arguments)}")
 
 
 @st.composite

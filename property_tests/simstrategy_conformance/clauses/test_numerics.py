@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import simstrategy as ss
 from simstrategy_conformance import oracle
-from simstrategy_conformance.arrays import Group, floats_of, put_all
+from simstrategy_conformance.arrays import Group, finfo_of, floats_of, host_dtype, put_all
 from simstrategy_conformance.calling import call, check, put
 from simstrategy_conformance.checking import clause, property_test
 from simstrategy_conformance.observe import host, same_bits
@@ -41,8 +41,13 @@ def sums(subject: Subject, arrays: Sequence[Host]) -> list[Host]:
 
 def check_sum(arrays: Sequence[Host], found: Host) -> None:
     """Fails unless each sum is within the bound of its additions, and is as infinite and as much NaN as it must be."""
-    largest, least = float(np.finfo(found.dtype).max), float(np.finfo(found.dtype).tiny)
-    bounds = oracle.rounding_bound([np.where(np.isfinite(array), array, 0) for array in arrays])
+    if found.dtype.kind == "c":
+        check_sum([array.real for array in arrays], found.real)
+        return check_sum([array.imag for array in arrays], found.imag)
+    info = finfo_of(found.dtype)
+    largest, least = float(info.max), float(info.tiny)
+    wide = [np.asarray(array, np.float64) for array in arrays]
+    bounds = oracle.rounding_bound([np.where(np.isfinite(array), array, 0) for array in wide], float(info.eps))
     for place in range(found.size):
         numbers = [float(array[place]) for array in arrays]
         message = f"the sum of {numbers} in {found.dtype} is {found[place]}"
@@ -56,6 +61,7 @@ def check_sum(arrays: Sequence[Host], found: Host) -> None:
             # Another test examines numbers flushed to zero: here a subnormal may count as 0.
             bound += least * len(numbers)
             assert abs(float(found[place]) - exact) <= bound, f"{message}: {exact} within {bound} was expected"
+    return None
 
 
 def cancelling(dtype: str) -> st.SearchStrategy[float]:
@@ -124,6 +130,33 @@ def test_a_sum_of_negative_zeros_is_a_negative_zero(subject: Subject) -> None:
 def test_a_sum_of_many_numbers_is_as_near_as_that_of_one(subject: Subject) -> None:
     for dtype in [one for one in FLOATS if one in subject.dtypes]:
         arrays = [np.full((64,), 0.1, dtype) for _ in range(3)]
+        for found in sums(subject, arrays):
+            check_sum(arrays, found)
+
+
+def _of_the_whole_range(dtype: np.dtype[Any]) -> list[Host]:
+    """Returns an array for each of three ranks: what another dtype has too few bits for, or too small a range."""
+    info = finfo_of(dtype)
+    largest, least, eps = float(info.max), float(info.tiny), float(info.eps)
+    columns = [
+        (0.1,) * 3,
+        (largest / 8, largest / 8, -largest / 16),
+        (least * 64,) * 3,
+        (1, eps, eps),
+        (1 / 3, 2 / 3, 1),
+    ]
+    hosts = [np.array(row, np.float64) for row in zip(*columns, strict=True)]
+    turned = [host[::-1] for host in hosts]
+    return [
+        (host + 1j * other if dtype.kind == "c" else host).astype(dtype)
+        for host, other in zip(hosts, turned, strict=True)
+    ]
+
+
+@clause("B-9")
+def test_a_sum_has_the_bits_and_the_range_of_its_dtype(subject: Subject) -> None:
+    for dtype in filter(None, map(host_dtype, subject.having(*FLOATS, "bfloat16", "complex64", "complex128"))):
+        arrays = _of_the_whole_range(dtype)
         for found in sums(subject, arrays):
             check_sum(arrays, found)
 
