@@ -43,6 +43,9 @@ WRONG = {
     "crashes": "W-3",
     "keepspacked": "W-3",
     "sendslater": "W-11",
+    "leastofbytes": "W-3",
+    "readsinorder": "W-16",
+    "oneatatime": "W-14",
 }
 """Each with the clause of its mistake."""
 SECONDS = 1500

@@ -59,9 +59,9 @@ class Row(NamedTuple):
     """One combination.
 
     axis: which of several axes has the size; a gather is along it. root: which rank it is. uneven: whether ranks have
-    other lengths along that axis. strided: whether arrays are views that are not contiguous. again: whether the call is
-    made twice. part: which ranks take part, of calls that take a group of them. late: whether the caller goes on before
-    the call is complete, and waits for it later.
+    other lengths along that axis. strided: whether arrays are views that are not contiguous; "transposed": such ones
+    without gaps. again: whether the call is made twice. part: which ranks take part, of calls that take a group of
+    them. late: whether the caller goes on before the call is complete, and waits for it later.
     """
 
     ranks: int = 2
@@ -72,7 +72,7 @@ class Row(NamedTuple):
     axis: str = "first"
     root: str = "first"
     uneven: bool = False
-    strided: bool = False
+    strided: bool | str = False
     again: bool = False
     part: str = "all"
     late: bool = False
@@ -133,7 +133,12 @@ def _numbers(draws: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> 
 def rows_of(levels: Levels, triples: Sequence[str] = ()) -> tuple[Row, ...]:
     """Returns rows with every pair of the levels, and every triple of those fields of `triples`; the smallest first.
 
-    Only sums have complex numbers. Arrays without axes have one size.
+    Pairs of other fields than the ranks are of several ranks, wherever some are: one rank combines nothing. Only sums
+    have complex numbers. Arrays without axes have one size.
+
+    >>> rows = rows_of({"ranks": (1, 2), "op": ("SUM", "MAX"), "dtype": ("float32", "int8")})
+    >>> sorted((row.op, row.dtype) for row in rows if row.ranks == 2)
+    [('MAX', 'float32'), ('MAX', 'int8'), ('SUM', 'float32'), ('SUM', 'int8')]
     """
     return _rows(tuple((name, tuple(found)) for name, found in levels.items()), tuple(triples))
 
@@ -151,6 +156,11 @@ def _rows(levels: tuple[tuple[str, tuple[Any, ...]], ...], triples: tuple[str, .
 
 
 def _made(levels: Levels, strength: int) -> list[dict[str, Any]]:
+    several = tuple(ranks for ranks in levels.get("ranks", ()) if ranks > 1)
+    if several and len(several) < len(levels["ranks"]) and len(levels) > 1:
+        others = {name: given for name, given in levels.items() if name != "ranks"}
+        alone = [{"ranks": 1, **row} for row in _made(others, strength - 1)]
+        return [*alone, *_made({**levels, "ranks": several}, strength)]
     strength = min(strength, len(levels))
     rules = [{"operator": "fn", "requires": ["op", "dtype"], "evaluate": is_possible}]
     constraints = rules if {"op", "dtype"} <= set(levels) else []

@@ -126,6 +126,12 @@ def _of_several(key: _Key) -> _Key:
 
 
 def _key(test: str, call: str, row: Row) -> _Key:
-    forms = {"view": row.strided, "late": row.late, "uneven": row.uneven, f"group {row.part}": row.part != "all"}
+    forms = {
+        "view": row.strided is True,
+        "transposed": row.strided == "transposed",
+        "late": row.late,
+        "uneven": row.uneven,
+        f"group {row.part}": row.part != "all",
+    }
     op = row.op if row.op in _OPS and "reduce" in call else ""
     return _Key(test, call, op, row.dtype, " ".join(word for word, has in forms.items() if has))

@@ -26,6 +26,8 @@ __all__ = ["Lost", "World"]
 _LOOK_S: Final = 0.2
 _LINES: Final = 4
 """So many last lines of what the ranks printed are shown."""
+_OF_PROFILER: Final = "USDT:"
+"""How lines begin that PyTorch's profiler prints at each start: it is the kit that starts it."""
 
 
 class Lost(Costly):
@@ -130,8 +132,9 @@ class World:
             time.sleep(0.02)
         how = "; ".join(f"process {number} {text}" for number, text in sorted(self._ended().items()))
         with contextlib.suppress(OSError):
-            lines = self._output.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-_LINES:]
-            how += "".join(f"\n  {line}" for line in lines)
+            lines = self._output.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            own = [line for line in lines if not line.startswith(_OF_PROFILER)]
+            how += "".join(f"\n  {line}" for line in own[-_LINES:])
         return how or "No process has ended."
 
     def _others(self, answers: Mapping[int, Answer]) -> str:

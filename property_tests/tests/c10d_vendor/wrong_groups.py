@@ -76,6 +76,55 @@ class SendsLater(StoredGroup):
         return Nothing()
 
 
+class LeastOfBytes(StoredGroup):
+    """Takes the least number for the largest, of int8 alone."""
+
+    def combined(self, tensors, op):
+        turned = op == ReduceOp.MAX and tensors[0].dtype == torch.int8
+        return StoredGroup.combined(self, tensors, ReduceOp.MIN if turned else op)
+
+
+class ReadsInOrder(StoredGroup):
+    """Reads a tensor without gaps in the order of its memory."""
+
+    def bytes_of(self, tensor):
+        one = tensor.detach()
+        order = sorted(range(one.ndim), key=one.stride, reverse=True)
+        return StoredGroup.bytes_of(self, one.permute(order) if one.permute(order).is_contiguous() else one)
+
+
+class OneAtATime(StoredGroup):
+    """Has one buffer for what it sends: a call takes that of the call before, if nobody has waited for it."""
+
+    def __init__(self, store, rank, size):
+        StoredGroup.__init__(self, store, rank, size)
+        self.buffer = None
+
+    def allreduce(self, tensors, opts):
+        kept = (
+            self.buffer is not None and self.buffer.shape == tensors[0].shape and self.buffer.dtype == tensors[0].dtype
+        )
+        self.buffer = self.buffer if kept else tensors[0].clone()
+        tensors[0].copy_(self.buffer)
+        return Freeing(StoredGroup.allreduce(self, tensors, opts), self)
+
+
+class Freeing(Work):
+    """A work that frees its group's buffer when it is complete."""
+
+    def __init__(self, work, group):
+        Work.__init__(self)
+        self.work, self.group = work, group
+
+    def is_completed(self):
+        done = self.work.is_completed()
+        self.group.buffer = None if done else self.group.buffer
+        return done
+
+    def wait(self, timeout=None):
+        return self.work.wait() and self.is_completed()
+
+
 class TakesWorldRanks(StoredGroup):
     """Takes the root's number in the group for its number in the world, where that is a member."""
 
@@ -237,6 +286,9 @@ MADE = (
     Stale,
     KeepsPacked,
     SendsLater,
+    LeastOfBytes,
+    ReadsInOrder,
+    OneAtATime,
 )
 for made in MADE:
     register(made.__name__.lower(), made)

@@ -203,3 +203,13 @@ def test_scatter_object_list(examine: Examine, row: Row) -> None:
 @call_test("W-13", levels=short)
 def test_barrier(examine: Examine, row: Row) -> None:
     examine("barrier", row, required=True)
+
+
+def several(subject: C10dSubject) -> Levels:
+    """Returns the levels of calls of one group that are under way at once."""
+    return {**numbers(subject), "axes": (1, 2), "again": (False, True)}
+
+
+@call_test("W-14", levels=several)
+def test_several_asynchronous_calls_at_once(examine: Examine, row: Row) -> None:
+    examine("several_at_once", row)

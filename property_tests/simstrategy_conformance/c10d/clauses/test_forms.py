@@ -12,6 +12,8 @@ from simstrategy_conformance.tally import noted
 
 LONG = (Lengths(7), Lengths(64), Lengths(1001))
 """A view of one element is contiguous."""
+TURNED = tuple(one for one in TENSORS if one not in ("scatter", "send_recv", "isend_irecv", "batch_isend_irecv"))
+"""Calls that a backend which refuses such arguments refuses on every rank: each has one."""
 QUESTIONS = (
     "asynchronous_calls", "averages_of_integers", "maxima_with_nan", "other_tensors_of_reduce", "overflows",
     "sums_of_bools",
@@ -35,6 +37,13 @@ def test_groups_of_some_ranks(examine: Examine, row: Row) -> None:
 
 @each_call_test("W-16", levels=lambda subject: forms(subject, TENSORS, strided=(True,), axes=(1, 2, 3), lengths=LONG))
 def test_views_that_are_not_contiguous(examine: Examine, row: Row) -> None:
+    examine(row.op, row)
+
+
+@each_call_test(
+    "W-16", levels=lambda subject: forms(subject, TURNED, strided=("transposed",), axes=(2, 3), lengths=LONG)
+)
+def test_transposed_tensors(examine: Examine, row: Row) -> None:
     examine(row.op, row)
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import torch.distributed as dist
 
 from simstrategy_conformance.c10d import wanted
-from simstrategy_conformance.c10d.answers import Refused
+from simstrategy_conformance.c10d.answers import Refused, Wrong
 from simstrategy_conformance.c10d.inputs import carrier_of
-from simstrategy_conformance.c10d.ranks.scene import Scene
+from simstrategy_conformance.c10d.ranks.scene import Scene, refusing
 from simstrategy_conformance.c10d.ranks.tensors import Held, digest_of
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "reduce_scatter",
     "reduce_scatter_single",
     "reduce_scatter_stacked",
+    "several_at_once",
 ]
 
 Host = np.ndarray[Any, Any]
@@ -153,4 +154,17 @@ def _reduce_scatter_single(scene: Scene, join: Callable[[list[Host]], Host]) -> 
     )
     require_combined(scene, output, scene.arrays(op=op, copy=scene.me), "the output")
     scene.require_kept(held, join(hosts))
+    return 0
+
+
+def several_at_once(scene: Scene) -> int:
+    """Examines three calls of all_reduce that are made before one of them is waited for."""
+    held = [scene.hold(scene.array(scene.me, copy=copy)) for copy in range(3)]
+    works = [refusing(dist.all_reduce, one.tensor, dist.ReduceOp.SUM, scene.group, async_op=True) for one in held]
+    for work in works:
+        if work is None:
+            raise Wrong("with async_op=True the call returned None, and no work")
+        refusing(work.wait)
+    for copy, one in enumerate(held):
+        scene.require(one, wanted.combined(scene.arrays(copy=copy), "SUM"), f"the result of call {copy + 1} of 3")
     return 0

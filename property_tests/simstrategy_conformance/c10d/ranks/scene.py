@@ -77,8 +77,9 @@ class Scene(NamedTuple):
         return self.memory.hold(host, self.row.dtype, self.device, strided=self.row.strided)
 
     def blank(self, shape: Sequence[int]) -> Held:
-        """Returns a tensor for a result that is to come, [shape]."""
-        return self.hold(np.full(tuple(shape), _FILL).astype(carrier_of(self.row.dtype)))
+        """Returns a tensor for a result that is to come, [shape]: contiguous beside arguments that are transposed."""
+        host = np.full(tuple(shape), _FILL).astype(carrier_of(self.row.dtype))
+        return self.memory.hold(host, self.row.dtype, self.device, strided=self.row.strided is True)
 
     def run(self, call: Callable[[bool], Any], *, late: int | None = None, waits: Sequence[int] | None = None) -> None:
         """Makes a call, which takes whether it is asynchronous.

@@ -58,8 +58,11 @@ class Memory:
         """Begins a call."""
         self._place = 0
 
-    def hold(self, host: Host, dtype: str, device: torch.device, *, strided: bool) -> Held:
-        """Puts an array, [...], into a tensor.  strided: a view of every other element, with its axes transposed."""
+    def hold(self, host: Host, dtype: str, device: torch.device, *, strided: bool | str) -> Held:
+        """Puts an array, [...], into a tensor.
+
+        strided: a view of every other element, with its axes transposed; "transposed": the same without gaps.
+        """
         made = _hold(host, dtype, device, strided=strided)
         place, self._place = self._place, self._place + 1
         if place < len(self._held):
@@ -71,16 +74,19 @@ class Memory:
         return made
 
 
-def _hold(host: Host, dtype: str, device: torch.device, *, strided: bool) -> Held:
+def _hold(host: Host, dtype: str, device: torch.device, *, strided: bool | str) -> Held:
     plain = torch.from_numpy(np.array(host, order="C"))
     wanted = dtype_named(dtype)
     value = plain.view(wanted) if CARRIERS.get(dtype) == "uint8" else plain.to(wanted)
     value = value.to(device)
-    if not strided:
+    turned = tuple(reversed(range(value.ndim)))
+    if strided == "transposed":
+        value = value.permute(turned).contiguous().permute(turned)
+    if strided is not True:
         return Held(value, None, _form(value))
     shape = tuple(reversed(value.shape)) or (1,)
     memory = _filled_like(torch.empty((*shape[:-1], 2 * shape[-1] + 1), dtype=wanted, device=device))
-    view = memory[..., 1::2].permute(tuple(reversed(range(len(shape)))))
+    view = memory[..., 1::2].permute(turned or (0,))
     view = view[0] if not value.ndim else view
     view.copy_(value)
     return Held(view, memory[..., 0::2], _form(view))
