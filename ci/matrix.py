@@ -1,14 +1,17 @@
 """The page of the kit's reports on every backend that is at hand.
 
-    python3 ci/matrix.py [--page FILE] [NAME …]      the names are those of COLUMNS; build/matrix.html without a FILE
+    python3 ci/matrix.py [--page FILE] [--jobs 2] [NAME …]
 
-A column is a run of the kit at the quick profile. One that ends with another exit code than is expected is a failure.
+The names are those of COLUMNS, all without one; the page is build/matrix.html without a FILE. A column is a run of the
+kit at the quick profile. One that ends with another exit code than is expected is a failure. Two run at once, the one
+first that takes longest.
 """
 
 import argparse
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from evidence import COMMAND, ROOT, ended
@@ -29,6 +32,7 @@ COLUMNS = {
     "c10d:fake": (1, ROOT),
 }
 """Each with the exit code that is expected, and the folder from which its module is imported."""
+LONGEST = "xla"
 LAWS = ("docs/semantics.md", "docs/c10d.md")
 SECONDS = 2400
 
@@ -50,6 +54,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--page", type=Path, default=ROOT / "build" / "matrix.html")
+    parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     names = options.names or list(COLUMNS)
     unknown = sorted({*names} - {*COLUMNS})
@@ -59,7 +64,9 @@ def main():
     page.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / f"{number}.json" for number in range(len(names))]
-        expected = [column(name, file) for name, file in zip(names, files, strict=True)]
+        pairs = sorted(zip(names, files, strict=True), key=lambda one: one[0] != LONGEST)
+        with ThreadPoolExecutor(options.jobs) as pool:
+            expected = list(pool.map(lambda one: column(*one), pairs))
         laws = [word for law in LAWS for word in ("--law", str(ROOT / law))]
         made = [str(file) for file in files if file.exists()]
         code, lines = ended([*COMMAND, "conform", "--matrix", *made, "--html", str(page), *laws], SECONDS, folder=ROOT)

@@ -89,7 +89,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     # Its exceptions are read before a test runs. A worker of pytest-xdist reads them where it needs them.
-    if not hasattr(session.config, "workerinput") and any(one.get_closest_marker("clause") for one in session.items):
+    if "workerinput" not in vars(session.config) and any(one.get_closest_marker("clause") for one in session.items):
         session_of(session.config)
 
 

@@ -97,7 +97,7 @@ class Backend(Protocol[A]):
         """Returns host data, or an array of another local device, on `device`.
 
         value: [any shape]; shape and dtype stay. Host data is copied: writing to it later changes no array. Raises
-        InvalidArgument for a dtype outside `capabilities.dtypes`. Whoever calls it gives an array, and nothing else.
+        InvalidArgument for a dtype outside `capabilities.dtypes`. The caller gives an array, and nothing else.
         """
         ...
 
