@@ -247,6 +247,8 @@ def test_what_cannot_be_run_ends_with_2(folder, options, told):
     done = conform(folder, *options)
     assert done.returncode == 2, done.stdout + done.stderr
     assert told in done.stdout + done.stderr
+    assert "passed" not in done.stdout
+    assert "Warning" not in done.stdout + done.stderr
 
 
 @pytest.mark.slow
