@@ -82,14 +82,24 @@ def test_bfloat16_is_combined_like_other_floats(subject: Subject) -> None:
             require_equal(backend, found, wanted)
 
 
-@clause("B-11", "B-12")
-def test_every_bfloat16_is_sent_to_the_bit(subject: Subject) -> None:
-    host, backend = np.arange(2**16, dtype=np.uint16).view(_bfloat16(subject)), subject.open(3)
-    arrays = put_all(backend, (host, host[::-1].copy(), host))
-    spec = ArraySpec(host.shape, host.dtype.name, backend.devices[1].placement)
-    require_equal(backend, backend.broadcast(arrays[1], spec=spec, root=1), host[::-1])
-    gathered = backend.all_gather(arrays, axis=0, sizes=(host.size,) * 3)
-    require_equal(backend, gathered, np.concatenate((host, host[::-1], host)))
+def _every_bfloat16(subject: Subject) -> tuple[Host, ...]:
+    """Returns every number of bfloat16, for each of three ranks in another order."""
+    host = np.arange(2**16, dtype=np.uint16).view(_bfloat16(subject))
+    return host, host[::-1].copy(), np.roll(host, 1)
+
+
+@clause("B-11")
+def test_every_bfloat16_is_broadcast_to_the_bit(subject: Subject) -> None:
+    hosts, backend = _every_bfloat16(subject), subject.open(3)
+    spec = ArraySpec(hosts[1].shape, hosts[1].dtype.name, backend.devices[1].placement)
+    require_equal(backend, backend.broadcast(put_all(backend, hosts)[1], spec=spec, root=1), hosts[1])
+
+
+@clause("B-12")
+def test_every_bfloat16_is_gathered_to_the_bit(subject: Subject) -> None:
+    hosts, backend = _every_bfloat16(subject), subject.open(3)
+    found = backend.all_gather(put_all(backend, hosts), axis=0, sizes=(hosts[0].size,) * 3)
+    require_equal(backend, found, np.concatenate(hosts))
 
 
 @st.composite
