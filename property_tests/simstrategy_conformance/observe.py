@@ -65,10 +65,16 @@ def same_bits(one: Host, other: Host) -> bool:
     if one.dtype.kind == "c":
         return same_bits(one.real, other.real) and same_bits(one.imag, other.imag)
     if one.dtype.kind in "fV":  # bfloat16 is V
-        nans = one != one
-        same: bool = np.array_equal(nans, other != other) and one[~nans].tobytes() == other[~nans].tobytes()
+        nans = _nans(one)
+        same: bool = np.array_equal(nans, _nans(other)) and one[~nans].tobytes() == other[~nans].tobytes()
         return same
     return False
+
+
+def _nans(array: Host) -> Host:
+    """Returns for each element whether it is NaN, also a signalling one."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(array != array)
 
 
 def _same_bytes(one: Host, other: Host) -> bool:
@@ -100,7 +106,7 @@ def _bits_differ(one: Host, other: Host) -> Host:
         return _bits_differ(one.real, other.real) | _bits_differ(one.imag, other.imag)
     rows = [np.ascontiguousarray(array).view(np.uint8).reshape(array.size, -1) for array in (one, other)]
     differ = np.asarray((rows[0] != rows[1]).any(axis=1))
-    return differ & ~((one != one) & (other != other)) if one.dtype.kind in "fV" else differ
+    return differ & ~(_nans(one) & _nans(other)) if one.dtype.kind in "fV" else differ
 
 
 def difference(expected: Any, found: Any, path: str = "result") -> str | None:  # noqa: PLR0911 - one for each kind

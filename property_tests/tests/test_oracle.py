@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from simstrategy_conformance import oracle
-from simstrategy_conformance.observe import difference, same_bits
+from simstrategy_conformance.arrays import host_dtype
+from simstrategy_conformance.observe import difference, first_difference, same_bits
 from simstrategy_conformance.oracle import Each, all_reduced, chunks, divided, gathered, rounding_bound, run
 from simstrategy_conformance.program import (
     AllGather,
@@ -170,3 +171,11 @@ def test_differences_are_seen(expected, found):
 def test_nans_are_equal_whatever_their_sign_and_payload():
     assert difference(f(np.nan, 1), f(-np.nan, 1)) is None
     assert difference(oracle.UNSPECIFIED, 5) is None
+
+
+def test_nans_are_equal_whatever_their_bits_also_signalling_ones():
+    bits = np.arange(2**16, dtype=np.uint16)
+    quiet = np.where((bits & 0x7F80 == 0x7F80) & (bits & 0x7F != 0), bits | 0x40, bits).astype(np.uint16)
+    dtype = host_dtype("bfloat16")
+    assert same_bits(bits.view(dtype), quiet.view(dtype))
+    assert first_difference(bits.view(dtype), np.roll(quiet, 1).view(dtype)) is not None
