@@ -159,12 +159,13 @@ def _reduce_scatter_single(scene: Scene, join: Callable[[list[Host]], Host]) -> 
 
 def several_at_once(scene: Scene) -> int:
     """Examines three calls of all_reduce that are made before one of them is waited for."""
-    held = [scene.hold(scene.array(scene.me, copy=copy)) for copy in range(3)]
+    held = [scene.hold(scene.array(scene.me, op="SUM", copy=copy)) for copy in range(3)]
     works = [refusing(dist.all_reduce, one.tensor, dist.ReduceOp.SUM, scene.group, async_op=True) for one in held]
     for work in works:
         if work is None:
             raise Wrong("with async_op=True the call returned None, and no work")
         refusing(work.wait)
     for copy, one in enumerate(held):
-        scene.require(one, wanted.combined(scene.arrays(copy=copy), "SUM"), f"the result of call {copy + 1} of 3")
+        due = wanted.combined(scene.arrays(op="SUM", copy=copy), "SUM")
+        scene.require(one, due, f"the result of call {copy + 1} of 3")
     return 0
