@@ -207,7 +207,7 @@ def test_barrier(examine: Examine, row: Row) -> None:
 
 def several(subject: C10dSubject) -> Levels:
     """Returns the levels of calls of one group that are under way at once."""
-    return {**numbers(subject), "axes": (1, 2), "again": (False, True)}
+    return {**numbers(subject), "axes": (1, 2)}
 
 
 @call_test("W-14", levels=several)

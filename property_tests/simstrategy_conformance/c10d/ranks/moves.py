@@ -31,7 +31,7 @@ def broadcast(scene: Scene) -> int:
     root = scene.root
     host = scene.array(root)
     # One layout on all ranks, since the memory is what most backends send.
-    held = scene.hold(host if scene.me == root else np.zeros_like(host))
+    held = scene.hold(host) if scene.me == root else scene.blank(host.shape, alike=True)
     others = [one for one in range(scene.size) if one != root]
     scene.run(
         lambda later: dist.broadcast(held.tensor, scene.members[root], scene.group, async_op=later),

@@ -76,10 +76,14 @@ class Scene(NamedTuple):
         """Puts an array, [...], into a tensor of the row's dtype and memory layout."""
         return self.memory.hold(host, self.row.dtype, self.device, strided=self.row.strided)
 
-    def blank(self, shape: Sequence[int]) -> Held:
-        """Returns a tensor for a result that is to come, [shape]: contiguous beside arguments that are transposed."""
+    def blank(self, shape: Sequence[int], *, alike: bool = False) -> Held:
+        """Returns a tensor for a result that is to come, [shape]: contiguous beside arguments that are transposed.
+
+        alike: whether it has their layout in that case, too.
+        """
         host = np.full(tuple(shape), _FILL).astype(carrier_of(self.row.dtype))
-        return self.memory.hold(host, self.row.dtype, self.device, strided=self.row.strided is True)
+        strided = self.row.strided if alike else self.row.strided is True
+        return self.memory.hold(host, self.row.dtype, self.device, strided=strided)
 
     def run(self, call: Callable[[bool], Any], *, late: int | None = None, waits: Sequence[int] | None = None) -> None:
         """Makes a call, which takes whether it is asynchronous.
