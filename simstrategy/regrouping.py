@@ -1,7 +1,7 @@
 """Combines the nests of all replicas to one nest of distributed values: the reverse of `values.select`."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from simstrategy import tree
 from simstrategy.errors import InvalidArgument
@@ -9,6 +9,8 @@ from simstrategy.short_repr import short_repr
 from simstrategy.values import Component, PerReplica
 
 __all__ = ["regroup"]
+
+_NOTHING: Final = {type(None)}
 
 
 def regroup(
@@ -24,6 +26,8 @@ def regroup(
     >>> regroup([{"loss": 1.0, "step": [7]}, {"loss": 2.0, "step": [7]}])["loss"].values
     (1.0, 2.0)
     """
+    if not always_wrap and set(map(type, nests)) == _NOTHING:  # most functions of a training step return nothing
+        return None
     return _regroup(list(nests), always_wrap, wrap, "result")
 
 

@@ -4,15 +4,18 @@ One class and one text for each stand in `simstrategy.device.refusals`.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
 from simstrategy.device.refusals import refusal
+from simstrategy.device.settings import settled, signature_of
 from simstrategy.errors import SimStrategyError
 from simstrategy.sim.mixed import name_of
 
-__all__ = ["FOREIGN", "MISSING", "form", "misformed", "refused", "require_comparable"]
+__all__ = ["FOREIGN", "MISSING", "called_again", "form", "misformed", "placed", "refused", "require_comparable"]
+
+R = TypeVar("R")
 
 MISSING: Final = object()
 """An argument that was not given."""
@@ -36,6 +39,27 @@ def misformed(call: Callable[..., Any], arguments: Sequence[Any], options: dict[
     """Returns the error of a call with too few or too many arguments: Python's own names no function of `xp`."""
     given = [one for one in arguments if one is not MISSING]
     return refused(call, given, options, TypeError("other arguments"))
+
+
+def placed(call: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any]) -> tuple[Any, ...]:
+    """Returns the arguments of a call by place, of which some are given by name.  Raises our error for others."""
+    try:
+        return signature_of(call.__name__).bind(*arguments, **options).args
+    except TypeError as error:
+        raise refused(call, arguments, options, error) from error
+
+
+def called_again(
+    call: Callable[..., R], namespace: Any, arguments: Sequence[Any], options: dict[str, Any], error: Exception
+) -> R:
+    """Calls a function that NumPy has refused, with settings as Python has them.  Raises our error if they are so."""
+    plain = settled(call.__name__, arguments, options)
+    if plain is not None:
+        return call(namespace, *plain[0], **plain[1])
+    wrong = refused(call, arguments, options, error)
+    if wrong is error:
+        raise error
+    raise wrong from error
 
 
 def require_comparable(call: Callable[..., Any], x1: Any, x2: Any) -> None:

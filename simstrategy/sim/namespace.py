@@ -6,7 +6,6 @@ from typing import Any, Final, final
 import numpy as np
 
 from simstrategy.device import NAMES, Array, canonical_dtype, composed, host_array
-from simstrategy.device.functions.creation import Shape
 from simstrategy.device.refusals import guarded
 from simstrategy.device.terms import Number, Operand
 from simstrategy.sim.arrays import Host, SimArray, current_class, view
@@ -42,7 +41,7 @@ from simstrategy.sim.host_functions import (
     triangle,
     true_divide,
 )
-from simstrategy.sim.mistakes import FOREIGN, MISSING, form, misformed, refused
+from simstrategy.sim.mistakes import FOREIGN, MISSING, called_again, form, misformed, placed, refused
 from simstrategy.sim.mixed import NARROW, in_common
 
 __all__ = ["SimNamespace"]
@@ -76,11 +75,12 @@ class SimNamespace:
             return value
         return np.asarray(value).view(self.kind)
 
-    def asarray(self, value: Any = MISSING, *more: Any, dtype: str | None = None, **others: Any) -> SimArray:
-        if dtype is None and isinstance(value, SimArray) and not more and not others:
+    def asarray(self, *arguments: Any, dtype: str | None = None, **others: Any) -> SimArray:
+        if others or len(arguments) != 1:
+            arguments = placed(SimNamespace.asarray, arguments, {"dtype": dtype, **others})
+        (value,) = arguments
+        if dtype is None and isinstance(value, SimArray):
             return value
-        if value is MISSING or more or others:
-            raise misformed(SimNamespace.asarray, (value, *more), others)
         wanted = None if dtype is None else dtype_named(dtype)
         if type(value) is not np.ndarray and not isinstance(value, SimArray):
             value = host_array(value, dtype and canonical_dtype(dtype), where="xp.asarray")
@@ -92,22 +92,36 @@ class SimNamespace:
             array = array.astype(dtype_named(array.dtype.name))  # the machine's byte order, or no dtype of ours
         return view(array, type(value) if isinstance(value, SimArray) else self.kind)
 
-    def zeros(self, shape: Shape, *, dtype: str | None = None) -> SimArray:
-        return view(_zeros(shape, _FLOAT32 if dtype is None else dtype_named(dtype)), self.kind)
+    def zeros(self, *arguments: Any, dtype: str | None = None, **others: Any) -> SimArray:
+        if others or len(arguments) != 1:
+            arguments = placed(SimNamespace.zeros, arguments, {"dtype": dtype, **others})
+        try:
+            array = _zeros(arguments[0], _FLOAT32 if dtype is None else dtype_named(dtype))
+        except FOREIGN as error:
+            return called_again(SimNamespace.zeros, self, arguments, {"dtype": dtype}, error)
+        return view(array, current_class() or self._default)
 
-    def ones(self, shape: Shape, *, dtype: str | None = None) -> SimArray:
-        array = _empty(shape, _FLOAT32 if dtype is None else dtype_named(dtype))
+    def ones(self, *arguments: Any, dtype: str | None = None, **others: Any) -> SimArray:
+        if others or len(arguments) != 1:
+            arguments = placed(SimNamespace.ones, arguments, {"dtype": dtype, **others})
+        try:
+            array = _empty(arguments[0], _FLOAT32 if dtype is None else dtype_named(dtype))
+        except FOREIGN as error:
+            return called_again(SimNamespace.ones, self, arguments, {"dtype": dtype}, error)
         array.fill(1)
         return view(array, current_class() or self._default)
 
-    def full(self, shape: Shape, fill_value: Number | Array, *, dtype: str | None = None) -> SimArray:
-        wanted = DTYPES.get(dtype or "") or (self.asarray(fill_value).dtype if dtype is None else dtype_named(dtype))
+    def full(self, *arguments: Any, dtype: str | None = None, **others: Any) -> SimArray:
+        if others or len(arguments) != 2:
+            arguments = placed(SimNamespace.full, arguments, {"dtype": dtype, **others})
+        shape, fill_value = arguments
         try:
-            array = _empty(shape, wanted)
+            known = DTYPES.get(dtype or "")
+            array = _empty(shape, known or (self.asarray(fill_value).dtype if dtype is None else dtype_named(dtype)))
             array.fill(fill_value)
         except FOREIGN as error:
-            raise refused(SimNamespace.full, (shape, fill_value), {"dtype": dtype}, error) from error
-        return array.view(current_class() or self._default)
+            return called_again(SimNamespace.full, self, arguments, {"dtype": dtype}, error)
+        return view(array, current_class() or self._default)
 
     zeros_like = composed.zeros_like
     ones_like = composed.ones_like
@@ -220,9 +234,10 @@ class SimNamespace:
         result: SimArray = chosen.view(kind or other)
         return result
 
-    def permute_dims(self, x: Any = MISSING, /, axes: Any = MISSING, *more: Any, **others: Any) -> SimArray:
-        if axes is MISSING or more or others:
-            raise misformed(SimNamespace.permute_dims, (x, axes, *more), others)
+    def permute_dims(self, *arguments: Any, **others: Any) -> SimArray:
+        if others or len(arguments) != 2:
+            arguments = placed(SimNamespace.permute_dims, arguments, others)
+        x, axes = arguments
         try:
             return _transpose(x if isinstance(x, SimArray) else adopted(self, SimNamespace.permute_dims, x, axes), axes)
         except FOREIGN as error:
@@ -231,9 +246,10 @@ class SimNamespace:
     matrix_transpose = plain(np.matrix_transpose)
     moveaxis = plain(np.moveaxis)
 
-    def reshape(self, x: Any = MISSING, /, shape: Any = MISSING, *more: Any, **others: Any) -> SimArray:
-        if shape is MISSING or more or others:
-            raise misformed(SimNamespace.reshape, (x, shape, *more), others)
+    def reshape(self, *arguments: Any, **others: Any) -> SimArray:
+        if others or len(arguments) != 2:
+            arguments = placed(SimNamespace.reshape, arguments, others)
+        x, shape = arguments
         try:
             array: Any = x if isinstance(x, SimArray) else adopted(self, SimNamespace.reshape, x, shape)
             result: SimArray = array.reshape(shape)
@@ -283,7 +299,9 @@ class SimNamespace:
     argsort = places(argsort)
 
 
-_QUICK: Final = ("binary", "unary", "reduction", "asarray", "where", "permute_dims", "reshape")
+_QUICK: Final = (
+    "binary", "unary", "reduction", "asarray", "zeros", "ones", "full", "where", "permute_dims", "reshape",
+)  # fmt: skip
 """The functions, and those that make some, that raise our errors and refuse a call with other arguments themselves."""
 for _name in NAMES:
     _function: Any = vars(SimNamespace)[_name]

@@ -5,7 +5,6 @@ Programs are made and run in `compiling.py`.
 
 import struct
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import repeat
 from operator import is_
 from typing import Any, Final, NamedTuple, final
@@ -22,15 +21,13 @@ __all__ = ["ArgumentCache", "Constant", "Identity", "StepArguments", "bind_argum
 Form = tuple[tuple[int, ...], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(NamedTuple):
     """An argument that is part of the program: no array, and the same on all ranks."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class _Input:
+class _Input(NamedTuple):
     """An argument that is an array on each local rank, all of one form."""
 
     arrays: tuple[Array, ...]
@@ -111,12 +108,13 @@ class ArgumentCache:
         if program is None or len(args) != len(last):
             return None
         found: list[Given] = []
-        for one, like in zip(args, last, strict=True):
+        for number, like in enumerate(last):
+            one = args[number]
             if not isinstance(one, DistributedValues):
                 return None
-            parts = one.parts
-            if parts is not None and like.of_parts is not None:
-                if parts.form != like.of_parts:
+            parts, of_parts = one.parts, like.of_parts
+            if parts is not None and of_parts is not None:
+                if parts.form != of_parts:
                     return None
                 found.append(parts)
                 continue

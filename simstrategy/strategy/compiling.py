@@ -33,14 +33,15 @@ def step_runner(runner: Runner, strategy_run: Callable[..., Any]) -> RunStep:
     frontend = runner.group.frontend
 
     def run_step(fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None, site: Site) -> Any:
-        if runner.compiled_as is not None and type(fn) is not CompiledStep:
+        if type(fn) is not CompiledStep and runner.compiled_as is not None:
             fn = runner.compiled_as(fn) or fn
-        if type(fn) is CompiledStep or frontend.part is not None:
+        if type(fn) is CompiledStep:
             named = runner.checked(fn, args, kwargs, site)
-            if type(fn) is CompiledStep:
-                if not runner.after_run:
-                    return fn.run(args, named, site)
-                return _compared(runner, lambda: fn.run(args, named, site), site)
+            if not runner.after_run:
+                return fn.run(args, named, site)
+            return _compared(runner, lambda: fn.run(args, named, site), site)
+        if frontend.part is not None:
+            named = runner.checked(fn, args, kwargs, site)
             compiled = frontend.compiled(fn, strategy_run)
             if compiled is not None:
                 runner.record(fn, site)

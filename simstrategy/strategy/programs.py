@@ -1,7 +1,6 @@
 """A compiled step: the program, and what its inputs and outputs are.  It is made and run in `compiling.py`."""
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
 from simstrategy.device import Cell, Program
 from simstrategy.strategy.variables.state import VariableState
@@ -10,11 +9,14 @@ from simstrategy.trace import Event, Request
 __all__ = ["CompiledProgram", "Output"]
 
 
-@dataclass(frozen=True, slots=True)
+@final
 class Output:
     """The place of an array among a program's outputs.  No named tuple, which would be a nest."""
 
-    number: int
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
 
 
 class CompiledProgram(NamedTuple):

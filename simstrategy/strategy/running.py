@@ -146,7 +146,7 @@ class Runner:
         if group.frontend.part is not None:
             placements = group.frontend.placements(placements)
         waits = group.frontend.part is not None and len(placements) > 1
-        rows = component_rows(args, len(placements))
+        rows = component_rows(args, len(placements)) if args else []
 
         def body(index: int, suspend: Suspend) -> Any:
             # Not by `with`, which keeps a method for each task while it waits: what 10,000 tasks of the simulator keep

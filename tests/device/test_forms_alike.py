@@ -85,6 +85,10 @@ def wrong(xp, name):
         for count in range(len(placed)):
             yield placed[:count], named
         yield [*placed, *(0 for one in declared if one.kind is not one.KEYWORD_ONLY), 0], named
+        for one, value in zip(declared, placed, strict=False):
+            yield placed, {**named, one.name: value}  # by place and by name
+        if placed and declared[len(placed) - 1].kind is inspect.Parameter.POSITIONAL_ONLY:
+            yield placed[:-1], {**named, declared[len(placed) - 1].name: placed[-1]}
     for key in named:
         yield placed, {other: value for other, value in named.items() if other != key}
     for key, value in OTHERS.items():

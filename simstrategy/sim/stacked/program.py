@@ -5,8 +5,9 @@ are is looked up at each run, and the calls are bound once for each answer. Vari
 been computed: an error on the way leaves all of them as they were.
 """
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, final
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any, Final, NamedTuple, final
 
 import numpy as np
 
@@ -22,14 +23,16 @@ from simstrategy.values import Parts
 __all__ = ["StackedProgram"]
 
 Cells = tuple[Cell[SimArray], ...]
+_is_stacked: Final[Callable[[Rows], bool]] = attrgetter("is_stacked")
 
 
 class _Step(NamedTuple):
     """One bound call."""
 
     compute: Bound
+    result: int | None
+    """The slot of its one result; None for a call that has several."""
     results: tuple[int, ...]
-    has_one: bool
     ended: tuple[int, ...]
     """Slots that no later step takes."""
 
@@ -55,7 +58,7 @@ class StackedProgram:
     def __init__(self, tape: Tape, kinds: Kinds, rank: int, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         self._kinds = kinds
         self._rank = rank
-        self._inputs = tuple(inputs)
+        self._inputs = tuple(enumerate(inputs))
         self._outputs = tuple(outputs)
         self._calls = with_sums_of_products(tape.calls, outputs)
         self._last = _last_uses(self._calls)
@@ -70,9 +73,17 @@ class StackedProgram:
 
     def __call__(self, inputs: Sequence[Arrays | Parts], read: Sequence[Cells], written: Sequence[Cells]) -> list[Rows]:
         known, kinds = self._known, self._kinds
-        given = [rows_of(one, known, kinds) for one in inputs]
-        given += [rows_of(tuple([cell.read() for cell in cells]), known, kinds) for cells in read]
+        given: list[Any] = [*inputs]
+        for number, one in enumerate(given):
+            if not isinstance(one, Rows):
+                given[number] = rows_of(one, known, kinds)
+        if read:
+            given += [rows_of(tuple([cell.read() for cell in cells]), known, kinds) for cells in read]
         made = self._computed(given)
+        if read or known or tuple in map(type, inputs):
+            self._known = [one for one in given if one.is_fixed] + made
+        if not written:
+            return made
         try:
             for cells, rows in zip(written, made, strict=False):
                 _write(cells, rows)
@@ -80,24 +91,25 @@ class StackedProgram:
             for cells, rows in zip(read, given[len(inputs) :], strict=True):
                 _write(cells, rows)
             raise
-        if read or known or any(map(_is_tuple, inputs)):
-            self._known = [*(one for one in given if one.is_fixed), *made]
         return made[len(written) :]
 
     def _computed(self, given: Sequence[Rows]) -> list[Rows]:
         """Returns the outputs, given the values of all inputs."""
-        kind, flags = self._kinds[0], tuple([one.is_stacked for one in given])
+        kind, flags = self._kinds[0], tuple(map(_is_stacked, given))
         plan = self._plans.get(flags)
         if plan is None:
             plan = self._plans[flags] = self._bound(flags)
         values = self._values.copy()
-        for slot, rows in zip(self._inputs, given, strict=True):
-            values[slot] = rows.whole
-        for compute, results, has_one, ended in plan.steps:
+        for number, slot in self._inputs:
+            values[slot] = given[number].whole
+        for compute, result, results, ended in plan.steps:
             found = compute(values)
-            for slot, one in zip(results, (found,) if has_one else found, strict=True):
-                # Functions compute with arrays of a device; NumPy's numbers and plain arrays become such.
-                values[slot] = one if isinstance(one, SimArray) else view(np.asarray(one), kind)
+            # Functions compute with arrays of a device; NumPy's numbers and plain arrays become such.
+            if result is not None:
+                values[result] = found if isinstance(found, SimArray) else view(np.asarray(found), kind)
+            else:
+                for slot, one in zip(results, found, strict=True):
+                    values[slot] = one if isinstance(one, SimArray) else view(np.asarray(one), kind)
             for slot in ended:
                 values[slot] = None
         made = []
@@ -108,20 +120,17 @@ class StackedProgram:
         return made
 
     def _bound(self, flags: Sequence[bool]) -> _Plan:
-        stacked = {self._rank, *(slot for slot, is_stacked in zip(self._inputs, flags, strict=True) if is_stacked)}
+        stacked = {self._rank, *(slot for number, slot in self._inputs if flags[number])}
         steps = []
         for number, call in enumerate(self._calls):
             slots = {one.slot for one in recorded_in((call.arguments, call.settings))}
             ended = tuple([slot for slot in slots if self._last.get(slot) == number])
             bind = bound_together if call.rule == TOGETHER else bound
-            steps.append(_Step(bind(call, stacked, len(self._kinds)), call.results, call.has_one, ended))
+            result = call.results[0] if call.has_one else None
+            steps.append(_Step(bind(call, stacked, len(self._kinds)), result, call.results, ended))
             if call.rule != TOGETHER and not stacked.isdisjoint(slots):
                 stacked.update(call.results)
         return _Plan(steps, frozenset(stacked))
-
-
-def _is_tuple(given: Arrays | Parts) -> bool:
-    return isinstance(given, tuple)
 
 
 def _write(cells: Cells, rows: Rows) -> None:

@@ -25,7 +25,7 @@ class Rows:
     whole: read-only. arrays: the ranks' arrays, where they exist already. is_fixed: nothing writes to these.
     """
 
-    __slots__ = ("_arrays", "_kinds", "is_fixed", "is_stacked", "whole")
+    __slots__ = ("_arrays", "_kinds", "form", "is_fixed", "is_stacked", "whole")
 
     def __init__(
         self, whole: SimArray, kinds: Kinds, arrays: Arrays | None = None, *, is_stacked: bool, is_fixed: bool = True
@@ -35,12 +35,8 @@ class Rows:
         self.is_fixed = is_fixed
         self._kinds = kinds
         self._arrays = arrays
-
-    @property
-    def form(self) -> Hashable:
+        self.form: Hashable = (whole.shape, whole.dtype, kinds[0], is_stacked)
         """Of all arrays: their shape and dtype, the first one's device, and whether they are stacked."""
-        whole = self.whole
-        return (whole.shape, whole.dtype, self._kinds[0], self.is_stacked)
 
     @property
     def arrays(self) -> Arrays:
