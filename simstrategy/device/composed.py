@@ -12,7 +12,7 @@ import numpy as np
 from simstrategy.device.functions.creation import Shape
 from simstrategy.device.namespace import ArrayNamespace, canonical_dtype, default_dtype
 from simstrategy.device.terms import Array, Number, Operand, Real
-from simstrategy.errors import InvalidArgument
+from simstrategy.errors import InvalidArgument, SimStrategyError
 
 __all__ = ["arange", "clip", "diff", "linspace", "ones", "ones_like", "reciprocal", "zeros", "zeros_like"]
 
@@ -57,12 +57,20 @@ def _placed(xp: ArrayNamespace, name: str, plain: np.ndarray, dtype: str | None)
 
 def zeros(xp: ArrayNamespace, shape: Shape, *, dtype: str | None = None) -> Array:
     """Returns zeros, float32 by default."""
-    return xp.full(shape, 0, dtype=dtype or "float32")
+    return _filled(xp, shape, 0, dtype)
 
 
 def ones(xp: ArrayNamespace, shape: Shape, *, dtype: str | None = None) -> Array:
     """Returns ones, float32 by default."""
-    return xp.full(shape, 1, dtype=dtype or "float32")
+    return _filled(xp, shape, 1, dtype)
+
+
+def _filled(xp: ArrayNamespace, shape: Shape, number: int, dtype: str | None) -> Array:
+    """Returns `xp.full`, whose errors name the caller's function: its own are raised in place of those of `full`."""
+    try:
+        return xp.full(shape, number, dtype="float32" if dtype is None else dtype)
+    except SimStrategyError as error:
+        raise error.__cause__ or error from None
 
 
 def zeros_like(xp: ArrayNamespace, x: Array, /, *, dtype: str | None = None) -> Array:

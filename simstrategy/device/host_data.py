@@ -187,10 +187,7 @@ def _in_dtype(value: HostData, array: Host, dtype: str, where: str) -> Host:
     kind, wanted = array.dtype.kind, _kind_of(dtype)
     fits = dtype in _BOOL_BECOMES if kind == "b" else wanted in _BECOMES.get(kind, "fc")
     if not fits:
-        raise InvalidType(
-            f"{where} got {short_repr(value)}, and no {_KINDS.get(kind, 'float')} becomes {dtype} in silence. Convert "
-            f"it first, for example by xp.astype(x, {dtype!r})."
-        )
+        _refuse_conversion(value, kind, dtype, where)
     if kind in "iu" and wanted in "iu":
         limits = np.iinfo(dtype)
         if int(array.min()) < limits.min or int(array.max()) > limits.max:
@@ -218,7 +215,16 @@ def _refuse_kind(value: HostData, where: str) -> NoReturn:
     )
 
 
+def _refuse_conversion(value: HostData, kind: str, dtype: str, where: str) -> NoReturn:
+    raise InvalidType(
+        f"{where} got {short_repr(value)}, and no {_KINDS.get(kind, 'float')} becomes {dtype} in silence. Convert "
+        f"it first, for example by xp.astype(x, {dtype!r})."
+    )
+
+
 def _refuse_size(value: HostData, dtype: str, where: str) -> NoReturn:
+    if _kind_of(dtype) == "b":
+        _refuse_conversion(value, "i", dtype, where)
     limits = np.finfo(dtype) if _kind_of(dtype) in "fc" else np.iinfo(dtype)
     raise InvalidArgument(
         f"{where} got {short_repr(value)}, and {dtype} holds numbers from {limits.min} to {limits.max}. Use a wider "

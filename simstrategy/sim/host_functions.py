@@ -134,8 +134,8 @@ def part(function: Callable[..., Host]) -> Callable[..., Host]:
 
 def take(x: Host, indices: Any, *, axis: int) -> Host:
     """Picks at integers; NumPy takes bool for them."""
-    if np.asarray(indices).dtype.kind == "b":
-        raise TypeError("bool is no index")
+    if axis is None or np.asarray(indices).dtype.kind == "b":
+        raise TypeError("bool is no index, and no axis is none")
     taken: Host = np.take(x, indices, axis=axis)
     return taken
 

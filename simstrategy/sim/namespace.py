@@ -239,6 +239,8 @@ class SimNamespace:
             arguments = placed(SimNamespace.permute_dims, arguments, others)
         x, axes = arguments
         try:
+            if axes is None:
+                raise TypeError("NumPy reverses all axes then")
             return _transpose(x if isinstance(x, SimArray) else adopted(self, SimNamespace.permute_dims, x, axes), axes)
         except FOREIGN as error:
             raise refused(SimNamespace.permute_dims, (x, axes), {}, error) from error
@@ -253,6 +255,8 @@ class SimNamespace:
         try:
             array: Any = x if isinstance(x, SimArray) else adopted(self, SimNamespace.reshape, x, shape)
             result: SimArray = array.reshape(shape)
+            if result.shape != shape and (shape is None or (np.size(shape) and np.min(shape) < -1)):
+                raise TypeError("NumPy takes None, and every negative size for -1")
         except FOREIGN as error:
             raise refused(SimNamespace.reshape, (x, shape), {}, error) from error
         return result

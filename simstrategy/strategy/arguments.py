@@ -25,6 +25,7 @@ class Constant(NamedTuple):
     """An argument that is part of the program: no array, and the same on all ranks."""
 
     value: Any
+    is_shared: bool = True
 
 
 class _Input(NamedTuple):
@@ -32,6 +33,8 @@ class _Input(NamedTuple):
 
     arrays: tuple[Array, ...]
     form: Form
+    is_shared: bool = False
+    """All replicas receive one object."""
 
 
 _PLAIN: Final = frozenset({bool, int, float, complex, str, bytes, type(None), tuple})
@@ -41,34 +44,43 @@ _UNEQUAL: Final = Constant("replicas have different ones")
 
 @final
 class StepArguments:
-    """The arguments of one call, as equal on all replicas as a program needs them."""
+    """The arguments of one call, as equal on all replicas as a program needs them.
 
-    __slots__ = ("arrays", "forms", "inputs", "structure")
+    nest: one rank's arguments, by place and by name. structure: its structure.
+    """
 
-    def __init__(self, structure: tree.Structure | None, inputs: "Sequence[_Input | Constant]") -> None:
+    __slots__ = ("arrays", "forms", "inputs", "nest", "structure")
+
+    def __init__(self, nest: Any, structure: tree.Structure | None, inputs: "Sequence[_Input | Constant]") -> None:
+        self.nest = nest
         self.structure = structure
-        """Of one rank's arguments."""
         self.inputs = inputs
         taken = [one for one in inputs if isinstance(one, _Input)]
         self.arrays = [one.arrays for one in taken]
         """The local ranks' arrays of each input that is one."""
         self.forms: tuple[Form, ...] = tuple([one.form for one in taken])
 
+    def leaves_of(self, arrays: Sequence[Array]) -> tuple[list[Any], list[Any]]:
+        """Returns the leaves for arrays […] in the place of the inputs, and those that all replicas share."""
+        left = iter(arrays)
+        leaves = [one.value if isinstance(one, Constant) else next(left) for one in self.inputs]
+        return leaves, [leaf for one, leaf in zip(self.inputs, leaves, strict=True) if one.is_shared]
+
     @property
     def key(self) -> Any:
         """What programs differ by.  Hashed, it raises TypeError for a constant that cannot be."""
-        kinds = tuple([isinstance(one, _Input) for one in self.inputs])
+        kinds = tuple([(isinstance(one, _Input), one.is_shared) for one in self.inputs])
         constants = tuple([_constant_key(one.value) for one in self.inputs if isinstance(one, Constant)])
-        return (self.structure, kinds, self.forms, constants)
+        return (self.structure, _keys_of(self.nest), kinds, self.forms, constants)
 
 
 def bind_arguments(group: Group, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> StepArguments | None:
     """Returns the arguments on the replicas' devices; None where one program cannot serve all replicas."""
-    structure, columns = _columns(group, args, dict(kwargs))
+    nest, structure, columns = _columns(group, args, dict(kwargs))
     inputs = None if columns is None else [_as_input(group, column) for column in columns]
     if inputs is None or any(one is _UNEQUAL for one in inputs):
         return None
-    return StepArguments(structure, inputs)
+    return StepArguments(nest, structure, inputs)
 
 
 Given = tuple[Array, ...] | Parts
@@ -144,18 +156,32 @@ class ArgumentCache:
 
 def _columns(
     group: Group, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tree.Structure | None, list[tuple[Any, ...]] | None]:
-    """Returns the structure of one rank's arguments, and each leaf's values; no values where ranks differ in it."""
+) -> tuple[Any, tree.Structure | None, list[tuple[Any, ...]] | None]:
+    """Returns one rank's arguments, their structure, and each leaf's values; no values where ranks differ in it."""
     count = len(group.local_devices)
     leaves, structure = tree.flatten((args, kwargs))
     columns = [one.values if isinstance(one, DistributedValues) else (one,) * count for one in leaves]
     distributed = [one.values for one in leaves if isinstance(one, DistributedValues)]
     if all(len(one) == count and all(map(tree.is_leaf, one)) for one in distributed):
-        return structure, columns
-    own = [tree.flatten(select(index, (args, kwargs))) for index in range(len(group.local_devices))]
+        return (args, kwargs), structure, columns
+    nests = [select(index, (args, kwargs)) for index in range(count)]
+    own, keys = [tree.flatten(nest) for nest in nests], _keys_of(nests[0])
     structure = own[0][1]
-    same = all(other == structure for _, other in own)
-    return structure, list(zip(*(leaves for leaves, _ in own), strict=True)) if same else None
+    same = all(other == structure for _, other in own) and all(_keys_of(nest) == keys for nest in nests)
+    return nests[0], structure, list(zip(*(leaves for leaves, _ in own), strict=True)) if same else None
+
+
+def _keys_of(nest: Any) -> Hashable:
+    """Returns the keys of all mappings in a nest, in their order and by type: a step may ask for both.
+
+    Two structures are equal also where one has True in the place of 1, or its keys in another order.
+    """
+    kind = tree.kind_of(type(nest))
+    if kind == "leaf":
+        return None
+    if kind == "sequence":
+        return tuple(map(_keys_of, nest))
+    return tuple([(_constant_key(key), _keys_of(value)) for key, value in nest.items()])
 
 
 def _as_input(group: Group, column: tuple[Any, ...]) -> _Input | Constant:
@@ -164,6 +190,7 @@ def _as_input(group: Group, column: tuple[Any, ...]) -> _Input | Constant:
     kinds = (*group.array_types, np.ndarray, np.generic)
     if isinstance(first, kinds) and not isinstance(first, group.array_types) and all(map(is_, column, repeat(first))):
         return _shared(group, first)
+    is_shared = len(column) > 1 and all(map(is_, column, repeat(first)))
     if not isinstance(first, kinds):
         return Constant(first) if all(one is first or _same(one, first) for one in column) else _UNEQUAL
     if not all(isinstance(one, kinds) for one in column):
@@ -174,7 +201,7 @@ def _as_input(group: Group, column: tuple[Any, ...]) -> _Input | Constant:
         shape, dtype, placement = group.spec(array)
         arrays.append(array if placement == device.placement else group.adopt(array, index))
         forms.append((shape, dtype))
-    return _Input(tuple(arrays), forms[0]) if forms.count(forms[0]) == len(forms) else _UNEQUAL
+    return _Input(tuple(arrays), forms[0], is_shared) if forms.count(forms[0]) == len(forms) else _UNEQUAL
 
 
 def _shared(group: Group, value: Any) -> _Input:
@@ -183,7 +210,7 @@ def _shared(group: Group, value: Any) -> _Input:
     shape, dtype, _ = group.spec(array)
     count, share = len(group.local_devices), group.reductions.share
     arrays = share(array) if share is not None else tuple([group.adopt(value, index) for index in range(count)])
-    return _Input(arrays, (shape, dtype))
+    return _Input(arrays, (shape, dtype), count > 1)
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -7,11 +7,13 @@ becomes inputs and outputs of the program; its collective calls become part of i
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
+import numpy as np
+
 from simstrategy import tree
 from simstrategy.device import Array, Backend, Compilation
 from simstrategy.errors import CannotCompile
 from simstrategy.run import function_key
-from simstrategy.strategy.arguments import ArgumentCache, Constant, StepArguments, bind_arguments
+from simstrategy.strategy.arguments import ArgumentCache, StepArguments, bind_arguments
 from simstrategy.strategy.equality import require_equal_after
 from simstrategy.strategy.frontend import FrontendBinding
 from simstrategy.strategy.group import Group
@@ -33,6 +35,8 @@ def step_runner(runner: Runner, strategy_run: Callable[..., Any]) -> RunStep:
     frontend = runner.group.frontend
 
     def run_step(fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None, site: Site) -> Any:
+        if type(fn) is CompiledStep and fn.runner is not runner:
+            fn = fn.__wrapped__  # of another strategy, whose program is for that one's replicas
         if type(fn) is not CompiledStep and runner.compiled_as is not None:
             fn = runner.compiled_as(fn) or fn
         if type(fn) is CompiledStep:
@@ -75,6 +79,10 @@ class _Tracing:
     """
 
     def __init__(self, origin: Group, backend: Backend, rank: Array, given: Mapping[Variable, Array]) -> None:
+        self.summed: list[Any] = []
+        """The host data that the step gave to be summed into variables."""
+        self.shared: list[Any] = []
+        """What all replicas have in common: such data of the trace before, and arguments."""
         self.origin = origin
         self.rank = rank
         self.trace = Trace()
@@ -84,6 +92,12 @@ class _Tracing:
         self._given = given
         self._twins: dict[Variable, Variable] = {}
         self._initial: dict[Variable, Array] = {}
+
+    def is_shared(self, value: Any) -> bool:
+        """Returns whether all replicas give the very same object to be summed: U-3."""
+        if not isinstance(value, self.group.array_types):
+            self.summed.append(value)
+        return any(value is one for one in self.shared)
 
     def traced_variable(self, variable: Variable) -> Variable:
         if variable not in self._twins:
@@ -122,7 +136,7 @@ class CompiledStep:
     """
 
     def __init__(self, runner: Runner, compilation: Compilation, step: Callable[..., Any]) -> None:
-        self._runner = runner
+        self.runner = runner
         self._group = runner.group
         self._compilation = compilation
         self._step = step
@@ -148,21 +162,22 @@ class CompiledStep:
         """
         args = tuple(args)
         known = None if kwargs else self._usual.lookup(args)
+        arrays: Sequence[tuple[Array, ...] | Parts]
         if known is not None:
-            return self._call(*known, site)
-        given = bind_arguments(self._group, args, kwargs)
-        if given is None:
-            return self._run_as_tasks(args, kwargs, site)
-        try:
-            made = self._made_for(given)
-        except BaseException as error:
-            self.error = str(error)
-            raise
-        if made is None:
-            return self._run_as_tasks(args, kwargs, site)
-        if not kwargs:
-            self._usual.store(args, given, made)
-        return self._call(made, given.arrays, site)
+            made, arrays = known
+        else:
+            given = bind_arguments(self._group, args, kwargs)
+            made = None if given is None else self._made_for(given)
+            if given is None or made is None:
+                self.runs_as_tasks += 1
+                return self.runner.run(self._step, args, kwargs, site)
+            if not kwargs:
+                self._usual.store(args, given, made)
+            arrays = given.arrays
+        coordinator = self._group.coordinator
+        if made.read or coordinator.processes > 1:  # else it changes nothing that another thread could see
+            return coordinator.one_thread.call(site, self._call, made, arrays, site)
+        return self._call(made, arrays, site)
 
     def _made_for(self, given: StepArguments) -> CompiledProgram | None:
         """Returns the program for arguments of these forms, which it makes at the first call: see `_make`."""
@@ -170,17 +185,18 @@ class CompiledStep:
             key = given.key
             known_key = key in self._made
         except TypeError as error:
-            raise CannotCompile(
+            self.error = (
                 f"An argument of {function_key(self._step)} is no array and cannot be compared with the next call's: "
                 f"{error}. Pass arrays, numbers, texts or None, or close the function over it."
-            ) from error
+            )
+            raise CannotCompile(self.error) from error
         if not known_key:
-            self._made[key] = self._make(given)
+            try:
+                self._made[key] = self._make(given)
+            except BaseException as error:
+                self.error = str(error)
+                raise
         return self._made[key]
-
-    def _run_as_tasks(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], site: Site) -> Any:
-        self.runs_as_tasks += 1
-        return self._runner.run(self._step, args, kwargs, site)
 
     def _call(self, made: CompiledProgram, arrays: Sequence[tuple[Array, ...] | Parts], site: Site) -> Any:
         """Runs a program on the local ranks' arrays."""
@@ -216,9 +232,9 @@ class CompiledStep:
         def body(backend: Backend, rank: Array, values: tuple[Array, ...], /) -> tuple[Array, ...]:
             count = len(forms)
             tracing = _Tracing(self._group, backend, rank, dict(zip(read, values[count:], strict=True)))
-            arrays_left = iter(values[:count])
-            leaves = [one.value if isinstance(one, Constant) else next(arrays_left) for one in given.inputs]
-            args, kwargs = _as_call(tree.unflatten(given.structure, leaves))
+            leaves, shared = given.leaves_of(values[:count])
+            tracing.shared = shared + (seen[0].summed if seen else [])
+            args, kwargs = tree.refill(given.nest, given.structure, leaves)
             returned = Runner(tracing.group).run(self._step, args, kwargs, _place_of(self._step))
             seen[:] = [tracing]
             written = [*tracing.written().values()]
@@ -251,13 +267,8 @@ class CompiledStep:
             diverging=tuple([one for one in written if one.policy.may_diverge]),
             result=result[0],
         )
-        self._runner.programs.append(made)
+        self.runner.programs.append(made)
         return made
-
-
-def _as_call(arguments: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    args, kwargs = arguments
-    return args, kwargs
 
 
 def _place_of(step: Callable[..., Any]) -> Site:
@@ -281,7 +292,7 @@ def _split(nest: Any, array_types: tuple[type[Array], ...]) -> tuple[list[Array]
 def _per_replica(leaf: Any, outputs: Sequence[tuple[Array, ...] | Parts], count: int) -> Any:
     """Returns what one of the results is to the program.  count: of the local replicas."""
     if not isinstance(leaf, Output):
-        return leaf
+        return leaf.copy() if isinstance(leaf, np.ndarray) else leaf  # the program's own may be written to
     found = outputs[leaf.number]
     if count == 1:
         return (found if isinstance(found, tuple) else found.arrays)[0]

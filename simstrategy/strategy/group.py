@@ -47,6 +47,10 @@ class Tracing(Protocol):
         """The replica's rank, an int32 array [] without a value."""
         ...
 
+    def is_shared(self, value: Any) -> bool:
+        """Returns whether all replicas give the very same object to be summed: U-3."""
+        ...
+
     def traced_variable(self, variable: Any) -> Any:
         """Returns the variable of `group` that stands for one of `origin`."""
         ...

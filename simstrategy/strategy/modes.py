@@ -122,6 +122,11 @@ def active_group(group: Group) -> Group:
     return group if tracing is None or tracing.origin is not group else tracing.group
 
 
+def name_of(replica: Replica) -> str:
+    """Returns "replica 3", for messages.  While a step is traced, one replica stands for all, and has no number."""
+    return f"replica {replica.replica_id_in_sync_group}" if replica.group.tracing is None else "every replica"
+
+
 def require_cross_replica(group: Group, method: str) -> None:
     """Raises ContextError inside a replica function, and under another strategy."""
     mode = MODE.get()
@@ -134,8 +139,8 @@ def require_cross_replica(group: Group, method: str) -> None:
         )
     if mode.replica is not None:
         raise ContextError(
-            f"Method requires being in cross-replica context: {method} was called inside replica "
-            f"{mode.replica.replica_id_in_sync_group}. Use get_replica_context().merge_call()."
+            f"Method requires being in cross-replica context: {method} was called inside {name_of(mode.replica)}. "
+            f"Use get_replica_context().merge_call()."
         )
 
 
@@ -179,8 +184,8 @@ def stale_context(context: Replica, method: str) -> ContextError:
     mode = MODE.get()
     if mode is None or mode.replica is None:
         return ContextError(
-            f"Need to be inside the replica function: {method} was called on the context of replica "
-            f"{context.replica_id_in_sync_group}, and no replica runs here. Ask get_replica_context() inside run."
+            f"Need to be inside the replica function: {method} was called on the context of {name_of(context)}, and "
+            f"no replica runs here. Ask get_replica_context() inside run."
         )
     if mode.group.owner is not context.group.owner:
         return ContextError(
@@ -188,7 +193,6 @@ def stale_context(context: Replica, method: str) -> ContextError:
             f"{mode.group.owner!r}. Ask get_replica_context() anew."
         )
     return ContextError(
-        f"Mismatching ReplicaContext: {method} was called on the context of replica "
-        f"{context.replica_id_in_sync_group} inside replica {mode.replica.replica_id_in_sync_group}. "
-        f"Ask get_replica_context() anew in each replica."
+        f"Mismatching ReplicaContext: {method} was called on the context of {name_of(context)} inside "
+        f"{name_of(mode.replica)}. Ask get_replica_context() anew in each replica."
     )

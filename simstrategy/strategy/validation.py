@@ -71,6 +71,11 @@ def require_call(fn: object, args: object, kwargs: object) -> None:
         raise InvalidType(
             f"run takes a mapping as kwargs, got {short_repr(kwargs)}. Write run(fn, kwargs={{'x': value}})."
         )
+    if kwargs is not None and not all(isinstance(key, str) for key in kwargs):
+        raise InvalidType(
+            f"run takes a mapping of names as kwargs, got the keys {short_repr(list(kwargs))}. Write run(fn, "
+            f"kwargs={{'x': value}})."
+        )
 
 
 def refuse_unfinished(results: Sequence[object], call: str) -> NoReturn:

@@ -9,7 +9,7 @@ import pytest
 
 import simstrategy as ss
 from simstrategy.device import NAMES, ArrayNamespace
-from simstrategy.errors import InvalidType
+from simstrategy.errors import InvalidArgument, InvalidType
 
 OTHERS = {
     "out": None,
@@ -102,3 +102,49 @@ def test_a_call_that_the_protocol_does_not_have_is_refused_alike(sim, xp, name):
         text = refused(sim, name, *ours)
         assert text.startswith(f"xp.{name}(")
         assert refused(xp, name, *theirs) == text
+
+
+REFUSED = {
+    "zeros": [((shape,), {}) for shape in (-1, 2.5, "a", None, (2, -3), 2**70)],
+    "ones": [((shape,), {}) for shape in (-1, 2.5, "a", None)],
+    "reshape": [((None,), {}), (((-2,),), {}), (((-3, 2),), {}), ((-2,), {}), (((2.5,),), {})],
+    "take": [(([0, 1],), {"axis": None})],
+    "permute_dims": [(((0, 0),), {}), ((None,), {})],
+}
+"""Arguments that some framework takes for others, or refuses in the name of another function, after an array."""
+
+
+@pytest.mark.parametrize("name", list(REFUSED))
+def test_values_that_a_function_does_not_have_are_refused_alike(sim, xp, name):
+    for given, named in REFUSED[name]:
+        found = []
+        for one in (sim, xp):
+            placed = given if name in ("zeros", "ones") else (one.asarray(np.float32([[3, -2], [1, 4]])), *given)
+            with pytest.raises((InvalidType, InvalidArgument)) as caught:
+                getattr(one, name)(*placed, **named)
+            found.append((type(caught.value), str(caught.value)))
+        assert found[0] == found[1]
+        assert found[0][1].startswith(f"xp.{name}(")
+
+
+def test_a_shape_with_an_empty_axis_or_of_numpy_numbers_is_reshaped(sim, xp):
+    for one in (sim, xp):
+        x = one.ones((2, 3))
+        for shape in ((3, -1), [3, 2], (np.int64(6),), np.int64(-1), (-1, 3)):
+            assert tuple(one.reshape(x, shape).shape) in {(3, 2), (6,), (2, 3)}
+        assert tuple(one.reshape(one.ones((0, 3)), (3, 0)).shape) == (3, 0)
+        assert tuple(one.reshape(one.ones((1,)), []).shape) == ()
+
+
+def test_bool_takes_no_integer_however_large():
+    with ss.Strategy.mirrored("sim", replicas=2).scope():
+        flag = ss.Variable(True)
+    for number in (3, 2**70, [2**200, 1]):
+        with pytest.raises(InvalidType, match="no int becomes bool"):
+            flag.assign(number)
+
+
+def test_named_arguments_of_a_run_have_names():
+    strategy = ss.Strategy.mirrored("sim", replicas=2)
+    with pytest.raises(InvalidType, match=r"kwargs, got the keys \[1\]"):
+        strategy.run(lambda **_: None, kwargs={1: 2})

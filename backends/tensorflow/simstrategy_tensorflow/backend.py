@@ -58,6 +58,7 @@ class TensorFlowBackend:
             # Measured on CPUs. On GPUs, sums, matrix products and collectives may give different bits each time.
             reproducible_bits=hint == "copy" and all(":CPU:" in device.placement for device in devices),
             mutable_arrays=False,
+            combines_on_one=hint == "copy",
         )
 
     def on(self, device: Device) -> On:

@@ -23,7 +23,9 @@ Communication = Literal["auto", "nccl", "ring", "copy"]
 Combine = Callable[[tuple[tf.Tensor, ...], Op], list[tf.Tensor]]
 """Combines arrays [...] of equal shape, one of each device; returns one result per device, on any device."""
 
-_FOLDS: Final[dict[str, Any]] = {"SUM": tf.add, "MIN": tf.minimum, "MAX": tf.maximum}
+_EXTREMES: Final[dict[str, Any]] = {"MIN": tf.minimum, "MAX": tf.maximum}
+_IN_ORDER: Final = 9
+"""So many arrays `tf.add_n` adds in their order, with one rounding at each addition; of more it adds parts."""
 _MERGES: Final = {"SUM": "Add", "MIN": "Min", "MAX": "Max"}
 _DTYPES: Final = (tf.float16, tf.float32, tf.float64, tf.int32, tf.int64)
 _TIMEOUT_S: Final = 300.0
@@ -66,10 +68,30 @@ def copied(arrays: tuple[tf.Tensor, ...], op: Op, device: Device) -> tf.Tensor:
     """Returns equal-shaped arrays [...], one per rank, combined in rank order into one [...] on a device."""
     require_one_graph(arrays)
     with tf.device(device.placement):
-        total = tf.identity(arrays[0])
+        if op == "SUM":
+            return _sum(arrays)
+        found = tf.identity(arrays[0])
         for array in arrays[1:]:
-            total = _FOLDS[op](total, array)
+            found = _EXTREMES[op](found, array)
+        return found
+
+
+def _sum(arrays: tuple[tf.Tensor, ...]) -> tf.Tensor:
+    """Adds equal-shaped arrays [...] in rank order, with one rounding at each addition.
+
+    In a graph not by `add_n`, and not by additions alone: TensorFlow's optimizer makes one `add_n` of those that follow
+    each other, and sorts what it adds by name. It leaves apart what another operation stands between.
+    """
+    first, *others = arrays
+    if not tf.executing_eagerly():
+        total = tf.identity(first)
+        for number, array in enumerate(others):
+            total = tf.add(tf.raw_ops.Snapshot(input=total) if number else total, array)
         return total
+    total = tf.identity(first) if not others else tf.add_n(arrays[:_IN_ORDER])
+    for start in range(_IN_ORDER, len(arrays), _IN_ORDER - 1):
+        total = tf.add_n([total, *arrays[start : start + _IN_ORDER - 1]])
+    return total
 
 
 def _zero_on(device: Device) -> tf.Tensor:

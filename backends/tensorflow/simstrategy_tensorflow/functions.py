@@ -151,11 +151,23 @@ def divide(_self: Defaulting, x1: Any, x2: Any, /) -> Any:
     """Divides; a complex tensor by real numbers part by part, where TensorFlow makes NaN of an infinite part."""
     with at(_self, x1, x2):
         is_complex = isinstance(x1, tf.Tensor) and x1.dtype.is_complex
-        if is_complex and not (isinstance(x2, (complex, np.complexfloating)) or np.iscomplexobj(tensor(x2))):
+        if is_complex and not (isinstance(x2, (complex, np.complexfloating)) or tensor(x2).dtype.is_complex):
             top, bottom = promoted(tf.math.real(x1), x2)
             imaginary, _ = promoted(tf.math.imag(x1), bottom)
+            bottom = bottom if isinstance(x2, (tf.Tensor, tf.Variable)) else _unseen(bottom)
             return tf.complex(top / bottom, imaginary / bottom)
-        return tf.truediv(*promoted(x1, x2, floats=True))
+        top, bottom = promoted(x1, x2, floats=True)
+        return tf.truediv(top, bottom if isinstance(x2, (tf.Tensor, tf.Variable)) else _unseen(bottom))
+
+
+def _unseen(divisor: Any) -> Any:
+    """Returns a divisor of which the optimizer of graphs does not know that it is constant.
+
+    It would multiply by the reciprocal, which rounds twice.
+    """
+    if tf.executing_eagerly():
+        return divisor
+    return tf.raw_ops.PlaceholderWithDefault(input=divisor, shape=divisor.shape)
 
 
 def truth(x: Any) -> Any:
@@ -242,4 +254,6 @@ def _counted(x: Any, indices: Any, axis: int) -> Any:
 
 def take(x: Any, indices: Any, *, axis: int) -> Any:
     """Counts from the end where an index is negative, as NumPy does; beyond the ends TensorFlow raises."""
+    if axis is None:
+        raise TypeError("TensorFlow takes it for axis 0")
     return tf.gather(x, _counted(x, indices, axis), axis=axis)

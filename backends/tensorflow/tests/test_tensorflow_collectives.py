@@ -82,6 +82,42 @@ def test_collectives_promise_no_bits_and_copies_do(ring: Backend) -> None:
     assert opened(replicas=COUNT).capabilities.reproducible_bits
 
 
+@pytest.mark.parametrize("traced", [False, True], ids=["eager", "graph"])
+@pytest.mark.parametrize("op", ["SUM", "MEAN"])
+@pytest.mark.parametrize("count", [3, 9, 12, 18])
+def test_copies_add_in_rank_order_and_divide_once_in_a_graph_too(count: int, op: str, *, traced: bool) -> None:
+    generator = np.random.default_rng(count)
+    scales = 10.0 ** generator.integers(-4, 5, (count, 50))
+    arrays = [one.astype("float32") for one in generator.standard_normal((count, 50)) * scales]
+    strategy = ss.Strategy.mirrored(ss.backend("tensorflow", devices=[f"CPU:{rank % 2}" for rank in range(count)]))
+
+    def replica(x: Any) -> Any:
+        context = ss.get_replica_context()
+        assert context is not None
+        # The optimizer of graphs sorts what it adds by name.
+        return context.all_reduce(op, tf.multiply(x, 2.0, name=f"z{97 - context.replica_id_in_sync_group}"))
+
+    def step(x: Any) -> Any:
+        return strategy.run(replica, args=(x,))
+
+    total = 2 * arrays[0]
+    for array in arrays[1:]:
+        total = total + 2 * array
+    expected = total / np.float32(count) if op == "MEAN" else total
+    given = ss.PerReplica([tf.constant(array) for array in arrays])
+    for found in (tf.function(step) if traced else step)(given).values:
+        assert found.numpy().tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("divisor", [3.0, np.float32(7), np.float32([3, 7, 11])])
+def test_a_graph_divides_by_a_constant_as_eager_code_does(divisor: Any) -> None:
+    x = np.arange(1, 1000, dtype="float32").reshape(-1, 3)
+    xp = opened(replicas=1).xp
+    for given in (x, (x + 1j * x).astype("complex64")):
+        eager = xp.divide(tf.constant(given), divisor).numpy()
+        assert tf.function(lambda y: xp.divide(y, divisor))(tf.constant(given)).numpy().tobytes() == eager.tobytes()
+
+
 def test_several_replicas_live_on_one_device() -> None:
     strategy = ss.Strategy.mirrored(ss.backend("tensorflow", devices=["CPU:0"] * 3))
     with strategy.scope():

@@ -49,7 +49,11 @@ class TorchBackend:
     name = "torch"
     protocol_version = PROTOCOL_VERSION
     capabilities = Capabilities(
-        dtypes=frozenset(DTYPES), executor="thread", reproducible_bits=True, mutable_arrays=True
+        dtypes=frozenset(DTYPES),
+        executor="thread",
+        reproducible_bits=True,
+        mutable_arrays=True,
+        combines_on_one=True,
     )
     array_types = (torch.Tensor,)
     autodiff = TorchAutodiff()

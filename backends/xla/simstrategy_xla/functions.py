@@ -1,5 +1,6 @@
 """How JAX's functions become the namespace's: what they adopt, where their results are, and what JAX does otherwise."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
@@ -14,6 +15,7 @@ __all__ = [
     "FOREIGN",
     "OTHERS",
     "binary",
+    "bound",
     "cast",
     "divide",
     "divided",
@@ -28,7 +30,9 @@ __all__ = [
     "ordered",
     "pairing",
     "part",
+    "permuted",
     "picking",
+    "require_size",
     "roll",
     "rounded",
     "searchsorted",
@@ -40,6 +44,7 @@ __all__ = [
 ]
 
 Function = Callable[..., Any]
+_ELEMENTS_MAX: Final = 2**60
 FOREIGN: Final = (
     *(TypeError, ValueError, IndexError, OverflowError, AttributeError, ZeroDivisionError, NameError),
     NotImplementedError,
@@ -267,7 +272,28 @@ def tiled(x: jax.Array, repetitions: tuple[int, ...]) -> jax.Array:
     """Repeats x […] whole along each axis.  Raises ValueError for negative numbers, with which JAX makes no program."""
     if any(count < 0 for count in repetitions):
         raise ValueError("a count is negative")
+    require_size([*repetitions, *x.shape])
     return jnp.tile(x, repetitions)
+
+
+def require_size(sizes: Any) -> Any:
+    """Returns a shape.  Raises ValueError for so many elements that XLA would end the process."""
+    given = sizes if isinstance(sizes, (tuple, list)) else (sizes,)
+    if math.prod([max(int(one), 1) for one in given if isinstance(one, (int, np.integer))]) >= _ELEMENTS_MAX:
+        raise ValueError("no machine has so much memory")
+    return sizes
+
+
+def permuted(x: jax.Array, axes: tuple[int, ...]) -> jax.Array:
+    """Returns x […] with its axes in another order; JAX reverses them for None."""
+    if axes is None:
+        raise TypeError("axes are integers")
+    return jnp.transpose(x, axes)
+
+
+def bound(array: jax.Array, device: Any) -> jax.Array:
+    """Returns an array […] on a device; while a function is compiled nothing has one, and it is returned as it is."""
+    return array if isinstance(array, jax.core.Tracer) else jax.device_put(array, device)
 
 
 def rounded(x: jax.Array) -> jax.Array:

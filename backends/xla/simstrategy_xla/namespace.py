@@ -20,6 +20,7 @@ from simstrategy_xla.functions import (
     FOREIGN,
     OTHERS,
     binary,
+    bound,
     cast,
     divided,
     form,
@@ -33,7 +34,9 @@ from simstrategy_xla.functions import (
     ordered,
     pairing,
     part,
+    permuted,
     picking,
+    require_size,
     roll,
     rounded,
     searchsorted,
@@ -82,11 +85,6 @@ def require_values(arrays: Sequence[jax.Array], what: str) -> None:
                 f"Call collectives, read and write outside jax.jit, vmap and scan, and compile what lies between. Take "
                 f"jax.grad in the replica function: ctx.all_reduce and ctx.all_gather work under it."
             )
-
-
-def _bound(array: jax.Array, device: Any) -> jax.Array:
-    # While a function is compiled nothing has a device: it runs where its arguments are.
-    return array if isinstance(array, jax.core.Tracer) else jax.device_put(array, device)
 
 
 @final
@@ -153,7 +151,7 @@ class XlaNamespace:
         if type(value) is not np.ndarray:
             value = host_array(value, None if dtype is None else dtype.name, where="xp.asarray")
         # A copy of our own: JAX reads host memory later, or for ever.
-        return _bound(jnp.asarray(np.array(value, dtype or self.named(value.dtype))), device)
+        return bound(jnp.asarray(np.array(value, dtype or self.named(value.dtype))), device)
 
     def placed(self, result: Any, *like: Any) -> Any:
         """Returns a result where the first array of `like` is: JAX creates some, such as isfinite of integers, anew."""
@@ -171,7 +169,7 @@ class XlaNamespace:
         wanted = self.asarray(fill_value).dtype if dtype is None else self.named(dtype)
         if not isinstance(fill_value, jax.Array):
             fill_value = filling(fill_value, wanted)
-        return _bound(jnp.full(shape, fill_value, wanted), self.device_of(fill_value))
+        return bound(jnp.full(require_size(shape), fill_value, wanted), self.device_of(fill_value))
 
     zeros_like = composed.zeros_like
     ones_like = composed.ones_like
@@ -179,13 +177,14 @@ class XlaNamespace:
     def full_like(self, x: Any, /, fill_value: Any, *, dtype: Any = None) -> Any:
         like = self.asarray(x)
         filled = self.full(like.shape, fill_value, dtype=dtype or like.dtype.name)
-        return _bound(filled, self.device_of(like))
+        return bound(filled, self.device_of(like))
 
     arange = composed.arange
     linspace = composed.linspace
 
     def eye(self, n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None) -> Any:
-        return _bound(jnp.eye(n_rows, n_cols, k, dtype=self.named(dtype or "float32")), self.device_of())
+        require_size((n_rows, n_rows if n_cols is None else n_cols))
+        return bound(jnp.eye(n_rows, n_cols, k, dtype=self.named(dtype or "float32")), self.device_of())
 
     meshgrid = several(jnp.meshgrid)
     tril = unary(jnp.tril)
@@ -267,13 +266,13 @@ class XlaNamespace:
         chosen = self._array(condition, self.device_of(condition, x1, x2))
         return self.placed(jnp.where(chosen, *self.operands((x1, x2), chosen)), chosen)
 
-    permute_dims = unary(jnp.transpose)
+    permute_dims = unary(permuted)
     matrix_transpose = unary(jnp.matrix_transpose)
     moveaxis = unary(jnp.moveaxis)
     reshape = unary(jnp.reshape)
     expand_dims = unary(jnp.expand_dims)
     squeeze = unary(jnp.squeeze)
-    broadcast_to = unary(jnp.broadcast_to)
+    broadcast_to = unary(lambda x, shape: jnp.broadcast_to(x, require_size(shape)))
     broadcast_arrays = several(jnp.broadcast_arrays)
     concat = joining(jnp.concatenate)
     stack = joining(jnp.stack)

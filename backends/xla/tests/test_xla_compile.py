@@ -1,5 +1,7 @@
 """Compiled steps: one program for all ranks does what its lanes do.  Clauses: P-1, P-2, P-3, P-4, P-5."""
 
+import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -320,3 +322,53 @@ def test_variables_without_elements_go_from_run_to_run(strategy):
     compiled = strategy.compile(step)
     for _ in range(3):
         assert [one.shape for one in host(strategy.run(compiled))] == [(0, 2)] * RANKS
+
+
+def test_a_step_receives_its_keys_in_the_order_of_each_call(strategy):
+    x, y = rows(strategy, 2), rows(strategy, 3)
+    step = strategy.compile(lambda nest: next(iter(nest.values())))
+    for nest in ({"a": x, "b": y}, {"b": y, "a": x}):
+        assert [one.shape for one in strategy.run(step, (nest,)).values] == [
+            one.shape for one in next(iter(nest.values())).values
+        ]
+
+
+def test_a_step_that_another_strategy_compiled_runs_on_the_one_that_runs_it(strategy):
+    other = ss.Strategy.mirrored("xla", replicas=2)
+    step = strategy.compile(lambda: ctx().xp.ones(2) * ctx().num_replicas_in_sync)
+    assert [one.tolist() for one in host(other.run(step), 2)] == [[2.0, 2.0]] * 2
+
+
+def test_compiled_steps_of_several_threads_lose_no_write(strategy):
+    with strategy.scope():
+        variable = ss.Variable(np.float32(0), aggregation=AGGREGATION.SUM)
+    x = strategy.run(lambda: ctx().xp.asarray(1.0))
+    step = strategy.compile(variable.assign_add)
+    strategy.run(step, (x,))
+
+    def work():
+        for _ in range(40):
+            strategy.run(step, (x,))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert variable.numpy() == RANKS * (1 + 3 * 40)
+
+
+def test_one_object_of_all_replicas_is_not_summed(strategy):
+    with strategy.scope():
+        variable = ss.Variable(np.zeros(3, np.float32), aggregation=AGGREGATION.SUM)
+    shared = np.float32([1, 2, 3])
+    for step, given in ((lambda: variable.assign_add(shared), ()), (variable.assign_add, (shared,))):
+        with pytest.raises(InvalidArgument, match=r"cannot be reduced with ReduceOp\.SUM"):
+            strategy.run(strategy.compile(step), given)
+    strategy.run(strategy.compile(lambda: variable.assign_add(np.float32([1, 2, 3]))))
+    assert variable.numpy().tolist() == [RANKS, 2 * RANKS, 3 * RANKS]

@@ -238,3 +238,19 @@ def test_jax_itself_refuses_arrays_of_two_devices(xla: Any) -> None:
     first, second = (xla.put(np.ones(3, np.float32), device) for device in xla.devices[:2])
     with pytest.raises(ValueError, match="incompatible devices"):
         _ = first + second
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda xp: xp.zeros(2**62),
+        lambda xp: xp.ones((2**31, 2**31, 2**31)),
+        lambda xp: xp.full((2**31,) * 3, 1),
+        lambda xp: xp.eye(2**31, 2**32),
+        lambda xp: xp.tile(xp.ones((2, 3)), (2**31, 2**31)),
+        lambda xp: xp.broadcast_to(xp.asarray(1.0), (2**31,) * 3),
+    ],
+)
+def test_more_elements_than_any_memory_are_refused_before_xla_ends_the_process(xla: Any, call: Any) -> None:
+    with pytest.raises(InvalidArgument):
+        call(xla.xp)

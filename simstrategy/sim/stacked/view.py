@@ -61,20 +61,25 @@ def _namespace(tape: Tape, xp: SimNamespace) -> ArrayNamespace:
         return call
 
     def of_form(function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(x: Any, /, **settings: Any) -> Any:
-            like = x.example if isinstance(x, TracedArray) else x
-            return tape.constant(np.array(function(like, **settings)))
+        def call(*given: Any, **settings: Any) -> Any:
+            likes = [_example(one) for one in given]
+            return tape.constant(np.array(function(*likes, **{key: _example(one) for key, one in settings.items()})))
 
         return call
 
-    def full(shape: Any, fill_value: Any, **settings: Any) -> Any:
+    def full(*given: Any, **settings: Any) -> Any:
+        shape = given[0] if given else settings.get("shape")
         if recorded_in(shape):
             return recording("zeros")(shape)
-        return tape.call("full", xp.full, shape, fill_value, **settings)
+        return tape.call("full", xp.full, *given, **settings)
 
     functions: dict[str, Any] = {name: recording(name) for name in NAMES}
     functions |= {name: of_form(getattr(xp, name)) for name in _OF_FORM}
     return cast("ArrayNamespace", SimpleNamespace(**functions | {"asarray": asarray, "full": full}))
+
+
+def _example(given: Any) -> Any:
+    return given.example if isinstance(given, TracedArray) else given
 
 
 @final

@@ -72,10 +72,12 @@ class Reductions:
 
         arrays: one [any shape] of each local rank. Raises Unsupported, as `divide`, and PeerFailed.
         """
-        totals = self._backend.all_reduce(arrays, "SUM")
         if op != "MEAN" or self._count == 1:
-            return totals
-        return self.on_each(lambda total: self.divide(total, self._count), totals)
+            return self._backend.all_reduce(arrays, "SUM")
+        if self._is_alone and self._backend.capabilities.combines_on_one:
+            mean = self.on_first(op, arrays)
+            return self._backend.broadcast(mean, spec=ArraySpec(*self._backend.spec(mean)), root=0)
+        return self.on_each(lambda total: self.divide(total, self._count), self._backend.all_reduce(arrays, "SUM"))
 
     def total(self, arrays: tuple[Array, ...]) -> Array:
         """Returns the sum of all ranks' arrays [any shape], on rank 0 if that is local, else on the first here."""

@@ -9,7 +9,7 @@ from simstrategy import tree
 from simstrategy.device import Array
 from simstrategy.errors import ContextError, InvalidArgument
 from simstrategy.strategy.group import Group
-from simstrategy.strategy.modes import current_mode, require_cross_replica
+from simstrategy.strategy.modes import current_mode, name_of, require_cross_replica
 from simstrategy.strategy.reductions.reducing import values_of
 from simstrategy.strategy.validation import axis_in, require_components
 from simstrategy.trace import Request, Site, describe_site
@@ -23,8 +23,8 @@ def gather(group: Group, nest: Any, axis: int, site: Site) -> Any:
     mode = current_mode()
     if mode is not None and mode.replica is not None and mode.group is group:
         raise ContextError(
-            f"gather requires a cross-replica context, and was called inside replica "
-            f"{mode.replica.replica_id_in_sync_group}: use get_replica_context().all_gather() instead."
+            f"gather requires a cross-replica context, and was called inside {name_of(mode.replica)}: use "
+            f"get_replica_context().all_gather() instead."
         )
     require_cross_replica(group, "gather")
     return tree.map_leaves(lambda leaf: _gather_leaf(group, leaf, axis, site), nest)

@@ -15,7 +15,7 @@ from simstrategy.strategy.kinds import DEFAULT
 from simstrategy.strategy.modes import MODE, Mode, Replica, current_mode, require_each_replica
 from simstrategy.strategy.variables import creation, cross_replica
 from simstrategy.strategy.variables.state import VariableState, expose, refuse_copy
-from simstrategy.strategy.variables.write_checks import refuse_reduction, refuse_unaggregated, require_form, require_sum
+from simstrategy.strategy.variables.write_checks import refuse_unaggregated, require_form, require_sum, require_summable
 from simstrategy.trace import Request, Site
 from simstrategy.values import LocalValue, PerReplica
 
@@ -273,8 +273,9 @@ class Variable(LocalValue):
             else:
                 state.storage.write_same(request.kind, deltas)
         else:
-            if not state.is_reducible:
-                refuse_reduction(state, request, site)
+            if state.group.tracing is not None and state.group.tracing.is_shared(first):
+                require_sum(state, request, first, site)
+            require_summable(state, request, site)
             return state.storage.write_reduced(request.kind, request.op, deltas) or [None] * len(payloads)
         return [None] * len(payloads)
 

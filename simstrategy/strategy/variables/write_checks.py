@@ -9,20 +9,20 @@ from simstrategy.device.terms import Spec
 from simstrategy.errors import InvalidArgument
 from simstrategy.short_repr import short_repr
 from simstrategy.strategy.enums import AGGREGATIONS
-from simstrategy.strategy.modes import Replica
+from simstrategy.strategy.modes import Replica, name_of
 from simstrategy.strategy.reductions.arithmetic import MEAN_DTYPES
 from simstrategy.strategy.validation import is_host_zero
 from simstrategy.strategy.variables.state import VariableState
 from simstrategy.trace import Request, Site, describe_site
 
-__all__ = ["refuse_reduction", "refuse_unaggregated", "require_form", "require_sum"]
+__all__ = ["refuse_unaggregated", "require_form", "require_sum", "require_summable"]
 
 
 def refuse_unaggregated(variable: VariableState, kind: str, replica: Replica, site: Site) -> NoReturn:
     """Raises InvalidArgument: without an aggregation, several replicas' values do not make one value."""
     raise InvalidArgument(
         f"You must specify an aggregation method to update variable {variable.name!r} in a replica function: "
-        f"{kind} at {describe_site(site)} in replica {replica.replica_id_in_sync_group}. Make the variable "
+        f"{kind} at {describe_site(site)} in {name_of(replica)}. Make the variable "
         f"with one of {AGGREGATIONS}; SUM adds the replicas' values, MEAN averages them."
     )
 
@@ -39,11 +39,10 @@ def require_sum(variable: VariableState, request: Request, shared: object, site:
         )
 
 
-def refuse_reduction(variable: VariableState, request: Request, site: Site) -> NoReturn:
-    """Raises InvalidArgument: bool is not reduced, or the mean of several replicas' values has another dtype.
-
-    variable: one that is not `is_reducible`.
-    """
+def require_summable(variable: VariableState, request: Request, site: Site) -> None:
+    """Raises InvalidArgument: bool is not reduced, or the mean of several replicas' values has another dtype."""
+    if variable.is_reducible:
+        return
     if variable.dtype == "bool":
         raise InvalidArgument(
             f"{request.kind} of variable {variable.name!r} ({describe_site(site)}) got bool, which has no "
