@@ -14,6 +14,7 @@ import numpy as np
 from simstrategy import tree
 from simstrategy.device import Array
 from simstrategy.strategy.group import Group
+from simstrategy.strategy.validation import is_host_zero
 from simstrategy.values import DistributedValues, Parts, select
 
 __all__ = ["ArgumentCache", "Constant", "Identity", "StepArguments", "bind_arguments"]
@@ -34,7 +35,7 @@ class _Input(NamedTuple):
     arrays: tuple[Array, ...]
     form: Form
     is_shared: bool = False
-    """All replicas receive one object."""
+    """All replicas receive one object, which is no zero of the host."""
 
 
 _PLAIN: Final = frozenset({bool, int, float, complex, str, bytes, type(None), tuple})
@@ -210,7 +211,7 @@ def _shared(group: Group, value: Any) -> _Input:
     shape, dtype, _ = group.spec(array)
     count, share = len(group.local_devices), group.reductions.share
     arrays = share(array) if share is not None else tuple([group.adopt(value, index) for index in range(count)])
-    return _Input(arrays, (shape, dtype), count > 1)
+    return _Input(arrays, (shape, dtype), is_shared=count > 1 and not is_host_zero(value, group.array_types))
 
 
 def _same(one: Any, other: Any) -> bool:

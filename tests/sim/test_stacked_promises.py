@@ -145,7 +145,21 @@ def test_an_argument_that_all_replicas_share_is_not_summed_and_one_of_each_is(st
     stacked.run(step, (ss.PerReplica([given.copy() for _ in range(COUNT)]),))
     stacked.run(stacked.compile(lambda: variable.assign_add(np.float32([1, 2, 3]))))
     stacked.run(stacked.compile(lambda: variable.assign_add(np.zeros(3, np.float32))))
+    zeros = np.zeros(3, np.float32)
+    stacked.run(stacked.compile(lambda: variable.assign_add(zeros)))
+    stacked.run(step, (zeros,))
+    with pytest.raises(InvalidArgument, match=r"cannot be reduced with ReduceOp\.SUM"):
+        stacked.run(step, (given,))
     assert variable.numpy().tolist() == [6.0, 12.0, 18.0]
+
+
+def test_the_only_replica_sums_what_it_shares_with_nobody():
+    strategy = ss.Strategy.mirrored(ss.backend("sim", replicas=1, stacked=True))
+    with strategy.scope():
+        variable = ss.Variable(np.float32(0), aggregation=SUM)
+    strategy.run(strategy.compile(lambda: variable.assign_add(2.0)))
+    strategy.run(strategy.compile(variable.assign_add), (3.0,))
+    assert variable.numpy() == 5.0
 
 
 def test_the_memory_under_a_read_only_view_may_change(stacked):
