@@ -80,9 +80,9 @@ class _Tracing:
 
     def __init__(self, origin: Group, backend: Backend, rank: Array, given: Mapping[Variable, Array]) -> None:
         self.summed: list[Any] = []
-        """The host data that the step gave to be summed into variables."""
+        """What the step gave to be summed into variables."""
         self.shared: list[Any] = []
-        """What all replicas have in common: such data of the trace before, and arguments."""
+        """What all replicas have in common: that of the trace before, and arguments."""
         self.origin = origin
         self.rank = rank
         self.trace = Trace()
@@ -97,8 +97,7 @@ class _Tracing:
         """Returns whether all replicas give the very same object to be summed: U-3."""
         if self.origin.coordinator.processes > 1 or len(self.origin.local_devices) == 1:
             return False  # as in tasks: objects of two processes cannot be compared
-        if not isinstance(value, self.group.array_types):
-            self.summed.append(value)
+        self.summed.append(value)
         return any(value is one for one in self.shared)
 
     def traced_variable(self, variable: Variable) -> Variable:

@@ -214,3 +214,41 @@ def test_a_mistake_in_a_step_is_named_though_its_replica_has_no_number(stacked):
     for action in (lambda: stacked.reduce("SUM", 0.0, axis=None), lambda: stacked.scope().__enter__()):
         with pytest.raises(ContextError, match="called inside every replica"):
             stacked.run(stacked.compile(action))
+
+
+CONSTANT = np.float32([5, 6])
+LISTED = [1.0, 2.0]
+WRITES = {
+    "a constant": lambda v, w: v.assign_add(CONSTANT),
+    "a constant list": lambda v, w: v.assign_add(LISTED),
+    "a constant tuple": lambda v, w: v.assign_add((1.0, 2.0)),
+    "a list of each": lambda v, w: v.assign_add([1.0, 2.0]),
+    "an array of each": lambda v, w: v.assign_add(np.ones(2, np.float32)),
+    "ones": lambda v, w: v.assign_add(xp().ones(2)),
+    "ones, twice": lambda v, w: (v.assign_add(xp().ones(2)), v.assign_add(xp().ones(2)))[1],
+    "a variable": lambda v, w: v.assign_add(w),
+    "its value": lambda v, w: v.assign_add(w.value()),
+    "itself": lambda v, w: v.assign_add(v),
+    "a sum": lambda v, w: v.assign_add(ss.get_replica_context().all_reduce("SUM", xp().ones(2))),
+    "what is assigned": lambda v, w: v.assign(CONSTANT),
+}
+
+
+@pytest.mark.parametrize("aggregation", ["SUM", "MEAN", "ONLY_FIRST_REPLICA"])
+@pytest.mark.parametrize("name", list(WRITES))
+def test_a_write_does_what_it_does_in_tasks_or_is_refused_as_there(stacked, name, aggregation):
+    found = []
+    for compiled in (False, True):
+        with stacked.scope():
+            one = ss.Variable(np.float32([10, 20]), aggregation=ss.VariableAggregation[aggregation], name="one")
+            other = ss.Variable(np.float32([1, 2]), aggregation=SUM, name="other")
+
+        def step(one=one, other=other):
+            return WRITES[name](one, other)
+
+        try:
+            stacked.run(stacked.compile(step) if compiled else step)
+            found.append(one.numpy().tolist())
+        except InvalidArgument as error:
+            found.append(str(error).partition("\n")[0])
+    assert found[0] == found[1]
