@@ -246,7 +246,7 @@ def test_the_last_program_runs_only_for_arguments_of_its_types_and_forms(mirrore
 
     kept = arguments(F2)
     cache = ArgumentCache(group.form)
-    given = StepArguments(None, [])
+    given = StepArguments(((), {}), None, [])
     given.arrays = [kept[0].values]
     cache.store(kept, given, "program")
     assert cache.lookup(kept)[0] == "program"
