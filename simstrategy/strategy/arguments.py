@@ -26,7 +26,8 @@ class Constant(NamedTuple):
     """An argument that is part of the program: no array, and the same on all ranks."""
 
     value: Any
-    is_shared: bool = True
+    is_shared: bool
+    """All replicas receive one object, and not equal ones."""
 
 
 class _Input(NamedTuple):
@@ -34,13 +35,13 @@ class _Input(NamedTuple):
 
     arrays: tuple[Array, ...]
     form: Form
-    is_shared: bool = False
+    is_shared: bool
     """All replicas receive one object, which is no zero of the host."""
 
 
 _PLAIN: Final = frozenset({bool, int, float, complex, str, bytes, type(None), tuple})
 """Types of constants that are compared by value: two of one value are the same in every program."""
-_UNEQUAL: Final = Constant("replicas have different ones")
+_UNEQUAL: Final = Constant("replicas have different ones", is_shared=False)
 
 
 @final
@@ -61,11 +62,15 @@ class StepArguments:
         """The local ranks' arrays of each input that is one."""
         self.forms: tuple[Form, ...] = tuple([one.form for one in taken])
 
-    def leaves_of(self, arrays: Sequence[Array]) -> tuple[list[Any], list[Any]]:
-        """Returns the leaves for arrays […] in the place of the inputs, and those that all replicas share."""
+    def leaves_of(self, arrays: Sequence[Array]) -> list[Any]:
+        """Returns the leaves for arrays […] in the place of the inputs."""
         left = iter(arrays)
-        leaves = [one.value if isinstance(one, Constant) else next(left) for one in self.inputs]
-        return leaves, [leaf for one, leaf in zip(self.inputs, leaves, strict=True) if one.is_shared]
+        return [one.value if isinstance(one, Constant) else next(left) for one in self.inputs]
+
+    def shared_of(self, leaves: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+        """Returns the leaves that all replicas share, and those of other objects that are no leaves."""
+        shared = [leaf for one, leaf in zip(self.inputs, leaves, strict=True) if one.is_shared]
+        return shared + [other for other in others if not any(other is leaf for leaf in leaves)]
 
     @property
     def key(self) -> Any:
@@ -189,11 +194,11 @@ def _as_input(group: Group, column: tuple[Any, ...]) -> _Input | Constant:
     """Returns local ranks' arrays, a constant, or _UNEQUAL."""
     first = column[0]
     kinds = (*group.array_types, np.ndarray, np.generic)
-    if isinstance(first, kinds) and not isinstance(first, group.array_types) and all(map(is_, column, repeat(first))):
+    is_one = all(map(is_, column, repeat(first)))
+    if is_one and isinstance(first, kinds) and not isinstance(first, group.array_types):
         return _shared(group, first)
-    is_shared = len(column) > 1 and all(map(is_, column, repeat(first)))
     if not isinstance(first, kinds):
-        return Constant(first) if all(one is first or _same(one, first) for one in column) else _UNEQUAL
+        return Constant(first, is_one) if all(one is first or _same(one, first) for one in column) else _UNEQUAL
     if not all(isinstance(one, kinds) for one in column):
         return _UNEQUAL
     arrays, forms = [], []
@@ -202,7 +207,9 @@ def _as_input(group: Group, column: tuple[Any, ...]) -> _Input | Constant:
         shape, dtype, placement = group.spec(array)
         arrays.append(array if placement == device.placement else group.adopt(array, index))
         forms.append((shape, dtype))
-    return _Input(tuple(arrays), forms[0], is_shared) if forms.count(forms[0]) == len(forms) else _UNEQUAL
+    if forms.count(forms[0]) < len(forms):
+        return _UNEQUAL
+    return _Input(tuple(arrays), forms[0], is_shared=is_one and len(column) > 1)
 
 
 def _shared(group: Group, value: Any) -> _Input:

@@ -233,8 +233,8 @@ class CompiledStep:
         def body(backend: Backend, rank: Array, values: tuple[Array, ...], /) -> tuple[Array, ...]:
             count = len(forms)
             tracing = _Tracing(self._group, backend, rank, dict(zip(read, values[count:], strict=True)))
-            leaves, shared = given.leaves_of(values[:count])
-            tracing.shared = shared + (seen[0].summed if seen else [])
+            leaves = given.leaves_of(values[:count])
+            tracing.shared = given.shared_of(leaves, seen[0].summed if seen else [])
             args, kwargs = tree.refill(given.nest, given.structure, leaves)
             returned = Runner(tracing.group).run(self._step, args, kwargs, _place_of(self._step))
             seen[:] = [tracing]

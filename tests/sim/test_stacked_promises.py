@@ -1,10 +1,8 @@
 """A compiled step on the simulator gives what its tasks give, and refuses what they refuse.  Clauses: P-1, P-8."""
 
-import sys
-import threading
-
 import numpy as np
 import pytest
+from threads import at_once
 
 import simstrategy as ss
 from simstrategy.errors import ContextError, InvalidArgument, InvalidType
@@ -80,20 +78,13 @@ def test_compiled_steps_of_several_threads_lose_no_write(stacked, others):
         "outside": lambda: variable.assign_add(3.0),
     }
 
-    def work(action):
-        for _ in range(150):
-            action()
+    actions = [kinds[name] for name in ("compiled", "compiled", others)]
 
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=work, args=(kinds[name],)) for name in ("compiled", "compiled", others)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
+    def work(number):
+        for _ in range(150):
+            actions[number]()
+
+    at_once(work, range(3))
     assert variable.numpy() == 3 * 150 * COUNT
 
 
@@ -151,6 +142,19 @@ def test_an_argument_that_all_replicas_share_is_not_summed_and_one_of_each_is(st
     with pytest.raises(InvalidArgument, match=r"cannot be reduced with ReduceOp\.SUM"):
         stacked.run(step, (given,))
     assert variable.numpy().tolist() == [6.0, 12.0, 18.0]
+
+
+def test_equal_numbers_of_each_replica_are_summed_and_one_number_is_not(stacked):
+    with stacked.scope():
+        variable = ss.Variable(np.float32(0), aggregation=SUM)
+    step = stacked.compile(variable.assign_add)
+    equal = [float(text) for text in ["1000.5"] * COUNT]
+    assert equal[0] is not equal[1]
+    for one in (variable.assign_add, step):
+        stacked.run(one, (ss.PerReplica(equal),))
+        with pytest.raises(InvalidArgument, match=r"cannot be reduced with ReduceOp\.SUM"):
+            stacked.run(one, (equal[0],))
+    assert variable.numpy() == 2 * COUNT * 1000.5
 
 
 def test_the_only_replica_sums_what_it_shares_with_nobody():
