@@ -15,6 +15,7 @@ from simstrategy import tree
 from simstrategy.data.composites import CompositeSpec
 from simstrategy.data.to_numpy import as_numpy
 from simstrategy.device import is_python_data, python_array, refuse_masked
+from simstrategy.device.host_data import can_change
 from simstrategy.errors import InvalidArgument, InvalidType
 from simstrategy.short_repr import short_repr
 
@@ -129,21 +130,11 @@ def as_leaf(value: Any, where: str, *, kept: bool = True) -> Host:
             f"Elements are nests of arrays of numbers or texts: convert it first."
         )
     # Texts are copied in any case: on their way to the replicas no other copy is made of them.
-    if not fresh and (kept or array.dtype.kind in TEXTS) and _can_change(array):
+    if not fresh and (kept or array.dtype.kind in TEXTS) and can_change(array):
         array, fresh = array.copy(), True
     frozen = array if fresh else array.view()
     frozen.flags.writeable = False
     return frozen
-
-
-def _can_change(array: Host) -> bool:
-    """Returns whether an array, or one whose memory it shares, can be written to, as far as NumPy states it."""
-    one: Any = array
-    while isinstance(one, np.ndarray):
-        if one.flags.writeable:
-            return True
-        one = one.base
-    return False
 
 
 def _of_python(value: Any, where: str) -> Host:

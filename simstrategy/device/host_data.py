@@ -93,6 +93,16 @@ def is_python_data(value: HostData) -> bool:
     return isinstance(value, _NUMBERS) or _is_sequence(value)
 
 
+def can_change(array: Host) -> bool:
+    """Returns whether an array […], or one whose memory it shares, can be written to, as far as NumPy states it."""
+    one: Any = array
+    while isinstance(one, np.ndarray):
+        if one.flags.writeable:
+            return True
+        one = one.base
+    return False
+
+
 def refuse_masked(value: HostData | np.generic, where: str) -> None:
     """Raises InvalidType for a masked array: its mask would be lost."""
     # Not imported: where nothing else has imported the module, there is no masked array.

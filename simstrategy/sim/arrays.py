@@ -24,7 +24,6 @@ __all__ = [
     "array_class",
     "current_class",
     "freeze",
-    "is_frozen",
     "set_writeable",
     "view",
 ]
@@ -173,16 +172,6 @@ def array_class(device: Device) -> type[SimArray]:
 
 set_writeable: Final[Any] = np.ndarray.setflags
 """`set_writeable(array, False)` makes an array read-only, three times faster than its `flags`."""
-
-
-def is_frozen(array: Host) -> bool:
-    """Returns whether nothing can write to an array: it is read-only, and so is the memory that it is a view of."""
-    found: Any = array
-    while isinstance(found, np.ndarray):
-        if found.flags.writeable:
-            return False
-        found = found.base
-    return True
 
 
 def freeze(array: np.ndarray[Any, Any], kind: type[SimArray]) -> SimArray:

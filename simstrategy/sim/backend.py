@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from simstrategy.device import PROTOCOL_VERSION, ArraySpec, Backend, Capabilities, Cell, Compilation, Device, Op, Spec
+from simstrategy.device.host_data import can_change
 from simstrategy.device.registry import require_device_names
 from simstrategy.errors import InvalidArgument, InvalidType
 from simstrategy.short_repr import short_repr
 from simstrategy.sim import stacked as steps
-from simstrategy.sim.arrays import Placement, SimArray, array_class, freeze, is_frozen, set_writeable, view
+from simstrategy.sim.arrays import Placement, SimArray, array_class, freeze, set_writeable, view
 from simstrategy.sim.collectives import combine, order_named
 from simstrategy.sim.dtypes import DTYPES, dtype_named, dtype_names
 from simstrategy.sim.lines import last_line
@@ -107,7 +108,7 @@ class SimCell:
 
     def write(self, value: SimArray) -> None:
         # An array that its maker can still write to is copied; a read-only one may be shared.
-        self.value = value if is_frozen(value) else freeze(np.array(value, copy=True, subok=False), self._kind)
+        self.value = freeze(np.array(value, copy=True, subok=False), self._kind) if can_change(value) else value
 
 
 _set_value: Final = vars(SimCell)["value"].__set__
@@ -211,7 +212,7 @@ class SimBackend:
             copy = value.copy()
             set_writeable(copy, False)  # as `freeze`, without a call
             return view(copy, kind)
-        if isinstance(value, SimArray) and is_frozen(value):
+        if isinstance(value, SimArray) and not can_change(value):
             return value if type(value) is kind else value.view(kind)
         if not isinstance(value, np.ndarray):
             raise InvalidType(f"put takes a NumPy array or an array of the simulator, got a {type(value).__name__}.")
@@ -241,7 +242,7 @@ class SimBackend:
     def broadcast(self, array: SimArray | None, *, spec: ArraySpec, root: int) -> tuple[SimArray, ...]:
         sent = array if self._link is None else self._link("broadcast", array, _the_one)
         assert sent is not None
-        whole = sent if is_frozen(sent) else np.array(sent, copy=True, subok=False)
+        whole = np.array(sent, copy=True, subok=False) if can_change(sent) else sent
         return tuple([freeze(whole, kind) for kind in self._local])
 
     def all_gather(self, arrays: tuple[SimArray, ...], *, axis: int, sizes: tuple[int, ...]) -> tuple[SimArray, ...]:

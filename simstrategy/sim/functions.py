@@ -12,12 +12,11 @@ import numpy as np
 
 from simstrategy.device.functions.reductions import Axis
 from simstrategy.device.promotion import kind_of
-from simstrategy.device.settings import settled
 from simstrategy.device.terms import Operand
 from simstrategy.errors import InvalidType, SimStrategyError
 from simstrategy.sim.arrays import NUMBERS, Host, SimArray, view
 from simstrategy.sim.host_functions import wide
-from simstrategy.sim.mistakes import FOREIGN, MISSING, misformed, refused, require_comparable
+from simstrategy.sim.mistakes import FOREIGN, MISSING, called_again, misformed, refused, require_comparable
 from simstrategy.sim.mixed import joined, masked, mixed, name_of
 
 __all__ = [
@@ -222,10 +221,7 @@ def reduction(function: Callable[..., Any], *, keep_dtype: bool = False, quick: 
             else:
                 result = function(plain, axis, dtype if keep_dtype else None, None, keepdims)
         except FOREIGN as error:
-            again = settled(call.__name__, (x,), {"axis": axis, "keepdims": keepdims})
-            if again is not None:
-                return call(_self, *again[0], **again[1])
-            raise refused(call, (x,), {"axis": axis, "keepdims": keepdims}, error) from error
+            return called_again(call, _self, (x,), {"axis": axis, "keepdims": keepdims}, error)
         try:
             return view(result, kind)
         except TypeError:  # a number; of an array without axes NumPy takes axis 0 and -1

@@ -11,7 +11,6 @@ from simstrategy.device.terms import Number, Operand
 from simstrategy.sim.arrays import Host, SimArray, current_class, view
 from simstrategy.sim.dtypes import DTYPES, dtype_named, dtype_names
 from simstrategy.sim.functions import (
-    adopted,
     binary,
     joining,
     operand,
@@ -241,7 +240,7 @@ class SimNamespace:
         try:
             if axes is None:
                 raise TypeError("NumPy reverses all axes then")
-            return _transpose(x if isinstance(x, SimArray) else adopted(self, SimNamespace.permute_dims, x, axes), axes)
+            return _transpose(x if isinstance(x, SimArray) else self.asarray(x), axes)
         except FOREIGN as error:
             raise refused(SimNamespace.permute_dims, (x, axes), {}, error) from error
 
@@ -253,7 +252,7 @@ class SimNamespace:
             arguments = placed(SimNamespace.reshape, arguments, others)
         x, shape = arguments
         try:
-            array: Any = x if isinstance(x, SimArray) else adopted(self, SimNamespace.reshape, x, shape)
+            array: Any = x if isinstance(x, SimArray) else self.asarray(x)
             result: SimArray = array.reshape(shape)
             if result.shape != shape and (shape is None or (np.size(shape) and np.min(shape) < -1)):
                 raise TypeError("NumPy takes None, and every negative size for -1")

@@ -159,8 +159,8 @@ def test_read_only_data_is_taken_as_it_is(tmp_path):
 
 def test_no_row_is_copied_on_its_way_to_a_batch_or_to_the_parts_of_one(mirrored, monkeypatch):
     copies = []
-    can_change = elements._can_change
-    monkeypatch.setattr(elements, "_can_change", lambda array: copies.append(1) or can_change(array))
+    can_change = elements.can_change
+    monkeypatch.setattr(elements, "can_change", lambda array: copies.append(1) or can_change(array))
     assert numbers(generated().batch(3)) == [[0, 1, 2], [3, 4, 5]]
     options = ss.InputOptions(split_rule=SplitRule.PER_BATCH)
     distributed = mirrored(2).experimental_distribute_dataset(Dataset.from_generator(rows_again), options)

@@ -154,18 +154,18 @@ def divide(_self: Defaulting, x1: Any, x2: Any, /) -> Any:
         if is_complex and not (isinstance(x2, (complex, np.complexfloating)) or tensor(x2).dtype.is_complex):
             top, bottom = promoted(tf.math.real(x1), x2)
             imaginary, _ = promoted(tf.math.imag(x1), bottom)
-            bottom = bottom if isinstance(x2, (tf.Tensor, tf.Variable)) else _unseen(bottom)
+            bottom = _unseen(bottom, x2)
             return tf.complex(top / bottom, imaginary / bottom)
         top, bottom = promoted(x1, x2, floats=True)
-        return tf.truediv(top, bottom if isinstance(x2, (tf.Tensor, tf.Variable)) else _unseen(bottom))
+        return tf.truediv(top, _unseen(bottom, x2))
 
 
-def _unseen(divisor: Any) -> Any:
+def _unseen(divisor: Any, given: Any) -> Any:
     """Returns a divisor of which the optimizer of graphs does not know that it is constant.
 
-    It would multiply by the reciprocal, which rounds twice.
+    It would multiply by the reciprocal, which rounds twice. given: what the divisor was made of.
     """
-    if tf.executing_eagerly():
+    if tf.executing_eagerly() or isinstance(given, (tf.Tensor, tf.Variable)):
         return divisor
     return tf.raw_ops.PlaceholderWithDefault(input=divisor, shape=divisor.shape)
 

@@ -1,11 +1,10 @@
 """Compiled steps: one program for all ranks does what its lanes do.  Clauses: P-1, P-2, P-3, P-4, P-5."""
 
-import sys
-import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
+from threads import at_once
 from vocabulary import ctx
 
 import simstrategy as ss
@@ -346,20 +345,11 @@ def test_compiled_steps_of_several_threads_lose_no_write(strategy):
     step = strategy.compile(variable.assign_add)
     strategy.run(step, (x,))
 
-    def work():
+    def work(_number):
         for _ in range(40):
             strategy.run(step, (x,))
 
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=work) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
+    at_once(work, range(3))
     assert variable.numpy() == RANKS * (1 + 3 * 40)
 
 

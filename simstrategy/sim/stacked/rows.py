@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from simstrategy.sim.arrays import Host, SimArray, is_frozen, set_writeable, view
+from simstrategy.device.host_data import can_change
+from simstrategy.sim.arrays import Host, SimArray, set_writeable, view
 from simstrategy.values import Parts
 
 __all__ = ["Arrays", "Kinds", "Rows", "rows_of"]
@@ -70,7 +71,7 @@ def rows_of(given: Arrays | Parts, known: Sequence[Rows], kinds: Kinds) -> Rows:
     for one in known:
         if one.are(arrays):
             return one
-    is_fixed = all(map(is_frozen, arrays))
+    is_fixed = not any(map(can_change, arrays))
     if is_fixed and _are_one(arrays):
         return Rows(arrays[0], kinds, arrays, is_stacked=False)
     whole = _stacked(arrays)
