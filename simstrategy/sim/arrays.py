@@ -24,6 +24,7 @@ __all__ = [
     "array_class",
     "current_class",
     "freeze",
+    "seal",
     "set_writeable",
     "view",
 ]
@@ -178,6 +179,14 @@ def freeze(array: np.ndarray[Any, Any], kind: type[SimArray]) -> SimArray:
     """Makes an array [...] read-only and returns it on a device; no writable view of it may exist."""
     set_writeable(array, False)  # before the view: NumPy makes no view writable whose memory is read-only
     return array.view(kind)
+
+
+def seal(array: np.ndarray[Any, Any]) -> None:
+    """Makes an array [...] and the arrays that it is a view of read-only: memory that nobody else may write to."""
+    one: Any = array
+    while isinstance(one, np.ndarray):
+        set_writeable(one, False)
+        one = one.base
 
 
 _NOWHERE: Final[tuple[type[SimArray] | None, Any]] = (None, None)

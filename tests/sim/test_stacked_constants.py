@@ -31,13 +31,27 @@ def test_constants_that_are_equal_and_not_the_same_are_programs_of_their_own(con
     assert len(programs_of(strategy)) == len(constants)
 
 
-def test_a_nan_is_one_constant_in_all_runs_and_on_all_replicas():
+@pytest.mark.parametrize(
+    "made",
+    [lambda: float("nan"), lambda: ss.PerReplica([float("nan") for _ in range(RANKS)])],
+    ids=["one", "one for each replica"],
+)
+def test_a_nan_is_one_constant_in_all_runs_and_on_all_replicas(made):
+    strategy = opened()
+    step = strategy.compile(lambda x, constant: x * constant)
+    for _ in range(3):
+        strategy.run(step, args=(ones(), made()))
+    assert len(programs_of(strategy)) == 1
+
+
+def test_one_number_for_all_and_equal_numbers_are_programs_of_their_own():
+    """Only the second may be summed (U-3), and both may come in turn."""
     strategy = opened()
     step = strategy.compile(lambda x, constant: x * constant)
     for _ in range(2):
         strategy.run(step, args=(ones(), float("nan")))
         strategy.run(step, args=(ones(), ss.PerReplica([float("nan") for _ in range(RANKS)])))
-    assert len(programs_of(strategy)) == 1
+    assert len(programs_of(strategy)) == 2
 
 
 def test_a_zero_of_either_sign_on_the_replicas_is_no_one_constant():

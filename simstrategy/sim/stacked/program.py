@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, final
 import numpy as np
 
 from simstrategy.device import Cell
-from simstrategy.sim.arrays import SimArray, set_writeable, view
+from simstrategy.sim.arrays import SimArray, seal, view
 from simstrategy.sim.stacked.binding import Bound
 from simstrategy.sim.stacked.rows import Arrays, Kinds, Rows, rows_of
 from simstrategy.sim.stacked.rules import bound
@@ -115,7 +115,7 @@ class StackedProgram:
         made = []
         for slot in self._outputs:
             whole = values[slot]
-            set_writeable(whole, False)
+            seal(whole)
             made.append(Rows(whole, self._kinds, is_stacked=slot in plan.stacked))
         return made
 

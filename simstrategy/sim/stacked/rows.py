@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from simstrategy.device.host_data import can_change
-from simstrategy.sim.arrays import Host, SimArray, set_writeable, view
+from simstrategy.sim.arrays import Host, SimArray, seal, view
 from simstrategy.values import Parts
 
 __all__ = ["Arrays", "Kinds", "Rows", "rows_of"]
@@ -77,9 +77,9 @@ def rows_of(given: Arrays | Parts, known: Sequence[Rows], kinds: Kinds) -> Rows:
     whole = _stacked(arrays)
     if _has_equal_rows(whole):
         whole = whole[0, ...].copy(order="K")
-        set_writeable(whole, False)
+        seal(whole)
         return Rows(view(whole, kinds[0]), kinds, arrays, is_stacked=False, is_fixed=is_fixed)
-    set_writeable(whole, False)
+    seal(whole)
     return Rows(view(whole, kinds[0]), kinds, arrays, is_stacked=True, is_fixed=is_fixed)
 
 
