@@ -39,6 +39,7 @@ FACES = {
 CONTRACTS = (
     (re.compile(r"\w*Backend|Wrapper"), "Backend"),
     (re.compile(r"\w*Namespace"), "ArrayNamespace"),
+    (re.compile(r"Study|\w*Runs"), "RepeatedRuns"),
 )
 
 
@@ -93,6 +94,11 @@ def _set_by(method: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
     }
 
 
+def _contracted(name: str, named: Mapping[str, set[str]], bases: Mapping[str, Sequence[str]]) -> set[str]:
+    """Returns the members of a contract and of those that it is made of."""
+    return named.get(name, set()).union(*(_contracted(base, named, bases) for base in bases.get(name, ())))
+
+
 def members(trees: Mapping[str, ast.Module]) -> Figure:
     """Returns the row on classes with many public members."""
     classes = [
@@ -103,12 +109,7 @@ def members(trees: Mapping[str, ast.Module]) -> Figure:
     ]
     bases = {node.name: [ast.unparse(base) for base in node.bases] for _, node, _ in classes}
     named = {node.name: found for _, node, found in classes}
-    # A contract may be made of several: what they name counts as its own.
-    named = {
-        name: named[name].union(*(named.get(base, set()) for base in bases[name]))
-        for _, name in CONTRACTS
-        if name in named
-    }
+    named = {name: _contracted(name, named, bases) for _, name in CONTRACTS}
     large = []
     for module, node, found in classes:
         contract = next((name for pattern, name in CONTRACTS if pattern.fullmatch(node.name)), "")

@@ -62,6 +62,22 @@ def test_members_that_a_contract_demands_do_not_count_for_those_who_carry_it_out
     assert not house.members({"a": contract, "b": tree(more)}).is_kept
 
 
+@pytest.mark.parametrize(("more", "is_kept"), [(20, True), (21, False)])
+def test_a_contract_may_be_made_of_several(more, is_kept):
+    parts = {"Runs": "of_runs", "Recorded(Runs)": "recorded", "RepeatedRuns(Recorded)": "again"}
+    runs = "".join(f"class {name}:\n    {member} = 1\n" for name, member in parts.items())
+    own = "".join(f"    own{number} = 1\n" for number in range(more))
+    study = f"class Study:\n    of_runs = recorded = again = 1\n{own}"
+    assert house.members({"a": tree(runs), "b": tree(study)}).is_kept == is_kept
+
+
+@pytest.mark.slow
+def test_no_class_has_more_public_members_than_the_bound():
+    files = house.imports.module_files(house.imports.ROOT)
+    row = house.members({name: ast.parse(path.read_text(encoding="utf-8")) for name, path in files.items()})
+    assert row.is_kept, row.behind
+
+
 @pytest.mark.slow
 def test_every_exception_of_the_table_of_members_is_a_class_of_the_repository_that_needs_it():
     files = house.imports.module_files(house.imports.ROOT)
