@@ -21,14 +21,18 @@ def regroup(
     wrap: makes one value of a leaf's components. A leaf that is the same object on every replica, or the leaf of a
     single replica, is not wrapped, unless `always_wrap`. All components of one variable become the variable. The
     types and the order of keys are those of the first replica. Raises InvalidArgument with the first place where the
-    structures differ. Clauses: V-2, V-3. Source: TensorFlow 1.15.5 and 2.21.0, as recorded.
+    structures differ, and for a nest that contains itself. Clauses: V-2, V-3. Source: TensorFlow 1.15.5 and 2.21.0, as
+    recorded.
 
     >>> regroup([{"loss": 1.0, "step": [7]}, {"loss": 2.0, "step": [7]}])["loss"].values
     (1.0, 2.0)
     """
     if not always_wrap and set(map(type, nests)) == _NOTHING:  # most functions of a training step return nothing
         return None
-    return _regroup(list(nests), always_wrap, wrap, "result")
+    try:
+        return _regroup(list(nests), always_wrap, wrap, "result")
+    except RecursionError:
+        raise tree.too_deep() from None
 
 
 def _regroup(values: list[Any], always_wrap: bool, wrap: Callable[[Sequence[Any]], Any], where: str) -> Any:

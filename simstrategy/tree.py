@@ -5,12 +5,14 @@ sorted key order), so no tree library is used. Nothing here depends on replicas.
 """
 
 import enum
+import sys
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
+from simstrategy.errors import InvalidArgument
 from simstrategy.short_repr import short_repr, stable_repr
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "refill",
     "same_keys",
     "sorted_keys",
+    "too_deep",
     "unflatten",
 ]
 
@@ -79,6 +82,8 @@ def sorted_keys(mapping: Mapping[Any, Any]) -> tuple[Any, ...]:
 def flatten(value: object) -> tuple[list[Any], Structure | None]:
     """Returns the leaves of a nest in order, and its structure, for `unflatten`.
 
+    Raises InvalidArgument for a nest that contains itself.
+
     >>> flatten({"b": [1, 2], "a": 0})[0]
     [0, 1, 2]
     """
@@ -86,7 +91,18 @@ def flatten(value: object) -> tuple[list[Any], Structure | None]:
     if kind == "leaf":
         return [value], None
     leaves: list[Any] = []
-    return leaves, _flatten_into(leaves, value, kind)
+    try:
+        return leaves, _flatten_into(leaves, value, kind)
+    except RecursionError:
+        raise too_deep() from None
+
+
+def too_deep() -> InvalidArgument:
+    """Returns the error for a nest in which Python's limit of recursion was reached."""
+    return InvalidArgument(
+        f"A value contains itself, or has more levels of lists, tuples and mappings than Python's limit of recursion, "
+        f"{sys.getrecursionlimit()}. Pass and return nests of arrays without such a cycle."
+    )
 
 
 def _flatten_into(leaves: list[Any], nest: Any, kind: str) -> Structure:
@@ -214,16 +230,25 @@ def rebuild_mapping(container: type, keys: tuple[Any, ...], items: list[Nest[L]]
 def map_leaves(function: Callable[[L], M], value: Nest[L]) -> Nest[M]:
     """Applies a function to every leaf; containers keep their types and the order of their keys.
 
+    Raises InvalidArgument for a nest that contains itself.
+
     >>> map_leaves(str, {"b": [1, 2], "a": 0})
     {'b': ['1', '2'], 'a': '0'}
     """
-    nest: Any = value  # a type variable is not narrowed by its kind
+    try:
+        return _mapped(function, value)
+    except RecursionError:
+        flatten(value)  # raises for such a nest; else the function has raised
+        raise
+
+
+def _mapped(function: Callable[[Any], M], nest: Any) -> Nest[M]:
     kind = kind_of(type(nest))
     if kind == "leaf":
         return function(nest)
     if kind == "sequence":
-        return rebuild_sequence(type(nest), [map_leaves(function, item) for item in nest])
-    return rebuild_mapping(type(nest), tuple(nest), [map_leaves(function, item) for item in nest.values()])
+        return rebuild_sequence(type(nest), [_mapped(function, item) for item in nest])
+    return rebuild_mapping(type(nest), tuple(nest), [_mapped(function, item) for item in nest.values()])
 
 
 def describe(structure: Structure | None, leaves: list[str]) -> str:

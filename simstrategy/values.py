@@ -247,19 +247,26 @@ class Component(LocalValue):
 def select(index: int, nest: Any) -> Any:
     """Returns a nest for one local replica: its component in place of each distributed value.
 
-    Raises InvalidArgument for a value that has no component for it.
+    Raises InvalidArgument for a value that has no component for it, and for a nest that contains itself.
 
     >>> select(1, {"x": PerReplica([1.0, 2.0]), "y": 3.0})
     {'x': 2.0, 'y': 3.0}
     """
+    try:
+        return _select(index, nest)
+    except RecursionError:
+        raise tree.too_deep() from None
+
+
+def _select(index: int, nest: Any) -> Any:
     if isinstance(nest, DistributedValues):
         return nest.values[index] if index < len(nest.values) else nest.component(index)
     kind = tree.kind_of(type(nest))
     if kind == "leaf":
         return nest
     if kind == "sequence":
-        return tree.rebuild_sequence(type(nest), [select(index, item) for item in nest])
-    return tree.rebuild_mapping(type(nest), tuple(nest), [select(index, item) for item in nest.values()])
+        return tree.rebuild_sequence(type(nest), [_select(index, item) for item in nest])
+    return tree.rebuild_mapping(type(nest), tuple(nest), [_select(index, item) for item in nest.values()])
 
 
 def component_rows(values: Sequence[Any], count: int) -> list[tuple[Any, ...]]:

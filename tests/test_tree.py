@@ -8,8 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import simstrategy as ss
 from simstrategy import tree
-from simstrategy.values import PerReplica
+from simstrategy.errors import InvalidArgument
+from simstrategy.regrouping import regroup
+from simstrategy.values import PerReplica, select
 
 
 class Pair(NamedTuple):
@@ -195,3 +198,41 @@ def test_mappings_of_every_type_are_rebuilt_with_their_keys(made):
     for rebuilt in same:
         assert type(rebuilt) is type(made)
         assert dict(rebuilt) == {"a": 3, "b": 2}
+
+
+def _circular(kind):
+    nest = kind()
+    if kind is list:
+        nest.append(nest)
+    else:
+        nest["again"] = nest
+    return nest
+
+
+@pytest.mark.parametrize("kind", [list, dict])
+@pytest.mark.parametrize(
+    "act",
+    [
+        tree.flatten,
+        lambda nest: tree.map_leaves(str, nest),
+        lambda nest: select(0, nest),
+        lambda nest: regroup([nest, nest]),
+        lambda nest: ss.Strategy.mirrored("sim", replicas=2).run(lambda: nest),
+        lambda nest: ss.Strategy.mirrored("sim", replicas=2).run(str, (nest,)),
+        lambda nest: ss.Strategy.mirrored("sim", replicas=2).run(
+            lambda: ss.get_replica_context().all_reduce("SUM", nest)
+        ),
+    ],
+    ids=["flatten", "map_leaves", "select", "regroup", "result", "argument", "all_reduce"],
+)
+def test_a_nest_that_contains_itself_is_refused(act, kind):
+    with pytest.raises(InvalidArgument, match="A value contains itself, or has more levels of lists"):
+        act(_circular(kind))
+
+
+def test_a_function_that_reaches_the_limit_of_recursion_raises_its_own_error():
+    def endless(leaf):
+        return endless(leaf)
+
+    with pytest.raises(RecursionError):
+        tree.map_leaves(endless, [1, [2]])

@@ -182,7 +182,7 @@ def freeze(array: np.ndarray[Any, Any], kind: type[SimArray]) -> SimArray:
 
 
 def seal(array: np.ndarray[Any, Any]) -> None:
-    """Makes an array [...] and the arrays that it is a view of read-only: memory that nobody else may write to."""
+    """Makes an array [...] and the arrays that it is a view of read-only: memory that no program holds."""
     one: Any = array
     while isinstance(one, np.ndarray):
         set_writeable(one, False)
