@@ -147,3 +147,16 @@ def test_what_replicas_hold_is_compared_after_a_compiled_step_and_not_in_it(xla:
     compares = strategy.compile(lambda: ss.get_replica_context().require_equal(jnp.ones(2)))
     with pytest.raises(CannotCompile, match=r"A compiled step calls require_equal at test_xla_strategy\.py"):
         strategy.run(compares)
+
+
+def test_a_value_that_was_read_is_no_variable(strategy: ss.Strategy) -> None:
+    """An array of JAX never changes, so a cell's native object is what is read: both are the value, as elsewhere."""
+    with strategy.scope():
+        variable = ss.Variable(np.zeros(2, np.float32))
+    container = strategy.extended.value_container
+    for value in (variable.value(), *strategy.experimental_local_results(variable)):
+        assert container(value) is value
+    assert container(variable) is variable
+    assert all(
+        container(part) is variable for part in strategy.extended.update(variable, lambda part: part, group=False)
+    )

@@ -109,6 +109,7 @@ def container_of(group: Group, value: Any) -> Any:
         return value.container
     value = group.frontend.unwrap(value)
     for variable in group.variables.created:
-        if any(cell.native is value for cell in variable.state.storage.cells):
+        # Where what is read is the native object, as where arrays never change, it is a value and no variable.
+        if any(cell.native is value and cell.read() is not value for cell in variable.state.storage.cells):
             return variable
     return value
