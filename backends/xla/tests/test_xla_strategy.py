@@ -149,8 +149,9 @@ def test_what_replicas_hold_is_compared_after_a_compiled_step_and_not_in_it(xla:
         strategy.run(compares)
 
 
-def test_a_value_that_was_read_is_no_variable(strategy: ss.Strategy) -> None:
+def test_a_value_that_was_read_is_no_variable(xla: Any) -> None:
     """An array of JAX never changes, so a cell's native object is what is read: both are the value, as elsewhere."""
+    strategy = _strategy(xla)
     with strategy.scope():
         variable = ss.Variable(np.zeros(2, np.float32))
     container = strategy.extended.value_container
