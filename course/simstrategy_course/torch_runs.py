@@ -23,7 +23,7 @@ def run_each(runs: Iterable[tuple[Path, int]], seconds: float) -> bool:
     try:
         for folder, ranks in runs:
             begin_s = time.monotonic()
-            run_on(server, Settings(str(folder / SCRIPT), ranks=ranks, limit_s=seconds, folder=str(folder)))
+            run_on([server], Settings(str(folder / SCRIPT), ranks=ranks, limit_s=seconds, folder=str(folder)))
             if time.monotonic() - begin_s > seconds:
                 return False
         return True

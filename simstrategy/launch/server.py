@@ -5,8 +5,9 @@ import shutil
 import subprocess
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, final
 
 from simstrategy.errors import BackendUnavailable
@@ -31,16 +32,17 @@ class Worker(NamedTuple):
 class Server:
     """Starts a forkserver that has imported `preload`; call `close` at the end.
 
-    Raises BackendUnavailable where the system is not Linux, or the process cannot be started.
+    environment: variables of its process besides this one's. Raises BackendUnavailable where the system is not Linux,
+    or the process cannot be started.
     """
 
-    def __init__(self, preload: Sequence[str] = ()) -> None:
+    def __init__(self, preload: Sequence[str] = (), environment: Mapping[str, str] = MappingProxyType({})) -> None:
         if sys.platform != "linux":
             raise BackendUnavailable(
                 f"The local launcher needs Linux, and this is {sys.platform}. Start the workers with torchrun."
             )
         self._control, given = pair()
-        settings = os.environ | {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}
+        settings = os.environ | {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")} | dict(environment)
         self._command = [sys.executable, "-P", "-m", "simstrategy.launch.forkserver", str(given.fileno()), *preload]
         with given:
             # A new session: a signal of the terminal, such as Ctrl-C, reaches this process alone.

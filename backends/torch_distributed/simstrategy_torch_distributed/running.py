@@ -4,9 +4,10 @@ import os
 import selectors
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, final
 
 from simstrategy.launch.channel import Closed
@@ -18,7 +19,7 @@ from simstrategy_torch_distributed.report import RankReport, Report
 from simstrategy_torch_distributed.settings import Function, Settings, Watching
 from simstrategy_torch_distributed.world import World
 
-__all__ = ["Function", "Settings", "run", "run_on", "started"]
+__all__ = ["Function", "Settings", "run", "run_on", "started", "started_apart"]
 
 _PRELOAD: Final = ("simstrategy_torch_distributed.rank", "simstrategy_torch_distributed.stored")
 _RANK: Final = "simstrategy_torch_distributed.rank:serve"
@@ -28,6 +29,12 @@ _TURN_S: Final = 0.1
 _ENDING_S: Final = 0.5
 """How long a process may take to end after it has closed its files."""
 _LOOPBACK: Final = "127.0.0.1"
+_HASHES: Final = "PYTHONHASHSEED"
+_HASH_SEEDS: Final = ("171", "596")
+"""Of the texts of even ranks, and of odd ones.
+
+Two texts may have one order in both. Of 50 usual pairs of names, as weight and bias, 41 have another one in these two.
+"""
 
 
 def run(settings: Settings) -> Report:
@@ -35,39 +42,57 @@ def run(settings: Settings) -> Report:
 
     Rank 0 prints to this process's output. Raises BackendUnavailable where processes cannot be started.
     """
-    server = started(modules_of_torch(settings.script))
+    servers = started_apart(modules_of_torch(settings.script))
     try:
-        return run_on(server, settings)
+        return run_on(servers, settings)
     finally:
-        server.close()
+        for server in servers:
+            server.close()
 
 
-def started(modules: Sequence[str] = ()) -> Server:
-    """Starts a forkserver for ranks, which has imported torch and these modules; call its `close` at the end."""
-    return Server([*_PRELOAD, *modules])
+def started(modules: Sequence[str] = (), environment: Mapping[str, str] = MappingProxyType({})) -> Server:
+    """Starts a forkserver for ranks, which has imported torch and these modules; call its `close` at the end.
+
+    environment: variables of its process.
+    """
+    return Server([*_PRELOAD, *modules], environment)
 
 
-def run_on(server: Server, settings: Settings) -> Report:
-    """Runs a program as `run` does, on ranks of a forkserver of `started`, which may run others afterwards."""
+def started_apart(modules: Sequence[str] = ()) -> tuple[Server, ...]:
+    """Starts forkservers as `started` does, for even ranks and for odd ones, whose texts have other hashes.
+
+    Processes of torchrun differ in these too, so that sets of texts have another order on each rank. One forkserver
+    where PYTHONHASHSEED is set: torchrun's ranks have that one in common.
+    """
+    if os.environ.get(_HASHES, "random") != "random":
+        return (started(modules),)
+    return tuple([started(modules, {_HASHES: seed}) for seed in _HASH_SEEDS])
+
+
+def run_on(servers: Sequence[Server], settings: Settings) -> Report:
+    """Runs a program as `run` does, on ranks of forkservers by turns, which may run others afterwards.
+
+    servers: of `started` or `started_apart`, at least one.
+    """
     with ExitStack() as stack:
-        return _Run(settings, server, stack).report()
+        return _Run(settings, servers, stack).report()
 
 
 @final
 class _Run:
     """One run: its processes, and the loop that serves them."""
 
-    def __init__(self, settings: Settings, server: Server, stack: ExitStack) -> None:
+    def __init__(self, settings: Settings, servers: Sequence[Server], stack: ExitStack) -> None:
         self._settings = settings
-        self._server = server
+        self._servers = servers
         self._selector = stack.enter_context(selectors.DefaultSelector())
         listening = stack.enter_context(socket.create_server((_LOOPBACK, 0), backlog=settings.ranks + 16))
         port = listening.getsockname()[1]
         memory = os.memfd_create("simstrategy")
         stack.callback(os.close, memory)
         os.ftruncate(memory, settings.ranks << 38)
-        store = self._server.start(_STORE)
-        stack.callback(self._server.end, store)
+        store = servers[0].start(_STORE)
+        stack.callback(servers[0].end, store)
         store.channel.send({"port": port}, hand=listening.fileno())
         self._world = World(settings, store, port)
         self._workers = self._world.workers
@@ -81,7 +106,7 @@ class _Run:
 
     def _start(self, rank: int, port: int, memory: int) -> None:
         settings, watching = self._settings, self._settings.watching
-        worker = self._workers[rank] = self._server.start(_RANK)
+        worker = self._workers[rank] = self._server_of(rank).start(_RANK)
         self._files.append(worker.output)
         job: dict[str, Any] = {
             "rank": rank,
@@ -107,6 +132,9 @@ class _Run:
         }
         worker.channel.send(job, hand=memory)
         self._selector.register(worker.channel, selectors.EVENT_READ, rank)
+
+    def _server_of(self, rank: int) -> Server:
+        return self._servers[rank % len(self._servers)]
 
     def report(self) -> Report:
         """Serves the ranks until all have ended."""
@@ -142,7 +170,7 @@ class _Run:
         worker = self._workers.pop(rank)
         self._selector.unregister(worker.channel)
         left = rank not in self._world.endings and _goes_on(worker.process)
-        code = self._server.end(worker)
+        code = self._server_of(rank).end(worker)
         text = f"was killed by signal {-code}" if code < 0 else f"has ended with exit code {code}"
         if left:
             code, text = (

@@ -9,7 +9,7 @@ import pytest
 
 from simstrategy_torch_distributed import running
 from simstrategy_torch_distributed.checking import front
-from simstrategy_torch_distributed.running import started
+from simstrategy_torch_distributed.running import started, started_apart
 
 
 class Kept:
@@ -31,10 +31,19 @@ def server():
     one.close()
 
 
+@pytest.fixture(scope="session")
+def servers():
+    """Forkservers for checks, whose ranks have other hashes of texts."""
+    apart = started_apart(front._IMPORTED)
+    yield apart
+    for one in apart:
+        one.close()
+
+
 @pytest.fixture
-def warm_checks(server, monkeypatch):
-    """Checks of this test run their scripts on the forkserver of the session."""
-    monkeypatch.setattr(front, "started", lambda _modules: Kept(server))
+def warm_checks(servers, monkeypatch):
+    """Checks of this test run their scripts on forkservers of the session."""
+    monkeypatch.setattr(front, "started_apart", lambda _modules: [Kept(one) for one in servers])
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ def run_text(server, folder: Path, text: str, *, ranks: int = 2, name: str = "sc
     """Runs the text of a script; all ranks print to files, whose lines this process prints."""
     script = folder / name
     script.write_text(text)
-    return run_on(server, Settings(str(script), ranks=ranks, tee=True, **settings))
+    return run_on([server], Settings(str(script), ranks=ranks, tee=True, **settings))
 
 
 def left(server) -> Left:

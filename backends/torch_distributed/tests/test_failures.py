@@ -31,7 +31,7 @@ def test_a_failure_ends_the_run_and_names_rank_line_and_remedy(server, tmp_path,
 
 @pytest.mark.slow
 def test_a_module_that_there_is_not_is_an_error_without_the_lines_that_have_started_it(server):
-    report = run_on(server, Settings("no_such_module", ranks=2, is_module=True, tee=True))
+    report = run_on([server], Settings("no_such_module", ranks=2, is_module=True, tee=True))
     assert report.exit_code == 1
     assert [one.text for one in report.ranks] == ["ImportError(No module named no_such_module)"] * 2
     assert report.ranks[0].output == "ImportError: No module named no_such_module\n"

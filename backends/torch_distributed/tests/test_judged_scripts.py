@@ -54,6 +54,102 @@ def test_numbers_that_each_rank_draws_before_a_module_is_called_are_not_judged(t
     assert "each replica draws numbers of its own" in str(report)
 
 
+OF_TEXTS = """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+dist.init_process_group("gloo")
+torch.manual_seed(0)
+rows = TensorDataset(torch.randn(12, 3))
+model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Linear(2, 2), torch.nn.Linear(2, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+named = dict(model.named_parameters())
+sampler = DistributedSampler(rows, seed=SEED)
+for (part,) in DataLoader(rows, batch_size=12 // dist.get_world_size(), sampler=sampler):
+    optimizer.zero_grad()
+    model(part).square().mean().backward()
+    for name in NAMES:
+        dist.all_reduce(named[name].grad)
+        named[name].grad /= dist.get_world_size()
+    optimizer.step()
+dist.destroy_process_group()
+"""
+
+
+@pytest.mark.parametrize(
+    ("seed", "names", "found"),
+    [
+        ("0", "sorted({*named})", ""),
+        ("0", "{*named}", "Ranks make different collective calls here"),
+        ("hash('experiment') % 1000", "named", "samples are drawn by no rank"),
+    ],
+    ids=["sorted", "set", "seed"],
+)
+def test_what_depends_on_hashes_of_texts_differs_between_ranks_as_between_processes(seed, names, found, tmp_path):
+    """Clause: G-53."""
+    file = tmp_path / "texts.py"
+    file.write_text(OF_TEXTS.replace("SEED", seed).replace("NAMES", names), encoding="utf-8")
+    reports = [str(check_script(runner_of, str(file), arguments=[], replicas=(1, 2))) for _ in range(2)]
+    assert reports[0] == reports[1]
+    assert ("All runs agree" in reports[0]) == (not found)
+    assert found in reports[0]
+
+
+OWN_CLASSES = """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+class Rate(torch.optim.lr_scheduler.LRScheduler):
+    def __init__(self, optimizer, factor):
+        self.factor = factor
+        super().__init__(optimizer)
+    def get_lr(self):
+        return [group["lr"] * self.factor for group in self.optimizer.param_groups]
+
+class Descent(torch.optim.SGD):
+    def __init__(self, parameters, rate):
+        rate = rate * 1.0
+        super().__init__(parameters, lr=rate)
+
+class Parallel(DistributedDataParallel):
+    def __init__(self, module):
+        self.number = 1
+        super().__init__(module)
+
+class Sampler(DistributedSampler):
+    def __init__(self, dataset):
+        self.number = 1
+        super().__init__(dataset, shuffle=False)
+
+dist.init_process_group("gloo")
+torch.manual_seed(0)
+rows = TensorDataset(torch.randn(12, 3))
+model = Parallel(torch.nn.Linear(3, 2))
+optimizer = Descent(model.parameters(), 0.1)
+rate = Rate(optimizer, 0.9)
+for (part,) in DataLoader(rows, batch_size=6 // dist.get_world_size(), sampler=Sampler(rows)):
+    optimizer.zero_grad()
+    loss = model(part).square().mean() / dist.get_world_size()
+    loss.backward()
+    optimizer.step()
+    rate.step()
+dist.destroy_process_group()
+"""
+
+
+def test_classes_of_the_script_that_are_made_from_torchs_hide_no_cause(tmp_path):
+    """While such an object is made it has no attributes yet.  Clause: G-28."""
+    file = tmp_path / "own_classes.py"
+    file.write_text(OWN_CLASSES, encoding="utf-8")
+    report = check_script(runner_of, str(file), arguments=[], replicas=(1, 2))
+    (finding,) = report.findings
+    assert finding.kind == "divided by the number of replicas once too often", str(report)
+    assert "In the script it begins with 'loss'" in str(report)
+
+
 SAMPLED = """
 import sys
 import torch

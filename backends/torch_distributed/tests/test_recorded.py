@@ -59,7 +59,7 @@ def record(server, tmp_path):
         files = [tmp_path / f"rank{rank}" for rank in range(ranks)]
         watching = Watching(tuple(map(str, files)), None, detailed=True, shared=True)
         settings = Settings(str(script), ranks=ranks, record=True, watching=watching)
-        report = run_on(server, settings)
+        report = run_on([server], settings)
         return recorded_run(settings, report, files, None)
 
     return make

@@ -91,7 +91,7 @@ def call_on_ranks(item: pytest.Function, servers: Forkservers, count: int, value
     }
     function = Function(_TARGET, base64.b64encode(pickle.dumps(test)).decode())
     with servers.one(str(item.path)) as server:
-        report = run_on(server, Settings(str(item.path), ranks=count, tee=True, function=function))
+        report = run_on([server], Settings(str(item.path), ranks=count, tee=True, function=function))
     if report.findings:
         pytest.fail(_failure(report), pytrace=False)
     if all(one.text.startswith("skipped: ") for one in report.ranks):

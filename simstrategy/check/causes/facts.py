@@ -201,3 +201,8 @@ class Cause(NamedTuple):
     number: int | None = None
     at: EventAt | None = None
     earlier: str | None = None
+
+    @classmethod
+    def unknown(cls, why: str) -> "Cause":
+        """Returns a cause that is not recognised.  why: a sentence without its capital and stop."""
+        return cls(None, None, None, None, None, f"The cause is not recognised: {why}.", certain=False)

@@ -84,7 +84,7 @@ def explain_steps(
     sides = _Sides(reference, other, nudged, counts, varied or {}, who)
     for number, (one, two) in enumerate(zip(reference, other, strict=False)):
         if one.names != two.names:
-            return _unknown(f"step {two.number} has other parameters than in the reference")
+            return Cause.unknown(f"step {two.number} has other parameters than in the reference")
         begun = _pair(sides, number, "initial value")
         if begun.differs:
             return _cause(sides, number, begun, _initial(begun) if two.number == 1 else None)
@@ -93,11 +93,9 @@ def explain_steps(
     if len(reference) != len(other):
         text = f"All steps that both runs make agree. One makes {len(other)}, and the reference {len(reference)}."
         return Cause(None, None, None, STEPS, None, text, certain=False)
-    return _unknown("the parameters agree after every step, up to rounding")
-
-
-def _unknown(text: str) -> Cause:
-    return Cause(None, None, None, None, None, f"The cause is not recognised: {text}.", certain=False)
+    return Cause.unknown(
+        "the parameters agree after every step, up to rounding" if reference else "no step is recorded"
+    )
 
 
 def _of_step(sides: _Sides, number: int) -> Cause:

@@ -182,6 +182,9 @@ class ScriptStudy:
             return None
         one = self._recorded(counts[0])
         other = self._detailed(counts[1], arguments) if arguments else self._recorded(counts[1])
+        for run in (one, other):
+            if run.error is not None and not run.steps:
+                return Cause.unknown(f"the run in which values are recorded raises {run.error[0]}: {run.error[1]}")
         nudged = self._nudged if counts[0] == self.replicas[0] else []
         first = {name: self.settings.vary[name][0] for name in arguments}
         numbers = {

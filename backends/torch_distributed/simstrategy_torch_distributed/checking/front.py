@@ -18,7 +18,7 @@ from simstrategy_torch_distributed.checking.tracing import traced_in
 from simstrategy_torch_distributed.laws.named import DEFAULT
 from simstrategy_torch_distributed.preloading import modules_of_torch
 from simstrategy_torch_distributed.report import Report
-from simstrategy_torch_distributed.running import run_on, started
+from simstrategy_torch_distributed.running import run_on, started_apart
 from simstrategy_torch_distributed.settings import Fault, Settings, Watching
 
 __all__ = ["judge_faults", "runner_of"]
@@ -65,7 +65,7 @@ def judge_faults(settings: Settings, kinds: Sequence[str]) -> CheckReport:
 
 @final
 class TorchrunRunner:
-    """Runs one script; the process that forks the ranks is shared by all its runs."""
+    """Runs one script; the processes that fork the ranks are shared by all its runs."""
 
     name = "torchrun"
     nothing = (
@@ -77,10 +77,11 @@ class TorchrunRunner:
 
     def __init__(self, settings: Settings, imported: Sequence[str] = ()) -> None:
         self._settings = settings
-        self._server = started([*modules_of_torch(settings.script), *_IMPORTED, *imported])
+        self._servers = started_apart([*modules_of_torch(settings.script), *_IMPORTED, *imported])
 
     def close(self) -> None:
-        self._server.close()
+        for server in self._servers:
+            server.close()
 
     def run(self, settings: ScriptSettings) -> ScriptRun:
         """Runs the script once and returns what all its ranks did."""
@@ -107,7 +108,7 @@ class TorchrunRunner:
             )
             if settings.folder is not None:
                 made = self._in_folder(made, settings.folder, settings.fault)
-            report = run_on(self._server, made)
+            report = run_on(self._servers, made)
             found = found_in(files, detailed=settings.detailed)
             ended = None if settings.folder is None else ended_of(report, files)
             traced = traced_in(files if settings.detailed else ())

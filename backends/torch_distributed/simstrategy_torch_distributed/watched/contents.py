@@ -4,7 +4,7 @@ Large values, and others than numbers and texts, are left out. Nothing is asked 
 document.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -68,10 +68,16 @@ def _known(value: object) -> Iterator[tuple[str, Contents]]:
     """Yields what is looked at of one of torch's objects."""
     for kind, facts in _KNOWN.items():
         if isinstance(value, kind):
-            for name, held in facts(value):
-                found = contents_of(held)
-                if found is not None:
-                    yield name, found
+            yield from _facts_of(value, facts)
+
+
+def _facts_of(value: object, facts: Callable[[Any], Iterator[tuple[str, object]]]) -> Sequence[tuple[str, Contents]]:
+    """Returns what an object says of itself; nothing for one that is not made yet, or whose own class has an error."""
+    try:
+        known = [(name, contents_of(held)) for name, held in facts(value)]
+    except Exception:  # noqa: BLE001 - an error of what only looks is none of the script
+        return ()
+    return [(name, found) for name, found in known if found is not None]
 
 
 def _own(value: object) -> list[tuple[str, object]]:
