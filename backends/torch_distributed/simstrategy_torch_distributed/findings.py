@@ -99,9 +99,15 @@ def orders_differ(lines: Sequence[str], what: str) -> Finding:
     return _headed("random", "ReplicasDisagree", head, lines)
 
 
-def asleep(lines: Sequence[str]) -> Finding:
-    """Returns the finding for ranks of which some wait outside of calls, and none is left to end these waits."""
-    head = "Every rank waits, and no rank is left that could end it. Set the key or release the lock before the wait:"
+def asleep(lines: Sequence[str], *, lacks_ended: bool) -> Finding:
+    """Returns the finding for ranks of which some wait outside of calls, and none is left to end these waits.
+
+    lacks_ended: whether one waits for a call that a rank has not made which has ended.
+    """
+    remedy = "Set the key or release the lock before the wait"
+    if lacks_ended:
+        remedy = "Let every rank make the same calls before it ends"
+    head = f"Every rank waits, and no rank is left that could end it. {remedy}:"
     return _headed("blocked", "ReplicasBlocked", head, lines)
 
 

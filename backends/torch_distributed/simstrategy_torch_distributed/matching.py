@@ -114,14 +114,13 @@ class Matcher:
 
     def block(self, texts: Mapping[int, str]) -> None:
         """Ends the run, of which all ranks wait: these outside of calls, as the texts state."""
-        found = {}
+        found, missing = {}, set[int]()
         for rank, text in texts.items():
-            open_calls = [
-                f"{call_text(call)}, which lacks {self._missing(group, member, call)}"
-                for group, member, call in list(self._open[rank].values())[:1]
-            ]
-            found[rank] = "; not complete is ".join([text, *open_calls])
-        self._fail(asleep(self._lines(found)))
+            open_calls = list(self._open[rank].values())[:1]
+            missing |= {one for group, member, call in open_calls for one in group.missing(member, call)}
+            lacks = [f"{call_text(one[2])}, which lacks {self._missing(*one)}" for one in open_calls]
+            found[rank] = "; not complete is ".join([text, *lacks])
+        self._fail(asleep(self._lines(found), lacks_ended=not missing.isdisjoint(self._ended)))
 
     def exceed(self, rank: int, limit_s: float, place: str) -> None:
         """Ends the run, of which this rank has been silent for `limit_s` seconds.  place: where it is."""

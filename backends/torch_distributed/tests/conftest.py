@@ -47,6 +47,6 @@ def warm_checks(servers, monkeypatch):
 
 
 @pytest.fixture
-def warm_runs(server, monkeypatch):
-    """Programs of this test that start a forkserver of their own get that of the session."""
-    monkeypatch.setattr(running, "started", lambda: Kept(server))
+def warm_runs(servers, monkeypatch):
+    """Programs of this test that start forkservers of their own get those of the session."""
+    monkeypatch.setattr(running, "started_apart", lambda _modules=(): [Kept(one) for one in servers])
