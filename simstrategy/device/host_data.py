@@ -11,6 +11,7 @@ from typing import Any, Final, NoReturn, TypeGuard
 import numpy as np
 
 from simstrategy.device.namespace import default_dtype
+from simstrategy.device.promotion import common_dtype
 from simstrategy.device.terms import HostData
 from simstrategy.errors import InvalidArgument, InvalidType
 from simstrategy.short_repr import short_repr
@@ -117,7 +118,8 @@ def refuse_masked(value: HostData | np.generic, where: str) -> None:
 def python_array(value: HostData, array: Host, dtype: str | None, where: str) -> Host:
     """Returns what numbers or lists of Python become; array: NumPy's array […] of them.  Raises as `host_array`.
 
-    Without a dtype, a list that begins with NumPy's floats gets their dtype, and a list of other arrays keeps theirs.
+    Without a dtype, a list that begins with NumPy's floats gets their dtype, one that begins with a device's array the
+    common dtype of its arrays and numbers, and a list of other arrays keeps theirs.
     """
     first = _first_leaf(value)
     refuse_masked(first, where)
@@ -130,8 +132,23 @@ def python_array(value: HostData, array: Host, dtype: str | None, where: str) ->
     if isinstance(first, (np.ndarray, np.inexact)) and first.dtype.kind == array.dtype.kind == "f":
         return array.astype(first.dtype)
     if array.size and not isinstance(first, (*_NUMBERS, np.integer, np.bool_)):
-        return array
+        return array if type(first) is np.ndarray else _in_common_dtype(value, array, where)
     return _in_default_dtype(value, array, where)
+
+
+def _in_common_dtype(value: HostData, array: Host, where: str) -> Host:
+    """Returns lists of a device's arrays, and of numbers beside these, in the dtype that `xp` computes them in."""
+    leaves = _leaves(value)
+    numbers = tuple([type(one) for one in leaves if isinstance(one, _NUMBERS)])
+    dtypes = tuple([str(np.asarray(one).dtype) for one in leaves if not isinstance(one, _NUMBERS)])
+    wanted = common_dtype(tuple(dict.fromkeys(dtypes)), tuple(dict.fromkeys(numbers)))
+    return array if array.dtype.name == wanted else _in_dtype(value, array, wanted, where)
+
+
+def _leaves(value: HostData) -> list[HostData]:
+    if type(value) in _NUMBERS or not _is_sequence(value):
+        return [value]
+    return [leaf for one in value for leaf in _leaves(one)]
 
 
 def _first_leaf(value: HostData) -> HostData:

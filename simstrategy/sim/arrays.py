@@ -1,7 +1,8 @@
 """NumPy arrays whose class is their device.
 
-Each device has its own subclass of ndarray, and NumPy keeps the class in every operation. An array that several
-replicas share is read-only; a write raises InvalidArgument. `x += y` and its like give a new array.
+Each device has its own subclass of ndarray, and NumPy keeps the class in every operation. An element is an array
+without axes, not a number of NumPy, as on every device. An array that several replicas share is read-only; a write
+raises InvalidArgument. `x += y` and its like give a new array.
 """
 
 from collections.abc import Callable
@@ -24,6 +25,7 @@ __all__ = [
     "array_class",
     "current_class",
     "freeze",
+    "item",
     "seal",
     "set_writeable",
     "view",
@@ -31,18 +33,29 @@ __all__ = [
 
 
 Host = np.ndarray[Any, Any]
+_Plain: Final = np.ndarray
 K = TypeVar("K", bound=Host)
 
 
 class SimArray(Host):
     """An array on a simulated device.  Only classes that `array_class` makes have instances.
 
-    Writes to its elements raise InvalidArgument if the array is read-only.  Clauses: E-5
+    Writes to its elements raise InvalidArgument if the array is read-only. An element is an array [] with memory of its
+    own, and read-only: a write to it would be lost.  Clauses: E-5, E-6
     """
 
     __slots__ = ()
     rank: ClassVar[int]
     placement: ClassVar[str]
+
+    def __getitem__(self, key: Any) -> Any:
+        found = item(self, key)
+        kind = type(self)
+        if type(found) is kind:
+            return found
+        element = np.asarray(found)
+        set_writeable(element, False)  # as `freeze`, without a call
+        return view(element, kind)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if not self.flags.writeable:
@@ -53,12 +66,31 @@ class SimArray(Host):
         # Host data: the device belongs to a backend, which another process does not have.
         return np.array(self).__reduce_ex__(protocol)
 
+    def __repr__(self) -> str:
+        return repr(view(self, _Printed))
 
+    def __str__(self) -> str:
+        return str(view(self, _Printed))
+
+
+item: Final[Callable[[Host, Any], Any]] = np.ndarray.__getitem__
+"""NumPy's indexing, which takes half the time and gives a number of NumPy for an element."""
 view: Final[Callable[[Host, type[K]], K]] = np.ndarray.view
 """`ndarray.view`, looked up once: a look-up on each device's class takes far longer."""
 
 
+class _Printed(Host):
+    """As which an array is printed: NumPy prints element by element, and the digits of its own numbers are exact."""
+
+    __slots__ = ()
+
+
+_Printed.__name__ = SimArray.__name__
+
+
 Operator = Callable[[SimArray, Operand], Host]
+_FLOAT32: Final = np.dtype(np.float32).num
+"""NumPy numbers bool as 0, integers below, and floats and complex numbers from here on."""
 NUMBERS: Final = (float, int)
 """The types of Python's numbers that take the dtype of the array beside them."""
 
@@ -79,11 +111,28 @@ def _operator(name: str, ufunc: np.ufunc) -> Operator:
                     result = ufunc(self, other, casting="no", subok=False)
             except (TypeError, OverflowError) as error:
                 result = _cast(ufunc, (self, other), error)
-            try:
-                return view(result, kind)
-            except TypeError:  # a number: of two arrays without axes, or of two vectors
-                return np.asarray(result).view(kind)
+            # A number of NumPy is of two arrays without axes, or of two vectors.
+            return view(result if type(result) is _Plain else np.asarray(result), kind)
         return inherited(self, other)
+
+    operator.__name__ = name
+    return operator
+
+
+def _quick(name: str, ufunc: np.ufunc) -> Operator:
+    """Makes a binary operator for which NumPy's has quick ways, with other last bits than those of its ufunc."""
+    inherited: Callable[..., Any] = getattr(np.ndarray, name)
+
+    def operator(self: SimArray, other: Operand) -> Host:
+        kind, number = type(self), self.dtype.num
+        if type(other) is int or type(other) is float:
+            mixes = number < _FLOAT32 and (type(other) is float or not number)
+        elif type(other) is kind:
+            mixes = other.dtype.num != number
+        else:
+            return inherited(self, other)  # type: ignore[no-any-return]
+        result = mixed(ufunc, (self, other)) if mixes else inherited(view(self, _Plain), other)
+        return view(result if type(result) is _Plain else np.asarray(result), kind)
 
     operator.__name__ = name
     return operator
@@ -136,11 +185,14 @@ _OPERATORS: Final = {
     "gt": np.greater,
     "ge": np.greater_equal,
 }
-_REFLECTED: Final = ("add", "sub", "mul", "truediv")
+_QUICK: Final = {"pow": np.power, "floordiv": np.floor_divide, "mod": np.remainder}
+_REFLECTED: Final = {name: _OPERATORS[name] for name in ("add", "sub", "mul", "truediv")} | _QUICK
 for _name, _ufunc in _OPERATORS.items():
     setattr(SimArray, f"__{_name}__", _operator(f"__{_name}__", _ufunc))
-for _name in _REFLECTED:
-    setattr(SimArray, f"__r{_name}__", _reflected(f"__r{_name}__", _OPERATORS[_name]))
+for _name, _ufunc in _QUICK.items():
+    setattr(SimArray, f"__{_name}__", _quick(f"__{_name}__", _ufunc))
+for _name, _ufunc in _REFLECTED.items():
+    setattr(SimArray, f"__r{_name}__", _reflected(f"__r{_name}__", _ufunc))
 for _name in (
     "add",
     "sub",
@@ -157,6 +209,22 @@ for _name in (
     "rshift",
 ):
     setattr(SimArray, f"__i{_name}__", _in_place(f"__{_name}__"))
+
+
+def _method(name: str) -> Callable[..., Any]:
+    """Makes a method of which NumPy's gives a number where the result has no axes."""
+    inherited: Callable[..., Any] = getattr(np.ndarray, name)
+
+    def method(self: SimArray, *arguments: Any, **settings: Any) -> Any:
+        found = inherited(self, *arguments, **settings)
+        return found if isinstance(found, np.ndarray) else np.asarray(found).view(type(self))
+
+    method.__name__ = name
+    return method
+
+
+for _name in ("argmax", "argmin", "dot", "searchsorted", "take", "trace"):
+    setattr(SimArray, _name, _method(_name))
 
 
 def _read_only(array: SimArray) -> InvalidArgument:

@@ -269,7 +269,7 @@ class SimNamespace:
 
     def unstack(self, x: Operand, /, *, axis: int = 0) -> tuple[SimArray, ...]:
         array = self.asarray(x)
-        return tuple([one.view(type(array)) for one in np.unstack(view(array, np.ndarray), axis=axis)])
+        return tuple([np.asarray(one).view(type(array)) for one in np.unstack(view(array, np.ndarray), axis=axis)])
 
     flip = plain(np.flip)
     roll = plain(roll)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from simstrategy.sim.arrays import Host
+from simstrategy.sim.arrays import Host, item
 from simstrategy.sim.stacked.tape import Call, Recorded, filled, recorded_in
 
 __all__ = ["Bound", "Derived", "Slots", "called", "called_for_each", "called_with"]
@@ -49,7 +49,7 @@ def called_for_each(call: Call, stacked: Slots, ranks: int) -> Bound:
     function, arguments, settings = call.function, call.arguments, call.settings
 
     def row_of(values: list[Any], rank: int, one: Recorded) -> Any:
-        return values[one.slot][rank, ...] if one.slot in stacked else values[one.slot]
+        return item(values[one.slot], (rank, ...)) if one.slot in stacked else values[one.slot]
 
     def compute(values: list[Any]) -> Any:
         rows = []

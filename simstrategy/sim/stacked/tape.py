@@ -95,12 +95,12 @@ class Tape:
         examples = [np.asarray(one).view(self._kind) for one in (found if several else [found])]
         if not recorded_in((arguments, settings)):
             values = [self.constant(np.array(one)) for one in examples]
-            return values if several else values[0]
+            return type(found)(values) if several else values[0]
         results = [self.add(one) for one in examples]
         slots = tuple([one.slot for one in results])
         example = examples[0] if examples else _zeros((), np.dtype(np.float32), self._kind)
         self.calls.append(Call(rule, function, arguments, settings, slots, not several, example))
-        return results if several else results[0]
+        return type(found)(results) if several else results[0]
 
     def together(self, function: Callable[..., Host], array: Recorded, example: SimArray, **settings: Any) -> Any:
         """Records a call that takes the arrays of all ranks, and returns its result, of the example's form [...]."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from simstrategy.sim.arrays import Host, view
+from simstrategy.sim.arrays import Host, item, view
 from simstrategy.sim.stacked.binding import Bound, Slots
 from simstrategy.sim.stacked.sums import added_rows_of, combined, summed_equal, summed_products
 from simstrategy.sim.stacked.tape import TOGETHER, Call, recorded_in
@@ -79,7 +79,7 @@ def _bound_products(call: Call, stacked: Slots, ranks: int) -> Bound:
         return lambda values: summed_equal(multiply(values[first.slot], values[second.slot]), ranks)
 
     def row(value: Host, slot: int, rank: int) -> Host:
-        return value[rank] if slot in stacked else value
+        return item(value, rank) if slot in stacked else value
 
     def compute(values: list[Any]) -> Host:
         left, right = values[first.slot], values[second.slot]
