@@ -40,8 +40,10 @@ def linspace(
 def _placed(xp: ArrayNamespace, name: str, plain: np.ndarray, dtype: str | None) -> Array:
     """Returns host numbers [n] as an array, by default of the default dtype of their kind, or int64 for larger ones.
 
-    Raises InvalidArgument for a number that the dtype does not hold.
+    Raises InvalidArgument for a number that the dtype does not hold, OverflowError for integers beyond 64 bits.
     """
+    if plain.dtype.kind == "O":
+        raise OverflowError("integers of more than 64 bits")
     least, most = (plain.min(), plain.max()) if plain.size and plain.dtype.kind in "iuf" else (0, 0)
     wanted = dtype or default_dtype(plain.dtype.kind)
     bounds = None if wanted is None else _BOUNDS.get(canonical_dtype(wanted))

@@ -5,12 +5,13 @@ The one place of these rules, for datasets, variables, collectives and `xp`. Arr
 
 import sys
 from array import array as typed_buffer
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NoReturn, TypeGuard
 
 import numpy as np
 
 from simstrategy.device.namespace import default_dtype
+from simstrategy.device.promotion import common_dtype
 from simstrategy.device.terms import HostData
 from simstrategy.errors import InvalidArgument, InvalidType
 from simstrategy.short_repr import short_repr
@@ -80,6 +81,8 @@ def _plain(value: HostData, where: str) -> Host:
     try:
         return np.asarray(value)
     except ValueError as error:
+        if any(one is None or isinstance(one, (str, bytes)) for one in _leaves(value)):
+            _refuse_kind(value, where)
         text = f"{where} got {short_repr(value)}, which is no array: {error}. Give rows of equal length."
         raise InvalidArgument(text) from error
 
@@ -117,7 +120,8 @@ def refuse_masked(value: HostData | np.generic, where: str) -> None:
 def python_array(value: HostData, array: Host, dtype: str | None, where: str) -> Host:
     """Returns what numbers or lists of Python become; array: NumPy's array […] of them.  Raises as `host_array`.
 
-    Without a dtype, a list that begins with NumPy's floats gets their dtype, and a list of other arrays keeps theirs.
+    Without a dtype, a list that begins with NumPy's floats gets their dtype, and a list of other arrays keeps theirs;
+    of a list that begins with a backend's array the dtype is that of its arrays beside its numbers. Clauses: B-21
     """
     first = _first_leaf(value)
     refuse_masked(first, where)
@@ -127,6 +131,8 @@ def python_array(value: HostData, array: Host, dtype: str | None, where: str) ->
         _refuse_kind(value, where)
     if dtype is not None:
         return array.astype(_named(dtype)) if array.size == 0 else _in_dtype(value, array, dtype, where)
+    if not isinstance(first, (*_NUMBERS, np.generic)) and type(first) is not np.ndarray and array.size:
+        return _in_common_dtype(value, array, where)
     if isinstance(first, (np.ndarray, np.inexact)) and first.dtype.kind == array.dtype.kind == "f":
         return array.astype(first.dtype)
     if array.size and not isinstance(first, (*_NUMBERS, np.integer, np.bool_)):
@@ -176,6 +182,35 @@ def _in_default_dtype(value: HostData, array: Host, where: str) -> Host:
         if not (_largest(sizes, axis=None) < _LARGE and _smallest(sizes, axis=None) > -_LARGE):
             _check_large(value, array, str(usual), where)
     return array.astype(usual)
+
+
+def _in_common_dtype(value: HostData, array: Host, where: str) -> Host:
+    """Returns numbers in the dtype that the arrays among them have beside Python's numbers."""
+    dtypes: set[str] = set()
+    numbers: set[type] = set()
+    for one in _leaves(value):
+        if type(one) in _NUMBERS:
+            numbers.add(type(one))
+        else:
+            dtypes.add(np.asarray(one).dtype.name)
+    wanted = common_dtype(tuple(sorted(dtypes)), tuple(numbers))
+    if array.dtype.name == wanted:
+        return array
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = array.astype(_named(wanted))
+    if _kind_of(wanted) in "iu" and not (found == array).all():
+        _refuse_size(value, wanted, where)
+    if _kind_of(wanted) in "fc" and (np.isinf(found) & ~np.isinf(array)).any():
+        _refuse_size(value, wanted, where)
+    return found
+
+
+def _leaves(value: HostData) -> Iterator[HostData]:
+    if isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _leaves(one)
+    else:
+        yield value
 
 
 def _check_large(value: HostData, array: Host, usual: str, where: str) -> None:

@@ -26,6 +26,7 @@ __all__ = [
     "searchsorted",
     "sort",
     "spread",
+    "squeeze",
     "sum_in_dtype",
     "take",
     "triangle",
@@ -138,6 +139,13 @@ def take(x: Host, indices: Any, *, axis: int) -> Host:
         raise TypeError("bool is no index, and no axis is none")
     taken: Host = np.take(x, indices, axis=axis)
     return taken
+
+
+def squeeze(x: Host, axis: int | tuple[int, ...]) -> Host:
+    """Removes axes of size 1; of an array without axes NumPy takes axis 0 and -1."""
+    if not x.ndim and axis != ():
+        raise IndexError("an array without axes")
+    return np.squeeze(x, axis)
 
 
 def roll(x: Host, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> Host:
