@@ -17,7 +17,7 @@ from simstrategy.errors import InvalidType, SimStrategyError
 from simstrategy.sim.arrays import NUMBERS, Host, SimArray, view
 from simstrategy.sim.host_functions import wide
 from simstrategy.sim.mistakes import FOREIGN, MISSING, called_again, misformed, refused, require_comparable
-from simstrategy.sim.mixed import in_common, joined, masked, mixed, name_of
+from simstrategy.sim.mixed import joined, masked, mixed, name_of, together
 
 __all__ = [
     "Adopting",
@@ -67,20 +67,13 @@ def joining(function: Callable[..., Any]) -> Method:
         try:
             kinds = [type(array) for array in arrays if isinstance(array, SimArray)]
             if len(kinds) < len(arrays):
-                arrays = _beside(_self, arrays)
+                arrays = together([operand(_self, one) for one in arrays])
             plains = [view(array if isinstance(array, SimArray) else _self.asarray(array), _Plain) for array in arrays]
             return view(function(joined(plains), axis=axis), kinds[0] if kinds else _self.kind)
         except FOREIGN as error:
             raise refused(call, (arrays,), {"axis": axis}, error) from error
 
     return call
-
-
-def _beside(namespace: Adopting, values: Sequence[Operand]) -> Sequence[Operand]:
-    """Returns arrays and numbers in their common dtype, where there is an array: a number takes the array's."""
-    found = [operand(namespace, one) for one in values]
-    has_arrays = any(isinstance(one, (np.ndarray, np.generic)) for one in found)
-    return in_common(*found) if has_arrays else found
 
 
 def operand(namespace: Adopting, x: Operand) -> Operand:

@@ -71,9 +71,7 @@ class SimNamespace:
 
     def place(self, value: Host | np.generic) -> SimArray:
         """Returns a NumPy result as an array of the running replica's device."""
-        if isinstance(value, SimArray):
-            return value
-        return np.asarray(value).view(self.kind)
+        return value if isinstance(value, SimArray) else np.asarray(value).view(self.kind)
 
     def asarray(self, *arguments: Any, dtype: str | None = None, **others: Any) -> SimArray:
         if others or len(arguments) != 1:
@@ -86,9 +84,8 @@ class SimNamespace:
             value = host_array(value, dtype and canonical_dtype(dtype), where="xp.asarray")
         try:
             if wanted is not None and wanted.kind in "iu" and value.dtype.kind not in "biu":
-                array = np.array(cast(value, wanted))
-            else:
-                array = np.array(value, dtype=wanted, copy=True)
+                value = cast(value, wanted)
+            array = np.array(value, dtype=wanted, copy=True)
         except FOREIGN as error:
             raise refused(SimNamespace.asarray, (value,), {"dtype": dtype}, error) from error
         if array.dtype not in dtype_names:
@@ -120,12 +117,10 @@ class SimNamespace:
         shape, fill_value = arguments
         try:
             known = DTYPES.get(dtype) if type(dtype) is str else None
-            if known is None and dtype is not None:
-                known = dtype_named(dtype)
-            elif known is None:
-                like = self.asarray(fill_value)
-                known = like.dtype
-                if like.ndim:
+            if known is None:
+                like = self.asarray(fill_value) if dtype is None else None
+                known = like.dtype if like is not None else dtype_named(dtype)
+                if like is not None and like.ndim:
                     raise ValueError("one number")
             array = _empty(shape, known)
             array.fill(cast(fill_value, known) if isinstance(fill_value, SimArray) else fill_value)
@@ -155,9 +150,8 @@ class SimNamespace:
     def astype(self, x: Operand, dtype: str, /) -> SimArray:
         array = x if isinstance(x, SimArray) else self.asarray(x)
         wanted = dtype_named(dtype)
-        if wanted.kind in "iu" and array.dtype.kind not in "biu":
-            return self.place(cast(array, wanted))
-        return self.place(array.astype(wanted))
+        is_cut = wanted.kind in "iu" and array.dtype.kind not in "biu"
+        return self.place(cast(array, wanted) if is_cut else array.astype(wanted))
 
     add = binary(np.add)
     subtract = binary(np.subtract)
@@ -233,8 +227,7 @@ class SimNamespace:
         if x2 is MISSING or more or others:
             raise misformed(SimNamespace.where, (condition, x1, x2, *more), others)
         kind = type(condition) if isinstance(condition, SimArray) else type(x1) if isinstance(x1, SimArray) else None
-        first: Any = x1
-        second: Any = x2
+        first, second = x1, x2
         try:
             if type(x2) is float and isinstance(x1, SimArray) and x1.dtype.kind == "f":
                 other = type(x1)  # NumPy's rule is the same there
@@ -266,8 +259,7 @@ class SimNamespace:
             arguments = placed(SimNamespace.reshape, arguments, others)
         x, shape = arguments
         try:
-            array: Any = x if isinstance(x, SimArray) else self.asarray(x)
-            result: SimArray = array.reshape(shape)
+            result: SimArray = (x if isinstance(x, SimArray) else self.asarray(x)).reshape(shape)
             if result.shape != shape and (shape is None or (np.size(shape) and np.min(shape) < -1)):
                 raise TypeError("NumPy takes None, and every negative size for -1")
         except FOREIGN as error:
