@@ -227,7 +227,7 @@ def reduction(function: Callable[..., Any], *, keep_dtype: bool = False, quick: 
         try:
             return view(result, kind)
         except TypeError:  # a number; of an array without axes NumPy takes axis 0 and -1
-            if axis is not None and not plain.ndim and axis != ():
+            if axis is not None and not plain.ndim and not (isinstance(axis, tuple) and not axis):
                 raise refused(call, (x,), {"axis": axis, "keepdims": keepdims}, IndexError("no axes")) from None
             return np.asarray(result).view(kind)
 

@@ -134,9 +134,9 @@ def part(function: Callable[..., Host]) -> Callable[..., Host]:
 
 
 def take(x: Host, indices: Any, *, axis: int) -> Host:
-    """Picks at integers; NumPy takes bool for them."""
-    if axis is None or np.asarray(indices).dtype.kind == "b":
-        raise TypeError("bool is no index, and no axis is none")
+    """Picks at integers; NumPy takes bool and floats for them."""
+    if axis is None or (np.size(indices) and np.asarray(indices).dtype.kind not in "iu"):
+        raise TypeError("integers alone are indices, and no axis is none")
     taken: Host = np.take(x, indices, axis=axis)
     return taken
 

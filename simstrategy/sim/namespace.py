@@ -117,13 +117,13 @@ class SimNamespace:
         shape, fill_value = arguments
         try:
             known = DTYPES.get(dtype) if type(dtype) is str else None
-            if known is None:
-                like = self.asarray(fill_value) if dtype is None else None
-                known = like.dtype if like is not None else dtype_named(dtype)
-                if like is not None and like.ndim:
+            if dtype is None:
+                like = self.asarray(fill_value)
+                known = like.dtype
+                if like.ndim:
                     raise ValueError("one number")
-            array = _empty(shape, known)
-            array.fill(cast(fill_value, known) if isinstance(fill_value, SimArray) else fill_value)
+            array = _empty(shape, known or dtype_named(dtype or ""))
+            array.fill(cast(fill_value, array.dtype) if isinstance(fill_value, SimArray) else fill_value)
         except SIZED as error:
             return called_again(SimNamespace.full, self, arguments, {"dtype": dtype}, error)
         return view(array, current_class() or self._default)

@@ -40,6 +40,12 @@ def refused(backend, kind, name, *arguments, **options):
     return str(caught.value)
 
 
+def refused_as(backend, name, *arguments, **options):
+    """A call that has to raise InvalidType, in the text of whichever function refuses it."""
+    with pytest.raises(InvalidType):
+        getattr(backend.xp, name)(*arguments, **options)
+
+
 @pytest.mark.parametrize("shape", [True, False, (True, 2), (2, False), [True], np.True_, (np.True_, 2)])
 def test_a_bool_is_no_size(backend, shape):
     x = put(backend, MATRIX)
@@ -145,3 +151,18 @@ def test_an_array_without_axes_has_no_axis_that_can_go(backend):
 )
 def test_more_numbers_than_there_is_memory_for_are_refused(backend, name, arguments):
     assert "not enough memory" in refused(backend, InvalidArgument, name, *arguments)
+
+
+@pytest.mark.parametrize("axis", [0, np.int64(0), np.array(0)])
+def test_an_array_without_axes_has_no_axis_to_sum_along(backend, axis):
+    refused(backend, InvalidArgument, "sum", put(backend, np.float32(1)), axis=axis)
+
+
+@pytest.mark.parametrize("indices", [1.5, np.float32(1), [0.0]])
+def test_numbers_that_are_no_integers_are_no_indices(backend, indices):
+    refused_as(backend, "take", put(backend, MATRIX), indices, axis=0)
+
+
+def test_more_differences_than_numbers_leave_nothing(backend):
+    x = put(backend, MATRIX)
+    assert [backend.get(backend.xp.diff(x, n=n)).shape for n in (2, 3, 2**63)] == [(2, 1), (2, 0), (2, 0)]
