@@ -1,5 +1,6 @@
 """The device layer, for backend authors: the contract, the registry, and what wraps a backend."""
 
+from simstrategy.device.casts import cast
 from simstrategy.device.compilation import Collective, Facts
 from simstrategy.device.completed import completed
 from simstrategy.device.frontend import Composites, Frontend, MakeVariable
@@ -47,6 +48,7 @@ __all__ = [
     "UnifiedMemory",
     "available",
     "canonical_dtype",
+    "cast",
     "completed",
     "default_dtype",
     "filling",

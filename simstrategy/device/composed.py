@@ -40,8 +40,10 @@ def linspace(
 def _placed(xp: ArrayNamespace, name: str, plain: np.ndarray, dtype: str | None) -> Array:
     """Returns host numbers [n] as an array, by default of the default dtype of their kind, or int64 for larger ones.
 
-    Raises InvalidArgument for a number that the dtype does not hold.
+    Raises InvalidArgument for a number that the dtype does not hold, OverflowError for integers beyond 64 bits.
     """
+    if plain.dtype.kind == "O":
+        raise OverflowError("integers of more than 64 bits")
     least, most = (plain.min(), plain.max()) if plain.size and plain.dtype.kind in "iuf" else (0, 0)
     wanted = dtype or default_dtype(plain.dtype.kind)
     bounds = None if wanted is None else _BOUNDS.get(canonical_dtype(wanted))
@@ -118,6 +120,6 @@ def diff(
             f"xp.diff got n={n} and axis={axis} for shape {list(result.shape)}: n is 0 or more, and the axis one of x."
         )
     before = (slice(None),) * (axis % dimensions)
-    for _ in range(n):
+    for _ in range(min(n, result.shape[axis])):  # nothing is left after so many
         result = xp.subtract(result[(*before, slice(1, None))], result[(*before, slice(None, -1))])
     return result if n else xp.positive(result)

@@ -5,7 +5,7 @@ The one place of these rules, for datasets, variables, collectives and `xp`. Arr
 
 import sys
 from array import array as typed_buffer
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NoReturn, TypeGuard
 
 import numpy as np
@@ -81,6 +81,8 @@ def _plain(value: HostData, where: str) -> Host:
     try:
         return np.asarray(value)
     except ValueError as error:
+        if any(one is None or isinstance(one, (str, bytes)) for one in _leaves(value)):
+            _refuse_kind(value, where)
         text = f"{where} got {short_repr(value)}, which is no array: {error}. Give rows of equal length."
         raise InvalidArgument(text) from error
 
@@ -118,8 +120,8 @@ def refuse_masked(value: HostData | np.generic, where: str) -> None:
 def python_array(value: HostData, array: Host, dtype: str | None, where: str) -> Host:
     """Returns what numbers or lists of Python become; array: NumPy's array […] of them.  Raises as `host_array`.
 
-    Without a dtype, a list that begins with NumPy's floats gets their dtype, one that begins with a device's array the
-    common dtype of its arrays and numbers, and a list of other arrays keeps theirs.
+    Without a dtype, a list that begins with NumPy's floats gets their dtype, and a list of other arrays keeps theirs;
+    of a list that begins with a backend's array the dtype is that of its arrays beside its numbers. Clauses: B-21
     """
     first = _first_leaf(value)
     refuse_masked(first, where)
@@ -129,26 +131,13 @@ def python_array(value: HostData, array: Host, dtype: str | None, where: str) ->
         _refuse_kind(value, where)
     if dtype is not None:
         return array.astype(_named(dtype)) if array.size == 0 else _in_dtype(value, array, dtype, where)
+    if not isinstance(first, (*_NUMBERS, np.generic)) and type(first) is not np.ndarray and array.size:
+        return _in_common_dtype(value, array, where)
     if isinstance(first, (np.ndarray, np.inexact)) and first.dtype.kind == array.dtype.kind == "f":
         return array.astype(first.dtype)
     if array.size and not isinstance(first, (*_NUMBERS, np.integer, np.bool_)):
-        return array if type(first) is np.ndarray else _in_common_dtype(value, array, where)
+        return array
     return _in_default_dtype(value, array, where)
-
-
-def _in_common_dtype(value: HostData, array: Host, where: str) -> Host:
-    """Returns lists of a device's arrays, and of numbers beside these, in the dtype that `xp` computes them in."""
-    leaves = _leaves(value)
-    numbers = tuple([type(one) for one in leaves if isinstance(one, _NUMBERS)])
-    dtypes = tuple([str(np.asarray(one).dtype) for one in leaves if not isinstance(one, _NUMBERS)])
-    wanted = common_dtype(tuple(dict.fromkeys(dtypes)), tuple(dict.fromkeys(numbers)))
-    return array if array.dtype.name == wanted else _in_dtype(value, array, wanted, where)
-
-
-def _leaves(value: HostData) -> list[HostData]:
-    if type(value) in _NUMBERS or not _is_sequence(value):
-        return [value]
-    return [leaf for one in value for leaf in _leaves(one)]
 
 
 def _first_leaf(value: HostData) -> HostData:
@@ -193,6 +182,35 @@ def _in_default_dtype(value: HostData, array: Host, where: str) -> Host:
         if not (_largest(sizes, axis=None) < _LARGE and _smallest(sizes, axis=None) > -_LARGE):
             _check_large(value, array, str(usual), where)
     return array.astype(usual)
+
+
+def _in_common_dtype(value: HostData, array: Host, where: str) -> Host:
+    """Returns numbers in the dtype that the arrays among them have beside Python's numbers."""
+    dtypes: set[str] = set()
+    numbers: set[type] = set()
+    for one in _leaves(value):
+        if type(one) in _NUMBERS:
+            numbers.add(type(one))
+        else:
+            dtypes.add(np.asarray(one).dtype.name)
+    wanted = common_dtype(tuple(sorted(dtypes)), tuple(numbers))
+    if array.dtype.name == wanted:
+        return array
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = array.astype(_named(wanted))
+    if _kind_of(wanted) in "iu" and not (found == array).all():
+        _refuse_size(value, wanted, where)
+    if _kind_of(wanted) in "fc" and (np.isinf(found) & ~np.isinf(array)).any():
+        _refuse_size(value, wanted, where)
+    return found
+
+
+def _leaves(value: HostData) -> Iterator[HostData]:
+    if isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _leaves(one)
+    else:
+        yield value
 
 
 def _check_large(value: HostData, array: Host, usual: str, where: str) -> None:

@@ -4,6 +4,7 @@ They depend on the arguments alone: InvalidType for one of a wrong type, or of a
 else InvalidArgument. The framework's own error is the cause (`__cause__`). Clauses: B-22
 """
 
+import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, wraps
@@ -12,16 +13,25 @@ from typing import Any, Final
 import numpy as np
 
 from simstrategy.device.promotion import kind_of
-from simstrategy.device.settings import ARRAYS, NAMES, settled, signature_of
+from simstrategy.device.settings import (
+    ARRAYS,
+    NAMES,
+    Form,
+    Setting,
+    is_plain,
+    is_setting,
+    plain_setting,
+    settings_of,
+    settled,
+    signature_of,
+)
 from simstrategy.device.terms import Operand
 from simstrategy.errors import InvalidArgument, InvalidType, SimStrategyError
 
-__all__ = ["KIND_MAX", "KIND_MIN", "Form", "guarded", "is_number", "refusal"]
+__all__ = ["KIND_MAX", "KIND_MIN", "SIZED", "Form", "guarded", "is_number", "refusal"]
 
 Argument = Operand | str | None
 """What a call may have got: arrays, numbers, lists, names, settings."""
-Form = Callable[[Any], tuple[tuple[int, ...], str] | None]
-"""Returns the shape and dtype of a backend's array or a host array, and None for any other value."""
 Bound = Mapping[str, Argument]
 """The arguments of a call by the names of the parameters."""
 
@@ -50,6 +60,11 @@ _REASONS: Final = {
 _LARGEST: Final = ("max", "min", "argmax", "argmin")
 _INDICES: Final = ("indices", "sorter", "repeats")
 _UNNAMED: Final = "its shapes, values or settings do not fit together"
+SIZED: Final = ("zeros", "ones", "full", "eye", "arange", "linspace", "broadcast_to", "tile", "repeat")
+"""Functions whose settings alone, or numbers, decide how large the result is."""
+_TOO_LARGE: Final = "there is not enough memory for so many elements"
+_ELEMENTS_MAX: Final = 2**31
+"""The largest number of elements for which a refusal may have another reason than their number."""
 
 
 def refusal(
@@ -63,10 +78,14 @@ def refusal(
     try:
         bound: Bound = signature_of(name).bind(*arguments, **options).arguments
         reason = _wrong_type(name, bound, form)
+        if not reason:
+            kind, reason = InvalidArgument, _wrong_value(name, bound, form)
     except TypeError as wrong:
-        bound, reason = {}, str(wrong)
-    if not reason:
-        kind, reason = InvalidArgument, _wrong_value(name, bound, form)
+        reason = str(wrong)
+    except ValueError as wrong:
+        kind, reason = InvalidArgument, str(wrong)
+    if isinstance(error, MemoryError):
+        kind, reason = InvalidArgument, _TOO_LARGE
     return kind(
         f"xp.{name}({_call(arguments, options, form)}): {reason}. Change the arguments as "
         f"help(simstrategy.device.ArrayNamespace.{name}) states."
@@ -80,33 +99,41 @@ def guarded(
     foreign: tuple[type[Exception], ...],
     *others: type[Exception],
     faults: tuple[type[Exception], ...] = (),
+    exhausted: tuple[type[Exception], ...] = (),
 ) -> Any:
-    """Returns a method of a namespace that raises our errors.
+    """Returns a method of a namespace that raises our errors, and gets settings as Python has them (`settled`).
 
     foreign: the framework's errors that stand for a mistake in the arguments; others: those that do not, though their
-    class is derived from one of these; faults: those that do only where the mistake can be named. What is refused is
-    tried again with settings as Python has them (`settled`).
+    class is derived from one of these; faults: those that do only where the mistake can be named; exhausted: those of
+    a memory that is full, besides MemoryError, a mistake where arguments alone decide how large a result is.
     """
     least, most = 0, -1  # at the first call the form is read: those of all functions would cost every start
     keywords: frozenset[str] = frozenset()
+    settings: tuple[Setting, ...] = ()
+    full: tuple[type[Exception], ...] = (MemoryError, *exhausted) if name in SIZED else ()
+    raised: tuple[type[Exception], ...] = others if name in SIZED else (*others, *exhausted)
 
     @wraps(function)
     def call(*arguments: Argument, **options: Argument) -> Any:
-        nonlocal least, most, keywords
+        nonlocal least, most, keywords, settings
         try:
             count = len(arguments)
             if count > most or count + len(options) <= least or (options and not keywords.issuperset(options)):
                 least, most, keywords = _form_of(name)
+                settings = settings_of(name)
                 signature_of(name).bind(*arguments[1:], **options)  # raises what is wrong with it
-            if options and type(options.get("axis")) is bool:
-                raise TypeError("an axis is no bool")
+            for place, key, default, usual in settings:
+                value: Any = arguments[place] if place < count else options.get(key, default)
+                if type(value) not in usual and not is_plain(value, usual):
+                    plain = settled(name, arguments[1:], options, form)
+                    if plain is not None:
+                        return function(arguments[0], *plain[0], **plain[1])
             return function(*arguments, **options)
-        except others:
+        except full as error:
+            raise refusal(name, arguments[1:], options, MemoryError(), form) from error
+        except raised:
             raise
         except foreign as error:
-            plain = settled(name, arguments[1:], options)
-            if plain is not None:
-                return call(arguments[0], *plain[0], **plain[1])
             refused = refusal(name, arguments[1:], options, error, form)
             if refused is error or (isinstance(error, faults) and _UNNAMED in str(refused)):
                 raise
@@ -141,8 +168,11 @@ def _wrong_type(name: str, bound: Bound, form: Form) -> str:
         elif parameter in NAMES:
             if not isinstance(value, str):
                 return f"{parameter} is a name, not a {type(value).__name__}"
-        elif not any(one in annotation for one in ARRAYS):
-            if not all(isinstance(one, (int, np.integer)) for one in _leaves(value, form)):
+        elif is_setting(declared):
+            plain = plain_setting(declared, value, form)  # raises what is wrong with it
+            if not any(one in annotation for one in ARRAYS) and not all(
+                isinstance(one, int) for one in _leaves(plain, form)
+            ):
                 return f"{parameter} is one integer or several"
         else:
             found = [_dtype(one, form) for one in _leaves(value, form)]
@@ -170,16 +200,37 @@ def _wrong_value(name: str, bound: Bound, form: Form) -> str:
     for one in axis if isinstance(axis, tuple) else (axis,):
         if arrays and isinstance(one, (int, np.integer)) and not -dimensions <= one < dimensions:
             return f"there is no axis {one} in shape {list(arrays[0][0])}"
+    filling = form(bound.get("fill_value"))
+    if name in SIZED and _elements(name, bound) > _ELEMENTS_MAX:
+        return _TOO_LARGE
+    if filling is not None and filling[0]:
+        return "fill_value is one number"
     if name in _REASONS and _fit([shape for shape, _ in arrays]):
         return _REASONS[name]
     if name in _LARGEST and any(0 in shape for shape, _ in arrays):
         return "nothing has no largest or smallest"
-    integers: list[Any] = [one for one in bound.values() if type(one) is int]
-    for number in integers:
-        for _, dtype in arrays:
+    return _not_held([one for one in bound.values() if type(one) is int], [dtype for _, dtype in arrays]) or _UNNAMED
+
+
+def _not_held(numbers: Sequence[Any], dtypes: Sequence[str]) -> str:
+    """Returns which int a dtype of integers does not have, "" for none."""
+    for number in numbers:
+        for dtype in dtypes:
             if kind_of(dtype) == 1 and not np.iinfo(dtype).min <= number <= np.iinfo(dtype).max:
                 return f"{dtype} has no {number}"
-    return _UNNAMED
+    return ""
+
+
+def _elements(name: str, bound: Bound) -> int:
+    """Returns how many elements the sizes of a call make, 0 if one is negative or its sizes are no settings."""
+    given: Any = bound.get("shape")
+    if name == "eye":
+        columns = bound.get("n_cols")
+        given = (bound["n_rows"], bound["n_rows"] if columns is None else columns)
+    elif name == "linspace":
+        given = bound["num"]
+    sizes = [int(one) for one in (given if isinstance(given, (tuple, list)) else (given,)) if is_number(one)]
+    return 0 if min(sizes, default=-1) < 0 else math.prod(sizes)
 
 
 def _fit(shapes: Sequence[tuple[int, ...]]) -> bool:
@@ -191,10 +242,12 @@ def _fit(shapes: Sequence[tuple[int, ...]]) -> bool:
     return True
 
 
-def _dtype(value: Argument, form: Form) -> str:
+def _dtype(value: Any, form: Form) -> str:
     array = form(value)
     if array is not None:
         return array[1]
+    if type(value) is int:
+        return "int64"  # NumPy has objects for those beyond 64 bits
     return np.asarray(value).dtype.name if is_number(value) else "object"
 
 

@@ -17,7 +17,7 @@ from simstrategy.errors import InvalidType, SimStrategyError
 from simstrategy.sim.arrays import NUMBERS, Host, SimArray, view
 from simstrategy.sim.host_functions import wide
 from simstrategy.sim.mistakes import FOREIGN, MISSING, called_again, misformed, refused, require_comparable
-from simstrategy.sim.mixed import joined, masked, mixed, name_of
+from simstrategy.sim.mixed import joined, masked, mixed, name_of, together
 
 __all__ = [
     "Adopting",
@@ -66,6 +66,8 @@ def joining(function: Callable[..., Any]) -> Method:
     def call(_self: Adopting, arrays: Sequence[Operand], /, *, axis: int | None = 0) -> SimArray:
         try:
             kinds = [type(array) for array in arrays if isinstance(array, SimArray)]
+            if len(kinds) < len(arrays):
+                arrays = together([operand(_self, one) for one in arrays])
             plains = [view(array if isinstance(array, SimArray) else _self.asarray(array), _Plain) for array in arrays]
             return view(function(joined(plains), axis=axis), kinds[0] if kinds else _self.kind)
         except FOREIGN as error:
@@ -225,7 +227,7 @@ def reduction(function: Callable[..., Any], *, keep_dtype: bool = False, quick: 
         try:
             return view(result, kind)
         except TypeError:  # a number; of an array without axes NumPy takes axis 0 and -1
-            if axis is not None and not plain.ndim and axis != ():
+            if axis is not None and not plain.ndim and not (isinstance(axis, tuple) and not axis):
                 raise refused(call, (x,), {"axis": axis, "keepdims": keepdims}, IndexError("no axes")) from None
             return np.asarray(result).view(kind)
 

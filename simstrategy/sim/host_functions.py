@@ -26,6 +26,7 @@ __all__ = [
     "searchsorted",
     "sort",
     "spread",
+    "squeeze",
     "sum_in_dtype",
     "take",
     "triangle",
@@ -133,11 +134,18 @@ def part(function: Callable[..., Host]) -> Callable[..., Host]:
 
 
 def take(x: Host, indices: Any, *, axis: int) -> Host:
-    """Picks at integers; NumPy takes bool for them."""
-    if axis is None or np.asarray(indices).dtype.kind == "b":
-        raise TypeError("bool is no index, and no axis is none")
+    """Picks at integers; NumPy takes bool and floats for them."""
+    if axis is None or (np.size(indices) and np.asarray(indices).dtype.kind not in "iu"):
+        raise TypeError("integers alone are indices, and no axis is none")
     taken: Host = np.take(x, indices, axis=axis)
     return taken
+
+
+def squeeze(x: Host, axis: int | tuple[int, ...]) -> Host:
+    """Removes axes of size 1; of an array without axes NumPy takes axis 0 and -1."""
+    if not x.ndim and axis != ():
+        raise IndexError("an array without axes")
+    return np.squeeze(x, axis)
 
 
 def roll(x: Host, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> Host:

@@ -13,7 +13,17 @@ from simstrategy.device.settings import settled, signature_of
 from simstrategy.errors import SimStrategyError
 from simstrategy.sim.mixed import name_of
 
-__all__ = ["FOREIGN", "MISSING", "called_again", "form", "misformed", "placed", "refused", "require_comparable"]
+__all__ = [
+    "FOREIGN",
+    "MISSING",
+    "SIZED",
+    "called_again",
+    "form",
+    "misformed",
+    "placed",
+    "refused",
+    "require_comparable",
+]
 
 R = TypeVar("R")
 
@@ -21,6 +31,8 @@ MISSING: Final = object()
 """An argument that was not given."""
 FOREIGN: Final = (TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError, AttributeError)
 """NumPy's errors that stand for a mistake in the arguments."""
+SIZED: Final = (*FOREIGN, MemoryError)
+"""NumPy's errors that do so where the arguments alone decide how large a result is."""
 
 
 def form(value: Any) -> tuple[tuple[int, ...], str] | None:
@@ -53,7 +65,10 @@ def called_again(
     call: Callable[..., R], namespace: Any, arguments: Sequence[Any], options: dict[str, Any], error: Exception
 ) -> R:
     """Calls a function that NumPy has refused, with settings as Python has them.  Raises our error if they are so."""
-    plain = settled(call.__name__, arguments, options)
+    try:
+        plain = settled(call.__name__, arguments, options, form)
+    except (TypeError, ValueError):
+        plain = None
     if plain is not None:
         return call(namespace, *plain[0], **plain[1])
     wrong = refused(call, arguments, options, error)

@@ -13,7 +13,7 @@ from simstrategy.device.promotion import common_dtype, float_dtype, kind_of
 from simstrategy.device.terms import Operand
 from simstrategy.sim.dtypes import dtype_named, dtype_names
 
-__all__ = ["NARROW", "Host", "divided_parts", "in_common", "joined", "masked", "mixed", "name_of"]
+__all__ = ["NARROW", "Host", "divided_parts", "in_common", "joined", "masked", "mixed", "name_of", "together"]
 
 Host = np.ndarray[Any, Any]
 NARROW: Final = np.dtype(np.float16).num
@@ -66,6 +66,11 @@ def in_common(*values: Operand) -> list[Any]:
     types = [type(one) for one in values if not isinstance(one, (np.ndarray, np.generic))]
     dtype = dtype_named(common_dtype(tuple(names), tuple(types)))
     return [_cast(one, dtype) for one in values]
+
+
+def together(values: list[Any]) -> list[Any]:
+    """Returns arrays [...] and Python numbers as `in_common` does; numbers alone as they are."""
+    return in_common(*values) if any(isinstance(one, (np.ndarray, np.generic)) for one in values) else values
 
 
 def joined(arrays: list[Host]) -> list[Host]:

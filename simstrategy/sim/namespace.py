@@ -5,7 +5,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from simstrategy.device import NAMES, Array, canonical_dtype, composed, host_array
+from simstrategy.device import NAMES, Array, canonical_dtype, cast, composed, host_array
 from simstrategy.device.refusals import guarded
 from simstrategy.device.terms import Number, Operand
 from simstrategy.sim.arrays import Host, SimArray, current_class, view
@@ -35,12 +35,13 @@ from simstrategy.sim.host_functions import (
     searchsorted,
     sort,
     spread,
+    squeeze,
     sum_in_dtype,
     take,
     triangle,
     true_divide,
 )
-from simstrategy.sim.mistakes import FOREIGN, MISSING, called_again, form, misformed, placed, refused
+from simstrategy.sim.mistakes import FOREIGN, MISSING, SIZED, called_again, form, misformed, placed, refused
 from simstrategy.sim.mixed import NARROW, in_common
 
 __all__ = ["SimNamespace"]
@@ -70,9 +71,7 @@ class SimNamespace:
 
     def place(self, value: Host | np.generic) -> SimArray:
         """Returns a NumPy result as an array of the running replica's device."""
-        if isinstance(value, SimArray):
-            return value
-        return np.asarray(value).view(self.kind)
+        return value if isinstance(value, SimArray) else np.asarray(value).view(self.kind)
 
     def asarray(self, *arguments: Any, dtype: str | None = None, **others: Any) -> SimArray:
         if others or len(arguments) != 1:
@@ -84,6 +83,8 @@ class SimNamespace:
         if type(value) is not np.ndarray and not isinstance(value, SimArray):
             value = host_array(value, dtype and canonical_dtype(dtype), where="xp.asarray")
         try:
+            if wanted is not None and wanted.kind in "iu" and value.dtype.kind not in "biu":
+                value = cast(value, wanted)
             array = np.array(value, dtype=wanted, copy=True)
         except FOREIGN as error:
             raise refused(SimNamespace.asarray, (value,), {"dtype": dtype}, error) from error
@@ -96,7 +97,7 @@ class SimNamespace:
             arguments = placed(SimNamespace.zeros, arguments, {"dtype": dtype, **others})
         try:
             array = _zeros(arguments[0], _FLOAT32 if dtype is None else dtype_named(dtype))
-        except FOREIGN as error:
+        except SIZED as error:
             return called_again(SimNamespace.zeros, self, arguments, {"dtype": dtype}, error)
         return view(array, current_class() or self._default)
 
@@ -105,7 +106,7 @@ class SimNamespace:
             arguments = placed(SimNamespace.ones, arguments, {"dtype": dtype, **others})
         try:
             array = _empty(arguments[0], _FLOAT32 if dtype is None else dtype_named(dtype))
-        except FOREIGN as error:
+        except SIZED as error:
             return called_again(SimNamespace.ones, self, arguments, {"dtype": dtype}, error)
         array.fill(1)
         return view(array, current_class() or self._default)
@@ -115,10 +116,15 @@ class SimNamespace:
             arguments = placed(SimNamespace.full, arguments, {"dtype": dtype, **others})
         shape, fill_value = arguments
         try:
-            known = DTYPES.get(dtype or "")
-            array = _empty(shape, known or (self.asarray(fill_value).dtype if dtype is None else dtype_named(dtype)))
-            array.fill(fill_value)
-        except FOREIGN as error:
+            known = DTYPES.get(dtype) if type(dtype) is str else None
+            if dtype is None:
+                like = self.asarray(fill_value)
+                known = like.dtype
+                if like.ndim:
+                    raise ValueError("one number")
+            array = _empty(shape, known or dtype_named(dtype or ""))
+            array.fill(cast(fill_value, array.dtype) if isinstance(fill_value, SimArray) else fill_value)
+        except SIZED as error:
             return called_again(SimNamespace.full, self, arguments, {"dtype": dtype}, error)
         return view(array, current_class() or self._default)
 
@@ -126,9 +132,9 @@ class SimNamespace:
     ones_like = composed.ones_like
 
     def full_like(self, x: Operand, /, fill_value: Number | Array, *, dtype: str | None = None) -> SimArray:
-        array = x if isinstance(x, np.ndarray) else self.asarray(x)
+        array = x if isinstance(x, SimArray) else self.asarray(x)
         filled = _empty(array.shape, dtype_named(dtype) if dtype is not None else array.dtype)
-        filled.fill(fill_value)
+        filled.fill(cast(fill_value, filled.dtype) if isinstance(fill_value, SimArray) else fill_value)
         return filled.view(type(x) if isinstance(x, SimArray) else self.kind)
 
     arange = composed.arange
@@ -142,8 +148,10 @@ class SimNamespace:
     triu = plain(triangle(np.triu))
 
     def astype(self, x: Operand, dtype: str, /) -> SimArray:
-        array = x if isinstance(x, np.ndarray) else self.asarray(x)
-        return self.place(array.astype(dtype_named(dtype)))
+        array = x if isinstance(x, SimArray) else self.asarray(x)
+        wanted = dtype_named(dtype)
+        is_cut = wanted.kind in "iu" and array.dtype.kind not in "biu"
+        return self.place(cast(array, wanted) if is_cut else array.astype(wanted))
 
     add = binary(np.add)
     subtract = binary(np.subtract)
@@ -219,8 +227,7 @@ class SimNamespace:
         if x2 is MISSING or more or others:
             raise misformed(SimNamespace.where, (condition, x1, x2, *more), others)
         kind = type(condition) if isinstance(condition, SimArray) else type(x1) if isinstance(x1, SimArray) else None
-        first: Any = x1
-        second: Any = x2
+        first, second = x1, x2
         try:
             if type(x2) is float and isinstance(x1, SimArray) and x1.dtype.kind == "f":
                 other = type(x1)  # NumPy's rule is the same there
@@ -252,8 +259,7 @@ class SimNamespace:
             arguments = placed(SimNamespace.reshape, arguments, others)
         x, shape = arguments
         try:
-            array: Any = x if isinstance(x, SimArray) else self.asarray(x)
-            result: SimArray = array.reshape(shape)
+            result: SimArray = (x if isinstance(x, SimArray) else self.asarray(x)).reshape(shape)
             if result.shape != shape and (shape is None or (np.size(shape) and np.min(shape) < -1)):
                 raise TypeError("NumPy takes None, and every negative size for -1")
         except FOREIGN as error:
@@ -261,7 +267,7 @@ class SimNamespace:
         return result
 
     expand_dims = plain(np.expand_dims)
-    squeeze = plain(np.squeeze)
+    squeeze = plain(squeeze)
     broadcast_to = plain(lambda x, shape: np.array(np.broadcast_to(x, shape)))
     broadcast_arrays = several(np.broadcast_arrays)
     concat = joining(np.concatenate)

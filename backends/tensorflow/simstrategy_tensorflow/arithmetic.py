@@ -17,6 +17,7 @@ __all__ = [
     "count_nonzero",
     "cumulative",
     "deviation",
+    "expand_dims",
     "flip",
     "grid",
     "hypot",
@@ -99,6 +100,20 @@ def grid(*arrays: Any, **how: Any) -> Any:
     if any(len(array.shape) != 1 for array in arrays):
         raise ValueError("vectors alone")
     return tf.meshgrid(*arrays, **how)
+
+
+def expand_dims(x: Any, *, axis: int | tuple[int, ...]) -> Any:
+    """Adds axes of size 1, one or several; places are those in the result."""
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    count = len(x.shape) + len(axes)
+    if any(not -count <= one < count for one in axes):
+        raise IndexError(f"there is no place {axis}")
+    places = sorted({one % count for one in axes})
+    if len(places) < len(axes):
+        raise ValueError("an axis comes twice")
+    for place in places:
+        x = tf.expand_dims(x, place)
+    return x if places else tf.identity(x)
 
 
 def squeeze(x: Any, axis: int | tuple[int, ...]) -> Any:

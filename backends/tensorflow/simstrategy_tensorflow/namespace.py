@@ -49,7 +49,10 @@ def _filled(x: Any, fill_value: Any, *, dtype: Any = None) -> Any:
 def _filling(value: Any, dtype: Any) -> Any:
     """Returns what fills an array.  Raises as `filling` for a number that the dtype does not hold."""
     is_tensor = isinstance(value, (tf.Tensor, tf.Variable))
-    return tensor(value if is_tensor or dtype is None else filling(value, dtype.as_numpy_dtype), dtype)
+    number = tensor(value if is_tensor or dtype is None else filling(value, dtype.as_numpy_dtype), dtype)
+    if number.shape.rank:
+        raise ValueError("one number")
+    return number
 
 
 def _of_bools(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -88,7 +91,7 @@ class TensorFlowNamespace:
     full_like = unary(_filled)
 
     def arange(self, start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> Any:
-        if any(isinstance(one, tf.Tensor) for one in (start, stop, step)):  # integers without a value yet
+        if any(tf.is_symbolic_tensor(one) for one in (start, stop, step)):  # integers without a value yet
             first, last = (0, start) if stop is None else (start, stop)
             return tf.range(first, last, step, dtype=named(dtype or "int64"))
         return composed.arange(self, start, stop, step, dtype=dtype)
@@ -97,7 +100,9 @@ class TensorFlowNamespace:
 
     def eye(self, n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None) -> Any:
         with at(self):
-            n_rows, n_cols = operator.index(n_rows), None if n_cols is None else operator.index(n_cols)
+            n_rows, n_cols = operator.index(n_rows), operator.index(n_rows if n_cols is None else n_cols)
+            if not n_cols:  # TensorFlow takes it for none given
+                return tf.zeros((n_rows, 0), named(dtype or "float32"))
             return tnp.eye(n_rows, n_cols, k, named(dtype or "float32"))
 
     meshgrid = several(arithmetic.grid)
@@ -186,7 +191,7 @@ class TensorFlowNamespace:
     matrix_transpose = unary(tf.linalg.matrix_transpose)
     moveaxis = unary(arithmetic.moveaxis)
     reshape = unary(lambda x, shape: tf.reshape(x, _shape(shape)))
-    expand_dims = unary(tf.expand_dims)
+    expand_dims = unary(arithmetic.expand_dims)
     squeeze = unary(arithmetic.squeeze)
     broadcast_to = unary(lambda x, shape: tf.broadcast_to(x, _shape(shape)))
     broadcast_arrays = several(tnp.broadcast_arrays)
@@ -244,7 +249,12 @@ _FOREIGN: Final = (
 
 for _name in NAMES:
     _method = guarded(
-        vars(TensorFlowNamespace)[_name], _name, _form, _FOREIGN, tf.errors.OperatorNotAllowedInGraphError
+        vars(TensorFlowNamespace)[_name],
+        _name,
+        _form,
+        _FOREIGN,
+        tf.errors.OperatorNotAllowedInGraphError,
+        exhausted=(tf.errors.ResourceExhaustedError,),
     )
     setattr(TensorFlowNamespace, _name, ours(_method))
 

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 import tensorflow as tf
 
-from simstrategy.device import canonical_dtype, host_array, numeric_array
+from simstrategy.device import canonical_dtype, cast, host_array, numeric_array
 from simstrategy.device.promotion import common_dtype
 from simstrategy.errors import InvalidArgument
 from simstrategy_tensorflow.placement import current_placement
@@ -20,6 +20,8 @@ _NAMES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat1
 DTYPES: Final[dict[str, Any]] = {name: tf.as_dtype(name) for name in _NAMES.split()}
 _WEAK: Final = (bool, int, float, complex)
 _HERE: Final = nullcontext()
+_HALF: Final = 2
+"""The bytes of floats that have no number near the bounds of int32."""
 
 
 class Defaulting(Protocol):
@@ -50,13 +52,24 @@ def tensor(value: Any, dtype: Any = None) -> Any:
     """Returns a tensor of any data.  Python numbers and lists get a default dtype, other data keep theirs."""
     if isinstance(value, (tf.Tensor, tf.Variable)):
         tensor = tf.convert_to_tensor(value)
-        return tensor if dtype in (None, tensor.dtype) else tf.cast(tensor, dtype)
+        return tensor if dtype in (None, tensor.dtype) else _cast(tensor, dtype)
     if type(value) is not np.ndarray:
         # A dtype is a cast on purpose, as for the truth values of `where`.
         call = "xp.asarray"
         value = host_array(value, where=call) if dtype is None else numeric_array(value, where=call)
     wanted = named(dtype or value.dtype)
-    return tf.constant(value.astype(wanted.as_numpy_dtype), wanted)
+    return tf.constant(cast(value, np.dtype(wanted.as_numpy_dtype)), wanted)
+
+
+def _cast(x: Any, dtype: Any) -> Any:
+    """Returns x […] in a dtype, by the rule of `simstrategy.device.cast`: TensorFlow's devices differ."""
+    dtype = tf.as_dtype(dtype)
+    if not dtype.is_integer or not (x.dtype.is_floating or x.dtype.is_complex):
+        return tf.cast(x, dtype)
+    real = tf.math.real(x) if x.dtype.is_complex else tf.cast(x, tf.float32) if x.dtype.size == _HALF else x
+    within = tf.where(real < float(dtype.max), tf.cast(real, dtype), tf.constant(dtype.max, dtype))
+    within = tf.where(real <= float(dtype.min), tf.constant(dtype.min, dtype), within)
+    return tf.where(tf.math.is_nan(real), tf.zeros([], dtype), within)
 
 
 def _is_weak(value: Any) -> bool:

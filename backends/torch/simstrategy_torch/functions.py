@@ -139,7 +139,7 @@ def joining(function: Function) -> Any:
     """Makes a method that joins several arrays of one dtype."""
 
     def call(self: "Placed", arrays: Any, /, *, axis: int | None = 0) -> Any:
-        if not isinstance(arrays, (list, tuple, np.ndarray, _Tensor)):
+        if not isinstance(arrays, (list, tuple, range, np.ndarray, _Tensor)):
             raise TypeError("no sequence of arrays")
         return function(promoted(self.placement, *arrays), axis=axis)
 

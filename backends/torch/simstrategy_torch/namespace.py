@@ -36,7 +36,7 @@ from simstrategy_torch.functions import (
     unary,
 )
 from simstrategy_torch.moving import roll, searchsorted, squeeze, take, take_along_axis
-from simstrategy_torch.promotion import in_more_bits, promoted, tensor
+from simstrategy_torch.promotion import in_more_bits, promoted, tensor, to_dtype
 
 __all__ = ["TorchNamespace"]
 
@@ -53,12 +53,23 @@ def _filled(place: str, shape: Any, fill_value: Any, dtype: torch.dtype | None) 
     host = None if dtype is None else host_dtype(dtype)
     if host is not None and not isinstance(fill_value, _Tensor):
         fill_value = filling(fill_value, host)
+    if isinstance(fill_value, _Tensor) and dtype is not None:
+        fill_value = to_dtype(fill_value, dtype)
     value = tensor(place, fill_value, dtype)
+    if value.ndim:
+        raise ValueError("one number")
     return torch.empty(_shape(shape), dtype=value.dtype, device=place).copy_(value)
 
 
 def _filled_like(x: _Tensor, fill_value: Any, *, dtype: Any = None) -> _Tensor:
     return _filled(str(x.device), x.shape, fill_value, x.dtype if dtype is None else named(dtype))
+
+
+def _grid(*arrays: _Tensor, **how: Any) -> Any:
+    """Makes a grid of vectors; PyTorch takes a number for one."""
+    if any(array.ndim != 1 for array in arrays):
+        raise ValueError("vectors alone")
+    return compat.meshgrid(*arrays, **how)
 
 
 def _repeats(x: _Tensor, repeats: Any) -> Any:
@@ -114,7 +125,7 @@ class TorchNamespace:
 
     def asarray(self, value: Any, *, dtype: Any = None) -> _Tensor:
         if dtype is not None and isinstance(value, _Tensor):
-            return value.to(named(dtype), copy=True)
+            return to_dtype(value, named(dtype))
         wanted = None if dtype is None else named(dtype)
         if is_python_data(value):
             value = host_array(value, dtype and canonical_dtype(dtype), where="xp.asarray")
@@ -136,10 +147,10 @@ class TorchNamespace:
         made: _Tensor = compat.eye(n_rows, n_cols, k=k, dtype=named(dtype or "float32"), device=self.placement)
         return made
 
-    meshgrid = several(compat.meshgrid)
+    meshgrid = several(_grid)
     tril = unary(compat.tril)
     triu = unary(compat.triu)
-    astype = unary(lambda x, dtype: x.to(named(dtype), copy=True))
+    astype = unary(lambda x, dtype: to_dtype(x, named(dtype)))
 
     add = binary(by_parts(torch.add))
     subtract = binary(by_parts(compat.subtract))
@@ -263,7 +274,8 @@ def _form(value: Any) -> tuple[tuple[int, ...], str] | None:
 
 
 for _name in NAMES:
-    setattr(TorchNamespace, _name, guarded(vars(TorchNamespace)[_name], _name, _form, _FOREIGN, torch.OutOfMemoryError))
+    _method = guarded(vars(TorchNamespace)[_name], _name, _form, _FOREIGN, exhausted=(torch.OutOfMemoryError,))
+    setattr(TorchNamespace, _name, _method)
 
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from simstrategy.device import host_array, numeric_array
+from simstrategy.device import cast, host_array, numeric_array
 from simstrategy.device.promotion import common_dtype
 from simstrategy_torch.arrays import host_dtype, name_of, named
 
-__all__ = ["in_more_bits", "kind_of", "promoted", "tensor"]
+__all__ = ["in_more_bits", "kind_of", "promoted", "tensor", "to_dtype"]
 
 _Tensor = torch.Tensor
 _WEAK: Final = (bool, int, float, complex)
@@ -41,7 +41,20 @@ def _host_tensor(value: Any, dtype: torch.dtype | None) -> _Tensor:
     host = host_dtype(wanted)
     if wanted is torch.bfloat16 or host is None:
         return torch.from_numpy(np.array(value, np.float32)).to(wanted)
-    return torch.from_numpy(np.array(value, host, order="C", copy=True, subok=False))
+    if wanted.is_floating_point or wanted.is_complex or value.dtype.kind in "biu":
+        return torch.from_numpy(np.array(value, host, order="C", copy=True, subok=False))
+    return torch.from_numpy(np.array(cast(value, np.dtype(host)), order="C", copy=True, subok=False))
+
+
+def to_dtype(x: _Tensor, dtype: torch.dtype) -> _Tensor:
+    """Returns a copy of x […] in a dtype, by the rule of `simstrategy.device.cast`: PyTorch's devices differ."""
+    if kind_of(dtype) != 1 or kind_of(x.dtype) < 2:
+        return x.to(dtype, copy=True)
+    real = x.real if x.is_complex() else x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+    bounds = torch.iinfo(dtype)
+    within = torch.where(real < float(bounds.max), real.to(dtype), bounds.max)
+    within = torch.where(real <= float(bounds.min), bounds.min, within)
+    return torch.where(torch.isnan(real), 0, within).to(dtype)
 
 
 def _is_weak(value: Any) -> bool:

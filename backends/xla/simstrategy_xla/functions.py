@@ -1,6 +1,5 @@
 """How JAX's functions become the namespace's: what they adopt, where their results are, and what JAX does otherwise."""
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
@@ -14,6 +13,7 @@ from simstrategy.errors import InvalidArgument, InvalidType
 __all__ = [
     "FOREIGN",
     "OTHERS",
+    "as_dtype",
     "binary",
     "bound",
     "cast",
@@ -32,19 +32,16 @@ __all__ = [
     "part",
     "permuted",
     "picking",
-    "require_size",
     "roll",
     "rounded",
     "searchsorted",
     "several",
     "sorting",
-    "tiled",
     "unary",
     "unstack",
 ]
 
 Function = Callable[..., Any]
-_ELEMENTS_MAX: Final = 2**60
 FOREIGN: Final = (
     *(TypeError, ValueError, IndexError, OverflowError, AttributeError, ZeroDivisionError, NameError),
     NotImplementedError,
@@ -82,6 +79,14 @@ def cast(value: Any, dtype: np.dtype[Any]) -> Any:
     if not is_weak(value):
         return value if value.dtype == dtype else value.astype(dtype)
     return np.asarray(value, dtype) if dtype.kind in "biu" else np.asarray(value).astype(dtype)
+
+
+def as_dtype(array: jax.Array, dtype: Any) -> jax.Array:
+    """Returns an array […] in a dtype, or as it is for None; real parts of complex numbers, since JAX warns."""
+    if dtype is None or dtype == array.dtype:
+        return array
+    real = array.real if array.dtype.kind == "c" and dtype.kind not in "cb" else array
+    return real.astype(dtype)
 
 
 def form(value: Any) -> tuple[tuple[int, ...], str] | None:
@@ -149,7 +154,7 @@ def joining(function: Function) -> Any:
     """Makes a method that joins several arrays."""
 
     def call(_self: "Placing", arrays: Any, /, *, axis: int | None = 0) -> Any:
-        parts = _self.operands(arrays)
+        parts = _self.operands([*arrays])
         return _self.placed(function(parts, axis), *parts)
 
     return call
@@ -266,22 +271,6 @@ def roll(x: jax.Array, shift: int | tuple[int, ...], *, axis: int | tuple[int, .
     """Rolls x […]; JAX takes shifts and axes of other numbers, and cuts floats off."""
     require_shifts(shift, axis)
     return jnp.roll(x, shift, axis)
-
-
-def tiled(x: jax.Array, repetitions: tuple[int, ...]) -> jax.Array:
-    """Repeats x […] whole along each axis.  Raises ValueError for negative numbers, with which JAX makes no program."""
-    if any(count < 0 for count in repetitions):
-        raise ValueError("a count is negative")
-    require_size([*repetitions, *x.shape])
-    return jnp.tile(x, repetitions)
-
-
-def require_size(sizes: Any) -> Any:
-    """Returns a shape.  Raises ValueError for so many elements that XLA would end the process."""
-    given = sizes if isinstance(sizes, (tuple, list)) else (sizes,)
-    if math.prod([max(int(one), 1) for one in given if isinstance(one, (int, np.integer))]) >= _ELEMENTS_MAX:
-        raise ValueError("no machine has so much memory")
-    return sizes
 
 
 def permuted(x: jax.Array, axes: tuple[int, ...]) -> jax.Array:

@@ -1,8 +1,7 @@
 """JAX's array functions with the rules of `simstrategy.device.namespace`.
 
-All arithmetic and all promotion is JAX's; NumPy makes arrays of host data. Everything is committed to a
-device, because JAX moves other arrays to its default device without a warning. On CPUs XLA takes subnormal
-numbers for zero.
+All arithmetic and all promotion is JAX's; NumPy makes arrays of host data. Everything is committed to a device, because
+JAX moves other arrays to its default device without a warning. On CPUs XLA takes subnormal numbers for zero.
 """
 
 from collections.abc import Sequence
@@ -13,12 +12,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from simstrategy.device import NAMES, ArrayNamespace, canonical_dtype, composed, filling, host_array
+from simstrategy.device import cast as host_cast
 from simstrategy.device.promotion import common_dtype, float_dtype
-from simstrategy.device.refusals import guarded
+from simstrategy.device.refusals import SIZED, guarded
 from simstrategy.errors import InvalidArgument, Unsupported
 from simstrategy_xla.functions import (
     FOREIGN,
     OTHERS,
+    as_dtype,
     binary,
     bound,
     cast,
@@ -36,16 +37,15 @@ from simstrategy_xla.functions import (
     part,
     permuted,
     picking,
-    require_size,
     roll,
     rounded,
     searchsorted,
     several,
     sorting,
-    tiled,
     unary,
     unstack,
 )
+from simstrategy_xla.sizes import allocating, require_size, tiled
 
 __all__ = ["NO_VALUE", "XlaNamespace", "committed", "config", "dtypes_here", "require_values"]
 
@@ -146,12 +146,11 @@ class XlaNamespace:
 
     def _array(self, value: Any, device: Any, dtype: Any = None) -> Any:
         if isinstance(value, jax.Array):
-            array = committed(value)
-            return array if dtype is None or dtype == array.dtype else array.astype(dtype)
+            return as_dtype(committed(value), dtype)
         if type(value) is not np.ndarray:
             value = host_array(value, None if dtype is None else dtype.name, where="xp.asarray")
         # A copy of our own: JAX reads host memory later, or for ever.
-        return bound(jnp.asarray(np.array(value, dtype or self.named(value.dtype))), device)
+        return bound(jnp.asarray(host_cast(value, dtype or self.named(value.dtype))), device)
 
     def placed(self, result: Any, *like: Any) -> Any:
         """Returns a result where the first array of `like` is: JAX creates some, such as isfinite of integers, anew."""
@@ -169,6 +168,8 @@ class XlaNamespace:
         wanted = self.asarray(fill_value).dtype if dtype is None else self.named(dtype)
         if not isinstance(fill_value, jax.Array):
             fill_value = filling(fill_value, wanted)
+        elif fill_value.ndim:
+            raise ValueError("one number")
         return bound(jnp.full(require_size(shape), fill_value, wanted), self.device_of(fill_value))
 
     zeros_like = composed.zeros_like
@@ -176,7 +177,7 @@ class XlaNamespace:
 
     def full_like(self, x: Any, /, fill_value: Any, *, dtype: Any = None) -> Any:
         like = self.asarray(x)
-        filled = self.full(like.shape, fill_value, dtype=dtype or like.dtype.name)
+        filled = self.full(like.shape, fill_value, dtype=like.dtype.name if dtype is None else dtype)
         return bound(filled, self.device_of(like))
 
     arange = composed.arange
@@ -191,7 +192,7 @@ class XlaNamespace:
     triu = unary(jnp.triu)
 
     def astype(self, x: Any, dtype: str, /) -> Any:
-        return self.asarray(x, dtype=dtype)
+        return self._array(self.asarray(x), self.device_of(x), self.named(dtype))
 
     add = binary(jnp.add)
     subtract = binary(jnp.subtract)
@@ -311,7 +312,8 @@ class XlaNamespace:
 
 
 for _name in NAMES:
-    setattr(XlaNamespace, _name, guarded(vars(XlaNamespace)[_name], _name, form, FOREIGN, *OTHERS))
+    _function = allocating(vars(XlaNamespace)[_name]) if _name in SIZED else vars(XlaNamespace)[_name]
+    setattr(XlaNamespace, _name, guarded(_function, _name, form, FOREIGN, *OTHERS))
 
 
 if TYPE_CHECKING:

@@ -36,7 +36,11 @@ class Creation(Protocol):
         ...
 
     def full(self, shape: Shape, fill_value: Number | Array, *, dtype: str | None = None) -> Array:
-        """Returns `fill_value` [*shape], by default in the number's default dtype."""
+        """Returns `fill_value` [*shape], by default in the number's default dtype.
+
+        fill_value: a number, or an array [] that is cast as by `astype`. Raises InvalidArgument for one with axes, and
+        for more elements than there is memory for.
+        """
         ...
 
     def zeros_like(self, x: Array, /, *, dtype: str | None = None) -> Array:
@@ -54,7 +58,8 @@ class Creation(Protocol):
     def arange(self, start: Real, /, stop: Real | None = None, step: Real = 1, *, dtype: str | None = None) -> Array:
         """Returns the numbers from start to before stop [ceil((stop - start) / step)], int32 or float32 by default.
 
-        With one argument that is the stop, and the start is 0. Raises for a step of 0.
+        With one argument that is the stop, and the start is 0. An array [] is a number, too. Raises for a step of 0,
+        InvalidType for an array with axes.
         """
         ...
 
@@ -63,7 +68,8 @@ class Creation(Protocol):
     ) -> Array:
         """Returns `num` numbers at equal distances from start to stop [num], float32 or complex64 by default.
 
-        They are computed in float64 and rounded once. endpoint: whether the last one is `stop`. Raises for num < 0.
+        They are computed in float64 and rounded once. endpoint: whether the last one is `stop`. Raises for num < 0,
+        InvalidType for a start or stop with axes.
         """
         ...
 
@@ -89,6 +95,7 @@ class Creation(Protocol):
     def astype(self, x: Array, dtype: str, /) -> Array:
         """Returns x […] in another dtype; floats are cut off towards 0 for integers.
 
+        Floats beyond the range of integers become the nearest integer of the dtype, and NaN 0; integers wrap.
         Raises InvalidArgument for a dtype that the backend does not have. Deviation: no `copy`, no `device`.
         """
         ...

@@ -31,8 +31,8 @@ class Shapes(Protocol):
         """Returns the elements of x in row-major order [*shape]; one size may be -1.  Deviation: no `copy`."""
         ...
 
-    def expand_dims(self, x: Array, /, *, axis: int) -> Array:
-        """Returns x […] with a new axis of size 1 at `axis`.  Deviation: one axis, without a default."""
+    def expand_dims(self, x: Array, /, *, axis: int | tuple[int, ...]) -> Array:
+        """Returns x […] with new axes of size 1, at these places of the result.  Deviation: no default."""
         ...
 
     def squeeze(self, x: Array, /, axis: int | tuple[int, ...]) -> Array:

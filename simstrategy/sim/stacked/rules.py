@@ -109,7 +109,7 @@ def _along(default: int | None, *, new: int = 0) -> Rule:
     def rule(call: Call, stacked: Slots, ranks: int) -> Bound:
         array, *others = call.arguments
         axis = call.settings.get("axis", default)
-        dimensions = array.example.ndim + new
+        dimensions = array.example.ndim + (len(axis) if new and isinstance(axis, (tuple, list)) else new)
         if axis is None and dimensions == 1:
             axis = 0
         if axis is None or recorded_in((others, call.settings)) or _has_ends(call):
