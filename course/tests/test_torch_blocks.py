@@ -33,7 +33,7 @@ def test_programs_of_pytorch_print_on_simulated_ranks_what_four_lessons_show(fol
             save_programs(lesson.text, folder)
             for one in commands_of(lesson, TORCHRUN):
                 ranks, script = one.command.removeprefix(TORCHRUN).split()
-                report = running.run_on(server, settings.Settings(str(folder / script), ranks=int(ranks), tee=True))
+                report = running.run_on([server], settings.Settings(str(folder / script), ranks=int(ranks), tee=True))
                 printed = capfd.readouterr()
                 output = printed.out + printed.err + report.text()
                 assert fits(output, one.output), f"{one.command}\n{output}"
