@@ -34,7 +34,7 @@ def tried(server, script):
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as out:
         os.chdir(script.file.parent if script.is_module else folder)
         try:
-            report = run_on(server, settings)
+            report = run_on([server], settings)
         finally:
             os.chdir(TESTS)
     lines = [re.sub(r"^\[rank\d+\]: ", "", line, count=1) for line in out.getvalue().splitlines()]

@@ -52,7 +52,7 @@ def replay(name, runs):
         began = time.perf_counter()
         for _ in range(runs):
             with redirect_stdout(io.StringIO()):
-                report = run_on(server, settings)
+                report = run_on([server], settings)
             trace = folder / "recording"
             report.record.trace(str(SCRIPTS)).write(trace)
             digests[sha256(report.as_json().encode() + trace.read_bytes()).hexdigest()[:16]] += report.exit_code == 0
