@@ -166,3 +166,21 @@ def test_numbers_that_are_no_integers_are_no_indices(backend, indices):
 def test_more_differences_than_numbers_leave_nothing(backend):
     x = put(backend, MATRIX)
     assert [backend.get(backend.xp.diff(x, n=n)).shape for n in (2, 3, 2**63)] == [(2, 1), (2, 0), (2, 0)]
+
+
+@pytest.mark.parametrize("axis", [2, -3, 2**31, 2**40, -(2**63), 2**70])
+@pytest.mark.parametrize(
+    "name", ["sum", "prod", "mean", "max", "min", "all", "any", "argmax", "argmin", "concat", "stack", "flip", "sort"]
+)
+def test_an_axis_that_an_array_does_not_have_is_no_other_one(backend, name, axis):
+    """TensorFlow alone takes 2**40 for 0, in some functions."""
+    x = put(backend, MATRIX)
+    if name == "stack" and axis in (2, -3):
+        return  # an axis of the result
+    for one in (x, x > 0):
+        refused(backend, InvalidArgument, name, [one, one] if name in ("concat", "stack") else one, axis=axis)
+
+
+@pytest.mark.parametrize("axes", [(0, 5), (0, 2), (0, 0), (0, -3), (1,), (0, 1, 1), (2**40, 0)])
+def test_axes_that_are_no_order_of_those_of_an_array_are_refused(backend, axes):
+    refused(backend, InvalidArgument, "permute_dims", put(backend, MATRIX), axes)

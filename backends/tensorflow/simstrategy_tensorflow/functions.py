@@ -14,6 +14,7 @@ from simstrategy.errors import InvalidType
 from simstrategy_tensorflow.promotion import Defaulting, at, promoted, tensor
 
 __all__ = [
+    "along",
     "axes_of",
     "axis_of",
     "binary",
@@ -37,6 +38,8 @@ __all__ = [
 
 Function = Callable[..., Any]
 _FEW: Final = 3
+_RANK_MAX: Final = 256
+"""No tensor has so many axes."""
 
 
 # AutoGraph must not convert these methods where a converted program calls them: it takes long and changes nothing.
@@ -96,6 +99,17 @@ def axes_of(x: Any, axis: Any) -> list[int]:
     return [one % count for one in axes]
 
 
+def along(function: Function) -> Function:
+    """Makes a reduction that raises IndexError for an axis that x does not have: TensorFlow takes 2**40 for 0."""
+
+    def call(x: Any, *, axis: Any = None, **how: Any) -> Any:
+        if axis is not None and x.shape.rank is not None:
+            axes_of(x, axis)
+        return function(x, axis=axis, **how)
+
+    return call
+
+
 def axis_of(x: Any, axis: Any) -> int:
     """Returns one axis, not negative.  Raises TypeError for none or several, IndexError for one that is not there."""
     if not isinstance(axis, (int, np.integer)):
@@ -109,7 +123,11 @@ def joining(function: Function) -> Any:
     def call(_self: Defaulting, arrays: Any, /, *, axis: int | None = 0) -> Any:
         with at(_self, *arrays):
             parts = promoted(*arrays)
-            return function(parts, axis) if axis is not None else function([tf.reshape(one, (-1,)) for one in parts], 0)
+            if axis is None:
+                return function([tf.reshape(one, (-1,)) for one in parts], 0)
+            if not -_RANK_MAX <= axis < _RANK_MAX:  # TensorFlow takes 2**40 for 0
+                raise IndexError(f"there is no axis {axis}")
+            return function(parts, axis)
 
     return ours(call)
 

@@ -15,6 +15,8 @@ from simstrategy.device import NAMES, ArrayNamespace, canonical_dtype, composed,
 from simstrategy.device.refusals import guarded
 from simstrategy_tensorflow import arithmetic
 from simstrategy_tensorflow.functions import (
+    along,
+    axes_of,
     binary,
     divide,
     joining,
@@ -59,8 +61,8 @@ def _of_bools(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, **how: function(tf.cast(x, tf.int8), **how)
 
 
-_ARGMAX: Final = of_some(place_of(tf.argmax))
-_ARGMIN: Final = of_some(place_of(tf.argmin))
+_ARGMAX: Final = along(of_some(place_of(tf.argmax)))
+_ARGMIN: Final = along(of_some(place_of(tf.argmin)))
 
 
 @final
@@ -187,7 +189,7 @@ class TensorFlowNamespace:
         with at(self, condition, x1, x2):
             return tf.where(tensor(condition, tf.bool), *promoted(x1, x2))
 
-    permute_dims = unary(lambda x, axes: tf.transpose(x, [axis % len(x.shape) for axis in axes]))
+    permute_dims = unary(lambda x, axes: tf.transpose(x, axes_of(x, axes)))
     matrix_transpose = unary(tf.linalg.matrix_transpose)
     moveaxis = unary(arithmetic.moveaxis)
     reshape = unary(lambda x, shape: tf.reshape(x, _shape(shape)))
@@ -205,17 +207,17 @@ class TensorFlowNamespace:
     take = unary(take)
     take_along_axis = unary(take_along_axis)
 
-    sum = unary(narrow(tf.reduce_sum), bools=tf.reduce_any)
-    prod = unary(narrow(tf.reduce_prod), bools=tf.reduce_all)
+    sum = unary(along(narrow(tf.reduce_sum)), bools=along(tf.reduce_any))
+    prod = unary(along(narrow(tf.reduce_prod)), bools=along(tf.reduce_all))
     cumulative_sum = unary(arithmetic.cumulative(tf.math.cumsum, tf.zeros))
     cumulative_prod = unary(arithmetic.cumulative(tf.math.cumprod, tf.ones))
-    mean = unary(narrow(tf.reduce_mean), floats=True)
+    mean = unary(along(narrow(tf.reduce_mean)), floats=True)
     var = unary(arithmetic.variance, floats=True)
     std = unary(arithmetic.deviation, floats=True)
-    max = unary(of_some(tf.reduce_max), bools=of_some(tf.reduce_any))
-    min = unary(of_some(tf.reduce_min), bools=of_some(tf.reduce_all))
-    all = unary(lambda x, **how: tf.reduce_all(truth(x), **how))
-    any = unary(lambda x, **how: tf.reduce_any(truth(x), **how))
+    max = unary(along(of_some(tf.reduce_max)), bools=along(of_some(tf.reduce_any)))
+    min = unary(along(of_some(tf.reduce_min)), bools=along(of_some(tf.reduce_all)))
+    all = unary(along(lambda x, **how: tf.reduce_all(truth(x), **how)))
+    any = unary(along(lambda x, **how: tf.reduce_any(truth(x), **how)))
 
     def diff(self, x: Any, /, **settings: Any) -> Any:
         with at(self, x):  # TensorFlow has slices of nothing on the current device
