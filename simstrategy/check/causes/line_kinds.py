@@ -194,10 +194,8 @@ def by_scaled_parts(spot: Spot) -> Finding | None:
     if any(scale is None for scale in scales):
         return None
     texts = [f"{scale:.4g}" for scale in scales]
-    reason = (
-        f"each replica has multiplied its part of the reference's value by a number of its own "
-        f"({', '.join(texts[:_NAMED_MAX])})"
-    )
+    numbers = f"a number of its own ({', '.join(texts[:_NAMED_MAX])})" if len({*texts}) > 1 else texts[0]
+    reason = f"each replica has multiplied its part of the reference's value by {numbers}"
     bound = max(float(np.linalg.norm(one)) for one in found)
     if is_fixed(bound, float(np.linalg.norm(expected)), len(found) / spot.counts[0]):
         return Finding(
