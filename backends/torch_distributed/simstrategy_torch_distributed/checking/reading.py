@@ -97,13 +97,12 @@ class _Gathered:
         elif entry.what == "rows":
             self.inputs[-1] = self.inputs[-1]._replace(rows=facts["rows"])
         elif entry.what in ("step", "end"):
-            after = facts["after"] if entry.what == "step" else facts["step"]
             if entry.what == "step":
                 self._made[-1] += 1
                 self._generators.setdefault(facts["step"], set()).add(facts["generator"])
-            if not facts["forms"] and facts["names"]:
-                self._unkept[after] = None
-            for name, form, array in zip(facts["names"], facts["forms"], entry.arrays, strict=False):
+            if not facts["forms"]:
+                self._unkept |= dict.fromkeys(facts["after"])
+            for name, after, form, array in zip(*_kept(entry), entry.arrays, strict=False):
                 path = f"{f'after step {after}' if after else _BEGIN}[{name!r}]"
                 self._state.add(path)
                 self._after[path] = after
@@ -141,6 +140,14 @@ class _Gathered:
             self.left[f"{text} Those before and those at the end are."] = None
 
 
+def _kept(entry: Entry) -> tuple[Sequence[str], Sequence[int], Sequence[Form]]:
+    """Returns the names of the parameters of a step or of the end, after which step each is, and their forms.
+
+    Several optimizers may step one parameter, so what it has after a step stands before the next step of any of them.
+    """
+    return entry.facts["names"], entry.facts["after"], entry.facts["forms"]
+
+
 def _whole(parts: Sequence[tuple[Host, Form]]) -> tuple[Host, ...]:
     """Returns a value's copies: of shards the whole one, twice, which differ where ranks hold a shard unequally."""
     if not parts[0][1].get("offset"):
@@ -159,24 +166,38 @@ def _steps(ranks: Sequence[Sequence[Entry]]) -> Iterator[StepFacts]:
     """Yields the steps that all ranks have made alike, with all their arrays."""
     calls = [_calls(entries) for entries in ranks]
     by_number = [{one.facts["step"]: one for one in entries if one.what == "step"} for entries in ranks]
-    after = [
-        {one.facts["after" if one.what == "step" else "step"]: one for one in entries if one.what in ("step", "end")}
-        for entries in ranks
-    ]
+    after = [_after(entries) for entries in ranks]
     for number in sorted(by_number[0]):
-        ones = [steps.get(number) for steps in by_number]
-        ends = [nexts.get(number) for nexts in after]
-        whole = [one for one in (*ones, *ends) if one is not None and one.facts["forms"]]
-        if len(whole) < 2 * len(ranks) or len({tuple(one.facts["names"]) for one in whole}) > 1:
+        ones = [steps[number] for steps in by_number if number in steps and steps[number].facts["forms"]]
+        ends = [nexts.get(number, {}) for nexts in after]
+        names = {tuple(one.facts["names"]) for one in ones}
+        if len(ones) < len(ranks) or len(names) > 1 or not all(end.keys() >= {*next(iter(names))} for end in ends):
             return
-        yield _step(number, whole[: len(ranks)], whole[len(ranks) :], _points(number, calls))
+        yield _step(number, ones, ends, _points(number, calls))
 
 
-def _step(number: int, ones: Sequence[Entry], ends: Sequence[Entry], calls: tuple[PointFacts, ...]) -> StepFacts:
+def _after(entries: Iterable[Entry]) -> dict[int, dict[str, tuple[Host, Form]]]:
+    """Returns for each step of a rank what each parameter has after it, by its name."""
+    found: dict[int, dict[str, tuple[Host, Form]]] = {}
+    for entry in entries:
+        if entry.what in ("step", "end"):
+            for name, after, form, array in zip(*_kept(entry), entry.arrays, strict=False):
+                found.setdefault(after, {})[name] = array, form
+    return found
+
+
+def _step(
+    number: int,
+    ones: Sequence[Entry],
+    ends: Sequence[Mapping[str, tuple[Host, Form]]],
+    calls: tuple[PointFacts, ...],
+) -> StepFacts:
     names = tuple(ones[0].facts["names"])
     forms = [one.facts["forms"] for one in ones]
     before = _leaves(forms, [one.arrays[: len(names)] for one in ones])
-    after = _leaves([one.facts["forms"] for one in ends], [one.arrays[: len(names)] for one in ends])
+    after = _leaves(
+        [[end[name][1] for name in names] for end in ends], [[end[name][0] for name in names] for end in ends]
+    )
     gradients: list[list[Host]] = []
     terms: list[list[Host]] = []
     for one, form in zip(ones, forms, strict=True):
