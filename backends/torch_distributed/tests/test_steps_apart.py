@@ -1,6 +1,6 @@
 """Scripts whose steps are not one loop of one optimizer: lawful ones are not accused, and mistakes have their line.
 
-Clauses: G-22 to G-24, G-28.
+Clauses: G-22 to G-24, G-28, G-34, G-85.
 """
 
 import pytest
@@ -18,7 +18,7 @@ from torch.nn.parallel import DistributedDataParallel
 dist.init_process_group("gloo")
 rank, size = dist.get_rank(), dist.get_world_size()
 torch.manual_seed(0)
-model = MODEL
+model = DistributedDataParallel(torch.nn.Linear(4, 1))
 rows = torch.randn(24, 4, generator=torch.Generator().manual_seed(1))
 
 
@@ -28,7 +28,7 @@ def gradients(step):
     (model(own) - own.sum(1, keepdim=True)).square().mean().backward()
 
 
-""".replace("MODEL", "DistributedDataParallel(torch.nn.Linear(4, 1))")
+"""
 
 
 def report_of(folder, text, replicas=(1, 2)):
@@ -100,3 +100,86 @@ def test_a_mistake_of_a_second_optimizer_is_found_in_its_own_step(tmp_path, text
     (found,) = report_of(tmp_path, text.replace("RATE", "size")).findings
     assert found.step == step, found.cause
     assert shown.format(line_of(text, wanted)) in found.cause, found.cause
+
+
+SERVED = """
+model = model.module
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(3):
+    PULL
+    gradients(step)
+    for one in model.parameters():
+        dist.reduce(one.grad, TO)
+        one.grad /= size
+    if rank == 0:
+        optimizer.step()
+    PUSH
+"""
+SENT = "[dist.broadcast(one.data, 0) for one in model.parameters()]"
+
+
+def served(pull="", push="", to="0"):
+    return SERVED.replace("PULL", pull or "pass").replace("PUSH", push or "pass").replace("TO", to)
+
+
+@pytest.mark.parametrize("text", [served(push=SENT), served(pull=SENT)], ids=["sent after", "sent before"])
+def test_steps_that_one_rank_alone_makes_are_compared_on_that_rank(tmp_path, text):
+    """What the other ranks end with is their own: those that fetch parameters before a step have that step's."""
+    report = report_of(tmp_path, text, (1, 2, 4))
+    assert report.verdict == "agree", str(report)
+    assert [row.compared for row in report.rows if row.law == "replicas"] == [8, 8]
+    assert "no later: the ranks make 0 to 3 steps." in str(report)
+
+
+@pytest.mark.parametrize(
+    ("text", "step"), [(served(push=SENT, to="size - 1"), 1), (served(), 2)], ids=["to another", "sent never"]
+)
+def test_a_mistake_around_steps_of_one_rank_is_found_and_other_ranks_are_not_accused_of_their_steps(
+    tmp_path, text, step
+):
+    """Clause: G-34: what names hold on ranks that make other steps has no number of a step that is one on all."""
+    found = next(one for one in report_of(tmp_path, text).findings if one.law == "replicas")
+    assert (found.step, found.site) == (step, line_of(text, "backward()")), found.cause
+    assert "written by one replica only" not in found.cause, found.cause
+    assert "One makes" not in found.cause
+    assert "it begins with" not in found.cause
+
+
+JOINED = """
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+with model.join(divide_by_initial_world_size=False):
+    for step in range(3 if rank == 0 else 2):
+        own = rows[8 * step : 8 * step + 8]
+        own = own[:4] if step == 2 else own.chunk(size)[rank]
+        model.zero_grad()
+        (model(own) - own.sum(1, keepdim=True)).square().mean().backward()
+        optimizer.step()
+"""
+
+
+def test_a_step_that_some_ranks_have_no_rows_for_is_compared_on_the_others(tmp_path):
+    report = report_of(tmp_path, JOINED)
+    assert report.verdict == "agree", str(report)
+    assert [row.compared for row in report.rows if row.law == "replicas"] == [8]
+
+
+SHARDED = """
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import Shard, distribute_tensor
+
+whole = distribute_tensor(torch.arange(12.0).reshape(6, 2), init_device_mesh("cpu", (size,)), [Shard(0)])
+shards = torch.nn.Parameter(whole)
+optimizer = torch.optim.SGD([shards], lr=0.1, weight_decay=0.01 * size)
+for step in range(2):
+    optimizer.zero_grad()
+    shards.full_tensor().square().mean().backward()
+    optimizer.step()
+"""
+
+
+def test_shards_that_are_put_together_are_not_what_one_replica_alone_writes(tmp_path):
+    """Clause: G-85."""
+    (found,) = report_of(tmp_path, SHARDED).findings
+    assert (found.step, found.site) == (1, line_of(SHARDED, "optimizer.step()")), found.cause
+    assert "replica 0 alone" not in found.cause, found.cause
+    assert found.kind != "written by one replica only"
