@@ -1,6 +1,6 @@
 """Scripts whose steps are not one loop of one optimizer: lawful ones are not accused, and mistakes have their line.
 
-Clauses: G-22 to G-24, G-28, G-34, G-85.
+Clauses: G-22 to G-24, G-28, G-34, G-85, G-93.
 """
 
 import pytest
@@ -183,3 +183,49 @@ def test_shards_that_are_put_together_are_not_what_one_replica_alone_writes(tmp_
     assert (found.step, found.site) == (1, line_of(SHARDED, "optimizer.step()")), found.cause
     assert "replica 0 alone" not in found.cause, found.cause
     assert found.kind != "written by one replica only"
+
+
+WRITTEN = """
+optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
+weight = model.module.weight.data
+for step in range(3):
+    gradients(step)
+    optimizer.step()
+    WRITE
+"""
+
+
+def written(write, rate="0.1"):
+    return WRITTEN.replace("WRITE", write).replace("RATE", rate)
+
+
+def test_what_all_ranks_write_alike_between_steps_is_lawful(tmp_path):
+    report = report_of(tmp_path, written("weight.clamp_(-0.2, 0.2)"))
+    assert report.verdict == "agree", str(report)
+
+
+@pytest.mark.parametrize(
+    ("write", "shown"),
+    [
+        ("step == 1 and rank == 0 and weight.mul_(1.5)", "between step 2 and step 3: right after step 2 at {} the"),
+        ("weight.clamp_(-0.2 / size, 0.2 / size)", "between step 1 and step 2: right after step 1 at {} the"),
+        ("step == 2 and weight.mul_(1.0 + size)", "between step 3 and the end: right after step 3 at {} the"),
+    ],
+    ids=["on one rank", "on all ranks", "after the last step"],
+)
+def test_what_is_written_between_two_steps_is_none_of_the_optimizer(tmp_path, write, shown):
+    text = written(write)
+    found = report_of(tmp_path, text).findings
+    assert [one.law for one in found] == (["state", "replicas"] if "rank" in write else ["replicas"])
+    for one in found:
+        assert f"It begins {shown.format(line_of(text, 'optimizer.step()'))} parameters agree" in one.cause, one.cause
+        assert ("Replica 0 alone writes parameters there." in one.cause) is ("rank" in write), one.cause
+        assert "equal gradients" not in one.cause
+        assert one.site is None
+
+
+def test_a_step_that_is_wrong_is_found_where_something_lawful_is_written_after_it(tmp_path):
+    text = written("weight.clamp_(-0.2, 0.2)", rate="0.1 * size")
+    (found,) = report_of(tmp_path, text).findings
+    assert (found.step, found.site) == (1, line_of(text, "optimizer.step()")), found.cause
+    assert "between step" not in found.cause, found.cause

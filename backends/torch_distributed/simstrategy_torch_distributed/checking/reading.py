@@ -221,31 +221,48 @@ def _steps(ranks: Sequence[Sequence[Entry]]) -> Iterator[StepFacts]:
         yield step if alike else step._replace(terms=())
 
 
-def _after(entries: Iterable[Entry], *, with_end: bool) -> dict[int, dict[str, tuple[Host, Form]]]:
+class _Next(NamedTuple):
+    """What a parameter has at its next step, or at the end.  made: what it had right after the step before.
+
+    until: as in "step 9", where it was written in between; "" where nothing has written it.
+    """
+
+    array: Host
+    form: Form
+    made: Host
+    until: str
+
+
+def _after(entries: Iterable[Entry], *, with_end: bool) -> dict[int, dict[str, _Next]]:
     """Returns for each step of a rank what each parameter has after it, by its name.
 
     with_end: whether what the rank ends with belongs to its last step.
     """
-    found: dict[int, dict[str, tuple[Host, Form]]] = {}
+    found: dict[int, dict[str, _Next]] = {}
     for entry in entries:
         if entry.what == "step" or (with_end and entry.what == "end"):
-            for name, after, form, array in zip(*_kept(entry), entry.arrays, strict=False):
-                found.setdefault(after, {})[name] = array, form
+            places = entry.facts.get("made", [])
+            made = dict(zip(places, entry.arrays[len(entry.arrays) - len(places) :], strict=True))
+            until = f"step {entry.facts['step']}" if entry.what == "step" else "the end"
+            for place, (name, after, form, array) in enumerate(zip(*_kept(entry), entry.arrays, strict=False)):
+                one = _Next(array, form, made.get(place, array), until if place in made else "")
+                found.setdefault(after, {})[name] = one
     return found
 
 
 def _step(
     number: int,
     ones: Sequence[Entry],
-    ends: Sequence[Mapping[str, tuple[Host, Form]]],
+    ends: Sequence[Mapping[str, _Next]],
     calls: tuple[PointFacts, ...],
 ) -> StepFacts:
     names = tuple(ones[0].facts["names"])
     forms = [one.facts["forms"] for one in ones]
     before = _leaves(forms, [one.arrays[: len(names)] for one in ones])
-    after = _leaves(
-        [[end[name][1] for name in names] for end in ends], [[end[name][0] for name in names] for end in ends]
-    )
+    later = [[end[name].form for name in names] for end in ends]
+    after = _leaves(later, [[end[name].array for name in names] for end in ends])
+    until = next((end[name].until for end in ends for name in names if end[name].until), "")
+    made = _leaves(later, [[end[name].made for name in names] for end in ends]) if until else ()
     gradients: list[list[Host]] = []
     terms: list[list[Host]] = []
     for one, form in zip(ones, forms, strict=True):
@@ -266,6 +283,8 @@ def _step(
         tuple(tuple(leaves) for leaves in terms) if known else (),
         after,
         calls,
+        made,
+        until,
     )
 
 

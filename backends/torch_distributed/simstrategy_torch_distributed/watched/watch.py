@@ -26,6 +26,7 @@ from simstrategy_torch_distributed.watched.moving import moved, nudge, nudge_sum
 from simstrategy_torch_distributed.watched.names import Names
 from simstrategy_torch_distributed.watched.parts import part_of
 from simstrategy_torch_distributed.watched.shared import Shared
+from simstrategy_torch_distributed.watched.written import Written
 
 __all__ = ["Watch"]
 
@@ -76,6 +77,7 @@ class Watch:
         """Those that have made a step."""
         self._last: dict[torch.Tensor, int] = {}
         """For each parameter the number of the last step that has written it, by whatever optimizer."""
+        self._written = Written()
         self._running: list[Optimizer] = []
         self._step = 0
         self._calls = 0
@@ -265,6 +267,9 @@ class Watch:
     def _after_step(self, optimizer: Optimizer, _given: Any, _named: Any) -> None:
         if self._running:
             self._running.pop()
+        if self._detailed and not self._running:
+            fits = self._bytes["parameters"] <= _WHOLE_BYTES
+            self._written.keep(self._trained(_parameters(optimizer)), fits=fits)
 
     def _write(
         self, what: str, facts: dict[str, Any], parameters: Sequence[torch.Tensor], *, whole: bool = False
@@ -281,9 +286,11 @@ class Watch:
                 part = part_of(one)
                 facts["forms"].append(part.form)
                 arrays.append(part.array)
+            facts["made"], made = self._written.since(parameters, arrays)
             if self._detailed and what == "step":
                 facts["gradient_site"] = list(self._gradient_site)
                 arrays += self._detail(facts, parameters)
+            arrays += made
         append(self._file, what, facts, arrays)
 
     def _detail(self, facts: dict[str, Any], parameters: Sequence[torch.Tensor]) -> list[Any]:
