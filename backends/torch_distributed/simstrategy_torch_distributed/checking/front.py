@@ -110,7 +110,7 @@ class TorchrunRunner:
             report = run_on(self._server, made)
             found = found_in(files, detailed=settings.detailed)
             ended = None if settings.folder is None else ended_of(report, files)
-            traced = traced_in(files if settings.detailed else (), found.steps_common)
+            traced = traced_in(files if settings.detailed else (), steps=found.steps_common)
             error = _error(report)
             recording = recorded_run(made, report, files, error) if settings.recorded else None
         calls = 0 if report.record is None else len(report.record)

@@ -13,10 +13,11 @@ from simstrategy_torch_distributed.watched.entries import Entry, read
 __all__ = ["traced_in"]
 
 
-def traced_in(files: Sequence[Path], steps: int | None) -> Traced:
+def traced_in(files: Sequence[Path], *, steps: int | None = None) -> Traced:
     """Returns what the ranks have traced, in rank order.
 
-    steps: how many all ranks make, where some make more: what comes later has no number that means one step on all.
+    steps: how many all ranks make, where some make more, so that a number that comes later is not one step on all of
+    them; None where none makes more.
     """
     held, lines = [], []
     for file in files:
