@@ -128,7 +128,7 @@ def test_steps_that_one_rank_alone_makes_are_compared_on_that_rank(tmp_path, tex
     report = report_of(tmp_path, text, (1, 2, 4))
     assert report.verdict == "agree", str(report)
     assert [row.compared for row in report.rows if row.law == "replicas"] == [8, 8]
-    assert "no later: the ranks make 0 to 3 steps." in str(report)
+    assert "Parameters are compared on the others alone: the ranks make 0 to 3 steps." in str(report)
 
 
 @pytest.mark.parametrize(
@@ -157,10 +157,12 @@ with model.join(divide_by_initial_world_size=False):
 """
 
 
-def test_a_step_that_some_ranks_have_no_rows_for_is_compared_on_the_others(tmp_path):
+def test_steps_that_some_ranks_have_no_rows_for_are_not_compared_and_no_difference(tmp_path):
     report = report_of(tmp_path, JOINED)
     assert report.verdict == "agree", str(report)
-    assert [row.compared for row in report.rows if row.law == "replicas"] == [8]
+    assert [row.compared for row in report.rows if row.law == "replicas"] == [4]
+    assert "Not compared: after step 3['weight']: the ranks make 2 to 3 steps" in str(report)
+    assert "Parameters after step 2 are not compared: the ranks make 2 to 3 steps." in str(report)
 
 
 SHARDED = """

@@ -25,7 +25,7 @@ _TOO_LARGE: Final = "they take more than 32 MiB"
 class Found(NamedTuple):
     """values, steps, left as notes, draws, inputs, predicted, missing: as of a `ScriptRun`.
 
-    steps_made: how many there were. steps_common: how many all ranks have made; None where none has made more.
+    steps_made: how many there were. steps_common: how many all ranks have made; None where none makes more.
     """
 
     values: tuple[Value, ...]
@@ -45,21 +45,19 @@ def found_in(files: Sequence[Path], *, detailed: bool) -> Found:
     entries: list[list[Entry]] = []
     count = 0
     for file in files:
-        kept = []
         gathered.begin_rank()
+        entries.append([])
         for entry in read(file):
             gathered.add(entry)
             count = max(count, entry.facts["step"] if entry.what == "step" else 0)
             if detailed:
-                kept.append(entry)
-        entries.append(kept)
+                entries[-1].append(entry)
     steps = tuple(_steps(entries)) if detailed else ()
     inputs, predicted, values = tuple(gathered.inputs), tuple(gathered.predicted), tuple(gathered.values())
     known = {value.path for value in values}
     missing = tuple((path, reason) for path, reason in gathered.missing.items() if path not in known)
-    notes = tuple(gathered.left)
     common = None if gathered.made_alike else min(gathered.made)
-    return Found(values, steps, count, notes, gathered.draws, inputs, predicted, missing, common)
+    return Found(values, steps, count, tuple(gathered.left), gathered.draws, inputs, predicted, missing, common)
 
 
 @final
@@ -68,10 +66,10 @@ class _Gathered:
 
     def __init__(self) -> None:
         self.left: dict[str, None] = {}
-        self.missing: dict[str, str] = {}
-        """Why a parameter of some rank is not compared, by its path."""
+        self.missing: dict[str, str] = {}  # why a parameter of some rank is not compared, by its path
         self._parts: dict[str, list[tuple[Host, Form]]] = {}
-        self._state: set[str] = set()
+        self._after: dict[str, int] = {}
+        """After which step a parameter is, by its path."""
         self._times: Counter[str] = Counter()
         self._unkept: dict[int, None] = {}
         self._generators: dict[int, set[int]] = {}
@@ -126,7 +124,7 @@ class _Gathered:
             self.missing |= {_path(*one): _TOO_LARGE for one in zip(facts["names"], facts["after"], strict=True)}
         for name, after, form, array in zip(*_kept(entry), entry.arrays, strict=False):
             path = _path(name, after)
-            self._state.add(path)
+            self._after[path] = after
             self._add(path, array, form)
 
     def _add(self, path: str, array: Host, form: Form) -> None:
@@ -138,15 +136,17 @@ class _Gathered:
     def values(self) -> Iterator[Value]:
         """Yields the values; notes what cannot be put together.
 
-        A rank that makes fewer steps than others ends with what it has after theirs, and not after its own last one.
+        Where some ranks make fewer steps than others, later parameters of all belong to other moments.
         """
-        made = self.made
+        made, makers = self.made, {count for count in self.made if count}
         for rank, entry in self._ends:
             if made[rank] == max(made):
                 self._add_parameters(entry)
         steps = "" if self.made_alike else f"the ranks make {min(made)} to {max(made)} steps"
+        until = min(makers) if len(makers) > 1 else np.inf
         for path, parts in self._parts.items():
-            if steps and parts[0][1].get("offset") and len(parts) < len(made):
+            is_part = parts[0][1].get("offset") and len(parts) < len(made)
+            if steps and path in self._after and (is_part or self._after[path] >= until):
                 self.missing[path] = steps
                 continue
             reason = next((form["left"] for _, form in parts if "left" in form), None)
@@ -158,9 +158,10 @@ class _Gathered:
             computed = parts[0][1].get("dtype", copies[0].dtype.name)
             if computed.startswith("float8"):
                 computed = "bfloat16"
-            yield Value(path, copies[:1] if bits_equal(copies) else copies, computed, path in self._state)
+            yield Value(path, copies[:1] if bits_equal(copies) else copies, computed, path in self._after)
         if steps:
-            self.left[f"Parameters are compared after the steps that each rank makes, and no later: {steps}."] = None
+            which = f"after step {until} are not compared" if len(makers) > 1 else "are compared on the others alone"
+            self.left[f"Parameters {which}: {steps}."] = None
         if self._unkept:
             first, last = min(self._unkept), max(self._unkept)
             text = f"Parameters after steps {first} to {last} are not compared: {_TOO_LARGE}."
@@ -197,7 +198,7 @@ def _whole(parts: Sequence[tuple[Host, Form]]) -> tuple[Host, ...]:
 def _steps(ranks: Sequence[Sequence[Entry]]) -> Iterator[StepFacts]:
     """Yields the steps that all ranks have made alike, with all their arrays.
 
-    Of a step that some ranks do not make, as under `join`, those of one of the others stand for all.
+    Where some ranks make no step, those of one of the others stand for all.
     """
     calls = [_calls(entries) for entries in ranks]
     by_number = [{one.facts["step"]: one for one in entries if one.what == "step"} for entries in ranks]
@@ -205,7 +206,8 @@ def _steps(ranks: Sequence[Sequence[Entry]]) -> Iterator[StepFacts]:
     after = [_after(entries, with_end=len(steps) == most) for entries, steps in zip(ranks, by_number, strict=True)]
     for number in range(1, most + 1):
         makers = [rank for rank, steps in enumerate(by_number) if number in steps]
-        makers = [rank for rank in makers if len(by_number[rank]) == most or number < len(by_number[rank])]
+        if any(len(steps) == number < most for steps in by_number):
+            return
         alike = len(makers) == len(ranks)
         makers = makers if alike else makers[:1]
         ones = [by_number[rank][number] for rank in makers]
