@@ -163,6 +163,8 @@ def _pair(path: str, one: Side, other: Side) -> tuple[Host, Host] | _NoPair:
     sides, counts = (one, other), (one.replicas, other.replicas)
     for side, missing in zip(sides, (other, one), strict=True):
         if not missing.meaning.values(path):
+            if path in missing.meaning.missing:
+                return _NoPair(missing.meaning.missing[path], lawful=True)
             where = f"with {counted(side.replicas)}" if counts[0] != counts[1] else "in one of the two runs"
             return _NoPair(f"it is in the result {where} only", lawful=False)
     joined = [_joined(side.meaning.values(path)) for side in sides]

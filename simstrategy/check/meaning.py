@@ -30,8 +30,8 @@ class Meaning(NamedTuple):
 
     whole: values that all replicas have in common. apart: one value for each replica, which are not all equal.
     structure: the containers around them. computed: the coarsest dtype in which a value was computed. copies: the paths
-    of values of which each replica has a copy, and should have the same. partly: why a
-    value is compared in part alone.
+    of values of which each replica has a copy, and should have the same. partly: why a value is compared in part alone.
+    missing: why a value is not there to be compared.
     """
 
     whole: Mapping[str, Host]
@@ -40,6 +40,7 @@ class Meaning(NamedTuple):
     computed: Mapping[str, str]
     copies: frozenset[str] = frozenset()
     partly: Mapping[str, str] = {}
+    missing: Mapping[str, str] = {}
 
     def values(self, path: str) -> tuple[Host, ...]:
         """Returns the value of a path, or one for each replica; () for a path that is not there."""
@@ -84,7 +85,8 @@ def meaning_of(outcome: Outcome, lists: frozenset[str] = frozenset()) -> Meaning
             whole[path] = value
     copies = frozenset(path for path in grouped if path in kinds and kinds[path].layout == COPIES)
     partly = {_without_replicas(path, lists)[0]: reason for path, reason in outcome.partly}
-    return Meaning(whole, apart, tuple(_structure(outcome.structure, lists)), computed, copies, partly)
+    structure = tuple(_structure(outcome.structure, lists))
+    return Meaning(whole, apart, structure, computed, copies, partly, dict(outcome.missing))
 
 
 def _unit(dtype: str) -> float:

@@ -92,6 +92,8 @@ class Outcome(NamedTuple):
     """Path of every value that was read from a text, and how far two such values are apart at least."""
     partly: tuple[tuple[str, str], ...] = ()
     """Path and reason of what is compared by a name or a text that is not the whole of it (`check/contents.py`)."""
+    missing: tuple[tuple[str, str], ...] = ()
+    """Path and reason of values that the program had and that are not known: no other run's value is compared."""
 
 
 def program_folder(program: Program) -> str:

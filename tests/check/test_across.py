@@ -1,6 +1,6 @@
-"""Two runs of which one gives nothing but zeros: their moves and their distance are in one scale.
+"""Two runs of which one gives nothing but zeros, or leaves a value out with a reason.
 
-Clauses: J-8
+Clauses: G-23, J-8
 """
 
 import numpy as np
@@ -36,3 +36,14 @@ def test_a_run_of_zeros_moves_in_the_scale_of_the_distance(one, other, found):
         [] if found == "agree" else [found]
     )
     assert across.values == 1
+
+
+def test_a_value_that_a_run_leaves_out_with_a_reason_is_not_compared_and_no_difference():
+    one, other = side(1, [1.0]), side(2, [1.0])
+    leaves = (*one.outcome.leaves, ("after step 2['w']", np.float32([3.0])))
+    more = one._replace(meaning=meaning_of(one.outcome._replace(leaves=leaves)))
+    known = other._replace(meaning=meaning_of(other.outcome._replace(missing=(("after step 2['w']", "too large"),))))
+    for pair in ((more, known), (known, more)):
+        found = compare_across(*pair, {})
+        assert (found.problems, found.left, found.values) == ({}, {"after step 2['w']": "too large"}, 1)
+    assert compare_across(more, other, {}).problems == {"after step 2['w']": "it is in the result with 1 replica only"}

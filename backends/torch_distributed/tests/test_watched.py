@@ -47,6 +47,19 @@ def test_observed_values_are_those_of_each_rank_or_of_all(tmp_path, monkeypatch)
     assert not any(one.is_state for one in found)
 
 
+def test_parameters_that_are_too_large_are_missing_with_that_reason_unless_another_rank_has_them(tmp_path):
+    """Clause: G-23: a rank of a pipeline has fewer parameters than the only rank of the reference."""
+    facts = {"site": ["train.py", 3], "generator": 0, "calls": 0, "gradients": [], "terms": [], "step": 2}
+    files = [tmp_path / f"rank{rank}" for rank in range(2)]
+    for rank, file in enumerate(files):
+        names, forms = ["mine", "last"][: 2 - rank], [{"shape": [2], "dtype": "float32"}] * (2 - rank) * rank
+        step = facts | {"names": names, "after": [1] * len(names), "forms": forms}
+        append(str(file), "step", step, [np.ones(2, np.float32)] * len(forms))
+    found = found_in(files, detailed=False)
+    assert [one.path for one in found.values] == ["after step 1['mine']"]
+    assert found.missing == (("after step 1['last']", "they take more than 32 MiB"),)
+
+
 def test_observe_does_nothing_without_a_check(monkeypatch):
     monkeypatch.delenv(FILE, raising=False)
     observe("", "anything")

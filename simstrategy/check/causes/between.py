@@ -5,6 +5,7 @@ from typing import Final
 from simstrategy.check.causes.facts import MISSING_REDUCTION, Cause, StepFacts
 from simstrategy.check.causes.held import Held, Run, event_of
 from simstrategy.check.causes.losses import losses_agree
+from simstrategy.check.causes.writes import WRITTEN
 
 __all__ = ["with_between"]
 
@@ -26,7 +27,7 @@ def with_between(cause: Cause, runs: tuple[Run, Run], step: StepFacts) -> Cause:
 
     runs: what names held, of the reference and of the other run. step: that of the cause, in the other run.
     """
-    if cause.what == "update" or cause.kind == MISSING_REDUCTION or not losses_agree(runs, step):
+    if cause.what in ("update", WRITTEN) or cause.kind == MISSING_REDUCTION or not losses_agree(runs, step):
         return cause
     calls = _stopped(runs[1], step.number)
     if not calls:

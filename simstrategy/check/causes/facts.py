@@ -143,7 +143,9 @@ class StepFacts(NamedTuple):
     number: from 1. site: the line that makes the step; gradient_site: the line that computed gradients last. names: of
     the parameters. For each replica, in rank order, the arrays [any shape] of all parameters: before, after: the values
     with which the step begins, and the next one; gradients: what the optimizer takes; terms: what the replica computed
-    itself, before anything combined it, () where that is not known. calls: the collectives since the step before.
+    itself, before anything combined it, () where that is not known. calls: the collectives since the step before. made:
+    the values right after the step, where something else writes some of them before ``after``, which is that of
+    until, as in ``step 9``; () and "" where nothing does.
     """
 
     number: int
@@ -155,6 +157,8 @@ class StepFacts(NamedTuple):
     terms: tuple[Leaves, ...]
     after: tuple[Leaves, ...]
     calls: tuple[PointFacts, ...] = ()
+    made: tuple[Leaves, ...] = ()
+    until: str = ""
 
 
 class Finding(NamedTuple):

@@ -25,6 +25,7 @@ from simstrategy.check.causes.spots import Fault, Spot
 from simstrategy.check.causes.standing import all_near, failing_times
 from simstrategy.check.causes.terms import by_terms
 from simstrategy.check.causes.ways import computed_at, in_another_order
+from simstrategy.check.causes.writes import WRITTEN
 
 __all__ = ["Sides", "with_lines"]
 
@@ -110,7 +111,7 @@ def _fault(cause: Cause, sides: Sides) -> Fault | None:
     if (found := by_one_replica(*runs, sides.counts)) is not None:
         return found
     if cause.step is not None:
-        found = _of_step(cause, sides)
+        found = None if cause.what == WRITTEN else _of_step(cause, sides)
         if found is not None:
             return found
     elif (found := in_another_order(sides.other.held)) is not None:

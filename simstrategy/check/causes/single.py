@@ -16,7 +16,9 @@ def by_one_replica(scene: Scene) -> Finding | None:
     """Looks for a replica whose value is the found one, while the others have other values."""
     one = scene.one
     writers = [rank for rank, term in enumerate(one.terms) if term]
-    if one.replicas < 2 or any(len(one.terms[rank]) != len(one.found) for rank in writers):
+    if len(one.terms) != one.replicas or one.replicas < 2:
+        return None  # parts that were put together are what no replica has, and stand once
+    if any(len(one.terms[rank]) != len(one.found) for rank in writers):
         return None
     if len(writers) == 1:
         return Finding(ONE_REPLICA, f"replica {writers[0]} alone writes it, and the others keep their value")

@@ -27,6 +27,7 @@ def of_one_shape(runs: Sequence[Steps]) -> list[Steps]:
                 gradients=picked(step.gradients),
                 terms=picked(step.terms),
                 after=picked(step.after),
+                made=picked(step.made),
             )
             for step in run
         ]

@@ -31,13 +31,13 @@ from simstrategy.check.causes.origin import Origin
 from simstrategy.check.causes.rounding import all_alike, total, unit_of, varies, wide
 from simstrategy.check.causes.scene import Scene
 from simstrategy.check.causes.step_shapes import of_one_shape
+from simstrategy.check.causes.step_sums import combined_of, multiple_of
 from simstrategy.check.causes.wording import paragraph
+from simstrategy.check.causes.writes import WRITTEN, between_text
 from simstrategy.check.distances import distances
 
 __all__ = ["explain_steps"]
 
-_PARALLEL: Final = 1e-5
-"""How near a combined array has to be to a multiple of a gradient, relatively, to be where the gradient comes from."""
 _NEAR: Final = 1e-3
 """How near a factor has to be to the ratio of two values of a varied argument."""
 _UNIT: Final = 2e-4
@@ -70,7 +70,7 @@ def explain_steps(
 
     nudged: runs of the reference with inputs moved by one ulp, which measure rounding. counts: the numbers of replicas
     of both runs. varied: numbers that the runs were given, of the reference and of the other one, by name. who: what
-    the two runs are called; None for their numbers of replicas. Clauses: G-27, G-28.
+    the two runs are called; None for their numbers of replicas. Clauses: G-27, G-28, G-93.
 
     >>> step = StepFacts(1, "train.py:9", "train.py:8", ("w",), *[((np.float32([1.0, 3.0]),),)] * 4)
     >>> half = (np.float32([0.5, 1.5]),)
@@ -89,7 +89,7 @@ def explain_steps(
         if begun.differs:
             return _cause(sides, number, begun, _initial(begun) if two.number == 1 else None)
         if _pair(sides, number, "assign").differs:
-            return _of_step(sides, number)
+            return _between(sides, number) or _of_step(sides, number)
     if len(reference) != len(other):
         text = f"All steps that both runs make agree. One makes {len(other)}, and the reference {len(reference)}."
         return Cause(None, None, None, STEPS, None, text, certain=False)
@@ -101,7 +101,7 @@ def explain_steps(
 def _of_step(sides: _Sides, number: int) -> Cause:
     """Returns the cause of a step that begins with equal parameters and ends with others."""
     gradients = _pair(sides, number, "gradient")
-    if (finding := _not_combined(sides, number)) is not None:
+    if (finding := _notcombined_of(sides, number)) is not None:
         return _cause(sides, number, gradients, finding)
     if not gradients.differs:
         update = _pair(sides, number, "update")
@@ -119,7 +119,25 @@ def _of_step(sides: _Sides, number: int) -> Cause:
     return _cause(sides, number, gradients, _recognised(sides, gradients))
 
 
-def _not_combined(sides: _Sides, number: int) -> Finding | None:
+def _between(sides: _Sides, number: int) -> Cause | None:
+    """Returns the cause where the parameters agree right after a step, and something else writes them before the next.
+
+    Clause: G-93.
+    """
+    step = sides.other[number]
+    if not (step.made or sides.reference[number].made) or _pair(sides, number, "made").differs:
+        return None
+    pair = _pair(sides, number, "update")
+    assert pair.other is not None
+    finding = None if pair.other.own else _by_varied(sides, pair) or _recognised(sides, pair)
+    if finding is None or finding.kind is None:
+        pair, finding = _pair(sides, number, "assign"), Finding(None, "something else than the optimizer writes it")
+    assert pair.other is not None
+    cause = _cause(sides, number, pair._replace(other=pair.other._replace(site="", what=WRITTEN)), finding)
+    return cause._replace(site=None, text=f"{cause.text} {between_text(step, sides.reference[number])}")
+
+
+def _notcombined_of(sides: _Sides, number: int) -> Finding | None:
     """Recognises gradients that each replica has for itself, and whose mean or sum is the reference's."""
     step, reference = sides.other[number], sides.reference[number]
     units = tuple([_UNIT] * len(step.names))
@@ -166,6 +184,8 @@ def _values(step: StepFacts, what: str) -> tuple[Leaves, ...]:
         return step.gradients
     if what == "assign":
         return step.after
+    if what == "made":
+        return step.made or step.after
     return tuple(
         tuple([(wide(new) - wide(old)).astype(new.dtype) for old, new in zip(before, after, strict=True)])
         for before, after in zip(step.before, step.after, strict=True)
@@ -190,13 +210,13 @@ def _unit(leaf: Host, moved: Sequence[Host]) -> float:
 
 def _of_calls(sides: _Sides, number: int) -> Pair | None:
     """Returns what sums and means combined of the gradients of a step, beside what the reference would give there."""
-    point = _combined(sides.other[number])
+    point = combined_of(sides.other[number])
     if point is None:
         return None
     names = sides.other[number].names
     places = [names.index(name) for name in (point.subject or "").split("\n")]
     expected, found = sides.reference[number].gradients[0], sides.other[number].gradients[0]
-    scales = [_multiple(out, found[place]) for out, place in zip(point.outputs, places, strict=True)]
+    scales = [multiple_of(out, found[place]) for out, place in zip(point.outputs, places, strict=True)]
     leaves = tuple(
         [
             (wide(expected[place]) / (scale or 1.0)).astype(out.dtype)
@@ -211,38 +231,6 @@ def _of_calls(sides: _Sides, number: int) -> Pair | None:
     return pair if pair.differs else None
 
 
-def _combined(step: StepFacts) -> PointFacts | None:
-    """Returns the calls of a step whose results are multiples of its gradients, as one point with all of them.
-
-    Its subject has the names of their parameters, a line each.
-    """
-    found: list[tuple[str, PointFacts]] = []
-    for name, gradient in zip(step.names, step.gradients[0], strict=True):
-        for call in reversed(step.calls):
-            alike = len(call.outputs) == 1 and call.outputs[0].shape == gradient.shape
-            if alike and call.op in ("SUM", "MEAN") and _multiple(call.outputs[0], gradient) is not None:
-                found.append((name, call))
-                break
-    if not found or len({call.op for _, call in found}) > 1:
-        return None
-    calls = [call for _, call in found]
-    inputs = tuple(tuple([call.inputs[rank][0] for call in calls]) for rank in range(len(calls[0].inputs)))
-    outputs = tuple([call.outputs[0] for call in calls])
-    subject = "\n".join(name for name, _ in found)
-    before = tuple([step.before[0][step.names.index(name)] for name, _ in found])
-    return calls[0]._replace(step=step.number, subject=subject, inputs=inputs, outputs=outputs, before=before)
-
-
-def _multiple(one: Host, other: Host) -> float | None:
-    """Returns the number by which an array [...] has to be multiplied to give another one; None where there is none."""
-    left, right = wide(one), wide(other)
-    size = float(np.sum(left * left)) if left.dtype.kind == "f" else 0.0
-    if left.shape != right.shape or not size or not np.isfinite(size) or not np.isfinite(right).all():
-        return None
-    k = float(np.sum(left * right)) / size
-    return k if k and np.abs(left * k - right).max() <= _PARALLEL * np.abs(right).max() else None
-
-
 def _recognised(sides: _Sides, pair: Pair) -> Finding | None:
     assert pair.one is not None
     return recognised(Scene(pair.one, [*_points(sides.reference, pair)], [*_points(sides.other, pair)]))
@@ -255,7 +243,7 @@ def _points(run: Steps, pair: Pair) -> Iterator[PointFacts]:
     for step in run:
         if what in ("initial value", "gradient", "update", "assign"):
             yield _point(step, what, _values(step, what)[0])
-        elif (point := _combined(step)) is not None:
+        elif (point := combined_of(step)) is not None:
             yield point
 
 
@@ -302,7 +290,7 @@ def _cause(sides: _Sides, number: int, pair: Pair, finding: Finding | None) -> C
     text = paragraph(origin, finding, sides.counts, None, sides.who, leaf=numbers[0] if numbers else None)
     if len(names) > 1:
         text += f" {len(numbers)} of {len(names)} parameters differ there."
-    if last is not None and pair.other.what != "initial value":
+    if last is not None and pair.other.what not in ("initial value", WRITTEN):
         op = f" {last.op}" if last.op else ""
         text += f" The last collective before this step's update is {last.what}{op} at {last.site}."
     return Cause(

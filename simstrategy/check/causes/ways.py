@@ -20,6 +20,7 @@ from simstrategy.check.causes.held import Held, Run, Traced, event_of, is_near
 from simstrategy.check.causes.rates import rates_apart
 from simstrategy.check.causes.rounding import wide
 from simstrategy.check.causes.spots import Fault
+from simstrategy.check.causes.writes import WRITTEN, between_text
 
 __all__ = ["BYPASSED", "computed_at", "in_another_order", "ways_apart"]
 
@@ -32,7 +33,7 @@ _REMEDY: Final = "Average the gradients over the replicas before the step"
 def ways_apart(traced: Traced, steps: Sequence[StepFacts]) -> Cause | None:
     """Returns why the replicas of a run do not have the same after a step; None where that is not known.
 
-    Parameters with which the replicas begin differently are left out, unless all are such.
+    Parameters with which the replicas begin differently are left out, unless all are such. Clause: G-93.
     """
     if not steps or len(steps[0].before) < 2:
         return None
@@ -45,6 +46,8 @@ def ways_apart(traced: Traced, steps: Sequence[StepFacts]) -> Cause | None:
             plain = Finding(MISSING_REDUCTION, "the replicas' gradients are not equal", _REMEDY)
             at = None if fault is None else event_of(traced.held, fault.one)
             return _cause(step, fault, plain)._replace(at=at)
+        if step.made and _apart(step, step.after) and not _apart(step, step.made):
+            return Cause(None, step.number, None, WRITTEN, None, between_text(step), certain=False)
         if _apart(step, step.after):
             fault = rates_apart(traced.held, step.number)
             at = None if fault is None else event_of(traced.held, fault.one)

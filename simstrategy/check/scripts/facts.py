@@ -136,7 +136,8 @@ class ScriptRun(NamedTuple):
     sentences. judged: what the laws of one run have found. remarks: what these laws remark, as sentences. traced: where
     the run was detailed. draws: whether each replica draws numbers of its own between the steps. inputs: of
     each replica. ended: what a run with a folder left behind. recording: for a page, where it was asked for.
-    predicted: sentences without their stops on the layers that predicted, though they train.
+    predicted: sentences without their stops on the layers that predicted, though they train. missing: path and reason
+    of values that the script had and that are not among these.
     """
 
     error: tuple[str, str] | None
@@ -154,6 +155,7 @@ class ScriptRun(NamedTuple):
     ended: Ended | None = None
     recording: Recording | None = None
     predicted: tuple[str, ...] = ()
+    missing: tuple[tuple[str, str], ...] = ()
 
 
 class Runner(Protocol):

@@ -41,4 +41,5 @@ def outcome_of(run: ScriptRun, pattern: "re.Pattern[str] | None") -> Outcome:
         floats_put=run.nudged,
         resolutions=tuple(resolutions),
         seeds=(_DRAWN,) if run.draws else (),
+        missing=run.missing,
     )

@@ -111,7 +111,7 @@ class TorchrunRunner:
             report = run_on(self._servers, made)
             found = found_in(files, detailed=settings.detailed)
             ended = None if settings.folder is None else ended_of(report, files)
-            traced = traced_in(files if settings.detailed else ())
+            traced = traced_in(files if settings.detailed else (), steps=found.steps_common)
             error = _error(report)
             recording = recorded_run(made, report, files, error) if settings.recorded else None
         calls = 0 if report.record is None else len(report.record)
@@ -131,6 +131,7 @@ class TorchrunRunner:
             ended,
             recording,
             found.predicted,
+            found.missing,
         )
 
     def _in_folder(self, made: Settings, folder: str, planted: PlantedFault | None) -> Settings:

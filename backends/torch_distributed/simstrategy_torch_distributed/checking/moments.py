@@ -99,11 +99,13 @@ def _joined(leaves: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
 
 
 def _after(entries: Sequence[Entry]) -> dict[int, dict[str, Leaf]]:
-    """Returns the parameters after each step, as the next step of the same optimizer, or the end, has them."""
+    """Returns the parameters after each step, as the next step that writes them, or the end, has them."""
     found: dict[int, dict[str, Leaf]] = defaultdict(dict)
     for entry in entries:
         if entry.what in ("step", "end"):
-            found[entry.facts["after" if entry.what == "step" else "step"]] |= _parameters(entry)
+            values = _parameters(entry)
+            for name, after in zip(entry.facts["names"], entry.facts["after"], strict=True):
+                found[after] |= {name: values[name]} if name in values else {}
     return found
 
 

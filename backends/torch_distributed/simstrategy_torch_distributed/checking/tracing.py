@@ -13,11 +13,15 @@ from simstrategy_torch_distributed.watched.entries import Entry, read
 __all__ = ["traced_in"]
 
 
-def traced_in(files: Sequence[Path]) -> Traced:
-    """Returns what the ranks have traced, in rank order."""
+def traced_in(files: Sequence[Path], *, steps: int | None = None) -> Traced:
+    """Returns what the ranks have traced, in rank order.
+
+    steps: how many all ranks make, where some make more, so that a number that comes later is not one step on all of
+    them; None where none makes more.
+    """
     held, lines = [], []
     for file in files:
-        entries = list(read(file))
+        entries = [one for one in read(file) if steps is None or one.what != "held" or one.facts["step"] <= steps]
         held.append(tuple(_held(one) for one in entries if one.what == "held"))
         lines.append(tuple(line for one in entries if one.what == "lines" for line in _lines(one)))
     return Traced(tuple(held), tuple(lines))

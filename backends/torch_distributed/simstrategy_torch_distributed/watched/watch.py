@@ -26,6 +26,7 @@ from simstrategy_torch_distributed.watched.moving import moved, nudge, nudge_sum
 from simstrategy_torch_distributed.watched.names import Names
 from simstrategy_torch_distributed.watched.parts import part_of
 from simstrategy_torch_distributed.watched.shared import Shared
+from simstrategy_torch_distributed.watched.written import Written
 
 __all__ = ["Watch"]
 
@@ -72,8 +73,11 @@ class Watch:
         self._taken: Counter[str] = Counter()
         self._modules: dict[torch.nn.Module, bool] = {}
         """The modules that were called, and those inside of them: whether the script calls them itself."""
-        self._optimizers: dict[Optimizer, int] = {}
-        """For each optimizer the number of its last step."""
+        self._optimizers: dict[Optimizer, None] = {}
+        """Those that have made a step."""
+        self._last: dict[torch.Tensor, int] = {}
+        """For each parameter the number of the last step that has written it, by whatever optimizer."""
+        self._written = Written()
         self._running: list[Optimizer] = []
         self._step = 0
         self._calls = 0
@@ -105,8 +109,8 @@ class Watch:
         """Writes the parameters as they are in the end, and what names held."""
         if self._held is not None:
             self._held.end()
-        for optimizer, last in self._optimizers.items():
-            self._write("end", {"step": last}, self._trained(_parameters(optimizer)), whole=True)
+        if self._last:
+            self._write("end", {}, self._trained([*self._last]), whole=True)
 
     def called(
         self, op: str, site: Sequence[Any], tensors: Sequence[torch.Tensor], finish: Callable[[Any], None]
@@ -244,13 +248,13 @@ class Watch:
         self._step += 1
         facts = {
             "step": self._step,
-            "after": self._optimizers.get(optimizer, 0),
             "site": list(site_of(sys._getframe(1))),
             "generator": generator_state(),
             "calls": self._made(),
         }
-        self._optimizers[optimizer] = self._step
+        self._optimizers[optimizer] = None
         self._write("step", facts, parameters)
+        self._last |= dict.fromkeys(parameters, self._step)
         self._terms.clear()
 
     def _trained(self, parameters: Sequence[torch.Tensor]) -> list[torch.Tensor]:
@@ -263,12 +267,16 @@ class Watch:
     def _after_step(self, optimizer: Optimizer, _given: Any, _named: Any) -> None:
         if self._running:
             self._running.pop()
+        if self._detailed and not self._running:
+            fits = self._bytes["parameters"] <= _WHOLE_BYTES
+            self._written.keep(self._trained(_parameters(optimizer)), fits=fits)
 
     def _write(
         self, what: str, facts: dict[str, Any], parameters: Sequence[torch.Tensor], *, whole: bool = False
     ) -> None:
-        """Writes the parameters' values, and where the watch is detailed, their gradients."""
+        """Writes the parameters' values, after which step each has them, and where it is detailed, their gradients."""
         facts |= {"names": [self._names[one] for one in parameters], "forms": [], "gradients": [], "terms": []}
+        facts["after"] = [self._last.get(one, 0) for one in parameters]
         arrays = []
         size = sum(
             one.numel() * one.element_size() for one in parameters
@@ -278,9 +286,11 @@ class Watch:
                 part = part_of(one)
                 facts["forms"].append(part.form)
                 arrays.append(part.array)
+            facts["made"], made = self._written.since(parameters, arrays)
             if self._detailed and what == "step":
                 facts["gradient_site"] = list(self._gradient_site)
                 arrays += self._detail(facts, parameters)
+            arrays += made
         append(self._file, what, facts, arrays)
 
     def _detail(self, facts: dict[str, Any], parameters: Sequence[torch.Tensor]) -> list[Any]:
