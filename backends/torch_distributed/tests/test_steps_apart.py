@@ -128,7 +128,7 @@ def test_steps_that_one_rank_alone_makes_are_compared_on_that_rank(tmp_path, tex
     report = report_of(tmp_path, text, (1, 2, 4))
     assert report.verdict == "agree", str(report)
     assert [row.compared for row in report.rows if row.law == "replicas"] == [8, 8]
-    assert "Parameters are compared on the others alone: the ranks make 0 to 3 steps." in str(report)
+    assert "Parameters are compared where ranks make steps: the ranks make 0 to 3 steps." in str(report)
 
 
 @pytest.mark.parametrize(

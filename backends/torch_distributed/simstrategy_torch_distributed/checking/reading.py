@@ -160,7 +160,7 @@ class _Gathered:
                 computed = "bfloat16"
             yield Value(path, copies[:1] if bits_equal(copies) else copies, computed, path in self._after)
         if steps:
-            which = f"after step {until} are not compared" if len(makers) > 1 else "are compared on the others alone"
+            which = f"after step {until} are not compared" if len(makers) > 1 else "are compared where ranks make steps"
             self.left[f"Parameters {which}: {steps}."] = None
         if self._unkept:
             first, last = min(self._unkept), max(self._unkept)
@@ -208,8 +208,7 @@ def _steps(ranks: Sequence[Sequence[Entry]]) -> Iterator[StepFacts]:
         makers = [rank for rank, steps in enumerate(by_number) if number in steps]
         if any(len(steps) == number < most for steps in by_number):
             return
-        alike = len(makers) == len(ranks)
-        makers = makers if alike else makers[:1]
+        makers = makers if (alike := len(makers) == len(ranks)) else makers[:1]
         ones = [by_number[rank][number] for rank in makers]
         ends = [after[rank].get(number, {}) for rank in makers]
         names = {tuple(one.facts["names"]) for one in ones}
