@@ -16,7 +16,7 @@ from simstrategy.check.exempt import reason_for
 from simstrategy.check.meaning import Meaning
 from simstrategy.check.outcome import Outcome
 
-__all__ = ["Across", "Side", "compare_across", "counted"]
+__all__ = ["ITS_OWN", "Across", "Side", "compare_across", "counted"]
 
 Host = np.ndarray[Any, Any]
 
@@ -29,7 +29,9 @@ _REORDERED_MAX: Final = 2e-4
 _UNKNOWN_MAX: Final = 1e-2
 """The largest distance that rounding may explain where it could not be measured."""
 
-_ITS_OWN: Final = "each replica has a value of its own"
+ITS_OWN: Final = "each replica has a value of its own"
+"""Why a value is not compared that has no meaning without its replica."""
+_REDUCE: Final = ". What is observed is one value of all: reduce it first, or do not observe it"
 
 
 class Side(NamedTuple):
@@ -78,7 +80,9 @@ def compare_across(one: Side, other: Side, patterns: Mapping[str, str]) -> Acros
             continue
         pair = _copies(path, one, other) or _pair(path, one, other)
         if isinstance(pair, _NoPair):
-            found["left" if pair.lawful else "problems"][path] = pair.text
+            named = pair.text == ITS_OWN and any(path in side.outcome.named for side in (one, other))
+            kind = "undecided" if named else "left" if pair.lawful else "problems"
+            found[kind][path] = f"{pair.text}{_REDUCE}" if named else pair.text
             continue
         bound = _moved(path, one, other)
         if isinstance(pair, _Copies):
@@ -140,7 +144,7 @@ def _copies(path: str, one: Side, other: Side) -> _Copies | _NoPair | None:
     if not left or not right or not any(path in side.meaning.copies for side in (one, other)):
         return None
     if len({value.shape for value in (*left, *right)}) > 1:
-        return _NoPair(_ITS_OWN, lawful=True)
+        return _NoPair(ITS_OWN, lawful=True)
     if len(left) == len(right) == 1:
         return None  # all copies of each run are equal
     pairs = [(left[0], value) for value in right] + [(value, right[0]) for value in left[1:]]
@@ -170,12 +174,12 @@ def _pair(path: str, one: Side, other: Side) -> tuple[Host, Host] | _NoPair:
     joined = [_joined(side.meaning.values(path)) for side in sides]
     left, right = joined
     if left is None or right is None:
-        return _NoPair(_ITS_OWN, lawful=True)
+        return _NoPair(ITS_OWN, lawful=True)
     apart = any(path in side.meaning.apart for side in sides)
     if left.shape != right.shape:
         by_replica = left.ndim and right.ndim and left.shape[1:] == right.shape[1:]
         own = apart or (by_replica and counts[0] != counts[1] and (left.shape[0], right.shape[0]) == counts)
-        return _NoPair(_ITS_OWN, lawful=True) if own else (left, right)
+        return _NoPair(ITS_OWN, lawful=True) if own else (left, right)
     if _names_the_count(left, right, counts):
         return _NoPair("it is the number of replicas", lawful=True)
     return _in_one_order(left, right) if apart else (left, right)

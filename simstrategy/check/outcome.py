@@ -94,6 +94,8 @@ class Outcome(NamedTuple):
     """Path and reason of what is compared by a name or a text that is not the whole of it (`check/contents.py`)."""
     missing: tuple[tuple[str, str], ...] = ()
     """Path and reason of values that the program had and that are not known: no other run's value is compared."""
+    named: frozenset[str] = frozenset()
+    """The paths of values that the program names to have them compared."""
 
 
 def program_folder(program: Program) -> str:

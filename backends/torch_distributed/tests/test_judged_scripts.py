@@ -96,6 +96,47 @@ def test_what_depends_on_hashes_of_texts_differs_between_ranks_as_between_proces
     assert found in reports[0]
 
 
+OBSERVED = """
+import torch
+import torch.distributed as dist
+from simstrategy_torch_distributed import observe
+
+dist.init_process_group("gloo")
+torch.manual_seed(0)
+rows = torch.randn(12, 2).chunk(dist.get_world_size())[dist.get_rank()]
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+loss = model(rows).square().mean()
+loss.backward()
+for parameter in model.parameters():
+    dist.all_reduce(parameter.grad)
+    parameter.grad /= dist.get_world_size()
+optimizer.step()
+total = loss.detach().clone()
+dist.all_reduce(total)
+observe("seen", SEEN)
+"""
+
+
+@pytest.mark.parametrize(
+    ("seen", "verdict"),
+    [
+        ("total / dist.get_world_size()", "agree"),
+        ("model(rows)", "agree"),
+        ("loss", "undecided"),
+        ("loss.reshape(1)", "undecided"),
+    ],
+    ids=["reduced", "rows", "number", "one row"],
+)
+def test_an_observed_number_that_ranks_do_not_have_in_common_is_not_judged(seen, verdict, tmp_path):
+    """Clause: G-25."""
+    (tmp_path / "observed.py").write_text(OBSERVED.replace("SEEN", seen), encoding="utf-8")
+    report = check_script(runner_of, str(tmp_path / "observed.py"), arguments=[], replicas=(1, 2, 3))
+    assert report.verdict == verdict, str(report)
+    why = "NOT JUDGED: each replica has a value of its own"
+    assert (why in str(report)) == (verdict == "undecided")
+
+
 OWN_CLASSES = """
 import torch
 import torch.distributed as dist

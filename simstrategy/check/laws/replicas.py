@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from simstrategy.check.across import Across, counted
+from simstrategy.check.across import ITS_OWN, Across, counted
 from simstrategy.check.laws.explained import explained
 from simstrategy.check.meaning import lists_by_replica, meaning_of
 from simstrategy.check.row import Row
@@ -47,8 +47,9 @@ def _row(study: Runs, count: int, other_count: int) -> Row:
     if not other.ran_twice:  # it has no row of its own, which states this
         row = row._replace(not_finite=first_not_finite((other.first,)))
     row = row_of_values(row, found, study.settings.nothing)
-    if row.undecided is not None and _DRAWN in row.undecided:
-        row = row._replace(why="each replica draws numbers of its own")
+    for text, why in _WHY.items():
+        if row.undecided is not None and text in row.undecided:
+            row = row._replace(why=why)
     ways = (of_replicas(count), of_replicas(other_count))
     return explained(row, lambda: study.explain(counts, {}), ways)
 
@@ -73,6 +74,8 @@ def _errors(errors: tuple[_ERROR, _ERROR], counts: tuple[int, int], *, allowed: 
 
 
 _DRAWN: Final = "; it depends on seeds that each replica draws for itself"
+_WHY: Final = {_DRAWN: "each replica draws numbers of its own", ITS_OWN: ITS_OWN}
+"""Why a row is not judged, by what its text has."""
 
 
 def _without_draws(study: Runs, found: Across, counts: tuple[int, int]) -> Across:

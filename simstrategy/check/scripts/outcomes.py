@@ -42,4 +42,5 @@ def outcome_of(run: ScriptRun, pattern: "re.Pattern[str] | None") -> Outcome:
         resolutions=tuple(resolutions),
         seeds=(_DRAWN,) if run.draws else (),
         missing=run.missing,
+        named=frozenset(value.path for value in run.values if not value.is_state),
     )
