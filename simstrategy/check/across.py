@@ -81,8 +81,8 @@ def compare_across(one: Side, other: Side, patterns: Mapping[str, str]) -> Acros
         pair = _copies(path, one, other) or _pair(path, one, other)
         if isinstance(pair, _NoPair):
             named = pair.text == ITS_OWN and any(path in side.outcome.named for side in (one, other))
-            kind = "undecided" if named else "left" if pair.lawful else "problems"
-            found[kind][path] = f"{pair.text}{_REDUCE}" if named else pair.text
+            reason = f"{pair.text}{_REDUCE}" if named else pair.text
+            found["undecided" if named else "left" if pair.lawful else "problems"][path] = reason
             continue
         bound = _moved(path, one, other)
         if isinstance(pair, _Copies):
