@@ -22,7 +22,10 @@ _BEGIN: Final = "before the first step"
 
 
 class Found(NamedTuple):
-    """values, steps, left as notes, draws, inputs, predicted: as of a `ScriptRun`. steps_made: how many there were."""
+    """values, steps, left as notes, draws, inputs, predicted: as of a `ScriptRun`. steps_made: how many there were.
+
+    narrow: the names of narrow dtypes in which a recorded run computes.
+    """
 
     values: tuple[Value, ...]
     steps: tuple[StepFacts, ...]
@@ -31,6 +34,7 @@ class Found(NamedTuple):
     draws: bool
     inputs: tuple[Inputs, ...]
     predicted: tuple[str, ...] = ()
+    narrow: frozenset[str] = frozenset()
 
 
 def found_in(files: Sequence[Path], *, detailed: bool) -> Found:
@@ -48,8 +52,9 @@ def found_in(files: Sequence[Path], *, detailed: bool) -> Found:
         gathered.next_rank()
         entries.append(kept)
     steps = tuple(_steps(entries)) if detailed else ()
+    values, left = tuple(gathered.values()), tuple(gathered.left)
     inputs, predicted = tuple(gathered.inputs[:-1]), tuple(gathered.predicted)
-    return Found(tuple(gathered.values()), steps, count, tuple(gathered.left), gathered.draws, inputs, predicted)
+    return Found(values, steps, count, left, gathered.draws, inputs, predicted, frozenset(gathered.narrow))
 
 
 @final
@@ -67,6 +72,7 @@ class _Gathered:
         """What each rank gives its modules."""
         self.predicted: dict[str, None] = {}
         """Texts on the layers that predict."""
+        self.narrow: set[str] = set()
         self._after: dict[str, int] = {}
         """After which step a value is, by its path."""
         self._made: list[int] = [0]
@@ -94,6 +100,8 @@ class _Gathered:
             self.inputs[-1] = self.inputs[-1]._replace(digest=facts["digest"])
         elif entry.what == "predicted":
             self.predicted[facts["text"]] = None
+        elif entry.what == "narrow":
+            self.narrow |= {*facts["dtypes"]}
         elif entry.what == "rows":
             self.inputs[-1] = self.inputs[-1]._replace(rows=facts["rows"])
         elif entry.what in ("step", "end"):
