@@ -1,6 +1,6 @@
 """Scripts judged by the laws, with a front that computes what a script would: no process is started.
 
-Clauses: G-21, G-22, G-24, G-28, G-29, G-30, G-32, G-89.
+Clauses: G-21, G-22, G-24, G-28, G-29, G-30, G-32, G-89, G-94.
 """
 
 import itertools
@@ -88,6 +88,34 @@ def test_a_copy_of_one_rank_that_drifts_is_a_difference_although_rank_0_is_right
     assert report.verdict == "differ"
     assert "on replica 1: element" in report.findings[0].text
     assert "on replica 3" in check_script(fake, "train.py", replicas=[1, 4]).findings[0].text
+
+
+def coarsely(settings, apart, dtype):
+    """One step with gradients that are rounded to a narrow dtype.  apart: how much they differ on several ranks."""
+    factor = 1.0 + (apart if settings.replicas > 1 else 0.0)
+    factor += 0.0 if settings.narrow is None else 2.0**-8 * (settings.nudge - 2)
+    run = trained(settings, factor)
+    return run._replace(narrow=dtype if settings.detailed and settings.nudge is None else None)
+
+
+@pytest.mark.parametrize(
+    ("apart", "dtype", "verdict", "runs"),
+    [(2.0**-9, "bfloat16", "agree", 6), (1.0, "float16", "differ", 6), (2.0**-9, None, "differ", 0)],
+)
+def test_a_script_in_a_narrow_dtype_is_nudged_by_units_of_that_where_runs_differ(apart, dtype, verdict, runs):
+    fake = Fake(lambda settings: coarsely(settings, apart, dtype))
+    report = check_script(fake, "train.py", replicas=[1, 2])
+    assert report.verdict == verdict, str(report)
+    assert [one.narrow for one in fake.runs if one.narrow is not None] == [dtype] * runs
+    assert ("The script computes in" in str(report)) == (dtype is not None)
+    if apart == 1.0:
+        assert as_data(report)["findings"][0]["kind"].startswith("sum of means")
+
+
+def test_a_script_in_a_narrow_dtype_whose_runs_do_not_differ_runs_no_more_often():
+    fake = Fake(lambda settings: coarsely(settings, 0.0, "bfloat16"))
+    assert check_script(fake, "train.py", replicas=[1, 2]).verdict == "agree"
+    assert not any(one.narrow for one in fake.runs)
 
 
 def test_an_exempt_parameter_is_listed_and_an_unknown_name_is_an_error():

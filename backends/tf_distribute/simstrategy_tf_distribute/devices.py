@@ -33,7 +33,7 @@ class ObservedStrategy(tf.distribute.MirroredStrategy):  # type: ignore[misc]  #
 
     trace: receives an event for each reduction, as `OrderedReduction` makes it, and for each `run`. observer: makes
     what records the values, of an object that finds lines; None for no record. pattern: as of an `Observation`. sums:
-    whether what replicas reduce is changed as well.
+    whether what replicas reduce is changed as well. narrow: as of an `Observation`, of both.
     """
 
     def __init__(
@@ -44,13 +44,19 @@ class ObservedStrategy(tf.distribute.MirroredStrategy):  # type: ignore[misc]  #
         *,
         pattern: int | None = None,
         sums: bool = False,
+        narrow: str | None = None,
     ) -> None:
         lines = Lines()
         observing = None if observer is None else observer(lines)
-        self.observation = Observation(lines, trace, observing, replicas, pattern=pattern)
+        self.observation = Observation(lines, trace, observing, replicas, pattern=pattern, narrow=narrow)
         variables = self.observation.variables
         ops = OrderedReduction(
-            trace=trace, observer=observing, variables=variables, lines=lines, pattern=pattern if sums else None
+            trace=trace,
+            observer=observing,
+            variables=variables,
+            lines=lines,
+            pattern=pattern if sums else None,
+            narrow=narrow,
         )
         tf.distribute.MirroredStrategy.__init__(self, names(replicas), cross_device_ops=ops)
 

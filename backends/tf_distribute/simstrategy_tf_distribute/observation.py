@@ -31,7 +31,7 @@ class Observation:
 
     replicas: how many this process has. first: the number of the first of them. trace: receives an event for each
     `run`. observer: receives the values; None for no record. pattern: changes the data that the strategy distributes by
-    one ulp, in this pattern; None leaves the data.
+    one ulp, in this pattern; None leaves the data. narrow: a dtype of `device.narrow` whose ulp that is, or None.
     """
 
     def __init__(
@@ -43,6 +43,7 @@ class Observation:
         *,
         first: int = 0,
         pattern: int | None = None,
+        narrow: str | None = None,
     ) -> None:
         self.lines, self.trace, self.observer = lines, trace, observer
         self.variables = Variables(None if observer is None else self._wrote, lines)
@@ -55,7 +56,7 @@ class Observation:
         """Where runs give all replicas the same examples."""
         self.reduces = False
         """Whether a `strategy.reduce` is being made: what it reduces is recorded here already."""
-        self._replicas, self._first, self._pattern = replicas, first, pattern
+        self._replicas, self._first, self._pattern, self._narrow = replicas, first, pattern, narrow
         self._data: set[Site] = set()
         forget()
 
@@ -150,7 +151,7 @@ class Observation:
         self._data.add(self.lines.source(frame))
         specs = tf.nest.flatten(dataset.element_spec)
         self.distributes_floats |= any(isinstance(one, tf.TensorSpec) and one.dtype in MOVABLE for one in specs)
-        return untuned(dataset if self._pattern is None else nudged_dataset(dataset, self._pattern))
+        return untuned(dataset if self._pattern is None else nudged_dataset(dataset, self._pattern, self._narrow))
 
 
 def _require_equal_forms(op: str, value: Any, site: Site) -> None:

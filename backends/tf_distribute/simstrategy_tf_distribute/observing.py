@@ -7,15 +7,18 @@ function that changes data by one ulp. The causes of differences are found in `s
 from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, Final, Protocol, final
+from zlib import crc32
 
 import numpy as np
 import tensorflow as tf
 
+from simstrategy.device.narrow import perturb_as
 from simstrategy.device.perturbed import moved_sums, perturb
 from simstrategy.launch.calls import Form
 from simstrategy.trace import Recorder, Recording, Request
 from simstrategy_tf_distribute.forms import form_of
 from simstrategy_tf_distribute.lines import Lines, Site
+from simstrategy_tf_distribute.narrow import Graphs
 from simstrategy_tf_distribute.variables import MOVABLE
 
 __all__ = ["Observer", "Sink", "Steps", "first_not_finite", "largest_of", "moved", "nudged_dataset"]
@@ -84,6 +87,8 @@ class Observer:
         self._sink = sink
         self._lines = lines
         self._bytes = 0
+        self.graphs = Graphs()
+        """What is known of the graphs in which something is combined."""
 
     def starts(self, arguments: Sequence[Any], replicas: int, site: Site, data: Site | None) -> None:
         """Reports the start of a step, and the examples of each replica.
@@ -96,6 +101,7 @@ class Observer:
 
     def sends(self, kind: str, value: Any, op: str, site: Site, subject: str | None) -> None:
         """Reports a SUM or MEAN with its terms; value: a PerReplica, or the value of the only replica."""
+        self.graphs.look()
         parts = value.values if isinstance(value, tf.distribute.DistributedValues) else (value,)
         if any(isinstance(part, tf.IndexedSlices) and part.dense_shape is None for part in parts):
             return
@@ -160,24 +166,32 @@ def _on_host(note: Callable[..., None], tensors: Sequence[Any]) -> None:
     tf.numpy_function(noted, tensors, [])
 
 
-def moved(value: Any, pattern: int, *, beside: Any = None) -> Any:
+def moved(value: Any, pattern: int, *, beside: Any = None, narrow: str | None = None) -> Any:
     """Returns a tensor of floats [any shape] changed by one ulp, in a pattern; anything else as it is.
 
     beside: the size [] of the largest element that was added with the value, of which also what rounding leaves of
-    terms that cancel moves, as by `device.perturbed.moved_sums`; None for a value that is no sum.
+    terms that cancel moves, as by `device.perturbed.moved_sums`; None for a value that is no sum. narrow: a dtype of
+    `device.narrow` by whose units it moves, in a pattern that depends on it as well; None for its own.
     """
     if not isinstance(value, tf.Tensor) or value.dtype not in MOVABLE:
         return value
 
+    def of_sum(host: Host, of_all: Host) -> Host:
+        return _perturbed(moved_sums(host, pattern, beside=float(of_all)), pattern, narrow, is_moved=True)
+
     if beside is None:
-        result = tf.numpy_function(lambda host: perturb(host, pattern), [value], value.dtype)
+        result = tf.numpy_function(lambda host: _perturbed(host, pattern, narrow), [value], value.dtype)
     else:
-        given = [value, beside]
-        result = tf.numpy_function(
-            lambda host, of_all: moved_sums(host, pattern, beside=float(of_all)), given, value.dtype
-        )
+        result = tf.numpy_function(of_sum, [value, beside], value.dtype)
     result.set_shape(value.shape)
     return result
+
+
+def _perturbed(host: Host, pattern: int, narrow: str | None, *, is_moved: bool = False) -> Host:
+    """Returns an array [any shape] as it moves.  is_moved: whether it has by its own units."""
+    if narrow is None or host.dtype.name not in ("float32", "float64"):
+        return host if is_moved else perturb(host, pattern)
+    return perturb_as(host, pattern + crc32(host.tobytes()), narrow)
 
 
 def largest_of(values: Sequence[Any]) -> Any:
@@ -190,11 +204,11 @@ def largest_of(values: Sequence[Any]) -> Any:
     return tf.reduce_max(tf.stack(found))
 
 
-def nudged_dataset(dataset: Any, pattern: int) -> Any:
-    """Returns a dataset whose floats are changed by one ulp, in this pattern."""
+def nudged_dataset(dataset: Any, pattern: int, narrow: str | None = None) -> Any:
+    """Returns a dataset whose floats are changed by one ulp, in this pattern.  narrow: as of `moved`."""
 
     def move(*element: Any) -> Any:
-        new = tf.nest.map_structure(lambda one: moved(one, pattern), element)
+        new = tf.nest.map_structure(lambda one: moved(one, pattern, narrow=narrow), element)
         return new if len(element) > 1 else new[0]
 
     return dataset.map(move)

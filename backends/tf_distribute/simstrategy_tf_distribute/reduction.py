@@ -35,7 +35,8 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
     the order of TensorFlow's calls. observer: receives the values of each replica at every step. variables: those of
     the run, by which gradients are named. lines: finds call sites; None for lines of its own. A reduction raises
     ReplicasDisagree, with one line per replica, for values of different shapes or dtypes. pattern: moves sums of
-    floats, as `device.perturbed.moved_sums` does; None leaves them.
+    floats, as `device.perturbed.moved_sums` does; None leaves them. narrow: a dtype of `device.narrow` by whose units
+    they move; None for their own.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
         variables: Variables | None = None,
         lines: Lines | None = None,
         pattern: int | None = None,
+        narrow: str | None = None,
     ) -> None:
         super().__init__()
         self.trace = trace
@@ -53,6 +55,7 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
         self._subjects = Subjects(variables)
         self._lines = lines or Lines()
         self._pattern = pattern
+        self._narrow = narrow
         self._largest: Any = None
         self._inner = tf.distribute.ReductionToOneDevice(accumulation_fn=self._added)
 
@@ -114,7 +117,9 @@ class OrderedReduction(tf.distribute.CrossDeviceOps):  # type: ignore[misc]  # w
         return self._moved(_left_fold(values))
 
     def _moved(self, total: Any) -> Any:
-        return total if self._pattern is None else moved(total, self._pattern, beside=self._largest)
+        if self._pattern is None:
+            return total
+        return moved(total, self._pattern, beside=self._largest, narrow=self._narrow)
 
     # Checks and trace.
 

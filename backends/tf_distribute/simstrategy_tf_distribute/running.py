@@ -21,6 +21,7 @@ from simstrategy_tf_distribute.closely import StepsEnded, line_by_line
 from simstrategy_tf_distribute.devices import ObservedStrategy
 from simstrategy_tf_distribute.layers import at_most, coarsest_dtype
 from simstrategy_tf_distribute.lines import Site
+from simstrategy_tf_distribute.narrow import narrow_of
 from simstrategy_tf_distribute.observation import Observation
 from simstrategy_tf_distribute.observing import Observer, Steps, first_not_finite
 from simstrategy_tf_distribute.results import contents_of_result, models_of
@@ -39,7 +40,8 @@ class Run(NamedTuple):
     """One run.
 
     models: the Keras models in its result. combined: as of `Variables`. undistributed: where all replicas are given the
-    same examples. named: the named values of its replica functions, where it ran line by line.
+    same examples. named: the named values of its replica functions, where it ran line by line. narrow: the coarsest
+    narrow dtype in which it computes, or None.
     """
 
     outcome: Outcome
@@ -48,19 +50,28 @@ class Run(NamedTuple):
     combined: Mapping[Site, Sequence[str]]
     undistributed: Sequence[Undistributed]
     named: Sequence[NamedValue] = ()
+    narrow: str | None = None
 
 
-def run_once(program: Program, seed: int, count: int, pattern: int | None = None, *, sums: bool = False) -> Run:
+def run_once(
+    program: Program,
+    seed: int,
+    count: int,
+    pattern: int | None = None,
+    *,
+    sums: bool = False,
+    narrow: str | None = None,
+) -> Run:
     """Runs a program; if it raises, once more without a record of values, which XLA cannot compile.
 
     seed: of Keras and TensorFlow. count: of replicas. pattern: of nudged inputs, or None. sums: whether what replicas
-    reduce is nudged as well.
+    reduce is nudged as well. narrow: a dtype of `device.narrow` by whose units both are nudged; None for their own.
     """
-    run = _attempt(program, seed, count, pattern, recorded=True, sums=sums)
+    run = _attempt(program, seed, count, pattern, recorded=True, sums=sums, narrow=narrow)
     error = run.outcome.error
-    return (
-        run if error is None or error[0] == "ReplicasDisagree" else _attempt(program, seed, count, pattern, sums=sums)
-    )
+    if error is None or error[0] == "ReplicasDisagree":
+        return run
+    return _attempt(program, seed, count, pattern, sums=sums, narrow=narrow)
 
 
 def run_closely(program: Program, seed: int, count: int, pattern: int | None = None, last: int | None = None) -> Run:
@@ -79,6 +90,7 @@ def _attempt(
     *,
     recorded: bool = False,
     sums: bool = False,
+    narrow: str | None = None,
     closely: bool = False,
     last: int | None = None,
 ) -> Run:
@@ -86,7 +98,8 @@ def _attempt(
     recorder.describe(replicas=count, workers=1, arrivals="not recorded", source=source_of(program))
     begin(seed)
     observer = partial(Observer, Steps(recorder)) if recorded else None
-    strategy = ObservedStrategy(count, Trace(root=program_folder(program)), observer, pattern=pattern, sums=sums)
+    trace = Trace(root=program_folder(program))
+    strategy = ObservedStrategy(count, trace, observer, pattern=pattern, sums=sums, narrow=narrow)
     observation = strategy.observation
     more = observation.record_closely(recorder, last) if closely else None
     with nullcontext() if more is None else line_by_line():
@@ -107,6 +120,7 @@ def _attempt(
         observation.variables.combined(),
         tuple(observation.undistributed),
         () if more is None else more.named,
+        narrow_of(() if observation.observer is None else observation.observer.graphs.found, models),
     )
 
 

@@ -14,6 +14,7 @@ from simstrategy.check.causes.running import explain_recordings
 from simstrategy.check.compare import NUDGES, sensitivity
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.runs import Measured, Settings, agree
+from simstrategy.device.narrow import coarsest
 from simstrategy.schedules import InOrder
 from simstrategy.trace import Recording, describe_site
 from simstrategy_tf_distribute.again import Again
@@ -28,6 +29,10 @@ _PLACE: Final = "value "
 """How the subject of a reduction begins that has a number and no name."""
 
 _NUDGES: Final = NUDGES
+_NARROW: Final = (
+    "The program computes in {dtype}, so what rounding may explain is measured by units of it where runs differ. "
+    "Run it in float32, as with the policy 'float32', to have smaller differences judged."
+)
 _NAMED_MAX: Final = 4
 _NEAR: Final = 1e-3
 """How near a factor has to be to the quotient of the numbers of replicas."""
@@ -60,7 +65,8 @@ class TensorFlowRuns:
         self._runs: dict[int, Run] = {}
         self._nudged: dict[int, tuple[Run, ...]] = {}
         self._measured: dict[int, Measured] = {}
-        self._moved_sums: dict[int, Measured] = {}
+        self._moved_sums: dict[tuple[int, str | None], Measured] = {}
+        """By the number of replicas, and by the narrow dtype that both compared runs compute in."""
         self._recordings: dict[int, Recording] = {}
         self._again = Again(program, seed, settings.exempt)
 
@@ -83,18 +89,29 @@ class TensorFlowRuns:
         return run_once(self.program, self.seed + 1, replicas).outcome
 
     def with_moved_sums(self, counts: tuple[int, int]) -> tuple[Measured, Measured] | None:
-        """Returns two runs with other nudged runs where a reduction has elements of which rounding alone is left."""
-        if not any(cancels_in(_reductions(self._runs[count].recording)) for count in counts):
+        """Returns two runs with other nudged runs where these move more.
+
+        So it is where a reduction has elements of which rounding alone is left, and where the program computes in a
+        narrow dtype: its data and what it reduces move by units of that then.
+        """
+        runs = [self._runs[count] for count in counts]
+        narrow = coarsest([run.narrow for run in runs if run.narrow is not None])
+        if narrow is None and not any(cancels_in(_reductions(run.recording)) for run in runs):
             return None
-        one, other = [self._with_moved_sums(count) for count in counts]
+        note = _NARROW.format(dtype=narrow)
+        if narrow is not None and note not in self.notes:
+            self.notes.append(note)
+        one, other = [self._with_moved_sums(count, narrow) for count in counts]
         return one, other
 
-    def _with_moved_sums(self, replicas: int) -> Measured:
-        found = self._moved_sums.get(replicas)
+    def _with_moved_sums(self, replicas: int, narrow: str | None) -> Measured:
+        found = self._moved_sums.get((replicas, narrow))
         if found is None:
-            runs = [run_once(self.program, self.seed, replicas, one, sums=True).outcome for one in _NUDGES]
-            found = self.measured(replicas).also_nudged([one for one in runs if one.error is None])
-            self._moved_sums[replicas] = found
+            runs = [run_once(self.program, self.seed, replicas, one, sums=True, narrow=narrow) for one in _NUDGES]
+            if narrow is not None:  # what these show counts for the cause as well
+                self._nudged[replicas] = (*self._nudged.get(replicas, ()), *runs)
+            moved = [run.outcome for run in runs if run.outcome.error is None]
+            found = self._moved_sums[replicas, narrow] = self.measured(replicas).also_nudged(moved)
         return found
 
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause:

@@ -16,6 +16,7 @@ from simstrategy_torch_distributed.outputs import ERRORS
 from simstrategy_torch_distributed.program import finish, run_function, run_program
 from simstrategy_torch_distributed.registering import take_gloos_place
 from simstrategy_torch_distributed.watched.entries import FILE
+from simstrategy_torch_distributed.watched.moving import Moves
 from simstrategy_torch_distributed.watched.predicting import Predicting
 from simstrategy_torch_distributed.watched.shared import Shared
 from simstrategy_torch_distributed.watched.watch import Watch
@@ -61,15 +62,15 @@ def _watch(given: list[Any] | None, link: Link) -> Watch | None:
     """Returns what watches the optimizers, which has begun; None where nothing does.
 
     given: file, nudge, detailed, by how much seeds move, whether the values of all calls are recorded, whether a nudge
-    moves sums, and which layers predict.
+    moves sums, which layers predict, and in which narrow dtype a nudge moves.
     """
     if given is None:
         return None
-    file, nudge, detailed, moved, has_values, sums, predicting = given
+    file, nudge, detailed, moved, has_values, sums, predicting, narrow = given
     os.environ[FILE] = file
     shared = Shared(file) if has_values else None
-    kinds = {"detailed": detailed, "moves_sums": sums, "reseeded_by": moved}
-    watch = Watch(file, nudge, **kinds, shared=shared, calls=lambda: link.calls)
+    moves = None if nudge is None else Moves(nudge, sums=sums, narrow=narrow)
+    watch = Watch(file, moves, detailed=detailed, reseeded_by=moved, shared=shared, calls=lambda: link.calls)
     watch.begin()
     if predicting:
         Predicting(file, tuple(predicting)).begin()

@@ -216,8 +216,8 @@ def _watching_of(watching: Watching | None, rank: int) -> list[Any] | None:
     if watching is None:
         return None
     reseeded_by = 1 + rank if watching.reseeded else 0
-    kinds = list(watching.predicting)
-    return [watching.files[rank], watching.nudge, watching.detailed, reseeded_by, watching.shared, watching.sums, kinds]
+    nudging = [watching.sums, list(watching.predicting), watching.narrow]
+    return [watching.files[rank], watching.nudge, watching.detailed, reseeded_by, watching.shared, *nudging]
 
 
 def _fault_of(settings: Settings, rank: int) -> list[Any] | None:

@@ -47,7 +47,8 @@ class Watching:
     None for none. detailed: whether gradients and sums are recorded. reseeded: whether each rank's generator of torch
     gets another seed when the script first calls a module. shared: whether the values of all calls are recorded. sums:
     whether a nudge moves what sums of gradients leave where their terms cancel, as `moved_sums` does. predicting:
-    kinds of layers that do what they do in a prediction, "statistics" and "draws".
+    kinds of layers that do what they do in a prediction, "statistics" and "draws". narrow: the dtype, "bfloat16" or
+    "float16", by whose units inputs and gradients are nudged; None for their own.
     """
 
     files: tuple[str, ...]
@@ -57,6 +58,7 @@ class Watching:
     shared: bool = False
     sums: bool = False
     predicting: tuple[str, ...] = ()
+    narrow: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,9 @@ from simstrategy.check.causes.rounding import allowed, wide
 __all__ = ["factor_of", "names_of"]
 
 _NEAR: Final = 1e-3
-"""How near a ratio has to be to a number with a name, relatively; rounding may allow less, and never more."""
+"""How near a ratio has to be to a number with a name, relatively; rounding may allow less."""
+_NEAR_COARSELY: Final = 5e-3
+"""The same where rounding moves single elements by more than four times `_NEAR`, as that of bfloat16 does."""
 
 
 def factor_of(expected: Leaves, found: Leaves, units: tuple[float, ...]) -> float | None:
@@ -64,8 +66,9 @@ def names_of(
     replicas, expected_replicas: of both runs. steps: of the whole run. bound: how far rounding may move the factor.
     """
     found: list[str] = []
+    near = min(bound / 4, _NEAR_COARSELY) if bound > 4 * _NEAR else min(_NEAR, 4 * bound)
     for value, name in _named(replicas, expected_replicas, step, steps, parts):
-        if value not in (0.0, 1.0) and abs(k - value) <= min(_NEAR, 4 * bound) * value and name not in found:
+        if value not in (0.0, 1.0) and abs(k - value) <= near * value and name not in found:
             found.append(name)
     return found
 

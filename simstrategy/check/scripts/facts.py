@@ -53,7 +53,8 @@ class ScriptSettings(NamedTuple):
     law of faults, whose runs have `ended`; None for this process's. fault: what is planted in such a run; None for
     nothing. recorded: whether the run has its `recording`; such a run is detailed. sums: whether a nudge also moves
     what sums of gradients leave where their terms cancel, see `device.perturbed`. predicting: kinds of layers that do
-    what they do in a prediction, "statistics" and "draws".
+    what they do in a prediction, "statistics" and "draws". narrow: a dtype of `device.narrow` by whose units a nudge
+    moves inputs and gradients; None for their own.
     """
 
     replicas: int
@@ -68,6 +69,7 @@ class ScriptSettings(NamedTuple):
     recorded: bool = False
     sums: bool = False
     predicting: tuple[str, ...] = ()
+    narrow: str | None = None
 
 
 class JudgedRun(NamedTuple):
@@ -137,7 +139,8 @@ class ScriptRun(NamedTuple):
     the run was detailed. draws: whether each replica draws numbers of its own between the steps. inputs: of
     each replica. ended: what a run with a folder left behind. recording: for a page, where it was asked for.
     predicted: sentences without their stops on the layers that predicted, though they train. missing: path and reason
-    of values that the script had and that are not among these.
+    of values that the script had and that are not among these. narrow: the coarsest dtype of `device.narrow` in which a
+    detailed run that is not nudged computes; None for none.
     """
 
     error: tuple[str, str] | None
@@ -156,6 +159,7 @@ class ScriptRun(NamedTuple):
     recording: Recording | None = None
     predicted: tuple[str, ...] = ()
     missing: tuple[tuple[str, str], ...] = ()
+    narrow: str | None = None
 
 
 class Runner(Protocol):

@@ -19,6 +19,7 @@ from simstrategy.check.scripts.predicting import with_layers
 from simstrategy.check.scripts.printed import Output, unlike_numbers
 from simstrategy.check.scripts.templates import REPLICAS, filled, names_in
 from simstrategy.check.shown import Way
+from simstrategy.device.narrow import coarsest
 from simstrategy.errors import Unsupported
 from simstrategy.sim import ORDERS
 from simstrategy.trace import Recording
@@ -26,6 +27,10 @@ from simstrategy.trace import Recording
 __all__ = ["ScriptStudy"]
 
 _ADDED: Final = "{}: order of additions"
+_NARROW: Final = (
+    "The script computes in {dtype}, so what rounding may explain is measured by units of it where runs differ. "
+    "Run it in float32, as with torch.autocast(..., enabled=False), to have smaller differences judged."
+)
 
 
 @final
@@ -66,7 +71,10 @@ class ScriptStudy:
         self._is_remarked = False
         self._nudged: list[Sequence[StepFacts]] = []
         """The steps of the nudged runs of the first number of replicas."""
-        self._moved_sums: dict[int, Measured] = {}
+        self._moved_sums: dict[tuple[int, str | None], Measured] = {}
+        """By the number of replicas, and by the narrow dtype that both compared runs compute in."""
+        self._narrow: list[str] = []
+        """The narrow dtypes by whose units runs were nudged."""
         for count in self.replicas:  # an argument that is wrong is an error before anything runs
             for name, value in ((name, value) for name, values in settings.vary.items() for value in values):
                 filled(self._arguments, self._values(count, {name: value}))
@@ -108,18 +116,32 @@ class ScriptStudy:
         return found
 
     def with_moved_sums(self, counts: tuple[int, int]) -> tuple[Measured, Measured] | None:
-        """Returns two runs with other nudged runs where a gradient has elements of which rounding alone is left."""
-        if not any(cancels(self._recorded(count).steps) for count in counts):
+        """Returns two runs with other nudged runs where these move more.
+
+        So it is where a gradient has elements of which rounding alone is left, and where the script computes in a
+        narrow dtype: inputs and gradients move by its units then.
+        """
+        recorded = [self._recorded(count) for count in counts]
+        narrow = coarsest([run.narrow for run in recorded if run.narrow is not None])
+        if narrow is None and not any(cancels(run.steps) for run in recorded):
             return None
-        one, other = [self._with_moved_sums(count) for count in counts]
+        if narrow is not None and narrow not in self._narrow:
+            self._narrow.append(narrow)
+            self.notes.append(_NARROW.format(dtype=narrow))
+        one, other = [self._with_moved_sums(count, narrow) for count in counts]
         return one, other
 
-    def _with_moved_sums(self, replicas: int) -> Measured:
-        found = self._moved_sums.get(replicas)
+    def _with_moved_sums(self, replicas: int, narrow: str | None) -> Measured:
+        found = self._moved_sums.get((replicas, narrow))
         if found is None:
-            runs = [self._outcome(self._run(replicas, {}, nudge=pattern, sums=True)) for pattern in NUDGES]
-            found = self.measured(replicas).also_nudged([one for one in runs if one.error is None])
-            self._moved_sums[replicas] = found
+            detailed = narrow is not None and replicas == self.replicas[0]
+            runs = [
+                self._run(replicas, {}, nudge=pattern, sums=True, detailed=detailed, narrow=narrow)
+                for pattern in NUDGES
+            ]
+            self._nudged += [run.steps for run in runs] if detailed else []
+            moved = [one for one in map(self._outcome, runs) if one.error is None]
+            found = self._moved_sums[replicas, narrow] = self.measured(replicas).also_nudged(moved)
         return found
 
     def planted(self, replicas: int, folder: str, fault: Fault | None) -> ScriptRun:
@@ -202,7 +224,8 @@ class ScriptStudy:
         return with_layers(cause, counts, self._predicting, self._outcome, self.settings.exempt)
 
     def _predicting(self, replicas: int, kinds: tuple[str, ...], nudge: int | None) -> ScriptRun:
-        return self._run(replicas, {}, nudge=nudge, predicting=kinds)
+        narrow = None if nudge is None else coarsest(self._narrow)
+        return self._run(replicas, {}, nudge=nudge, predicting=kinds, narrow=narrow)
 
     def explain_state(self, replicas: int) -> Cause | None:
         """Runs the script again, as `explain` does, and returns why its replicas do not have the same."""
@@ -243,11 +266,12 @@ class ScriptStudy:
         reseeded: bool = False,
         sums: bool = False,
         predicting: tuple[str, ...] = (),
+        narrow: str | None = None,
     ) -> ScriptRun:
         given = filled(self._arguments, self._values(replicas, arguments))
         order = order or self.settings.order
         made = ScriptSettings(replicas, given, order, nudge, detailed, laws, reseeded, sums=sums, predicting=predicting)
-        return self._runner.run(made)
+        return self._runner.run(made._replace(narrow=narrow))
 
     def _outcome(self, run: ScriptRun) -> Outcome:
         return outcome_of(run, self._pattern)

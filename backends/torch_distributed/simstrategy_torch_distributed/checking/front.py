@@ -11,6 +11,7 @@ from simstrategy.check.injection import Fault as PlantedFault
 from simstrategy.check.report import Report as CheckReport
 from simstrategy.check.scripts import check_script
 from simstrategy.check.scripts.facts import JudgedRun, ScriptRun, ScriptSettings
+from simstrategy.device.narrow import coarsest
 from simstrategy_torch_distributed.checking.ends import ended_of
 from simstrategy_torch_distributed.checking.reading import found_in
 from simstrategy_torch_distributed.checking.recorded import recorded_run
@@ -87,23 +88,13 @@ class TorchrunRunner:
         """Runs the script once and returns what all its ranks did."""
         with TemporaryDirectory(prefix="simstrategy-") as folder:
             files = [Path(folder) / f"rank{rank}" for rank in range(settings.replicas)]
-            names = tuple(map(str, files))
-            watching = Watching(
-                names,
-                settings.nudge,
-                settings.detailed,
-                settings.reseeded,
-                settings.recorded,
-                settings.sums,
-                settings.predicting,
-            )
             made = replace(
                 self._settings,
                 arguments=settings.arguments,
                 ranks=settings.replicas,
                 order=settings.order,
                 record=True,
-                watching=watching,
+                watching=_watching(settings, files),
                 laws=settings.laws,
             )
             if settings.folder is not None:
@@ -132,6 +123,7 @@ class TorchrunRunner:
             recording,
             found.predicted,
             found.missing,
+            coarsest(found.narrow),
         )
 
     def _in_folder(self, made: Settings, folder: str, planted: PlantedFault | None) -> Settings:
@@ -141,6 +133,20 @@ class TorchrunRunner:
         return replace(
             made, script=script, folder=folder, fault=fault, limit_s=made.limit_s or _LIMIT_S, grace_s=_GRACE_S
         )
+
+
+def _watching(settings: ScriptSettings, files: Sequence[Path]) -> Watching:
+    """Returns what the ranks of a run record.  files: of each rank."""
+    return Watching(
+        tuple(map(str, files)),
+        settings.nudge,
+        settings.detailed,
+        settings.reseeded,
+        settings.recorded,
+        settings.sums,
+        settings.predicting,
+        settings.narrow,
+    )
 
 
 def _judged(report: Report, laws: Sequence[str]) -> Iterator[JudgedRun]:

@@ -1,36 +1,117 @@
-"""Moves tensors by one unit in the last place, in patterns, to measure how far rounding moves a script's results."""
+"""Moves tensors by one unit in the last place, in patterns, to measure how far rounding moves a script's results.
+
+The unit may be that of a narrow dtype, such as bfloat16: here is also what finds in which of them a script computes, by
+casts, autocast, policies of FSDP or hooks, wherever they are.
+"""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final, final
 
 import numpy as np
 import torch
+from torch.nn.modules.module import register_module_forward_hook
+from torch.utils._python_dispatch import TorchDispatchMode
 
+from simstrategy.device.narrow import NARROW, perturb_as
 from simstrategy.device.perturbed import largest_of, moved_sums, perturb
 from simstrategy_torch_distributed.watched.parts import local_of
 
-__all__ = ["moved", "nudge", "nudge_sums"]
+__all__ = ["Moves", "Narrow", "moved", "nudge", "nudge_sums"]
 
 _EXACT: Final = (torch.float32, torch.float64)
 """Of a narrower dtype a few units in the last place are no small part."""
+_PATTERNS_MAX: Final = 16
+"""More than there are patterns of runs, so that no two runs move the same way at two times."""
+_LOOKS_UP: Final = (torch.nn.Embedding, torch.nn.EmbeddingBag)
 
 
-def moved(tensor: torch.Tensor, pattern: int) -> torch.Tensor:
-    """Returns a tensor […] of floats with each element moved by an ulp, in the given one's graph; others as it is."""
+@final
+class Moves:
+    """What moves in a run that measures rounding.  pattern: by which.
+
+    sums: whether what sums of gradients leave where their terms cancel moves as well, as by `nudge_sums`. narrow: a
+    dtype of `device.narrow` in which the script computes, whose units inputs and gradients then move by; None for none.
+    Parameters move by their own: the script's casts round what becomes of them.
+    """
+
+    def __init__(self, pattern: int, *, sums: bool, narrow: str | None) -> None:
+        self._pattern = pattern
+        self._sums = sums
+        self._narrow = narrow
+        self._times = 0
+        """How often inputs and gradients were moved, each time in another pattern where units are those of `narrow`."""
+        if narrow is not None:
+            register_module_forward_hook(self._looked_up)
+
+    def inputs(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Returns what a module is given, with its tensors moved."""
+        pattern = self._next()
+        return tuple([moved(one, pattern, self._narrow) if isinstance(one, torch.Tensor) else one for one in given])
+
+    def parameter(self, tensor: torch.Tensor) -> None:
+        """Moves a parameter […] in place."""
+        nudge(tensor, self._pattern)
+
+    def gradients(self, tensors: Sequence[torch.Tensor]) -> None:
+        """Moves the gradients of a step, [...] each, in place."""
+        if self._sums:
+            nudge_sums(tensors, self._pattern)
+        pattern = self._next()
+        for tensor in tensors:
+            if not self._sums or (self._narrow is not None and local_of(tensor).dtype in _EXACT):
+                nudge(tensor, pattern, self._narrow)
+
+    def _looked_up(self, module: torch.nn.Module, _given: Any, found: Any) -> Any:
+        """Returns what a module has looked up, moved: its own inputs are no floats."""
+        is_input = isinstance(module, _LOOKS_UP) and isinstance(found, torch.Tensor)
+        return moved(found, self._next(), self._narrow) if is_input else None
+
+    def _next(self) -> int:
+        if self._narrow is not None:
+            self._times += 1
+        return self._pattern + _PATTERNS_MAX * self._times
+
+
+@final
+class Narrow(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's base has no types
+    """Sees the results of all of torch's operations, from `begin` on.  Compiled functions run uncompiled under it."""
+
+    def __init__(self) -> None:
+        TorchDispatchMode.__init__(self)  # type: ignore[no-untyped-call]
+        self._kinds = {getattr(torch, name): name for name in NARROW}
+        self.found: set[str] = set()
+        """The names of the dtypes."""
+
+    def begin(self) -> None:
+        self.__enter__()  # type: ignore[no-untyped-call]  # for the rest of the process
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        for one in result if isinstance(result, (tuple, list)) else (result,):
+            if isinstance(one, torch.Tensor) and one.dtype in self._kinds:
+                self.found.add(self._kinds[one.dtype])
+        return result
+
+
+def moved(tensor: torch.Tensor, pattern: int, narrow: str | None = None) -> torch.Tensor:
+    """Returns a tensor […] of floats with each element moved by an ulp, in the given one's graph; others as it is.
+
+    narrow: the dtype whose ulp that is; None for the tensor's own.
+    """
     if not tensor.dtype.is_floating_point or tensor.layout != torch.strided or not tensor.numel():
         return tensor
     with torch.no_grad():
-        change = _moved(tensor.detach(), pattern) - tensor.detach()
+        change = _moved(tensor.detach(), pattern, narrow) - tensor.detach()
         change = torch.where(torch.isfinite(change), change, torch.zeros_like(change))
     return tensor + change
 
 
-def nudge(tensor: torch.Tensor, pattern: int) -> None:
-    """Moves the elements of a tensor […] in place; of a DTensor those of this rank."""
+def nudge(tensor: torch.Tensor, pattern: int, narrow: str | None = None) -> None:
+    """Moves the elements of a tensor […] in place; of a DTensor those of this rank.  narrow: as of `moved`."""
     local = local_of(tensor)
     if local.dtype.is_floating_point and local.layout == torch.strided and local.numel():
         with torch.no_grad():
-            local.copy_(_moved(local, pattern))
+            local.copy_(_moved(local, pattern, narrow))
 
 
 def nudge_sums(tensors: Sequence[torch.Tensor], pattern: int) -> None:
@@ -54,7 +135,9 @@ def nudge_sums(tensors: Sequence[torch.Tensor], pattern: int) -> None:
             local.copy_(torch.from_numpy(moved_host))
 
 
-def _moved(tensor: torch.Tensor, pattern: int) -> torch.Tensor:
+def _moved(tensor: torch.Tensor, pattern: int, narrow: str | None) -> torch.Tensor:
+    if narrow is not None and tensor.dtype in _EXACT:
+        return torch.from_numpy(perturb_as(tensor.cpu().contiguous().numpy(), pattern, narrow))
     if tensor.dtype in (torch.float16, torch.float32, torch.float64):
         return torch.from_numpy(perturb(tensor.cpu().contiguous().numpy(), pattern))
     up = torch.from_numpy(perturb(np.ones(tuple(tensor.shape), np.float32), pattern)) > 1

@@ -22,7 +22,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from simstrategy_torch_distributed.link import site_of
 from simstrategy_torch_distributed.watched.contents import contents_of, generator_state
 from simstrategy_torch_distributed.watched.entries import append
-from simstrategy_torch_distributed.watched.moving import moved, nudge, nudge_sums
+from simstrategy_torch_distributed.watched.moving import Moves, Narrow
 from simstrategy_torch_distributed.watched.names import Names
 from simstrategy_torch_distributed.watched.parts import part_of
 from simstrategy_torch_distributed.watched.shared import Shared
@@ -41,7 +41,7 @@ _COMBINED: Final = {"SUM": "SUM", "AVG": "MEAN"}
 
 @final
 class Watch:
-    """The watch of one rank.  file: for the entries. pattern: by which parameters and inputs move; None for none.
+    """The watch of one rank.  file: for the entries. moves: what moves parameters and inputs; None for nothing.
 
     detailed: whether gradients, collectives and what the script's names hold are kept as well. reseeded_by: by how much
     the seed of torch's generator moves when the script first calls a module. shared: what records the values of all
@@ -51,20 +51,18 @@ class Watch:
     def __init__(
         self,
         file: str,
-        pattern: int | None,
+        moves: Moves | None,
         *,
         detailed: bool,
         calls: Callable[[], int],
         reseeded_by: int = 0,
-        moves_sums: bool = False,
         shared: Shared | None = None,
     ) -> None:
         self.shared = shared
         self._file = file
         self._made = calls
         self._reseeded_by = reseeded_by
-        self._pattern = pattern
-        self._moves_sums = moves_sums
+        self._moves = moves
         self._detailed = detailed
         self._names: dict[torch.Tensor, str] = {}
         self._statistics: dict[torch.Tensor, int | None] = {}
@@ -88,7 +86,8 @@ class Watch:
         self._has_input = False
         self._rows: int | None = 0
         """Of what modules are given that the script calls, up to the first step; None where that is not known."""
-        self._held = Names(file, lambda: self._step + 1, calls) if detailed and pattern is None else None
+        self._held = Names(file, lambda: self._step + 1, calls) if detailed and moves is None else None
+        self._narrow = None if self._held is None else Narrow()
         self._wrapped: set[torch.nn.Module] = set()
         """What DistributedDataParallel wraps, with all modules inside."""
         self._wrappers = 0
@@ -104,11 +103,15 @@ class Watch:
         if self._held is not None:
             register_module_forward_hook(self._after_forward, always_call=True)
             self._held.begin()
+        if self._narrow is not None:
+            self._narrow.begin()
 
     def end(self) -> None:
         """Writes the parameters as they are in the end, and what names held."""
         if self._held is not None:
             self._held.end()
+        if self._narrow is not None:
+            append(self._file, "narrow", {"dtypes": sorted(self._narrow.found)}, [])
         if self._last:
             self._write("end", {}, self._trained([*self._last]), whole=True)
 
@@ -184,10 +187,7 @@ class Watch:
             self._enter(module)
         if not self._step and torch.is_grad_enabled() and self._modules.get(module, False):
             self._count_rows(inputs)
-        if self._pattern is None or not self._modules.get(module, True):
-            return None
-        pattern = self._pattern
-        return tuple([moved(one, pattern) if isinstance(one, torch.Tensor) else one for one in inputs])
+        return self._moves.inputs(inputs) if self._moves is not None and self._modules.get(module, True) else None
 
     def _write_input(self, inputs: tuple[Any, ...]) -> None:
         """Writes what the first module that the script calls is given, as a number that is equal for equal inputs."""
@@ -213,8 +213,8 @@ class Watch:
             return
         self._taken[name] += 1
         self._names[parameter] = name if self._taken[name] == 1 else f"{name} ({self._taken[name]})"
-        if self._pattern is not None:
-            nudge(parameter, self._pattern)
+        if self._moves is not None:
+            self._moves.parameter(parameter)
         if not parameter.requires_grad:
             self._statistics[parameter] = parameter._version  # noqa: SLF001 - torch documents it, and has no other name
         if self._detailed and parameter.requires_grad and parameter.is_leaf:
@@ -236,13 +236,8 @@ class Watch:
         for number, parameter in enumerate(parameters):
             self._name(parameter, f"optimizer {first + 1}, parameter {number}" if first else f"parameter {number}")
         parameters = self._trained(parameters)
-        if self._pattern is not None:
-            gradients = [one.grad for one in parameters if one.grad is not None]
-            if self._moves_sums:
-                nudge_sums(gradients, self._pattern)
-            else:
-                for gradient in gradients:
-                    nudge(gradient, self._pattern)
+        if self._moves is not None:
+            self._moves.gradients([one.grad for one in parameters if one.grad is not None])
         if not self._step:
             append(self._file, "rows", {"rows": self._rows}, [])
         self._step += 1
