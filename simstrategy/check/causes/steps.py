@@ -101,7 +101,7 @@ def explain_steps(
 def _of_step(sides: _Sides, number: int) -> Cause:
     """Returns the cause of a step that begins with equal parameters and ends with others."""
     gradients = _pair(sides, number, "gradient")
-    if (finding := _notcombined_of(sides, number)) is not None:
+    if (finding := _not_combined(sides, number)) is not None:
         return _cause(sides, number, gradients, finding)
     if not gradients.differs:
         update = _pair(sides, number, "update")
@@ -137,7 +137,7 @@ def _between(sides: _Sides, number: int) -> Cause | None:
     return cause._replace(site=None, text=f"{cause.text} {between_text(step, sides.reference[number])}")
 
 
-def _notcombined_of(sides: _Sides, number: int) -> Finding | None:
+def _not_combined(sides: _Sides, number: int) -> Finding | None:
     """Recognises gradients that each replica has for itself, and whose mean or sum is the reference's."""
     step, reference = sides.other[number], sides.reference[number]
     units = tuple([_UNIT] * len(step.names))
