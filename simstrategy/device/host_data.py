@@ -81,7 +81,7 @@ def _plain(value: HostData, where: str) -> Host:
     try:
         return np.asarray(value)
     except ValueError as error:
-        if any(one is None or isinstance(one, (str, bytes)) for one in _leaves(value)):
+        if any(isinstance(one, (str, bytes)) for one in _leaves(value)):
             _refuse_kind(value, where)
         text = f"{where} got {short_repr(value)}, which is no array: {error}. Give rows of equal length."
         raise InvalidArgument(text) from error
