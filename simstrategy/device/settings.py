@@ -164,13 +164,9 @@ def _number(name: str, value: Any, form: Form) -> Any:
     kind = kind_of(found[1]) if found is not None else 0 if isinstance(value, (*_TYPES, np.number, np.bool_)) else 4
     if kind == len(_TYPES):
         raise TypeError(f"{name} is neither an array nor a number")
-    return (
-        value.item()
-        if found is None and isinstance(value, np.generic)
-        else _valued(_TYPES[kind], value)
-        if found
-        else value
-    )
+    if found is not None:
+        return _valued(_TYPES[kind], value)
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _whole(name: str, value: Any, form: Form) -> Any:

@@ -3,32 +3,18 @@
 # Clauses: B-18, B-21, B-22
 """
 
-import importlib.util
-import os
-
 import numpy as np
 import pytest
+from on_backends import BACKENDS, opened, put
 
-import simstrategy as ss
 from simstrategy.errors import InvalidArgument, InvalidType
 
-BACKENDS = ("sim", "torch", "tensorflow", "xla")
 MATRIX = np.float32([[3, -2, 1], [1, 4, 2]])
 
 
 @pytest.fixture(scope="module", params=BACKENDS)
 def backend(request):
-    if request.param != "sim":
-        pytest.importorskip(f"simstrategy_{request.param}")
-        framework = "jax" if request.param == "xla" else request.param
-        if importlib.util.find_spec(framework) is None:
-            pytest.skip(f"{framework} is not installed")
-        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    return ss.backend(request.param, replicas=1)
-
-
-def put(backend, value):
-    return backend.put(np.asarray(value), backend.devices[0])
+    return opened(request.param, 1)
 
 
 def shown(backend, array):
