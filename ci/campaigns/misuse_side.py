@@ -151,7 +151,11 @@ def _error(error: BaseException) -> list[Any]:
     origin = "program" if frames and frames[-1].filename == FILE else "elsewhere"
     if isinstance(error, ss.errors.SimStrategyError):
         origin = "ours"
-    return [type(error).__name__, str(error), list(vars(error).get("__notes__", ())), origin]
+    try:
+        text = str(error)
+    except Exception as own:  # noqa: BLE001 - of a class of the program
+        text = f"str() raises {type(own).__name__}"
+    return [type(error).__name__, text, list(vars(error).get("__notes__", ())), origin]
 
 
 def _json(value: Any, backend: Any) -> Any:

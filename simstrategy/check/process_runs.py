@@ -9,7 +9,7 @@ from typing import Any, Protocol, final
 from simstrategy.check.causes import Cause
 from simstrategy.check.compare import sensitivity
 from simstrategy.check.outcome import Outcome
-from simstrategy.check.runs import Measured, Settings
+from simstrategy.check.runs import Measured, Settings, seeds_drawn
 from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import InOrder
 from simstrategy.trace import Recording
@@ -76,6 +76,9 @@ class ProcessRuns:
     def recorded(self, replicas: int) -> Recording:
         """Returns the recording of a run of `measured`."""
         return self._recordings[replicas]
+
+    def drawn_from(self, counts: tuple[int, int]) -> tuple[str, ...]:
+        return seeds_drawn(self._measured, counts)
 
     def reseeded(self, replicas: int) -> Outcome:
         """Returns the run: the seeds of such a program are its own."""

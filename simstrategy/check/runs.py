@@ -29,6 +29,7 @@ __all__ = [
     "agree",
     "compared",
     "require_known",
+    "seeds_drawn",
     "tried_in",
 ]
 
@@ -111,6 +112,11 @@ def agree(one: Measured, other: Measured, counts: tuple[int, int], exempt: Mappi
     return ended and not compared(one, other, counts, exempt).problems
 
 
+def seeds_drawn(made: Mapping[int, Measured], counts: Iterable[int]) -> tuple[str, ...]:
+    """Returns the labels of the seeds that the replicas of measured runs drew."""
+    return tuple(dict.fromkeys(label for count in counts for label in made[count].first.seeds))
+
+
 class Runs(Protocol):
     """What the law of replicas takes."""
 
@@ -132,8 +138,11 @@ class Runs(Protocol):
     def measured(self, replicas: int) -> Measured:
         """Returns what is known of the program at a number of replicas; runs it at the first call."""
 
+    def drawn_from(self, counts: tuple[int, int]) -> Sequence[str]:
+        """Returns from what replicas draw numbers of their own, for people, in runs that differ; () for nothing."""
+
     def reseeded(self, replicas: int) -> Outcome:
-        """Runs the program once, with another seed from which replicas draw seeds of their own."""
+        """Runs the program once, where these give replicas other numbers."""
 
     def with_moved_sums(self, counts: tuple[int, int]) -> tuple[Measured, Measured] | None:
         """Returns two runs that differ with other nudged runs, in which also what cancelled in sums has moved.

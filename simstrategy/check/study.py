@@ -17,7 +17,7 @@ from simstrategy.check.openings import Openings, open_ordered
 from simstrategy.check.outcome import Outcome, Program, Watch, program_folder, run_program, source_of
 from simstrategy.check.prints import recorded_prints
 from simstrategy.check.probe import GroupCallProbe
-from simstrategy.check.runs import Measured, Settings
+from simstrategy.check.runs import Measured, Settings, seeds_drawn
 from simstrategy.check.shown import Way
 from simstrategy.device import Backend, UlpPerturbed
 from simstrategy.errors import InvalidArgument
@@ -159,6 +159,9 @@ class Study:
     def run_with(self, replicas: int, arguments: Mapping[str, Any]) -> Outcome:
         """Runs the program once on the reference backend, with arguments in place of the first values of `vary`."""
         return self.run(self.reference, replicas, arguments=arguments)
+
+    def drawn_from(self, counts: tuple[int, int]) -> tuple[str, ...]:
+        return seeds_drawn(self._measured, counts)
 
     def reseeded(self, replicas: int) -> Outcome:
         """Runs the program once on the reference backend, with another seed of the strategy."""

@@ -19,6 +19,7 @@ __all__ = [
     "averaging",
     "grid",
     "mean",
+    "nextafter",
     "of_reals",
     "part",
     "product_in_dtype",
@@ -46,6 +47,12 @@ def true_divide(x1: Host | Number, x2: Host | Number, *, casting: Any, subok: bo
         return divided_parts(x1, x2)
     quotient: Host = np.true_divide(x1, x2, casting=casting, subok=subok)
     return quotient
+
+
+def nextafter(x1: Host | Number, x2: Host | Number, *, casting: Any, subok: bool) -> Host:
+    """Returns the next float towards x2, and x2 where both are equal; NumPy keeps the sign of a zero of float16."""
+    found: Host = np.nextafter(x1, x2, casting=casting, subok=subok)
+    return np.where(x1 == x2, x2, found) if found.dtype == np.float16 else found
 
 
 def sum_in_dtype(array: Host, axis: Axis, dtype: np.dtype[Any] | None, out: Host | None, keepdims: bool) -> Host:

@@ -28,6 +28,7 @@ from simstrategy.sim.host_functions import (
     averaging,
     grid,
     mean,
+    nextafter,
     of_reals,
     part,
     product_in_dtype,
@@ -49,8 +50,7 @@ __all__ = ["SimNamespace"]
 _COMPLEX: Final = np.dtype(np.complex64).num
 """NumPy numbers the dtypes without an order from here on, and all real ones of ours but float16 below."""
 _FLOAT32: Final = DTYPES["float32"]
-_empty: Final = np.empty
-_zeros: Final = np.zeros
+_empty, _zeros = np.empty, np.zeros
 _where: Final[Callable[..., Host]] = np.where
 _transpose: Final[Callable[..., SimArray]] = np.ndarray.transpose
 
@@ -166,7 +166,7 @@ class SimNamespace:
     copysign = binary(np.copysign, floats=True)
     hypot = binary(np.hypot, floats=True)
     logaddexp = binary(np.logaddexp, floats=True)
-    nextafter = binary(np.nextafter, floats=True)
+    nextafter = binary(nextafter, floats=True)
     equal = binary(np.equal, compares=True)
     not_equal = binary(np.not_equal, compares=True)
     less = binary(np.less, compares=True)

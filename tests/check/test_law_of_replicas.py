@@ -152,7 +152,7 @@ def test_values_that_depend_on_the_replicas_own_seeds_are_not_judged_and_others_
 
     report = ss.check(program, replicas=[1, 2])
     assert report.verdict == "undecided"
-    assert "it depends on seeds that each replica draws for itself ('noise')" in str(report)
+    assert "it depends on numbers that each replica draws for itself ('noise')" in str(report)
     wrong = ss.check(lambda s: program(s, scale=s.num_replicas_in_sync), replicas=[1, 2])
     assert [finding.text.partition(":")[0] for finding in wrong.findings] == ["result['plain'][0]"]
     exempt = ss.check(program, replicas=[1, 2], exempt={"noisy": "drawn by each replica"})

@@ -170,3 +170,17 @@ def test_an_axis_that_an_array_does_not_have_is_no_other_one(backend, name, axis
 @pytest.mark.parametrize("axes", [(0, 5), (0, 2), (0, 0), (0, -3), (1,), (0, 1, 1), (2**40, 0)])
 def test_axes_that_are_no_order_of_those_of_an_array_are_refused(backend, axes):
     refused(backend, InvalidArgument, "permute_dims", put(backend, MATRIX), axes)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32"])
+def test_counts_of_a_narrow_dtype_have_a_wide_sum(backend, dtype):
+    x, counts = np.arange(20, dtype=np.float32), np.array([*[9] * 19, 14], dtype)
+    found = backend.get(backend.xp.repeat(put(backend, x), put(backend, counts)))
+    assert found.tolist() == np.repeat(x, counts.astype(int)).tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_the_next_float_of_a_zero_towards_the_other_zero_is_the_other(backend, dtype):
+    xp = backend.xp
+    zeros = xp.asarray([0.0, -0.0, 0.0], dtype=dtype), xp.asarray([-0.0, 0.0, 0.0], dtype=dtype)
+    assert backend.get(xp.signbit(xp.nextafter(*zeros))).tolist() == [True, False, False]

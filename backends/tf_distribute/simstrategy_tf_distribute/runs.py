@@ -13,7 +13,7 @@ from simstrategy.check.causes.rounding import cancels_in
 from simstrategy.check.causes.running import explain_recordings
 from simstrategy.check.compare import NUDGES, sensitivity
 from simstrategy.check.outcome import Outcome
-from simstrategy.check.runs import Measured, Settings, agree
+from simstrategy.check.runs import Measured, Settings, agree, seeds_drawn
 from simstrategy.device.narrow import coarsest
 from simstrategy.schedules import InOrder
 from simstrategy.trace import Recording, describe_site
@@ -83,6 +83,9 @@ class TensorFlowRuns:
     def recorded(self, replicas: int) -> Recording:
         """Returns the recording of the first run with a number of replicas."""
         return self._recordings[replicas]
+
+    def drawn_from(self, counts: tuple[int, int]) -> tuple[str, ...]:
+        return seeds_drawn(self._measured, counts)
 
     def reseeded(self, replicas: int) -> Outcome:
         """Runs the program with the next seed of Keras and TensorFlow."""

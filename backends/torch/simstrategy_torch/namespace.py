@@ -77,7 +77,10 @@ def _repeats(x: _Tensor, repeats: Any) -> Any:
     if isinstance(repeats, int):
         return repeats
     counts = tensor(str(x.device), repeats)
-    if counts.dtype is not torch.bool and bool((counts < 0).any()):
+    if counts.dtype is torch.bool or counts.is_floating_point() or counts.is_complex():
+        return counts  # PyTorch refuses it
+    counts = counts.long()
+    if bool((counts < 0).any()):
         raise ValueError("a count is negative")
     return counts
 

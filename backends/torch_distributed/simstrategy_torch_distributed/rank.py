@@ -18,6 +18,7 @@ from simstrategy_torch_distributed.registering import take_gloos_place
 from simstrategy_torch_distributed.watched.entries import FILE
 from simstrategy_torch_distributed.watched.moving import Moves
 from simstrategy_torch_distributed.watched.predicting import Predicting
+from simstrategy_torch_distributed.watched.seeds import Reseeding
 from simstrategy_torch_distributed.watched.shared import Shared
 from simstrategy_torch_distributed.watched.watch import Watch
 
@@ -61,16 +62,17 @@ def serve(channel: Channel, output: Path) -> int:
 def _watch(given: list[Any] | None, link: Link) -> Watch | None:
     """Returns what watches the optimizers, which has begun; None where nothing does.
 
-    given: file, nudge, detailed, by how much seeds move, whether the values of all calls are recorded, whether a nudge
-    moves sums, which layers predict, and in which narrow dtype a nudge moves.
+    given: file, nudge, detailed, how other seeds are given, whether the values of all calls are recorded, whether a
+    nudge moves sums, which layers predict, and in which narrow dtype a nudge moves.
     """
     if given is None:
         return None
-    file, nudge, detailed, moved, has_values, sums, predicting, narrow = given
+    file, nudge, detailed, reseeded, has_values, sums, predicting, narrow = given
     os.environ[FILE] = file
     shared = Shared(file) if has_values else None
     moves = None if nudge is None else Moves(nudge, sums=sums, narrow=narrow)
-    watch = Watch(file, moves, detailed=detailed, reseeded_by=moved, shared=shared, calls=lambda: link.calls)
+    reseeding = None if reseeded is None else Reseeding(*reseeded)
+    watch = Watch(file, moves, detailed=detailed, reseeding=reseeding, shared=shared, calls=lambda: link.calls)
     watch.begin()
     if predicting:
         Predicting(file, tuple(predicting)).begin()

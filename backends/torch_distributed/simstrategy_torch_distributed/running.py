@@ -215,9 +215,9 @@ def _watching_of(watching: Watching | None, rank: int) -> list[Any] | None:
     """Returns what a rank records, as its process reads it; None where it records nothing."""
     if watching is None:
         return None
-    reseeded_by = 1 + rank if watching.reseeded else 0
+    reseeded = [1 + rank, list(watching.reseeded)] if watching.reseeded else None
     nudging = [watching.sums, list(watching.predicting), watching.narrow]
-    return [watching.files[rank], watching.nudge, watching.detailed, reseeded_by, watching.shared, *nudging]
+    return [watching.files[rank], watching.nudge, watching.detailed, reseeded, watching.shared, *nudging]
 
 
 def _fault_of(settings: Settings, rank: int) -> list[Any] | None:

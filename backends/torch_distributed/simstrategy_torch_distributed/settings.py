@@ -44,8 +44,8 @@ class Watching:
     """What the ranks record of a script's optimizers, for a check.
 
     files: to which each rank writes. nudge: a pattern of `device.perturb` by which parameters and inputs are moved;
-    None for none. detailed: whether gradients and sums are recorded. reseeded: whether each rank's generator of torch
-    gets another seed when the script first calls a module. shared: whether the values of all calls are recorded. sums:
+    None for none. detailed: whether gradients and sums are recorded. reseeded: the sources of each rank's own draws
+    that get other seeds, as `watched/seeds.py` names them. shared: whether the values of all calls are recorded. sums:
     whether a nudge moves what sums of gradients leave where their terms cancel, as `moved_sums` does. predicting:
     kinds of layers that do what they do in a prediction, "statistics" and "draws". narrow: the dtype, "bfloat16" or
     "float16", by whose units inputs and gradients are nudged; None for their own.
@@ -54,7 +54,7 @@ class Watching:
     files: tuple[str, ...]
     nudge: int | None
     detailed: bool
-    reseeded: bool = False
+    reseeded: tuple[str, ...] = ()
     shared: bool = False
     sums: bool = False
     predicting: tuple[str, ...] = ()

@@ -45,7 +45,7 @@ from simstrategy_xla.functions import (
     unary,
     unstack,
 )
-from simstrategy_xla.sizes import allocating, require_size, tiled
+from simstrategy_xla.sizes import allocating, repeated, require_size, tiled
 
 __all__ = ["NO_VALUE", "XlaNamespace", "committed", "config", "dtypes_here", "require_values"]
 
@@ -281,7 +281,7 @@ class XlaNamespace:
     unstack = unstack
     flip = unary(jnp.flip)
     roll = unary(roll)
-    repeat = unary(lambda x, repeats, **along: jnp.repeat(x, np.asarray(repeats), **along))
+    repeat = unary(repeated)
     tile = unary(tiled)
     take = picking(jnp.take)
     take_along_axis = picking(jnp.take_along_axis)

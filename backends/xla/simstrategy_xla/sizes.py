@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-__all__ = ["allocating", "require_size", "tiled"]
+__all__ = ["allocating", "repeated", "require_size", "tiled"]
 
 _ELEMENTS_MAX: Final = 2**60
 
@@ -43,3 +43,9 @@ def tiled(x: jax.Array, repetitions: tuple[int, ...]) -> jax.Array:
         raise ValueError("a count is negative")
     require_size([*repetitions, *x.shape])
     return jnp.tile(x, repetitions)
+
+
+def repeated(x: jax.Array, repeats: Any, **along: Any) -> jax.Array:
+    """Repeats elements of x […]; JAX adds counts in their own dtype, of which the sum may be beyond the end."""
+    counts = np.asarray(repeats)
+    return jnp.repeat(x, counts.astype(np.int64) if counts.dtype.kind in "iu" else counts, **along)

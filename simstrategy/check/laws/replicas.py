@@ -73,14 +73,15 @@ def _errors(errors: tuple[_ERROR, _ERROR], counts: tuple[int, int], *, allowed: 
     return {"undecided": f"there are no two results to compare: {', '.join(texts)}; {advice}", "why": "it raises"}
 
 
-_DRAWN: Final = "; it depends on seeds that each replica draws for itself"
+_DRAWN: Final = "; it depends on numbers that each replica draws for itself"
+_SHARED: Final = "; what all replicas share, such as the order of rows, has to come from one seed"
 _WHY: Final = {_DRAWN: "each replica draws numbers of its own", ITS_OWN: ITS_OWN}
 """Why a row is not judged, by what its text has."""
 
 
 def _without_draws(study: Runs, found: Across, counts: tuple[int, int]) -> Across:
     """Returns the differences without those in values that change with the replicas' own seeds: they are not judged."""
-    labels = dict.fromkeys(label for count in counts for label in study.measured(count).first.seeds)
+    labels = study.drawn_from(counts)
     if not labels:
         return found
     lists = lists_by_replica(study.measured(counts[0]).first, study.measured(counts[1]).first, counts)
@@ -92,7 +93,7 @@ def _without_draws(study: Runs, found: Across, counts: tuple[int, int]) -> Acros
             pairs = (first.values(path), second.values(path))
             if len(pairs[0]) != len(pairs[1]) or any(a.tobytes() != b.tobytes() for a, b in zip(*pairs, strict=True)):
                 moving.add(path)
-    drawn = f"{_DRAWN} ({', '.join(map(repr, labels))})"
+    drawn = f"{_DRAWN} ({', '.join(map(repr, labels))}){_SHARED}"
     unjudged = {path: text + drawn for path, text in found.problems.items() if path in moving}
     rest = {path: text for path, text in found.problems.items() if path not in unjudged}
     return found._replace(problems=rest, undecided={**unjudged, **found.undecided})

@@ -35,13 +35,14 @@ class Value(NamedTuple):
 
     copies: one array […] where all replicas that have the value hold the same bits, else one for each of them.
     computed: the dtype in which it was computed, where the array's is wider. is_state: whether all replicas should have
-    the same.
+    the same. begins: whether a parameter begins with it.
     """
 
     path: str
     copies: tuple[Host, ...]
     computed: str
     is_state: bool
+    begins: bool = False
 
 
 class ScriptSettings(NamedTuple):
@@ -52,9 +53,9 @@ class ScriptSettings(NamedTuple):
     what names hold. laws: those of one run that are judged in it. folder: the current folder of the replicas, for the
     law of faults, whose runs have `ended`; None for this process's. fault: what is planted in such a run; None for
     nothing. recorded: whether the run has its `recording`; such a run is detailed. sums: whether a nudge also moves
-    what sums of gradients leave where their terms cancel, see `device.perturbed`. predicting: kinds of layers that do
-    what they do in a prediction, "statistics" and "draws". narrow: a dtype of `device.narrow` by whose units a nudge
-    moves inputs and gradients; None for their own.
+    what sums of gradients leave where their terms cancel, see `device.perturbed`. reseeded: `draws` of runs, from which
+    each replica draws other numbers. predicting: kinds of layers that do what they do in a prediction, "statistics" and
+    "draws". narrow: a dtype of `device.narrow` by whose units a nudge moves inputs and gradients; None for their own.
     """
 
     replicas: int
@@ -63,7 +64,7 @@ class ScriptSettings(NamedTuple):
     nudge: int | None = None
     detailed: bool = False
     laws: tuple[str, ...] = ()
-    reseeded: bool = False
+    reseeded: tuple[str, ...] = ()
     folder: str | None = None
     fault: Fault | None = None
     recorded: bool = False
@@ -136,7 +137,7 @@ class ScriptRun(NamedTuple):
     in which the script had them. steps: of its optimizers, where they were recorded. events: how many synchronisation
     points and steps there were. nudged: whether anything was moved, or could have been. notes: what was left out, as
     sentences. judged: what the laws of one run have found. remarks: what these laws remark, as sentences. traced: where
-    the run was detailed. draws: whether each replica draws numbers of its own between the steps. inputs: of
+    the run was detailed. draws: from what each replica draws numbers of its own, for people. inputs: of
     each replica. ended: what a run with a folder left behind. recording: for a page, where it was asked for.
     predicted: sentences without their stops on the layers that predicted, though they train. missing: path and reason
     of values that the script had and that are not among these. narrow: the coarsest dtype of `device.narrow` in which a
@@ -153,7 +154,7 @@ class ScriptRun(NamedTuple):
     judged: tuple[JudgedRun, ...] = ()
     remarks: tuple[str, ...] = ()
     traced: Traced = Traced()
-    draws: bool = False
+    draws: tuple[str, ...] = ()
     inputs: tuple[Inputs, ...] = ()
     ended: Ended | None = None
     recording: Recording | None = None

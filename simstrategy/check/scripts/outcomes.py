@@ -1,7 +1,7 @@
 """Makes an outcome of a script's run, so that the laws compare it like that of any program."""
 
 import re
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +11,6 @@ from simstrategy.check.scripts.facts import ScriptRun
 from simstrategy.check.scripts.printed import numbers_in
 
 __all__ = ["outcome_of"]
-
-_DRAWN: Final = "the random generator of each replica"
-"""What values may depend on, for which a run with other seeds shows whether they do."""
 
 
 def outcome_of(run: ScriptRun, pattern: "re.Pattern[str] | None") -> Outcome:
@@ -40,7 +37,7 @@ def outcome_of(run: ScriptRun, pattern: "re.Pattern[str] | None") -> Outcome:
         variables=tuple(kinds),
         floats_put=run.nudged,
         resolutions=tuple(resolutions),
-        seeds=(_DRAWN,) if run.draws else (),
+        seeds=run.draws,
         missing=run.missing,
         named=frozenset(value.path for value in run.values if not value.is_state),
     )

@@ -1,7 +1,7 @@
 """The runs of a script, as the laws request them: each with the arguments that its number of replicas gives."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, final
 
 from simstrategy.check.causes.facts import Cause, StepFacts
@@ -12,7 +12,7 @@ from simstrategy.check.causes.ways import ways_apart
 from simstrategy.check.compare import NUDGES, sensitivity
 from simstrategy.check.injection import Fault
 from simstrategy.check.outcome import Outcome
-from simstrategy.check.runs import Measured, Settings, require_known
+from simstrategy.check.runs import Measured, Settings, require_known, seeds_drawn
 from simstrategy.check.scripts.facts import Inputs, JudgedRun, Runner, ScriptRun, ScriptSettings
 from simstrategy.check.scripts.outcomes import outcome_of
 from simstrategy.check.scripts.predicting import with_layers
@@ -161,9 +161,20 @@ class ScriptStudy:
     def run_with(self, replicas: int, arguments: Mapping[str, Any]) -> Outcome:
         return self._outcome(self._run(replicas, arguments))
 
+    def drawn_from(self, counts: Iterable[int]) -> tuple[str, ...]:
+        """Returns the generators that each replica has in a state of its own, and the lines that seed some so."""
+        return tuple(dict.fromkeys(source for count in counts for source in self._recorded(count).draws))
+
     def reseeded(self, replicas: int) -> Outcome:
-        """Runs the script once, with another seed of each replica's generator from its first call of a module on."""
-        return self._outcome(self._run(replicas, {}, reseeded=True))
+        """Runs the script once, where each replica draws other numbers.
+
+        Where parameters would begin with others, the lines that seed stay as they are: a model is no noise.
+        """
+        run = self._run(replicas, {}, reseeded=self.drawn_from((replicas, *self._references)))
+        if _begins(run) != _begins(self._recorded(replicas)):
+            drawn = seeds_drawn(self._measured, self._measured)
+            run = self._run(replicas, {}, reseeded=drawn)
+        return self._outcome(run)
 
     def reordered(self, replicas: int) -> Iterator[tuple[Way, Outcome]]:
         """Yields runs in the other orders of additions, with their ways."""
@@ -263,7 +274,7 @@ class ScriptStudy:
         order: str | None = None,
         detailed: bool = False,
         laws: tuple[str, ...] = (),
-        reseeded: bool = False,
+        reseeded: tuple[str, ...] = (),
         sums: bool = False,
         predicting: tuple[str, ...] = (),
         narrow: str | None = None,
@@ -275,3 +286,8 @@ class ScriptStudy:
 
     def _outcome(self, run: ScriptRun) -> Outcome:
         return outcome_of(run, self._pattern)
+
+
+def _begins(run: ScriptRun) -> dict[str, list[bytes]]:
+    """Returns with what parameters begin, by path."""
+    return {value.path: [copy.tobytes() for copy in value.copies] for value in run.values if value.begins}

@@ -11,6 +11,7 @@ from simstrategy.check.causes.facts import StepFacts
 from simstrategy.check.scripts.facts import Inputs, Value, bits_equal
 from simstrategy_torch_distributed.checking.steps import Form, Host, kept, steps_of, whole
 from simstrategy_torch_distributed.watched.entries import Entry, read
+from simstrategy_torch_distributed.watched.seeds import GLOBAL
 
 __all__ = ["Found", "found_in"]
 
@@ -29,7 +30,7 @@ class Found(NamedTuple):
     steps: tuple[StepFacts, ...]
     steps_made: int
     left: tuple[str, ...]
-    draws: bool
+    draws: tuple[str, ...]
     inputs: tuple[Inputs, ...]
     predicted: tuple[str, ...] = ()
     missing: tuple[tuple[str, str], ...] = ()
@@ -71,7 +72,10 @@ class _Gathered:
         """After which step a parameter is, by its path."""
         self._times: Counter[str] = Counter()
         self._unkept: dict[int, None] = {}
-        self._generators: dict[int, set[int]] = {}
+        self._generators: dict[str, dict[int, set[int]]] = {}
+        """Of each global generator its states before each step."""
+        self._seeds: dict[str, dict[int, list[str]]] = {}
+        """Of each line that seeds a generator, the seeds of each rank."""
         self.inputs: list[Inputs] = []
         """What each rank gives its modules."""
         self.predicted: dict[str, None] = {}
@@ -88,10 +92,20 @@ class _Gathered:
         return len({*self.made}) == 1
 
     @property
-    def draws(self) -> bool:
-        """Whether the generators of the ranks differ at a step, and have moved since another step."""
-        moved = len({frozenset(states) for states in self._generators.values()}) > 1
-        return moved and any(len(states) > 1 for states in self._generators.values())
+    def draws(self) -> tuple[str, ...]:
+        """From what each rank draws numbers of its own.
+
+        Global generators that differ over the ranks at a step, and have moved since another one; and lines that give
+        ranks other seeds.
+        """
+        found = []
+        for name, key in GLOBAL.items():
+            steps = self._generators.get(key, {}).values()
+            if len(set(map(frozenset, steps))) > 1 and any(len(states) > 1 for states in steps):
+                found.append(name)
+        ranks = range(len(self.made))
+        lines = [one for one, seeds in self._seeds.items() if len({tuple(seeds.get(rank, ())) for rank in ranks}) > 1]
+        return (*found, *lines)
 
     def begin_rank(self) -> None:
         self._times.clear()
@@ -115,8 +129,11 @@ class _Gathered:
             self.inputs[-1] = self.inputs[-1]._replace(rows=facts["rows"])
         elif entry.what == "step":
             self.made[-1] += 1
-            self._generators.setdefault(facts["step"], set()).add(facts["generator"])
+            for name, state in facts["generators"].items():
+                self._generators.setdefault(name, {}).setdefault(facts["step"], set()).add(state)
             self._add_parameters(entry)
+        elif entry.what == "seed":
+            self._seeds.setdefault(facts["source"], {}).setdefault(len(self.made) - 1, []).append(facts["seed"])
         elif entry.what == "end":
             self._ends.append((len(self.made) - 1, entry))
 
@@ -161,7 +178,8 @@ class _Gathered:
             computed = parts[0][1].get("dtype", copies[0].dtype.name)
             if computed.startswith("float8"):
                 computed = "bfloat16"
-            yield Value(path, copies[:1] if bits_equal(copies) else copies, computed, path in self._after)
+            copies, after = copies[:1] if bits_equal(copies) else copies, self._after.get(path)
+            yield Value(path, copies, computed, after is not None, after == 0)
         if steps:
             which = f"after step {until} are not compared" if len(makers) > 1 else "are compared where ranks make steps"
             self.left[f"Parameters {which}: {steps}."] = None

@@ -5,7 +5,6 @@ Functions of torch that draw are seen by a mode, with their line and a digest of
 not followed.
 """
 
-import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, final
 
-import numpy as np
 import torch
 from torch.nn import functional
 from torch.optim.optimizer import Optimizer, register_optimizer_step_pre_hook
@@ -24,6 +22,7 @@ from xxhash import xxh3_64_hexdigest
 from simstrategy_torch_distributed.hooks.beginnings import Beginnings
 from simstrategy_torch_distributed.hooks.seeds import Seeds
 from simstrategy_torch_distributed.link import site_of
+from simstrategy_torch_distributed.watched.seeds import state_of
 
 __all__ = ["Draws"]
 
@@ -87,7 +86,7 @@ class Draws:
         self._lines: dict[tuple[str, str, int], _Line] = {}
         self._passes: Counter[tuple[str, int]] = Counter()
         self._begin = _states()
-        self._states: list[list[str]] = []
+        self._states: list[list[int]] = []
         """Of Python's and NumPy's generators, before each step."""
         self._is_training = False
         register_optimizer_step_pre_hook(self._stepping)
@@ -190,9 +189,6 @@ def _digest(generator: torch.Generator | None) -> str:
     return xxh3_64_hexdigest(state.numpy())
 
 
-def _states() -> list[str]:
+def _states() -> list[int]:
     """Returns digests of Python's and NumPy's global generators."""
-    found: Any = np.random.get_state(legacy=False)
-    state = found["state"]
-    numbers = np.asarray(random.getstate()[1], dtype=np.int64).tobytes()
-    return [xxh3_64_hexdigest(numbers), xxh3_64_hexdigest(state["key"].tobytes() + str(state["pos"]).encode())]
+    return [state_of("random"), state_of("numpy.random")]

@@ -17,7 +17,7 @@ from xxhash import xxh3_64_intdigest
 
 from simstrategy_torch_distributed.watched.parts import part_of
 
-__all__ = ["Contents", "addresses_of", "attributes_of", "contents_of", "generator_state"]
+__all__ = ["Contents", "addresses_of", "attributes_of", "contents_of"]
 
 _ELEMENTS_MAX: Final = 1 << 14
 _LEAVES_MAX: Final = 256
@@ -97,11 +97,6 @@ def addresses_of(value: object) -> set[int]:
     if isinstance(value, (list, tuple)) and len(value) <= _LEAVES_MAX:
         return {one.data_ptr() for one in value if type(one) is torch.Tensor}
     return set()
-
-
-def generator_state() -> int:
-    """Returns a number that is equal for equal states of torch's random generator of the CPU."""
-    return int(xxh3_64_intdigest(torch.get_rng_state().numpy().tobytes()))
 
 
 def _gather(value: object, leaves: list[np.ndarray[Any, Any]], graded: list[bool], depth: int) -> bool:

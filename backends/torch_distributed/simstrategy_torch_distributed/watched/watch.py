@@ -20,11 +20,12 @@ from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from simstrategy_torch_distributed.link import site_of
-from simstrategy_torch_distributed.watched.contents import contents_of, generator_state
+from simstrategy_torch_distributed.watched.contents import contents_of
 from simstrategy_torch_distributed.watched.entries import append
 from simstrategy_torch_distributed.watched.moving import Moves, Narrow
 from simstrategy_torch_distributed.watched.names import Names
 from simstrategy_torch_distributed.watched.parts import part_of
+from simstrategy_torch_distributed.watched.seeds import Reseeding, Seedings, states
 from simstrategy_torch_distributed.watched.shared import Shared
 from simstrategy_torch_distributed.watched.written import Written
 
@@ -32,7 +33,6 @@ __all__ = ["Watch"]
 
 _WHOLE_BYTES: Final = 32 << 20
 """Up to how many bytes of parameters are kept in all; of later steps only the last one is."""
-_SEEDS_APART: Final = 7919
 _BYPASSED: Final = "forward pass without DistributedDataParallel"
 _BROADCAST: Final = "broadcast"
 _STOPPED: Final = "collective without a gradient"
@@ -43,9 +43,9 @@ _COMBINED: Final = {"SUM": "SUM", "AVG": "MEAN"}
 class Watch:
     """The watch of one rank.  file: for the entries. moves: what moves parameters and inputs; None for nothing.
 
-    detailed: whether gradients, collectives and what the script's names hold are kept as well. reseeded_by: by how much
-    the seed of torch's generator moves when the script first calls a module. shared: what records the values of all
-    calls; None for nothing. calls: returns how many calls the rank has made.
+    detailed: whether gradients, collectives, seeds and what the script's names hold are kept as well. reseeding: gives
+    other seeds; None for none. shared: what records the values of all calls; None for nothing. calls: returns how many
+    calls the rank has made.
     """
 
     def __init__(
@@ -55,13 +55,13 @@ class Watch:
         *,
         detailed: bool,
         calls: Callable[[], int],
-        reseeded_by: int = 0,
+        reseeding: Reseeding | None = None,
         shared: Shared | None = None,
     ) -> None:
         self.shared = shared
         self._file = file
         self._made = calls
-        self._reseeded_by = reseeded_by
+        self._reseeding = reseeding
         self._moves = moves
         self._detailed = detailed
         self._names: dict[torch.Tensor, str] = {}
@@ -88,6 +88,7 @@ class Watch:
         """Of what modules are given that the script calls, up to the first step; None where that is not known."""
         self._held = Names(file, lambda: self._step + 1, calls) if detailed and moves is None else None
         self._narrow = None if self._held is None else Narrow()
+        self._seedings = Seedings(file)
         self._wrapped: set[torch.nn.Module] = set()
         """What DistributedDataParallel wraps, with all modules inside."""
         self._wrappers = 0
@@ -98,11 +99,14 @@ class Watch:
         register_module_forward_pre_hook(self._before_forward)  # type: ignore[arg-type]  # torch's type lacks results
         register_optimizer_step_pre_hook(self._before_step)
         register_optimizer_step_post_hook(self._after_step)
-        if self._held is not None or self._reseeded_by:
+        if self._reseeding is not None:
+            self._reseeding.begin()
+        if self._held is not None or self._reseeding is not None:
             register_module_module_registration_hook(self._registered)
         if self._held is not None:
             register_module_forward_hook(self._after_forward, always_call=True)
             self._held.begin()
+            self._seedings.begin()
         if self._narrow is not None:
             self._narrow.begin()
 
@@ -161,15 +165,8 @@ class Watch:
     def _registered(self, module: torch.nn.Module, name: str, child: torch.nn.Module | None) -> None:
         if isinstance(module, DistributedDataParallel) and name == "module" and child is not None:
             self._wrapped |= set(child.modules())
-            self._reseed()
-
-    def _reseed(self) -> None:
-        """Gives this rank other seeds: what it draws from now on is no part of the model as it begins.
-
-        At a DistributedDataParallel and at the first call of a module: the script may seed between the two.
-        """
-        if self._reseeded_by:
-            torch.manual_seed(torch.initial_seed() + _SEEDS_APART * self._reseeded_by)
+            if self._reseeding is not None:
+                self._reseeding.move()
 
     def _after_forward(self, module: torch.nn.Module, _inputs: Any, _outputs: Any) -> None:
         self._wrappers -= isinstance(module, DistributedDataParallel)
@@ -178,8 +175,9 @@ class Watch:
         self._wrappers += isinstance(module, DistributedDataParallel)
         if self._held is not None and not self._wrappers and module in self._wrapped and torch.is_grad_enabled():
             self._held.called(_BYPASSED, type(module).__name__, sys._getframe(1))
-        self._reseed()
-        self._reseeded_by = 0
+        if self._reseeding is not None:
+            self._reseeding.move()
+            self._reseeding = None
         if not self._has_input and torch.is_grad_enabled():
             self._has_input = True
             self._write_input(inputs)
@@ -240,11 +238,13 @@ class Watch:
             self._moves.gradients([one.grad for one in parameters if one.grad is not None])
         if not self._step:
             append(self._file, "rows", {"rows": self._rows}, [])
+            if self._held is not None:
+                self._seedings.stepping()
         self._step += 1
         facts = {
             "step": self._step,
             "site": list(site_of(sys._getframe(1))),
-            "generator": generator_state(),
+            "generators": states(),
             "calls": self._made(),
         }
         self._optimizers[optimizer] = None

@@ -113,8 +113,12 @@ class MeshRuns:
             raise Unsupported("The program ends where the values of its collectives are recorded.")
         return recorded_run(found, self.program, way.replicas)
 
+    def drawn_from(self, counts: tuple[int, int]) -> tuple[str, ...]:
+        """Returns nothing: a program of a mesh draws from keys."""
+        return ()
+
     def reseeded(self, replicas: int) -> Outcome:
-        """Returns the run: a program of a mesh draws no seeds of the check."""
+        """Returns the run: its keys are values of the program."""
         return self.measured(replicas).first
 
     def with_moved_sums(self, counts: tuple[int, int]) -> tuple[Measured, Measured]:

@@ -19,6 +19,5 @@ for number, (inputs, targets) in enumerate(batches(arguments.batch_size, rank, s
         loss = mean_square(model, inputs, targets)
         loss.backward()
         optimizer.step()
-    observe("loss of a rank", loss)
     dist.all_reduce(loss.data, dist.ReduceOp.AVG)
     observe("loss", loss)
