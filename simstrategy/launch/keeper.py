@@ -1,4 +1,4 @@
-"""The keeper of one worker: its parent, which ends every process that the worker's jobs started, and then itself.
+"""The keeper of one worker: its parent, which forks it, ends every process that its jobs started, and then itself.
 
 Linux gives a process whose parent has ended to the nearest ancestor that is a "child subreaper", as each keeper is. So
 what a job starts stays below its keeper, in whatever session it is and however often it forked. Out of reach are

@@ -1,7 +1,7 @@
 """Matches the calls of all replicas: either all get an answer, or all get the same error with one line per replica.
 
-Two levels: the local tasks first, then, where the group spans processes, one status message a process. Who runs when
-is in `replica_tasks.py`; how the answers are made is in the `resolve` of each call.
+Two levels: the local tasks first (`CollectiveMatcher`), then, where the group spans processes, one status message a
+process (`Coordinator`). Who runs when is in `handoff.py` and `hub.py`; the `resolve` of each call makes the answers.
 """
 
 from collections.abc import Callable, Sequence
