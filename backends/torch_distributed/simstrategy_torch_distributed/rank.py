@@ -15,6 +15,7 @@ from simstrategy_torch_distributed.link import Link
 from simstrategy_torch_distributed.outputs import ERRORS
 from simstrategy_torch_distributed.program import finish, run_function, run_program
 from simstrategy_torch_distributed.registering import take_gloos_place
+from simstrategy_torch_distributed.uncompiled import run_uncompiled
 from simstrategy_torch_distributed.watched.entries import FILE
 from simstrategy_torch_distributed.watched.moving import Moves
 from simstrategy_torch_distributed.watched.predicting import Predicting
@@ -42,6 +43,7 @@ def serve(channel: Channel, output: Path) -> int:
         arena = Arena(memory, job["rank"])
         rank = Rank(job["rank"], job["size"], link, arena, job["order"], watch, planting)
         take_gloos_place(lambda *_: rank)
+        run_uncompiled(speaks=not job["rank"])
         at_end = install_hooks(link, job["laws"], output)
         if job["device"] == "cpu-for-cuda":
             map_cuda_names(job["rank"], job["size"])

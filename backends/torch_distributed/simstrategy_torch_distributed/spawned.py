@@ -29,6 +29,7 @@ from simstrategy_torch_distributed.joined import Rank
 from simstrategy_torch_distributed.link import Link
 from simstrategy_torch_distributed.program import Ending, finish, run_called
 from simstrategy_torch_distributed.registering import take_gloos_place
+from simstrategy_torch_distributed.uncompiled import run_uncompiled
 
 __all__ = ["serve"]
 
@@ -46,6 +47,7 @@ def serve(channel: Channel, output: Path) -> int:
     with begun(job, job["number"], output):
         worlds = _Worlds(channel, job["order"], job["laws"], output)
         take_gloos_place(worlds.rank)
+        run_uncompiled(speaks=not job["number"])
         ending = _run(job, files, parent, tracker)
         finish()
         worlds.end(ending)

@@ -1,7 +1,7 @@
 """The storage of a variable: its cells, written one by one or all at once.
 
-Which values are written is decided in `variable.py`; what they sum to, in `reductions/arithmetic.py`. A write of several cells
-that is interrupted between two of them is undone: a retry never finds some written and some not.
+Which values are written is decided in `variable.py`; what they sum to, in `reductions/arithmetic.py`. A write of
+several cells that is interrupted between two of them is undone: a retry never finds some written and some not.
 """
 
 from collections.abc import Callable, Sequence

@@ -16,6 +16,7 @@ from simstrategy_torch_distributed.watched.seeds import GLOBAL
 __all__ = ["Found", "found_in"]
 
 _BEGIN: Final = "before the first step"
+_UNCOMPILED: Final = "Nothing is compiled by torch.compile, as at {place}: a check runs what it is given as it is."
 _TOO_LARGE: Final = "they take more than 32 MiB"
 
 
@@ -119,14 +120,14 @@ class _Gathered:
             name = facts["name"]
             self._add(f"observed[{name!r}][{self._times[name]}]", entry.arrays[0], {})
             self._times[name] += 1
-        elif entry.what == "input":
-            self.inputs[-1] = self.inputs[-1]._replace(digest=facts["digest"])
+        elif entry.what in ("input", "rows"):
+            self.inputs[-1] = self.inputs[-1]._replace(**facts)
         elif entry.what == "predicted":
             self.predicted[facts["text"]] = None
+        elif entry.what == "uncompiled":
+            self.left[_UNCOMPILED.format(**facts)] = None
         elif entry.what == "narrow":
             self.narrow |= {*facts["dtypes"]}
-        elif entry.what == "rows":
-            self.inputs[-1] = self.inputs[-1]._replace(rows=facts["rows"])
         elif entry.what == "step":
             self.made[-1] += 1
             for name, state in facts["generators"].items():

@@ -20,6 +20,7 @@ from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from simstrategy_torch_distributed.link import site_of
+from simstrategy_torch_distributed.uncompiled import named_parameters
 from simstrategy_torch_distributed.watched.contents import contents_of
 from simstrategy_torch_distributed.watched.entries import append
 from simstrategy_torch_distributed.watched.moving import Moves, Narrow
@@ -198,8 +199,7 @@ class Watch:
 
     def _enter(self, module: torch.nn.Module) -> None:
         """Names the parameters of a module that the script calls for the first time."""
-        inner = module.module if isinstance(module, DistributedDataParallel) else module
-        named = list(inner.named_parameters())
+        named = list(named_parameters(module))
         if any(is_lazy(one) for _, one in named):
             return
         self._modules |= dict.fromkeys(module.modules(), False) | {module: True}
