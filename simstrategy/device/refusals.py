@@ -122,9 +122,9 @@ def guarded(
                 least, most, keywords = _form_of(name)
                 settings = settings_of(name)
                 signature_of(name).bind(*arguments[1:], **options)  # raises what is wrong with it
-            for place, key, default, usual in settings:
+            for place, key, default, usual, several in settings:
                 value: Any = arguments[place] if place < count else options.get(key, default)
-                if type(value) not in usual and not is_plain(value, usual):
+                if type(value) not in usual and not is_plain(value, usual, takes_several=several):
                     plain = settled(name, arguments[1:], options, form)
                     if plain is not None:
                         return function(arguments[0], *plain[0], **plain[1])

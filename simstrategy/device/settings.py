@@ -38,6 +38,10 @@ _DIAGONAL_MAX: Final = 2**30
 _AXES_MAX: Final = 64
 _ON_THE_HOST: Final = ("start", "stop", "step", "correction")
 """Parameters that take numbers with which is computed on the host."""
+_SEVERAL: Final = "tuple[int, ...]"
+_PAIR: Final = "int | tuple[collections.abc.Sequence[int], collections.abc.Sequence[int]]"
+_FORMS: Final = (_SEVERAL, "| collections.abc.Sequence[int]")
+"""Annotations of parameters that take several ints, and what such an annotation has."""
 _TYPES: Final = (bool, int, float, complex)
 """Python's numbers, by `kind_of`."""
 
@@ -56,6 +60,8 @@ class Setting(NamedTuple):
     default: Any
     usual: frozenset[type]
     """The types whose values are passed on as they are."""
+    takes_several: bool
+    """Whether it takes a tuple of ints."""
 
 
 @lru_cache(maxsize=256)
@@ -73,9 +79,11 @@ def settings_of(name: str) -> tuple[Setting, ...]:
         if is_setting(one):
             usual = {bool} if one.annotation is bool else {*_TYPES} if one.name in _ON_THE_HOST else {int}
             usual |= {type(None)} if "None" in str(one.annotation) else set()
+            usual = set() if one.name == "k" or str(one.annotation) in (_SEVERAL, _PAIR) else usual
             by_place = sys.maxsize if one.kind is one.KEYWORD_ONLY else place
             default = 0 if one.default is one.empty else one.default
-            found.append(Setting(by_place, one.name, default, frozenset() if one.name == "k" else frozenset(usual)))
+            several = any(form in str(one.annotation) for form in _FORMS)
+            found.append(Setting(by_place, one.name, default, frozenset(usual), several))
     return tuple(found)
 
 
@@ -111,11 +119,11 @@ def settled(
     return (bound.args, bound.kwargs) if is_changed else None
 
 
-def is_plain(value: Any, usual: frozenset[type]) -> bool:
+def is_plain(value: Any, usual: frozenset[type], *, takes_several: bool) -> bool:
     """Returns whether the value of a setting, of a type that is not among the usual ones, is passed on as it is."""
     if isinstance(value, tuple):
-        return bool not in usual and len(value) <= _AXES_MAX and all(type(one) is int for one in value)
-    return not usual and type(value) is int and -_DIAGONAL_MAX <= value <= _DIAGONAL_MAX
+        return takes_several and len(value) <= _AXES_MAX and all(type(one) is int for one in value)
+    return not usual and not takes_several and type(value) is int and 0 <= value <= _DIAGONAL_MAX
 
 
 def plain_setting(parameter: inspect.Parameter, value: Any, form: Form) -> Any:
@@ -134,11 +142,25 @@ def plain_setting(parameter: inspect.Parameter, value: Any, form: Form) -> Any:
     if name in _ON_THE_HOST:
         return _number(name, value, form)
     plain = _whole(name, value, form)
-    if isinstance(plain, tuple) and len(plain) > _AXES_MAX:
-        raise ValueError("an array has at most 64 axes")
-    if name == "k" and isinstance(plain, int):
-        return max(-_DIAGONAL_MAX, min(plain, _DIAGONAL_MAX))
+    if isinstance(plain, tuple):
+        if len(plain) > _AXES_MAX:
+            raise ValueError("an array has at most 64 axes")
+        if annotation == _PAIR:
+            return tuple([(one,) if isinstance(one, int) else one for one in plain])
+        if not any(one in annotation for one in _FORMS):
+            raise ValueError(f"{name} is one integer")
+    elif isinstance(plain, int):
+        return _one(name, plain, annotation)
     return plain
+
+
+def _one(name: str, plain: int, annotation: str) -> Any:
+    """Returns a setting that is one int: as a tuple where one is wanted.  Raises ValueError for an impossible one."""
+    if annotation == _SEVERAL:
+        return (plain,)
+    if annotation == _PAIR and plain < 0:
+        raise ValueError(f"{name} is negative")
+    return max(-_DIAGONAL_MAX, min(plain, _DIAGONAL_MAX)) if name == "k" else plain
 
 
 def _flag(name: str, value: Any, form: Form) -> Any:

@@ -184,3 +184,32 @@ def test_the_next_float_of_a_zero_towards_the_other_zero_is_the_other(backend, d
     xp = backend.xp
     zeros = xp.asarray([0.0, -0.0, 0.0], dtype=dtype), xp.asarray([-0.0, 0.0, 0.0], dtype=dtype)
     assert backend.get(xp.signbit(xp.nextafter(*zeros))).tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize("several", [(0,), [0], range(1), np.array([0])], ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize(
+    "name", ["cumulative_sum", "cumulative_prod", "unstack", "sort", "argmax", "diff", "take_along_axis"]
+)
+def test_one_axis_is_no_tuple(backend, name, several):
+    more = [put(backend, np.int32([[0, 0, 0]]))] if name == "take_along_axis" else []
+    text = refused(backend, InvalidArgument, name, put(backend, MATRIX), *more, axis=several)
+    assert "axis is one integer" in text
+
+
+def test_one_integer_is_a_tuple_of_it(backend):
+    x, vector = put(backend, MATRIX), put(backend, MATRIX[0])
+    assert backend.get(backend.xp.tile(x, 2)).tolist() == np.tile(MATRIX, 2).tolist()
+    assert backend.get(backend.xp.permute_dims(vector, 0)).tolist() == MATRIX[0].tolist()
+    assert (
+        backend.get(backend.xp.tensordot(x, x, axes=(1, 1))).tolist() == np.tensordot(MATRIX, MATRIX, (1, 1)).tolist()
+    )
+
+
+def test_axes_of_a_product_are_not_counted_below_zero(backend):
+    x = put(backend, MATRIX)
+    assert "axes is negative" in refused(backend, InvalidArgument, "tensordot", x, x, axes=-1)
+
+
+@pytest.mark.parametrize("shift", [1, ()])
+def test_a_roll_along_no_axes_moves_nothing(backend, shift):
+    assert backend.get(backend.xp.roll(put(backend, MATRIX), shift, axis=())).tolist() == MATRIX.tolist()

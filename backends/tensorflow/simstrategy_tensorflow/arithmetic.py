@@ -194,6 +194,8 @@ def roll(x: Any, shift: Any, *, axis: Any = None) -> Any:
     if axis is None:
         return tf.reshape(tf.roll(tf.reshape(x, (-1,)), shift, 0), x.shape)
     axes = axes_of(x, axis)
+    if not axes:
+        return x
     return tf.roll(x, [shift] * len(axes) if isinstance(shift, int) else shift, axes)
 
 

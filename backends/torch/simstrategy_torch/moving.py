@@ -75,4 +75,6 @@ def roll(x: _Tensor, shift: Any, *, axis: Any = None) -> _Tensor:
     axes = axis if isinstance(axis, tuple) else () if axis is None else (axis,)
     for one in axes:
         x.size(one)
+    if axis == ():
+        return x
     return torch.roll(x, shift if isinstance(shift, tuple) else (shift,) * (len(axes) or 1), axis)
