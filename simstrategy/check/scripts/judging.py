@@ -36,8 +36,8 @@ __all__ = ["check_script"]
 
 _OTHER_DATA: Final = (
     "what each rank gives its first module is its own, and the same whatever the number of ranks, so the runs have "
-    "other global batches: divide the batch size by the number of ranks, such as {64//replicas} in an argument for 64 in "
-    "all. Where ranks are stages of one model, this law has nothing to compare: leave it out with --not replicas"
+    "other global batches: divide the batch size by the number of ranks, such as {64//replicas} in an argument for 64 "
+    "in all. Where ranks are stages of one model, this law has nothing to compare: leave it out with --not replicas"
 )
 
 
