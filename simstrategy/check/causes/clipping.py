@@ -146,20 +146,23 @@ def _norm_bound(vectors: list[Host], here: list[Host], unit: float) -> float | N
 def _value_bound(vectors: list[Host], here: list[Host], replicas: int) -> float | None:
     """Returns the largest size of an element, if several have it to the bit and others are smaller.
 
-    An element that a replica brings again in a later step counts once: it may not have changed.
+    An element that a replica brings again in a later step counts once: it may not have changed. Where smaller sizes
+    occur as often, as with equal columns of the data, elements are equal for another reason.
     """
     if not vectors:
         return None
     sizes = np.abs(np.concatenate(vectors))
-    if not np.isfinite(sizes).all():
-        return None
     largest = float(sizes.max(initial=0))
-    places = {
-        (number % replicas, int(place))
-        for number, vector in enumerate(vectors)
-        for place in np.flatnonzero(np.abs(vector) == largest)
-    }
-    reached = len(places)
-    inside = np.unique(sizes[sizes < largest]).size
-    present = sum(int((np.abs(vector) == largest).sum()) for vector in here) > 1
-    return largest if largest and reached >= _ELEMENTS_MIN and inside >= reached // 4 + 1 and present else None
+    if not largest or not np.isfinite(sizes).all():
+        return None
+    if sum(int((np.abs(vector) == largest).sum()) for vector in here) < 2:
+        return None
+    places = np.concatenate([np.arange(len(one)) * replicas + number % replicas for number, one in enumerate(vectors)])
+    order = np.lexsort((places, sizes))
+    sizes, places = sizes[order], places[order]
+    is_new = np.append(True, (sizes[1:] != sizes[:-1]) | (places[1:] != places[:-1]))
+    different, counts = np.unique(sizes[is_new], return_counts=True)
+    reached = int(counts[-1])
+    often = counts[:-1][different[:-1] > 0].max(initial=0)
+    is_bound = reached >= _ELEMENTS_MIN and len(different) > reached // 4 + 1 and reached > often
+    return largest if is_bound else None

@@ -347,6 +347,16 @@ def test_an_element_that_comes_again_in_later_steps_is_no_bound() -> None:
     assert explain(reference, other, counts=(1, 2)).kind is None
 
 
+def test_elements_that_are_equal_in_groups_are_at_no_bound() -> None:
+    """J-25: where columns of the data are equal, every element comes as often as the largest."""
+    first, second = np.repeat(rows(0.5, 0.25, -0.125), 3), np.repeat(rows(0.375, 0.0625, 0.1), 3)
+    cause = explain([point(1.3 * first + second)], [point(first, second)], counts=(1, 2))
+    assert cause.kind is None
+    first, second = rows(0.5, 0.5, -0.5, 0.3, 0.3, 0.0, 0.0), rows(0.2, -0.4, 0.1, 0.35, 0.0, 0.0, 0.15)
+    cause = explain([point(1.3 * first + second)], [point(first, second)], counts=(1, 2))
+    assert cause.kind == CLIPPING
+
+
 def test_a_value_that_changed_by_another_factor_follows_from_no_point() -> None:
     """J-21: both change in proportion to one vector, but the kept value by a root, and the mean by a half."""
     mean = paired(point(A), point(A / 4, A / 4), (), (1, 2))
