@@ -5,7 +5,7 @@ to be compared with.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -15,8 +15,9 @@ from simstrategy.check.distances import LeafSensitivity, is_float, scale, sensit
 from simstrategy.check.exempt import reason_for
 from simstrategy.check.meaning import Meaning
 from simstrategy.check.outcome import Outcome
+from simstrategy.check.structures import Described, unlike
 
-__all__ = ["ITS_OWN", "Across", "Side", "compare_across", "counted"]
+__all__ = ["ITS_OWN", "THE_COUNT", "Across", "Side", "compare_across", "counted"]
 
 Host = np.ndarray[Any, Any]
 
@@ -32,6 +33,12 @@ _UNKNOWN_MAX: Final = 1e-2
 ITS_OWN: Final = "each replica has a value of its own"
 """Why a value is not compared that has no meaning without its replica."""
 _REDUCE: Final = ". What is observed is one value of all: reduce it first, or do not observe it"
+THE_COUNT: Final = "it is the number of replicas"
+"""Why a number, or a text, is not compared that has no other meaning."""
+_COUNTER: Final = (
+    ". A counter that every replica adds to in one step holds this as well: make more steps, which shows it, or exempt "
+    "the variable where it holds the number on purpose"
+)
 
 
 class Side(NamedTuple):
@@ -69,20 +76,19 @@ def counted(count: int) -> str:
 def compare_across(one: Side, other: Side, patterns: Mapping[str, str]) -> Across:
     """Compares what two runs mean.  patterns: names of exempt values, each with its reason."""
     left, right = one.meaning, other.meaning
-    reasons = dict((*one.outcome.exempt, *other.outcome.exempt))
+    reason_of = _exemptions(one, other, patterns)
     partly = {**left.partly, **right.partly}
     found: dict[str, dict[str, str]] = {"problems": {}, "undecided": {}, "left": {}, "exempt": {}}
     values, worst = 0, Comparison(True, 0.0, 0.0, None)
     for path in dict.fromkeys((*left.whole, *left.apart, *right.whole, *right.apart)):
-        reason = reason_for(path, reasons, patterns)
+        reason = reason_of(path)
         if reason is not None:
             found["exempt"][path] = reason
             continue
         pair = _copies(path, one, other) or _pair(path, one, other)
         if isinstance(pair, _NoPair):
-            named = pair.text == ITS_OWN and any(path in side.outcome.named for side in (one, other))
-            reason = f"{pair.text}{_REDUCE}" if named else pair.text
-            found["undecided" if named else "left" if pair.lawful else "problems"][path] = reason
+            advice = _advice(path, pair, one, other)
+            found["undecided" if advice else "left" if pair.lawful else "problems"][path] = f"{pair.text}{advice}"
             continue
         bound = _moved(path, one, other)
         if isinstance(pair, _Copies):
@@ -97,11 +103,28 @@ def compare_across(one: Side, other: Side, patterns: Mapping[str, str]) -> Acros
             unknown = kind == "undecided" and leaf.problem is not None
             found[kind][path] = text.removeprefix(f"{path}: ") + (_UNKNOWN if unknown else "")
     for path, reason in partly.items():
-        if path not in found["problems"] and reason_for(path, reasons, patterns) is None:
+        if path not in found["problems"] and reason_of(path) is None:
             found["left"][path] = reason
-    if not found["problems"] and left.structure != right.structure:
-        found["problems"]["result"] = _structures(left, right)
+    if not found["problems"]:
+        one_described, other_described = [
+            Described(side.structure, (*side.whole, *side.apart)) for side in (left, right)
+        ]
+        differing = unlike(one_described, other_described, lambda path: reason_of(path) is not None)
+        if differing is not None:
+            found["problems"]["result"] = f"the results have different structures: {differing}"
     return Across(values, worst, **found)
+
+
+def _exemptions(one: Side, other: Side, patterns: Mapping[str, str]) -> Callable[[str], str | None]:
+    """Returns a function that returns why a value, or a container, is exempt; None for one that is not."""
+    sides = [(side.meaning.first, dict(side.outcome.exempt)) for side in (one, other)]
+
+    def reason_of(path: str) -> str | None:
+        # A program exempts what one replica has, by its path there; a check may leave the replica out.
+        found = [reason_for(firsts.get(path, path), reasons, patterns) for firsts, reasons in sides]
+        return next((reason for reason in found if reason is not None), None) or reason_for(path, {}, patterns)
+
+    return reason_of
 
 
 _UNKNOWN: Final = "; the program put no floats on a device, so it is not known how far rounding moves its results"
@@ -129,6 +152,14 @@ class _NoPair(NamedTuple):
 
     text: str
     lawful: bool
+
+
+def _advice(path: str, pair: _NoPair, one: Side, other: Side) -> str:
+    """Returns what to do about a value that is not compared and that should be; "" for another one."""
+    if pair.text == ITS_OWN and any(path in side.outcome.named for side in (one, other)):
+        return _REDUCE
+    is_state = any(kind.path == path for side in (one, other) for kind in side.outcome.variables)
+    return _COUNTER if pair.text == THE_COUNT and is_state else ""
 
 
 class _Copies(NamedTuple):
@@ -181,7 +212,7 @@ def _pair(path: str, one: Side, other: Side) -> tuple[Host, Host] | _NoPair:
         own = apart or (by_replica and counts[0] != counts[1] and (left.shape[0], right.shape[0]) == counts)
         return _NoPair(ITS_OWN, lawful=True) if own else (left, right)
     if _names_the_count(left, right, counts):
-        return _NoPair("it is the number of replicas", lawful=True)
+        return _NoPair(THE_COUNT, lawful=True)
     return _in_one_order(left, right) if apart else (left, right)
 
 
@@ -266,10 +297,3 @@ def _larger(found: Sequence[LeafSensitivity]) -> LeafSensitivity:
         for moves in zip(*[(one.measured_max, one.measured_square) for one in found], strict=True)
     ]
     return LeafSensitivity(*bounds, *measured)
-
-
-def _structures(left: Meaning, right: Meaning) -> str:
-    one = [text for text in left.structure if text not in right.structure]
-    two = [text for text in right.structure if text not in left.structure]
-    named = [f"{path}: {text}" for path, text in (*two[:1], *one[:1])]
-    return f"the results have different structures: {' against '.join(named)}"

@@ -68,13 +68,18 @@ def _groups(found: re.Match[str]) -> tuple[str | None, ...]:
 def matching(patterns: Mapping[str, str], path: str) -> str | None:
     """Returns the first pattern that names a leaf, or one of the containers around it; None for no pattern.
 
+    A bracket in a pattern stands for itself, or begins a set of characters.
+
     >>> matching({"history/*": "drawn"}, "result['history']['noise'][0]")
     'history/*'
+    >>> matching({"aug[0]": "drawn"}, "result['aug[0]']"), matching({"log/[01]": "printed"}, "result['log'][1]")
+    ('aug[0]', 'log/[01]')
     """
     name = name_of(path)
     for pattern in patterns:
-        if fnmatchcase(name, pattern) or fnmatchcase(name, f"{pattern}/*"):
-            return pattern
+        for form in (pattern.replace("[", "[[]"), pattern):
+            if fnmatchcase(name, form) or fnmatchcase(name, f"{form}/*"):
+                return pattern
     return None
 
 
@@ -84,7 +89,7 @@ def reason_for(path: str, reasons: Mapping[str, str], patterns: Mapping[str, str
     reasons: by the path of what the program exempts. patterns: names of the check's exemptions.
     """
     for exempted, reason in reasons.items():
-        if path == exempted or path.startswith((f"{exempted}[", f"{exempted}.")):
+        if path == exempted or path.startswith((f"{exempted}[", f"{exempted}.", f"{exempted} ")):
             return reason
     pattern = matching(patterns, path)
     return None if pattern is None else patterns[pattern]

@@ -31,7 +31,8 @@ class Meaning(NamedTuple):
     whole: values that all replicas have in common. apart: one value for each replica, which are not all equal.
     structure: the containers around them. computed: the coarsest dtype in which a value was computed. copies: the paths
     of values of which each replica has a copy, and should have the same. partly: why a value is compared in part alone.
-    missing: why a value is not there to be compared.
+    missing: why a value is not there to be compared. first: the path that a value, or a container, has on the first
+    replica, where that is another one.
     """
 
     whole: Mapping[str, Host]
@@ -41,6 +42,7 @@ class Meaning(NamedTuple):
     copies: frozenset[str] = frozenset()
     partly: Mapping[str, str] = {}
     missing: Mapping[str, str] = {}
+    first: Mapping[str, str] = {}
 
     def values(self, path: str) -> tuple[Host, ...]:
         """Returns the value of a path, or one for each replica; () for a path that is not there."""
@@ -68,11 +70,13 @@ def meaning_of(outcome: Outcome, lists: frozenset[str] = frozenset()) -> Meaning
     """Returns the meaning of an outcome.  lists: the paths of lists that have an item for each replica."""
     grouped: dict[str, list[Host]] = {}
     computed: dict[str, str] = {}
+    firsts: dict[str, str] = {}
     dtypes = outcome.computed or tuple(leaf.dtype.name for _, leaf in outcome.leaves)
     for (path, leaf), dtype in zip(outcome.leaves, dtypes, strict=True):
         component = _COMPONENT.fullmatch(path)
         key = component[1] if component is not None else _without_replicas(path, lists)[0]
         grouped.setdefault(key, []).append(leaf)
+        firsts.setdefault(key, path)
         computed[key] = max(computed.get(key, dtype), dtype, key=_unit)
     kinds = {kind.path: kind for kind in outcome.variables}
     whole: dict[str, Host] = {}
@@ -85,22 +89,28 @@ def meaning_of(outcome: Outcome, lists: frozenset[str] = frozenset()) -> Meaning
             whole[path] = value
     copies = frozenset(path for path in grouped if path in kinds and kinds[path].layout == COPIES)
     partly = {_without_replicas(path, lists)[0]: reason for path, reason in outcome.partly}
-    structure = tuple(_structure(outcome.structure, lists))
-    return Meaning(whole, apart, structure, computed, copies, partly, dict(outcome.missing))
+    structure = [*_structure(outcome.structure, lists)]
+    firsts |= {key: path for path, key, _ in structure}
+    described = tuple([(key, text) for _, key, text in structure])
+    other = {key: path for key, path in firsts.items() if key != path}
+    return Meaning(whole, apart, described, computed, copies, partly, dict(outcome.missing), other)
 
 
 def _unit(dtype: str) -> float:
     return one_unit(dtype) if dtype.startswith(("float", "bfloat")) else 0.0
 
 
-def _structure(structure: Iterable[tuple[str, str]], lists: frozenset[str]) -> Iterable[tuple[str, str]]:
-    """Yields the containers without those that have an item for each replica, and of the items the first one's."""
+def _structure(structure: Iterable[tuple[str, str]], lists: frozenset[str]) -> Iterable[tuple[str, str, str]]:
+    """Yields the containers without those that have an item for each replica, and of the items the first one's.
+
+    Each comes with its path, and its path without replicas.
+    """
     for path, text in structure:
         if path in lists or is_distributed(text):
             continue
         key, replicas = _without_replicas(path, lists)
         if not any(replicas):
-            yield key, text
+            yield path, key, text
 
 
 def _without_replicas(path: str, lists: frozenset[str]) -> tuple[str, list[int]]:

@@ -140,6 +140,33 @@ def test_the_number_of_replicas_itself_and_texts_with_it_are_not_compared():
     assert "Not compared: result['count']: it is the number of replicas" in str(report)
 
 
+def counter(strategy, batches, first=0, add=1):
+    """Returns a sum, and has a variable that every replica adds to in each batch."""
+    with strategy.scope():
+        count = ss.Variable(np.int64(first), aggregation=ss.VariableAggregation.SUM, name="global_step")
+    for _ in range(batches):
+        strategy.run(lambda: count.assign_add(np.int64(add)))
+    return total(strategy)
+
+
+def test_a_variable_that_is_the_number_of_replicas_is_not_judged_and_more_steps_are():
+    report = ss.check(lambda strategy: counter(strategy, 1), replicas=[1, 2, 3])
+    assert report.verdict == "undecided"
+    assert "variable 0 'global_step': it is the number of replicas. A counter that every replica adds to" in str(report)
+    assert "NOT JUDGED: it is the number of replicas" in str(report)
+    (found, _) = ss.check(lambda strategy: counter(strategy, 2), replicas=[1, 2, 3]).findings
+    assert found.text.startswith("variable 0 'global_step': 4 against 2")
+
+
+def test_a_variable_that_holds_the_number_of_replicas_on_purpose_is_exempt_by_its_name():
+    def program(strategy):
+        return counter(strategy, 1, first=strategy.num_replicas_in_sync, add=0)
+
+    assert ss.check(program, replicas=[1, 2]).verdict == "undecided"
+    assert ss.check(program, replicas=[1, 2], exempt={"global_step": "the number that the rate is of"}).agrees
+    assert ss.check(lambda strategy: counter(strategy, 1, first=7, add=0), replicas=[1, 2]).agrees
+
+
 def test_values_that_depend_on_the_replicas_own_seeds_are_not_judged_and_others_are():
     def program(strategy, scale=1.0):
         def step(x):

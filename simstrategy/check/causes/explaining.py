@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from simstrategy.check.causes.alignment import Pair, aligned
 from simstrategy.check.causes.facts import DUPLICATED, REPEATED, Cause, Finding, PointFacts, Units
-from simstrategy.check.causes.kinds import recognised
 from simstrategy.check.causes.named import Named, by_names, with_place
 from simstrategy.check.causes.origin import Origin, origin_of
 from simstrategy.check.causes.restoring import Experiment
 from simstrategy.check.causes.sources import completed, returned
+from simstrategy.check.causes.varied import NO_ARGUMENTS, Arguments, recognised_in
 from simstrategy.check.causes.wording import nothing_text, paragraph
 
 __all__ = ["explain"]
@@ -23,6 +23,7 @@ def explain(
     named: Named | None = None,
     restored: Experiment | None = None,
     steps: int = 0,
+    arguments: Arguments = NO_ARGUMENTS,
 ) -> Cause:
     """Returns the cause of a difference between two runs of one program, from recorded values.
 
@@ -31,10 +32,10 @@ def explain(
     where it is missing. counts: the numbers of replicas of both runs. named: the named values of the replica functions
     of both runs, where they were recorded. restored: runs the other program with the reference's result at one point,
     which shows whether its difference has an effect; None for what is recorded alone. steps: how many the other program
-    makes, where not all are recorded; 0 where they are.
+    makes, where not all are recorded; 0 where they are. arguments: in which both runs differ.
 
     A kind is named where the recorded numbers prove it, and else it is None: the text then states what was compared.
-    Clauses: J-20 to J-28.
+    Clauses: J-20 to J-28, J-86.
 
     >>> import numpy as np
     >>> whole = np.float32([0.2, 0.4])
@@ -50,17 +51,19 @@ def explain(
     if origin is None:
         return Cause(None, None, None, None, None, nothing_text(pairs), certain=False)
     origin = origin._replace(scene=origin.scene._replace(made=steps))
-    finding = recognised(origin.scene)
+    finding = recognised_in(origin.scene, arguments.numbers)
     if named is not None and (finding is None or DUPLICATED in finding.also):
         finding = by_names(origin.scene, named) or finding
     if named is not None and finding is not None and finding.kind == REPEATED:
         finding = with_place(finding, origin.scene, named)
     if finding is not None and not origin.sure:
         finding = None
-    return _cause(pairs, origin, finding, counts)
+    return _cause(pairs, origin, finding, counts, arguments)
 
 
-def _cause(pairs: Sequence[Pair], origin: Origin, finding: Finding | None, counts: tuple[int, int]) -> Cause:
+def _cause(
+    pairs: Sequence[Pair], origin: Origin, finding: Finding | None, counts: tuple[int, int], arguments: Arguments
+) -> Cause:
     point = origin.scene.one.other
     place = point if point.what != "result" else returned(pairs, origin.scene.one) or point
     return Cause(
@@ -69,7 +72,7 @@ def _cause(pairs: Sequence[Pair], origin: Origin, finding: Finding | None, count
         site=place.site,
         what=point.what,
         variable=_variable(origin),
-        text=paragraph(origin, finding, counts, _before(pairs, origin)),
+        text=paragraph(origin, finding, counts, _before(pairs, origin), arguments.names),
         certain=finding is not None and finding.kind is not None,
         factor=None if finding is None else finding.factor,
         also=() if finding is None else finding.also,

@@ -92,9 +92,9 @@ def with_place(finding: Finding, scene: Scene, named: Named) -> Finding:
 
 
 def _places(scene: Scene, named: Named) -> Iterator[Place]:
-    """Yields the values of the step before the point, in the order of the reference."""
+    """Yields the values of the step before the point, in the order of the reference; none beside one replica alone."""
     one = scene.one
-    if one.counts[0] != 1:
+    if one.counts[0] != 1 or one.replicas == 1:
         return
     # A run is numbered when it begins, and its values come after.
     ends = [-1 if point.what == "run" else point.number for point in (one.reference, one.other)]

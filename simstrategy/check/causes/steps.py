@@ -5,7 +5,7 @@ differ has other gradients, or began with other parameters, or applied equal gra
 `kinds.py`, recognised on the gradients and on what collectives combined of them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -15,7 +15,6 @@ from simstrategy.check.causes.alignment import Pair, paired
 from simstrategy.check.causes.combination import differing
 from simstrategy.check.causes.facts import (
     DRAWS,
-    FACTOR,
     MISSING_REDUCTION,
     OTHER_EFFECTS,
     STEPS,
@@ -26,20 +25,18 @@ from simstrategy.check.causes.facts import (
     PointFacts,
     StepFacts,
 )
-from simstrategy.check.causes.kinds import recognised, the_factor
 from simstrategy.check.causes.origin import Origin
 from simstrategy.check.causes.rounding import all_alike, total, unit_of, varies, wide
 from simstrategy.check.causes.scene import Scene
 from simstrategy.check.causes.step_shapes import of_one_shape
 from simstrategy.check.causes.step_sums import combined_of, multiple_of
+from simstrategy.check.causes.varied import NO_ARGUMENTS, Arguments, recognised_in
 from simstrategy.check.causes.wording import paragraph
 from simstrategy.check.causes.writes import WRITTEN, between_text
 from simstrategy.check.distances import distances
 
 __all__ = ["explain_steps"]
 
-_NEAR: Final = 1e-3
-"""How near a factor has to be to the ratio of two values of a varied argument."""
 _UNIT: Final = 2e-4
 """A fifth of how near sums of gradients have to be to the reference's, relatively: the rest is of another kind."""
 
@@ -47,14 +44,13 @@ Steps = Sequence[StepFacts]
 
 
 class _Sides(NamedTuple):
-    """Two runs, the reference first.  nudged: the reference with its inputs moved. varied: as for `explain_steps`."""
+    """Two runs, the reference first.  nudged: the reference with its inputs moved."""
 
     reference: Steps
     other: Steps
     nudged: Sequence[Steps]
     counts: tuple[int, int]
-    varied: Mapping[str, tuple[float, float]]
-    who: tuple[str, str] | None
+    arguments: Arguments
 
 
 def explain_steps(
@@ -63,14 +59,12 @@ def explain_steps(
     *,
     nudged: Sequence[Steps] = (),
     counts: tuple[int, int],
-    varied: Mapping[str, tuple[float, float]] | None = None,
-    who: tuple[str, str] | None = None,
+    arguments: Arguments = NO_ARGUMENTS,
 ) -> Cause:
     """Returns the cause of a difference between two runs, from the steps of their optimizers.
 
     nudged: runs of the reference with inputs moved by one ulp, which measure rounding. counts: the numbers of replicas
-    of both runs. varied: numbers that the runs were given, of the reference and of the other one, by name. who: what
-    the two runs are called; None for their numbers of replicas. Clauses: G-27, G-28, G-93.
+    of both runs. arguments: in which they differ. Clauses: G-27, G-28, G-93.
 
     >>> step = StepFacts(1, "train.py:9", "train.py:8", ("w",), *[((np.float32([1.0, 3.0]),),)] * 4)
     >>> half = (np.float32([0.5, 1.5]),)
@@ -81,7 +75,7 @@ def explain_steps(
     """
     if reference and other and reference[0].names == other[0].names:
         reference, other, *nudged = of_one_shape([reference, other, *nudged])
-    sides = _Sides(reference, other, nudged, counts, varied or {}, who)
+    sides = _Sides(reference, other, nudged, counts, arguments)
     for number, (one, two) in enumerate(zip(reference, other, strict=False)):
         if one.names != two.names:
             return Cause.unknown(f"step {two.number} has other parameters than in the reference")
@@ -108,12 +102,12 @@ def _of_step(sides: _Sides, number: int) -> Cause:
         assert update.other is not None
         if update.other.own:  # what one replica alone has otherwise is no factor of their number
             return _cause(sides, number, update, Finding(None, OTHER_EFFECTS))
-        return _cause(sides, number, update, _by_varied(sides, update) or _recognised(sides, update))
+        return _cause(sides, number, update, _recognised(sides, update))
     if (finding := by_turns(sides.other[number], sides.reference[number])) is not None:
         return _cause(sides, number, gradients, finding)
     combined = _of_calls(sides, number)
     for pair in (combined, gradients):
-        finding = None if pair is None else _by_varied(sides, pair) or _recognised(sides, pair)
+        finding = None if pair is None else _recognised(sides, pair)
         if pair is not None and finding is not None and finding.kind is not None:
             return _cause(sides, number, pair, finding)
     return _cause(sides, number, gradients, _recognised(sides, gradients))
@@ -129,7 +123,7 @@ def _between(sides: _Sides, number: int) -> Cause | None:
         return None
     pair = _pair(sides, number, "update")
     assert pair.other is not None
-    finding = None if pair.other.own else _by_varied(sides, pair) or _recognised(sides, pair)
+    finding = None if pair.other.own else _recognised(sides, pair)
     if finding is None or finding.kind is None:
         pair, finding = _pair(sides, number, "assign"), Finding(None, "something else than the optimizer writes it")
     assert pair.other is not None
@@ -233,7 +227,8 @@ def _of_calls(sides: _Sides, number: int) -> Pair | None:
 
 def _recognised(sides: _Sides, pair: Pair) -> Finding | None:
     assert pair.one is not None
-    return recognised(Scene(pair.one, [*_points(sides.reference, pair)], [*_points(sides.other, pair)]))
+    scene = Scene(pair.one, [*_points(sides.reference, pair)], [*_points(sides.other, pair)])
+    return recognised_in(scene, sides.arguments.numbers)
 
 
 def _points(run: Steps, pair: Pair) -> Iterator[PointFacts]:
@@ -245,22 +240,6 @@ def _points(run: Steps, pair: Pair) -> Iterator[PointFacts]:
             yield _point(step, what, _values(step, what)[0])
         elif (point := combined_of(step)) is not None:
             yield point
-
-
-def _by_varied(sides: _Sides, pair: Pair) -> Finding | None:
-    """Recognises a factor that is the ratio of two values of an argument, or its inverse."""
-    k = None if pair.one is None else the_factor(pair.one)
-    for name, (first, second) in sides.varied.items():
-        ratio = second / first if first else 0.0
-        for value, text, remedy in (
-            (ratio, f"as {name} is", f"Divide by {name}, such as the loss of each part"),
-            (1 / ratio if ratio else 0.0, f"as 1 / {name} is", f"Divide by {name} once"),
-        ):
-            if k is not None and value not in (0.0, 1.0) and abs(k / value - 1) < _NEAR:
-                return Finding(
-                    FACTOR, f"the found values are {k:.6g} times the expected ones, {text}", remedy, factor=k
-                )
-    return None
 
 
 def _initial(pair: Pair) -> Finding | None:
@@ -287,7 +266,7 @@ def _cause(sides: _Sides, number: int, pair: Pair, finding: Finding | None) -> C
     one = pair.one._replace(other=point)
     origin = Origin(Scene(one, (point,), (point,)), None, sure=True)
     last = next((call for call in reversed(step.calls) if call.site), None)
-    text = paragraph(origin, finding, sides.counts, None, sides.who, leaf=numbers[0] if numbers else None)
+    text = paragraph(origin, finding, sides.counts, None, sides.arguments.names, leaf=numbers[0] if numbers else None)
     if len(names) > 1:
         text += f" {len(numbers)} of {len(names)} parameters differ there."
     if last is not None and pair.other.what not in ("initial value", WRITTEN):

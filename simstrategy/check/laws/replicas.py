@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from simstrategy.check.across import ITS_OWN, Across, counted
+from simstrategy.check.across import ITS_OWN, THE_COUNT, Across, counted
 from simstrategy.check.laws.explained import explained
 from simstrategy.check.meaning import lists_by_replica, meaning_of
 from simstrategy.check.row import Row
@@ -75,7 +75,7 @@ def _errors(errors: tuple[_ERROR, _ERROR], counts: tuple[int, int], *, allowed: 
 
 _DRAWN: Final = "; it depends on numbers that each replica draws for itself"
 _SHARED: Final = "; what all replicas share, such as the order of rows, has to come from one seed"
-_WHY: Final = {_DRAWN: "each replica draws numbers of its own", ITS_OWN: ITS_OWN}
+_WHY: Final = {_DRAWN: "each replica draws numbers of its own", ITS_OWN: ITS_OWN, THE_COUNT: THE_COUNT}
 """Why a row is not judged, by what its text has."""
 
 

@@ -8,6 +8,7 @@ from simstrategy.check.causes.facts import Cause, StepFacts
 from simstrategy.check.causes.lines import Sides, with_lines
 from simstrategy.check.causes.rounding import cancels
 from simstrategy.check.causes.steps import explain_steps
+from simstrategy.check.causes.varied import Arguments
 from simstrategy.check.causes.ways import ways_apart
 from simstrategy.check.compare import NUDGES, sensitivity
 from simstrategy.check.injection import Fault
@@ -219,16 +220,9 @@ class ScriptStudy:
             if run.error is not None and not run.steps:
                 return Cause.unknown(f"the run in which values are recorded raises {run.error[0]}: {run.error[1]}")
         nudged = self._nudged if counts[0] == self.replicas[0] else []
-        first = {name: self.settings.vary[name][0] for name in arguments}
-        numbers = {
-            name: (first[name], value) for name, value in arguments.items() if type(value) is type(first[name]) is int
-        }
-        who = None
-        if arguments:
-            texts = [", ".join(f"{name}={value}" for name, value in given.items()) for given in (first, arguments)]
-            who = (texts[0], texts[1])
-        cause = explain_steps(one.steps, other.steps, nudged=nudged, counts=counts, varied=numbers, who=who)
-        sides = Sides(one.traced, other.traced, one.steps, other.steps, counts, who, other.remarks)
+        given = Arguments.of({name: values[0] for name, values in self.settings.vary.items()}, arguments)
+        cause = explain_steps(one.steps, other.steps, nudged=nudged, counts=counts, arguments=given)
+        sides = Sides(one.traced, other.traced, one.steps, other.steps, counts, given.names, other.remarks)
         cause = with_lines(cause, sides)
         if cause.kind is not None or arguments:
             return cause

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
+from simstrategy.check.causes.varied import Arguments
 from simstrategy.check.processes import location_of
 from simstrategy.check.runs import Settings
 from simstrategy_xla.mesh_check.jobs import Found, Job, Run
@@ -40,8 +41,15 @@ class ProgramJobs:
 
         arguments: in place of the first values of `vary`. order: of the devices, by number. saved: as of `Run`.
         """
-        given = {name: values[0] for name, values in self._vary.items()} | {**(arguments or {})}
+        given = self._first() | {**(arguments or {})}
         return Run(given, tuple(range(replicas) if order is None else order), saved=saved)
+
+    def arguments(self, other: Mapping[str, Any]) -> Arguments:
+        """Returns in which arguments a run differs that has these in place of the first values of `vary`."""
+        return Arguments.of(self._first(), other)
+
+    def _first(self) -> dict[str, Any]:
+        return {name: values[0] for name, values in self._vary.items()}
 
     def job(self, *runs: Run) -> Job:
         """Returns what a process is given to make runs, all on one number of devices."""

@@ -11,6 +11,7 @@ from simstrategy.check.causes.explaining import explain
 from simstrategy.check.causes.facts import Cause, PointFacts
 from simstrategy.check.causes.named import Named
 from simstrategy.check.causes.units import units_of
+from simstrategy.check.causes.varied import Arguments
 from simstrategy.check.compare import NUDGES
 from simstrategy_xla.mesh_check.cancelling import cancel_in
 from simstrategy_xla.mesh_check.jobs import Found, Run, digest_of
@@ -92,7 +93,7 @@ class Records:
         both = self._as_much_as_can_be(partial(self._both, counts, arguments))
         if both is None:
             return Cause(None, None, None, None, None, _NO_RECORD, certain=False)
-        return self._explained(*both, counts)
+        return self._explained(*both, counts, self._jobs.arguments(arguments))
 
     def _both(
         self, counts: tuple[int, int], arguments: Mapping[str, Any], *, lines: bool
@@ -109,16 +110,16 @@ class Records:
         self._plains.pop((counts[1], lines), None)  # large
         return reference, found
 
-    def _explained(self, reference: Reference, found: Found, counts: tuple[int, int]) -> Cause:
+    def _explained(self, reference: Reference, found: Found, counts: tuple[int, int], given: Arguments) -> Cause:
         one, other = _facts(reference.plain), _facts(found)
         units = units_of(one.points, [_facts(moved).points for moved in reference.moved])
-        named = Named(one.named, other.named)
-        cause = explain(one.points, other.points, units=units, counts=counts, named=named)
+        of_both = partial(explain, units=units, counts=counts, named=Named(one.named, other.named), arguments=given)
+        cause = of_both(one.points, other.points)
         if cause.site is None:  # the first device may hold the reference's value, and another one does not
-            cause = explain(one.points, other.elsewhere, units=units, counts=counts, named=named)
+            cause = of_both(one.points, other.elsewhere)
         if cause.site is None:
             ends = [_results(run, facts) for run, facts in ((reference.plain, one), (found, other))]
-            cause = explain([*one.points, *ends[0]], [*other.points, *ends[1]], units=units, counts=counts, named=named)
+            cause = of_both([*one.points, *ends[0]], [*other.points, *ends[1]])
         cause = with_transposed_sum(cause, one.transposed, other.transposed, counts)
         places = places_of(found, self._program, counts[1])
         number = cause.number
