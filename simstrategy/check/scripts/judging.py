@@ -168,7 +168,7 @@ def _rows(study: ScriptStudy, judge: Mapping[str, Callable[[ScriptStudy], Iterat
 
 def _of_one_run(study: ScriptStudy, count: int) -> Iterator[Row]:
     """Yields the rows of laws that look at one run; a law that had nothing to look at has none.  Clause: G-32."""
-    for found in study.judged[count]:
+    for found in study.first_runs[count].judged:
         if found.problem is None and not found.compared:
             continue
         row = law_row(found.law, study.reference, str(count), study.schedule)
@@ -183,4 +183,4 @@ def _of_one_run(study: ScriptStudy, count: int) -> Iterator[Row]:
 
 def _repeated(study: ScriptStudy, count: int) -> Row:
     """Returns the row of the reference at a number of replicas: two equal runs give the same bits.  Clause: G-21."""
-    return repeated(study, count)._replace(schedule=study.schedule, events=study.events[count])
+    return repeated(study, count)._replace(schedule=study.schedule, events=study.first_runs[count].events)

@@ -14,7 +14,7 @@ from simstrategy.check.compare import NUDGES, sensitivity
 from simstrategy.check.injection import Fault
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.runs import Measured, Settings, require_known, seeds_drawn
-from simstrategy.check.scripts.facts import Inputs, JudgedRun, Runner, ScriptRun, ScriptSettings
+from simstrategy.check.scripts.facts import Runner, ScriptRun, ScriptSettings
 from simstrategy.check.scripts.outcomes import outcome_of
 from simstrategy.check.scripts.predicting import with_layers
 from simstrategy.check.scripts.printed import Output, unlike_numbers
@@ -55,10 +55,8 @@ class ScriptStudy:
         self.settings = settings._replace(nothing=runner.nothing)
         self.notes: list[str] = []
         """What limits the runs, as sentences."""
-        self.events: dict[int, int] = {}
-        """How many synchronisation points and steps the first run had, by the number of replicas."""
-        self.judged: dict[int, tuple[JudgedRun, ...]] = {}
-        """What laws found in the first run, by the number of replicas."""
+        self.first_runs: dict[int, ScriptRun] = {}
+        """The first run, by the number of replicas: its events, and what laws of one run found in it."""
         self._of_one_run = tuple(of_one_run)
         self._runner = runner
         self._arguments = tuple(arguments)
@@ -66,7 +64,6 @@ class ScriptStudy:
         self._measured: dict[int, Measured] = {}
         self._references: dict[int, ScriptRun] = {}
         """Recorded runs, by the number of replicas."""
-        self._inputs: dict[int, tuple[Inputs, ...]] = {}
         self._outputs: dict[int, Output] = {}
         """What replica 0 prints, by the number of replicas."""
         self._is_remarked = False
@@ -99,9 +96,7 @@ class ScriptStudy:
         if found is None:
             run = self._run(replicas, {}, laws=self._of_one_run)
             self.notes += [note for note in run.notes if note not in self.notes]
-            self.events[replicas] = run.events
-            self.judged[replicas] = run.judged
-            self._inputs[replicas] = run.inputs
+            self.first_runs[replicas] = run
             first = again = self._outcome(run)
             moved: tuple[Outcome, ...] = ()
             if first.error is None:
@@ -191,7 +186,8 @@ class ScriptStudy:
         too where every replica is given as many rows, whatever their number, unless an argument depends on the number:
         it states that the runs have one batch. Replicas that are all given the same share no batch out.
         """
-        one, other = [self._inputs.get(count, ()) for count in counts]
+        runs = [self.first_runs.get(count) for count in counts]
+        one, other = [() if run is None else run.inputs for run in runs]
         found = [[given.digest for given in run] for run in (one, other)]
         common = min(map(len, found))
         if not common or None in (*found[0], *found[1]) or any(len({*run}) < len(run) for run in found):
