@@ -256,7 +256,11 @@ VALUES = {
     ),
     "put_what_is_not_equal": (
         ["workers"],
-        [f"{RAISES} AssertionError: .* passed to device_put is not the same on", r" raised at wrong.py:\d+"],
+        [
+            f"{RAISES} AssertionError: .* passed to device_put is not the same on",
+            r"… \(\d+ lines are left out\)",
+            r" raised at wrong.py:\d+",
+        ],
     ),
     "reads_what_others_have": (
         ["workers"],

@@ -229,7 +229,7 @@ def own_rows_as_all(mesh: Mesh):
 
 
 def put_what_is_not_equal(mesh: Mesh):
-    return jax.device_put(np.full(3, jax.process_index(), np.float32), NamedSharding(mesh, P()))
+    return jax.device_put(np.full((40, 3), jax.process_index(), np.float32), NamedSharding(mesh, P()))
 
 
 def reads_what_others_have(mesh: Mesh):
