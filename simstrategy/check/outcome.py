@@ -71,7 +71,8 @@ class Outcome(NamedTuple):
     notes: tuple[str, ...] = ()
     """Where the error was raised, and which replicas were waiting."""
     not_finite: str | None = None
-    """The first value that entered a collective or a `reduce` and is not finite, in words; None without a probe."""
+    """The first value that is not finite, in words: one that entered a collective or a `reduce`, or, of a program whose
+    collectives are not observed in every run, one that it returns.  None where all are, or none was looked at."""
     wrong_call: str | None = None
     """The first group-call whose result does not follow from the values that entered it, in words."""
     structure: tuple[tuple[str, str], ...] = ()
@@ -94,6 +95,8 @@ class Outcome(NamedTuple):
     """Path and reason of what is compared by a name or a text that is not the whole of it (`check/contents.py`)."""
     missing: tuple[tuple[str, str], ...] = ()
     """Path and reason of values that the program had and that are not known: no other run's value is compared."""
+    unsettled: tuple[tuple[str, str], ...] = ()
+    """Path and reason of values that are not equal on all replicas, of which it is not known whether they should be."""
     named: frozenset[str] = frozenset()
     """The paths of values that the program names to have them compared."""
 

@@ -11,6 +11,7 @@ from typing import final
 
 import numpy as np
 
+from simstrategy.check.not_finite import not_finite_in
 from simstrategy.check.sums import first_wrong_copy, first_wrong_element
 from simstrategy.device import Array, ArraySpec, Backend, Device, Op
 from simstrategy.device.wrapper import Wrapper
@@ -93,8 +94,8 @@ class GroupCallProbe(Wrapper):
             return None  # a framework traces, and has no value yet
         for rank, host, array in zip(ranks, hosts, arrays, strict=True):
             if self.found is None and self._inner.spec(array)[1].startswith(("float", "bfloat", "complex")):
-                wrong = np.argwhere(~np.isfinite(host))
-                if len(wrong):
+                wrong = not_finite_in(host)
+                if wrong is not None:
                     self.found = self._described(rank, host, wrong, call)
         return hosts
 
@@ -135,15 +136,10 @@ class GroupCallProbe(Wrapper):
         step, call = self._place(rank)
         self.wrong = f"step {step}, replica {rank}: the result of {call} {text}"
 
-    def _described(self, rank: int, host: np.ndarray, wrong: np.ndarray, call: str | None) -> str:
+    def _described(self, rank: int, host: np.ndarray, wrong: str, call: str | None) -> str:
         step, entered = self._place(rank)
-        first = tuple(int(index) for index in wrong[0])
-        place = f" at {list(first)}" if first else ""
-        others = f", {len(wrong)} of {host.size} elements are not finite" if host.size > 1 else ""
-        return (
-            f"step {step}, replica {rank}: {host.dtype.name}{list(host.shape)} that entered {call or entered} is "
-            f"{host[first]!s}{place}{others}"
-        )
+        what = f"{host.dtype.name}{list(host.shape)} that entered {call or entered}"
+        return f"step {step}, replica {rank}: {what} {wrong}"
 
     def _place(self, rank: int) -> tuple[int, str]:
         """Returns the number of the step, and the call that is being made."""

@@ -68,7 +68,7 @@ class Row(NamedTuple):
     raised: bool = False
     """Whether the program raised.  Without a problem, the reference raised the same."""
     not_finite: str | None = None
-    """The first value that entered a collective or a `reduce` and is not finite, as a sentence; None if all are."""
+    """The first value that is not finite, as a sentence (as of an `Outcome`); None if all are."""
     undecided: str | None = None
     law: str = "backends"
     compared: int = 1

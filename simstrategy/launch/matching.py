@@ -4,7 +4,7 @@ A worker reports each call before it makes it. What is found ends the run: the l
 not belong together. Nothing here starts or reads processes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, final
 
 from simstrategy.launch.calls import Call, alike
@@ -24,7 +24,7 @@ class Finding(NamedTuple):
 
 
 class Unequal(NamedTuple):
-    """The first call to which workers brought unequal copies of a value.
+    """A call to which workers brought unequal copies of a value.
 
     number: of the call, from 1. value: its place among the values of the call. call: of worker 0. same: the workers
     that have the copy of worker 0.
@@ -38,7 +38,7 @@ class Unequal(NamedTuple):
 
 @final
 class Matching:
-    """The calls of `count` workers.  unequal: None where all copies that were compared are equal."""
+    """The calls of `count` workers."""
 
     def __init__(self, count: int) -> None:
         self._calls: list[list[Call]] = [[] for _ in range(count)]
@@ -46,7 +46,12 @@ class Matching:
         """How many calls all workers have made alike."""
         self._raised: dict[int, tuple[str, str, str]] = {}
         self._ended: set[int] = set()
-        self.unequal: Unequal | None = None
+        self._unequal: dict[tuple[str, tuple[str, int], int], Unequal] = {}
+
+    @property
+    def unequal(self) -> tuple[Unequal, ...]:
+        """The first call of each line, and each of its values, of which copies were unequal, in the order of calls."""
+        return tuple(self._unequal.values())
 
     def called(self, worker: int, call: Call) -> None:
         """Notes that a worker is about to make a call."""
@@ -68,7 +73,8 @@ class Matching:
             if not all(alike(here[0], one) for one in here):
                 return self._disagreement()
             self._alike += 1
-            self.unequal = self.unequal or _unequal(self._alike, here)
+            for one in _unequal(self._alike, here):
+                self._unequal.setdefault((one.call.what, one.call.site, one.value), one)
         waiting = any(len(calls) > self._alike for calls in self._calls)
         left = [worker for worker in sorted(self._ended) if len(self._calls[worker]) <= self._alike]
         if not (waiting and left):
@@ -99,10 +105,9 @@ class Matching:
         return Finding("ReplicasDisagree", disagreement(self.lines(), who="workers"))
 
 
-def _unequal(number: int, calls: Sequence[Call]) -> Unequal | None:
-    """Returns the first value of which workers brought unequal copies to a call that is alike; None where all agree."""
+def _unequal(number: int, calls: Sequence[Call]) -> Iterator[Unequal]:
+    """Yields the values of which workers brought unequal copies to a call that is alike."""
     for value, digests in enumerate(zip(*[call.copies for call in calls], strict=False)):
         if len({*digests}) > 1 and all(digests):
             same = tuple([worker for worker, digest in enumerate(digests) if digest == digests[0]])
-            return Unequal(number, value, calls[0], same)
-    return None
+            yield Unequal(number, value, calls[0], same)

@@ -26,10 +26,10 @@ _ADVICE: Final = "Give a larger timeout if the program needs more"
 
 
 class Ran(NamedTuple):
-    """A run that all workers ended.  answers: one for each. unequal: where their copies were first unequal."""
+    """A run that all workers ended.  answers: one for each. unequal: where their copies were, as of `Matching`."""
 
     answers: tuple[Any, ...]
-    unequal: Unequal | None
+    unequal: tuple[Unequal, ...]
 
 
 @final

@@ -70,11 +70,21 @@ def test_sizes_that_may_differ_do_not_make_calls_differ() -> None:
     assert matching([rows], [SUM._replace(forms=(((4, 2), "float32"),))]).finding() is not None
 
 
-def test_the_first_call_with_unequal_copies_is_kept_and_ends_nothing() -> None:
+def test_the_first_call_of_a_line_with_unequal_copies_is_kept_and_ends_nothing() -> None:
     one, other = [SUM._replace(copies=("", digest)) for digest in ("aa", "bb")]
     found = matching([SUM, one, other], [SUM, one, one], [SUM, one, other])
     assert found.finding() is None
-    assert found.unequal == Unequal(3, 1, other, (0, 2))
+    assert found.unequal == (Unequal(3, 1, other, (0, 2)),)
     unknown = matching([SUM._replace(copies=("aa",))], [SUM._replace(copies=("",))])
     assert unknown.finding() is None
-    assert unknown.unequal is None
+    assert unknown.unequal == ()
+
+
+def test_every_value_with_unequal_copies_is_kept_once_for_each_line_and_no_other_line_hides_it() -> None:
+    line, other = [SUM._replace(site=("train.py", number)) for number in (3, 4)]
+    mine = [one._replace(copies=("whole aa", "aa")) for one in (line, line, other)]
+    copies = [("whole bb", "aa"), ("whole bb", "bb"), ("whole aa", "bb")]
+    theirs = [one._replace(copies=digests) for one, digests in zip((line, line, other), copies, strict=True)]
+    found = matching(mine, theirs)
+    assert found.finding() is None
+    assert [(one.number, one.value, one.call.site[1]) for one in found.unequal] == [(1, 0, 3), (2, 1, 3), (3, 1, 4)]

@@ -1,6 +1,6 @@
 """What a check of `program(mesh: jax.sharding.Mesh)` runs, compares, and does with programs that go wrong.
 
-Clauses: J-57, J-58, J-60, J-61, J-62, J-63, J-67, J-68.
+Clauses: J-57, J-58, J-60, J-61, J-62, J-63, J-67, J-68, J-83.
 """
 
 import textwrap
@@ -269,6 +269,23 @@ def test_the_first_number_runs_twice_and_nudged_and_the_others_once(tmp_path):
     assert [row.replicas for row in rows_of(report, "state")] == ["2"]
     assert report.agrees
     assert [one.word for one in report.not_tried] == []
+
+
+@pytest.mark.slow
+def test_values_that_are_not_finite_are_named_where_all_runs_have_them(tmp_path):
+    text = """
+    def program(mesh: Mesh):
+        rows = jax.device_put(ROWS, NamedSharding(mesh, P("data")))
+        ratios = jax.jit(lambda rows: jnp.abs(rows.mean(axis=0)) / jnp.float32([1, 1, 0]))(rows)
+        return {"finite": jnp.ones(2), "text": "nan", "ratios": ratios, "variance": np.float32("nan")}
+    """
+    report = ss.check(program_of(tmp_path, text), replicas=[1, 2])
+    assert report.agrees, str(report)
+    found = [*report.not_finite()]
+    assert len(found) == 2, str(report)
+    for one in found:
+        assert "result['ratios']" in one
+        assert one.endswith(", float32[3], is inf at [2], 1 of 3 elements are not finite")
 
 
 CANCELLED = """

@@ -250,7 +250,7 @@ def test_what_ends_without_a_record_is_not_run_for_one(tmp_path, processes):
     with closing(ProgramJobs(program, ("data",), Settings())) as jobs:
         records = Records(program, jobs, {2: Failure("exit code 3", "")})
         assert records.again(2).kind == "exit code 3"
-        assert records.diverged(2) == ()
+        assert records.diverged(2) == {}
     assert processes == [1]
 
 

@@ -132,7 +132,10 @@ def ran(started, name, count=2, timeout_s=60.0):
     "name",
     one_in(
         2,
-        ["fit", "of_parts", "many_ways", "with_metrics", "by_pmap", "first_alone_returns", "last_alone_returns"],
+        [
+            *("fit", "of_parts", "many_ways", "with_metrics", "by_pmap", "first_alone_returns", "last_alone_returns"),
+            "own_rows_of_a_whole_array",
+        ],
     ),
 )
 def test_a_lawful_program_gives_in_two_processes_what_one_process_gives(name):
@@ -242,13 +245,22 @@ VALUES = {
         ["workers"],
         [r"result\['weights'\]: on replica", r"Cause: step .* at wrong.py:\d+ is the first"],
     ),
+    "own_large_parameters": (["workers"], [r"Cause: step .* at wrong.py:\d+ .* argument 1, float32\[1200,300\]"]),
+    "own_parameters_after_own_rows": (
+        ["workers"],
+        [r"Cause: step .* unequal copies of a replicated value: argument 1, float32\[3\], is replicated"],
+    ),
     "own_rows_as_all": (
         ["workers"],
         [r"argument 2, float32\[12,3\], is given whole by each process", r"jax.make_array_from_process_local_data"],
     ),
     "put_what_is_not_equal": (
         ["workers"],
-        [f"{RAISES} AssertionError: .* passed to device_put is not the same on", r" raised at wrong.py:\d+"],
+        [
+            f"{RAISES} AssertionError: .* passed to device_put is not the same on",
+            r"… \(\d+ lines are left out\)",
+            r" raised at wrong.py:\d+",
+        ],
     ),
     "reads_what_others_have": (
         ["workers"],

@@ -1,6 +1,6 @@
 """The examples of the clauses on JAX, in docs/examples_of_meshes.md, do what they show.
 
-Clauses: P-6, P-7, J-37, J-57 to J-74.
+Clauses: P-6, P-7, J-37, J-57 to J-74, J-82, J-83.
 """
 
 import pytest

@@ -72,6 +72,8 @@ def _rows(
         writes = [*_first_writes(recorded[1], list(texts))] if recorded is not None else []
         row = row._replace(problem="\n  ".join([*problems, *map(_left, writes), advice]))
         yield row if recorded is None else shown_in(row, (recorded[0],), writes[0].number if writes else None)
+    elif unsettled := _unsettled(outcomes, runs.settings.exempt):
+        yield not_judged(row, "it may be each replica's own", "\n  ".join(unsettled), asked=True)
     elif shown:
         yield row if held else not_judged(row, "nothing declared", runs.settings.undeclared, asked=asked)
 
@@ -93,6 +95,12 @@ def _declared(outcomes: Sequence[Outcome], patterns: Mapping[str, str]) -> tuple
                 continue
             held.setdefault(label + rest, {})[rank] = leaf
     return held, tuple(exempt)
+
+
+def _unsettled(outcomes: Sequence[Outcome], patterns: Mapping[str, str]) -> list[str]:
+    """Returns a sentence for each value of which it is not known whether it should be equal, unless it is exempt."""
+    pairs = [(one, pair) for one in outcomes for pair in one.unsettled]
+    return [f"{path}: {text}" for one, (path, text) in pairs if not reason_for(path, dict(one.exempt), patterns)]
 
 
 def _parted(path: str) -> tuple[str, int, str]:

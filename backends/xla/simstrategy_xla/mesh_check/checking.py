@@ -25,7 +25,10 @@ _WORDS: Final = ("replicas", "nudged")
 _MESH: Final = "Mesh"
 _SETTINGS: Final = Settings(Semantics.TF2)
 _NOTHING: Final = "the program returned nothing. Return what matters, such as losses and parameters"
-_UNDECLARED: Final = "the program returns no array of which several devices have copies. Return the parameters"
+_UNDECLARED: Final = (
+    "nothing that the program returns is declared equal on all devices: it has no array of which several devices have "
+    "copies, and no rows of jax.pmap that returned to the step, began equal and do not end so. Return the parameters"
+)
 _UNEQUAL: Final = (
     "reduce it over the axis of the mesh, as by jax.lax.pmean, before it is returned as replicated: JAX does not "
     "compare the copies where check_vma=False, under pmap, and of arrays that are made of shards. What each device "
@@ -52,7 +55,7 @@ def programs_agree(
     them to a checker. Raises InvalidArgument for a program that is no function of a file, that cannot be loaded in such
     a process, or whose result cannot be read; and Unsupported for another type than a Mesh.
 
-    Source of what JAX does: JAX 0.10.2, as measured. Clauses: J-37, J-57 to J-74.
+    Source of what JAX does: JAX 0.10.2, as measured. Clauses: J-37, J-57 to J-74, J-82, J-83.
     """
     found = foreign_annotation(program)
     if found is not None and not found.text.endswith(_MESH):

@@ -68,6 +68,7 @@ class Site(NamedTuple):
     parts, one for each device; None for a value that is the same on all. by_pmap: whether the shard_map is one of
     `jax.pmap`. transposed: whether differentiation made it of a call of the program. called: its line in a
     function of a library that the program's line calls, so that each moment has a place of its own; "" otherwise.
+    added: as `partaking.added_up` gives it, of what a function of `jax.pmap` receives; () of others.
     """
 
     number: int
@@ -84,6 +85,7 @@ class Site(NamedTuple):
     by_pmap: bool = False
     transposed: bool = False
     called: str = ""
+    added: tuple[frozenset[int] | None, ...] = ()
 
 
 class Moment(NamedTuple):

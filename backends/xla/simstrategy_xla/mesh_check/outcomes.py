@@ -4,26 +4,36 @@ An array of which devices have copies is declared equal on all of them. An array
 run, has a value for each replica, as what `jax.pmap` returns.
 """
 
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Iterator
+from typing import Any, Final
 
 import numpy as np
 
 from simstrategy.check.contents import Contents
 from simstrategy.check.meaning import COPIES
+from simstrategy.check.not_finite import not_finite_in
 from simstrategy.check.outcome import Outcome, VariableKind, computed_in
 from simstrategy_xla.mesh_check.jobs import Found
 from simstrategy_xla.mesh_check.processes import Failure
 
 __all__ = ["failed", "outcome_of"]
 
+_UNSETTLED: Final = (
+    "it began equal on all replicas and does not end so, and nothing else in the step is computed with it: it may be a "
+    "statistic that each replica keeps for itself. Reduce it over the axis of the mesh, as by jax.lax.pmean, or exempt "
+    "it, with the reason"
+)
+
 Leaves = list[tuple[str, np.ndarray[Any, Any]]]
 
 
-def outcome_of(found: Found, rows: Collection[str] = (), state: Collection[str] = ()) -> Outcome:
+def outcome_of(
+    found: Found, rows: Collection[str] = (), state: Collection[str] = (), unsettled: Collection[str] = ()
+) -> Outcome:
     """Returns a run as an outcome.
 
     rows: paths of arrays with a row for each replica. state: those of them that must be equal on all replicas.
+    unsettled: those of which it is not known.
     """
     contents = found.contents
     leaves: Leaves = []
@@ -47,13 +57,23 @@ def outcome_of(found: Found, rows: Collection[str] = (), state: Collection[str] 
         found.error,
         found.events,
         found.notes,
+        next(_not_finite(leaves), None),
         structure=tuple(structure),
         computed=computed_in(made, (), found.dtypes),
         exempt=tuple(contents.exempt),
         variables=tuple(kinds),
         floats_put=any(name.startswith(("float", "bfloat")) for name in found.dtypes),
         partly=tuple(contents.partly),
+        unsettled=tuple([(path, _UNSETTLED) for path, leaf in contents.leaves if path in unsettled and len(leaf) > 1]),
     )
+
+
+def _not_finite(leaves: Leaves) -> Iterator[str]:
+    """Yields a sentence for each returned value that is not finite."""
+    for path, leaf in leaves:
+        text = not_finite_in(leaf)
+        if text is not None:
+            yield f"{path}, {leaf.dtype.name}{list(leaf.shape)}, {text}"
 
 
 def failed(failure: Failure) -> Outcome:

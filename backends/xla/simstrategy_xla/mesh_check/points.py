@@ -3,7 +3,7 @@
 State is what a `shard_map` returns and receives again in a later call.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from simstrategy.check.causes.facts import Leaves, PointFacts
 from simstrategy.check.causes.watching import NamedValue
 from simstrategy.check.distances import same_bits
 from simstrategy_xla.mesh_check.calls import Call, Parts, calls_of
-from simstrategy_xla.mesh_check.jobs import Record
+from simstrategy_xla.mesh_check.jobs import Record, Site
 
 __all__ = ["Diverged", "Facts", "facts_of"]
 
@@ -23,14 +23,13 @@ Place = tuple[int, int]
 
 
 class Diverged(NamedTuple):
-    """State that should be equal on all devices and is not.  last: what the devices […] hold in the end.
+    """State that began equal on all devices, and was not equal later.
 
-    first: the point where it is first unequal.
+    last: what the devices […] hold in the end. partakes: whether anything but its own next value is computed with it.
     """
 
-    name: str
     last: Parts
-    first: PointFacts
+    partakes: bool
 
 
 class Facts(NamedTuple):
@@ -53,7 +52,7 @@ def facts_of(record: Record) -> Facts:
     state = _state(calls)
     parts = {step: (tuple([len(rows) for rows in texts]), texts) for step, texts in _parts_of(calls, state)}
     found: list[PointFacts] = []
-    diverged: dict[str, Diverged] = {}
+    diverged: dict[Place, Parts] = {}
     named: list[NamedValue] = []
     transposed: list[PointFacts] = []
     for number, call in enumerate(calls):
@@ -70,19 +69,23 @@ def facts_of(record: Record) -> Facts:
         found += own
         transposed += own if call.site.transposed and call.site.op == "SUM" else []
     elsewhere = tuple(map(_elsewhere, found))
-    return Facts(tuple(found), tuple(diverged.values()), tuple(named), elsewhere, tuple(transposed))
+    partaking = _partaking(calls, state, diverged) if diverged else frozenset()
+    ended = tuple([Diverged(last, place in partaking) for place, last in diverged.items()])
+    return Facts(tuple(found), ended, tuple(named), elsewhere, tuple(transposed))
 
 
 class _State(NamedTuple):
     """A value that returns to a shard_map.
 
     enters, name: where, as the argument of this name. before: the values of each step. equal: whether it begins equal.
+    added: whether it enters nothing there but its own next value, and is only added up in it.
     """
 
     enters: Place
     name: str
     before: Mapping[int, Parts]
     equal: bool
+    added: bool
 
 
 def _state(calls: Sequence[Call]) -> dict[Place, _State]:
@@ -91,11 +94,13 @@ def _state(calls: Sequence[Call]) -> dict[Place, _State]:
     left: dict[Place, Parts] = {}
     entered: dict[Place, dict[int, Parts]] = {}
     names: dict[Place, str] = {}
+    sites: dict[Place, Site] = {}
     for call in calls:
         for place, value in enumerate(call.values):
             if value is None or not (value[0].dtype.kind in "fc" or value[0].dtype.name == "bfloat16"):
                 continue
             here = call.site.number, place
+            sites[here] = call.site
             if call.site.kind == "leave":
                 left[here] = value
             elif call.site.kind == "enter":
@@ -107,8 +112,40 @@ def _state(calls: Sequence[Call]) -> dict[Place, _State]:
     found = {}
     for source, target in targets.items():
         values = entered[target]
-        found[source] = _State(target, names[target], values, _are_equal(values[min(values)]))
+        added = _is_added(sites[target], target[1], sites[source].module, source[1])
+        found[source] = _State(target, names[target], values, _are_equal(values[min(values)]), added)
     return found
+
+
+def _is_added(site: Site, place: int, module: int, result: int) -> bool:
+    """Returns whether an argument enters nothing but one result of the same program, and is only added up in it."""
+    added = site.added[place] if place < len(site.added) else None
+    return added is not None and added <= ({result} if site.module == module else set())
+
+
+def _partaking(calls: Sequence[Call], state: Mapping[Place, _State], diverged: Collection[Place]) -> frozenset[Place]:
+    """Returns which of these states is, at any time, computed with for more than its own next value."""
+    found = {place for place in diverged if place not in state or not state[place].added}
+    held: dict[bytes, tuple[int, Place]] = {}
+    for call in calls:
+        for number, value in enumerate(call.values if call.site.kind in ("enter", "leave") else ()):
+            if value is None or _are_equal(value):
+                continue
+            bits, here = _bits_of(value), (call.site.number, number)
+            if call.site.kind == "leave" and here in diverged:
+                held[bits] = call.site.module, here
+            elif call.site.kind == "enter" and bits in held:
+                module, source = held[bits]
+                if not _is_added(call.site, number, module, source[1]):
+                    found.add(source)
+    return frozenset(found)
+
+
+def _bits_of(parts: Parts) -> bytes:
+    digest = blake2b(digest_size=16)
+    for one in parts:
+        digest.update(one.tobytes())
+    return digest.digest()
 
 
 def _is_same(one: Parts, other: Parts) -> bool:
@@ -119,7 +156,7 @@ def _are_equal(parts: Parts) -> bool:
     return all(same_bits(parts[0], one) for one in parts[1:])
 
 
-def _leaving(call: Call, state: Mapping[Place, _State], diverged: dict[str, Diverged]) -> Iterator[PointFacts]:
+def _leaving(call: Call, state: Mapping[Place, _State], diverged: dict[Place, Parts]) -> Iterator[PointFacts]:
     """Yields the points of what a shard_map returns: state, and what is the same on all devices."""
     site = call.site
     for place, value in enumerate(call.values):
@@ -146,8 +183,8 @@ def _leaving(call: Call, state: Mapping[Place, _State], diverged: dict[str, Dive
             before=() if before is None or before[0].shape != value[0].shape else before[:1],
         )
         declared = cut is None or (site.by_pmap and kept is not None and kept.equal)
-        if name in diverged or (declared and not equal):
-            diverged[name] = Diverged(name, value, diverged[name].first if name in diverged else point)
+        if (site.number, place) in diverged or (declared and not equal):
+            diverged[site.number, place] = value
         yield point
 
 

@@ -7,15 +7,18 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar, final
 
+import numpy as np
+
 from simstrategy.check.causes.explaining import explain
 from simstrategy.check.causes.facts import Cause, PointFacts
 from simstrategy.check.causes.named import Named
 from simstrategy.check.causes.units import units_of
 from simstrategy.check.causes.varied import Arguments
 from simstrategy.check.compare import NUDGES
+from simstrategy_xla.mesh_check.calls import Parts
 from simstrategy_xla.mesh_check.cancelling import cancel_in
 from simstrategy_xla.mesh_check.jobs import Found, Run, digest_of
-from simstrategy_xla.mesh_check.points import Diverged, Facts, facts_of
+from simstrategy_xla.mesh_check.points import Facts, facts_of
 from simstrategy_xla.mesh_check.processes import Failure
 from simstrategy_xla.mesh_check.program_jobs import ProgramJobs, watched
 from simstrategy_xla.mesh_check.recorded import places_of
@@ -67,10 +70,19 @@ class Records:
         """Returns one run, with as much recorded as its process can; None where nothing."""
         return self._as_much_as_can_be(partial(self._one, run))
 
-    def diverged(self, replicas: int) -> tuple[Diverged, ...]:
-        """Returns the states that began equal on all of so many devices, and do not end so."""
+    def diverged(self, replicas: int) -> dict[str, bool]:
+        """Returns the paths of results that hold state which began equal on all of so many devices, and ends otherwise.
+
+        Of each, whether anything but its own next value is computed with it.
+
+        State and results are those of one run: a run that is not recorded rounds otherwise, since XLA fuses operations
+        that a record keeps apart.
+        """
         found = self._as_much_as_can_be(partial(self._plain, replicas))
-        return () if found is None else _facts(found).diverged
+        states = () if found is None else _facts(found).diverged
+        leaves = found.contents.leaves if states and found is not None else ()
+        held = {path: [one.partakes for one in states if _is_held(leaf, one.last)] for path, leaf in leaves}
+        return {path: any(partake) for path, partake in held.items() if partake}
 
     def again(self, replicas: int) -> Found | Failure:
         """Returns what a second run gives: the recorded one, where it gives what the first one did, or one more."""
@@ -168,6 +180,13 @@ class Records:
 def _facts(found: Found) -> Facts:
     assert found.record is not None
     return facts_of(found.record)
+
+
+def _is_held(leaf: np.ndarray[Any, Any], state: Parts) -> bool:
+    """Returns whether the rows of an array [devices, …] are what the devices hold of a state in the end."""
+    return leaf.shape[:1] == (len(state),) and all(
+        row.dtype == one.dtype and row.tobytes() == one.tobytes() for row, one in zip(leaf, state, strict=True)
+    )
 
 
 def _results(found: Found, facts: Facts) -> Iterator[PointFacts]:

@@ -14,6 +14,7 @@ import numpy as np
 from simstrategy.check.causes.facts import Cause
 from simstrategy.check.checkpoint import Checkpoint
 from simstrategy.check.compare import NUDGES, sensitivity
+from simstrategy.check.distances import is_float
 from simstrategy.check.outcome import Outcome, program_folder
 from simstrategy.check.runs import Measured, Settings, agree
 from simstrategy.check.shown import Way
@@ -23,7 +24,6 @@ from simstrategy.trace import Recorder, Recording
 from simstrategy_xla.mesh_check.jobs import Found, Job, Run
 from simstrategy_xla.mesh_check.moved_sums import MovedSums, also_moved
 from simstrategy_xla.mesh_check.outcomes import failed, outcome_of
-from simstrategy_xla.mesh_check.points import Diverged
 from simstrategy_xla.mesh_check.processes import Failure
 from simstrategy_xla.mesh_check.program_jobs import ProgramJobs
 from simstrategy_xla.mesh_check.recorded import recorded_run
@@ -55,6 +55,7 @@ class MeshRuns:
         self._found: dict[int, Found | Failure] = {}
         self._rows: frozenset[str] = frozenset()
         self._state: frozenset[str] = frozenset()
+        self._unsettled: frozenset[str] = frozenset()
         self._measured: dict[int, Measured] = {}
         self._records = Records(program, self._jobs, self._found)
         self._moved_sums = MovedSums(self._jobs, self._records, self._outcome, settings.exempt)
@@ -155,7 +156,9 @@ class MeshRuns:
         for count in others:
             self._found[count] = self._once(count)
         self._rows = _in_all([found.by_device for found in self._found.values() if isinstance(found, Found)])
-        self._state = frozenset(path for count in self.replicas for path in self._diverged(count))
+        diverged = [one for count in self.replicas for one in self._diverged(count)]
+        self._state = frozenset(path for path, partakes in diverged if partakes)
+        self._unsettled = frozenset(path for path, _ in diverged) - self._state
         one, again = map(self._outcome, both)
         made = {first: also_moved(Measured(one, again, (), ()), map(self._outcome, moved))}
         made |= {count: self._unrepeated(count) for count in others}
@@ -184,27 +187,24 @@ class MeshRuns:
         found = self._outcome(self._found[count])
         return Measured(found, found, (), sensitivity(found, ()), ran_twice=False)
 
-    def _diverged(self, count: int) -> Iterator[str]:
+    def _diverged(self, count: int) -> Iterator[tuple[str, bool]]:
         """Yields the paths of arrays with a row for each device that are state, began equal and do not end so.
 
-        Which arrays these are shows in a run with recorded values. It is made where there are such arrays alone.
+        Each with whether anything but its own next value is computed with it.
+        Which arrays these are shows in a run with recorded values. It is made where rows are unequal alone.
         """
         found = self._found[count]
         if not isinstance(found, Found):
             return
         leaves = dict(found.contents.leaves)
-        unequal = {
-            path: leaves[path]
-            for path in self._rows
-            if leaves[path].dtype.kind == "f" and len({row.tobytes() for row in leaves[path]}) > 1
-        }
-        if not unequal:
-            return
-        for state in self._records.diverged(count):
-            yield from [path for path, leaf in unequal.items() if _is_held(leaf, state)]
+        unequal = {path for path in self._rows if is_float(leaves[path]) and len({*_rows_of(leaves[path])}) > 1}
+        if unequal:
+            yield from [one for one in self._records.diverged(count).items() if one[0] in unequal]
 
     def _outcome(self, found: Found | Failure) -> Outcome:
-        return failed(found) if isinstance(found, Failure) else outcome_of(found, self._rows, self._state)
+        return (
+            failed(found) if isinstance(found, Failure) else outcome_of(found, self._rows, self._state, self._unsettled)
+        )
 
 
 def _nudges(plain: Run) -> list[Run]:
@@ -226,8 +226,5 @@ def _in_all(sets: Sequence[frozenset[str]]) -> frozenset[str]:
     return frozenset.intersection(*sets) if sets else frozenset()
 
 
-def _is_held(leaf: np.ndarray[Any, Any], state: Diverged) -> bool:
-    """Returns whether the rows of an array [devices, …] are what the devices hold of a state in the end."""
-    return len(leaf) == len(state.last) and all(
-        row.tobytes() == one.tobytes() for row, one in zip(leaf, state.last, strict=True)
-    )
+def _rows_of(leaf: np.ndarray[Any, Any]) -> list[bytes]:
+    return [row.tobytes() for row in leaf]

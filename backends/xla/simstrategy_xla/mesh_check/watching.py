@@ -21,6 +21,7 @@ from simstrategy.trace import describe_site
 from simstrategy_xla.mesh_check.jobs import Moment, Record, Site
 from simstrategy_xla.mesh_check.lowering import Place, Rule, Rules, is_of_program, place_of
 from simstrategy_xla.mesh_check.noting import COLLECTIVES, meaning_of
+from simstrategy_xla.mesh_check.partaking import added_up
 
 __all__ = ["Watch"]
 
@@ -49,6 +50,7 @@ class _Edge(NamedTuple):
     names: tuple[str, ...]
     cut: tuple[int | None, ...]
     devices: int
+    added: tuple[frozenset[int] | None, ...] = ()
 
 
 @final
@@ -126,7 +128,8 @@ class Watch:
                 return rule(ctx, *values, jaxpr=jaxpr, **params)
             arguments, results = _names(jaxpr.debug_info)
             devices = int(params["mesh"].size)
-            enter = _Edge("enter", place, arguments, _cuts(params["in_specs"]), devices)
+            added = added_up(jaxpr) if _is_pmap(place) else ()
+            enter = _Edge("enter", place, arguments, _cuts(params["in_specs"]), devices, added)
             leave = _Edge("leave", place, results, _cuts(params["out_specs"]), devices)
             first = self._equation(jaxpr, enter, jaxpr.invars)
             last = self._equation(jaxpr, leave, jaxpr.outvars)
@@ -149,7 +152,7 @@ class Watch:
         one = self._edges[edge]
         inputs = len(values) if one.kind == "enter" else 0
         site = self._site(ctx, one.kind, None, one.place, inputs)
-        site = site._replace(names=one.names, cut=one.cut, devices=one.devices)
+        site = site._replace(names=one.names, cut=one.cut, devices=one.devices, added=one.added)
         self._sites[-1] = site
         self._emit(ctx, site, values, ctx.avals_in)
         return []
@@ -177,7 +180,7 @@ class Watch:
             any(part in ("while", "body", "cond") for part in stack.split("/")),
             _devices_of(ctx),
             inputs,
-            by_pmap="pmap.py" in place.through,
+            by_pmap=_is_pmap(place),
             transposed="transpose(" in stack,
         )
         self._sites.append(found)
@@ -228,6 +231,10 @@ def _running_line() -> str | None:
     while frame is not None and not is_of_program(frame.f_code.co_filename):
         frame = frame.f_back
     return None if frame is None else describe_site((frame.f_code.co_filename, frame.f_lineno))
+
+
+def _is_pmap(place: Place) -> bool:
+    return "pmap.py" in place.through
 
 
 def _axes_of(ctx: Any) -> Sequence[str]:

@@ -39,6 +39,35 @@ def is_alone(worker):
     return jax.process_count() > 1 and jax.process_index() == worker
 
 
+# Other values than the others have.
+
+
+def _stepping_and_centred(mesh):
+    @jax.jit
+    @partial(jax.shard_map, mesh=mesh, in_specs=P("data"), out_specs=P("data"), check_vma=False)
+    def centred(rows):
+        return rows - jax.lax.pmean(rows.mean(axis=0), "data")
+
+    return stepping(mesh), centred
+
+
+def own_parameters_after_own_rows(mesh: Mesh):
+    """Each process fills the rows of its own device alone, which are all that is taken of its array: that is lawful."""
+    step, centred = _stepping_and_centred(mesh)
+    mine = np.arange(len(ROWS)) * jax.process_count() // len(ROWS) == jax.process_index()
+    rows = centred(np.where(mine[:, None], ROWS, 0))
+    weights = jnp.zeros(3) + jax.process_index()
+    for _ in range(2):
+        weights = step(weights, rows)
+    return {"weights": np.asarray(weights), "steps": 2}
+
+
+def own_large_parameters(mesh: Mesh):
+    """More than a MiB."""
+    weights = np.full((1200, 300), 1.0 + jax.process_index(), np.float32)
+    return {"weights": np.asarray(stepping(mesh)(weights, np.ones((24, 300), np.float32))), "steps": 1}
+
+
 # Other computations than the others run.
 
 
@@ -200,7 +229,7 @@ def own_rows_as_all(mesh: Mesh):
 
 
 def put_what_is_not_equal(mesh: Mesh):
-    return jax.device_put(np.full(3, jax.process_index(), np.float32), NamedSharding(mesh, P()))
+    return jax.device_put(np.full((40, 3), jax.process_index(), np.float32), NamedSharding(mesh, P()))
 
 
 def reads_what_others_have(mesh: Mesh):

@@ -29,8 +29,10 @@ def joined(
     state: as of `outcome_of`. diverged: whether a replicated value was not equal in all workers: then what a worker
     returns of its own is a copy of what one process returns, and is compared with it.
     """
-    own = merged([outcome_of(_without_spread(found), rows, state) for found in founds], one_process)
+    workers = [outcome_of(_without_spread(found), rows, state) for found in founds]
     spread = outcome_of(_whole(founds), rows, state)
+    not_finite = next((one.not_finite for one in [*workers, spread] if one.not_finite is not None), None)
+    own = merged(workers, one_process, not_finite)
     kinds = own.variables + spread.variables + (_copies(own, len(founds)) if diverged else ())
     return own._replace(
         leaves=own.leaves + spread.leaves,

@@ -1,5 +1,6 @@
 """Runs of one program of a mesh in processes, each with one device of the mesh."""
 
+from collections.abc import Sequence
 from typing import Final, final
 
 from simstrategy.check.causes import Cause
@@ -37,7 +38,7 @@ class _Starter:
     def __init__(self, one_process: MeshRuns) -> None:
         self._one_process = one_process
         self._workers = start_workers()
-        self._unequal: dict[int, Unequal | None] = {}
+        self._unequal: dict[int, Sequence[Unequal]] = {}
 
     def close(self) -> None:
         self._workers.close()
@@ -55,19 +56,24 @@ class _Starter:
         raised = raised_in([outcome_of(one) for one in found.answers])
         if raised is not None:
             return raised, recording
-        diverged = found.unequal is not None and not _is_whole(found.unequal)
+        diverged = not all(map(_is_whole, found.unequal))
         return joined(found.answers, first, one.rows, one.state, diverged=diverged), recording
 
     def explain(self, count: int, recording: Recording) -> Cause | None:
-        """Returns the first run of a compiled program to which processes brought unequal copies of a value, if any."""
-        found = self._unequal.get(count)
+        """Returns the first run of a compiled program to which processes brought unequal copies of a value, if any.
+
+        A replicated value goes before one of which each process takes a part: that one may lawfully be unequal.
+        """
+        unequal = self._unequal.get(count, ())
+        found = next((one for one in unequal if not _is_whole(one)), next(iter(unequal), None))
         if found is None:
             return None
         call, place = found.call, describe_site(found.call.site)
         others = [worker for worker in range(count) if worker not in found.same]
         how = "given whole by each process" if _is_whole(found) else "replicated"
+        what = "value" if found is unequal[0] else "replicated value"
         text = (
-            f"{call.text()} is the first computation of all processes to which they bring unequal copies of a value: "
+            f"{call.text()} is the first computation of all processes to which they bring unequal copies of a {what}: "
             f"argument {found.value + 1}, {written(call.forms[found.value])}, is {how}, and worker {_numbers(others)} "
             f"has another copy than worker {_numbers(found.same)}. {_ADVICE}."
         )
