@@ -15,12 +15,12 @@ from simstrategy_torch_distributed.link import Link
 from simstrategy_torch_distributed.outputs import ERRORS
 from simstrategy_torch_distributed.program import finish, run_function, run_program
 from simstrategy_torch_distributed.registering import take_gloos_place
-from simstrategy_torch_distributed.uncompiled import run_uncompiled
 from simstrategy_torch_distributed.watched.entries import FILE
 from simstrategy_torch_distributed.watched.moving import Moves
 from simstrategy_torch_distributed.watched.predicting import Predicting
 from simstrategy_torch_distributed.watched.seeds import Reseeding
 from simstrategy_torch_distributed.watched.shared import Shared
+from simstrategy_torch_distributed.watched.uncompiled import run_uncompiled
 from simstrategy_torch_distributed.watched.watch import Watch
 
 __all__ = ["serve"]

@@ -29,7 +29,7 @@ from simstrategy_torch_distributed.joined import Rank
 from simstrategy_torch_distributed.link import Link
 from simstrategy_torch_distributed.program import Ending, finish, run_called
 from simstrategy_torch_distributed.registering import take_gloos_place
-from simstrategy_torch_distributed.uncompiled import run_uncompiled
+from simstrategy_torch_distributed.watched.uncompiled import run_uncompiled
 
 __all__ = ["serve"]
 

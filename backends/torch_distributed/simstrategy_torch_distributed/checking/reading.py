@@ -11,7 +11,6 @@ from simstrategy.check.causes.facts import StepFacts
 from simstrategy.check.scripts.facts import Inputs, Value, bits_equal
 from simstrategy_torch_distributed.checking.steps import Form, Host, kept, steps_of, whole
 from simstrategy_torch_distributed.watched.entries import Entry, read
-from simstrategy_torch_distributed.watched.seeds import GLOBAL
 
 __all__ = ["Found", "found_in"]
 
@@ -100,8 +99,8 @@ class _Gathered:
         ranks other seeds.
         """
         found = []
-        for name, key in GLOBAL.items():
-            steps = self._generators.get(key, {}).values()
+        for name, states_of in self._generators.items():
+            steps = states_of.values()
             if len(set(map(frozenset, steps))) > 1 and any(len(states) > 1 for states in steps):
                 found.append(name)
         ranks = range(len(self.made))

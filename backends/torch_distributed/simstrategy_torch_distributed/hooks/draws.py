@@ -19,10 +19,10 @@ from torch.overrides import TorchFunctionMode
 from torch.utils.data import DistributedSampler
 from xxhash import xxh3_64_hexdigest
 
+from simstrategy_torch_distributed.generators import state_of
 from simstrategy_torch_distributed.hooks.beginnings import Beginnings
 from simstrategy_torch_distributed.hooks.seeds import Seeds
 from simstrategy_torch_distributed.link import site_of
-from simstrategy_torch_distributed.watched.seeds import state_of
 
 __all__ = ["Draws"]
 

@@ -16,9 +16,9 @@ from typing import Any, Final, NamedTuple, final
 import numpy as np
 
 from simstrategy.run.frames import is_users
+from simstrategy_torch_distributed.generators import state_of
 from simstrategy_torch_distributed.watched.contents import Contents, addresses_of, attributes_of, contents_of
 from simstrategy_torch_distributed.watched.entries import append
-from simstrategy_torch_distributed.watched.seeds import state_of
 
 __all__ = ["Names"]
 

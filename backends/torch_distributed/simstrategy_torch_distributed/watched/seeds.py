@@ -8,26 +8,20 @@ and NumPy have no hook there.
 import os
 import random
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from types import FrameType
 from typing import Any, Final, final
 
 import numpy as np
 import torch
-from xxhash import xxh3_64_intdigest
 
 from simstrategy.trace import describe_site
+from simstrategy_torch_distributed.generators import APART, GLOBAL, move, state_of, states
 from simstrategy_torch_distributed.link import site_of
 from simstrategy_torch_distributed.watched.entries import append
 
-__all__ = ["GLOBAL", "Reseeding", "Seedings", "state_of", "states"]
+__all__ = ["Reseeding", "Seedings"]
 
-GLOBAL: Final[Mapping[str, str]] = {
-    "the global generator of torch": "torch.random",
-    "the global generator of Python": "random",
-    "the global generator of NumPy": "numpy.random",
-}
-"""How reports name the global generators, and how `states` does."""
 _UNSEEDED: Final = "{}, which no line seeds"
 _SEEDED_BY: Final = {"torch.random": "torch.manual_seed", "random": "random.seed", "numpy.random": "numpy.random.seed"}
 _FUNCTIONS: Final = (
@@ -44,29 +38,10 @@ _CLASSES: Final[tuple[tuple[str, Any, str], ...]] = (
     ("numpy.random.RandomState", np.random, "__init__"),
 )
 """Name, module, and the method that takes a seed."""
-_APART: Final = 7919
 _KEPT: Final = 1000
-_seed_torch: Final = torch.manual_seed
-_seed_python: Final = random.seed
-_seed_numpy: Final = np.random.seed
 
 Seeded = Callable[[str, Any, FrameType], Any]
 """Takes the name of what is seeded, the seed and the frame of the call; returns the seed that is used."""
-
-
-def state_of(generator: str) -> int:
-    """Returns a number that is equal for equal states of a global generator, one of `GLOBAL`."""
-    if generator == "torch.random":
-        return int(xxh3_64_intdigest(torch.get_rng_state().numpy().tobytes()))
-    if generator == "random":
-        return xxh3_64_intdigest(np.asarray(random.getstate()[1], dtype=np.int64).tobytes())
-    found: Any = np.random.get_state(legacy=False)
-    return xxh3_64_intdigest(found["state"]["key"].tobytes() + str(found["state"]["pos"]).encode())
-
-
-def states() -> dict[str, int]:
-    """Returns the numbers of `state_of` of all global generators."""
-    return {name: state_of(name) for name in GLOBAL.values()}
 
 
 @final
@@ -119,23 +94,16 @@ class Reseeding:
 
     def begin(self) -> None:
         if self._by > 1:
-            self._move([name for label, name in GLOBAL.items() if _UNSEEDED.format(label) in self._sources])
+            unseeded = [name for label, name in GLOBAL.items() if _UNSEEDED.format(label) in self._sources]
+            move(unseeded, self._by)
             _replace_all(self._seeded)
 
     def move(self) -> None:
         """Moves the global generators."""
-        self._move(self._global)
-
-    def _move(self, names: Collection[str]) -> None:
-        if "torch.random" in names:
-            _seed_torch(torch.initial_seed() + _APART * self._by)
-        if "random" in names:
-            _seed_python(f"{random.getrandbits(64)} {self._by}")
-        if "numpy.random" in names:
-            _seed_numpy([np.random.randint(1 << 31), self._by])
+        move(self._global, self._by)
 
     def _seeded(self, what: str, seed: Any, frame: FrameType) -> Any:
-        return _moved(seed, _APART * self._by) if _source(what, frame) in self._sources else seed
+        return _moved(seed, APART * self._by) if _source(what, frame) in self._sources else seed
 
 
 def _source(what: str, frame: FrameType) -> str | None:

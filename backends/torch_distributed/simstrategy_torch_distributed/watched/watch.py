@@ -19,15 +19,16 @@ from torch.nn.parameter import is_lazy
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
+from simstrategy_torch_distributed.generators import GLOBAL, states
 from simstrategy_torch_distributed.link import site_of
-from simstrategy_torch_distributed.uncompiled import named_parameters
 from simstrategy_torch_distributed.watched.contents import contents_of
 from simstrategy_torch_distributed.watched.entries import append
 from simstrategy_torch_distributed.watched.moving import Moves, Narrow
 from simstrategy_torch_distributed.watched.names import Names
 from simstrategy_torch_distributed.watched.parts import part_of
-from simstrategy_torch_distributed.watched.seeds import Reseeding, Seedings, states
+from simstrategy_torch_distributed.watched.seeds import Reseeding, Seedings
 from simstrategy_torch_distributed.watched.shared import Shared
+from simstrategy_torch_distributed.watched.uncompiled import named_parameters
 from simstrategy_torch_distributed.watched.written import Written
 
 __all__ = ["Watch"]
@@ -244,7 +245,7 @@ class Watch:
         facts = {
             "step": self._step,
             "site": list(site_of(sys._getframe(1))),
-            "generators": states(),
+            "generators": dict(zip(GLOBAL, states().values(), strict=True)),
             "calls": self._made(),
         }
         self._optimizers[optimizer] = None
