@@ -17,6 +17,7 @@ from simstrategy.device.perturbed import moved_sums, perturb
 from simstrategy.launch.calls import Form
 from simstrategy.trace import Recorder, Recording, Request
 from simstrategy_tf_distribute.forms import form_of
+from simstrategy_tf_distribute.host_calls import HostCalls
 from simstrategy_tf_distribute.lines import Lines, Site
 from simstrategy_tf_distribute.narrow import Graphs
 from simstrategy_tf_distribute.variables import MOVABLE
@@ -87,6 +88,7 @@ class Observer:
         self._sink = sink
         self._lines = lines
         self._bytes = 0
+        self._host = HostCalls()
         self.graphs = Graphs()
         """What is known of the graphs in which something is combined."""
 
@@ -97,7 +99,7 @@ class Observer:
         known.
         """
         parts = _examples(arguments, replicas)
-        _on_host(lambda *values: self._sink.started(values, site, data), parts)
+        self._on_host(lambda *values: self._sink.started(values, site, data), parts)
 
     def sends(self, kind: str, value: Any, op: str, site: Site, subject: str | None) -> None:
         """Reports a SUM or MEAN with its terms; value: a PerReplica, or the value of the only replica."""
@@ -113,13 +115,24 @@ class Observer:
             if self._bytes <= _BYTES_MAX:
                 self._sink.sent(kind, op, site, subject, form, values)
 
-        _on_host(note, tensors)
+        self._on_host(note, tensors)
 
     def wrote(self, replica: int, variable: str, operation: str, component: Any, frame: FrameType) -> None:
         """Reports that a replica wrote its component of a variable alone."""
         site = self._lines.source(frame)
         read = [component.read_value()]
-        _on_host(lambda value: self._sink.wrote(replica, variable, operation, value, site), read)
+        self._on_host(lambda value: self._sink.wrote(replica, variable, operation, value, site), read)
+
+    def _on_host(self, note: Callable[..., None], tensors: Sequence[Any]) -> None:
+        """Calls `note` with the values of tensors: now, or in each run of the graph that is being traced."""
+        if tf.executing_eagerly():
+            note(*[tensor.numpy() for tensor in tensors])
+            return
+
+        def noted(*values: Host) -> None:
+            note(*values)
+
+        self._host.add(noted, tensors, [])
 
 
 def _examples(arguments: Sequence[Any], replicas: int) -> list[Any]:
@@ -152,18 +165,6 @@ def first_not_finite(recording: Recording) -> str | None:
                     what = f"{value.dtype}{list(value.shape)} that entered sum {place}"
                     return f"step {step}, replica {replica}: {what} is {value.array[first]!s} at {list(first)}"
     return None
-
-
-def _on_host(note: Callable[..., None], tensors: Sequence[Any]) -> None:
-    """Calls `note` with the values of tensors: now, or in each run of the graph that is being traced."""
-    if tf.executing_eagerly():
-        note(*[tensor.numpy() for tensor in tensors])
-        return
-
-    def noted(*values: Host) -> None:
-        note(*values)
-
-    tf.numpy_function(noted, tensors, [])
 
 
 def moved(value: Any, pattern: int, *, beside: Any = None, narrow: str | None = None) -> Any:

@@ -91,6 +91,16 @@ def test_a_lawful_program_gives_in_two_processes_what_one_process_gives() -> Non
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("shared")
+@pytest.mark.parametrize(
+    "name", ["makes_variables_in_its_first_step", "trains_by_keras", "first_value_of_a_host_function"]
+)
+def test_variables_that_a_traced_function_makes_get_their_first_values(name: str) -> None:
+    report = checked(vars(worker_programs)[name], timeout_s=60.0)
+    assert report.agrees, str(report)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("shared")
 def test_a_function_that_xla_compiles_is_compared_by_its_results_alone() -> None:
     report = checked(worker_programs.compiled_by_xla)
     assert report.agrees, str(report)
@@ -127,6 +137,11 @@ def test_a_mistake_of_workers_is_named(name: str, law: str, text: str) -> None:
             "other_shapes",
             "ReplicasDisagree",
             r"worker 0: all_reduce SUM float32\[2\] .*\n.*SUM float32\[3\] at worker_",
+        ),
+        (
+            "first_worker_makes_variables_in_its_first_step",
+            "ReplicasDisagree",
+            r"worker 0: first value of a variable float32\[3\] at .*\n  worker 1: all_reduce SUM float32\[3\] at w",
         ),
         ("first_worker_saves", "ReplicasDisagree", r"reduce SUM float32\[\] .*\n  worker 1: returned from the program"),
     ],

@@ -74,6 +74,61 @@ def of_the_whole_batch(strategy: Strategy) -> Any:
     return found | ({"only": 1.0} if worker() == 0 and in_workers() else {})
 
 
+def makes_variables_in_its_first_step(strategy: Strategy, *, in_all: bool = True) -> Any:
+    """Returns what a traced function trains whose first call makes variables, as the optimizers of Keras do."""
+    weights = weights_of(strategy)
+    made: list[Any] = []
+
+    def step(rows: Any, targets: Any) -> Any:
+        loss = update(weights, rows, targets)
+        if not made and (in_all or worker() == 0):
+            made.extend([tf.Variable(tf.zeros(3), name="slot"), tf.Variable(1.0, name="rate")])
+        for one in made:
+            one.assign_add(tf.distribute.get_replica_context().all_reduce("SUM", tf.ones_like(one)))
+        return loss
+
+    traced = tf.function(lambda batch: strategy.run(step, args=batch))
+    losses = [strategy.reduce("SUM", traced(batch), axis=None) for batch in batches(strategy, rows=12)]
+    return {"losses": losses, "weights": weights.numpy(), "made": [one.numpy() for one in made]}
+
+
+def trains_by_keras(strategy: Strategy) -> Any:
+    """Returns weights that SGD trains, which makes its slots in the first call of a traced function."""
+    weights = weights_of(strategy)
+    with strategy.scope():
+        optimizer = tf.keras.optimizers.SGD(0.1, momentum=0.9)
+
+    def step(rows: Any, targets: Any) -> None:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum((tf.linalg.matvec(rows, weights) - targets) ** 2) / BATCH
+        optimizer.apply_gradients([(tape.gradient(loss, weights), weights)])
+
+    traced = tf.function(lambda batch: strategy.run(step, args=batch))
+    for batch in batches(strategy, rows=12):
+        traced(batch)
+    return weights
+
+
+def first_value_of_a_host_function(strategy: Strategy) -> Any:
+    """Returns a variable whose first value, in a traced function, is an operation that TensorFlow takes as stateful."""
+    made: list[Any] = []
+
+    def first() -> Any:
+        value = tf.numpy_function(lambda: ROWS[0], [], tf.float32)
+        value.set_shape([3])
+        return value
+
+    def step(rows: Any, _targets: Any) -> None:
+        if not made:
+            made.append(tf.Variable(first))
+        made[0].assign_add(tf.distribute.get_replica_context().all_reduce("SUM", tf.reduce_sum(rows, 0)))
+
+    traced = tf.function(lambda batch: strategy.run(step, args=batch))
+    for batch in batches(strategy, rows=12):
+        traced(batch)
+    return made[0].numpy()
+
+
 def compiled_by_xla(strategy: Strategy) -> Any:
     """XLA compiles no function with calls of the host in it."""
     weights = weights_of(strategy)
@@ -95,6 +150,10 @@ def first_worker_reduces(strategy: Strategy) -> Any:
         return total
 
     return strategy.reduce("SUM", tf.function(lambda: strategy.run(step))(), axis=None)
+
+
+def first_worker_makes_variables_in_its_first_step(strategy: Strategy) -> Any:
+    return makes_variables_in_its_first_step(strategy, in_all=not in_workers())
 
 
 def batch_of_each_worker(strategy: Strategy) -> Any:

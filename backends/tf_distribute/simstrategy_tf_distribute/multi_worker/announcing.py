@@ -17,6 +17,7 @@ import tensorflow as tf
 from simstrategy.launch.calls import Call, Form, any_size, message_of
 from simstrategy.launch.reporting import Reporter
 from simstrategy_tf_distribute.forms import form_of
+from simstrategy_tf_distribute.host_calls import HostCalls
 from simstrategy_tf_distribute.lines import Site, reads_data
 from simstrategy_tf_distribute.observation import Observation
 from simstrategy_tf_distribute.subjects import Subjects
@@ -33,6 +34,7 @@ class Announcer:
 
     def __init__(self, reporter: Reporter, *, traced: bool) -> None:
         self._report, self._traced = reporter.report, traced
+        self._host = HostCalls()
 
     @contextmanager
     def before(self, what: str, values: Sequence[Any], site: Site, *, axis: int | None = None) -> Iterator[None]:
@@ -45,7 +47,7 @@ class Announcer:
         def reported(*shapes: Any) -> Any:
             known = [_with_shape(form, shape) for form, shape in zip(forms, shapes or [None] * len(forms), strict=True)]
             shown = known if axis is None else [any_size(form, axis) for form in known]
-            self._report(message_of(Call(what, tuple(shown), site)))
+            self.now(what, shown, site)
             return np.int32(0)
 
         if tf.executing_eagerly():
@@ -55,8 +57,12 @@ class Announcer:
             yield
         else:
             shapes = [tf.shape(value.values if isinstance(value, tf.IndexedSlices) else value) for value in values]
-            with tf.control_dependencies([tf.numpy_function(reported, shapes, tf.int32)]):
+            with tf.control_dependencies([self._host.add(reported, shapes, tf.int32)]):
                 yield
+
+    def now(self, what: str, forms: Sequence[Form], site: Site) -> None:
+        """Reports a call here, also where a function is being traced."""
+        self._report(message_of(Call(what, tuple(forms), site)))
 
 
 def _with_shape(form: Form, shape: Any) -> Form:
@@ -123,8 +129,8 @@ def _watch_variables(extended: Any, announcer: Announcer, observation: Observati
         def first() -> Any:
             value = given() if callable(given) else given
             shown = tf.convert_to_tensor(value, settings.get("dtype"))
-            with announcer.before(_FIRST, [shown], site):
-                return tf.identity(shown)
+            announcer.now(_FIRST, [form_of(shown)], site)
+            return shown
 
         changed = {**settings, "initial_value": first}
         return creator(replica_id=replica_id, device=device, primary_var=primary_var, **changed)
