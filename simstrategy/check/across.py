@@ -120,9 +120,13 @@ def _exemptions(one: Side, other: Side, patterns: Mapping[str, str]) -> Callable
     sides = [(side.meaning.first, dict(side.outcome.exempt)) for side in (one, other)]
 
     def reason_of(path: str) -> str | None:
-        # A program exempts what one replica has, by its path there; a check may leave the replica out.
-        found = [reason_for(firsts.get(path, path), reasons, patterns) for firsts, reasons in sides]
-        return next((reason for reason in found if reason is not None), None) or reason_for(path, {}, patterns)
+        # What is exempt has a path with the replica where one replica's value is, and without it for a variable.
+        for firsts, reasons in sides:
+            for known in dict.fromkeys((firsts.get(path, path), path)):
+                reason = reason_for(known, reasons, patterns)
+                if reason is not None:
+                    return reason
+        return None
 
     return reason_of
 

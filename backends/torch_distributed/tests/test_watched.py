@@ -49,7 +49,7 @@ def test_observed_values_are_those_of_each_rank_or_of_all(tmp_path, monkeypatch)
 
 def test_parameters_that_are_too_large_are_missing_with_that_reason_unless_another_rank_has_them(tmp_path):
     """Clause: G-23: a rank of a pipeline has fewer parameters than the only rank of the reference."""
-    facts = {"site": ["train.py", 3], "generator": 0, "calls": 0, "gradients": [], "terms": [], "step": 2}
+    facts = {"site": ["train.py", 3], "generators": {}, "calls": 0, "gradients": [], "terms": [], "step": 2}
     files = [tmp_path / f"rank{rank}" for rank in range(2)]
     for rank, file in enumerate(files):
         names, forms = ["mine", "last"][: 2 - rank], [{"shape": [2], "dtype": "float32"}] * (2 - rank) * rank
