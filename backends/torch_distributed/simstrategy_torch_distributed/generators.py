@@ -1,21 +1,15 @@
 """The global random generators of a rank: those of torch, Python and NumPy."""
 
 import random
-from collections.abc import Collection, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import torch
 from xxhash import xxh3_64_intdigest
 
-__all__ = ["APART", "GLOBAL", "move", "state_of", "states"]
+__all__ = ["APART", "GLOBAL"]
 
-GLOBAL: Final[Mapping[str, str]] = {
-    "the global generator of torch": "torch.random",
-    "the global generator of Python": "random",
-    "the global generator of NumPy": "numpy.random",
-}
-"""How reports name the global generators, and how `states` does."""
 APART: Final = 7919
 """How far the seeds of two ranks are apart that are moved."""
 _seed_torch: Final = torch.manual_seed
@@ -23,26 +17,39 @@ _seed_python: Final = random.seed
 _seed_numpy: Final = np.random.seed
 
 
-def state_of(generator: str) -> int:
-    """Returns a number that is equal for equal states of a global generator, one of `GLOBAL`."""
-    if generator == "torch.random":
-        return int(xxh3_64_intdigest(torch.get_rng_state().numpy().tobytes()))
-    if generator == "random":
-        return xxh3_64_intdigest(np.asarray(random.getstate()[1], dtype=np.int64).tobytes())
+class Global(NamedTuple):
+    """A global generator.  label: how reports name it. state: returns a number that is equal for equal states.
+
+    move: gives it another seed, which follows from its state and a number.
+    """
+
+    label: str
+    state: Callable[[], int]
+    move: Callable[[int], object]
+
+
+def _state_of_torch() -> int:
+    return int(xxh3_64_intdigest(torch.get_rng_state().numpy().tobytes()))
+
+
+def _state_of_python() -> int:
+    return xxh3_64_intdigest(np.asarray(random.getstate()[1], dtype=np.int64).tobytes())
+
+
+def _state_of_numpy() -> int:
     found: Any = np.random.get_state(legacy=False)
     return xxh3_64_intdigest(found["state"]["key"].tobytes() + str(found["state"]["pos"]).encode())
 
 
-def states() -> dict[str, int]:
-    """Returns the numbers of `state_of` of all global generators."""
-    return {name: state_of(name) for name in GLOBAL.values()}
-
-
-def move(names: Collection[str], by: int) -> None:
-    """Gives global generators other seeds, which follow from their states.  names: as for `state_of`."""
-    if "torch.random" in names:
-        _seed_torch(torch.initial_seed() + APART * by)
-    if "random" in names:
-        _seed_python(f"{random.getrandbits(64)} {by}")
-    if "numpy.random" in names:
-        _seed_numpy([np.random.randint(1 << 31), by])
+GLOBAL: Final[Mapping[str, Global]] = {
+    "torch": Global(
+        "the global generator of torch", _state_of_torch, lambda by: _seed_torch(torch.initial_seed() + APART * by)
+    ),
+    "random": Global(
+        "the global generator of Python", _state_of_python, lambda by: _seed_python(f"{random.getrandbits(64)} {by}")
+    ),
+    "numpy.random": Global(
+        "the global generator of NumPy", _state_of_numpy, lambda by: _seed_numpy([np.random.randint(1 << 31), by])
+    ),
+}
+"""By the name of the function that seeds it, without its last part."""

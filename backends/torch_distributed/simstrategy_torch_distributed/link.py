@@ -21,7 +21,7 @@ from simstrategy.run.frames import is_users
 from simstrategy_torch_distributed.calls import Call, call_text
 from simstrategy_torch_distributed.findings import ERRORS
 
-__all__ = ["Link", "Pending", "Requested", "is_asked", "site_of"]
+__all__ = ["Link", "Pending", "Requested", "Site", "is_asked", "site_of"]
 
 _DRAINED: Final = 32
 """From so many calls without an answer on, each new call reads the answers that are there."""

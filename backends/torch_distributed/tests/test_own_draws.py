@@ -47,6 +47,7 @@ OWN = {
         "torch.Generator",
     ),
     "python": ("random.seed(9 + rank)", "random.gauss(0, 1)", "random.seed"),
+    "python_by_name": ("random.seed(a=9 + rank)", "random.gauss(0, 1)", "random.seed"),
     "python_object": ("own = random.Random(f'{rank} of {size}')", "own.gauss(0, 1)", "random.Random"),
     "numpy": ("np.random.seed(9 + rank)", "torch.tensor(np.random.randn(*part.shape)).float()", "numpy.random.seed"),
     "numpy_object": (

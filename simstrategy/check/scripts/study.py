@@ -169,6 +169,8 @@ class ScriptStudy:
         run = self._run(replicas, {}, reseeded=self.drawn_from((replicas, *self._references)))
         if _begins(run) != _begins(self._recorded(replicas)):
             drawn = seeds_drawn(self._measured, self._measured)
+            if not drawn:
+                return self.measured(replicas).first
             run = self._run(replicas, {}, reseeded=drawn)
         return self._outcome(run)
 

@@ -19,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils.data import DistributedSampler
 from xxhash import xxh3_64_hexdigest
 
-from simstrategy_torch_distributed.generators import state_of
+from simstrategy_torch_distributed.generators import GLOBAL
 from simstrategy_torch_distributed.hooks.beginnings import Beginnings
 from simstrategy_torch_distributed.hooks.seeds import Seeds
 from simstrategy_torch_distributed.link import site_of
@@ -191,4 +191,4 @@ def _digest(generator: torch.Generator | None) -> str:
 
 def _states() -> list[int]:
     """Returns digests of Python's and NumPy's global generators."""
-    return [state_of("random"), state_of("numpy.random")]
+    return [GLOBAL[name].state() for name in ("random", "numpy.random")]

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, final
 import numpy as np
 
 from simstrategy.run.frames import is_users
-from simstrategy_torch_distributed.generators import state_of
+from simstrategy_torch_distributed.generators import GLOBAL
 from simstrategy_torch_distributed.watched.contents import Contents, addresses_of, attributes_of, contents_of
 from simstrategy_torch_distributed.watched.entries import append
 
@@ -177,7 +177,7 @@ class Names:
                 self._note(frame, seen.line, f"{name}.{attribute}", f"{type(value).__name__}.{attribute}", held)
 
     def _look_at_generator(self, frame: FrameType, seen: _Seen) -> None:
-        state = state_of("torch.random")
+        state = GLOBAL["torch"].state()
         if self._attributes.setdefault((0, _GENERATOR), state) != state:
             self._attributes[0, _GENERATOR] = state
             self._note(frame, seen.line, _GENERATOR, _GENERATOR, Contents((), f"{state:x}", graded=False))

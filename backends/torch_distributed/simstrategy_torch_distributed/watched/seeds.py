@@ -1,14 +1,11 @@
 """The random generators that ranks draw from: the global ones, and those that the script seeds.
 
 In a recorded run a rank writes every seed that the script gives, with its line. In a run with other seeds it moves
-those of its own, so that what depends on them changes. Functions and classes are replaced for that, as torch, Python
-and NumPy have no hook there.
+those of its own, so that what depends on them changes.
 """
 
 import os
-import random
-import sys
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from types import FrameType
 from typing import Any, Final, final
 
@@ -16,32 +13,14 @@ import numpy as np
 import torch
 
 from simstrategy.trace import describe_site
-from simstrategy_torch_distributed.generators import APART, GLOBAL, move, state_of, states
-from simstrategy_torch_distributed.link import site_of
+from simstrategy_torch_distributed.generators import APART, GLOBAL
+from simstrategy_torch_distributed.seeding import NO_SEED, seeding_site, watch_global, watch_objects
 from simstrategy_torch_distributed.watched.entries import append
 
 __all__ = ["Reseeding", "Seedings"]
 
 _UNSEEDED: Final = "{}, which no line seeds"
-_SEEDED_BY: Final = {"torch.random": "torch.manual_seed", "random": "random.seed", "numpy.random": "numpy.random.seed"}
-_FUNCTIONS: Final = (
-    ("torch.manual_seed", torch, "manual_seed"),
-    ("torch.manual_seed", torch.random, "manual_seed"),
-    ("random.seed", random, "seed"),
-    ("numpy.random.seed", np.random, "seed"),
-    ("numpy.random.default_rng", np.random, "default_rng"),
-)
-_CLASSES: Final[tuple[tuple[str, Any, str], ...]] = (
-    ("torch.Generator", torch, "manual_seed"),
-    ("random.Random", random, "seed"),
-    *((f"numpy.random.{name}", np.random, "__init__") for name in ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")),
-    ("numpy.random.RandomState", np.random, "__init__"),
-)
-"""Name, module, and the method that takes a seed."""
 _KEPT: Final = 1000
-
-Seeded = Callable[[str, Any, FrameType], Any]
-"""Takes the name of what is seeded, the seed and the frame of the call; returns the seed that is used."""
 
 
 @final
@@ -50,23 +29,29 @@ class Seedings:
 
     def __init__(self, file: str) -> None:
         self._file = file
-        self._begin: dict[str, int] = {}
-        self._seeded_once: set[str] = set()
+        self._process = os.getpid()
+        self._unseeded: dict[str, int] = {}
+        """The global generators that the script has not seeded yet, and their states in the beginning."""
         self._entries = 0
 
     def begin(self) -> None:
-        self._begin = states()
-        _replace_all(self._seeded)
+        self._unseeded = {name: one.state() for name, one in GLOBAL.items()}
+        watch_global(self._seeded_global)
+        watch_objects(self._seeded)
 
     def stepping(self) -> None:
         """Writes, before the first step, from which global generators the script has drawn without a seed."""
-        for label, name in GLOBAL.items():
-            if _SEEDED_BY[name] not in self._seeded_once and state_of(name) != self._begin[name]:
-                self._write(_UNSEEDED.format(label), str(self._begin[name]))
+        for name, state in self._unseeded.items():
+            if GLOBAL[name].state() != state:
+                self._write(_UNSEEDED.format(GLOBAL[name].label), str(state))
+
+    def _seeded_global(self, what: str, seed: Any, frame: FrameType) -> Any:
+        if seed is not NO_SEED:
+            self._unseeded.pop(what.rpartition(".")[0], None)
+        return self._seeded(what, seed, frame)
 
     def _seeded(self, what: str, seed: Any, frame: FrameType) -> Any:
-        self._seeded_once.add(what)
-        source = _source(what, frame)
+        source = None if seed is NO_SEED else _source(what, frame, self._process)
         if source is not None:
             self._write(source, _text_of(seed))
         return seed
@@ -79,7 +64,7 @@ class Seedings:
 
 @final
 class Reseeding:
-    """Gives a rank other seeds.  by: how far they move, 1 in rank 0. sources: names of GLOBAL, and lines of `Seedings`.
+    """Gives a rank other seeds.  by: how far they move, 1 in rank 0. sources: labels of GLOBAL, lines of `Seedings`.
 
     Global generators get theirs when DistributedDataParallel wraps a model and when the script first calls a module, as
     it may seed between the two: what a rank draws from then on is no part of the model as it begins. Seeds that the
@@ -90,75 +75,30 @@ class Reseeding:
     def __init__(self, by: int, sources: Collection[str]) -> None:
         self._by = by
         self._sources = sources
-        self._global = [name for label, name in GLOBAL.items() if label in sources]
+        self._process = os.getpid()
+        self._global = [one for one in GLOBAL.values() if one.label in sources]
 
     def begin(self) -> None:
         if self._by > 1:
-            unseeded = [name for label, name in GLOBAL.items() if _UNSEEDED.format(label) in self._sources]
-            move(unseeded, self._by)
-            _replace_all(self._seeded)
+            for one in GLOBAL.values():
+                if _UNSEEDED.format(one.label) in self._sources:
+                    one.move(self._by)
+            watch_global(self._seeded)
+            watch_objects(self._seeded)
 
     def move(self) -> None:
         """Moves the global generators."""
-        move(self._global, self._by)
+        for one in self._global:
+            one.move(self._by)
 
     def _seeded(self, what: str, seed: Any, frame: FrameType) -> Any:
-        return _moved(seed, APART * self._by) if _source(what, frame) in self._sources else seed
+        return _moved(seed, APART * self._by) if _source(what, frame, self._process) in self._sources else seed
 
 
-def _source(what: str, frame: FrameType) -> str | None:
-    """Returns what a report names; None where the script does not seed it: torch seeds the workers of a DataLoader."""
-    if os.getpid() != _PROCESS or str(frame.f_globals.get("__name__")).startswith("torch.utils.data"):
-        return None
-    site = site_of(frame)
-    return f"{what} at {describe_site(site)}" if site[0] else None
-
-
-_PROCESS = 0
-"""The process of the rank."""
-
-
-def _replace_all(seeded: Seeded) -> None:
-    """Replaces what takes seeds, for the rest of the process."""
-    global _PROCESS  # noqa: PLW0603 - known when the rank begins, in a process that was forked
-    _PROCESS = os.getpid()
-    for name, module, attribute in _FUNCTIONS:
-        vars(module)[attribute] = _calling(name, vars(module)[attribute], seeded)
-    for name, module, method in _CLASSES:
-        attribute = name.rpartition(".")[2]
-        vars(module)[attribute] = _like(name, vars(module)[attribute], method, seeded)
-
-
-def _calling(what: str, original: Callable[..., Any], seeded: Seeded, *, bound: int = 0) -> Callable[..., Any]:
-    """Returns a function that passes a seed on.  bound: how many arguments come before the seed."""
-
-    def call(*args: Any, **given: Any) -> Any:
-        frame = sys._getframe(1)
-        if len(args) > bound:
-            args = (*args[:bound], seeded(what, args[bound], frame), *args[bound + 1 :])
-        elif "seed" in given:
-            given["seed"] = seeded(what, given["seed"], frame)
-        return original(*args, **given)
-
-    call.__name__, call.__doc__ = original.__name__, original.__doc__
-    return call
-
-
-def _like(what: str, original: Any, method: str, seeded: Seeded) -> Any:
-    """Returns a class whose instances are the original's, and whose method passes a seed on."""
-    made: Any = None
-
-    class Like(type(original)):  # type: ignore[misc]  # a class that is known when it runs
-        def __instancecheck__(cls, instance: object) -> bool:
-            return isinstance(instance, original) if cls is made else type.__instancecheck__(cls, instance)
-
-        def __subclasscheck__(cls, subclass: type) -> bool:
-            return issubclass(subclass, original) if cls is made else type.__subclasscheck__(cls, subclass)
-
-    replaced = _calling(what, vars(original).get(method) or getattr(original, method), seeded, bound=1)
-    body = {method: replaced, "__module__": what.rpartition(".")[0], "__doc__": original.__doc__}
-    made = Like(original.__name__, (original,), body)
-    return made
+def _source(what: str, frame: FrameType, process: int) -> str | None:
+    """Returns what a report names; None where the script does not seed it in the rank's own process."""
+    site = seeding_site(frame) if os.getpid() == process else None
+    return None if site is None else f"{what} at {describe_site(site)}"
 
 
 def _text_of(seed: Any) -> str:

@@ -31,16 +31,17 @@ def run_uncompiled(*, speaks: bool) -> None:
     speaks: whether the process says so when the script compiles first, unless it is recorded for a check.
     """
     original = torch.compile
-    described: set[str] = set()
+    is_described = False
 
     def compile(model: Any = None, **options: Any) -> Any:  # noqa: A001 - torch's name
+        nonlocal is_described
         module = str(sys._getframe(1).f_globals.get("__name__"))
         if module.startswith("torch.") and module != _OF_MODULES:
             return original(model, **options)  # torch's own functions, such as flex_attention, need what it gives
         inspect.signature(original).bind(model, **options)
         site = site_of(sys._getframe(1))
-        if site[0] and not described:
-            described.add(describe_site(site))
+        if site[0] and not is_described:
+            is_described = True
             _describe(describe_site(site), speaks=speaks)
         as_it_is = _itself if options.get("disable") else _as_it_is
         return as_it_is if model is None else as_it_is(model)

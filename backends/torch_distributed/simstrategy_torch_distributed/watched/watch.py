@@ -19,7 +19,7 @@ from torch.nn.parameter import is_lazy
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from simstrategy_torch_distributed.generators import GLOBAL, states
+from simstrategy_torch_distributed.generators import GLOBAL
 from simstrategy_torch_distributed.link import site_of
 from simstrategy_torch_distributed.watched.contents import contents_of
 from simstrategy_torch_distributed.watched.entries import append
@@ -245,7 +245,7 @@ class Watch:
         facts = {
             "step": self._step,
             "site": list(site_of(sys._getframe(1))),
-            "generators": dict(zip(GLOBAL, states().values(), strict=True)),
+            "generators": {one.label: one.state() for one in GLOBAL.values()},
             "calls": self._made(),
         }
         self._optimizers[optimizer] = None
