@@ -11,7 +11,7 @@ from simstrategy.data.nodes import NOTHING, Elements, Iteration, Node, NodeType
 from simstrategy.data.stacking import batches_of
 from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import Seeded
-from simstrategy.schedules.remaining import Remaining, taken_from
+from simstrategy.schedules.remaining import taken_from
 
 __all__ = ["BATCH", "SHUFFLE", "UNBATCH"]
 
@@ -79,12 +79,7 @@ def _shuffle(node: Node, iteration: Iteration) -> Elements:
     if seed is not None:
         choose = Seeded(_mixed(seed, iteration.epoch if every_time else ())).choose
     source = node.inputs[0].elements(iteration.keeping())
-    buffer: list[Any] | Remaining[Any] = taken_from([], buffer_size)
-    while len(buffer) < buffer_size:
-        element = next(source, NOTHING)
-        if element is NOTHING:
-            break
-        buffer.append(element)
+    buffer = taken_from(islice(source, buffer_size), buffer_size)
     while buffer:
         yield buffer.pop(choose(label, len(buffer)) if len(buffer) > 1 else 0)
         element = next(source, NOTHING)

@@ -10,7 +10,7 @@ from typing import Any, final
 from greenlet import getcurrent
 
 from simstrategy.run.forced import raise_no_more, raise_until
-from simstrategy.run.own_thread import require_alone, running_loop
+from simstrategy.run.own_thread import require_outside_loop, require_thread, running_loop
 from simstrategy.run.stopping import STOP_TRIES
 from simstrategy.run.task import Body, Failed, Job, Match, RunWatched, TaskStopped
 
@@ -65,9 +65,10 @@ def run_inline(body: Body, match: Match, failed: Failed) -> Any:
 
     def suspend(*call: Any) -> Any:
         nonlocal stops
-        require_alone(ident, loop)
+        require_thread(ident)
         if not ended:
             try:
+                require_outside_loop(loop)
                 # Outside the task's own context: `match` of several tasks does not run in theirs either.
                 return outside.run(match, [call], [0])[0]
             except BaseException as error:  # noqa: BLE001 - raised by the run

@@ -19,9 +19,10 @@ __all__ = [
     "foreign_thread",
     "in_loops",
     "loop_error",
-    "require_alone",
     "require_no_loop",
+    "require_outside_loop",
     "require_own_thread",
+    "require_thread",
     "running_loop",
 ]
 
@@ -59,21 +60,24 @@ def running_loop() -> Loop | None:
     return None if events is None else events._get_running_loop()  # noqa: SLF001 - the public one raises where none runs
 
 
+def require_thread(ident: int) -> None:
+    """Raises ContextError in another thread than this one."""
+    if get_ident() != ident:
+        raise foreign_thread()
+
+
 def require_own_thread(ident: int, loop: Loop | None) -> None:
     """Raises ContextError in another thread than this one; notes an event loop that began after `loop`.
 
     The loop is refused at the end of the round, where `loop_error` finds it: in greenlets it is seen there first.
     """
-    if get_ident() != ident:
-        raise foreign_thread()
+    require_thread(ident)
     if running_loop() is not loop:
         _IN_LOOPS.add(ident)
 
 
-def require_alone(ident: int, loop: Loop | None) -> None:
-    """Raises ContextError in another thread than this one, and in an event loop that began after `loop`."""
-    if get_ident() != ident:
-        raise foreign_thread()
+def require_outside_loop(loop: Loop | None) -> None:
+    """Raises ContextError in an event loop that began after `loop`."""
     if running_loop() is not loop:
         raise _inside_loop(sys._getframe(2))
 

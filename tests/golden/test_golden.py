@@ -3,6 +3,7 @@
 # Clauses: D-3, D-5, D-6, D-7, D-12, D-13, D-14
 """
 
+import importlib.util
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -59,6 +60,18 @@ def test_probes_of_rounding_order_and_extremes_agree_to_the_bit(profile):
     assert not tally.differences()
     assert {finding.outcome for finding in tally.findings} == {Outcome.AGREES}
     assert len(tally.findings) == {"TF1_13": 64, "TF1_15": 167, "TF2": 200}[profile.name]
+
+
+@pytest.mark.parametrize("backend", ["tensorflow", "torch", "xla"])
+def test_sums_of_float16_are_recorded_ones_or_listed_on_real_backends(backend):
+    if importlib.util.find_spec(f"simstrategy_{backend}") is None:
+        pytest.skip(f"simstrategy_{backend} is not installed")
+    cases = [case for case in recorded("probes.jsonl") if case.kind == "reduce" and "float16" in str(case.body)]
+    tally = replay_all(cases, backend, Semantics.TF2, read_deviations(HERE / "deviations.toml", "TF2", backend))
+    assert not tally.differences()
+    outcomes = Counter(finding.outcome for finding in tally.findings)
+    deviate = {Outcome.DEVIATES: 5} if backend in ("torch", "xla") else {}
+    assert outcomes == {Outcome.AGREES: 24 - sum(deviate.values()), **deviate}
 
 
 def agree_or_deviate(cases, profile, asked):

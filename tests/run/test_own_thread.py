@@ -1,6 +1,7 @@
 """A replica's calls from other threads and inside event loops are refused alike on every executor.  Clauses: M-12."""
 
 import asyncio
+import contextlib
 import contextvars
 import sys
 import threading
@@ -9,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from vocabulary import ctx, rank
 
-from simstrategy.errors import ContextError
+from simstrategy import sim
+from simstrategy.errors import ContextError, PeerFailed
 from simstrategy.schedules import Seeded
 
 EXECUTORS = ["inline", "greenlet", "greenlet, seeded", "thread"]
@@ -140,6 +142,38 @@ def test_a_collective_inside_an_event_loop_is_refused_and_its_line_named(strateg
     with pytest.raises(ContextError, match=r"inside an event loop .* at test_own_thread.py:\d+\. .* Call it outside"):
         strategy.run(step)
     assert right(strategy)
+
+
+def test_a_collective_inside_an_event_loop_cannot_be_swallowed(strategy):
+    def step():
+        one = reduced_in_a_loop()
+        with contextlib.suppress(Exception):
+            asyncio.run(one)
+        one.close()  # where another replica's loop kept it from beginning
+
+    with pytest.raises(ContextError, match="inside an event loop"):
+        strategy.run(step)
+    assert right(strategy)
+
+
+async def reduced_in_a_loop():
+    return reduced()
+
+
+def test_workers_are_notified_of_a_collective_inside_an_event_loop():
+    def main(strategy):
+        def step():
+            if rank() == 1:
+                return reduced()
+            with contextlib.suppress(Exception):
+                return asyncio.run(reduced_in_a_loop())
+
+        return strategy.run(step)
+
+    first, second = sim.Cluster(2, 1).outcomes(main)
+    assert isinstance(first.error, ContextError)
+    assert isinstance(second.error, PeerFailed)
+    assert "inside an event loop" in str(second.error)
 
 
 def test_an_event_loop_between_collectives_is_free(strategy):
