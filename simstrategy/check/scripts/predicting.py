@@ -1,4 +1,7 @@
-"""Finds layers of a script that see a replica's part alone: with them as in a prediction, two runs agree."""
+"""Finds layers of a script that see a replica's part alone: with them as in a prediction, two runs agree.
+
+So do two runs with a constant in place of what functions draw.
+"""
 
 from collections.abc import Callable, Mapping
 from itertools import chain
@@ -15,6 +18,7 @@ __all__ = ["with_layers"]
 
 _KINDS: Final = {"statistics": STATISTICS, "draws": DRAWS}
 _AGREE: Final = "With training=False there, the runs agree"
+_AGREE_CONSTANT: Final = "With training=False, or constant numbers, there, the runs agree"
 
 Runs = Callable[[int, tuple[str, ...], int | None], ScriptRun]
 """Runs the script with a number of replicas, kinds of layers that predict, and a nudge or None."""
@@ -40,5 +44,6 @@ def with_layers(
         texts = [*dict.fromkeys(chain(first.predicted, second.predicted))]
         nudged = [outcome_of(run(counts[0], kinds, pattern)) for pattern in NUDGES]
         if agree(Measured.of_one(outcome_of(first), nudged), Measured.of_one(outcome_of(second)), counts, exempt):
-            return of_layers(cause, [_KINDS[kind] for kind in kinds], [*texts, _AGREE])
+            texts.append(_AGREE_CONSTANT if "draws" in kinds else _AGREE)
+            return of_layers(cause, [_KINDS[kind] for kind in kinds], texts)
     return cause

@@ -27,6 +27,8 @@ __all__ = ["judge_faults", "runner_of"]
 _LINES_MAX: Final = 20
 _TRACEBACK: Final = "Traceback (most recent call last):"
 _SITE: Final = re.compile(r" at ((?:(?! at )[^\n,:;'\"])+?\.py:\d+)")
+_OF_CAUSES: Final = ("random",)
+"""Laws whose remarks a cause quotes: they are added to runs that are recorded for one."""
 _IMPORTED: Final = ("torch._dynamo",)
 """What torch imports when a rank makes its first step, or its first DistributedDataParallel: once for all ranks."""
 
@@ -95,7 +97,7 @@ class TorchrunRunner:
                 order=settings.order,
                 record=True,
                 watching=_watching(settings, files),
-                laws=settings.laws,
+                laws=(*settings.laws, *_OF_CAUSES) if settings.detailed else settings.laws,
             )
             if settings.folder is not None:
                 made = self._in_folder(made, settings.folder, settings.fault)

@@ -1,5 +1,6 @@
 """Calls layers with statistics, or draws, as in a prediction, in a rank: layers of torch, and of Keras on torch.
 
+Functions of torch that draw give a constant where layers that draw predict.
 Torch's hooks are called around each of its modules, and not around the layers inside of a Keras model.
 """
 
@@ -12,6 +13,7 @@ from torch import nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
 from simstrategy.launch.predicting import without_training
+from simstrategy_torch_distributed.watched.constant_draws import ConstantDraws
 from simstrategy_torch_distributed.watched.entries import append
 
 __all__ = ["Predicting"]
@@ -30,6 +32,7 @@ _KERAS: Final = {
 _NORMALISES: Final = "{name} normalises each replica's part by its own statistics"
 _SYNCHRONISED: Final = "; use torch.nn.SyncBatchNorm for the statistics of the whole batch"
 _DRAWS: Final = "{name} draws random numbers for each replica's part separately"
+_DRAWS_THERE: Final = "{name} draws random numbers in each replica"
 
 
 @final
@@ -40,14 +43,19 @@ class Predicting:
         self._file, self._kinds = file, kinds
         self._stopped: list[nn.Module] = []
         """The modules that predict now, though they train."""
+        self._depth = 0
+        """How many forward passes run, one inside of another."""
         self._noted: set[str] = set()
         self._patched: ExitStack | None = None
 
     def begin(self) -> None:
         register_module_forward_pre_hook(self.before)
         register_module_forward_hook(self.after, always_call=True)
+        if "draws" in self._kinds:
+            ConstantDraws(self._note_function, lambda: self._depth > 0).begin()
 
     def before(self, module: nn.Module, _inputs: Any) -> None:
+        self._depth += 1
         if self._patched is None and "keras" in sys.modules:
             self._patched = ExitStack()
             for kind in self._kinds:
@@ -61,15 +69,21 @@ class Predicting:
                 self._note(kind, type(module).__name__, _SYNCHRONISED)
 
     def after(self, module: nn.Module, _inputs: Any, _outputs: Any) -> None:
+        self._depth -= 1
         if any(module is one for one in self._stopped):
             module.training = True
             self._stopped = [one for one in self._stopped if one is not module]
+
+    def _note_function(self, name: str) -> None:
+        self._append(_DRAWS_THERE.format(name=name))
 
     def _note_keras(self, kind: str, layer: Any) -> None:
         self._note(kind, f"{layer.name} ({type(layer).__name__})", "")
 
     def _note(self, kind: str, name: str, instead: str) -> None:
-        text = (_NORMALISES.format(name=name) + instead) if kind == "statistics" else _DRAWS.format(name=name)
+        self._append((_NORMALISES.format(name=name) + instead) if kind == "statistics" else _DRAWS.format(name=name))
+
+    def _append(self, text: str) -> None:
         if text not in self._noted:
             self._noted.add(text)
             append(self._file, "predicted", {"text": text}, [])
