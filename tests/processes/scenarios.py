@@ -538,10 +538,25 @@ def folder_that_is_not_there(rank: int) -> None:
 )
 def the_first_stopped_before_all_have_come(rank: int) -> None:
     if rank == 0:
-        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGSTOP)).start()
+        threading.Thread(target=stop_when_listening).start()
         opened()
+    wait_until_listening()
     pause(0.6)
     opened()
+
+
+def stop_when_listening() -> None:
+    wait_until_listening()
+    pause(0.3)
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def wait_until_listening() -> None:
+    """Waits until the first worker's port is open, without a connection to it."""
+    port = f":{int(os.environ['MASTER_PORT']):04X} "
+    tables = [Path("/proc/net/tcp"), Path("/proc/net/tcp6")]
+    while not any(port in line and " 0A " in line for one in tables for line in one.read_text().splitlines()[1:]):
+        pause(0.02)
 
 
 @scenario(("InvalidArgument",) * 3, "MASTER_PORT", opens=False)
