@@ -7,10 +7,12 @@ import numpy as np
 from simstrategy.check.causes.facts import Host, PointFacts, StepFacts
 from simstrategy.check.causes.rounding import wide
 
-__all__ = ["combined_of", "multiple_of"]
+__all__ = ["are_combined", "combined_of", "multiple_of"]
 
 _PARALLEL: Final = 1e-5
 """How near a combined array has to be to a multiple of a gradient, relatively, to be where the gradient comes from."""
+_PLACES_MAX: Final = 64
+"""At so many places an array is looked for in another one."""
 
 
 def combined_of(step: StepFacts) -> PointFacts | None:
@@ -33,6 +35,32 @@ def combined_of(step: StepFacts) -> PointFacts | None:
     subject = "\n".join(name for name, _ in found)
     before = tuple([step.before[0][step.names.index(name)] for name, _ in found])
     return calls[0]._replace(step=step.number, subject=subject, inputs=inputs, outputs=outputs, before=before)
+
+
+def are_combined(step: StepFacts) -> bool:
+    """Returns whether sums or means of the step have all of its gradients in their results, alone or one after another.
+
+    Those of DistributedDataParallel have many in one array.
+    """
+    results = [wide(call.outputs[0]).reshape(-1) for call in step.calls if call.op in ("SUM", "MEAN") and call.outputs]
+    scales = (1.0, float(len(step.terms)), 1 / (len(step.terms) or 1))
+    gradients = [wide(one).reshape(-1) for one in step.gradients[0] if one.any()]
+    return bool(gradients) and all(
+        any(_holds(result, scale * one) for scale in scales for result in results) for one in gradients
+    )
+
+
+def _holds(whole: Host, part: Host) -> bool:
+    """Returns whether an array [n] has another one [m] at some place, up to rounding."""
+    if part.size > whole.size or not np.isfinite(part).all():
+        return False
+    largest = int(np.abs(part).argmax())
+    bound = _PARALLEL * abs(part[largest])
+    near = np.abs(whole[largest : whole.size - part.size + largest + 1] - part[largest]) <= bound
+    return any(
+        np.abs(whole[place : place + part.size] - part).max() <= bound
+        for place in np.flatnonzero(near)[:_PLACES_MAX].tolist()
+    )
 
 
 def multiple_of(one: Host, other: Host) -> float | None:

@@ -29,7 +29,7 @@ from simstrategy.check.causes.origin import Origin
 from simstrategy.check.causes.rounding import all_alike, total, unit_of, varies, wide
 from simstrategy.check.causes.scene import Scene
 from simstrategy.check.causes.step_shapes import of_one_shape
-from simstrategy.check.causes.step_sums import combined_of, multiple_of
+from simstrategy.check.causes.step_sums import are_combined, combined_of, multiple_of
 from simstrategy.check.causes.varied import NO_ARGUMENTS, Arguments, recognised_in
 from simstrategy.check.causes.wording import paragraph
 from simstrategy.check.causes.writes import WRITTEN, between_text
@@ -227,16 +227,22 @@ def _of_calls(sides: _Sides, number: int) -> Pair | None:
 
 def _recognised(sides: _Sides, pair: Pair) -> Finding | None:
     assert pair.one is not None
-    scene = Scene(pair.one, [*_points(sides.reference, pair)], [*_points(sides.other, pair)])
+    one = pair.one
+    scene = Scene(one, [*_points(sides.reference, one.reference)], [*_points(sides.other, one.other)])
     return recognised_in(scene, sides.arguments.numbers)
 
 
-def _points(run: Steps, pair: Pair) -> Iterator[PointFacts]:
-    """Yields the point of every step that is like that of a pair."""
-    assert pair.other is not None
-    what = pair.other.what
+def _points(run: Steps, itself: PointFacts) -> Iterator[PointFacts]:
+    """Yields the point of every step that is like one of them.
+
+    What is combined is there itself, so that nothing of the step comes before it: equal terms show equal samples. A
+    gradient that nothing combines is equal where ranks have one batch by design, as with parts of a layer on each.
+    """
+    what = itself.what
     for step in run:
-        if what in ("initial value", "gradient", "update", "assign"):
+        if step.number == itself.step and (what != "gradient" or are_combined(step)):
+            yield itself
+        elif what in ("initial value", "gradient", "update", "assign"):
             yield _point(step, what, _values(step, what)[0])
         elif (point := combined_of(step)) is not None:
             yield point
