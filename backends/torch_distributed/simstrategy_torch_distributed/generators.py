@@ -29,7 +29,8 @@ class Global(NamedTuple):
 
 
 def _state_of_torch() -> int:
-    return int(xxh3_64_intdigest(torch.get_rng_state().numpy().tobytes()))
+    with torch._C._DisableFuncTorch():  # noqa: SLF001 - inside of vmap and its like a tensor has no elements else
+        return int(xxh3_64_intdigest(torch.get_rng_state().numpy().tobytes()))
 
 
 def _state_of_python() -> int:

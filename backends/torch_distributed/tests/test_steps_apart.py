@@ -157,12 +157,13 @@ with model.join(divide_by_initial_world_size=False):
 """
 
 
-def test_steps_that_some_ranks_have_no_rows_for_are_not_compared_and_no_difference(tmp_path):
+def test_steps_that_some_ranks_have_no_rows_for_are_compared_on_those_that_make_them(tmp_path):
     report = report_of(tmp_path, JOINED)
     assert report.verdict == "agree", str(report)
-    assert [row.compared for row in report.rows if row.law == "replicas"] == [4]
-    assert "Not compared: after step 3['weight']: the ranks make 2 to 3 steps" in str(report)
-    assert "Parameters after step 2 are not compared: the ranks make 2 to 3 steps." in str(report)
+    assert [row.compared for row in report.rows if row.law == "replicas"] == [8]
+    assert "Parameters after step 2 are compared where ranks make all steps: the ranks make 2 to 3 steps." in str(
+        report
+    )
 
 
 SHARDED = """

@@ -17,8 +17,8 @@ _BETWEEN: Final = (
 )
 _EXAMPLES: Final = "as a hook of the backward pass, or a detached value, is"
 _NO_GRADIENT: Final = (
-    "is called with a tensor that was computed for the backward pass, and passes no gradient on to the other replicas: "
-    "it may begin there. The calls of torch.distributed.nn.functional pass gradients on"
+    "called with a tensor that was computed for the backward pass, and no gradient passes on to the other replicas: it "
+    "may begin there. The calls of torch.distributed.nn.functional pass gradients on"
 )
 
 
@@ -33,7 +33,8 @@ def with_between(cause: Cause, runs: tuple[Run, Run], step: StepFacts) -> Cause:
     if not calls:
         return cause._replace(text=f"{cause.text} {_BETWEEN}, {_EXAMPLES}.")
     first = calls[0]
-    named = " and ".join(dict.fromkeys(f"{one.text} at {one.place}" for one in calls))
+    names = dict.fromkeys(f"{one.text} at {one.place}" for one in calls)
+    named = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}"
     return cause._replace(
         source=first.site, at=event_of(runs[1], first), text=f"{cause.text} {_BETWEEN}. {named} {_NO_GRADIENT}."
     )

@@ -58,26 +58,33 @@ def by_empty_part(spot: Spot) -> Finding | None:
 
 def by_samples(spot: Spot) -> Finding | None:
     """Recognises rows that come more often than in the reference, or that are missing."""
-    if len(spot.one.leaves) == 1 and not spot.one.leaves[0].ndim:
+    dimensions = [leaf.ndim for leaf in spot.one.leaves]
+    if dimensions == [0] or (0 in dimensions and any(dimensions)):  # a number beside rows is none of them
         return None
     rows = [_rows_of_ranks(history) for history in (spot.expected, spot.found)]
     size = max([float(np.abs(one[np.isfinite(one)]).max(initial=0)) for one in rows[0]]) or 1.0
     one, other = [_counted(side, size) for side in rows]
     if len(one) < _DISTINCT_MIN or not other or not set(other) <= set(one):
         return None
-    if len({other[row] / times for row, times in one.items()}) == 1:
-        return None  # as often as in the reference, or all rows more often: in more turns, such as epochs
+    if len({other[row] / times for row, times in one.items()}) == 1:  # or all more often: in more turns, as of epochs
+        return None
     again, lost = (other - one).total(), (one - other).total()
     name = repr(spot.one.name)
     if again:
         reason = f"{_rows(again)} of {name} {'is' if again == 1 else 'are'} there twice or more often"
         reason += f", and {lost} of the reference's are missing" if lost else ""
         return Finding(DUPLICATED, reason, "Use each example once")
-    if lost:
-        verb = "row is" if lost == 1 else "rows are"
-        reason = f"{lost} {verb} missing of the {one.total()} that {name} has in the reference"
-        return Finding(MISSING_SAMPLES, reason, "Keep all examples")
-    return None
+    if len(spot.found.values) > len(rows[1]) and other.total() * spot.counts[1] == one.total() * spot.counts[0]:
+        held = companions(spot.other, 0, spot.found.values[0][0]).values()
+        whole = any(set(_counted([rows_of(each.leaves)], size)) >= set(one) for each in held)
+    else:
+        whole = True
+    if not whole:
+        reason = f"all replicas hold the same rows of {name}, where the reference has others too"
+        return Finding(DUPLICATED, reason, "Give each replica a part of its own")
+    verb = "row is" if lost == 1 else "rows are"
+    reason = f"{lost} {verb} missing of the {one.total()} that {name} has in the reference"
+    return Finding(MISSING_SAMPLES, reason, "Keep all examples") if lost else None
 
 
 def by_factor(spot: Spot) -> Finding | None:
@@ -191,7 +198,7 @@ def by_scaled_parts(spot: Spot) -> Finding | None:
         return None
     starts = np.cumsum([0, *map(len, found)])
     scales = [_scale(expected[start : start + len(one)], one) for start, one in zip(starts, found, strict=False)]
-    if any(scale is None for scale in scales):
+    if None in scales or all(scale is not None and abs(scale - 1) < _FACTOR_NEAR for scale in scales):
         return None
     texts = [f"{scale:.4g}" for scale in scales]
     numbers = f"a number of its own ({', '.join(texts[:_NAMED_MAX])})" if len({*texts}) > 1 else texts[0]

@@ -32,12 +32,46 @@ def failing_at(expected: History, found: History) -> int | None:
 def failing_times(expected: History, found: History) -> Iterator[int]:
     """Yields the times at which values stand in no lawful way to the reference's.
 
-    Where one run goes on for more steps, the turns of steps that both make may stand lawfully: then none is yielded.
+    Where one run goes on for more steps, the turns of steps that both make may stand lawfully: then none is yielded. So
+    may each of several leaves in its own way, such as the parts and the number that a function returns together.
     """
+    times = _failing_times(expected, found)
+    first = next(times, None)
+    if first is None:
+        return
+    leaves = list(_by_leaf(expected, found))
+    if leaves:
+        yield from sorted({time for pair in leaves for time in _failing_times(*pair)})
+        return
+    yield first
+    yield from times
+
+
+def _by_leaf(expected: History, found: History) -> Iterator[tuple[History, History]]:
+    """Yields the histories of each leaf, where they are of unlike shapes, and all values have as many."""
+    values = [one for history in (expected, found) for of_rank in history.values for one in of_rank]
+    shapes = {tuple(leaf.ndim for leaf in one.leaves) for one in values}
+    if len(shapes) != 1 or len({*(dimensions := shapes.pop())}) < 2:
+        return
+    for place in range(len(dimensions)):
+        one, other = [
+            history._replace(
+                values=tuple(
+                    tuple([held._replace(leaves=(held.leaves[place],)) for held in of_rank])
+                    for of_rank in history.values
+                )
+            )
+            for history in (expected, found)
+        ]
+        yield one, other
+
+
+def _failing_times(expected: History, found: History) -> Iterator[int]:
+    """Yields the times at which values stand in no lawful way to the reference's, of all leaves in one way."""
     if _is_pool(expected.values, found.values):
         return
     common = _common_steps(expected, found)
-    if common is not None and next(failing_times(*common), None) is None:
+    if common is not None and next(_failing_times(*common), None) is None:
         return
     turns = turns_of(expected, found)
     if turns is None:
@@ -147,7 +181,7 @@ def _stands(expected: list[Values], found: list[Values]) -> bool:
         ends = expected[-1:], found[-1:]
         if _is_same(expected[-1], found[-1]) or any(_is_combined(*ends, ranks, "sum") for ranks in _RULES):
             return True
-    if _is_pool([_joined(expected)], [_joined(found)]) or _is_cut(expected, found):
+    if _is_pool([_joined(expected)], [_joined(found)]) or _is_cut(expected, found) or _is_pairwise(expected, found):
         return True
     return any(
         _is_combined(expected, found, ranks, turns)
@@ -193,6 +227,22 @@ def _is_cut(expected: list[Values], found: list[Values]) -> bool:
     if len(whole) != 1 or any(len(part) != 1 or part[0].ndim != whole[0].ndim for part in parts):
         return False
     return any(_is_along(axis, whole[0], [part[0] for part in parts]) for axis in range(1, whole[0].ndim))
+
+
+def _is_pairwise(expected: list[Values], found: list[Values]) -> bool:
+    """Returns whether rows of one number for each row of the batch [n, n] are the reference's, besides both orders.
+
+    What is gathered of all replicas has the rows of each after those of the one before, and so have the columns then.
+    """
+    if not len(expected) == len(found) == len(expected[0]) == 1 or len(found[0]) < 2:
+        return False
+    every = [leaf for values in (expected[0], found[0]) for leaves in values for leaf in leaves]
+    whole = expected[0][0]
+    if len(whole) != 1 or any(leaf.ndim != 2 or leaf.dtype.kind != "f" for leaf in every):
+        return False
+    if {leaf.shape[1] for leaf in every} != {len(whole[0])}:
+        return False
+    return _is_pool([[(np.sort(whole[0], axis=1),)]], [[(np.sort(leaf, axis=1),)] for (leaf,) in found[0]])
 
 
 def _is_along(axis: int, whole: Host, parts: Sequence[Host]) -> bool:

@@ -141,7 +141,8 @@ class ScriptRun(NamedTuple):
     each replica. ended: what a run with a folder left behind. recording: for a page, where it was asked for.
     predicted: sentences without their stops on the layers that predicted, though they train. missing: path and reason
     of values that the script had and that are not among these. narrow: the coarsest dtype of `device.narrow` in which a
-    detailed run that is not nudged computes; None for none.
+    detailed run that is not nudged computes; None for none. seeds: what each line seeds with, on all replicas together,
+    as a text that is equal for equal ones in any order.
     """
 
     error: tuple[str, str] | None
@@ -161,6 +162,7 @@ class ScriptRun(NamedTuple):
     predicted: tuple[str, ...] = ()
     missing: tuple[tuple[str, str], ...] = ()
     narrow: str | None = None
+    seeds: tuple[tuple[str, str], ...] = ()
 
 
 class Runner(Protocol):

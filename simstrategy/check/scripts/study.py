@@ -158,8 +158,15 @@ class ScriptStudy:
         return self._outcome(self._run(replicas, arguments))
 
     def drawn_from(self, counts: Iterable[int]) -> tuple[str, ...]:
-        """Returns the generators that each replica has in a state of its own, and the lines that seed some so."""
-        return tuple(dict.fromkeys(source for count in counts for source in self._recorded(count).draws))
+        """Returns the generators that each replica has in a state of its own, and the lines that seed some so.
+
+        Not the lines that seed with the same numbers whatever the number of replicas: those are of rows, which replicas
+        share out.
+        """
+        runs = [self._recorded(count) for count in dict.fromkeys(counts)]
+        shared = {*runs[0].seeds}.intersection(*[run.seeds for run in runs[1:]]) if len(runs) > 1 else ()
+        labels = {label for label, _ in shared}
+        return tuple(dict.fromkeys(source for run in runs for source in run.draws if source not in labels))
 
     def reseeded(self, replicas: int) -> Outcome:
         """Runs the script once, where each replica draws other numbers.

@@ -126,6 +126,7 @@ class TorchrunRunner:
             found.predicted,
             found.missing,
             coarsest(found.narrow),
+            found.seeds,
         )
 
     def _in_folder(self, made: Settings, folder: str, planted: PlantedFault | None) -> Settings:

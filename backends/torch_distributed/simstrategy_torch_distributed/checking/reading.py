@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple, final
 
@@ -9,8 +10,9 @@ import numpy as np
 
 from simstrategy.check.causes.facts import StepFacts
 from simstrategy.check.scripts.facts import Inputs, Value, bits_equal
-from simstrategy_torch_distributed.checking.steps import Form, Host, kept, steps_of, whole
+from simstrategy_torch_distributed.checking.steps import Form, Host, Together, kept, steps_of, together, whole
 from simstrategy_torch_distributed.watched.entries import Entry, read
+from simstrategy_torch_distributed.watched.seeds import SEEDS_KEPT
 
 __all__ = ["Found", "found_in"]
 
@@ -20,10 +22,10 @@ _TOO_LARGE: Final = "they take more than 32 MiB"
 
 
 class Found(NamedTuple):
-    """values, steps, left as notes, draws, inputs, predicted, missing: as of a `ScriptRun`.
+    """values, steps, left as notes, draws, inputs, predicted, missing, seeds: as of a `ScriptRun`.
 
-    steps_made: how many there were. steps_common: how many all ranks have made; None where none makes more. narrow: the
-    names of narrow dtypes in which a recorded run computes.
+    steps_made: how many there were. steps_common: how many all ranks have made at the same time; None where none makes
+    more. narrow: the names of narrow dtypes in which a recorded run computes.
     """
 
     values: tuple[Value, ...]
@@ -36,6 +38,7 @@ class Found(NamedTuple):
     missing: tuple[tuple[str, str], ...] = ()
     steps_common: int | None = None
     narrow: frozenset[str] = frozenset()
+    seeds: tuple[tuple[str, str], ...] = ()
 
 
 def found_in(files: Sequence[Path], *, detailed: bool) -> Found:
@@ -51,13 +54,15 @@ def found_in(files: Sequence[Path], *, detailed: bool) -> Found:
             count = max(count, entry.facts["step"] if entry.what == "step" else 0)
             if detailed:
                 entries[-1].append(entry)
-    steps = tuple(steps_of(entries)) if detailed else ()
+    moments = gathered.together
+    steps = tuple(steps_of(entries, moments)) if detailed else ()
     inputs, predicted, values = tuple(gathered.inputs), tuple(gathered.predicted), tuple(gathered.values())
     known = {value.path for value in values}
     missing = tuple((path, reason) for path, reason in gathered.missing.items() if path not in known)
-    common = None if gathered.made_alike else min(gathered.made)
     left, narrow = tuple(gathered.left), frozenset(gathered.narrow)
-    return Found(values, steps, count, left, gathered.draws, inputs, predicted, missing, common, narrow)
+    return Found(
+        values, steps, count, left, gathered.draws, inputs, predicted, missing, moments.common, narrow, gathered.seeds
+    )
 
 
 @final
@@ -68,6 +73,8 @@ class _Gathered:
         self.left: dict[str, None] = {}
         self.missing: dict[str, str] = {}  # why a parameter of some rank is not compared, by its path
         self._parts: dict[str, list[tuple[Host, Form]]] = {}
+        self._ranks: dict[str, list[int]] = {}
+        """Which ranks have a value, by its path."""
         self._after: dict[str, int] = {}
         """After which step a parameter is, by its path."""
         self._times: Counter[str] = Counter()
@@ -86,10 +93,16 @@ class _Gathered:
         """What each rank ends with."""
         self.made: list[int] = []
         """How many steps each rank has made."""
+        self._called: list[list[int]] = []
+        """How many calls each rank has made before each of its steps."""
 
     @property
     def made_alike(self) -> bool:
         return len({*self.made}) == 1
+
+    @property
+    def together(self) -> Together:
+        return together(self._called)
 
     @property
     def draws(self) -> tuple[str, ...]:
@@ -107,9 +120,18 @@ class _Gathered:
         lines = [one for one, seeds in self._seeds.items() if len({tuple(seeds.get(rank, ())) for rank in ranks}) > 1]
         return (*found, *lines)
 
+    @property
+    def seeds(self) -> tuple[tuple[str, str], ...]:
+        """What each line seeds with, on all ranks together, in any order; nothing where a rank has not kept all."""
+        kept = Counter(rank for of_ranks in self._seeds.values() for rank, seeds in of_ranks.items() for _ in seeds)
+        if any(count >= SEEDS_KEPT for count in kept.values()):
+            return ()
+        return tuple([(line, " ".join(sorted(chain(*seeds.values())))) for line, seeds in self._seeds.items()])
+
     def begin_rank(self) -> None:
         self._times.clear()
         self.made.append(0)
+        self._called.append([])
         self.inputs.append(Inputs())
 
     def add(self, entry: Entry) -> None:
@@ -129,15 +151,16 @@ class _Gathered:
             self.narrow |= {*facts["dtypes"]}
         elif entry.what == "step":
             self.made[-1] += 1
+            self._called[-1].append(facts["calls"])
             for name, state in facts["generators"].items():
                 self._generators.setdefault(name, {}).setdefault(facts["step"], set()).add(state)
-            self._add_parameters(entry)
+            self._add_parameters(entry, len(self.made) - 1)
         elif entry.what == "seed":
             self._seeds.setdefault(facts["source"], {}).setdefault(len(self.made) - 1, []).append(facts["seed"])
         elif entry.what == "end":
             self._ends.append((len(self.made) - 1, entry))
 
-    def _add_parameters(self, entry: Entry) -> None:
+    def _add_parameters(self, entry: Entry, rank: int) -> None:
         facts = entry.facts
         if not facts["forms"]:
             self._unkept |= dict.fromkeys(facts["after"])
@@ -145,6 +168,7 @@ class _Gathered:
         for name, after, form, array in zip(*kept(entry), entry.arrays, strict=False):
             path = _path(name, after)
             self._after[path] = after
+            self._ranks.setdefault(path, []).append(rank)
             self._add(path, array, form)
 
     def _add(self, path: str, array: Host, form: Form) -> None:
@@ -153,20 +177,29 @@ class _Gathered:
             array = parts[0][0]  # so that one copy is kept
         parts.append((array, form))
 
+    def _at_one_time(self, path: str) -> list[tuple[Host, Form]]:
+        """Returns the parts of a value, of the ranks that have it at one time; nothing where that is not known."""
+        parts = self._parts[path]
+        if self.made_alike or path not in self._after:
+            return parts
+        if parts[0][1].get("offset") and len(parts) < len(self.made):
+            return []
+        (_, until, leading), late = self.together, self._after[path]
+        return [part for part, rank in zip(parts, self._ranks[path], strict=True) if late < until or rank in leading]
+
     def values(self) -> Iterator[Value]:
         """Yields the values; notes what cannot be put together.
 
         Where some ranks make fewer steps than others, later parameters of all belong to other moments.
         """
-        made, makers = self.made, {count for count in self.made if count}
+        made, (_, until, leading) = self.made, self.together
         for rank, entry in self._ends:
             if made[rank] == max(made):
-                self._add_parameters(entry)
+                self._add_parameters(entry, rank)
         steps = "" if self.made_alike else f"the ranks make {min(made)} to {max(made)} steps"
-        until = min(makers) if len(makers) > 1 else np.inf
-        for path, parts in self._parts.items():
-            is_part = parts[0][1].get("offset") and len(parts) < len(made)
-            if steps and path in self._after and (is_part or self._after[path] >= until):
+        for path in self._parts:
+            parts = self._at_one_time(path)
+            if not parts:
                 self.missing[path] = steps
                 continue
             reason = next((form["left"] for _, form in parts if "left" in form), None)
@@ -181,7 +214,8 @@ class _Gathered:
             copies, after = copies[:1] if bits_equal(copies) else copies, self._after.get(path)
             yield Value(path, copies, computed, after is not None, after == 0)
         if steps:
-            which = f"after step {until} are not compared" if len(makers) > 1 else "are compared where ranks make steps"
+            where = "compared where ranks make all steps" if leading else "not compared"
+            which = "are compared where ranks make steps" if until == np.inf else f"after step {until} are {where}"
             self.left[f"Parameters {which}: {steps}."] = None
         if self._unkept:
             first, last = min(self._unkept), max(self._unkept)

@@ -10,11 +10,46 @@ from simstrategy.check.causes.facts import Leaves, PointFacts, StepFacts
 from simstrategy.trace import describe_site
 from simstrategy_torch_distributed.watched.entries import Entry
 
-__all__ = ["Form", "Host", "kept", "steps_of", "whole"]
+__all__ = ["Form", "Host", "Together", "kept", "steps_of", "together", "whole"]
 
 Host = np.ndarray[Any, Any]
 Form = Mapping[str, Any]
 """What a rank states of an array: its dtype, and its place in the whole of which it is a shard."""
+
+
+class Together(NamedTuple):
+    """common: how many steps all ranks make at the same time; None where none makes more than another.
+
+    until: the step after which parameters are those of other moments on other ranks; infinite where there is none.
+    leading: the ranks that make every step, where the others make some of these steps; empty where that is not known.
+    """
+
+    common: int | None
+    until: float
+    leading: frozenset[int]
+
+
+def together(called: Sequence[Sequence[int]]) -> Together:
+    """Returns which steps are made at the same time: after as many calls of each rank.
+
+    A rank that has joined, as under `join`, makes the calls of the others without their steps: its next step is a later
+    one of theirs. called: how many calls each rank has made before each of its steps.
+    """
+    counts = [len(calls) for calls in called]
+    if len({*counts}) == 1:
+        return Together(None, np.inf, frozenset())
+    makers = [calls for calls in called if calls]
+    fewest, most = min(map(len, makers)), max(counts)
+    leading = frozenset(rank for rank, count in enumerate(counts) if count == most)
+    if fewest == most:
+        return Together(0, np.inf, leading)
+    moments = [len({*calls}) == 1 for calls in zip(*makers, strict=False)]
+    if not moments[0]:  # ranks that make calls of their own: the numbers of calls show no time
+        return Together(min(counts), fewest, frozenset())
+    until = moments.index(False) if False in moments else fewest
+    all_of_them = {*called[min(leading)]}
+    is_known = all(all_of_them >= {*calls} for calls in makers)
+    return Together(min(*counts, until), until, leading if is_known else frozenset())
 
 
 def kept(entry: Entry) -> tuple[Sequence[str], Sequence[int], Sequence[Form]]:
@@ -39,10 +74,11 @@ def whole(parts: Sequence[tuple[Host, Form]]) -> tuple[Host, ...]:
     return tuple(found)
 
 
-def steps_of(ranks: Sequence[Sequence[Entry]]) -> Iterator[StepFacts]:
+def steps_of(ranks: Sequence[Sequence[Entry]], moments: Together) -> Iterator[StepFacts]:
     """Yields the steps that all ranks have made alike, with all their arrays.
 
-    Where some ranks make no step, those of one of the others stand for all.
+    Where some ranks make no step, those of one of the others stand for all; so do those of a rank that makes all steps
+    where the others make some of them, as under `join`.
     """
     calls = [_calls(entries) for entries in ranks]
     by_number = [{one.facts["step"]: one for one in entries if one.what == "step"} for entries in ranks]
@@ -50,7 +86,9 @@ def steps_of(ranks: Sequence[Sequence[Entry]]) -> Iterator[StepFacts]:
     after = [_after(entries, with_end=len(steps) == most) for entries, steps in zip(ranks, by_number, strict=True)]
     for number in range(1, most + 1):
         makers = [rank for rank, steps in enumerate(by_number) if number in steps]
-        if any(len(steps) == number < most for steps in by_number):
+        if number >= moments.until:
+            makers = [rank for rank in makers if rank in moments.leading]
+        if not makers:
             return
         makers = makers if (alike := len(makers) == len(ranks)) else makers[:1]
         ones = [by_number[rank][number] for rank in makers]

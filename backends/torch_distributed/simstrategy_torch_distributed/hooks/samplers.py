@@ -96,7 +96,10 @@ def _facts(sampler: Any) -> dict[str, Any]:
         return {**facts, "kind": "torch", "count": _length(sampler.data_source)}
     if type(sampler).__module__.startswith("torch."):
         return {**facts, "kind": "torch"}
-    fields = vars(sampler)
+    try:
+        fields = vars(sampler)
+    except TypeError:  # any iterable may be a sampler: a range, a list, an object with slots alone
+        return facts
     return {**facts, "count": _length(fields.get("dataset", fields.get("data_source")))}
 
 

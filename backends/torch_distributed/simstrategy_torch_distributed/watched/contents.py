@@ -15,7 +15,7 @@ from torch.optim.lr_scheduler import LRScheduler
 from torch.utils.data import DataLoader, DistributedSampler
 from xxhash import xxh3_64_intdigest
 
-from simstrategy_torch_distributed.watched.parts import part_of
+from simstrategy_torch_distributed.watched.parts import is_readable, part_of
 
 __all__ = ["Contents", "addresses_of", "attributes_of", "contents_of"]
 
@@ -102,7 +102,7 @@ def addresses_of(value: object) -> set[int]:
 def _gather(value: object, leaves: list[np.ndarray[Any, Any]], graded: list[bool], depth: int) -> bool:
     """Adds the arrays of a value; returns whether it is one of numbers throughout."""
     if isinstance(value, torch.Tensor):
-        if not value.is_cpu or value.layout != torch.strided or value.numel() > _ELEMENTS_MAX:
+        if not value.is_cpu or value.layout != torch.strided or value.numel() > _ELEMENTS_MAX or not is_readable(value):
             return False
         part = part_of(value)
         if "left" in part.form or part.array.dtype.kind not in "biuf":

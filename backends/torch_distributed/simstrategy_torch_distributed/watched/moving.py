@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from simstrategy.device.narrow import NARROW, perturb_as
 from simstrategy.device.perturbed import largest_of, moved_sums, perturb
-from simstrategy_torch_distributed.watched.parts import local_of
+from simstrategy_torch_distributed.watched.parts import is_readable, local_of
 
 __all__ = ["Moves", "Narrow", "moved", "nudge", "nudge_sums"]
 
@@ -99,6 +99,8 @@ def moved(tensor: torch.Tensor, pattern: int, narrow: str | None = None) -> torc
     narrow: the dtype whose ulp that is; None for the tensor's own.
     """
     if not tensor.dtype.is_floating_point or tensor.layout != torch.strided or not tensor.numel():
+        return tensor
+    if not is_readable(tensor):
         return tensor
     with torch.no_grad():
         change = _moved(tensor.detach(), pattern, narrow) - tensor.detach()

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import torch
 
-__all__ = ["Part", "local_of", "part_of"]
+__all__ = ["Part", "is_readable", "local_of", "part_of"]
 
 
 _LIBRARY: Final = "torch.distributed.tensor"
@@ -37,6 +37,11 @@ def part_of(tensor: torch.Tensor) -> Part:
     if local.dtype.is_floating_point and local.dtype not in (torch.float32, torch.float64, torch.float16):
         local = local.float()
     return Part(local.cpu().contiguous().numpy(), form)
+
+
+def is_readable(tensor: torch.Tensor) -> bool:
+    """Returns whether a tensor […] has elements: under `vmap`, `grad` and their like it stands for those of others."""
+    return not torch._C._functorch.is_functorch_wrapped_tensor(tensor)  # noqa: SLF001 - torch has no public name for it
 
 
 def local_of(tensor: torch.Tensor) -> torch.Tensor:

@@ -17,10 +17,10 @@ from simstrategy_torch_distributed.generators import APART, GLOBAL
 from simstrategy_torch_distributed.seeding import NO_SEED, seeding_site, watch_global, watch_objects
 from simstrategy_torch_distributed.watched.entries import append
 
-__all__ = ["Reseeding", "Seedings"]
+__all__ = ["SEEDS_KEPT", "Reseeding", "Seedings"]
 
 _UNSEEDED: Final = "{}, which no line seeds"
-_KEPT: Final = 1000
+SEEDS_KEPT: Final = 1000
 
 
 @final
@@ -58,7 +58,7 @@ class Seedings:
 
     def _write(self, source: str, seed: str) -> None:
         self._entries += 1
-        if self._entries <= _KEPT:
+        if self._entries <= SEEDS_KEPT:
             append(self._file, "seed", {"source": source, "seed": seed}, [])
 
 

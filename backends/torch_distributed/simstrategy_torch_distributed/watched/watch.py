@@ -25,7 +25,7 @@ from simstrategy_torch_distributed.watched.contents import contents_of
 from simstrategy_torch_distributed.watched.entries import append
 from simstrategy_torch_distributed.watched.moving import Moves, Narrow
 from simstrategy_torch_distributed.watched.names import Names
-from simstrategy_torch_distributed.watched.parts import part_of
+from simstrategy_torch_distributed.watched.parts import is_readable, part_of
 from simstrategy_torch_distributed.watched.seeds import Reseeding, Seedings
 from simstrategy_torch_distributed.watched.shared import Shared
 from simstrategy_torch_distributed.watched.uncompiled import named_parameters
@@ -201,7 +201,9 @@ class Watch:
     def _enter(self, module: torch.nn.Module) -> None:
         """Names the parameters of a module that the script calls for the first time."""
         named = list(named_parameters(module))
-        if any(is_lazy(one) for _, one in named):
+        if any(
+            is_lazy(one) or not is_readable(one) for _, one in named
+        ):  # such as those that functional_call puts there
             return
         self._modules |= dict.fromkeys(module.modules(), False) | {module: True}
         for name, parameter in named:
