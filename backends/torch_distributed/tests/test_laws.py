@@ -146,7 +146,7 @@ HALVES = [range(0, 24, 2), range(1, 24, 2)]
         ([range(11), range(11, 22)], {"count": 23}, "the remainder, which is dropped"),
         ([range(10), range(12, 22)], {"batch": 5}, "the remainder, which is dropped"),
         ([range(12), range(12), range(12, 24), range(12, 24)], {"shares": [0, 0, 1, 1]}, None),
-        ([range(24), range(24)], {"kind": "torch"}, "each rank draws the same 24 samples"),
+        ([range(24), range(24)], {"kind": "torch"}, "each rank draws the same 24 indices"),
         ([[1, 1, 2], [3, 3, 4]], {"kind": "own"}, None),
         ([range(12), range(6, 18)], {"kind": "torch"}, "6 of 24 samples are drawn by no rank"),
         ([[5, 3, 1, 0, 2, 4, 6, 8, 7, 9, 10, 11], [0, *range(13, 24)]], {"kind": "own"}, "1 of 24 samples"),

@@ -127,7 +127,8 @@ def _of_other_samplers(
     if count < _SAMPLES_MIN:
         return None
     if all(sorted(drawn) == sorted(passes[0][1]) for _, drawn in passes):
-        return f"{what}: each rank draws the same {len(passes[0][1])} samples. If they are for training, share them out"
+        drawn = f"{what}: each rank draws the same {len(passes[0][1])} indices"
+        return f"{drawn}. If the ranks have one dataset, and it is for training, share it out"
     ledger = _ledger([drawn for _, drawn in passes], count)
     remainder = len(passes) * passes[0][0]["batch"]
     if not (ledger.lost or ledger.repeated) or abs(ledger.draws - count) > remainder:
