@@ -19,6 +19,7 @@ from simstrategy.check.causes.facts import (
     DIVIDED,
     DUPLICATED,
     FACTOR,
+    MEAN_OF_MEANS,
     MISSING_REDUCTION,
     NORMS_AGAIN,
     ROOT,
@@ -43,6 +44,8 @@ __all__ = ["EXACT", "recognised"]
 
 _NAMED_NEAR: Final = 1e-3
 """How near a factor has to be to the number that its meaning belongs to; `names_of` has compared it by rounding."""
+
+_BY_ALL: Final = "Add, and divide by the number of examples of all replicas where these have unequal numbers of them"
 
 Recogniser = Callable[[Scene], Finding | None]
 
@@ -119,8 +122,21 @@ def _meaning(scene: Scene, k: float, name: str) -> tuple[str, str, str, tuple[st
             # The same number on all replicas, which nothing combines, may be one of equal shares.
             lacks = one.other.kept and (one.differ_among_replicas or one.other.what == "result") and kind is DIVIDED
             also = (MISSING_REDUCTION,) if lacks else (NORMS_AGAIN,) if kind is ROOT else ()
+            if kind is DIVIDED and not also and (rank := _bringing(one)) is not None:
+                return (
+                    kind,
+                    f": replica {rank} alone brings anything but zeros, and {reason}",
+                    _BY_ALL,
+                    (MEAN_OF_MEANS,),
+                )
             return kind, f": {reason}", remedy, also
     return FACTOR, "", "", ()
+
+
+def _bringing(one: Combination) -> int | None:
+    """Returns the only replica whose value in a mean is not zero: others may have no example; None for other values."""
+    found = [rank for rank, term in enumerate(one.terms) if any(leaf.any() for leaf in term)]
+    return found[0] if one.rule == "mean" and len(one.terms) > 1 and len(found) == 1 else None
 
 
 def _is_near(k: float, value: float) -> bool:

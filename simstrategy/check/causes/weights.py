@@ -89,6 +89,7 @@ def by_divisors(one: Combination, values: Sequence[tuple[str, str, Sequence[Host
 def _divisors(one: Combination, found: Sequence[Host]) -> list[float] | None:
     """Returns what each replica may divide by: a number, or the sum of an array, such as a mask; None for no divisors.
 
+    A replica whose mask has no example divides by something else, such as 1, and its value weighs nothing.
     A single number that differs fulfils an equation with some sum more easily than several numbers do.
     """
     if len(found) != one.replicas or any(value.dtype.kind not in "iufb" for value in found):
@@ -96,7 +97,7 @@ def _divisors(one: Combination, found: Sequence[Host]) -> list[float] | None:
     if any(value.size != 1 for value in found) and sum(leaf.size for leaf in one.expected) < _ELEMENTS_MIN:
         return None
     numbers = [float(np.sum(wide(value))) for value in found]
-    usable = np.isfinite(numbers).all() and min(numbers) > 0 and max(numbers) > min(numbers)
+    usable = np.isfinite(numbers).all() and min(numbers) >= 0 and max(numbers) > min(numbers)
     return numbers if usable else None
 
 

@@ -41,6 +41,9 @@ _COMPUTED_BYTES: Final = 1 << 16
 _TOTAL_BYTES: Final = 256 << 20
 """Of all values of a run; later ones are not kept."""
 
+_LOOPS: Final = frozenset({"while", "body", "cond"})
+"""JAX's names of what a loop consists of."""
+
 
 class _Edge(NamedTuple):
     """Where a function of a shard_map begins or ends; fields as of `Site`."""
@@ -177,7 +180,7 @@ class Watch:
             kind,
             op,
             describe_site((place.file, place.line)),
-            any(part in ("while", "body", "cond") for part in stack.split("/")),
+            _is_repeated(stack, ctx.module_context.module),
             _devices_of(ctx),
             inputs,
             by_pmap=_is_pmap(place),
@@ -220,6 +223,22 @@ class Watch:
         self._bytes += sum(array.nbytes for array in arrays if array is not None)
         if self._bytes <= _TOTAL_BYTES:
             self._moments.append(Moment(site, device, tuple(arrays), place))
+
+
+def _is_repeated(stack: str, module: Any) -> bool:
+    """Returns whether an operation may come several times in a run of its program, or never.
+
+    stack: of names around it. It begins with the name of the compiled program, but JAX makes a function of its own of a
+    loop's body, of what `jax.jit` compiles in a program, and of the like. In such a function it begins anew.
+    """
+    first, *_ = parts = stack.split("/")
+    name = module.operation.attributes["sym_name"].value
+    return any(part in _LOOPS for part in parts) or _letters(first) != _letters(name)
+
+
+def _letters(name: str) -> str:
+    """Returns the letters and digits of a name: jit(step) is the program jit_step."""
+    return "".join(filter(str.isalnum, name))
 
 
 _INDEX: Final = jax.core.ShapedArray((), np.dtype(np.int32))
