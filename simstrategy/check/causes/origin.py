@@ -79,7 +79,7 @@ def _by_values(
     last = returned(window, kept.one) if kept.one is not None and kept.one.other.what == "result" else None
     if last is not None:
         window = [pair for pair in window if pair.other is not None and pair.other.step <= last.step]
-    candidates = [pair for pair in window if not _is_kept(pair) and (pair.differs or _has_othershapes_of(pair))]
+    candidates = [pair for pair in window if not _is_kept(pair) and (pair.differs or _has_other_shapes(pair))]
     linked = followed(kept, candidates, [pair for pair in window if is_source(pair)], before, counts)
     if linked is not None:
         pair, scale = linked
@@ -188,7 +188,7 @@ def _first_effect(
     return None
 
 
-def _has_othershapes_of(pair: Pair) -> bool:
+def _has_other_shapes(pair: Pair) -> bool:
     one = pair.one
     return one is not None and [leaf.shape for leaf in one.expected] != [leaf.shape for leaf in one.found]
 
