@@ -49,7 +49,8 @@ _KINDS: Final[dict[State, Kind]] = {
 _ADVICE: Final = (
     f"Rounding alone may change these results by {MARGIN:g} times what is stated, which is more than {BOUND_MAX:g}: a "
     f"fault looks no different. Check a program that amplifies less: fewer steps, a smaller learning rate, a wider "
-    f"dtype, or results from before they are amplified. Or exempt the results that rounding alone decides."
+    f"dtype, or results from before they are amplified. Or exempt, by name, what rounding "
+    f"alone decides: the others are judged then."
 )
 
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from simstrategy.check.across import Across
 from simstrategy.check.compare import Comparison, Sensitivity, compare, exactly
+from simstrategy.check.exempt import name_of
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.row import Row
 from simstrategy.schedules import InOrder, Schedule
@@ -177,7 +178,7 @@ def row_of_values(row: Row, found: Across, nothing: str) -> Row:
             more.append(f"  … and {len(texts) - _NAMED_MAX} more")
         problem = "\n".join([texts[0], *more])
     elif found.undecided:
-        undecided = next(f"{path}: {text}" for path, text in found.undecided.items())
+        undecided = _undecided(found)
     elif not found.values:
         why = "nothing to compare"
         left = [f"{path}: {text}" for path, text in found.left.items()] or ["all values are exempt"] * bool(
@@ -195,6 +196,18 @@ def row_of_values(row: Row, found: Across, nothing: str) -> Row:
         exempt=tuple(f"{path}: {reason}" for path, reason in found.exempt.items()),
         why=why,
     )
+
+
+def _undecided(found: Across) -> str:
+    """Returns the first value that could not be judged, as a sentence, with how many there are and of what names."""
+    first = next(f"{path}: {text}" for path, text in found.undecided.items())
+    names = [*dict.fromkeys(name_of(path) or path for path in found.undecided)]
+    listed = ", ".join([*names[:_NAMED_MAX], *(["…"] if len(names) > _NAMED_MAX else [])])
+    count = len(found.undecided)
+    if found.values <= count:
+        return first
+    which = "This value" if count == 1 else f"{count} values"
+    return f"{first}. {which} could not be judged: {listed}. No other value that was compared differs"
 
 
 def largest(one_ulp: Sequence[Sensitivity]) -> float:
