@@ -80,10 +80,13 @@ def _shuffle(node: Node, iteration: Iteration) -> Elements:
         choose = Seeded(_mixed(seed, iteration.epoch if every_time else ())).choose
     source = node.inputs[0].elements(iteration.keeping())
     buffer = taken_from(islice(source, buffer_size), buffer_size)
-    while buffer:
-        yield buffer.pop(choose(label, len(buffer)) if len(buffer) > 1 else 0)
+    count = len(buffer)  # kept here: each element asks for it
+    while count:
+        yield buffer.pop(choose(label, count) if count > 1 else 0)
         element = next(source, NOTHING)
-        if element is not NOTHING:
+        if element is NOTHING:
+            count -= 1
+        else:
             buffer.append(element)
 
 
