@@ -80,7 +80,7 @@ def _shuffle(node: Node, iteration: Iteration) -> Elements:
         choose = Seeded(_mixed(seed, iteration.epoch if every_time else ())).choose
     source = node.inputs[0].elements(iteration.keeping())
     buffer = taken_from(islice(source, buffer_size), buffer_size)
-    count = len(buffer)  # kept here: each element asks for it
+    count = len(buffer)  # counted here: it is read for each element
     while count:
         yield buffer.pop(choose(label, count) if count > 1 else 0)
         element = next(source, NOTHING)
