@@ -4,12 +4,14 @@ import os
 import re
 import signal
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, final
 
+from simstrategy import launch
 from simstrategy.launch.server import Worker
 from simstrategy.run.frames import is_users_file
 from simstrategy.trace import describe_site
@@ -21,6 +23,9 @@ _SIGNAL: Final = signal.SIGRTMAX
 _WRITTEN_S: Final = 0.2
 _BELOW: Final = f'  File "{Path(__file__).parent}/program.py"'
 """How the line of a stack begins that calls the user's program."""
+_OWN: Final = (f"{Path(__file__).parent}/", f"{Path(launch.__file__).parent}/")
+"""The folders of the code that exchanges a rank's messages."""
+_FILE: Final = re.compile(r'^  File "(.*)", line', re.MULTILINE)
 _RENDEZVOUS: Final = "/torch/distributed/rendezvous.py"
 """The file in which torch waits for the store that init_process_group names."""
 _ELSEWHERE: Final = (
@@ -105,7 +110,13 @@ def stacks_of(worker: Worker) -> str:
     threads = [thread.partition(_BELOW) for thread in written.removesuffix("\n").split("\n\n")]
     # The thread of the program comes first, without the lines that have started it.
     threads.sort(key=lambda thread: not thread[1])
-    return "".join(f"{stack.rstrip()}\n" for stack, _, _ in threads)
+    return "".join(f"{stack.rstrip()}\n" for stack, _, _ in threads if not _is_own(stack))
+
+
+def _is_own(stack: str) -> bool:
+    """Returns whether a stack is that of a thread with which this package serves a rank: no other package runs in it."""
+    files = [file for file in _FILE.findall(stack) if file != threading.__file__]
+    return bool(files) and all(file.startswith(_OWN) for file in files)
 
 
 def place_in(stacks: str) -> str:
