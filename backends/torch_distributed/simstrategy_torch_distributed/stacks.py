@@ -114,7 +114,7 @@ def stacks_of(worker: Worker) -> str:
 
 
 def _is_own(stack: str) -> bool:
-    """Returns whether a stack is that of a thread with which this package serves a rank: no other package runs in it."""
+    """Returns whether a stack is that of a thread with which this package serves a rank: nothing else runs in it."""
     files = [file for file in _FILE.findall(stack) if file != threading.__file__]
     return bool(files) and all(file.startswith(_OWN) for file in files)
 
