@@ -76,12 +76,9 @@ def by_samples(spot: Spot) -> Finding | None:
         return Finding(DUPLICATED, reason, "Use each example once")
     if len(spot.found.values) > len(rows[1]) and other.total() * spot.counts[1] == one.total() * spot.counts[0]:
         held = companions(spot.other, 0, spot.found.values[0][0]).values()
-        whole = any(set(_counted([rows_of(each.leaves)], size)) >= set(one) for each in held)
-    else:
-        whole = True
-    if not whole:
-        reason = f"all replicas hold the same rows of {name}, where the reference has others too"
-        return Finding(DUPLICATED, reason, "Give each replica a part of its own")
+        if not any(set(_counted([rows_of(each.leaves)], size)) >= set(one) for each in held):  # not cut out of all
+            reason = f"all replicas hold the same rows of {name}, where the reference has others too"
+            return Finding(DUPLICATED, reason, "Give each replica a part of its own")
     verb = "row is" if lost == 1 else "rows are"
     reason = f"{lost} {verb} missing of the {one.total()} that {name} has in the reference"
     return Finding(MISSING_SAMPLES, reason, "Keep all examples") if lost else None
