@@ -13,7 +13,7 @@ QUERY = torch.arange(64.0).reshape(2, 4, 8) / 64
 def noted():
     """Notes of constant draws inside of a forward pass."""
     texts = []
-    with ConstantDraws(texts.append, lambda: True):
+    with ConstantDraws(lambda text, _share: texts.append(text), lambda: True):
         yield texts
 
 
@@ -65,7 +65,7 @@ def test_nothing_is_dropped(number):
     call = [*drops()][number]
     assert not torch.equal(call(), call())
     texts = []
-    with ConstantDraws(texts.append, lambda: False):
+    with ConstantDraws(lambda text, _share: texts.append(text), lambda: False):
         assert torch.equal(call(), call())
     assert len(texts) == 2
 
@@ -79,7 +79,7 @@ def test_what_draws_nothing_is_not_noted(noted):
 
 def test_data_and_first_values_are_drawn():
     texts = []
-    with ConstantDraws(texts.append, lambda: False):
+    with ConstantDraws(lambda text, _share: texts.append(text), lambda: False):
         layer = torch.nn.Linear(3, 3)
         found = [torch.randn(6), torch.rand(6), layer.weight, torch.empty(4).normal_()]
         found += [torch.distributions.Normal(torch.zeros(5), 1.0).sample(), torch.randn_like(layer.weight)]

@@ -63,9 +63,7 @@ def test_steps_of_a_rank_that_has_joined_before_are_no_other_steps(tmp_path):
     report = report_of(tmp_path, JOINED, LOSS="(mse_loss(model(x), y, reduction='sum') * size / 12)")
     assert report.verdict == "agree", str(report)
     assert compared(report) == [14]
-    assert "Parameters after step 2 are compared where ranks make all steps: the ranks make 4 to 6 steps." in str(
-        report
-    )
+    assert "Steps are compared at their time: ranks join early, and make 4 and 6 of 6 steps." in str(report)
 
 
 def test_a_mistake_in_a_step_that_some_ranks_have_joined_in_is_found(tmp_path):

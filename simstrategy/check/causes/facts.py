@@ -190,6 +190,7 @@ class Cause(NamedTuple):
     first to differ; None where it is not known. number: the place of the point among the points and writes of the other
     run's recording; None where it is not known. at: the event of that recording that shows it, where its number is not
     known before it is made. earlier: file and line, before that one, at which a cause without a kind may begin.
+    plain: the text without a kind, where it is of what an optimizer makes of equal gradients; else "".
     """
 
     kind: str | None
@@ -205,6 +206,7 @@ class Cause(NamedTuple):
     number: int | None = None
     at: EventAt | None = None
     earlier: str | None = None
+    plain: str = ""
 
     @classmethod
     def unknown(cls, why: str) -> "Cause":

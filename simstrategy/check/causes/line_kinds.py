@@ -18,6 +18,7 @@ from simstrategy.check.causes.facts import (
     MEAN_OF_MEANS,
     MISSING_REDUCTION,
     MISSING_SAMPLES,
+    RATE,
     STATISTICS,
     SUMMED,
     Finding,
@@ -39,6 +40,8 @@ _ELEMENTS_MIN: Final = 3
 """The fewest elements that prove a factor without a name."""
 _FACTOR_NEAR: Final = 1e-3
 _NAMED_MAX: Final = 4
+_GRADIENT: Final = ".grad"
+_RATE: Final = ".lr"
 
 
 def by_empty_part(spot: Spot) -> Finding | None:
@@ -98,14 +101,15 @@ def by_factor(spot: Spot) -> Finding | None:
     if not named and sum(leaf.size for leaf in expected[0].leaves) < _ELEMENTS_MIN:
         return None  # any number is some number times another
     text = f"it is {k:.6g} times the reference's on {'all replicas' if len(found) > 1 else 'the replica'}"
-    if ratio == 1 or abs(k / ratio - 1) > _FACTOR_NEAR:
-        return Finding(FACTOR, text, factor=k)
+    is_rate = spot.one.attribute.endswith(_RATE)
+    if is_rate or ratio == 1 or abs(k / ratio - 1) > _FACTOR_NEAR:
+        return Finding(RATE if is_rate else FACTOR, text, factor=k)
     shared = _same_data(spot)
     if shared is not None:
         reason = f"{text}: all replicas hold the same rows of {shared.name!r} at {shared.site}{_stream(spot)}"
         reason += ", and what they give is added"
         return Finding(DUPLICATED, reason, "Give each replica a part of its own", factor=k, also=(SUMMED,))
-    reason = f"{text}, the number of replicas: each of them contributes the whole value, and these are added"
+    reason = f"{text}, the number of replicas: what they bring is added, and the mean of it is the reference's"
     return Finding(SUMMED, reason, "Take the mean, or let each replica contribute its own part", factor=k)
 
 
@@ -291,12 +295,22 @@ def _stream(spot: Spot) -> str:
 
 
 def _same_data(spot: Spot) -> Held | None:
-    """Returns the first value with rows that all replicas have as the reference has them."""
+    """Returns the first value with rows that all replicas have as the reference has them, and share no further.
+
+    Of rows that replicas share, as of a table, each has others under a later name. What has a gradient is a parameter.
+    """
+    trained = {one.name.removesuffix(_GRADIENT) for one in spot.other[0] if one.attribute.endswith(_GRADIENT)}
+    same = None
     for expected, found in spot.both.values():
         one = found.values[0][0]
         rows = one.leaves[0] if len(one.leaves) == 1 else None
         if rows is None or not rows.ndim or found.first > spot.found.first or len(np.unique(rows)) < 2:
             continue
-        if all(all_near(expected.values[0][0].leaves, values[0].leaves) for values in found.values if values):
-            return one
-    return None
+        if one.attribute or one.is_graded or one.name in trained:
+            continue
+        firsts = [values[0].leaves for values in found.values if values]
+        if not all(all_near(firsts[0], leaves) for leaves in firsts[1:]):
+            return None
+        if same is None and all_near(expected.values[0][0].leaves, firsts[0]):
+            same = one
+    return same

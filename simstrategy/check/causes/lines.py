@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from simstrategy.check.causes.between import with_between
 from simstrategy.check.causes.decided import by_one_replica
-from simstrategy.check.causes.facts import FACTOR, MEAN_OF_MEANS, STEPS, Cause, Finding, StepFacts
+from simstrategy.check.causes.facts import FACTOR, MEAN_OF_MEANS, RATE, STEPS, Cause, Finding, StepFacts
 from simstrategy.check.causes.held import Held, History, Key, Run, Traced, event_of, histories
 from simstrategy.check.causes.line_functions import by_function
 from simstrategy.check.causes.line_kinds import is_divided, is_extreme, not_reduced, recognised_at
@@ -81,6 +81,8 @@ def with_lines(cause: Cause, sides: Sides) -> Cause:
     if sides.remarks and (finding.kind is None or "samples" in finding.kind):
         sentences.append(f"Of that run: {'; '.join(sides.remarks)}")
     text = ". ".join(sentences) + "."
+    if finding.kind == RATE and cause.plain:  # a factor of an update is that of the rate
+        cause = cause._replace(kind=None, text=cause.plain, also=())
     before = cause.text if finding.kind is None else _UNRECOGNISED.sub("", cause.text)
     known = cause.step is not None or cause.kind is not None or cause.what == STEPS
     return cause._replace(
@@ -118,7 +120,8 @@ def _fault(cause: Cause, sides: Sides) -> Fault | None:
         return found
     if cause.step is not None:
         # What a replica holds at the end, such as its own loss, does not change a step.
-        return _first_of_all(*runs, sides.counts, lambda one: one.step <= (cause.step or 0))[0]
+        factor = cause.factor if cause.what == "gradient" else None
+        return _first_of_all(*runs, sides.counts, lambda one: one.step <= (cause.step or 0), factor)[0]
     return first_otherwise(*runs, sides.counts, lambda _: True)
 
 
@@ -195,9 +198,12 @@ def first_otherwise(
 
 
 def _first_of_all(
-    reference: Run, other: Run, counts: tuple[int, int], wanted: Callable[[Held], bool]
+    reference: Run, other: Run, counts: tuple[int, int], wanted: Callable[[Held], bool], factor: float | None = None
 ) -> tuple[Fault | None, Both]:
-    """Returns the first value that stands in no lawful way to the reference's, and the values of both runs."""
+    """Returns the first value that stands in no lawful way to the reference's, and the values of both runs.
+
+    factor: by which what follows from it differs; a value that is too large makes nothing too small. None if unknown.
+    """
     expected, found = [histories(run, lambda one: _compares(one) and wanted(one)) for run in (reference, other)]
     both = {key: (expected[key], history) for key, history in found.items() if key in expected and history.values[0]}
     failing: list[Spot] = []
@@ -207,7 +213,7 @@ def _first_of_all(
         spot = next(spots, None)
         if spot is not None and not is_extreme(spot):
             failing += [one for one in chain([spot], spots) if not is_divided(one)][:1]
-    return _first(sorted(failing, key=_order)), both
+    return _first(sorted(failing, key=_order), factor), both
 
 
 def _at_end(reference: Run, other: Run, counts: tuple[int, int], both: Both) -> Fault | None:
@@ -229,12 +235,14 @@ def _order(spot: Spot) -> int:
     return next(place for place, one in enumerate(spot.other[0]) if one is spot.one)
 
 
-def _first(spots: Sequence[Spot]) -> Fault | None:
+def _first(spots: Sequence[Spot], factor: float | None) -> Fault | None:
     provisional: Fault | None = None
     for spot in spots:
         if provisional is not None and all_near(provisional.one.leaves, spot.one.leaves):
             continue  # another name of the same value
         shown = recognised_at(spot)
+        if shown is not None and shown.factor and factor is not None and (shown.factor > 1) != (factor > 1):
+            continue
         if shown is None and not any(leaf.dtype.kind == "f" for leaf in spot.one.leaves):
             continue  # numbers of rows, ranks and the like depend on the number of replicas
         weighted = is_weighted(spot) if shown is None and provisional is None else None

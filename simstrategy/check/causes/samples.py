@@ -138,7 +138,7 @@ def equal_terms(scene: Scene) -> Finding | None:
     one = scene.one
     if is_same_data(scene) or not one.is_elementwise or one.replicas < 2 or one.other.own or one.other.kept:
         return None
-    if one.rule is None or scene.has_earlier_point():
+    if one.rule is None or scene.are_meant or scene.has_earlier_point():
         return None
     same = [
         (first, second)

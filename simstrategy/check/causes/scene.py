@@ -19,7 +19,8 @@ class Scene(NamedTuple):
     """one: the point where the runs begin to differ. reference, other: all points of both runs, in order.
 
     kept: the value of the other run, kept by the program, that differs in the end; None where none is recorded.
-    made: how many steps the other program makes, where not all are recorded; 0 where they are.
+    made: how many steps the other program makes, where not all are recorded; 0 where they are. are_meant: whether
+    replicas bring the same though their examples are shared out, or all have the reference's: equal terms show nothing.
     """
 
     one: Combination
@@ -27,6 +28,7 @@ class Scene(NamedTuple):
     other: Sequence[PointFacts]
     kept: PointFacts | None = None
     made: int = 0
+    are_meant: bool = False
 
     @property
     def steps(self) -> int:

@@ -15,7 +15,6 @@ from simstrategy.check.causes.alignment import Pair, paired
 from simstrategy.check.causes.combination import differing
 from simstrategy.check.causes.facts import (
     DRAWS,
-    MISSING_REDUCTION,
     OTHER_EFFECTS,
     STEPS,
     Cause,
@@ -25,8 +24,9 @@ from simstrategy.check.causes.facts import (
     PointFacts,
     StepFacts,
 )
+from simstrategy.check.causes.local_steps import are_averaged, not_combined
 from simstrategy.check.causes.origin import Origin
-from simstrategy.check.causes.rounding import all_alike, total, unit_of, varies, wide
+from simstrategy.check.causes.rounding import all_alike, unit_of, varies, wide
 from simstrategy.check.causes.scene import Scene
 from simstrategy.check.causes.step_shapes import of_one_shape
 from simstrategy.check.causes.step_sums import are_combined, combined_of, multiple_of
@@ -37,20 +37,21 @@ from simstrategy.check.distances import distances
 
 __all__ = ["explain_steps"]
 
-_UNIT: Final = 2e-4
-"""A fifth of how near sums of gradients have to be to the reference's, relatively: the rest is of another kind."""
+_KEPT: Final = ("initial value", "update", "assign")
+"""Values of a step that ranks have alike."""
 
 Steps = Sequence[StepFacts]
 
 
 class _Sides(NamedTuple):
-    """Two runs, the reference first.  nudged: the reference with its inputs moved."""
+    """Two runs, the reference first.  nudged: the reference with its inputs moved. are_meant: as of a `Scene`."""
 
     reference: Steps
     other: Steps
     nudged: Sequence[Steps]
     counts: tuple[int, int]
     arguments: Arguments
+    are_meant: bool
 
 
 def explain_steps(
@@ -60,11 +61,13 @@ def explain_steps(
     nudged: Sequence[Steps] = (),
     counts: tuple[int, int],
     arguments: Arguments = NO_ARGUMENTS,
+    shared_out: bool | None = None,
 ) -> Cause:
     """Returns the cause of a difference between two runs, from the steps of their optimizers.
 
     nudged: runs of the reference with inputs moved by one ulp, which measure rounding. counts: the numbers of replicas
-    of both runs. arguments: in which they differ. Clauses: G-27, G-28, G-93.
+    of both runs. arguments: in which they differ. shared_out: whether the replicas of both runs begin with rows as they
+    should: parts of their own, or the reference's whole ones; None where that is not known. Clauses: G-27, G-28, G-93.
 
     >>> step = StepFacts(1, "train.py:9", "train.py:8", ("w",), *[((np.float32([1.0, 3.0]),),)] * 4)
     >>> half = (np.float32([0.5, 1.5]),)
@@ -75,7 +78,8 @@ def explain_steps(
     """
     if reference and other and reference[0].names == other[0].names:
         reference, other, *nudged = of_one_shape([reference, other, *nudged])
-    sides = _Sides(reference, other, nudged, counts, arguments)
+    are_meant = bool(shared_out and other and _are_alike(other[0]))
+    sides = _Sides(reference, other, nudged, counts, arguments, are_meant)
     for number, (one, two) in enumerate(zip(reference, other, strict=False)):
         if one.names != two.names:
             return Cause.unknown(f"step {two.number} has other parameters than in the reference")
@@ -84,6 +88,8 @@ def explain_steps(
             return _cause(sides, number, begun, _initial(begun) if two.number == 1 else None)
         if _pair(sides, number, "assign").differs:
             return _between(sides, number) or _of_step(sides, number)
+    if not other:
+        return Cause.unknown("no step is recorded that all replicas make with the same parameters")
     if len(reference) != len(other):
         text = f"All steps that both runs make agree. One makes {len(other)}, and the reference {len(reference)}."
         return Cause(None, None, None, STEPS, None, text, certain=False)
@@ -92,10 +98,16 @@ def explain_steps(
     )
 
 
+def _are_alike(step: StepFacts) -> bool:
+    """Returns whether some replicas compute the same gradients in a step."""
+    terms = step.terms or step.gradients
+    return len({b"".join(leaf.tobytes() for leaf in leaves) for leaves in terms}) < len(terms)
+
+
 def _of_step(sides: _Sides, number: int) -> Cause:
     """Returns the cause of a step that begins with equal parameters and ends with others."""
     gradients = _pair(sides, number, "gradient")
-    if (finding := _not_combined(sides, number)) is not None:
+    if (finding := not_combined(sides.other[number], sides.reference[number])) is not None:
         return _cause(sides, number, gradients, finding)
     if not gradients.differs:
         update = _pair(sides, number, "update")
@@ -119,7 +131,10 @@ def _between(sides: _Sides, number: int) -> Cause | None:
     Clause: G-93.
     """
     step = sides.other[number]
-    if not (step.made or sides.reference[number].made) or _pair(sides, number, "made").differs:
+    if not (step.made or sides.reference[number].made):
+        return None
+    as_mean = are_averaged(step, sides.reference[number])
+    if not as_mean and _pair(sides, number, "made").differs:
         return None
     pair = _pair(sides, number, "update")
     assert pair.other is not None
@@ -128,23 +143,9 @@ def _between(sides: _Sides, number: int) -> Cause | None:
         pair, finding = _pair(sides, number, "assign"), Finding(None, "something else than the optimizer writes it")
     assert pair.other is not None
     cause = _cause(sides, number, pair._replace(other=pair.other._replace(site="", what=WRITTEN)), finding)
-    return cause._replace(site=None, text=f"{cause.text} {between_text(step, sides.reference[number])}")
-
-
-def _not_combined(sides: _Sides, number: int) -> Finding | None:
-    """Recognises gradients that each replica has for itself, and whose mean or sum is the reference's."""
-    step, reference = sides.other[number], sides.reference[number]
-    units = tuple([_UNIT] * len(step.names))
-    if len(step.gradients) < 2 or len(reference.gradients) > 1 or not varies(step.gradients, units):
-        return None
-    for name, weight in (("mean", 1 / len(step.gradients)), ("sum", 1.0)):
-        whole = total(step.gradients, [weight] * len(step.gradients))
-        expected = reference.gradients[0]
-        found = tuple(one.astype(leaf.dtype) for one, leaf in zip(whole, expected, strict=True))
-        if all_alike(expected, found, units):
-            reason = f"the gradients of the replicas are not reduced: their {name} is the reference's"
-            return Finding(MISSING_REDUCTION, reason, "Average them over the replicas before the step")
-    return None
+    return cause._replace(
+        site=None, text=f"{cause.text} {between_text(step, sides.reference[number], as_mean=as_mean)}"
+    )
 
 
 def _pair(sides: _Sides, number: int, what: str) -> Pair:
@@ -228,7 +229,8 @@ def _of_calls(sides: _Sides, number: int) -> Pair | None:
 def _recognised(sides: _Sides, pair: Pair) -> Finding | None:
     assert pair.one is not None
     one = pair.one
-    scene = Scene(one, [*_points(sides.reference, one.reference)], [*_points(sides.other, one.other)])
+    points = [*_points(sides.reference, one.reference)], [*_points(sides.other, one.other)]
+    scene = Scene(one, points[0], points[1], are_meant=sides.are_meant)
     return recognised_in(scene, sides.arguments.numbers)
 
 
@@ -237,12 +239,14 @@ def _points(run: Steps, itself: PointFacts) -> Iterator[PointFacts]:
 
     What is combined is there itself, so that nothing of the step comes before it: equal terms show equal samples. A
     gradient that nothing combines is equal where ranks have one batch by design, as with parts of a layer on each.
+    Parameters, and what optimizers make of gradients, are equal on all ranks in any program that is right.
     """
     what = itself.what
     for step in run:
-        if step.number == itself.step and (what != "gradient" or are_combined(step)):
+        is_combined = are_combined(step) if what == "gradient" else what not in _KEPT
+        if step.number == itself.step and is_combined:
             yield itself
-        elif what in ("initial value", "gradient", "update", "assign"):
+        elif what in ("gradient", *_KEPT):
             yield _point(step, what, _values(step, what)[0])
         elif (point := combined_of(step)) is not None:
             yield point
@@ -272,12 +276,14 @@ def _cause(sides: _Sides, number: int, pair: Pair, finding: Finding | None) -> C
     one = pair.one._replace(other=point)
     origin = Origin(Scene(one, (point,), (point,)), None, sure=True)
     last = next((call for call in reversed(step.calls) if call.site), None)
-    text = paragraph(origin, finding, sides.counts, None, sides.arguments.names, leaf=numbers[0] if numbers else None)
-    if len(names) > 1:
-        text += f" {len(numbers)} of {len(names)} parameters differ there."
+    more = f" {len(numbers)} of {len(names)} parameters differ there." if len(names) > 1 else ""
     if last is not None and pair.other.what not in ("initial value", WRITTEN):
         op = f" {last.op}" if last.op else ""
-        text += f" The last collective before this step's update is {last.what}{op} at {last.site}."
+        more += f" The last collective before this step's update is {last.what}{op} at {last.site}."
+    text, plain = [
+        paragraph(origin, shown, sides.counts, None, sides.arguments.names, leaf=numbers[0] if numbers else None) + more
+        for shown in (finding, None)
+    ]
     return Cause(
         kind=None if finding is None else finding.kind,
         step=step.number,
@@ -288,4 +294,5 @@ def _cause(sides: _Sides, number: int, pair: Pair, finding: Finding | None) -> C
         certain=finding is not None and finding.kind is not None,
         factor=None if finding is None else finding.factor,
         also=() if finding is None else finding.also,
+        plain=plain if point.what == "update" else "",
     )

@@ -12,8 +12,10 @@ WRITTEN: Final = "write after the update"
 """What differs where parameters agree right after a step and not before the next one."""
 
 
-def between_text(step: StepFacts, reference: StepFacts | None = None) -> str:
+def between_text(step: StepFacts, reference: StepFacts | None = None, *, as_mean: bool = False) -> str:
     """Returns a sentence on what writes parameters after a step, in either of two runs.  Clause: G-93.
+
+    as_mean: whether the replicas' parameters are not equal there, and have the reference's as their mean.
 
     >>> zero, one = ((np.zeros(1),),), ((np.ones(1),),)
     >>> step = StepFacts(1, "train.py:9", "train.py:8", ("w",), zero, zero, (), one, made=zero, until="step 2")
@@ -28,7 +30,8 @@ def between_text(step: StepFacts, reference: StepFacts | None = None) -> str:
         alone = f" Replica{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))} alone write"
         alone += f"{'s' * (len(ranks) == 1)} parameters there"
     begin = f"It begins between step {step.number} and {until}: right after step {step.number} at {step.site} the "
-    return f"{begin}parameters agree.{alone and alone + '.'}"
+    agree = "mean of the replicas' parameters is the reference's" if as_mean else "parameters agree"
+    return f"{begin}{agree}.{alone and alone + '.'}"
 
 
 def _writers(step: StepFacts) -> list[int]:

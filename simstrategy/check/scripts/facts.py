@@ -139,7 +139,8 @@ class ScriptRun(NamedTuple):
     sentences. judged: what the laws of one run have found. remarks: what these laws remark, as sentences. traced: where
     the run was detailed. draws: from what each replica draws numbers of its own, for people. inputs: of
     each replica. ended: what a run with a folder left behind. recording: for a page, where it was asked for.
-    predicted: sentences without their stops on the layers that predicted, though they train. missing: path and reason
+    predicted: sentences without their stops on the layers that predicted, though they train, each with the share of
+    elements that it drops, None where it drops none. missing: path and reason
     of values that the script had and that are not among these. narrow: the coarsest dtype of `device.narrow` in which a
     detailed run that is not nudged computes; None for none. seeds: what each line seeds with, on all replicas together,
     as a text that is equal for equal ones in any order.
@@ -159,7 +160,7 @@ class ScriptRun(NamedTuple):
     inputs: tuple[Inputs, ...] = ()
     ended: Ended | None = None
     recording: Recording | None = None
-    predicted: tuple[str, ...] = ()
+    predicted: tuple[tuple[str, float | None], ...] = ()
     missing: tuple[tuple[str, str], ...] = ()
     narrow: str | None = None
     seeds: tuple[tuple[str, str], ...] = ()

@@ -4,7 +4,6 @@ So do two runs with a constant in place of what functions draw.
 """
 
 from collections.abc import Callable, Mapping
-from itertools import chain
 from typing import Final
 
 from simstrategy.check.causes.facts import DRAWS, STATISTICS, Cause
@@ -41,9 +40,26 @@ def with_layers(
         if not first.predicted or first.error is not None:
             continue
         second = run(counts[1], kinds, None)
-        texts = [*dict.fromkeys(chain(first.predicted, second.predicted))]
+        if {*first.predicted} != {*second.predicted}:  # one run drops what the other one does not
+            return cause._replace(text=f"{cause.text}{_apart(first, second)}")
+        texts = [*dict.fromkeys(text for text, _ in first.predicted)]
         nudged = [outcome_of(run(counts[0], kinds, pattern)) for pattern in NUDGES]
         if agree(Measured.of_one(outcome_of(first), nudged), Measured.of_one(outcome_of(second)), counts, exempt):
             texts.append(_AGREE_CONSTANT if "draws" in kinds else _AGREE)
             return of_layers(cause, [_KINDS[kind] for kind in kinds], texts)
     return cause
+
+
+def _apart(reference: ScriptRun, other: ScriptRun) -> str:
+    """Returns what draws with another share than in the reference, or in one run alone, as sentences."""
+    expected, found = dict(reference.predicted), dict(other.predicted)
+    sentences = []
+    for text in dict.fromkeys([*expected, *found]):
+        name = text.partition(" draws ")[0].partition(" normalises ")[0]
+        if text not in expected or text not in found:
+            does = "normalises" if " normalises " in text else "draws"
+            only = "the reference" if text in expected else "the other run"
+            sentences.append(f" {name} {does} in {only} alone.")
+        elif (here := found[text]) is not None and (there := expected[text]) is not None and here != there:
+            sentences.append(f" {name} is given {here:g}, and {there:g} in the reference.")
+    return "".join(sentences)

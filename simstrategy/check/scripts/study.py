@@ -14,7 +14,7 @@ from simstrategy.check.compare import NUDGES, sensitivity
 from simstrategy.check.injection import Fault
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.runs import Measured, Settings, require_known, seeds_drawn
-from simstrategy.check.scripts.facts import Runner, ScriptRun, ScriptSettings
+from simstrategy.check.scripts.facts import Inputs, Runner, ScriptRun, ScriptSettings
 from simstrategy.check.scripts.outcomes import outcome_of
 from simstrategy.check.scripts.predicting import with_layers
 from simstrategy.check.scripts.printed import Output, unlike_numbers
@@ -226,7 +226,14 @@ class ScriptStudy:
                 return Cause.unknown(f"the run in which values are recorded raises {run.error[0]}: {run.error[1]}")
         nudged = self._nudged if counts[0] == self.replicas[0] else []
         given = Arguments.of({name: values[0] for name, values in self.settings.vary.items()}, arguments)
-        cause = explain_steps(one.steps, other.steps, nudged=nudged, counts=counts, arguments=given)
+        cause = explain_steps(
+            one.steps,
+            other.steps,
+            nudged=nudged,
+            counts=counts,
+            arguments=given,
+            shared_out=_is_shared_out(one.inputs, other.inputs),
+        )
         sides = Sides(one.traced, other.traced, one.steps, other.steps, counts, given.names, other.remarks)
         cause = with_lines(cause, sides)
         if cause.kind is not None or arguments:
@@ -285,6 +292,17 @@ class ScriptStudy:
 
     def _outcome(self, run: ScriptRun) -> Outcome:
         return outcome_of(run, self._pattern)
+
+
+def _is_shared_out(reference: Sequence[Inputs], other: Sequence[Inputs]) -> bool | None:
+    """Returns whether replicas begin with rows of their own each, or all with those of the reference.
+
+    None where that is not known, as where two of them begin with the same part.
+    """
+    digests = [given.digest for given in other]
+    if None in digests or len(reference) != 1:
+        return None
+    return len({*digests}) == len(digests) or {*other} == {*reference} or None
 
 
 def _begins(run: ScriptRun) -> dict[str, list[bytes]]:

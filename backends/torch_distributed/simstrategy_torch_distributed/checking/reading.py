@@ -1,8 +1,7 @@
 """Reads the files of all ranks: the values of a run.  The steps of its optimizers are made in `steps.py`."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, final
 
@@ -10,9 +9,9 @@ import numpy as np
 
 from simstrategy.check.causes.facts import StepFacts
 from simstrategy.check.scripts.facts import Inputs, Value, bits_equal
+from simstrategy_torch_distributed.checking.joining import Facts, Numbers, numbers_of, renumbered
 from simstrategy_torch_distributed.checking.steps import Form, Host, Together, kept, steps_of, together, whole
 from simstrategy_torch_distributed.watched.entries import Entry, read
-from simstrategy_torch_distributed.watched.seeds import SEEDS_KEPT
 
 __all__ = ["Found", "found_in"]
 
@@ -34,7 +33,7 @@ class Found(NamedTuple):
     left: tuple[str, ...]
     draws: tuple[str, ...]
     inputs: tuple[Inputs, ...]
-    predicted: tuple[str, ...] = ()
+    predicted: tuple[tuple[str, float | None], ...] = ()
     missing: tuple[tuple[str, str], ...] = ()
     steps_common: int | None = None
     narrow: frozenset[str] = frozenset()
@@ -43,17 +42,11 @@ class Found(NamedTuple):
 
 def found_in(files: Sequence[Path], *, detailed: bool) -> Found:
     """Returns what the files of all ranks hold, in rank order.  detailed: whether the steps are needed."""
-    gathered = _Gathered()
-    entries: list[list[Entry]] = []
-    count = 0
-    for file in files:
-        gathered.begin_rank()
-        entries.append([])
-        for entry in read(file):
-            gathered.add(entry)
-            count = max(count, entry.facts["step"] if entry.what == "step" else 0)
-            if detailed:
-                entries[-1].append(entry)
+    gathered, entries, count = _gathered([read(file) for file in files], detailed=detailed)
+    numbers = gathered.numbers
+    if numbers is not None:
+        ranks = [renumbered(read(file), rank, numbers) for rank, file in enumerate(files)]
+        gathered, entries, count = _gathered(ranks, detailed=detailed, are_numbered=True)
     moments = gathered.together
     steps = tuple(steps_of(entries, moments)) if detailed else ()
     inputs, predicted, values = tuple(gathered.inputs), tuple(gathered.predicted), tuple(gathered.values())
@@ -65,11 +58,35 @@ def found_in(files: Sequence[Path], *, detailed: bool) -> Found:
     )
 
 
+def _gathered(
+    ranks: Sequence[Iterable[Entry]], *, detailed: bool, are_numbered: bool = False
+) -> tuple["_Gathered", list[list[Entry]], int]:
+    """Returns what ranks have, their entries where these are needed, and the number of the last step."""
+    gathered = _Gathered(are_numbered=are_numbered)
+    entries: list[list[Entry]] = []
+    count = 0
+    for found in ranks:
+        gathered.begin_rank()
+        entries.append([])
+        for entry in found:
+            gathered.add(entry)
+            count = max(count, entry.facts["step"] if entry.what == "step" else 0)
+            if detailed:
+                entries[-1].append(entry)
+    return gathered, entries, count
+
+
 @final
 class _Gathered:
-    """The values of all ranks by path, in the order of the first rank that has each."""
+    """The values of all ranks by path, in the order of the first rank that has each.
 
-    def __init__(self) -> None:
+    are_numbered: whether the steps have numbers by their time, as where ranks have joined.
+    """
+
+    def __init__(self, *, are_numbered: bool = False) -> None:
+        self._are_numbered = are_numbered
+        self._facts: list[list[Facts]] = []
+        """Of each rank those of its steps and of its end."""
         self.left: dict[str, None] = {}
         self.missing: dict[str, str] = {}  # why a parameter of some rank is not compared, by its path
         self._parts: dict[str, list[tuple[Host, Form]]] = {}
@@ -81,12 +98,12 @@ class _Gathered:
         self._unkept: dict[int, None] = {}
         self._generators: dict[str, dict[int, set[int]]] = {}
         """Of each global generator its states before each step."""
-        self._seeds: dict[str, dict[int, list[str]]] = {}
-        """Of each line that seeds a generator, the seeds of each rank."""
+        self._seeds: dict[str, dict[int, Facts]] = {}
+        """Of each line that seeds a generator, what each rank states of its seeds."""
         self.inputs: list[Inputs] = []
         """What each rank gives its modules."""
-        self.predicted: dict[str, None] = {}
-        """Texts on the layers that predict."""
+        self.predicted: dict[tuple[str, float | None], None] = {}
+        """Texts on the layers that predict, and the shares that they drop."""
         self.narrow: set[str] = set()
         """The names of narrow dtypes in which a rank computes."""
         self._ends: list[tuple[int, Entry]] = []
@@ -101,8 +118,17 @@ class _Gathered:
         return len({*self.made}) == 1
 
     @property
+    def numbers(self) -> Numbers | None:
+        """The numbers of the steps by their time, where ranks have joined before others."""
+        return numbers_of(self._facts)
+
+    @property
     def together(self) -> Together:
-        return together(self._called)
+        if not self._are_numbered:
+            return together(self._called)
+        steps = [{facts["step"] for facts in found if "step" in facts} for found in self._facts]
+        missed = set.union(*steps) - set.intersection(*steps)
+        return Together(min(missed) - 1, np.inf, frozenset())
 
     @property
     def draws(self) -> tuple[str, ...]:
@@ -116,35 +142,40 @@ class _Gathered:
             steps = states_of.values()
             if len(set(map(frozenset, steps))) > 1 and any(len(states) > 1 for states in steps):
                 found.append(name)
-        ranks = range(len(self.made))
-        lines = [one for one, seeds in self._seeds.items() if len({tuple(seeds.get(rank, ())) for rank in ranks}) > 1]
+        lines = [
+            line
+            for line, seeds in self._seeds.items()
+            if len(seeds) < len(self.made) or len({of_rank["digest"] for of_rank in seeds.values()}) > 1
+        ]
         return (*found, *lines)
 
     @property
     def seeds(self) -> tuple[tuple[str, str], ...]:
-        """What each line seeds with, on all ranks together, in any order; nothing where a rank has not kept all."""
-        kept = Counter(rank for of_ranks in self._seeds.values() for rank, seeds in of_ranks.items() for _ in seeds)
-        if any(count >= SEEDS_KEPT for count in kept.values()):
-            return ()
-        return tuple([(line, " ".join(sorted(chain(*seeds.values())))) for line, seeds in self._seeds.items()])
+        """What each line seeds with, on all ranks together, in any order: a text that is equal for equal seeds."""
+        sums = [
+            (line, *[sum(of_rank[name] for of_rank in seeds.values()) for name in ("count", "total")])
+            for line, seeds in self._seeds.items()
+        ]
+        return tuple([(line, f"{count} {total}") for line, count, total in sums])
 
     def begin_rank(self) -> None:
         self._times.clear()
         self.made.append(0)
         self._called.append([])
+        self._facts.append([])
         self.inputs.append(Inputs())
 
     def add(self, entry: Entry) -> None:
         """Adds an entry of the present rank."""
         facts = entry.facts
+        if entry.what in ("step", "end"):
+            self._facts[-1].append(facts)
         if entry.what == "observed":
             name = facts["name"]
             self._add(f"observed[{name!r}][{self._times[name]}]", entry.arrays[0], {})
             self._times[name] += 1
         elif entry.what in ("input", "rows"):
             self.inputs[-1] = self.inputs[-1]._replace(**facts)
-        elif entry.what == "predicted":
-            self.predicted[facts["text"]] = None
         elif entry.what == "uncompiled":
             self.left[_UNCOMPILED.format(**facts)] = None
         elif entry.what == "narrow":
@@ -155,10 +186,17 @@ class _Gathered:
             for name, state in facts["generators"].items():
                 self._generators.setdefault(name, {}).setdefault(facts["step"], set()).add(state)
             self._add_parameters(entry, len(self.made) - 1)
-        elif entry.what == "seed":
-            self._seeds.setdefault(facts["source"], {}).setdefault(len(self.made) - 1, []).append(facts["seed"])
         elif entry.what == "end":
             self._ends.append((len(self.made) - 1, entry))
+        else:
+            self._add_draws(entry)
+
+    def _add_draws(self, entry: Entry) -> None:
+        facts = entry.facts
+        if entry.what == "predicted":
+            self.predicted[facts["text"], facts["share"]] = None
+        elif entry.what == "seeds":
+            self._seeds.setdefault(facts["source"], {})[len(self.made) - 1] = facts
 
     def _add_parameters(self, entry: Entry, rank: int) -> None:
         facts = entry.facts
@@ -180,12 +218,20 @@ class _Gathered:
     def _at_one_time(self, path: str) -> list[tuple[Host, Form]]:
         """Returns the parts of a value, of the ranks that have it at one time; nothing where that is not known."""
         parts = self._parts[path]
-        if self.made_alike or path not in self._after:
+        if path not in self._after or (self.made_alike and not self._are_numbered):
             return parts
         if parts[0][1].get("offset") and len(parts) < len(self.made):
             return []
+        if self._are_numbered:
+            return parts
         (_, until, leading), late = self.together, self._after[path]
         return [part for part, rank in zip(parts, self._ranks[path], strict=True) if late < until or rank in leading]
+
+    def _at_times(self) -> str:
+        """Returns how many steps each rank makes, where they join at unequal times."""
+        made = " and ".join(map(str, sorted({*self.made})))
+        most = max(facts["step"] for found in self._facts for facts in found if "step" in facts)
+        return f"ranks join early, and make {made} of {most} steps"
 
     def values(self) -> Iterator[Value]:
         """Yields the values; notes what cannot be put together.
@@ -194,9 +240,10 @@ class _Gathered:
         """
         made, (_, until, leading) = self.made, self.together
         for rank, entry in self._ends:
-            if made[rank] == max(made):
+            if made[rank] == max(made) or self._are_numbered:
                 self._add_parameters(entry, rank)
-        steps = "" if self.made_alike else f"the ranks make {min(made)} to {max(made)} steps"
+        alone = f"the ranks make {min(made)} to {max(made)} steps"
+        steps = self._at_times() if self._are_numbered else "" if self.made_alike else alone
         for path in self._parts:
             parts = self._at_one_time(path)
             if not parts:
@@ -213,7 +260,9 @@ class _Gathered:
                 computed = "bfloat16"
             copies, after = copies[:1] if bits_equal(copies) else copies, self._after.get(path)
             yield Value(path, copies, computed, after is not None, after == 0)
-        if steps:
+        if self._are_numbered:
+            self.left[f"Steps are compared at their time: {steps}."] = None
+        elif steps:
             where = "compared where ranks make all steps" if leading else "not compared"
             which = "are compared where ranks make steps" if until == np.inf else f"after step {until} are {where}"
             self.left[f"Parameters {which}: {steps}."] = None

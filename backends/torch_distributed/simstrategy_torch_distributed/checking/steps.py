@@ -82,16 +82,25 @@ def steps_of(ranks: Sequence[Sequence[Entry]], moments: Together) -> Iterator[St
     """
     calls = [_calls(entries) for entries in ranks]
     by_number = [{one.facts["step"]: one for one in entries if one.what == "step"} for entries in ranks]
-    most = max(map(len, by_number))
-    after = [_after(entries, with_end=len(steps) == most) for entries, steps in zip(ranks, by_number, strict=True)]
+    combined = [{one.facts["step"]: one for one in entries if one.what == "combined"} for entries in ranks]
+    most = max(max(steps, default=0) for steps in by_number)
+    is_numbered = any(len(steps) < max(steps, default=0) for steps in by_number)
+    after = [
+        _after(entries, with_end=is_numbered or len(steps) == most)
+        for entries, steps in zip(ranks, by_number, strict=True)
+    ]
     for number in range(1, most + 1):
         makers = [rank for rank, steps in enumerate(by_number) if number in steps]
         if number >= moments.until:
             makers = [rank for rank in makers if rank in moments.leading]
+        if is_numbered:  # what a rank has after its last step before it joined is that of a later one
+            makers = [rank for rank in makers if number in after[rank]]
         if not makers:
             return
         makers = makers if (alike := len(makers) == len(ranks)) else makers[:1]
-        ones = [by_number[rank][number] for rank in makers]
+        ones = [_as_combined(by_number[rank][number], combined[rank].get(number)) for rank in makers]
+        if len({_digest(one) for one in ones}) > 1:  # a step that makes calls for something else
+            ones = [by_number[rank][number] for rank in makers]
         ends = [after[rank].get(number, {}) for rank in makers]
         names = {tuple(one.facts["names"]) for one in ones}
         if len(names) > 1 or not all(one.facts["forms"] for one in ones):
@@ -102,6 +111,23 @@ def steps_of(ranks: Sequence[Sequence[Entry]], moments: Together) -> Iterator[St
             return
         step = _step(number, ones, ends, _points(number, calls) if alike else ())
         yield step if alike else step._replace(terms=())
+
+
+def _as_combined(one: Entry, combined: Entry | None) -> Entry:
+    """Returns a step with the gradients as they are after it, where the step makes calls, and does not clear them."""
+    if combined is None or len(combined.facts["gradients"]) != len(one.facts["gradients"]):
+        return one
+    if not any(leaf.any() for leaf in combined.arrays):
+        return one
+    begin = len(one.facts["names"])
+    end = begin + len(combined.arrays)
+    return one._replace(arrays=(*one.arrays[:begin], *combined.arrays, *one.arrays[end:]))
+
+
+def _digest(one: Entry) -> int:
+    """Returns a number that is equal for equal gradients of a step."""
+    begin = len(one.facts["names"])
+    return hash(b"".join(leaf.tobytes() for leaf in one.arrays[begin : begin + len(one.facts["gradients"])]))
 
 
 class _Next(NamedTuple):

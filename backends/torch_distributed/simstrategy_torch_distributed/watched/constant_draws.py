@@ -54,6 +54,12 @@ def _likelier(given: tuple[Any, ...], named: _Found) -> Any:
     return (torch.as_tensor(share) > 1 / 2).float()
 
 
+def _share_of(given: tuple[Any, ...], named: _Found) -> float | None:
+    """Returns how many of what bernoulli draws are ones; None where that is another share for each."""
+    share = torch.as_tensor(named.get("p", given[1] if len(given) > 1 else given[0]))
+    return float(share.reshape(-1)[0]) if share.numel() and bool((share == share.reshape(-1)[0]).all()) else None
+
+
 _Mean = Callable[[tuple[Any, ...], _Found], Any]
 
 _LIKE: Final[dict[Any, _Mean]] = {torch.rand_like: lambda *_: 0.5, torch.randn_like: lambda *_: 0.0}
@@ -74,12 +80,12 @@ _WRITTEN: Final[dict[Any, _Mean]] = {
 
 @final
 class ConstantDraws(TorchFunctionMode):
-    """Replaces draws from `begin` on.  note: receives a function and its line, in words, at each call.
+    """Replaces draws from `begin` on.  note: receives a function and its line, in words, and a share, at each call.
 
     is_inside: returns whether the forward pass of a module runs.
     """
 
-    def __init__(self, note: Callable[[str], None], is_inside: Callable[[], bool]) -> None:
+    def __init__(self, note: Callable[[str, float | None], None], is_inside: Callable[[], bool]) -> None:
         TorchFunctionMode.__init__(self)
         self._note = note
         self._is_inside = is_inside
@@ -98,8 +104,8 @@ class ConstantDraws(TorchFunctionMode):
             given = found.arguments
             share = "p" if "p" in given else "dropout_p"
             if given.get("training", True) and given[share]:
+                self._note_call(func, given[share])
                 given[share] = 0.0
-                self._note_call(func)
             return func(*found.args, **found.kwargs)
         made = func(*args, **named)
         if func not in _NUMBERS and func not in _WRITTEN:
@@ -109,13 +115,13 @@ class ConstantDraws(TorchFunctionMode):
         module = _module_of(sys._getframe(1))
         if module.startswith("torch.") and not module.startswith(_DISTRIBUTIONS):
             return made
-        self._note_call(func)
+        self._note_call(func, _share_of(args, named) if func is torch.bernoulli else None)
         value = _NUMBERS[func](args, named) if func in _NUMBERS else _WRITTEN[func](args[1:], named)
         with torch.no_grad():
             return made.copy_(value) if isinstance(value, torch.Tensor) else made.fill_(value)
 
-    def _note_call(self, func: Any) -> None:
-        self._note(f"{func.__name__} at {describe_site(site_of(sys._getframe(2)))}")
+    def _note_call(self, func: Any, share: float | None) -> None:
+        self._note(f"{func.__name__} at {describe_site(site_of(sys._getframe(2)))}", share)
 
 
 def _module_of(frame: FrameType) -> str:

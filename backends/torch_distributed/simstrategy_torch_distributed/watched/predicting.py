@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Final, final
 
 from torch import nn
+from torch.nn.modules.dropout import _DropoutNd
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
 from simstrategy.launch.predicting import without_training
@@ -66,7 +67,8 @@ class Predicting:
             if module.training and is_own and isinstance(module, _TORCH[kind]):
                 module.training = False  # its forward reads it; `eval` would change modules inside of it
                 self._stopped.append(module)
-                self._note(kind, type(module).__name__, _SYNCHRONISED)
+                share = module.p if isinstance(module, _DropoutNd) else None
+                self._note(kind, type(module).__name__, _SYNCHRONISED, share)
 
     def after(self, module: nn.Module, _inputs: Any, _outputs: Any) -> None:
         self._depth -= 1
@@ -74,16 +76,18 @@ class Predicting:
             module.training = True
             self._stopped = [one for one in self._stopped if one is not module]
 
-    def _note_function(self, name: str) -> None:
-        self._append(_DRAWS_THERE.format(name=name))
+    def _note_function(self, name: str, share: float | None) -> None:
+        self._append(_DRAWS_THERE.format(name=name), share)
 
     def _note_keras(self, kind: str, layer: Any) -> None:
         self._note(kind, f"{layer.name} ({type(layer).__name__})", "")
 
-    def _note(self, kind: str, name: str, instead: str) -> None:
-        self._append((_NORMALISES.format(name=name) + instead) if kind == "statistics" else _DRAWS.format(name=name))
+    def _note(self, kind: str, name: str, instead: str, share: float | None = None) -> None:
+        text = (_NORMALISES.format(name=name) + instead) if kind == "statistics" else _DRAWS.format(name=name)
+        self._append(text, share)
 
-    def _append(self, text: str) -> None:
+    def _append(self, text: str, share: float | None) -> None:
+        """Writes a text once.  share: of the elements that are dropped, or ones, in the first call."""
         if text not in self._noted:
             self._noted.add(text)
-            append(self._file, "predicted", {"text": text}, [])
+            append(self._file, "predicted", {"text": text, "share": share}, [])

@@ -6,44 +6,65 @@ those of its own, so that what depends on them changes.
 
 import os
 from collections.abc import Collection
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, Final, final
 
 import numpy as np
 import torch
+from xxhash import xxh3_128, xxh3_128_intdigest
 
 from simstrategy.trace import describe_site
 from simstrategy_torch_distributed.generators import APART, GLOBAL
 from simstrategy_torch_distributed.seeding import NO_SEED, seeding_site, watch_global, watch_objects
 from simstrategy_torch_distributed.watched.entries import append
 
-__all__ = ["SEEDS_KEPT", "Reseeding", "Seedings"]
+__all__ = ["Reseeding", "Seedings"]
 
 _UNSEEDED: Final = "{}, which no line seeds"
-SEEDS_KEPT: Final = 1000
+
+
+@dataclass(slots=True)
+class _Seeds:
+    """The seeds of one line, of any number.  digest: in their order. total: in any order, so that ranks' totals add."""
+
+    digest: xxh3_128 = field(default_factory=xxh3_128)
+    total: int = 0
+    count: int = 0
+
+    def add(self, seed: str) -> None:
+        self.digest.update(f"{len(seed)} {seed}".encode())
+        self.total += xxh3_128_intdigest(seed.encode())
+        self.count += 1
 
 
 @final
 class Seedings:
-    """Writes which seeds the script gives in this rank.  file: for the entries."""
+    """Writes which seeds the script gives in this rank, when it ends.  file: for the entries."""
 
     def __init__(self, file: str) -> None:
         self._file = file
         self._process = os.getpid()
         self._unseeded: dict[str, int] = {}
         """The global generators that the script has not seeded yet, and their states in the beginning."""
-        self._entries = 0
+        self._lines: dict[str, _Seeds] = {}
 
     def begin(self) -> None:
         self._unseeded = {name: one.state() for name, one in GLOBAL.items()}
         watch_global(self._seeded_global)
         watch_objects(self._seeded)
 
+    def end(self) -> None:
+        """Writes what each line has seeded with."""
+        for source, seeds in self._lines.items():
+            facts = {"source": source, "digest": seeds.digest.hexdigest(), "total": seeds.total, "count": seeds.count}
+            append(self._file, "seeds", facts, [])
+
     def stepping(self) -> None:
-        """Writes, before the first step, from which global generators the script has drawn without a seed."""
+        """Notes, before the first step, from which global generators the script has drawn without a seed."""
         for name, state in self._unseeded.items():
             if GLOBAL[name].state() != state:
-                self._write(_UNSEEDED.format(GLOBAL[name].label), str(state))
+                self._note(_UNSEEDED.format(GLOBAL[name].label), str(state))
 
     def _seeded_global(self, what: str, seed: Any, frame: FrameType) -> Any:
         if seed is not NO_SEED:
@@ -53,13 +74,11 @@ class Seedings:
     def _seeded(self, what: str, seed: Any, frame: FrameType) -> Any:
         source = None if seed is NO_SEED else _source(what, frame, self._process)
         if source is not None:
-            self._write(source, _text_of(seed))
+            self._note(source, _text_of(seed))
         return seed
 
-    def _write(self, source: str, seed: str) -> None:
-        self._entries += 1
-        if self._entries <= SEEDS_KEPT:
-            append(self._file, "seed", {"source": source, "seed": seed}, [])
+    def _note(self, source: str, seed: str) -> None:
+        self._lines.setdefault(source, _Seeds()).add(seed)
 
 
 @final

@@ -23,6 +23,8 @@ from simstrategy_torch_distributed.generators import GLOBAL
 from simstrategy_torch_distributed.link import site_of
 from simstrategy_torch_distributed.watched.contents import contents_of
 from simstrategy_torch_distributed.watched.entries import append
+from simstrategy_torch_distributed.watched.gradients import gradients_of
+from simstrategy_torch_distributed.watched.joining import Joining
 from simstrategy_torch_distributed.watched.moving import Moves, Narrow
 from simstrategy_torch_distributed.watched.names import Names
 from simstrategy_torch_distributed.watched.parts import is_readable, part_of
@@ -61,6 +63,7 @@ class Watch:
         shared: Shared | None = None,
     ) -> None:
         self.shared = shared
+        self.joining = Joining()
         self._file = file
         self._made = calls
         self._reseeding = reseeding
@@ -80,6 +83,8 @@ class Watch:
         self._written = Written()
         self._running: list[Optimizer] = []
         self._step = 0
+        self._made_before = 0
+        """How many calls there were before the last step."""
         self._calls = 0
         self._bytes: Counter[str] = Counter()
         """Of parameters and of what calls combine, each in all."""
@@ -116,6 +121,7 @@ class Watch:
         """Writes the parameters as they are in the end, and what names held."""
         if self._held is not None:
             self._held.end()
+            self._seedings.end()
         if self._narrow is not None:
             append(self._file, "narrow", {"dtypes": sorted(self._narrow.found)}, [])
         if self._last:
@@ -129,7 +135,12 @@ class Watch:
         if self._held is not None:
             name = f"all_reduce {op}"
             self._held.called(name, name, sys._getframe(1), [one.data_ptr() for one in tensors])
-        facts = {"number": self._calls, "step": self._step + 1, "op": _COMBINED.get(op), "site": list(site)}
+        facts = {
+            "number": self._calls,
+            "step": self._step + (not self._running),
+            "op": _COMBINED.get(op),
+            "site": list(site),
+        }
         if not self._detailed or facts["op"] is None or self._is_full("calls", sum(one.nbytes for one in tensors)):
             return finish
         before = [part_of(one).array.copy() for one in tensors]
@@ -244,11 +255,12 @@ class Watch:
             if self._held is not None:
                 self._seedings.stepping()
         self._step += 1
+        self._made_before = self._made()
         facts = {
             "step": self._step,
             "site": list(site_of(sys._getframe(1))),
             "generators": {one.label: one.state() for one in GLOBAL.values()},
-            "calls": self._made(),
+            "calls": self._made_before,
         }
         self._optimizers[optimizer] = None
         self._write("step", facts, parameters)
@@ -266,6 +278,7 @@ class Watch:
         if self._running:
             self._running.pop()
         if self._detailed and not self._running:
+            self._write_combined(self._trained(_parameters(optimizer)))
             fits = self._bytes["parameters"] <= _WHOLE_BYTES
             self._written.keep(self._trained(_parameters(optimizer)), fits=fits)
 
@@ -275,6 +288,7 @@ class Watch:
         """Writes the parameters' values, after which step each has them, and where it is detailed, their gradients."""
         facts |= {"names": [self._names[one] for one in parameters], "forms": [], "gradients": [], "terms": []}
         facts["after"] = [self._last.get(one, 0) for one in parameters]
+        facts["joined"] = self.joining.counts
         arrays = []
         size = sum(
             one.numel() * one.element_size() for one in parameters
@@ -287,23 +301,15 @@ class Watch:
             facts["made"], made = self._written.since(parameters, arrays)
             if self._detailed and what == "step":
                 facts["gradient_site"] = list(self._gradient_site)
-                arrays += self._detail(facts, parameters)
+                arrays += gradients_of(parameters, self._terms, facts)
             arrays += made
         append(self._file, what, facts, arrays)
 
-    def _detail(self, facts: dict[str, Any], parameters: Sequence[torch.Tensor]) -> list[Any]:
-        """Returns the gradients that there are, and what this rank computed of them; facts: receives their places."""
-        arrays = []
-        for kind, found in (
-            ("gradients", [one.grad for one in parameters]),
-            ("terms", [self._terms.get(one) for one in parameters]),
-        ):
-            for place, one in enumerate(found):
-                if one is not None:
-                    part = part_of(one)
-                    facts[kind].append([place, part.form])
-                    arrays.append(part.array)
-        return arrays
+    def _write_combined(self, parameters: Sequence[torch.Tensor]) -> None:
+        """Writes the gradients after a step that makes calls itself, such as those that combine them."""
+        if self._made() > self._made_before and self._bytes["parameters"] <= _WHOLE_BYTES:
+            facts: dict[str, Any] = {"step": self._step}
+            append(self._file, "combined", facts, gradients_of(parameters, {}, facts))
 
 
 def _parameters(optimizer: Optimizer) -> list[torch.Tensor]:
