@@ -2,7 +2,7 @@
 
 # check: --replicas 1,2 -- --batch-size {8//replicas}
 # law: replicas
-# kind: scaled by the number of replicas
+# kind: other learning rate
 # step: 1
 # variable: _torch_params.sequential/dense/bias
 
