@@ -68,7 +68,8 @@ class Site(NamedTuple):
     parts, one for each device; None for a value that is the same on all. by_pmap: whether the shard_map is one of
     `jax.pmap`. transposed: whether differentiation made it of a call of the program. called: its line in a
     function of a library that the program's line calls, so that each moment has a place of its own; "" otherwise.
-    added: as `partaking.added_up` gives it, of what a function of `jax.pmap` receives; () of others.
+    added: as `partaking.added_up` gives it, of what a function of `jax.pmap` receives; () of others. block: a number
+    of the function or loop's body of compiled code that it stands in.
     """
 
     number: int
@@ -86,6 +87,7 @@ class Site(NamedTuple):
     transposed: bool = False
     called: str = ""
     added: tuple[frozenset[int] | None, ...] = ()
+    block: int = 0
 
 
 class Moment(NamedTuple):

@@ -5,7 +5,7 @@ State is what a `shard_map` returns and receives again in a later call.
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,9 @@ __all__ = ["Diverged", "Facts", "facts_of"]
 Host = np.ndarray[Any, Any]
 Place = tuple[int, int]
 """The number of a site, and of one of its values."""
+
+_SENT: Final = frozenset({"permute", "all_to_all"})
+"""Collectives that combine nothing."""
 
 
 class Diverged(NamedTuple):
@@ -229,7 +232,8 @@ def _collective(call: Call) -> Iterator[PointFacts]:
     outputs = values[site.inputs :]
     if site.op == "MEAN":  # JAX makes a mean of a sum and a division
         outputs = [tuple([np.asarray(one / site.devices, one.dtype) for one in parts]) for parts in outputs]
-    own = not all(_are_equal(parts) for parts in outputs)
+    # What devices send each other stays a value of each, also where all of them send zeros.
+    own = site.kind in _SENT or not all(_are_equal(parts) for parts in outputs)
     combined = () if own else tuple([parts[0] for parts in outputs])
     yield PointFacts(call.step, site.place, site.kind, None, site.op, terms, combined, own=own)
 
