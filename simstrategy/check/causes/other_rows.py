@@ -1,4 +1,4 @@
-"""Whether rows of both runs are of the same examples, and rows that the reference has at another time instead.
+"""Whether rows of both runs are of the same examples, and rows that the reference has elsewhere instead.
 
 A replica function may take its examples of a larger array itself, in each step or in each turn of a loop. What enters
 the step is then the same, and which examples it computes with is seen in the rows that it takes.
@@ -41,10 +41,10 @@ class Rows:
         return any(_are_times(sizes, one) for one in self._known)
 
     def ever(self, place: Place) -> set[bytes]:
-        """Returns the rows that the reference ever has under the name and at the line of a place, of its shape."""
-        values = [one.value for one in self._reference if (one.site, one.name) == (place.site, place.name)]
-        alike = [one for one in values if one.ndim and one.shape[1:] == place.expected.shape[1:]]
-        return {row for one in alike for row in counted(one)}
+        """Returns the rows of the shape and the dtype of a place that the reference ever has, under any name."""
+        expected = place.expected
+        values = [one.value for one in self._reference if one.value.dtype == expected.dtype and one.value.ndim]
+        return {row for one in values if one.shape[1:] == expected.shape[1:] for row in counted(one)}
 
 
 def _are_times(sizes: Sequence[int], known: Sequence[int]) -> bool:
@@ -56,7 +56,7 @@ def _are_times(sizes: Sequence[int], known: Sequence[int]) -> bool:
 
 
 def of_other_rows(place: Place, rows: Rows) -> Finding | None:
-    """Recognises rows that the reference has under the same name at another time, and not at this one.
+    """Recognises rows that the reference has at another time or in a larger array, and not in this place.
 
     Not where rows of as many examples agree before: these are other values of the same examples, such as draws.
     """
@@ -69,10 +69,10 @@ def of_other_rows(place: Place, rows: Rows) -> Finding | None:
     if not is_one_each or rows.are_known(sizes) or not set(others) <= rows.ever(place):
         return None
     if sum(sizes) == len(expected):
-        reason = f"{place.what} has rows on the replicas that the reference has at another time, and not at this one"
+        reason = f"{place.what} has rows on the replicas that the reference has elsewhere, and not in this place"
         return Finding(OTHER_BATCHES, reason, "Take the rows of one batch on all replicas", source=place.site)
     if set(own) <= set(others) and sum(sizes) == len(found) * len(expected):
-        reason = f"{place.what} has {sum(sizes)} rows on all replicas together, of several batches of the reference"
+        reason = f"{place.what} has {sum(sizes)} rows on all replicas together, and {len(expected)} in the reference"
         remedy = "Take batches of one size, or divide the batch size by the number of replicas"
-        return Finding(BATCH_GROWS, f"{reason}, where each has {len(expected)}", remedy, source=place.site)
+        return Finding(BATCH_GROWS, reason, remedy, source=place.site)
     return None
