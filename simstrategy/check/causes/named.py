@@ -164,8 +164,9 @@ class _Search:
             cut = len(together) < len(expected) and not others - rows
             if set(others) <= set(rows) and (cut or not is_same_data(self._scene)):
                 return _of_samples(place, rows, others), rows != others
-        if pairs is None:
-            return None, True
+        taken = self.rows.are_taken(place)
+        if pairs is None or taken:
+            return None, not taken
         return _of_values(place, pairs, before, known=self.rows.are_known(sizes)), True
 
     def _pairs(self, place: Place, sizes: list[int]) -> list[tuple[Host, Host]] | None:

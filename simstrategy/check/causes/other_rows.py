@@ -40,10 +40,15 @@ class Rows:
         """Returns whether parts of these sizes are of the reference's examples, one or several rows for each."""
         return any(_are_times(sizes, one) for one in self._known)
 
+    def are_taken(self, place: Place) -> bool:
+        """Returns whether a place has a part of another array."""
+        return any(one.taken and (one.site, one.name) == (place.site, place.name) for one in self._reference)
+
     def ever(self, place: Place) -> set[bytes]:
-        """Returns the rows of the shape and the dtype of a place that the reference ever has, under any name."""
+        """Returns the rows of the shape and the dtype of a place that the reference ever has, or is given if known."""
         expected = place.expected
-        values = [one.value for one in self._reference if one.value.dtype == expected.dtype and one.value.ndim]
+        known = [one for one in self._reference if one.given] or self._reference
+        values = [one.value for one in known if one.value.dtype == expected.dtype and one.value.ndim]
         return {row for one in values if one.shape[1:] == expected.shape[1:] for row in counted(one)}
 
 

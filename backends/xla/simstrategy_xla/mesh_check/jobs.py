@@ -1,7 +1,7 @@
 """What a check gives a process with host devices to do, and what that process returns.  Plain data, without JAX."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -9,9 +9,25 @@ from simstrategy.check.contents import Contents
 from simstrategy.digests import blake2b
 from simstrategy.trace import Event, value_digest
 
-__all__ = ["Answer", "Found", "Job", "Moment", "Record", "Run", "Saved", "Shard", "Site", "Spread", "digest_of"]
+__all__ = [
+    "TAKING",
+    "Answer",
+    "Found",
+    "Job",
+    "Moment",
+    "Record",
+    "Run",
+    "Saved",
+    "Shard",
+    "Site",
+    "Spread",
+    "digest_of",
+]
 
 Host = np.ndarray[Any, Any]
+
+TAKING: Final = frozenset({"dynamic_slice", "gather", "squeeze"})
+"""Operations by which a device takes rows of an array of its own: their results are recorded in a `shard_map`."""
 
 
 class Run(NamedTuple):

@@ -18,7 +18,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import mlir
 
 from simstrategy.trace import describe_site
-from simstrategy_xla.mesh_check.jobs import Moment, Record, Site
+from simstrategy_xla.mesh_check.jobs import TAKING, Moment, Record, Site
 from simstrategy_xla.mesh_check.lowering import Place, Rule, Rules, is_of_program, place_of
 from simstrategy_xla.mesh_check.noting import COLLECTIVES, meaning_of
 from simstrategy_xla.mesh_check.partaking import added_up
@@ -34,9 +34,6 @@ _COMPUTED: Final = frozenset(
     }
 )
 """Operations whose results are recorded."""
-_TAKING: Final = frozenset({"dynamic_slice", "gather", "squeeze"})
-"""Operations by which a device takes rows of an array of its own: their results are recorded in a `shard_map`."""
-
 _WHOLE_BYTES: Final = 1 << 20
 """Up to which size a value is kept; larger ones are not compared."""
 _COMPUTED_BYTES: Final = 1 << 16
@@ -87,7 +84,7 @@ class Watch:
         mlir.register_lowering(self._observe, self._observed, cacheable=False)
         rules.put_around(COLLECTIVES, self._of_collective)
         if lines:
-            rules.put_around(_COMPUTED | _TAKING, self._of_result)
+            rules.put_around(_COMPUTED | TAKING, self._of_result)
             rules.put_around(_OF_PAIRS, self._of_pairs)
         rules.put_around({"shard_map"}, self._of_shard_map)
 
@@ -127,7 +124,7 @@ class Watch:
             if place is None or self._apart or not all(map(_is_computed, ctx.avals_out)):
                 return results
             counts = inner and not any(jnp.issubdtype(aval.dtype, jnp.inexact) for aval in ctx.avals_out)
-            if not own and (not place.inside or counts or name in _TAKING):
+            if not own and (not place.inside or counts or name in TAKING):
                 return results
             site = self._site(ctx, name, None, place, 0)
             if own:
