@@ -49,3 +49,12 @@ def test_a_call_has_the_values_of_all_devices_and_needs_all_of_them():
     seen = [*moments(0), *moments(0, device=1), *moments(0)]
     (call,) = calls_of(Record(tuple(sites), tuple(seen)))
     assert [len(parts) for parts in call.values] == [2, 2]
+
+
+def test_one_turn_of_all_operations_of_a_loop_comes_before_the_next_one():
+    body = [site(number, in_loop=True, place=f"train.py:{number}")._replace(block=1) for number in (0, 3)]
+    inner = [site(number, in_loop=True, place=f"train.py:{number}")._replace(block=2) for number in (1, 2)]
+    sites = [body[0], *inner, body[1], site(4, place="train.py:9")]
+    turn = moments(0, 1, 2, 1, 2, 3)
+    found = steps(sites, [*turn, *turn, *moments(4)])
+    assert [number for number, _ in found] == [0, 1, 2, 1, 2, 3, 0, 1, 2, 1, 2, 3, 4]

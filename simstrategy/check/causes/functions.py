@@ -42,9 +42,7 @@ def by_functions(scene: Scene) -> Finding | None:
     for name, reduce in (("maximum", np.maximum), ("minimum", np.minimum), ("product", np.multiply)):
         # One number is one replica's value, or at a bound, more easily than several are.
         chosen = name != "product"
-        if not (chosen and (_has_ties(one) or sum(leaf.size for leaf in one.expected) < _CHOSEN_MIN)) and one.reaches(
-            one.expected, _reduced(one, reduce)
-        ):
+        if not (chosen and not _may_be_chosen(one)) and one.reaches(one.expected, _reduced(one, reduce)):
             found.append(
                 (name, f"the reference's result is the {name} of the replicas' values, and not their {one.rule}")
             )
@@ -61,6 +59,18 @@ def _is_rough(one: Combination) -> bool:
     """Returns whether the values are no small integers, which fulfil many equations by chance."""
     values = np.concatenate([wide(leaf).reshape(-1) for leaf in (*one.expected, *one.terms[0], *one.terms[-1])])
     return bool(values.dtype.kind == "f" and np.isfinite(values).all() and (values != np.round(values)).any())
+
+
+def _may_be_chosen(one: Combination) -> bool:
+    """Returns whether elements of several replicas were taken: those of one alone are that replica's value."""
+    enough = sum(leaf.size for leaf in one.expected) >= _CHOSEN_MIN
+    return (
+        enough and not _has_ties(one) and not any(one.reaches(one.expected, _scaled(one, term)) for term in one.terms)
+    )
+
+
+def _scaled(one: Combination, term: Leaves) -> Leaves:
+    return tuple([wide(leaf) * one.scale for leaf in term])
 
 
 def _has_ties(one: Combination) -> bool:

@@ -34,7 +34,7 @@ from simstrategy.check.causes.functions import by_functions
 from simstrategy.check.causes.order import by_order
 from simstrategy.check.causes.repeated import by_repeated_term
 from simstrategy.check.causes.rounding import all_alike, allowed, unit_of, wide
-from simstrategy.check.causes.samples import by_rows, by_sizes, equal_terms, is_same_data
+from simstrategy.check.causes.samples import by_grown_arrays, by_rows, by_sizes, equal_terms, is_same_data
 from simstrategy.check.causes.scene import Scene
 from simstrategy.check.causes.single import by_component, by_one_replica
 from simstrategy.check.causes.weights import by_weights
@@ -201,6 +201,7 @@ def _is_largest(scene: Scene, size: float) -> bool:
 EXACT: Final[tuple[Recogniser, ...]] = (
     by_rows,
     by_sizes,
+    by_grown_arrays,
     by_one_replica,
     by_component,
     lambda scene: by_weights(scene.one),

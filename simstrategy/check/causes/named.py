@@ -15,6 +15,7 @@ from simstrategy.check.causes.clipping import of_bound
 from simstrategy.check.causes.combination import whole
 from simstrategy.check.causes.companions import is_line, is_moved
 from simstrategy.check.causes.facts import DRAWS, DUPLICATED, MISSING_SAMPLES, STATISTICS, Finding, Host
+from simstrategy.check.causes.other_rows import Rows, of_other_rows
 from simstrategy.check.causes.own_numbers import first_uncombined, own_number
 from simstrategy.check.causes.rounding import allowed, wide
 from simstrategy.check.causes.row_order import DISTINCT_MIN, Order, Place, counted, of_selection, order_of
@@ -51,12 +52,13 @@ def by_names(scene: Scene, named: Named) -> Finding | None:
     if changed is not None:
         return changed
     unclear: Place | None = None
-    search = _Search(scene)
+    search = _Search(scene, named.reference)
     for number, place in enumerate(places):
         if len(place.found[0].shape) != len(place.expected.shape):
             continue
         finding, decided = search.look(place)
-        if decided and (finding is None or STATISTICS in finding.also):
+        known = decided and search.rows.are_known([len(one) for one in place.found])
+        if known and (finding is None or STATISTICS in finding.also):
             own = own_number(place, places[:number])
             finding = finding if own is None else own
         if finding is not None:
@@ -66,7 +68,8 @@ def by_names(scene: Scene, named: Named) -> Finding | None:
             break
     finding = _numbers(places)
     if finding is None and unclear is not None:
-        reason = f"the first value in the replica functions that differs for the same examples is {unclear.what}"
+        same = " for the same examples" if known else ""
+        reason = f"the first value in the replica functions that differs{same} is {unclear.what}"
         return Finding(None, reason, source=unclear.site)
     return finding or first_uncombined(places)
 
@@ -123,10 +126,14 @@ def _by_place(values: Sequence[NamedValue], step: int, number: int) -> dict[tupl
 
 @final
 class _Search:
-    """Goes through the values of a step in order, and keeps which examples the rows of each replica are."""
+    """Goes through the values of a step in order, and keeps which examples the rows of each replica are.
 
-    def __init__(self, scene: Scene) -> None:
+    rows: the rows of both runs that are known to be of the same examples.
+    """
+
+    def __init__(self, scene: Scene, reference: Sequence[NamedValue]) -> None:
         self._scene = scene
+        self.rows = Rows(scene, reference)
         self._order: Order | None = None
         self._examples: list[Counter[bytes]] = []
         self._before: dict[str, Place] = {}
@@ -134,7 +141,8 @@ class _Search:
     def look(self, place: Place) -> tuple[Finding | None, bool]:
         """Compares one value row by row; returns what it shows, and whether the search ends here."""
         if not _has_rows(place):
-            return None, False
+            grown = of_other_rows(place, self.rows)
+            return grown, bool(grown)
         expected, found = place.expected, place.found
         together = np.concatenate(found, dtype=expected.dtype, casting="unsafe")
         sizes = [len(one) for one in found]
@@ -146,18 +154,20 @@ class _Search:
             self._order = order
             self._examples.append(counted(expected))
         if order is not None or (pairs is not None and all(_near(one, other) for one, other in pairs)):
+            self.rows.agree(expected, sizes)
             return None, False
         rows, others = counted(expected), counted(together)
         if len(rows) >= DISTINCT_MIN:
-            selected = of_selection(place, self._examples)
+            selected = of_other_rows(place, self.rows) or of_selection(place, self._examples)
             if selected is not None:
                 return selected, True
             cut = len(together) < len(expected) and not others - rows
             if set(others) <= set(rows) and (cut or not is_same_data(self._scene)):
                 return _of_samples(place, rows, others), rows != others
-        if pairs is None:
-            return None, True
-        return _of_values(place, pairs, before), True
+        taken = self.rows.are_taken(place)
+        if pairs is None or taken:
+            return None, not taken
+        return _of_values(place, pairs, before, known=self.rows.are_known(sizes)), True
 
     def _pairs(self, place: Place, sizes: list[int]) -> list[tuple[Host, Host]] | None:
         """Returns the reference's rows for the examples of each replica, and its own; None without a row for each."""
@@ -205,8 +215,11 @@ def _of_samples(place: Place, rows: Counter[bytes], others: Counter[bytes]) -> F
     return None  # the same rows in another order
 
 
-def _of_values(place: Place, rows: Sequence[tuple[Host, Host]], before: Place | None) -> Finding | None:
-    """Compares the values of the same examples.  before: the value that the name had before."""
+def _of_values(place: Place, rows: Sequence[tuple[Host, Host]], before: Place | None, *, known: bool) -> Finding | None:
+    """Compares the values of the same examples.  before: the value that the name had before.
+
+    known: whether they are known to be the same examples.
+    """
     pairs = [(wide(one), wide(other)) for one, other in rows]
     bound = _bound(pairs) if place.expected.dtype.kind == "f" else None
     if bound is not None:
@@ -224,6 +237,8 @@ def _of_values(place: Place, rows: Sequence[tuple[Host, Host]], before: Place | 
         reason = f"what changes {place.what} is the same on all replicas, row by row, though their examples are others"
     elif len(same) > 1 and same[0] and not all(same) and not is_line(*pairs[same.index(False)]):
         reason = f"{place.what} has the reference's values on replica 0, and others on replica {same.index(False)}"
+        if not known:
+            return Finding(None, f"{reason}; whether these are of the same examples is not known", source=place.site)
         remedy = "Draw for each example, or for the whole batch; what it depends on besides, take of all replicas"
         return Finding(DRAWS, reason, remedy, source=place.site, also=(STATISTICS,))
     else:

@@ -16,10 +16,10 @@ from simstrategy.check.causes.facts import (
     PointFacts,
 )
 from simstrategy.check.causes.rounding import alike, wide
+from simstrategy.check.causes.row_order import DISTINCT_MIN, counted
 from simstrategy.check.causes.scene import Scene
 
-__all__ = ["by_rows", "by_sizes", "equal_terms", "is_same_data"]
-
+__all__ = ["by_grown_arrays", "by_rows", "by_sizes", "equal_terms", "is_same_data"]
 
 _SIZE_NEAR: Final = 1e-5
 """How near the sizes of elements have to be to be one, relatively."""
@@ -116,6 +116,30 @@ def by_sizes(scene: Scene) -> Finding | None:
         return Finding(DUPLICATED, reason, "Give each replica a part of its own", by_parts=True)
     if one.differ_among_replicas and not one.other.added:
         return _grows(scene, "every replica takes a batch as large as the reference's, so the steps are others")
+    return None
+
+
+def by_grown_arrays(scene: Scene) -> Finding | None:
+    """Recognises a batch that grows in the whole arrays of lines, where no examples are recorded.
+
+    The first array of the step that has more rows than in the reference has that many times as many, and begins with
+    the reference's.
+    """
+    if scene.one.ratio <= 1 or scene.one.other.parts is not None or scene.one.other.inputs:
+        return None
+    for expected, found in scene.lines_before():
+        if expected.shape == found.shape:
+            continue
+        rows = len(expected) if expected.ndim else 0
+        if rows < DISTINCT_MIN or found.shape != (round(scene.one.ratio * rows), *expected.shape[1:]):
+            return None
+        size = float(np.abs(wide(expected)).max(initial=0))
+        near = float(np.abs(wide(expected) - wide(found[:rows])).max(initial=0)) <= _SIZE_NEAR * size
+        if not near or len(counted(found)) < len(found):
+            return None
+        reason = f"its arrays have {len(found)} rows, of which the first {rows} are all that the reference has"
+        remedy = "Take batches of one size, or divide the batch size by the number of devices"
+        return Finding(BATCH_GROWS, reason, remedy)
     return None
 
 

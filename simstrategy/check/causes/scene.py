@@ -51,6 +51,18 @@ class Scene(NamedTuple):
             if point.step == step and found is not None and _place(point) != _place(self.one.other):
                 yield point, found
 
+    def lines_before(self) -> Iterator[tuple[Host, Host]]:
+        """Yields the whole arrays of lines in the step, before the point, of both runs as far as their lines agree."""
+        step = self.one.other.step
+        expected, found = [
+            [point for point in points if point.step == step and not point.inputs and len(point.outputs) == 1]
+            for points in (self.reference, self.other)
+        ]
+        for one, other in zip(expected, found, strict=False):
+            if _place(one) != _place(other) or other is self.one.other:
+                return
+            yield one.outputs[0], other.outputs[0]
+
     def has_earlier_point(self) -> bool:
         """Returns whether a point of the same step has combined values before this one."""
         return any(point.outputs and point.step == self.one.other.step and not point.kept for point in self._earlier())

@@ -36,6 +36,8 @@ class NamedValue(NamedTuple):
     """A value that a replica function gave a name.
 
     number: how many points and writes came before it. site: file and line of the statement. value: [any shape].
+    taken: whether it is a part of another array, so that its rows show which ones were taken, and no other value.
+    given: whether it is what a replica function receives, where that is known of any value.
     """
 
     step: int
@@ -44,6 +46,8 @@ class NamedValue(NamedTuple):
     site: str
     name: str
     value: Host
+    taken: bool = False
+    given: bool = False
 
 
 class _Seen:

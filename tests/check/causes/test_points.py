@@ -552,3 +552,10 @@ def test_what_depends_on_no_state_differs_in_each_step_and_has_an_effect() -> No
     assert place_of(np.float32(3)) == "train.py:34"  # one number is a multiple of any other
     assert place_of(between=(line_of(A, line=30),)) == "train.py:28"  # what differed before was undone
     assert place_of(factor=3.0) == "train.py:28"
+
+
+def test_a_maximum_that_is_one_replicas_value_is_no_function() -> None:
+    """J-27: each element of the reference is replica 0's."""
+    first, second = rows(0.25, 0.3, 0.25), rows(0.2, 0.2, 0.1)
+    cause = explain([point(first)], [point(first, second)], counts=(1, 2))
+    assert cause.kind != FUNCTION

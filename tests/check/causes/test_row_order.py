@@ -120,3 +120,21 @@ def test_rows_that_one_stream_changes_are_other_draws(change: str) -> None:
         ]
 
     assert explain_difference(program, (1, 3)).kind == "different draws"
+
+
+@pytest.mark.parametrize("grows", [False, True])
+def test_rows_of_another_step_are_no_draws(grows: bool) -> None:
+    """J-87: replica 0 has the reference's rows, and the other one has rows of a later step."""
+    rows = np.random.default_rng(8).normal(size=(24, 3)).astype(np.float32)
+
+    def program(strategy: Any) -> Any:
+        def step(part: Any, number: int) -> Any:
+            size = 3 if grows else len(part) // 4
+            own = part[number * size : (number + 1) * size]
+            return ctx().all_reduce("MEAN", strategy.xp.sum(own * own, axis=0))
+
+        data = strategy.experimental_distribute_dataset([rows])
+        return [strategy.unwrap(strategy.run(step, args=(x, number)))[0] for x in data for number in range(4)]
+
+    kind = explain_difference(program, (1, 2)).kind
+    assert kind == ("global batch grows with the number of replicas" if grows else "other batches")

@@ -1,7 +1,8 @@
 """Puts the values that devices recorded together into calls, and counts steps.
 
 Devices record at their own pace, and a device may compute independent operations of a program in another order than the
-program has them. So a call is found by how often its place came before, and calls are ordered by their places.
+program has them. So a call is found by how often its place came before, and calls are ordered by their places, those in
+a loop turn by turn.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,6 +41,14 @@ class _Turn(NamedTuple):
     run: int
 
 
+class _Body(NamedTuple):
+    """The sites of one block: the first and the last number, and how many turns each of them has in a run."""
+
+    first: int
+    last: int
+    turns: int
+
+
 def calls_of(record: Record) -> list[Call]:
     """Returns all calls that every device has recorded, in the order of the program."""
     moments: dict[tuple[int, int], list[Moment]] = {}
@@ -58,7 +67,8 @@ def calls_of(record: Record) -> list[Call]:
     programs = _programs(sites)
     order, steps = {run: place for place, run in enumerate(runs)}, _steps(runs, programs)
     alike = _alike(sites, programs)
-    turns.sort(key=lambda turn: (order[turn.module, turn.run], turn.site.number, turn.number))
+    paths = _paths(turns)
+    turns.sort(key=lambda turn: (order[turn.module, turn.run], *paths[turn.site.number, turn.number]))
     found = []
     for turn in turns:
         of_all = [moments.get((turn.site.number, device), []) for device in range(turn.site.devices)]
@@ -91,6 +101,38 @@ def _turns(module: int, sites: Sequence[Site], times: Mapping[int, Sequence[int]
                 run = number * runs // count if count % runs == 0 else sum(begin <= time for begin in begins[1:])
             found.append(_Turn(site, number, module, run))
     return found
+
+
+def _paths(turns: Sequence[_Turn]) -> dict[tuple[int, int], tuple[int, ...]]:
+    """Returns for the number of each site, and of its turn, a key that orders the turns of one run of its program.
+
+    All sites of a loop's body have equally many turns: one turn of all of them comes before the next one. What stands
+    between two of them, with a multiple of their turns, is in a loop or a function inside of this body.
+    """
+    runs: dict[tuple[int, int], dict[int, list[_Turn]]] = {}
+    for turn in turns:
+        runs.setdefault((turn.module, turn.run), {}).setdefault(turn.site.number, []).append(turn)
+    found = {}
+    for sites in runs.values():
+        blocks: dict[int, dict[int, list[_Turn]]] = {}
+        for number in sorted(sites):
+            blocks.setdefault(sites[number][0].site.block, {})[number] = sites[number]
+        bodies = [_Body(min(one), max(one), len(one[min(one)])) for one in blocks.values() if _is_even(one)]
+        for block in blocks.values():
+            own = _Body(min(block), max(block), len(block[min(block)]))
+            around = [one for one in bodies if one.first < own.first and own.last < one.last]
+            around = [one for one in around if own.turns % one.turns == 0] if _is_even(block) else []
+            for number, made in block.items():
+                for place, turn in enumerate(made):
+                    outer = [part for one in around for part in (one.first, place * one.turns // own.turns)]
+                    inner = (own.first, place, number) if _is_even(block) else (number, place)
+                    found[number, turn.number] = (*outer, *inner)
+    return found
+
+
+def _is_even(block: Mapping[int, Sequence[_Turn]]) -> bool:
+    """Returns whether the sites of a block have equally many turns."""
+    return len({len(made) for made in block.values()}) == 1
 
 
 def _programs(sites: Sequence[Site]) -> dict[int, str]:

@@ -1,7 +1,7 @@
 """What a check gives a process with host devices to do, and what that process returns.  Plain data, without JAX."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -9,9 +9,25 @@ from simstrategy.check.contents import Contents
 from simstrategy.digests import blake2b
 from simstrategy.trace import Event, value_digest
 
-__all__ = ["Answer", "Found", "Job", "Moment", "Record", "Run", "Saved", "Shard", "Site", "Spread", "digest_of"]
+__all__ = [
+    "TAKING",
+    "Answer",
+    "Found",
+    "Job",
+    "Moment",
+    "Record",
+    "Run",
+    "Saved",
+    "Shard",
+    "Site",
+    "Spread",
+    "digest_of",
+]
 
 Host = np.ndarray[Any, Any]
+
+TAKING: Final = frozenset({"dynamic_slice", "gather", "squeeze"})
+"""Operations by which a device takes rows of an array of its own: their results are recorded in a `shard_map`."""
 
 
 class Run(NamedTuple):
@@ -68,7 +84,8 @@ class Site(NamedTuple):
     parts, one for each device; None for a value that is the same on all. by_pmap: whether the shard_map is one of
     `jax.pmap`. transposed: whether differentiation made it of a call of the program. called: its line in a
     function of a library that the program's line calls, so that each moment has a place of its own; "" otherwise.
-    added: as `partaking.added_up` gives it, of what a function of `jax.pmap` receives; () of others.
+    added: as `partaking.added_up` gives it, of what a function of `jax.pmap` receives; () of others. block: a number
+    of the function or loop's body of compiled code that it stands in.
     """
 
     number: int
@@ -86,6 +103,7 @@ class Site(NamedTuple):
     transposed: bool = False
     called: str = ""
     added: tuple[frozenset[int] | None, ...] = ()
+    block: int = 0
 
 
 class Moment(NamedTuple):

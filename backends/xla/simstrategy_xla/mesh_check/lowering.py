@@ -103,10 +103,11 @@ class Rules:
         return guarded
 
 
-def place_of(traceback: Any) -> Place | None:
+def place_of(traceback: Any, *, inner: bool = False) -> Place | None:
     """Returns the innermost line of a traceback of JAX that is the program's; None without one.
 
-    A line of an installed library stands for the program's where no other is there.
+    A line of an installed library stands for the program's where no other is there. inner: whether the operation is in
+    a function that JAX makes of a loop's body, of a nested `jit`, or of the like: its traceback ends there.
     """
     through: set[str] = set()
     found: tuple[str, int, frozenset[str]] | None = None
@@ -123,7 +124,11 @@ def place_of(traceback: Any) -> Place | None:
             called = _short(found) if found is not None and inside else ""
             found = file, traceback.code_addr2line(code, last), frozenset(through)
             inside = False
-    return None if found is None else Place(*found, inside or bool(called), "" if inside else called)
+    if found is None:
+        return None
+    if inner and not called and not is_of_program(found[0]):
+        called = _short(found)
+    return Place(*found, inside or inner or bool(called), "" if inside else called)
 
 
 def is_of_program(file: str) -> bool:

@@ -5,7 +5,7 @@ State is what a `shard_map` returns and receives again in a later call.
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -13,13 +13,16 @@ from simstrategy.check.causes.facts import Leaves, PointFacts
 from simstrategy.check.causes.watching import NamedValue
 from simstrategy.check.distances import same_bits
 from simstrategy_xla.mesh_check.calls import Call, Parts, calls_of
-from simstrategy_xla.mesh_check.jobs import Record, Site
+from simstrategy_xla.mesh_check.jobs import TAKING, Record, Site
 
 __all__ = ["Diverged", "Facts", "facts_of"]
 
 Host = np.ndarray[Any, Any]
 Place = tuple[int, int]
 """The number of a site, and of one of its values."""
+
+_SENT: Final = frozenset({"permute", "all_to_all"})
+"""Collectives that combine nothing."""
 
 
 class Diverged(NamedTuple):
@@ -54,10 +57,11 @@ def facts_of(record: Record) -> Facts:
     found: list[PointFacts] = []
     diverged: dict[Place, Parts] = {}
     named: list[NamedValue] = []
+    entering = {one.enters for one in state.values()}
     transposed: list[PointFacts] = []
     for number, call in enumerate(calls):
         if call.site.own or call.site.kind == "enter":
-            named += _named(call, number)
+            named += _named(call, number, entering)
             continue
         made = _leaving(call, state, diverged) if call.site.kind == "leave" else _collective(call)
         sizes, rows = parts.get(call.step, (None, None))
@@ -188,14 +192,17 @@ def _leaving(call: Call, state: Mapping[Place, _State], diverged: dict[Place, Pa
         yield point
 
 
-def _named(call: Call, number: int) -> Iterator[NamedValue]:
-    """Yields what each device has at a line."""
+def _named(call: Call, number: int, state: Collection[Place]) -> Iterator[NamedValue]:
+    """Yields what each device has at a line, but no state that enters in parts: its rows are of no examples."""
     site = call.site
     for place, value in enumerate(call.values):
+        if (site.number, place) in state and site.cut[place] is not None and not site.by_pmap:
+            continue
         name = site.names[place] if place < len(site.names) else site.kind
         for device, one in enumerate(value or ()):
             if _is_number(one):
-                yield NamedValue(call.step, number, device, site.place, name, one)
+                taken, given = site.kind in TAKING, site.kind == "enter"
+                yield NamedValue(call.step, number, device, site.place, name, one, taken, given)
 
 
 def _terms(value: Parts, before: Parts | None) -> tuple[Leaves, ...]:
@@ -229,7 +236,8 @@ def _collective(call: Call) -> Iterator[PointFacts]:
     outputs = values[site.inputs :]
     if site.op == "MEAN":  # JAX makes a mean of a sum and a division
         outputs = [tuple([np.asarray(one / site.devices, one.dtype) for one in parts]) for parts in outputs]
-    own = not all(_are_equal(parts) for parts in outputs)
+    # What devices send each other stays a value of each, also where all of them send zeros.
+    own = site.kind in _SENT or not all(_are_equal(parts) for parts in outputs)
     combined = () if own else tuple([parts[0] for parts in outputs])
     yield PointFacts(call.step, site.place, site.kind, None, site.op, terms, combined, own=own)
 

@@ -18,10 +18,11 @@ from jax.extend.core import Primitive
 from jax.interpreters import mlir
 
 from simstrategy.trace import describe_site
-from simstrategy_xla.mesh_check.jobs import Moment, Record, Site
+from simstrategy_xla.mesh_check.jobs import TAKING, Moment, Record, Site
 from simstrategy_xla.mesh_check.lowering import Place, Rule, Rules, is_of_program, place_of
 from simstrategy_xla.mesh_check.noting import COLLECTIVES, meaning_of
 from simstrategy_xla.mesh_check.partaking import added_up
+from simstrategy_xla.mesh_check.stacks import is_inner, is_repeated
 
 __all__ = ["Watch"]
 
@@ -33,7 +34,6 @@ _COMPUTED: Final = frozenset(
     }
 )
 """Operations whose results are recorded."""
-
 _WHOLE_BYTES: Final = 1 << 20
 """Up to which size a value is kept; larger ones are not compared."""
 _COMPUTED_BYTES: Final = 1 << 16
@@ -41,8 +41,13 @@ _COMPUTED_BYTES: Final = 1 << 16
 _TOTAL_BYTES: Final = 256 << 20
 """Of all values of a run; later ones are not kept."""
 
-_LOOPS: Final = frozenset({"while", "body", "cond"})
-"""JAX's names of what a loop consists of."""
+_OF_PAIRS: Final = frozenset(
+    {
+        *("reduce", "reduce_window", "argmax", "argmin", "sort", "select_and_scatter", "select_and_scatter_add"),
+        *("scatter", "scatter-add", "scatter-sub", "scatter-mul", "scatter-min", "scatter-max", "approx_top_k"),
+    }
+)
+"""Operations with code for a pair of elements. XLA ends the process where such code has a callback."""
 
 
 class _Edge(NamedTuple):
@@ -69,14 +74,18 @@ class Watch:
         self._sites: list[Site] = []
         self._moments: list[Moment] = []
         self._modules: list[Any] = []
+        self._blocks: list[Any] = []
         self._edges: list[_Edge] = []
         self._bytes = 0
+        self._apart = 0
+        """In how many operations of `_OF_PAIRS` the code is that is being made."""
         self._observe = Primitive("simstrategy_observe")
         self._observe.multiple_results = True
         mlir.register_lowering(self._observe, self._observed, cacheable=False)
         rules.put_around(COLLECTIVES, self._of_collective)
         if lines:
-            rules.put_around(_COMPUTED, self._of_result)
+            rules.put_around(_COMPUTED | TAKING, self._of_result)
+            rules.put_around(_OF_PAIRS, self._of_pairs)
         rules.put_around({"shard_map"}, self._of_shard_map)
 
     def clear(self) -> None:
@@ -108,10 +117,14 @@ class Watch:
     def _of_result(self, name: str, rule: Rule) -> Rule:
         def watched(ctx: Any, *values: Any, **params: Any) -> Sequence[Any]:
             results = rule(ctx, *values, **params)
-            place = place_of(ctx.traceback)
+            inner = is_inner(str(ctx.name_stack), ctx.module_context.module)
+            place = place_of(ctx.traceback, inner=inner)
             own = bool(_axes_of(ctx))
             # The code of an operation that is not in a function of the program is shared by all its lines.
-            if place is None or not (own or place.inside) or not all(map(_is_computed, ctx.avals_out)):
+            if place is None or self._apart or not all(map(_is_computed, ctx.avals_out)):
+                return results
+            counts = inner and not any(jnp.issubdtype(aval.dtype, jnp.inexact) for aval in ctx.avals_out)
+            if not own and (not place.inside or counts or name in TAKING):
                 return results
             site = self._site(ctx, name, None, place, 0)
             if own:
@@ -121,6 +134,16 @@ class Watch:
                 self._sites[-1] = site = site._replace(called=place.called)
                 self._emit_whole(ctx, site, results)
             return results
+
+        return watched
+
+    def _of_pairs(self, name: str, rule: Rule) -> Rule:
+        def watched(ctx: Any, *values: Any, **params: Any) -> Sequence[Any]:
+            self._apart += 1
+            try:
+                return rule(ctx, *values, **params)
+            finally:
+                self._apart -= 1
 
         return watched
 
@@ -173,6 +196,9 @@ class Watch:
         if not any(module is one for one in self._modules):
             self._modules.append(module)
         number = next(place for place, one in enumerate(self._modules) if one is module)
+        block = mlir.ir.InsertionPoint.current.block
+        if block not in self._blocks:
+            self._blocks.append(block)
         stack = str(ctx.name_stack)
         found = Site(
             len(self._sites),
@@ -180,11 +206,12 @@ class Watch:
             kind,
             op,
             describe_site((place.file, place.line)),
-            _is_repeated(stack, ctx.module_context.module),
+            is_repeated(stack, ctx.module_context.module),
             _devices_of(ctx),
             inputs,
             by_pmap=_is_pmap(place),
             transposed="transpose(" in stack,
+            block=self._blocks.index(block),
         )
         self._sites.append(found)
         return found
@@ -223,22 +250,6 @@ class Watch:
         self._bytes += sum(array.nbytes for array in arrays if array is not None)
         if self._bytes <= _TOTAL_BYTES:
             self._moments.append(Moment(site, device, tuple(arrays), place))
-
-
-def _is_repeated(stack: str, module: Any) -> bool:
-    """Returns whether an operation may come several times in a run of its program, or never.
-
-    stack: of names around it. It begins with the name of the compiled program, but JAX makes a function of its own of a
-    loop's body, of what `jax.jit` compiles in a program, and of the like. In such a function it begins anew.
-    """
-    first, *_ = parts = stack.split("/")
-    name = module.operation.attributes["sym_name"].value
-    return any(part in _LOOPS for part in parts) or _letters(first) != _letters(name)
-
-
-def _letters(name: str) -> str:
-    """Returns the letters and digits of a name: jit(step) is the program jit_step."""
-    return "".join(filter(str.isalnum, name))
 
 
 _INDEX: Final = jax.core.ShapedArray((), np.dtype(np.int32))
