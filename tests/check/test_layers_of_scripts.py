@@ -29,7 +29,7 @@ class Script:
         self.runs.append((replicas, kinds, nudge))
         value = 1.0 if set(self.needed) <= set(kinds) else float(replicas)
         value = np.nextafter(np.float32(value), np.float32(9)) if nudge is not None else np.float32(value)
-        predicted = tuple([LAYERS[kind] for kind in kinds if kind in self.there])
+        predicted = tuple([(LAYERS[kind], None) for kind in kinds if kind in self.there])
         error = ("exit code 1", "it failed") if self.fails else None
         return ScriptRun(error, "", (), inputs=(), predicted=predicted, notes=(str(value),))
 
