@@ -52,7 +52,7 @@ def test_a_distribution_gives_its_mean(noted):
 
 def drops():
     yield lambda: functional.dropout(QUERY, 0.5)
-    yield lambda: functional.dropout2d(QUERY[None], p=0.5, training=True)
+    yield lambda: functional.dropout2d(QUERY.reshape(1, 16, 2, 2), p=0.5, training=True)
     yield lambda: functional.alpha_dropout(QUERY, 0.5, True)
     yield lambda: functional.scaled_dot_product_attention(QUERY, QUERY, QUERY, None, 0.5)
     yield lambda: functional.scaled_dot_product_attention(QUERY, QUERY, QUERY, dropout_p=0.5, is_causal=True)
@@ -62,6 +62,7 @@ def drops():
 
 @pytest.mark.parametrize("number", range(6))
 def test_nothing_is_dropped(number):
+    torch.manual_seed(0)  # with which both calls drop other elements
     call = [*drops()][number]
     assert not torch.equal(call(), call())
     texts = []
