@@ -280,19 +280,20 @@ def _cause(sides: _Sides, number: int, pair: Pair, finding: Finding | None) -> C
     if last is not None and pair.other.what not in ("initial value", WRITTEN):
         op = f" {last.op}" if last.op else ""
         more += f" The last collective before this step's update is {last.what}{op} at {last.site}."
-    text, plain = [
-        paragraph(origin, shown, sides.counts, None, sides.arguments.names, leaf=numbers[0] if numbers else None) + more
-        for shown in (finding, None)
-    ]
+    leaf = numbers[0] if numbers else None
+
+    def text_of(shown: Finding | None) -> str:
+        return paragraph(origin, shown, sides.counts, None, sides.arguments.names, leaf=leaf) + more
+
     return Cause(
         kind=None if finding is None else finding.kind,
         step=step.number,
         site=point.site,
         what=point.what,
         variable=variable,
-        text=text,
+        text=text_of(finding),
         certain=finding is not None and finding.kind is not None,
         factor=None if finding is None else finding.factor,
         also=() if finding is None else finding.also,
-        plain=plain if point.what == "update" else "",
+        plain=text_of(None) if point.what == "update" else "",
     )

@@ -110,8 +110,6 @@ class _Gathered:
         """What each rank ends with."""
         self.made: list[int] = []
         """How many steps each rank has made."""
-        self._called: list[list[int]] = []
-        """How many calls each rank has made before each of its steps."""
 
     @property
     def made_alike(self) -> bool:
@@ -125,7 +123,7 @@ class _Gathered:
     @property
     def together(self) -> Together:
         if not self._are_numbered:
-            return together(self._called)
+            return together([[facts["calls"] for facts in found if "step" in facts] for found in self._facts])
         steps = [{facts["step"] for facts in found if "step" in facts} for found in self._facts]
         missed = set.union(*steps) - set.intersection(*steps)
         return Together(min(missed) - 1, np.inf, frozenset())
@@ -161,7 +159,6 @@ class _Gathered:
     def begin_rank(self) -> None:
         self._times.clear()
         self.made.append(0)
-        self._called.append([])
         self._facts.append([])
         self.inputs.append(Inputs())
 
@@ -182,7 +179,6 @@ class _Gathered:
             self.narrow |= {*facts["dtypes"]}
         elif entry.what == "step":
             self.made[-1] += 1
-            self._called[-1].append(facts["calls"])
             for name, state in facts["generators"].items():
                 self._generators.setdefault(name, {}).setdefault(facts["step"], set()).add(state)
             self._add_parameters(entry, len(self.made) - 1)
@@ -215,7 +211,7 @@ class _Gathered:
             array = parts[0][0]  # so that one copy is kept
         parts.append((array, form))
 
-    def _at_one_time(self, path: str) -> list[tuple[Host, Form]]:
+    def _at_one_time(self, path: str, moments: Together) -> list[tuple[Host, Form]]:
         """Returns the parts of a value, of the ranks that have it at one time; nothing where that is not known."""
         parts = self._parts[path]
         if path not in self._after or (self.made_alike and not self._are_numbered):
@@ -224,7 +220,7 @@ class _Gathered:
             return []
         if self._are_numbered:
             return parts
-        (_, until, leading), late = self.together, self._after[path]
+        (_, until, leading), late = moments, self._after[path]
         return [part for part, rank in zip(parts, self._ranks[path], strict=True) if late < until or rank in leading]
 
     def _at_times(self) -> str:
@@ -238,14 +234,15 @@ class _Gathered:
 
         Where some ranks make fewer steps than others, later parameters of all belong to other moments.
         """
-        made, (_, until, leading) = self.made, self.together
+        made, moments = self.made, self.together
+        _, until, leading = moments
         for rank, entry in self._ends:
             if made[rank] == max(made) or self._are_numbered:
                 self._add_parameters(entry, rank)
         alone = f"the ranks make {min(made)} to {max(made)} steps"
         steps = self._at_times() if self._are_numbered else "" if self.made_alike else alone
         for path in self._parts:
-            parts = self._at_one_time(path)
+            parts = self._at_one_time(path, moments)
             if not parts:
                 self.missing[path] = steps
                 continue
