@@ -4,9 +4,7 @@ Clauses: G-23, G-34, G-35, G-39, G-45.
 """
 
 import pytest
-
-from simstrategy.check.scripts import check_script
-from simstrategy_torch_distributed.checking.front import runner_of
+import written_scripts
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm_checks")]
 
@@ -28,11 +26,7 @@ rows, targets = torch.randn(25, 4), torch.randn(25, 1)
 
 
 def report_of(folder, text, **named):
-    script = folder / "train.py"
-    for name, value in named.items():
-        text = text.replace(name, value)
-    script.write_text(BEGIN + text, encoding="utf-8")
-    return check_script(runner_of, str(script), replicas=(1, 2))
+    return written_scripts.report_of(folder, BEGIN + text, **named)
 
 
 def line_of(text, wanted):

@@ -5,9 +5,7 @@ Clauses: G-23, G-28, G-36, G-39, G-91, G-93, G-99.
 """
 
 import pytest
-
-from simstrategy.check.scripts import check_script
-from simstrategy_torch_distributed.checking.front import runner_of
+import written_scripts
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm_checks")]
 
@@ -27,11 +25,7 @@ rows, targets = torch.randn(36, 4), torch.randn(36, 1)
 
 
 def report_of(folder, text, **named):
-    script = folder / "train.py"
-    for name, value in named.items():
-        text = text.replace(name, value)
-    script.write_text(BEGIN + text, encoding="utf-8")
-    return check_script(runner_of, str(script), replicas=(1, 2))
+    return written_scripts.report_of(folder, BEGIN + text, **named)
 
 
 def cause_of(folder, text, **named):

@@ -8,9 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import Mesh, PartitionSpec
-
-from simstrategy_xla.mesh_check.lowering import Rules
-from simstrategy_xla.mesh_check.watching import Watch
+from lowered import sites_of
 
 
 def total_of_turns(weights, rows):
@@ -46,13 +44,7 @@ def test_what_is_in_the_body_of_a_loop_is_known(function, in_loop, name):
         return mapped(weights, rows)
 
     step.__name__ = name
-    rules = Rules()
-    try:
-        watch = Watch(rules, lines=False)
-        jax.jit(step).lower(jnp.zeros(3), jnp.ones((4, 3)))
-    finally:
-        rules.restore(0)
-    sites = watch.record().sites
+    sites = sites_of(step)
     sums = [site.in_loop for site in sites if site.op == "SUM"]
     assert sums
     assert set(sums) == {in_loop}

@@ -8,13 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import Mesh, PartitionSpec
+from lowered import sites_of
 
 from simstrategy.check.causes.facts import Cause, PointFacts
 from simstrategy_xla.mesh_check.jobs import Moment, Record, Site
-from simstrategy_xla.mesh_check.lowering import Rules
 from simstrategy_xla.mesh_check.points import facts_of
 from simstrategy_xla.mesh_check.transposed import with_transposed_sum
-from simstrategy_xla.mesh_check.watching import Watch
 
 CAUSE = Cause(None, 1, "train.py:21", "all_reduce", None, "It is twice as large.", certain=True, factor=2.0, number=5)
 
@@ -70,13 +69,7 @@ def test_a_sum_is_transposed_where_differentiation_made_it(summed, transposed):
 
     specs = {"in_specs": (PartitionSpec(), PartitionSpec("data")), "out_specs": PartitionSpec(), "check_vma": False}
     step = jax.shard_map(gradient, mesh=Mesh(np.array(jax.devices()[:1]), ("data",)), **specs)
-    rules = Rules()
-    try:
-        watch = Watch(rules, lines=False)
-        jax.jit(step).lower(jnp.zeros(3), jnp.ones((4, 3)))
-    finally:
-        rules.restore(0)
-    sums = [site for site in watch.record().sites if site.op == "SUM"]
+    sums = [site for site in sites_of(step) if site.op == "SUM"]
     assert [site.transposed for site in sums] == transposed
 
 

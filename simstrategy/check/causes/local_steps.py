@@ -2,25 +2,26 @@
 
 from typing import Final
 
-from simstrategy.check.causes.facts import MISSING_REDUCTION, Finding, StepFacts
+from simstrategy.check.causes.facts import MISSING_REDUCTION, Finding, Leaves, StepFacts
 from simstrategy.check.causes.rounding import all_alike, total, varies, wide
 
-__all__ = ["are_averaged", "not_combined"]
+__all__ = ["are_averaged", "change", "not_combined"]
 
 _UNIT: Final = 2e-4
 """A fifth of how near sums of gradients have to be to the reference's, relatively: the rest is of another kind."""
+
+
+def change(before: Leaves, after: Leaves) -> Leaves:
+    """Returns by how much leaves [...] have changed, in their dtypes."""
+    return tuple([(wide(new) - wide(old)).astype(new.dtype) for old, new in zip(before, after, strict=True)])
 
 
 def are_averaged(step: StepFacts, reference: StepFacts) -> bool:
     """Returns whether replicas make steps of their own whose mean is the reference's, and are made equal after them."""
     if len(step.made) < 2 or not varies(step.made, ()) or varies(step.after, ()) or len(reference.before) > 1:
         return False
-    made, before = (reference.made or reference.after)[0], reference.before[0]
-    expected = tuple([(wide(new) - wide(old)).astype(new.dtype) for new, old in zip(made, before, strict=True)])
-    updates = tuple(
-        tuple([(wide(new) - wide(old)).astype(new.dtype) for new, old in zip(*pair, strict=True)])
-        for pair in zip(step.made, step.before, strict=True)
-    )
+    expected = change(reference.before[0], (reference.made or reference.after)[0])
+    updates = tuple(change(before, made) for before, made in zip(step.before, step.made, strict=True))
     whole = total(updates, [1 / len(updates)] * len(updates))
     found = tuple(one.astype(leaf.dtype) for one, leaf in zip(whole, expected, strict=True))
     return all_alike(expected, found, tuple([_UNIT] * len(expected)))

@@ -24,7 +24,7 @@ from simstrategy.check.causes.facts import (
     PointFacts,
     StepFacts,
 )
-from simstrategy.check.causes.local_steps import are_averaged, not_combined
+from simstrategy.check.causes.local_steps import are_averaged, change, not_combined
 from simstrategy.check.causes.origin import Origin
 from simstrategy.check.causes.rounding import all_alike, unit_of, varies, wide
 from simstrategy.check.causes.scene import Scene
@@ -61,13 +61,13 @@ def explain_steps(
     nudged: Sequence[Steps] = (),
     counts: tuple[int, int],
     arguments: Arguments = NO_ARGUMENTS,
-    shared_out: bool | None = None,
+    shared_out: bool = False,
 ) -> Cause:
     """Returns the cause of a difference between two runs, from the steps of their optimizers.
 
     nudged: runs of the reference with inputs moved by one ulp, which measure rounding. counts: the numbers of replicas
-    of both runs. arguments: in which they differ. shared_out: whether the replicas of both runs begin with rows as they
-    should: parts of their own, or the reference's whole ones; None where that is not known. Clauses: G-27, G-28, G-93.
+    of both runs. arguments: in which they differ. shared_out: whether the replicas of both runs are known to begin with
+    rows as they should: parts of their own, or the reference's whole ones. Clauses: G-27, G-28, G-93.
 
     >>> step = StepFacts(1, "train.py:9", "train.py:8", ("w",), *[((np.float32([1.0, 3.0]),),)] * 4)
     >>> half = (np.float32([0.5, 1.5]),)
@@ -78,7 +78,7 @@ def explain_steps(
     """
     if reference and other and reference[0].names == other[0].names:
         reference, other, *nudged = of_one_shape([reference, other, *nudged])
-    are_meant = bool(shared_out and other and _are_alike(other[0]))
+    are_meant = shared_out and bool(other) and _are_alike(other[0])
     sides = _Sides(reference, other, nudged, counts, arguments, are_meant)
     for number, (one, two) in enumerate(zip(reference, other, strict=False)):
         if one.names != two.names:
@@ -181,10 +181,7 @@ def _values(step: StepFacts, what: str) -> tuple[Leaves, ...]:
         return step.after
     if what == "made":
         return step.made or step.after
-    return tuple(
-        tuple([(wide(new) - wide(old)).astype(new.dtype) for old, new in zip(before, after, strict=True)])
-        for before, after in zip(step.before, step.after, strict=True)
-    )
+    return tuple(change(before, after) for before, after in zip(step.before, step.after, strict=True))
 
 
 def _farthest(values: tuple[Leaves, ...], expected: Leaves) -> Leaves:

@@ -294,15 +294,12 @@ class ScriptStudy:
         return outcome_of(run, self._pattern)
 
 
-def _is_shared_out(reference: Sequence[Inputs], other: Sequence[Inputs]) -> bool | None:
-    """Returns whether replicas begin with rows of their own each, or all with those of the reference.
-
-    None where that is not known, as where two of them begin with the same part.
-    """
+def _is_shared_out(reference: Sequence[Inputs], other: Sequence[Inputs]) -> bool:
+    """Returns whether replicas are known to begin with rows of their own each, or all with those of the reference."""
     digests = [given.digest for given in other]
     if None in digests or len(reference) != 1:
-        return None
-    return len({*digests}) == len(digests) or {*other} == {*reference} or None
+        return False
+    return len({*digests}) == len(digests) or {*other} == {*reference}
 
 
 def _begins(run: ScriptRun) -> dict[str, list[bytes]]:

@@ -1,0 +1,18 @@
+"""What a watch notes of a step while JAX lowers it: the sites of its code, without a run."""
+
+import jax
+import jax.numpy as jnp
+
+from simstrategy_xla.mesh_check.lowering import Rules
+from simstrategy_xla.mesh_check.watching import Watch
+
+
+def sites_of(step):
+    """Returns the sites of a step of weights [3] and rows [4, 3]."""
+    rules = Rules()
+    try:
+        watch = Watch(rules, lines=False)
+        jax.jit(step).lower(jnp.zeros(3), jnp.ones((4, 3)))
+    finally:
+        rules.restore(0)
+    return watch.record().sites
