@@ -65,6 +65,7 @@ BANNED_MODULES = {
         "simstrategy/launch/forkserver.py",
         "simstrategy/estimator/estimating.py",
         "simstrategy/check/scripts/folders.py",
+        "simstrategy/check/scripts/own_folders.py",
     ),
 }
 BANNED_CALLS = {"hash": (), "input": (), "breakpoint": (), "eval": (), "exec": ()}

@@ -167,4 +167,5 @@ def parts(array: Host) -> Host:
     if array.dtype.kind == "c":
         wide = np.ascontiguousarray(array.reshape(-1), np.complex128)
         return wide.view(np.float64).reshape(-1, 2)
-    return array.reshape(-1, 1).astype(np.float64)
+    with np.errstate(invalid="ignore"):  # a NaN that signals stays a NaN
+        return array.reshape(-1, 1).astype(np.float64)

@@ -53,10 +53,29 @@ _ADVICE: Final = (
     f"alone decides: the others are judged then."
 )
 
+_ENDS_MIN: Final = 3
+"""Fewer equal lines at the ends of two texts are shown twice."""
+_AS_ABOVE: Final = "  and {} lines as above."
 
 _NOTHING: Final = (
     "Nothing was compared with anything: give several numbers of replicas, other backends, or other schedules."
 )
+
+
+def _without_equal_ends(texts: Sequence[str]) -> Iterator[str]:
+    """Yields texts of several lines, each without the lines at its end with which an earlier one ends too."""
+    earlier: list[list[str]] = []
+    for text in texts:
+        lines = text.splitlines()
+        shared = max((_shared_end(one, lines) for one in earlier), default=0)
+        earlier.append(lines)
+        yield text if shared < _ENDS_MIN else "\n".join([*lines[:-shared], _AS_ABOVE.format(shared)])
+
+
+def _shared_end(one: Sequence[str], other: Sequence[str]) -> int:
+    """Returns with how many equal lines two texts end, their first lines apart."""
+    pairs = zip(one[:0:-1], other[:0:-1], strict=False)
+    return next((number for number, (left, right) in enumerate(pairs) if left != right), min(len(one), len(other)) - 1)
 
 
 @final
@@ -119,8 +138,11 @@ class Report:
         return [remark for remark in self.not_tried if remark.word in self.required]
 
     def problems(self) -> Iterator[str]:
-        """Yields each row's first difference, with its backend, replicas and schedule."""
-        yield from map(str, self.findings)
+        """Yields each row's first difference, with its backend, replicas and schedule.
+
+        Lines at the end that are those of an earlier one, such as of a traceback, are not shown again.
+        """
+        yield from _without_equal_ends([*map(str, self.findings)])
 
     def undecided(self) -> Iterator[str]:
         """Yields each row's first difference that could not be judged, with its backend, replicas and schedule."""

@@ -30,7 +30,7 @@ _NAMED_MAX: Final = 4
 
 NOT_REPEATABLE: Final = (
     "gives different values in two identical runs, so it cannot be checked "
-    "(does it use a random number without a seed?)"
+    "(does it use a random number without a seed, or memory that nothing has written?)"
 )
 
 NOT_SEEDED: Final = "the program gives different values in two identical runs: seed the generators that it draws from"

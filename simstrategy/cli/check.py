@@ -23,7 +23,7 @@ from simstrategy.cli.options import Order, schedule_maker, semantics_named
 from simstrategy.cli.outputs import PAGE, Output, outputs_of, write_outputs
 from simstrategy.cli.progress import progress
 from simstrategy.cli.quiet import program_output
-from simstrategy.cli.script_options import require_no_script, settings_of_script
+from simstrategy.cli.script_options import OF_SCRIPTS, require_no_script, settings_of_script
 from simstrategy.cli.texts import named_reasons, numbers, varied, wide_console, words
 
 __all__ = ["check"]
@@ -63,6 +63,9 @@ _Faults = Annotated[
     str, typer.Option(help=f"Plant faults in a script's calls, all or some of {', '.join(KINDS)}: the law of faults.")
 ]
 _Module = Annotated[bool, typer.Option("--module", "-m", help="With --as: PROGRAM is the name of a module.")]
+_Device = Annotated[
+    str, typer.Option(help="With --as: what the script's devices are, such as cpu-for-cuda for one written for GPUs.")
+]
 _Keras = Annotated[
     str, typer.Option(help="Libraries that Keras computes with, each in its process: tensorflow,jax,torch.")
 ]
@@ -92,6 +95,7 @@ def check(
     same_output: _SameOutput = "",
     faults: _Faults = "",
     module: _Module = False,
+    device: _Device = "",
     compiled: _Compiled = False,
     keras: _Keras = "",
     require: Annotated[str, typer.Option(help=f"What must have been tried, of {', '.join(REMARKS)}.")] = "",
@@ -116,23 +120,22 @@ def check(
         settings |= {name: numbers(text) for name, text in {"replicas": replicas, "workers": workers}.items()}
         settings |= {"schedules": [*map(schedule_maker, words(schedules))], "semantics": semantics_named(semantics)}
         settings |= {"exempt": named_reasons(exempt or []), "vary": varied(vary or []), "compiled": compiled}
-        of_script = {"arguments": arguments or (), "same_output": same_output, "faults": faults, "module": module}
-        report = _checked(program, _run(context, words(keras), of_script, settings), quiet=quiet_program)
+        report = _checked(program, _run(context, words(keras), settings), quiet=quiet_program)
         _show(report, outputs, NOTHING if html is None else _played(program, report, quiet=quiet_program))
     raise typer.Exit(EXIT_CODES[report.verdict])
 
 
-def _run(
-    context: typer.Context, libraries: Sequence[str], of_script: Mapping[str, Any], settings: Mapping[str, Any]
-) -> Callable[..., Report]:
-    """Returns what checks a script, or a function of a file.  of_script: settings of scripts alone."""
+def _run(context: typer.Context, libraries: Sequence[str], settings: Mapping[str, Any]) -> Callable[..., Report]:
+    """Returns what checks a script, or a function of a file."""
     program, launcher = context.params["program"], context.params["launcher"]
+    of_script = {name: context.params[name] for name in ("arguments", *OF_SCRIPTS)}
     if libraries:
         return check_on_libraries(context, libraries_named(libraries, launcher))
     if launcher:
         front = front_named(launcher)
-        front = partial(front, is_module=True) if of_script["module"] else front
-        given = settings_of_script(settings) | {"arguments": of_script["arguments"]}
+        chosen = {"is_module": of_script["module"], "device": of_script["device"]}
+        front = partial(front, **{name: value for name, value in chosen.items() if value})
+        given = settings_of_script(settings) | {"arguments": of_script["arguments"] or ()}
         given |= {"same_output": of_script["same_output"] or None, "faults": words(of_script["faults"])}
         return partial(check_script, front, str(program), **given)
     require_no_script(of_script)

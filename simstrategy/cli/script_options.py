@@ -33,7 +33,7 @@ def settings_of_script(settings: Mapping[str, Any]) -> dict[str, Any]:
 def require_no_script(given: Mapping[str, Any]) -> None:
     """Raises InvalidArgument for options of scripts that a function of a strategy does not have.
 
-    given: arguments, same_output, faults and module; empty where they are left out.
+    given: arguments, same_output, faults, module and device; empty where they are left out.
     """
     if given["arguments"]:
         raise InvalidArgument(
@@ -49,5 +49,6 @@ OF_SCRIPTS: Final = {
     "same_output": "return the numbers from program",
     "faults": "give --laws faults",
     "module": "give the name of a file",
+    "device": "name backends with --backends",
 }
 """Options that scripts alone have, and what a function has in their place."""

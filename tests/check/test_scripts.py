@@ -8,60 +8,17 @@ import re
 
 import numpy as np
 import pytest
+from fake_scripts import PLACE, Fake, trained
 
-from simstrategy.check.causes.facts import StepFacts
 from simstrategy.check.causes.held import Held, Traced
 from simstrategy.check.formats import as_data, played
 from simstrategy.check.scripts import check_script
-from simstrategy.check.scripts.facts import JudgedRun, ScriptRun, Value
+from simstrategy.check.scripts.facts import JudgedRun, ScriptRun
 from simstrategy.check.scripts.printed import Output, unlike_numbers
 from simstrategy.errors import InvalidArgument
 from simstrategy.player.stops import events_of, stops_of
 from simstrategy.trace import Recorder
 from simstrategy.trace.recording import HOLDS
-
-PLACE = "after step 1['w']"
-START = np.float32([0.3, -0.7, 0.11])
-ROWS = np.random.default_rng(0).normal(size=(8, 3)).astype(np.float32)
-
-
-class Fake:
-    """A runner whose script is a function of its settings.  It counts runs and is closed once."""
-
-    name = "torchrun"
-    nothing = "the script did nothing. Let it do something"
-    laws = ("state", "late", "coverage")
-
-    def __init__(self, script):
-        self.script = script
-        self.runs = []
-        self.closed = 0
-
-    def __call__(self, name):
-        return self
-
-    def run(self, settings):
-        self.runs.append(settings)
-        return self.script(settings)
-
-    def close(self):
-        self.closed += 1
-
-
-def trained(settings, factor=1.0, drift=0.0):
-    """One step on the mean of all rows.  factor: of the gradients; drift: what the last rank adds to its copy."""
-    count = settings.replicas
-    start = START if settings.nudge is None else np.nextafter(START, np.float32(settings.nudge))
-    terms = [np.mean(part, axis=0, dtype=np.float32) * start for part in np.split(ROWS, count)]
-    gradient = np.float32(np.sum(terms, axis=0, dtype=np.float32) / np.float32(count) * np.float32(factor))
-    copies = [start - np.float32(0.1) * gradient for _ in range(count)]
-    copies[-1] = copies[-1] + np.float32(drift if count > 1 else 0.0)
-    names = ("w",)
-    before, after = [tuple((one,) for one in found) for found in ([start] * count, copies)]
-    gradients, own = tuple((gradient,) for _ in range(count)), tuple((one,) for one in terms)
-    step = StepFacts(1, "train.py:9", "train.py:8", names, before, gradients, own, after)
-    values = (Value(PLACE, tuple(copies[:1] if not drift or count == 1 else copies), "float32", True),)
-    return ScriptRun(None, "", values, (step,), events=1, nudged=True)
 
 
 def test_a_lawful_script_agrees_and_its_runner_is_closed():
@@ -72,6 +29,17 @@ def test_a_lawful_script_agrees_and_its_runner_is_closed():
     assert fake.closed == 1
     assert {one.arguments for one in fake.runs} == {("8",), ("4",), ("2",)}
     assert sum(one.nudge is not None for one in fake.runs) == 3
+
+
+def test_a_number_with_which_nothing_is_done_is_not_compared():
+    def needing_two(settings):
+        return trained(settings) if settings.replicas > 1 else ScriptRun(None, "needs two", ())
+
+    report = check_script(Fake(needing_two), "train.py", replicas=[1, 2, 4])
+    assert report.verdict == "undecided"
+    assert not report.findings
+    assert "with 1 replica it makes no collective call and no step" in str(report)
+    assert "Leave that number out of --replicas" in str(report)
 
 
 def test_a_factor_is_found_with_step_parameter_line_and_kind():

@@ -7,7 +7,7 @@ from typing import Any
 from simstrategy.launch.channel import Channel
 from simstrategy_torch_distributed.arena import Arena
 from simstrategy_torch_distributed.beginning import begun
-from simstrategy_torch_distributed.cuda_names import map_cuda_names
+from simstrategy_torch_distributed.gpus import map_cuda_names
 from simstrategy_torch_distributed.hooks.installing import install_hooks
 from simstrategy_torch_distributed.hooks.planting import planting_of
 from simstrategy_torch_distributed.joined import Rank

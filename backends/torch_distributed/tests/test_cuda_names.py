@@ -48,6 +48,37 @@ weights = model.module.weight.detach()
 print("result", weights.flatten().tolist(), mesh.size())
 dist.destroy_process_group()
 """
+BY_NUMBER = """
+import os
+import torch, torch.distributed as dist
+from torch.distributed._tensor.device_mesh import init_device_mesh as mesh_of_old_name
+
+rank = int(os.environ["RANK"])
+assert torch.accelerator.is_available() and torch.accelerator.device_count() == 2
+kind = torch.accelerator.current_accelerator()
+assert kind.type == "cuda" and str(torch.device(rank)) == f"cuda:{rank}"
+torch.accelerator.set_device_index(rank)
+assert torch.accelerator.current_device_index() == rank == torch.cuda.current_device()
+dist.init_process_group(dist.get_default_backend_for_device(kind))
+layer = torch.nn.Linear(2, 1).to(rank)
+layer.to(device=rank, dtype=torch.float64)
+layer.to(torch.float32)
+with torch.device("cuda"):
+    made = torch.nn.Linear(2, 1)
+side, begin, end = torch.cuda.Stream(), torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+begin.record()
+with torch.cuda.stream(side):
+    batch = torch.ones(4, 2).to(rank, non_blocking=True)
+torch.cuda.current_stream().wait_stream(side)
+batch.record_stream(torch.cuda.current_stream())
+end.record()
+assert begin.elapsed_time(end) >= 0 and end.query() and torch.cuda.get_device_properties(0).total_memory > 0
+meshes = [mesh_of_old_name("cuda", (2,)), dist.device_mesh.DeviceMesh("cuda", [0, 1])]
+assert [mesh.device_type for mesh in meshes] == ["cpu", "cpu"]
+total = layer(batch).sum().detach() * 0 + 1
+dist.all_reduce(total)
+print("result", [total.item(), made.weight.device.type == "cpu"])
+"""
 BREAKING_LAWS = """
 import torch, torch.distributed as dist
 dist.init_process_group("nccl")
@@ -95,11 +126,10 @@ def test_a_script_for_gpus_trains_on_cpu_tensors_as_one_process_with_the_whole_b
 @pytest.mark.parametrize(
     ("line", "shown"),
     [
-        ("torch.cuda.Stream()", "torch.cuda.Stream at script.py:2 has no meaning on CPU tensors"),
-        ("torch.cuda.Event(enable_timing=True)", "torch.cuda.Event at script.py:2 has no meaning on CPU tensors"),
-        ("torch.cuda.current_stream()", "torch.cuda.current_stream at script.py:2 has no meaning"),
+        ("torch.cuda.ExternalStream(7)", "torch.cuda.ExternalStream at script.py:2 has no meaning on CPU tensors"),
         ("torch.cuda.CUDAGraph()", "torch.cuda.CUDAGraph at script.py:2 has no meaning"),
-        ("torch.cuda.get_device_properties(0)", "torch.cuda.get_device_properties at script.py:2 has no meaning"),
+        ("torch.cuda.get_device_capability()", "torch.cuda.get_device_capability at script.py:2 has no meaning"),
+        ("torch.accelerator.set_device_index(3)", "torch.accelerator.set_device_index at script.py:2 got device 3"),
         ("torch.cuda.set_device(2)", "torch.cuda.set_device at script.py:2 got device 2, and 2 ranks have the devices"),
         ("torch.cuda.FloatTensor([1.0])", "torch.cuda.FloatTensor"),
     ],
@@ -108,6 +138,15 @@ def test_what_means_nothing_on_cpu_tensors_is_refused_by_name_and_line(server, t
     report = run_text(server, tmp_path, f"import torch\n{line}\n", device="cpu-for-cuda")
     assert report.exit_code == 1
     assert shown in report.finding.text + "".join(one.output for one in report.ranks)
+
+
+def test_devices_by_number_and_accelerators_streams_and_meshes_are_those_of_the_cpu(server, tmp_path):
+    report = run_text(server, tmp_path, BY_NUMBER, device="cpu-for-cuda")
+    assert (report.exit_code, report.finding) == (0, None), report
+    assert [one.output.splitlines()[-1] for one in report.ranks] == ["result [2.0, True]"] * 2
+    said = "torch.cuda.Stream at script.py:18: on the CPU all work is done in the order of the lines"
+    assert [one.output.count("A missing wait between streams is not found") for one in report.ranks] == [1, 1]
+    assert said in report.ranks[0].output
 
 
 def test_laws_inside_one_run_are_judged_under_names_of_gpus_too(server, tmp_path):

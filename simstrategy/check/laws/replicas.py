@@ -93,7 +93,8 @@ def _without_draws(study: Runs, found: Across, counts: tuple[int, int]) -> Acros
             pairs = (first.values(path), second.values(path))
             if len(pairs[0]) != len(pairs[1]) or any(a.tobytes() != b.tobytes() for a, b in zip(*pairs, strict=True)):
                 moving.add(path)
-    drawn = f"{_DRAWN} ({', '.join(map(repr, labels))}){_SHARED}"
+    named = [one for one in labels if not any(other.startswith(f"{one}, ") for other in labels)]
+    drawn = f"{_DRAWN} ({', '.join(map(repr, named))}){_SHARED}"
     unjudged = {path: text + drawn for path, text in found.problems.items() if path in moving}
     rest = {path: text for path, text in found.problems.items() if path not in unjudged}
     return found._replace(problems=rest, undecided={**unjudged, **found.undecided})

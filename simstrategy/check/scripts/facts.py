@@ -50,12 +50,13 @@ class ScriptSettings(NamedTuple):
 
     replicas: how many. arguments: of the script. order: of additions. nudge: a pattern of `device.perturb` by which
     parameters and inputs are moved; None for none. detailed: whether the steps are recorded with their gradients, and
-    what names hold. laws: those of one run that are judged in it. folder: the current folder of the replicas, for the
-    law of faults, whose runs have `ended`; None for this process's. fault: what is planted in such a run; None for
-    nothing. recorded: whether the run has its `recording`; such a run is detailed. sums: whether a nudge also moves
-    what sums of gradients leave where their terms cancel, see `device.perturbed`. reseeded: `draws` of runs, from which
-    each replica draws other numbers. predicting: kinds of layers that do what they do in a prediction, "statistics" and
-    "draws". narrow: a dtype of `device.narrow` by whose units a nudge moves inputs and gradients; None for their own.
+    what names hold. laws: those of one run that are judged in it. folder: the current folder of the replicas; None for
+    this process's. is_planted: whether the run is one of the law of faults, which has `ended`. fault: what is planted
+    in such a run; None for nothing. recorded: whether the run has its `recording`; such a run is detailed. sums:
+    whether a nudge also moves what sums of gradients leave where their terms cancel, see `device.perturbed`. reseeded:
+    `draws` of runs, from which each replica draws other numbers. predicting: kinds of layers that do what they do in a
+    prediction, "statistics" and "draws". narrow: a dtype of `device.narrow` by whose units a nudge moves inputs and
+    gradients; None for their own.
     """
 
     replicas: int
@@ -66,6 +67,7 @@ class ScriptSettings(NamedTuple):
     laws: tuple[str, ...] = ()
     reseeded: tuple[str, ...] = ()
     folder: str | None = None
+    is_planted: bool = False
     fault: Fault | None = None
     recorded: bool = False
     sums: bool = False
@@ -138,7 +140,7 @@ class ScriptRun(NamedTuple):
     points and steps there were. nudged: whether anything was moved, or could have been. notes: what was left out, as
     sentences. judged: what the laws of one run have found. remarks: what these laws remark, as sentences. traced: where
     the run was detailed. draws: from what each replica draws numbers of its own, for people. inputs: of
-    each replica. ended: what a run with a folder left behind. recording: for a page, where it was asked for.
+    each replica. ended: what a run of the law of faults left behind. recording: for a page, where it was asked for.
     predicted: sentences without their stops on the layers that predicted, though they train, each with the share of
     elements that it drops, None where it drops none. missing: path and reason
     of values that the script had and that are not among these. narrow: the coarsest dtype of `device.narrow` in which a
@@ -187,8 +189,12 @@ class Runner(Protocol):
 class Front(Protocol):
     """Makes a runner of a script: an entry point of the group `simstrategy.scripts`, named like the launcher."""
 
-    def __call__(self, script: str, /, *, is_module: bool = False) -> Runner:
-        """Raises InvalidArgument for what is no script.  is_module: whether it is the name of a module."""
+    def __call__(self, script: str, /, *, is_module: bool = False, device: str = "cpu") -> Runner:
+        """Raises InvalidArgument for what is no script, and for a device that the launcher does not have.
+
+        is_module: whether it is the name of a module. device: what the script's devices are: "cpu" for those that it
+        names, or a word of the launcher's for others in their place.
+        """
 
 
 def bits_equal(values: Sequence[Host]) -> bool:

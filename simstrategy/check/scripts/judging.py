@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from simstrategy.check.across import counted
 from simstrategy.check.given import BACKENDS, Given
 from simstrategy.check.law_table import LAWS
 from simstrategy.check.laws.cut import cut
@@ -39,12 +40,21 @@ _OTHER_DATA: Final = (
     "other global batches: divide the batch size by the number of ranks, such as {64//replicas} in an argument for 64 "
     "in all. Where ranks are stages of one model, this law has nothing to compare: leave it out with --not replicas"
 )
+_NOTHING_DONE: Final = (
+    "with {} it makes no collective call and no step, and with the other number it does, so there is nothing to "
+    "compare. Does it need more replicas? Leave that number out of --replicas"
+)
 
 
 def _of_replicas(study: ScriptStudy) -> Iterator[Row]:
-    """Yields the rows of the law of replicas; runs that have other data are not judged.  Clause: G-39."""
+    """Yields the rows of the law of replicas; runs that have other data, or nothing, are not judged.  Clause: G-39."""
     first, *others = study.replicas
     for count, row in zip(others, law_of_replicas(study), strict=True):
+        idle = [one for one in (first, count) if not study.first_runs[one].events]
+        if row.problem is not None and len(idle) == 1:
+            text = _NOTHING_DONE.format(counted(idle[0]))
+            yield row._replace(problem=None, finding=None, undecided=text, why="nothing to compare")
+            continue
         if row.problem is not None and study.has_other_data((first, count)):
             yield row._replace(problem=None, finding=None, undecided=_OTHER_DATA, why="other global batches")
         else:

@@ -10,12 +10,13 @@ from simstrategy.check.causes.rounding import cancels
 from simstrategy.check.causes.steps import explain_steps
 from simstrategy.check.causes.varied import Arguments
 from simstrategy.check.causes.ways import ways_apart
-from simstrategy.check.compare import NUDGES, sensitivity
+from simstrategy.check.compare import NUDGES, compare, exactly, sensitivity
 from simstrategy.check.injection import Fault
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.runs import Measured, Settings, require_known, seeds_drawn
 from simstrategy.check.scripts.facts import Inputs, Runner, ScriptRun, ScriptSettings
 from simstrategy.check.scripts.outcomes import outcome_of
+from simstrategy.check.scripts.own_folders import OwnFolders
 from simstrategy.check.scripts.predicting import with_layers
 from simstrategy.check.scripts.printed import Output, unlike_numbers
 from simstrategy.check.scripts.templates import REPLICAS, filled, names_in
@@ -61,6 +62,7 @@ class ScriptStudy:
         self._runner = runner
         self._arguments = tuple(arguments)
         self._pattern = pattern
+        self._folders = OwnFolders(self.notes, self._same)
         self._measured: dict[int, Measured] = {}
         self._references: dict[int, ScriptRun] = {}
         """Recorded runs, by the number of replicas."""
@@ -94,14 +96,15 @@ class ScriptStudy:
         """
         found = self._measured.get(replicas)
         if found is None:
-            run = self._run(replicas, {}, laws=self._of_one_run)
+            run, repeated = self._folders.twice(
+                lambda: self._run(replicas, {}, laws=self._of_one_run), lambda: self._run(replicas, {})
+            )
             self.notes += [note for note in run.notes if note not in self.notes]
             self.first_runs[replicas] = run
             first = again = self._outcome(run)
             moved: tuple[Outcome, ...] = ()
-            if first.error is None:
-                repeated, runs = self._run(replicas, {}), []
-                again = self._outcome(repeated)
+            if repeated is not None:
+                again, runs = self._outcome(repeated), []
                 if replicas == self.replicas[0]:
                     runs = [self._run(replicas, {}, detailed=True, nudge=pattern) for pattern in NUDGES]
                     self._nudged = [run.steps for run in runs]
@@ -143,13 +146,16 @@ class ScriptStudy:
     def planted(self, replicas: int, folder: str, fault: Fault | None) -> ScriptRun:
         """Runs the script once in a folder, with a fault or without one."""
         given = filled(self._arguments, self._values(replicas, {}))
-        return self._runner.run(ScriptSettings(replicas, given, self.settings.order, folder=folder, fault=fault))
+        made = ScriptSettings(replicas, given, self.settings.order, folder=folder, is_planted=True, fault=fault)
+        return self._runner.run(made)
 
     def recorded_by(self, runner: Runner, way: Way) -> Recording:
         """Runs the script once more and returns the recording.  Raises Unsupported where the front makes none."""
         given = filled(self._arguments, self._values(way.replicas, dict(way.arguments)))
         order = way.order or self.settings.order
-        run = runner.run(ScriptSettings(way.replicas, given, order, detailed=True, recorded=True))
+        with self._folders.one() as folder:
+            made = ScriptSettings(way.replicas, given, order, detailed=True, recorded=True, folder=folder)
+            run = runner.run(made)
         if run.recording is None:
             raise Unsupported(f"Runs of {runner.name} are not recorded for a page.")
         return run.recording
@@ -288,7 +294,13 @@ class ScriptStudy:
         given = filled(self._arguments, self._values(replicas, arguments))
         order = order or self.settings.order
         made = ScriptSettings(replicas, given, order, nudge, detailed, laws, reseeded, sums=sums, predicting=predicting)
-        return self._runner.run(made._replace(narrow=narrow))
+        with self._folders.one() as folder:
+            return self._runner.run(made._replace(narrow=narrow, folder=folder))
+
+    def _same(self, one: ScriptRun, other: ScriptRun) -> bool:
+        """Returns whether two runs have the same bits and end alike."""
+        first = self._outcome(one)
+        return compare(first, self._outcome(other), exactly(first)).equal_bits
 
     def _outcome(self, run: ScriptRun) -> Outcome:
         return outcome_of(run, self._pattern)

@@ -39,13 +39,16 @@ _GRACE_S: Final = 10.0
 """How long ranks have to end in such a run, after a failure."""
 
 
-def runner_of(script: str, *, is_module: bool = False, imported: Sequence[str] = ()) -> "TorchrunRunner":
-    """Returns what runs a script on simulated ranks.  Raises InvalidArgument for what is no script.
+def runner_of(
+    script: str, *, is_module: bool = False, device: str = "cpu", imported: Sequence[str] = ()
+) -> "TorchrunRunner":
+    """Returns what runs a script on simulated ranks.  Raises InvalidArgument for what is no script, and no device.
 
-    is_module: whether it is the name of a module, which Python finds in the current folder as well. imported: names of
-    modules that are imported once for all ranks of all runs: of libraries that do nothing for one rank alone.
+    is_module: whether it is the name of a module, which Python finds in the current folder as well. device: "cpu", or
+    "cpu-for-cuda" for a script that was written for GPUs. imported: names of modules that are imported once for all
+    ranks of all runs: of libraries that do nothing for one rank alone.
     """
-    return TorchrunRunner(Settings(script, is_module=is_module), imported)
+    return TorchrunRunner(Settings(script, is_module=is_module, device=device), imported)
 
 
 def judge_faults(settings: Settings, kinds: Sequence[str]) -> CheckReport:
@@ -100,10 +103,13 @@ class TorchrunRunner:
                 laws=(*settings.laws, *_OF_CAUSES) if settings.detailed else settings.laws,
             )
             if settings.folder is not None:
-                made = self._in_folder(made, settings.folder, settings.fault)
+                script = made.script if made.is_module else str(Path(made.script).absolute())
+                made = replace(made, script=script, folder=settings.folder)
+            if settings.is_planted:
+                made = _planted(made, settings.fault)
             report = run_on(self._servers, made)
             found = found_in(files, detailed=settings.detailed)
-            ended = None if settings.folder is None else ended_of(report, files)
+            ended = ended_of(report, files) if settings.is_planted else None
             traced = traced_in(files if settings.detailed else (), steps=found.steps_common)
             error = _error(report)
             recording = recorded_run(made, report, files, error) if settings.recorded else None
@@ -129,13 +135,11 @@ class TorchrunRunner:
             found.seeds,
         )
 
-    def _in_folder(self, made: Settings, folder: str, planted: PlantedFault | None) -> Settings:
-        """Returns the settings of a run in a folder of its own, with a fault or without one."""
-        fault = Fault() if planted is None else Fault(planted.kind, planted.replica, planted.point)
-        script = made.script if made.is_module else str(Path(made.script).absolute())
-        return replace(
-            made, script=script, folder=folder, fault=fault, limit_s=made.limit_s or _LIMIT_S, grace_s=_GRACE_S
-        )
+
+def _planted(made: Settings, planted: PlantedFault | None) -> Settings:
+    """Returns the settings of a run of the law of faults, with a fault or without one."""
+    fault = Fault() if planted is None else Fault(planted.kind, planted.replica, planted.point)
+    return replace(made, fault=fault, limit_s=made.limit_s or _LIMIT_S, grace_s=_GRACE_S)
 
 
 def _watching(settings: ScriptSettings, files: Sequence[Path]) -> Watching:
