@@ -51,7 +51,7 @@ def test_a_checkpoint_that_was_there_is_what_all_runs_go_on_from(tmp_path, monke
     kept = tmp_path / "kept" / "snapshot.bin"
     kept.write_bytes(b"mine")
     (tmp_path / "kept" / "rows.bin").write_bytes(b"rows")
-    report, fake = check(resuming)
+    report, _fake = check(resuming)
     assert report.verdict == "agree", str(report)
     assert "kept/snapshot.bin. Each run was" in str(report)
     assert kept.read_bytes() == b"stepstepmine"  # of the two runs in the current folder, and of no other
@@ -94,7 +94,7 @@ def test_runs_that_differ_in_folders_of_their_own_too_are_not_repeatable(tmp_pat
         (value,) = (run := trained(settings)).values
         return run._replace(values=(value._replace(copies=tuple(one + next(turns) for one in value.copies)),))
 
-    report, fake = check(moving, (1,))
+    report, _fake = check(moving, (1,))
     assert report.verdict == "undecided"
     assert "gives different values in two identical runs" in str(report)
     assert PLACE in str(report)
